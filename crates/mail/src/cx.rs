@@ -1,0 +1,108 @@
+//! What one call carries down to a source and brings back up: counters and the stage it is in.
+
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
+
+/// One call's context. Cancelling a call drops its future; nothing here needs to be asked.
+#[derive(Debug, Default)]
+pub struct Cx {
+    round_trips: AtomicU32,
+    cache_hit: AtomicBool,
+    stage: AtomicU8,
+}
+
+/// Where a call is, for progress messages and for naming the step that failed.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[repr(u8)]
+pub enum Stage {
+    Start,
+    Queue,
+    Connect,
+    Tls,
+    Greeting,
+    Login,
+    ListFolders,
+    OpenFolder,
+    Search,
+    Fetch,
+    Render,
+}
+
+impl Stage {
+    const ALL: [Self; 11] = [
+        Self::Start,
+        Self::Queue,
+        Self::Connect,
+        Self::Tls,
+        Self::Greeting,
+        Self::Login,
+        Self::ListFolders,
+        Self::OpenFolder,
+        Self::Search,
+        Self::Fetch,
+        Self::Render,
+    ];
+
+    /// The name on the wire (`issues[].stage`).
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Start => "start",
+            Self::Queue => "queue",
+            Self::Connect => "connect",
+            Self::Tls => "tls",
+            Self::Greeting => "greeting",
+            Self::Login => "login",
+            Self::ListFolders => "list_folders",
+            Self::OpenFolder => "open_folder",
+            Self::Search => "search",
+            Self::Fetch => "fetch",
+            Self::Render => "render",
+        }
+    }
+}
+
+impl Cx {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Something was sent, and the answer waited for.
+    pub fn count_round_trip(&self) {
+        self.round_trips.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub fn round_trips(&self) -> u32 {
+        self.round_trips.load(Ordering::Relaxed)
+    }
+
+    /// Part of the answer came from what an earlier call had fetched.
+    pub fn note_cache_hit(&self) {
+        self.cache_hit.store(true, Ordering::Relaxed);
+    }
+
+    pub fn cache_hit(&self) -> bool {
+        self.cache_hit.load(Ordering::Relaxed)
+    }
+
+    pub fn enter(&self, stage: Stage) {
+        self.stage.store(stage as u8, Ordering::Relaxed);
+    }
+
+    pub fn stage(&self) -> Stage {
+        let index = usize::from(self.stage.load(Ordering::Relaxed));
+        Stage::ALL.get(index).copied().unwrap_or(Stage::Start)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stage_is_what_was_entered() {
+        let cx = Cx::new();
+        for stage in Stage::ALL {
+            cx.enter(stage);
+            assert_eq!(cx.stage(), stage);
+        }
+    }
+}

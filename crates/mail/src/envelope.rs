@@ -1,0 +1,24 @@
+//! The envelope of a message: the header fields that a list of mail shows, undecoded.
+
+use crate::Raw;
+
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub struct Envelope {
+    pub date: Option<Raw>,
+    pub subject: Option<Raw>,
+    pub from: Vec<Address>,
+    pub to: Vec<Address>,
+    pub cc: Vec<Address>,
+    /// With its angle brackets.
+    pub message_id: Option<Raw>,
+    pub in_reply_to: Option<Raw>,
+}
+
+/// One address. A group's name stands as an address without host (RFC 3501 section 7.4.2).
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub struct Address {
+    /// The display name, RFC 2047 words undecoded.
+    pub name: Option<Raw>,
+    pub mailbox: Option<Raw>,
+    pub host: Option<Raw>,
+}

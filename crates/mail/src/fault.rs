@@ -1,0 +1,100 @@
+//! Why a source could not answer.
+
+use crate::{Raw, Stage};
+
+/// One failure, with the step in which it happened.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{kind:?} in {}", stage.name())]
+pub struct Fault {
+    pub kind: FaultKind,
+    pub stage: Stage,
+    /// What the server or the system said; not safe to show before `content` has seen it.
+    pub said: Option<Raw>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum FaultKind {
+    /// The folder does not exist, or cannot be opened by this account.
+    NoSuchFolder,
+    /// The message does not exist.
+    NoSuchMessage,
+    /// UIDVALIDITY changed: ids and cursors of the old generation mean nothing now.
+    Conflict,
+    /// More matches than a search may have.
+    TooMany {
+        matches: u64,
+    },
+    /// The server refused the credentials.
+    AuthFailed,
+    /// The server offers no way to log in that is safe here.
+    NoSafeLogin,
+    HostNotFound,
+    Refused,
+    Unreachable,
+    CertificateExpired,
+    CertificateWrongHost,
+    CertificateUntrusted,
+    TlsFailed,
+    TimedOut,
+    /// The connection ended in the middle.
+    Lost,
+    /// The server ended the session (`BYE`).
+    Bye,
+    /// The server allows no more connections for now.
+    Busy,
+    /// The server answered `NO`.
+    Denied,
+    /// The server answered `BAD`.
+    Rejected,
+    /// The server broke the protocol or a limit.
+    Protocol,
+    /// A local store cannot be read.
+    Unreadable,
+}
+
+impl Fault {
+    pub fn new(kind: FaultKind, stage: Stage) -> Self {
+        Self {
+            kind,
+            stage,
+            said: None,
+        }
+    }
+
+    pub fn saying(kind: FaultKind, stage: Stage, said: impl AsRef<[u8]>) -> Self {
+        Self {
+            kind,
+            stage,
+            said: Some(Raw::copied(said.as_ref())),
+        }
+    }
+}
+
+impl FaultKind {
+    /// Whether the same call may succeed later without anyone changing anything.
+    pub fn retryable(self) -> bool {
+        match self {
+            Self::Unreachable
+            | Self::Refused
+            | Self::TimedOut
+            | Self::Lost
+            | Self::Bye
+            | Self::Busy
+            | Self::Denied => true,
+            Self::NoSuchFolder
+            | Self::NoSuchMessage
+            | Self::Conflict
+            | Self::TooMany { .. }
+            | Self::AuthFailed
+            | Self::NoSafeLogin
+            | Self::HostNotFound
+            | Self::CertificateExpired
+            | Self::CertificateWrongHost
+            | Self::CertificateUntrusted
+            | Self::TlsFailed
+            | Self::Rejected
+            | Self::Protocol
+            | Self::Unreadable => false,
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! How much of a message a caller may see.
+
+/// Each level includes those before it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Level {
+    /// Nothing: the message is invisible.
+    None,
+    /// It is counted.
+    Count,
+    /// Its uid, size and flags.
+    Metadata,
+    /// From, To, Subject, Date.
+    Envelope,
+    /// The whole header block.
+    Headers,
+    /// The text.
+    Body,
+    /// Everything, attachments and source included.
+    Full,
+}

@@ -1,0 +1,33 @@
+//! The words of mailwarden: accounts, folders, messages, queries, and the seam behind which mail lives.
+//!
+//! This crate does no I/O, reads no clock and serializes nothing for the wire.
+//! Text that came from mail stays [`Raw`] here; only `content` turns it into something a caller may see.
+
+mod account;
+mod cx;
+mod envelope;
+mod fault;
+mod flag;
+mod folder;
+mod level;
+mod message;
+mod query;
+mod raw;
+mod source;
+mod structure;
+
+pub use account::{AccountId, BadAccountId};
+pub use cx::{Cx, Stage};
+pub use envelope::{Address, Envelope};
+pub use fault::{Fault, FaultKind};
+pub use flag::Flag;
+pub use folder::{BadFolderName, Counts, Folder, FolderName, SpecialUse};
+pub use level::Level;
+pub use message::{BadMessageId, MessageRef, SourceKind, Uid, UidValidity};
+pub use query::Query;
+pub use raw::Raw;
+pub use source::{
+    Anchor, Answer, Choose, Described, Fetched, Folders, Found, MailSource, Part, PartWish,
+    RawMessage, Search, Snippets, Summary, TextPrefix, Verified,
+};
+pub use structure::{Disposition, Leaf, Section, Structure};

@@ -1,0 +1,171 @@
+//! The seam behind which mail lives: what can be asked of a source, and what it answers.
+//!
+//! Reading only: no method here changes anything at the source (EXAMINE and PEEK, never SELECT).
+
+use std::future::Future;
+use std::pin::Pin;
+
+use bytes::Bytes;
+use jiff::Timestamp;
+
+use crate::{
+    Cx, Envelope, Fault, Flag, Folder, FolderName, MessageRef, Query, Section, SourceKind,
+    Structure, Uid, UidValidity,
+};
+
+/// A source's answer, on its way. Dropping it cancels the work at the source.
+pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, Fault>> + Send + 'a>>;
+
+/// Which parts of a message are wanted, decided by who knows content once the structure is known.
+pub type Choose<'a> = &'a (dyn Fn(&Structure) -> Vec<PartWish> + Send + Sync);
+
+/// Where the mail of one account lives.
+pub trait MailSource: Send + Sync {
+    /// From configuration alone: no I/O.
+    fn describe(&self) -> Described;
+
+    /// Goes there and back once, on a connection of its own.
+    fn verify<'a>(&'a self, cx: &'a Cx) -> Answer<'a, Verified>;
+
+    fn folders<'a>(&'a self, cx: &'a Cx) -> Answer<'a, Folders>;
+
+    /// A page of a folder, newest first.
+    fn search<'a>(&'a self, cx: &'a Cx, search: &'a Search) -> Answer<'a, Found>;
+
+    /// One message: its header and the parts that `choose` picks from its structure.
+    fn message<'a>(
+        &'a self,
+        cx: &'a Cx,
+        at: &'a MessageRef,
+        choose: Choose<'a>,
+    ) -> Answer<'a, Fetched>;
+
+    /// The first `max_bytes` of a message as it lies at the source.
+    fn raw<'a>(&'a self, cx: &'a Cx, at: &'a MessageRef, max_bytes: u64) -> Answer<'a, RawMessage>;
+}
+
+/// What an operator configured, secrets left out.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Described {
+    pub kind: SourceKind,
+    /// The server, or `localhost` for a local store.
+    pub host: String,
+    /// 0 for a local store.
+    pub port: u16,
+    /// The way there is encrypted, or never leaves this machine.
+    pub secure: bool,
+}
+
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub struct Verified {
+    pub capabilities: Vec<String>,
+}
+
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub struct Folders {
+    pub folders: Vec<Folder>,
+    /// Names that could not be spelled as a [`FolderName`], and are missing above.
+    pub unusable: usize,
+}
+
+#[derive(Clone, Debug)]
+pub struct Search {
+    pub folder: FolderName,
+    pub query: Query,
+    /// Continue below this message.
+    pub below: Option<Anchor>,
+    pub limit: usize,
+    pub snippets: Snippets,
+    /// A search with conditions may match this many messages; listing a folder is never refused.
+    pub most_matches: u64,
+}
+
+/// Whether the beginning of each text is wanted too.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Snippets {
+    Without,
+    /// About this many bytes of each message's text.
+    Bytes(u32),
+}
+
+/// A place in the newest-first order of a folder.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Anchor {
+    pub uidvalidity: UidValidity,
+    /// What the source orders by before the UID; 0 where the UID alone is the order.
+    pub order: i64,
+    pub uid: Uid,
+}
+
+#[derive(Clone, Default, PartialEq, Debug)]
+pub struct Found {
+    pub uidvalidity: u32,
+    /// Matches at and below the beginning of this page.
+    pub matches: u64,
+    pub summaries: Vec<Summary>,
+    /// Matches of this page that the source then did not describe.
+    pub missing: Vec<Uid>,
+    /// Where the next page begins; absent on the last page.
+    pub next: Option<Anchor>,
+}
+
+/// One line of a list of mail.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Summary {
+    pub uid: Uid,
+    pub flags: Vec<Flag>,
+    pub arrived: Option<Timestamp>,
+    pub size: u64,
+    pub envelope: Envelope,
+    pub text: Option<TextPrefix>,
+}
+
+/// The beginning of a message: enough of its header to read the text that follows.
+#[derive(Clone, PartialEq, Eq)]
+pub struct TextPrefix {
+    /// At least `Content-Type` and `Content-Transfer-Encoding`.
+    pub header: Bytes,
+    pub text: Bytes,
+    /// There is more text than this.
+    pub truncated: bool,
+}
+
+#[derive(Clone)]
+pub struct Fetched {
+    pub flags: Vec<Flag>,
+    pub arrived: Option<Timestamp>,
+    pub size: u64,
+    /// The header block, as far as it fits the source's bound.
+    pub header: Bytes,
+    pub header_truncated: bool,
+    pub structure: Structure,
+    pub parts: Vec<Part>,
+}
+
+/// Wanted: a part, up to so many encoded bytes of it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PartWish {
+    pub section: Section,
+    pub max_bytes: u64,
+}
+
+/// A part's bytes, transfer encoding still on.
+#[derive(Clone)]
+pub struct Part {
+    pub section: Section,
+    pub bytes: Bytes,
+    pub truncated: bool,
+}
+
+#[derive(Clone)]
+pub struct RawMessage {
+    /// Of the whole message.
+    pub size: u64,
+    pub bytes: Bytes,
+}
+
+impl std::fmt::Debug for TextPrefix {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "TextPrefix({} bytes)", self.text.len())
+    }
+}

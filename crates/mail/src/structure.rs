@@ -1,0 +1,98 @@
+//! The MIME structure of a message: a flat list of its leaf parts, each with its IMAP section number.
+//!
+//! Flat on purpose: nesting is the sender's choice, and no code of ours has to recurse into it.
+
+use std::fmt;
+
+use crate::Raw;
+
+/// An IMAP section number such as `1`, `2.1` or `2.1.3` (RFC 3501 section 6.4.5). Never empty.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Section(Vec<u32>);
+
+impl Section {
+    /// `None` when empty or when a number is zero.
+    pub fn new(path: Vec<u32>) -> Option<Self> {
+        (!path.is_empty() && path.iter().all(|n| *n > 0)).then_some(Self(path))
+    }
+
+    pub fn parse(text: &str) -> Option<Self> {
+        let path: Option<Vec<u32>> = text.split('.').map(|n| n.parse().ok()).collect();
+        Self::new(path?)
+    }
+
+    pub fn path(&self) -> &[u32] {
+        &self.0
+    }
+}
+
+impl fmt::Display for Section {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, number) in self.0.iter().enumerate() {
+            if index > 0 {
+                f.write_str(".")?;
+            }
+            write!(f, "{number}")?;
+        }
+        Ok(())
+    }
+}
+
+/// The leaves in the order in which they stand in the message.
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub struct Structure {
+    pub leaves: Vec<Leaf>,
+    /// The source stopped describing parts: there are more, or they lie deeper, than it would say.
+    pub cut: bool,
+}
+
+impl Structure {
+    pub fn leaf(&self, section: &Section) -> Option<&Leaf> {
+        self.leaves.iter().find(|leaf| leaf.section == *section)
+    }
+}
+
+/// A part without parts. A forwarded message (`message/rfc822`) is one leaf; its insides are its own.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Leaf {
+    pub section: Section,
+    /// Lower case, such as `text/plain`; `application/octet-stream` when the source gave none.
+    pub mime_type: String,
+    /// The subtype of the innermost enclosing multipart, lower case (`alternative`, `related`, …).
+    pub within: Option<String>,
+    /// Which multipart encloses it: leaves of one multipart share the number.
+    pub group: u32,
+    pub charset: Option<String>,
+    /// `Content-Transfer-Encoding`, lower case.
+    pub encoding: String,
+    /// Encoded size in octets, as it would travel.
+    pub octets: u64,
+    pub disposition: Option<Disposition>,
+    /// File name from `Content-Disposition` or the `name` parameter, undecoded (RFC 2047 or 2231).
+    pub filename: Option<Raw>,
+    /// With its angle brackets.
+    pub content_id: Option<Raw>,
+    /// `format=flowed` (RFC 3676).
+    pub flowed: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Disposition {
+    Inline,
+    Attachment,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sections_read_and_print() {
+        for text in ["1", "2.1", "10.2.33"] {
+            assert_eq!(Section::parse(text).unwrap().to_string(), text);
+        }
+        for bad in ["", "0", "1.0", "a", "1..2", "1.", "-1", "99999999999"] {
+            assert_eq!(Section::parse(bad), None, "{bad}");
+        }
+    }
+}
