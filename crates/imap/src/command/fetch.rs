@@ -1,0 +1,121 @@
+//! `FETCH` and `UID FETCH`, with `PEEK` only: reading never sets `\Seen`.
+
+use super::Command;
+use crate::SequenceSet;
+
+/// One thing to fetch.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Item {
+    Flags,
+    InternalDate,
+    Size,
+    Envelope,
+    BodyStructure,
+    /// So many octets from the beginning of a part, or all of it.
+    Peek(Part, Option<u32>),
+}
+
+/// Which part of a message.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Part {
+    Whole,
+    Header,
+    /// Only these fields; names we wrote ourselves.
+    HeaderFields(&'static [&'static str]),
+    Text,
+    Section(Vec<u32>),
+}
+
+impl Part {
+    /// How the server names it in its answer, see [`crate::Fetch::section`].
+    pub fn name(&self) -> String {
+        match self {
+            Self::Whole => String::new(),
+            Self::Header => "HEADER".to_owned(),
+            Self::HeaderFields(fields) => format!("HEADER.FIELDS ({})", fields.join(" ")),
+            Self::Text => "TEXT".to_owned(),
+            Self::Section(path) => path
+                .iter()
+                .map(u32::to_string)
+                .collect::<Vec<_>>()
+                .join("."),
+        }
+    }
+}
+
+impl Item {
+    fn wire(&self) -> String {
+        match self {
+            Self::Flags => "FLAGS".to_owned(),
+            Self::InternalDate => "INTERNALDATE".to_owned(),
+            Self::Size => "RFC822.SIZE".to_owned(),
+            Self::Envelope => "ENVELOPE".to_owned(),
+            Self::BodyStructure => "BODYSTRUCTURE".to_owned(),
+            Self::Peek(part, None) => format!("BODY.PEEK[{}]", part.name()),
+            Self::Peek(part, Some(octets)) => format!("BODY.PEEK[{}]<0.{octets}>", part.name()),
+        }
+    }
+}
+
+impl Command {
+    pub fn uid_fetch(uids: &SequenceSet, items: &[Item]) -> Self {
+        Self::new("UID FETCH").fetch_what(&uids.to_string(), items)
+    }
+
+    /// By message sequence number, for the end of a mailbox whose size is known.
+    pub fn fetch(numbers: &SequenceSet, items: &[Item]) -> Self {
+        Self::new("FETCH").fetch_what(&numbers.to_string(), items)
+    }
+
+    /// The result that the last search saved (`SEARCHRES`, RFC 5182).
+    pub fn uid_fetch_saved(items: &[Item]) -> Self {
+        Self::new("UID FETCH").fetch_what("$", items)
+    }
+
+    fn fetch_what(self, set: &str, items: &[Item]) -> Self {
+        let items: Vec<String> = items.iter().map(Item::wire).collect();
+        self.syntax(&format!(" {set} (UID {})", items.join(" ")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::command::{Literals, wire};
+
+    #[test]
+    fn fetches_on_the_wire() {
+        let items = [
+            Item::Flags,
+            Item::BodyStructure,
+            Item::Peek(Part::Header, Some(65_536)),
+            Item::Peek(Part::HeaderFields(&["CONTENT-TYPE"]), None),
+            Item::Peek(Part::Section(vec![1, 2]), Some(100)),
+            Item::Peek(Part::Whole, None),
+        ];
+        let command = Command::uid_fetch(&SequenceSet::of([7, 8, 9, 12]), &items);
+        assert_eq!(
+            wire(&command, Literals::Plus),
+            "a1 UID FETCH 7:9,12 (UID FLAGS BODYSTRUCTURE BODY.PEEK[HEADER]<0.65536> \
+             BODY.PEEK[HEADER.FIELDS (CONTENT-TYPE)] BODY.PEEK[1.2]<0.100> BODY.PEEK[])\r\n"
+        );
+        let saved = Command::uid_fetch_saved(&[Item::Flags]);
+        assert_eq!(
+            wire(&saved, Literals::Plus),
+            "a1 UID FETCH $ (UID FLAGS)\r\n"
+        );
+    }
+
+    #[test]
+    fn nothing_sets_seen() {
+        let all = [
+            Part::Whole,
+            Part::Header,
+            Part::Text,
+            Part::Section(vec![1]),
+        ];
+        for part in all {
+            assert!(Item::Peek(part, None).wire().starts_with("BODY.PEEK["));
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Commands about mailboxes: `EXAMINE`, `LIST`, `STATUS`. There is no `SELECT`: reading never changes a mailbox.
+
+use super::{BadArgument, Command};
+use crate::utf7;
+
+/// What `LIST` shall return besides names (RFC 5258, 5819, 6154).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ListReturn {
+    pub special_use: bool,
+    pub status: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum StatusItem {
+    Messages,
+    Unseen,
+    UidNext,
+    UidValidity,
+}
+
+impl StatusItem {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Messages => "MESSAGES",
+            Self::Unseen => "UNSEEN",
+            Self::UidNext => "UIDNEXT",
+            Self::UidValidity => "UIDVALIDITY",
+        }
+    }
+}
+
+impl Command {
+    /// Opens a mailbox for reading. `name` is decoded UTF-8.
+    pub fn examine(name: &str) -> Result<Self, BadArgument> {
+        Self::new("EXAMINE").syntax(" ").mailbox(name)
+    }
+
+    /// All mailboxes.
+    pub fn list_all(returns: ListReturn) -> Self {
+        let mut wanted = Vec::new();
+        if returns.special_use {
+            wanted.push("SPECIAL-USE");
+        }
+        if returns.status {
+            wanted.push("STATUS (MESSAGES UNSEEN)");
+        }
+        let list = Self::new("LIST").syntax(" \"\" \"*\"");
+        if wanted.is_empty() {
+            return list;
+        }
+        list.syntax(&format!(" RETURN ({})", wanted.join(" ")))
+    }
+
+    pub fn status(name: &str, items: &[StatusItem]) -> Result<Self, BadArgument> {
+        let items: Vec<&str> = items.iter().map(|item| item.as_str()).collect();
+        let command = Self::new("STATUS").syntax(" ").mailbox(name)?;
+        Ok(command.syntax(&format!(" ({})", items.join(" "))))
+    }
+
+    fn mailbox(self, name: &str) -> Result<Self, BadArgument> {
+        if name.contains('\0') {
+            return Err(BadArgument);
+        }
+        self.string(utf7::encode(name).as_bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::command::{Literals, wire};
+
+    #[test]
+    fn mailboxes_on_the_wire() {
+        for (command, want) in [
+            (Command::examine("INBOX"), "a1 EXAMINE \"INBOX\"\r\n"),
+            (
+                Command::examine("R&D \"x\""),
+                "a1 EXAMINE \"R&-D \\\"x\\\"\"\r\n",
+            ),
+            (
+                Command::examine("Entwürfe"),
+                "a1 EXAMINE \"Entw&APw-rfe\"\r\n",
+            ),
+            (Command::examine("a\r\nb"), "a1 EXAMINE \"a&AA0ACg-b\"\r\n"),
+            (
+                Command::status("x", &[StatusItem::Messages, StatusItem::UidNext]),
+                "a1 STATUS \"x\" (MESSAGES UIDNEXT)\r\n",
+            ),
+        ] {
+            assert_eq!(wire(&command.unwrap(), Literals::Plus), want);
+        }
+        assert!(Command::examine("a\0b").is_err());
+    }
+
+    #[test]
+    fn list_asks_for_what_is_offered() {
+        let plain = Command::list_all(ListReturn::default());
+        assert_eq!(wire(&plain, Literals::Plus), "a1 LIST \"\" \"*\"\r\n");
+        let full = Command::list_all(ListReturn {
+            special_use: true,
+            status: true,
+        });
+        assert_eq!(
+            wire(&full, Literals::Plus),
+            "a1 LIST \"\" \"*\" RETURN (SPECIAL-USE STATUS (MESSAGES UNSEEN))\r\n"
+        );
+    }
+}
