@@ -1,1 +1,23 @@
-//! placeholder
+//! One call from ask to answer: the pipeline, the tools, the envelope.
+//!
+//! It knows no protocol that callers speak and no concrete source: calls come in as [`Call`], mail comes from
+//! whatever implements `mail::MailSource`.
+
+mod args;
+mod cursor;
+mod envelope;
+mod guarded_mail;
+mod pipeline;
+mod refusal;
+mod resources;
+mod schema;
+mod text;
+mod tools;
+mod trouble;
+
+pub use cursor::CursorKey;
+pub use envelope::{Answered, Refused};
+pub use pipeline::{Call, Caller, Gateway, Outcome};
+pub use refusal::{Code, Refusal};
+pub use resources::{Content, TEMPLATES, Template};
+pub use tools::{ALL, Annotations, AnyTool, Toolset};

@@ -1,1 +1,6 @@
-//! placeholder
+//! Where mail lives: IMAP servers and local stores, each behind `mail::MailSource`.
+//!
+//! The only crate that speaks to mail stores. It decides nothing and records nothing: who may ask is settled above.
+
+pub mod imap;
+pub mod maildir;

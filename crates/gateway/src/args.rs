@@ -1,0 +1,219 @@
+//! Arguments: types that a wrong value cannot get into, each with the schema that says so.
+//!
+//! The schema is for the caller's eyes; the check is here, in `Deserialize`.
+
+use std::borrow::Cow;
+
+use jiff::civil::Date;
+use mail::{AccountId, FolderName, MessageRef};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, de};
+
+/// A whole number within bounds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Within<const LOW: u32, const HIGH: u32>(pub u32);
+
+impl<'de, const LOW: u32, const HIGH: u32> Deserialize<'de> for Within<LOW, HIGH> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let bounds = || de::Error::custom(format!("must be a whole number from {LOW} to {HIGH}"));
+        let number = serde_json::Value::deserialize(from)?
+            .as_u64()
+            .ok_or_else(bounds)?;
+        match u32::try_from(number) {
+            Ok(number) if (LOW..=HIGH).contains(&number) => Ok(Self(number)),
+            _ => Err(bounds()),
+        }
+    }
+}
+
+impl<const LOW: u32, const HIGH: u32> JsonSchema for Within<LOW, HIGH> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        format!("Within{LOW}To{HIGH}").into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "integer", "minimum": LOW, "maximum": HIGH })
+    }
+}
+
+/// A string type with a check and a schema.
+macro_rules! text_argument {
+    ($(#[$doc:meta])* $name:ident($inner:ty), $read:expr, $schema:tt) => {
+        $(#[$doc])*
+        #[derive(Clone, PartialEq, Eq, Debug)]
+        pub(crate) struct $name(pub $inner);
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                let read: fn(String) -> Result<$inner, String> = $read;
+                let serde_json::Value::String(text) = serde_json::Value::deserialize(from)? else {
+                    return Err(de::Error::custom("must be a string"));
+                };
+                read(text).map(Self).map_err(de::Error::custom)
+            }
+        }
+
+        impl JsonSchema for $name {
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn schema_name() -> Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!($schema)
+            }
+        }
+    };
+}
+
+text_argument!(
+    /// `account_id`, `default` when left out.
+    Account(AccountId),
+    |text| AccountId::new(text).map_err(|bad| bad.to_string()),
+    { "type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$", "default": "default" }
+);
+
+text_argument!(
+    /// `mailbox`: a decoded folder name.
+    Mailbox(FolderName),
+    |text| FolderName::new(text).map_err(|bad| bad.to_string()),
+    { "type": "string", "minLength": 1, "maxLength": 256 }
+);
+
+text_argument!(
+    /// `message_id`, as a search returned it.
+    MessageId(MessageRef),
+    |text| MessageRef::parse(&text).map_err(|bad| bad.to_string()),
+    { "type": "string" }
+);
+
+text_argument!(
+    /// Search text: 1 to 256 characters, none of them control characters.
+    SearchText(String),
+    |text| match text.chars().count() {
+        1..=256 if text.chars().any(char::is_control) => {
+            Err("must not contain control characters".to_owned())
+        }
+        1..=256 => Ok(text),
+        _ => Err("must be 1 to 256 characters long".to_owned()),
+    },
+    { "type": "string", "minLength": 1, "maxLength": 256 }
+);
+
+text_argument!(
+    /// `YYYY-MM-DD`.
+    Day(Date),
+    |text| match text.parse::<Date>() {
+        Ok(date) if text.len() == 10 && date.year() >= 1 => Ok(date),
+        _ => Err("must be a date like 2026-01-31".to_owned()),
+    },
+    { "type": "string", "format": "date" }
+);
+
+text_argument!(
+    /// An opaque cursor.
+    Cursor(String),
+    |text| match text.len() {
+        1..=4_096 => Ok(text),
+        _ => Err("must be a next_cursor from an earlier page".to_owned()),
+    },
+    { "type": "string" }
+);
+
+impl Default for Account {
+    fn default() -> Self {
+        #[expect(
+            clippy::expect_used,
+            reason = "the literal fits the pattern; a test says so"
+        )]
+        Self(AccountId::new("default").expect("a valid account id"))
+    }
+}
+
+/// Seed 001: the account in a message id must be the one that is asked.
+pub(crate) fn same_account(
+    account: Option<&Account>,
+    at: &MessageRef,
+) -> Result<(), crate::Refusal> {
+    match account {
+        // Left out, the id speaks for itself.
+        None => Ok(()),
+        Some(account) if account.0 == at.account => Ok(()),
+        Some(_) => Err(crate::Refusal::argument(
+            "message_id",
+            "message_id belongs to another account than account_id; pass the account_id it was found in",
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read<T: de::DeserializeOwned>(json: &str) -> Result<T, String> {
+        serde_json::from_str(json).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn defaults_are_valid() {
+        assert_eq!(Account::default().0.as_str(), "default");
+    }
+
+    #[test]
+    fn numbers_keep_their_bounds() {
+        assert_eq!(read::<Within<1, 50>>("50"), Ok(Within(50)));
+        for bad in [
+            "0",
+            "51",
+            "-1",
+            "1.5",
+            "\"7\"",
+            "true",
+            "99999999999",
+            "null",
+        ] {
+            let message = read::<Within<1, 50>>(bad).unwrap_err();
+            assert!(
+                message.contains("whole number from 1 to 50"),
+                "{bad}: {message}"
+            );
+        }
+    }
+
+    #[test]
+    fn dates_are_days_that_exist() {
+        assert!(read::<Day>("\"2024-02-29\"").is_ok());
+        for bad in [
+            "\"2023-02-29\"",
+            "\"2026-1-1\"",
+            "\"20260101\"",
+            "\"2026-01-01T00:00\"",
+            "5",
+        ] {
+            assert!(read::<Day>(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn search_text_holds_no_control_characters() {
+        assert!(read::<SearchText>("\"Rüben \\\"BODY\\\" {5}\"").is_ok());
+        for bad in [
+            "\"\"",
+            "\"a\\r\\nb\"",
+            "\"a\\u0000\"",
+            "\"a\\tb\"",
+            "\"\\u007f\"",
+        ] {
+            assert!(read::<SearchText>(bad).is_err(), "{bad}");
+        }
+        assert!(read::<SearchText>(&format!("\"{}\"", "x".repeat(257))).is_err());
+        assert!(read::<SearchText>(&format!("\"{}\"", "ü".repeat(256))).is_ok());
+    }
+}

@@ -1,0 +1,165 @@
+//! The one envelope around every answer, and what goes with every refusal.
+
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use crate::Refusal;
+use crate::text;
+
+/// How a tool's work came out (`data.status`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Status {
+    Ok,
+    Partial,
+    Failed,
+}
+
+/// A tool's payload.
+pub(crate) trait Reply: Serialize + JsonSchema + Send {
+    /// Tools that cannot fail half-way have no status.
+    fn status(&self) -> Status {
+        Status::Ok
+    }
+}
+
+/// What a tool hands back to the pipeline.
+pub(crate) struct Done<R> {
+    pub summary: String,
+    pub data: R,
+    pub warnings: Vec<String>,
+    pub pagination: Option<Pagination>,
+}
+
+impl<R> Done<R> {
+    pub(crate) fn new(summary: impl Into<String>, data: R) -> Self {
+        Self {
+            summary: summary.into(),
+            data,
+            warnings: Vec::new(),
+            pagination: None,
+        }
+    }
+}
+
+#[derive(Serialize)]
+pub(crate) struct Pagination {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<String>,
+    pub has_more: bool,
+    pub total_count: u64,
+    pub page_size: u32,
+}
+
+/// What is known about a call when it is over.
+pub(crate) struct Facts {
+    pub request_id: String,
+    pub now: Timestamp,
+    pub duration_ms: u64,
+    pub round_trips: u32,
+    pub cache_hit: bool,
+}
+
+impl Facts {
+    fn meta(&self, warnings: &[String], pagination: Option<Pagination>) -> Map<String, Value> {
+        let mut meta = Map::new();
+        meta.insert("version".into(), json!("response-v2"));
+        meta.insert("request_id".into(), json!(self.request_id));
+        meta.insert(
+            "now_utc".into(),
+            json!(self.now.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()),
+        );
+        meta.insert("duration_ms".into(), json!(self.duration_ms));
+        meta.insert("warnings".into(), json!(warnings));
+        if let Some(pagination) = pagination {
+            meta.insert("pagination".into(), json!(pagination));
+        }
+        let telemetry = json!({
+            "duration_ms": self.duration_ms,
+            "imap_round_trips": self.round_trips,
+            "cache_hit": self.cache_hit,
+        });
+        meta.insert("telemetry".into(), telemetry);
+        meta
+    }
+}
+
+/// An answer, ready for any transport.
+#[derive(Clone, Debug)]
+pub struct Answered {
+    /// The whole envelope.
+    pub structured: Value,
+    /// The same in fewer tokens, for hosts that show the model only text.
+    pub text: String,
+    /// `success` is false.
+    pub failed: bool,
+}
+
+/// A refusal, ready for any transport.
+#[derive(Clone, Debug)]
+pub struct Refused {
+    pub refusal: Refusal,
+    /// `{ code, details?, meta }`
+    pub data: Value,
+}
+
+pub(crate) fn answered<R: Reply>(done: Done<R>, facts: &Facts) -> Answered {
+    let failed = done.data.status() == Status::Failed;
+    let data = serde_json::to_value(&done.data).unwrap_or_else(|_| json!({}));
+    let text = text::render(&done.summary, &data, &done.warnings);
+    let error = if failed {
+        json!(done.summary)
+    } else {
+        Value::Null
+    };
+    let structured = json!({
+        "success": !failed,
+        "summary": done.summary,
+        "data": data,
+        "error": error,
+        "meta": facts.meta(&done.warnings, done.pagination),
+    });
+    Answered {
+        structured,
+        text,
+        failed,
+    }
+}
+
+pub(crate) fn refused(refusal: Refusal, facts: &Facts) -> Refused {
+    let mut data = Map::new();
+    data.insert("code".into(), json!(refusal.code.name()));
+    if let Some(details) = &refusal.details {
+        data.insert("details".into(), details.clone());
+    }
+    data.insert("meta".into(), Value::Object(facts.meta(&[], None)));
+    Refused {
+        refusal,
+        data: Value::Object(data),
+    }
+}
+
+impl Refused {
+    /// The same refusal as a tool result, for hosts that hide protocol errors from the model.
+    pub fn as_answer(&self) -> Answered {
+        let message = self.refusal.to_string();
+        let mut data = self.data.clone();
+        let meta = data.get_mut("meta").map(Value::take).unwrap_or_default();
+        if let Value::Object(map) = &mut data {
+            map.remove("meta");
+        }
+        Answered {
+            text: message.clone(),
+            structured: json!({
+                "success": false,
+                "summary": message,
+                "data": data,
+                "error": message,
+                "meta": meta,
+            }),
+            failed: true,
+        }
+    }
+}

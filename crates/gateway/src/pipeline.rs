@@ -1,0 +1,234 @@
+//! The way of one call, from ask to answer. Read [`pass`] from top to bottom; there is nothing around it.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use jiff::Timestamp;
+use mail::{AccountId, Cx, MailSource};
+use policy::{Permit, Policy};
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use crate::cursor::CursorKey;
+use crate::envelope::{self, Answered, Facts, Refused};
+use crate::guarded_mail::GuardedMail;
+use crate::tools::{ALL, AnyTool, Tool};
+use crate::{Code, Refusal};
+
+/// Everything calls share: the accounts, the policy, the cursor key.
+pub struct Gateway {
+    accounts: Vec<(AccountId, Arc<dyn MailSource>)>,
+    policy: Policy,
+    cursor_key: CursorKey,
+}
+
+/// Who calls. Identity is fixed by the transport, never by an argument.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Caller(String);
+
+impl Caller {
+    /// The person who configured the accounts.
+    pub fn owner() -> Self {
+        Self("owner".to_owned())
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// One call. Dropping its future cancels it, down to the connection it is using.
+pub struct Call<'a> {
+    pub caller: &'a Caller,
+    pub tool: &'a str,
+    pub arguments: Map<String, Value>,
+    pub cx: &'a Cx,
+}
+
+pub enum Outcome {
+    Answered(Answered),
+    Refused(Refused),
+}
+
+impl Gateway {
+    pub fn new(accounts: Vec<(AccountId, Arc<dyn MailSource>)>, cursor_key: CursorKey) -> Self {
+        Self {
+            accounts,
+            policy: Policy::Owner,
+            cursor_key,
+        }
+    }
+
+    pub async fn call(&self, call: Call<'_>) -> Outcome {
+        match self.tool(call.tool) {
+            Some(tool) => tool.call(self, call).await,
+            None => {
+                let begun = Begun::now();
+                let message = format!(
+                    "unknown tool '{}'; call tools/list for the tools there are",
+                    content::name(call.tool)
+                );
+                Outcome::Refused(envelope::refused(
+                    Refusal::invalid(message),
+                    &begun.facts(call.cx),
+                ))
+            }
+        }
+    }
+
+    /// The tools that this caller is shown.
+    pub fn tools(&self) -> impl Iterator<Item = &'static dyn AnyTool> {
+        ALL.iter().copied()
+    }
+
+    fn tool(&self, name: &str) -> Option<&'static dyn AnyTool> {
+        self.tools().find(|tool| tool.name() == name)
+    }
+
+    pub(crate) fn account_ids(&self) -> impl Iterator<Item = &AccountId> {
+        self.accounts.iter().map(|(id, _)| id)
+    }
+}
+
+/// Steps 2 to 8 of the way of a call.
+pub(crate) async fn pass<T: Tool>(gateway: &Gateway, call: Call<'_>) -> Outcome {
+    let begun = Begun::now();
+    let work = async {
+        let args: T::Args = parse(call.arguments)?;
+        let ask = T::ask(&args)?;
+        let permit = policy::decide(&gateway.policy, &ask);
+        let ctx = Ctx {
+            gateway,
+            permit,
+            caller: call.caller,
+            cx: call.cx,
+            now: begun.now,
+        };
+        T::run(ctx, args).await
+    };
+    let outcome = work.await;
+    let facts = begun.facts(call.cx);
+    match outcome {
+        Ok(done) => {
+            tracing::debug!(
+                tool = T::NAME,
+                request = facts.request_id,
+                ms = facts.duration_ms,
+                "answered"
+            );
+            Outcome::Answered(envelope::answered(done, &facts))
+        }
+        Err(refusal) => {
+            tracing::info!(
+                tool = T::NAME,
+                request = facts.request_id,
+                code = refusal.code.name(),
+                "refused"
+            );
+            Outcome::Refused(envelope::refused(refusal, &facts))
+        }
+    }
+}
+
+/// What a tool runs with. It can only be made from a permit.
+pub(crate) struct Ctx<'a> {
+    gateway: &'a Gateway,
+    permit: Permit,
+    pub caller: &'a Caller,
+    pub cx: &'a Cx,
+    pub now: Timestamp,
+}
+
+impl<'a> Ctx<'a> {
+    /// The mail of the account that the permit is for.
+    pub(crate) fn mail(&self) -> Result<GuardedMail<'a>, Refusal> {
+        let wanted = self.permit.account();
+        let found = self
+            .gateway
+            .accounts
+            .iter()
+            .find(|(id, _)| Some(id) == wanted);
+        match found {
+            Some((_, source)) => Ok(GuardedMail::new(source.as_ref(), self.cx)),
+            None => {
+                let name = wanted.map(AccountId::as_str).unwrap_or_default();
+                Err(Refusal::new(
+                    Code::NotFound,
+                    format!(
+                        "account '{name}' is not configured; call imap_list_accounts for those that are"
+                    ),
+                ))
+            }
+        }
+    }
+
+    /// All accounts, as configured.
+    pub(crate) fn accounts(&self) -> impl Iterator<Item = (&'a AccountId, mail::Described)> {
+        self.gateway
+            .accounts
+            .iter()
+            .map(|(id, source)| (id, source.describe()))
+    }
+
+    pub(crate) fn cursor_key(&self) -> &'a CursorKey {
+        &self.gateway.cursor_key
+    }
+
+    /// Reads hostile bytes where a long look at them holds up nobody else.
+    pub(crate) async fn render<R: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> R + Send + 'static,
+    ) -> Result<R, Refusal> {
+        self.cx.enter(mail::Stage::Render);
+        tokio::task::spawn_blocking(work).await.map_err(|_| {
+            Refusal::new(
+                Code::Internal,
+                "the message could not be rendered; please report this",
+            )
+        })
+    }
+}
+
+/// Strict: unknown fields, wrong types and values out of bounds are refused, each by its name.
+fn parse<A: DeserializeOwned>(arguments: Map<String, Value>) -> Result<A, Refusal> {
+    serde_path_to_error::deserialize(Value::Object(arguments)).map_err(|error| {
+        let path = content::name(&error.path().to_string());
+        let what = content::said(error.inner().to_string().as_bytes());
+        match path.as_str() {
+            "" | "." => Refusal::invalid(what),
+            // Some checks name their argument already.
+            _ if what.starts_with(&path) => Refusal::argument(&path, what),
+            _ => Refusal::argument(&path, format!("{path} {what}")),
+        }
+    })
+}
+
+/// When a call began, and the name it goes by.
+struct Begun {
+    now: Timestamp,
+    instant: Instant,
+    request_id: String,
+}
+
+impl Begun {
+    fn now() -> Self {
+        let mut random = [0u8; 8];
+        // Only a name for tracing: without randomness all calls share one, and nothing else breaks.
+        let _ = getrandom::fill(&mut random);
+        Self {
+            now: Timestamp::now(),
+            instant: Instant::now(),
+            request_id: format!("req_{:016x}", u64::from_le_bytes(random)),
+        }
+    }
+
+    fn facts(&self, cx: &Cx) -> Facts {
+        Facts {
+            request_id: self.request_id.clone(),
+            now: Timestamp::now(),
+            duration_ms: u64::try_from(self.instant.elapsed().as_millis()).unwrap_or(u64::MAX),
+            round_trips: cx.round_trips(),
+            cache_hit: cx.cache_hit(),
+        }
+    }
+}

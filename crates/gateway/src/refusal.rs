@@ -1,0 +1,75 @@
+//! Why a call was refused before or instead of an answer: the hard errors of the contract.
+
+use serde_json::{Value, json};
+
+/// The closed list of error codes (seed 000).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Code {
+    InvalidInput,
+    NotFound,
+    AuthFailed,
+    Timeout,
+    Conflict,
+    Internal,
+}
+
+impl Code {
+    /// The name in `error.data.code`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::InvalidInput => "invalid_input",
+            Self::NotFound => "not_found",
+            Self::AuthFailed => "auth_failed",
+            Self::Timeout => "timeout",
+            Self::Conflict => "conflict",
+            Self::Internal => "internal",
+        }
+    }
+
+    /// What a message of this code begins with.
+    fn words(self) -> &'static str {
+        match self {
+            Self::InvalidInput => "invalid input",
+            Self::NotFound => "not found",
+            Self::AuthFailed => "authentication failed",
+            Self::Timeout => "operation timed out",
+            Self::Conflict => "conflict",
+            Self::Internal => "internal error",
+        }
+    }
+}
+
+/// A hard error. The message is lower case and says what to do next.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+#[error("{}: {message}", code.words())]
+pub struct Refusal {
+    pub code: Code,
+    message: String,
+    pub details: Option<Value>,
+}
+
+impl Refusal {
+    pub fn new(code: Code, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+            details: None,
+        }
+    }
+
+    pub fn invalid(message: impl Into<String>) -> Self {
+        Self::new(Code::InvalidInput, message)
+    }
+
+    /// One argument is wrong.
+    pub fn argument(name: &str, message: impl Into<String>) -> Self {
+        Self::invalid(message).with_details(json!({ "argument": name }))
+    }
+
+    pub(crate) fn with_details(self, details: Value) -> Self {
+        Self {
+            details: Some(details),
+            ..self
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! Messages as resources: `imap://…` URIs, read through the very same tools.
+
+use mail::{Cx, MessageRef};
+use serde_json::{Map, Value, json};
+
+use crate::pipeline::{Call, Caller, Gateway, Outcome};
+use crate::{Refusal, Refused};
+
+/// A URI template that clients can fill in (RFC 6570).
+pub struct Template {
+    pub uri: &'static str,
+    pub name: &'static str,
+    pub description: &'static str,
+    pub mime_type: &'static str,
+}
+
+pub const TEMPLATES: &[Template] = &[
+    Template {
+        uri: "imap://{account}/mailbox/{mailbox}/message/{uidvalidity}/{uid}",
+        name: "message",
+        description: "A message as imap_get_message shows it",
+        mime_type: "application/json",
+    },
+    Template {
+        uri: "imap://{account}/mailbox/{mailbox}/message/{uidvalidity}/{uid}/raw",
+        name: "message-source",
+        description: "A message's source, up to 1,000,000 bytes",
+        mime_type: "message/rfc822",
+    },
+];
+
+/// What a resource holds.
+pub enum Content {
+    Text {
+        mime_type: &'static str,
+        text: String,
+    },
+    /// Base64.
+    Blob {
+        mime_type: &'static str,
+        base64: String,
+    },
+}
+
+impl Gateway {
+    pub async fn read_resource(
+        &self,
+        caller: &Caller,
+        cx: &Cx,
+        uri: &str,
+    ) -> Result<Content, Refused> {
+        let (tool, field, arguments) = match uri.strip_suffix("/raw") {
+            Some(message) => {
+                let at = MessageRef::parse_uri(message);
+                (
+                    "imap_get_message_raw",
+                    "raw_source_base64",
+                    at.map(|at| raw_arguments(&at)),
+                )
+            }
+            None => {
+                let at = MessageRef::parse_uri(uri);
+                ("imap_get_message", "message", at.map(|at| arguments(&at)))
+            }
+        };
+        // A URI that is none goes through the pipeline too, and is refused there by its message_id.
+        let arguments = arguments.unwrap_or_else(|_| {
+            let mut wrong = Map::new();
+            wrong.insert("message_id".into(), json!(uri));
+            wrong
+        });
+        let outcome = self
+            .call(Call {
+                caller,
+                tool,
+                arguments,
+                cx,
+            })
+            .await;
+        let answered = match outcome {
+            Outcome::Answered(answered) => answered,
+            Outcome::Refused(refused) => return Err(refused),
+        };
+        let data = answered
+            .structured
+            .pointer("/data")
+            .cloned()
+            .unwrap_or_default();
+        match data.get(field) {
+            Some(Value::String(base64)) => Ok(Content::Blob {
+                mime_type: "message/rfc822",
+                base64: base64.clone(),
+            }),
+            Some(message) => Ok(Content::Text {
+                mime_type: "application/json",
+                text: message.to_string(),
+            }),
+            None => Err(failed(&answered.structured)),
+        }
+    }
+
+    /// Values for a template's variable that begin with what was typed.
+    pub async fn complete(
+        &self,
+        cx: &Cx,
+        caller: &Caller,
+        variable: &str,
+        typed: &str,
+        account: Option<&str>,
+    ) -> Vec<String> {
+        let all = match (variable, account) {
+            ("account", _) => self.account_ids().map(ToString::to_string).collect(),
+            ("mailbox", Some(account)) => self.mailboxes(cx, caller, account).await,
+            _ => Vec::new(),
+        };
+        let typed = typed.to_lowercase();
+        all.into_iter()
+            .filter(|one| one.to_lowercase().starts_with(&typed))
+            .take(100)
+            .collect()
+    }
+
+    async fn mailboxes(&self, cx: &Cx, caller: &Caller, account: &str) -> Vec<String> {
+        let mut arguments = Map::new();
+        arguments.insert("account_id".into(), json!(account));
+        let call = Call {
+            caller,
+            tool: "imap_list_mailboxes",
+            arguments,
+            cx,
+        };
+        let Outcome::Answered(answered) = self.call(call).await else {
+            return Vec::new();
+        };
+        let list = answered
+            .structured
+            .pointer("/data/mailboxes")
+            .and_then(Value::as_array)
+            .cloned();
+        let names = list
+            .into_iter()
+            .flatten()
+            .filter_map(|one| one.get("name").and_then(Value::as_str).map(str::to_owned));
+        names.collect()
+    }
+}
+
+fn raw_arguments(at: &MessageRef) -> Map<String, Value> {
+    let mut map = Map::new();
+    map.insert("message_id".into(), json!(at.to_string()));
+    map.insert("max_bytes".into(), json!(1_000_000));
+    map
+}
+
+fn arguments(at: &MessageRef) -> Map<String, Value> {
+    let mut map = Map::new();
+    map.insert("message_id".into(), json!(at.to_string()));
+    map.insert("body_max_chars".into(), json!(20_000));
+    map
+}
+
+/// The server behind the account failed: a resource has no place for issues, so it is an error.
+fn failed(envelope: &Value) -> Refused {
+    let summary = envelope
+        .get("summary")
+        .and_then(Value::as_str)
+        .unwrap_or("failed");
+    let code = match envelope
+        .pointer("/data/issues/0/code")
+        .and_then(Value::as_str)
+    {
+        Some("auth_failed") => crate::Code::AuthFailed,
+        Some("timeout") => crate::Code::Timeout,
+        _ => crate::Code::Internal,
+    };
+    let meta = envelope.get("meta").cloned().unwrap_or_default();
+    let data = json!({ "code": code.name(), "meta": meta });
+    Refused {
+        refusal: Refusal::new(code, summary),
+        data,
+    }
+}

@@ -1,0 +1,107 @@
+//! Schemas as clients want them: plain, inline, small.
+//!
+//! Strict hosts refuse root-level combinators, nullable unions and unknown formats; models pay for every byte.
+
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde_json::{Map, Value, json};
+
+/// What a schema is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    /// Descriptions stay: they tell a model what to pass.
+    Input,
+    /// Descriptions go: names speak for themselves, and every call pays for them.
+    Output,
+}
+
+/// The schema of a tool's arguments.
+pub(crate) fn input<T: JsonSchema>() -> Map<String, Value> {
+    let mut schema = generate::<T>();
+    tidy(&mut schema, Side::Input);
+    let mut schema = object(schema);
+    schema.entry("properties").or_insert_with(|| json!({}));
+    schema.insert("additionalProperties".to_owned(), Value::Bool(false));
+    schema
+}
+
+/// The schema of the envelope around a tool's data.
+pub(crate) fn output<T: JsonSchema>() -> Map<String, Value> {
+    let mut data = generate::<T>();
+    tidy(&mut data, Side::Output);
+    object(json!({
+        "type": "object",
+        "properties": {
+            "success": { "type": "boolean" },
+            "summary": { "type": "string" },
+            "data": data,
+            "error": { "type": ["string", "null"] },
+            "meta": { "type": "object" }
+        },
+        "required": ["success", "summary", "data", "error", "meta"]
+    }))
+}
+
+fn generate<T: JsonSchema>() -> Value {
+    let settings =
+        SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
+    settings
+        .into_generator()
+        .into_root_schema_for::<T>()
+        .to_value()
+}
+
+fn object(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(map) => map,
+        _ => Map::new(),
+    }
+}
+
+fn tidy(value: &mut Value, side: Side) {
+    match value {
+        Value::Object(map) => {
+            map.remove("$schema");
+            map.remove("title");
+            if side == Side::Output {
+                map.remove("description");
+                map.remove("additionalProperties");
+                map.remove("minimum");
+            }
+            if map.get("format").is_some_and(|format| format != "date") {
+                map.remove("format");
+            }
+            if map.get("default").is_some_and(Value::is_null) {
+                map.remove("default");
+            }
+            without_null(map);
+            for inner in map.values_mut() {
+                tidy(inner, side);
+            }
+        }
+        Value::Array(list) => list.iter_mut().for_each(|inner| tidy(inner, side)),
+        _ => {}
+    }
+}
+
+/// An optional field is plain optional: absent, not null.
+fn without_null(map: &mut Map<String, Value>) {
+    if let Some(Value::Array(types)) = map.get_mut("type") {
+        types.retain(|one| one != "null");
+        if let [only] = types.as_slice() {
+            let only = only.clone();
+            map.insert("type".to_owned(), only);
+        }
+    }
+    let Some(Value::Array(any)) = map.get_mut("anyOf") else {
+        return;
+    };
+    any.retain(|one| one.get("type") != Some(&json!("null")));
+    if let [only] = any.as_slice() {
+        let only = object(only.clone());
+        map.remove("anyOf");
+        for (key, inner) in only {
+            map.entry(key).or_insert(inner);
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! `imap_list_accounts`: which accounts are configured, without their secrets.
+
+use policy::Ask;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::Refusal;
+use crate::envelope::{Done, Reply};
+use crate::pipeline::Ctx;
+use crate::tools::{Annotations, Tool, Toolset};
+use crate::trouble::NextAction;
+
+const MOST: usize = 50;
+
+pub(crate) struct ListAccounts;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Args {}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Accounts {
+    accounts: Vec<Account>,
+    next_action: NextAction,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Account {
+    account_id: String,
+    host: String,
+    port: u16,
+    secure: bool,
+}
+
+impl Reply for Accounts {}
+
+impl Tool for ListAccounts {
+    const NAME: &'static str = "imap_list_accounts";
+    const TITLE: &'static str = "List mail accounts";
+    const SUMMARY: &'static str =
+        "List the configured mail accounts. Start here when you do not know the account_id.";
+    const TOOLSET: Toolset = Toolset::Imap;
+    const ANNOTATIONS: Annotations = Annotations::LOCAL;
+    type Args = Args;
+    type Reply = Accounts;
+
+    fn ask(_: &Args) -> Result<Ask, Refusal> {
+        Ok(Ask::Accounts)
+    }
+
+    async fn run(ctx: Ctx<'_>, _: Args) -> Result<Done<Accounts>, Refusal> {
+        let total = ctx.accounts().count();
+        let accounts: Vec<Account> = ctx
+            .accounts()
+            .take(MOST)
+            .map(|(id, at)| Account {
+                account_id: id.to_string(),
+                host: content::name(&at.host),
+                port: at.port,
+                secure: at.secure,
+            })
+            .collect();
+        let first = accounts
+            .first()
+            .map_or("default", |account| account.account_id.as_str());
+        let next_action = NextAction::new(
+            "List the mailboxes of an account",
+            "imap_list_mailboxes",
+            json!({ "account_id": first }),
+        );
+        let summary = format!("{} account(s) configured", total);
+        let mut done = Done::new(
+            summary,
+            Accounts {
+                accounts,
+                next_action,
+            },
+        );
+        if total > MOST {
+            done.warnings.push(format!(
+                "only the first {MOST} of {total} accounts are listed"
+            ));
+        }
+        Ok(done)
+    }
+}

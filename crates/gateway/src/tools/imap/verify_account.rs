@@ -1,0 +1,123 @@
+//! `imap_verify_account`: whether an account can be reached and logged in to, and what its server can do.
+
+use std::time::Instant;
+
+use policy::Ask;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::Refusal;
+use crate::args::Account;
+use crate::envelope::{Done, Reply, Status};
+use crate::pipeline::Ctx;
+use crate::tools::{Annotations, Tool, Toolset};
+use crate::trouble::{self, Issue, NextAction};
+
+const MOST_CAPABILITIES: usize = 256;
+
+pub(crate) struct VerifyAccount;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Args {
+    #[serde(default)]
+    account_id: Account,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Verified {
+    status: Status,
+    issues: Vec<Issue>,
+    next_action: NextAction,
+    account_id: String,
+    ok: bool,
+    latency_ms: u64,
+    server: Server,
+    capabilities: Vec<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Server {
+    host: String,
+    port: u16,
+    secure: bool,
+}
+
+impl Reply for Verified {
+    fn status(&self) -> Status {
+        self.status
+    }
+}
+
+impl Tool for VerifyAccount {
+    const NAME: &'static str = "imap_verify_account";
+    const TITLE: &'static str = "Verify a mail account";
+    const SUMMARY: &'static str = "Check that an account can be reached and logged in to, on a fresh connection. \
+        Use it when another call failed, to learn why and what to do.";
+    const TOOLSET: Toolset = Toolset::Imap;
+    const ANNOTATIONS: Annotations = Annotations::READS;
+    type Args = Args;
+    type Reply = Verified;
+
+    fn ask(args: &Args) -> Result<Ask, Refusal> {
+        Ok(Ask::Account {
+            account: args.account_id.0.clone(),
+        })
+    }
+
+    async fn run(ctx: Ctx<'_>, args: Args) -> Result<Done<Verified>, Refusal> {
+        let account = args.account_id.0;
+        let mail = ctx.mail()?;
+        let at = mail.describe();
+        let begun = Instant::now();
+        let outcome = mail.verify().await;
+        let latency_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let server = Server {
+            host: content::name(&at.host),
+            port: at.port,
+            secure: at.secure,
+        };
+        let (status, issues, capabilities) = match outcome {
+            Ok(verified) => (Status::Ok, Vec::new(), verified.capabilities),
+            Err(fault) => (
+                Status::Failed,
+                vec![trouble::sort(&fault, &at)?],
+                Vec::new(),
+            ),
+        };
+        let ok = status != Status::Failed;
+        let summary = match issues.first() {
+            None => format!("account '{account}' works"),
+            Some(issue) => format!("account '{account}' does not work: {}", issue.message),
+        };
+        let next_action = if ok {
+            let arguments = json!({ "account_id": account.as_str() });
+            NextAction::new(
+                "List the mailboxes of this account",
+                "imap_list_mailboxes",
+                arguments,
+            )
+        } else {
+            NextAction::new(
+                "Tell the user what is wrong; verify again once it is mended",
+                Self::NAME,
+                json!({ "account_id": account.as_str() }),
+            )
+        };
+        let names = capabilities.iter().take(MOST_CAPABILITIES);
+        Ok(Done::new(
+            summary,
+            Verified {
+                status,
+                issues,
+                next_action,
+                account_id: account.to_string(),
+                ok,
+                latency_ms,
+                server,
+                capabilities: names.map(|name| content::name(name)).collect(),
+            },
+        ))
+    }
+}

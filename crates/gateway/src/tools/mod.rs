@@ -1,0 +1,143 @@
+//! The tools, one file each, and the one list of them.
+//!
+//! Adding a tool touches its file and two lines here. Read-only mode, toolsets and per-caller visibility are
+//! filters over [`ALL`]; no tool knows about them.
+
+use std::future::Future;
+use std::pin::Pin;
+
+use policy::Ask;
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use crate::envelope::{Done, Reply};
+use crate::pipeline::{self, Call, Ctx, Gateway, Outcome};
+use crate::{Refusal, schema};
+
+mod imap;
+
+/// The one list. Its order is what clients see.
+pub const ALL: &[&dyn AnyTool] = &[
+    &imap::ListAccounts,
+    &imap::VerifyAccount,
+    &imap::ListMailboxes,
+    &imap::SearchMessages,
+    &imap::GetMessage,
+    &imap::GetMessageRaw,
+];
+
+/// Tools that belong together for the clients of one contract.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Toolset {
+    Imap,
+}
+
+impl Toolset {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Imap => "imap",
+        }
+    }
+}
+
+/// What a host may assume about a tool.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Annotations {
+    pub read_only: bool,
+    pub destructive: bool,
+    pub idempotent: bool,
+    /// It talks to a world outside this process.
+    pub open_world: bool,
+}
+
+impl Annotations {
+    /// Reads from a mail store.
+    const READS: Self = Self {
+        read_only: true,
+        destructive: false,
+        idempotent: true,
+        open_world: true,
+    };
+    /// Answers from configuration alone.
+    const LOCAL: Self = Self {
+        open_world: false,
+        ..Self::READS
+    };
+}
+
+/// One tool.
+pub(crate) trait Tool: Send + Sync + 'static {
+    const NAME: &'static str;
+    const TITLE: &'static str;
+    /// What it does, for a model that must choose; under 600 characters.
+    const SUMMARY: &'static str;
+    const TOOLSET: Toolset;
+    const ANNOTATIONS: Annotations;
+    /// `deny_unknown_fields`, and types that hold their bounds.
+    type Args: DeserializeOwned + JsonSchema + Send;
+    type Reply: Reply;
+
+    /// Checks what the arguments mean together, and says what is wanted. No default: a tool that asks nothing
+    /// does not compile.
+    fn ask(args: &Self::Args) -> Result<Ask, Refusal>;
+
+    fn run(
+        ctx: Ctx<'_>,
+        args: Self::Args,
+    ) -> impl Future<Output = Result<Done<Self::Reply>, Refusal>> + Send;
+}
+
+/// A tool whose types are forgotten, so that tools fit into one list.
+pub trait AnyTool: Send + Sync {
+    fn name(&self) -> &'static str;
+    fn title(&self) -> &'static str;
+    fn summary(&self) -> &'static str;
+    fn toolset(&self) -> Toolset;
+    fn annotations(&self) -> Annotations;
+    fn input_schema(&self) -> Map<String, Value>;
+    fn output_schema(&self) -> Map<String, Value>;
+    fn call<'a>(
+        &'a self,
+        gateway: &'a Gateway,
+        call: Call<'a>,
+    ) -> Pin<Box<dyn Future<Output = Outcome> + Send + 'a>>;
+}
+
+impl<T: Tool> AnyTool for T {
+    fn name(&self) -> &'static str {
+        T::NAME
+    }
+
+    fn title(&self) -> &'static str {
+        T::TITLE
+    }
+
+    fn summary(&self) -> &'static str {
+        T::SUMMARY
+    }
+
+    fn toolset(&self) -> Toolset {
+        T::TOOLSET
+    }
+
+    fn annotations(&self) -> Annotations {
+        T::ANNOTATIONS
+    }
+
+    fn input_schema(&self) -> Map<String, Value> {
+        schema::input::<T::Args>()
+    }
+
+    fn output_schema(&self) -> Map<String, Value> {
+        schema::output::<T::Reply>()
+    }
+
+    fn call<'a>(
+        &'a self,
+        gateway: &'a Gateway,
+        call: Call<'a>,
+    ) -> Pin<Box<dyn Future<Output = Outcome> + Send + 'a>> {
+        Box::pin(pipeline::pass::<T>(gateway, call))
+    }
+}

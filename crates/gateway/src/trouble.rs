@@ -1,0 +1,198 @@
+//! From a source's fault to what a caller is told: a refusal, or an issue inside the answer.
+
+use mail::{Described, Fault, FaultKind};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use crate::{Code, Refusal};
+
+/// One entry of `data.issues`.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(crate) struct Issue {
+    pub code: String,
+    pub stage: String,
+    pub message: String,
+    pub retryable: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub uid: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message_id: Option<String>,
+}
+
+/// `data.next_action`: what a caller would usually do next.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(crate) struct NextAction {
+    pub instruction: String,
+    pub tool: String,
+    pub arguments: Map<String, Value>,
+}
+
+impl NextAction {
+    pub(crate) fn new(instruction: &str, tool: &str, arguments: Value) -> Self {
+        let arguments = match arguments {
+            Value::Object(map) => map,
+            _ => Map::new(),
+        };
+        Self {
+            instruction: instruction.to_owned(),
+            tool: tool.to_owned(),
+            arguments,
+        }
+    }
+
+    /// After a failure: find out what is wrong with the account.
+    pub(crate) fn verify(account: &mail::AccountId) -> Self {
+        Self::new(
+            "Check the account's connection, then try again",
+            "imap_verify_account",
+            json!({ "account_id": account.as_str() }),
+        )
+    }
+}
+
+/// What does not exist, or no longer fits, is a refusal; what a server could not do is an issue.
+pub(crate) fn sort(fault: &Fault, at: &Described) -> Result<Issue, Refusal> {
+    let refusal = match fault.kind {
+        FaultKind::NoSuchFolder => Refusal::new(
+            Code::NotFound,
+            "no such mailbox; call imap_list_mailboxes for the names there are",
+        ),
+        FaultKind::NoSuchMessage => Refusal::new(
+            Code::NotFound,
+            "no such message; it may have been moved or deleted, search again",
+        ),
+        FaultKind::Conflict => Refusal::new(
+            Code::Conflict,
+            "the mailbox was rebuilt and old ids mean nothing now; rerun the search",
+        ),
+        FaultKind::TooMany { matches } => Refusal::invalid(format!(
+            "the search matches {matches} messages, more than {MOST_MATCHES}; narrow it with dates, from, to or subject"
+        ))
+        .with_details(json!({ "matches": matches, "limit": MOST_MATCHES })),
+        kind => return Ok(issue(fault, kind, at)),
+    };
+    Err(refusal)
+}
+
+/// A search with conditions may match this many messages (seed 001).
+pub(crate) const MOST_MATCHES: u64 = 20_000;
+
+fn issue(fault: &Fault, kind: FaultKind, at: &Described) -> Issue {
+    let said = fault
+        .said
+        .as_ref()
+        .map(|raw| content::said(raw.bytes()))
+        .filter(|s| !s.is_empty());
+    let (code, what) = explain(kind, at, fault);
+    let message = match said {
+        Some(said) => format!("{what} (said: {said})"),
+        None => what,
+    };
+    Issue {
+        code: code.to_owned(),
+        stage: fault.stage.name().to_owned(),
+        message,
+        retryable: kind.retryable(),
+        uid: None,
+        message_id: None,
+    }
+}
+
+fn explain(kind: FaultKind, at: &Described, fault: &Fault) -> (&'static str, String) {
+    let host = content::name(&at.host);
+    let server = format!("{host}:{}", at.port);
+    let (code, what) = match kind {
+        FaultKind::AuthFailed => (
+            "auth_failed",
+            "the server refused user name or password; many providers want an app password here"
+                .to_owned(),
+        ),
+        FaultKind::NoSafeLogin => (
+            "no_safe_login",
+            format!(
+                "{server} offers no encrypted way to log in; use port 993 with SECURE=true, or STARTTLS where the server has it"
+            ),
+        ),
+        FaultKind::HostNotFound => (
+            "host_not_found",
+            format!(
+                "the name {host} cannot be found; check the host name and this machine's network"
+            ),
+        ),
+        FaultKind::Refused => (
+            "connection_refused",
+            format!("nothing listens at {server}; check host and port"),
+        ),
+        FaultKind::Unreachable => (
+            "unreachable",
+            format!("{server} cannot be reached; check this machine's network"),
+        ),
+        FaultKind::CertificateExpired => (
+            "certificate_expired",
+            format!(
+                "the certificate of {server} is expired or not yet valid; the server's operator must renew it, and this machine's clock must be right"
+            ),
+        ),
+        FaultKind::CertificateWrongHost => (
+            "certificate_wrong_host",
+            format!(
+                "the certificate of {server} is for another host; use the host name that the certificate names"
+            ),
+        ),
+        FaultKind::CertificateUntrusted => (
+            "certificate_untrusted",
+            format!(
+                "the certificate of {server} comes from no trusted authority; for a private one set MAIL_IMAP_CA_CERT_PATH"
+            ),
+        ),
+        FaultKind::TlsFailed => (
+            "tls_failed",
+            format!(
+                "no encrypted connection with {server}; check that the port speaks TLS (993), or set SECURE=starttls"
+            ),
+        ),
+        FaultKind::TimedOut => (
+            "timeout",
+            format!(
+                "{server} did not answer in time at '{}'; try again later",
+                fault.stage.name()
+            ),
+        ),
+        FaultKind::Lost => (
+            "connection_lost",
+            format!("{server} closed the connection; try again"),
+        ),
+        FaultKind::Bye => (
+            "server_closed",
+            format!("{server} ended the session; try again later"),
+        ),
+        FaultKind::Busy => (
+            "server_busy",
+            format!(
+                "{server} accepts no more connections for this user; close other mail programs or set MAIL_IMAP_MAX_CONNECTIONS lower"
+            ),
+        ),
+        FaultKind::Denied => (
+            "server_refused",
+            "the server refused the command".to_owned(),
+        ),
+        FaultKind::Rejected => (
+            "server_rejected",
+            "the server did not understand the command".to_owned(),
+        ),
+        FaultKind::Protocol => (
+            "protocol_error",
+            format!("{server} does not answer as a mail server should"),
+        ),
+        FaultKind::Unreadable => (
+            "unreadable",
+            "the mail store cannot be read; check its path and permissions".to_owned(),
+        ),
+        FaultKind::NoSuchFolder
+        | FaultKind::NoSuchMessage
+        | FaultKind::Conflict
+        | FaultKind::TooMany { .. } => ("not_found", "not found".to_owned()),
+    };
+    (code, what)
+}

@@ -1,0 +1,104 @@
+//! From the protocol's words to ours.
+
+use std::collections::HashMap;
+
+use bytes::Bytes;
+use imap::{Data, Fetch};
+use jiff::Timestamp;
+use mail::{Address, Disposition, Envelope, Flag, Leaf, Raw, Section, Structure};
+
+/// The messages that replies describe, by UID. A server may describe one in several pieces.
+pub(super) fn by_uid<'r>(data: impl IntoIterator<Item = &'r Data>) -> HashMap<u32, Fetch> {
+    let mut found: HashMap<u32, Fetch> = HashMap::new();
+    for one in data {
+        let Data::Fetch(fetch) = one else { continue };
+        // Flag changes that nobody asked for may come without a UID.
+        let Some(uid) = fetch.uid else { continue };
+        match found.get_mut(&uid) {
+            Some(known) => merge(known, fetch),
+            None => {
+                found.insert(uid, fetch.as_ref().clone());
+            }
+        }
+    }
+    found
+}
+
+fn merge(known: &mut Fetch, more: &Fetch) {
+    known.flags = more.flags.clone().or(known.flags.take());
+    known.internal_date = known.internal_date.or(more.internal_date);
+    known.size = known.size.or(more.size);
+    known.envelope = known.envelope.take().or_else(|| more.envelope.clone());
+    known.structure = known.structure.take().or_else(|| more.structure.clone());
+    known.sections.extend(more.sections.iter().cloned());
+}
+
+pub(super) fn flags(fetch: &Fetch) -> Vec<Flag> {
+    let flags = fetch.flags.iter().flatten();
+    flags.map(|flag| Flag::new(flag.clone())).collect()
+}
+
+pub(super) fn arrived(fetch: &Fetch) -> Option<Timestamp> {
+    Timestamp::from_second(fetch.internal_date?).ok()
+}
+
+pub(super) fn envelope(wire: imap::Envelope) -> Envelope {
+    let people = |list: Vec<imap::Address>| list.into_iter().map(address).collect();
+    Envelope {
+        date: wire.date.map(Raw::new),
+        subject: wire.subject.map(Raw::new),
+        from: people(wire.from),
+        to: people(wire.to),
+        cc: people(wire.cc),
+        message_id: wire.message_id.map(Raw::new),
+        in_reply_to: wire.in_reply_to.map(Raw::new),
+    }
+}
+
+fn address(wire: imap::Address) -> Address {
+    Address {
+        name: wire.name.map(Raw::new),
+        mailbox: wire.mailbox.map(Raw::new),
+        host: wire.host.map(Raw::new),
+    }
+}
+
+/// Copies, so that a structure that is kept does not keep the whole response.
+pub(super) fn structure(wire: &imap::BodyStructure) -> Structure {
+    Structure { leaves: wire.leaves.iter().filter_map(leaf).collect(), cut: wire.cut }
+}
+
+fn leaf(wire: &imap::Leaf) -> Option<Leaf> {
+    let parameter = |name: &str| {
+        let found = wire.parameters.iter().find(|(key, _)| key == name);
+        found.map(|(_, value)| value)
+    };
+    let mime_type = match wire.mime_type.as_str() {
+        "/" => "application/octet-stream".to_owned(),
+        known => known.to_owned(),
+    };
+    let filename = content::parameter(&wire.disposition_parameters, "filename")
+        .or_else(|| content::parameter(&wire.parameters, "name"));
+    Some(Leaf {
+        section: Section::new(wire.section.clone())?,
+        mime_type,
+        within: wire.within.clone(),
+        group: wire.group,
+        charset: parameter("charset").map(|value| text(value).to_ascii_lowercase()),
+        encoding: wire.encoding.clone(),
+        octets: wire.octets,
+        disposition: match wire.disposition.as_deref() {
+            Some("inline") => Some(Disposition::Inline),
+            // RFC 2183 section 2.8: what is not known is an attachment.
+            Some(_) => Some(Disposition::Attachment),
+            None => None,
+        },
+        filename: filename.map(Raw::new),
+        content_id: wire.id.as_ref().map(|id| Raw::copied(id)),
+        flowed: parameter("format").is_some_and(|value| value.eq_ignore_ascii_case(b"flowed")),
+    })
+}
+
+fn text(bytes: &Bytes) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}

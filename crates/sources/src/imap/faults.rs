@@ -1,0 +1,62 @@
+//! From what a server answers to what went wrong.
+
+use imap::{Status, StatusKind};
+use mail::{Fault, FaultKind, Stage};
+
+/// Whether a fault says more about the connection than about the question.
+pub(super) fn means_dead(kind: FaultKind) -> bool {
+    matches!(kind, FaultKind::Lost | FaultKind::Bye | FaultKind::TimedOut | FaultKind::Protocol)
+}
+
+/// INVARIANT: a tagged NO or BAD is an error, never an empty result.
+pub(super) fn check(status: &Status, stage: Stage) -> Result<(), Fault> {
+    let kind = match status.kind {
+        StatusKind::Ok | StatusKind::Preauth => return Ok(()),
+        StatusKind::No => FaultKind::Denied,
+        StatusKind::Bad => FaultKind::Rejected,
+        StatusKind::Bye => FaultKind::Bye,
+    };
+    Err(Fault::saying(kind, stage, &status.text))
+}
+
+/// Whether a refused `EXAMINE` was about a folder that is not there.
+pub(super) fn folder_refused(status: &Status) -> Fault {
+    let kind = match status.kind {
+        StatusKind::No if names_a_missing_folder(status) => FaultKind::NoSuchFolder,
+        StatusKind::No => FaultKind::Denied,
+        _ => FaultKind::Rejected,
+    };
+    Fault::saying(kind, Stage::OpenFolder, &status.text)
+}
+
+fn names_a_missing_folder(status: &Status) -> bool {
+    if let Some(code) = &status.code {
+        match code.name.as_str() {
+            "NONEXISTENT" | "TRYCREATE" | "CANNOT" => return true,
+            "UNAVAILABLE" | "INUSE" | "LIMIT" | "SERVERBUG" | "CONTACTADMIN" | "CLIENTBUG"
+            | "EXPIRED" | "AUTHORIZATIONFAILED" => return false,
+            _ => {}
+        }
+    }
+    // QUIRK: servers without RFC 5530 codes say it in words.
+    let text = String::from_utf8_lossy(&status.text).to_lowercase();
+    ["exist", "not found", "no such", "unknown", "unable to open", "can't open", "cannot open", "invalid"]
+        .iter()
+        .any(|words| text.contains(words))
+}
+
+/// Why a login was refused.
+pub(super) fn login_refused(status: &Status) -> Fault {
+    let code = status.code.as_ref().map(|code| code.name.as_str()).unwrap_or_default();
+    let text = String::from_utf8_lossy(&status.text).to_lowercase();
+    let crowded = text.contains("too many") || text.contains("maximum number of connections");
+    let kind = match (status.kind, code) {
+        (_, "PRIVACYREQUIRED") => FaultKind::NoSafeLogin,
+        (_, "UNAVAILABLE" | "LIMIT" | "INUSE") => FaultKind::Busy,
+        (StatusKind::No, _) if crowded => FaultKind::Busy,
+        (StatusKind::No, _) => FaultKind::AuthFailed,
+        (StatusKind::Bye, _) => FaultKind::Bye,
+        _ => FaultKind::Rejected,
+    };
+    Fault::saying(kind, Stage::Login, &status.text)
+}

@@ -1,0 +1,87 @@
+//! The job that lists folders: one `LIST`, with special use and counts where the server adds them.
+
+use imap::command::ListReturn;
+use imap::{Command, Data, List, MailboxStatus, StatusKind, utf7};
+use mail::{Counts, Cx, Fault, FaultKind, Folder, FolderName, Folders, SpecialUse, Stage};
+
+use super::faults;
+use super::job::Job;
+use super::link::Reply;
+use super::session::{Pace, Session};
+
+pub(super) struct ListFolders;
+
+impl Job for ListFolders {
+    type Out = Folders;
+
+    fn folder(&self) -> Option<&FolderName> {
+        None
+    }
+
+    async fn run(&self, session: &mut Session, cx: &Cx) -> Result<Folders, Fault> {
+        cx.enter(Stage::ListFolders);
+        let offered = session.capabilities();
+        let extended = offered.has("LIST-EXTENDED") || offered.has("IMAP4REV2");
+        let returns = ListReturn {
+            special_use: extended && (offered.has("SPECIAL-USE") || offered.has("IMAP4REV2")),
+            status: extended && (offered.has("LIST-STATUS") || offered.has("IMAP4REV2")),
+        };
+        let mut reply = list(session, cx, returns).await?;
+        // QUIRK: some servers offer LIST-EXTENDED and do not understand it.
+        if reply.status.kind == StatusKind::Bad && returns != ListReturn::default() {
+            reply = list(session, cx, ListReturn::default()).await?;
+        }
+        faults::check(&reply.status, Stage::ListFolders)?;
+        Ok(read(&reply.data))
+    }
+}
+
+async fn list(session: &mut Session, cx: &Cx, returns: ListReturn) -> Result<Reply, Fault> {
+    let mut replies = session.ask(cx, vec![Command::list_all(returns)], Pace::Prompt).await?;
+    replies.pop().ok_or_else(|| Fault::new(FaultKind::Protocol, Stage::ListFolders))
+}
+
+fn read(data: &[Data]) -> Folders {
+    let mut found = Folders::default();
+    let counts: Vec<&MailboxStatus> = data
+        .iter()
+        .filter_map(|one| match one {
+            Data::MailboxStatus(status) => Some(status),
+            _ => None,
+        })
+        .collect();
+    for one in data {
+        let Data::List(list) = one else { continue };
+        // A name that only has children is not a folder that can be opened.
+        if list.has("\\Noselect") || list.has("\\NonExistent") {
+            continue;
+        }
+        let name = utf7::decode(&list.name).and_then(|name| FolderName::new(name).ok());
+        let Some(name) = name else {
+            found.unusable += 1;
+            continue;
+        };
+        if found.folders.iter().any(|known| known.name == name) {
+            continue;
+        }
+        let status = counts.iter().find(|status| same_mailbox(&status.name, &list.name));
+        found.folders.push(Folder {
+            name,
+            delimiter: list.delimiter,
+            special_use: special_use(list),
+            counts: status.and_then(|status| {
+                Some(Counts { messages: status.messages?, unread: status.unseen? })
+            }),
+        });
+    }
+    found
+}
+
+fn same_mailbox(one: &[u8], other: &[u8]) -> bool {
+    let inbox = |name: &[u8]| name.eq_ignore_ascii_case(b"INBOX");
+    one == other || (inbox(one) && inbox(other))
+}
+
+fn special_use(list: &List) -> Option<SpecialUse> {
+    list.attributes.iter().find_map(|attribute| SpecialUse::from_attribute(attribute))
+}

@@ -1,0 +1,220 @@
+//! One connection to a server, carrying flights: commands written together, replies read together.
+//!
+//! It knows bytes, time and the protocol's state machine; it does not know folders or messages.
+
+use std::io;
+use std::time::Duration;
+
+use imap::{Command, Connection, Data, Event, Limits, Literals, Status, StatusKind, Tag};
+use mail::{Cx, Fault, FaultKind};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::time::timeout;
+
+use super::net::Stream;
+
+/// All replies of a flight together may be this large.
+const MOST_OF_A_FLIGHT: usize = 64 << 20;
+
+/// How long silence is borne.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Patience {
+    /// Until the first byte of the flight's replies.
+    pub first: Duration,
+    /// Between bytes after that.
+    pub between: Duration,
+}
+
+impl Patience {
+    pub(super) fn same(time: Duration) -> Self {
+        Self { first: time, between: time }
+    }
+}
+
+/// What came back for one command.
+#[derive(Debug)]
+pub(super) struct Reply {
+    pub status: Status,
+    pub data: Vec<Data>,
+}
+
+pub(super) struct Link {
+    stream: Stream,
+    connection: Connection,
+    /// A flight began and did not end: the next bytes would answer the wrong question.
+    torn: bool,
+}
+
+impl Link {
+    pub(super) fn new(stream: Stream) -> Self {
+        Self { stream, connection: Connection::new(Limits::default()), torn: false }
+    }
+
+    /// For a stream whose greeting has been heard (behind `STARTTLS`).
+    pub(super) fn greeted(stream: Stream) -> Self {
+        Self { stream, connection: Connection::greeted(Limits::default()), torn: false }
+    }
+
+    pub(super) fn use_literals(&mut self, literals: Literals) {
+        self.connection.use_literals(literals);
+    }
+
+    /// Whether another flight may be sent.
+    pub(super) fn is_sound(&self) -> bool {
+        !self.torn
+    }
+
+    /// Gives the stream back for encryption, if nothing was sent ahead of it.
+    pub(super) fn into_stream(self) -> Result<Stream, imap::Leftover> {
+        self.connection.assert_nothing_left()?;
+        Ok(self.stream)
+    }
+
+    pub(super) async fn greeting(&mut self, cx: &Cx, patience: Duration) -> Result<Status, Fault> {
+        self.torn = true;
+        cx.count_round_trip();
+        loop {
+            match self.event(cx)? {
+                Some(Event::Greeting(status)) => {
+                    self.torn = false;
+                    return Ok(status);
+                }
+                Some(_) => return Err(protocol(cx, "the server's first line is no greeting")),
+                None => self.read(cx, patience).await?,
+            }
+        }
+    }
+
+    /// Writes all commands at once and reads until the last is over, whatever each comes to.
+    ///
+    /// Dropping the future tears the link: it will carry no other flight.
+    pub(super) async fn flight(
+        &mut self,
+        cx: &Cx,
+        commands: &[Command],
+        patience: Patience,
+    ) -> Result<Vec<Reply>, Fault> {
+        self.torn = true;
+        let mut flight = Flight::default();
+        for command in commands {
+            flight.open.push((self.connection.push(command), None, Vec::new()));
+        }
+        let mut silence = patience.first;
+        while !self.connection.is_idle() {
+            let out = self.connection.outgoing();
+            if !out.is_empty() {
+                cx.count_round_trip();
+                self.write(cx, &out, silence).await?;
+            }
+            match self.event(cx)? {
+                Some(event) => flight.take(cx, event)?,
+                None if !self.connection.is_idle() => {
+                    let before = self.connection.space().len();
+                    self.read(cx, silence).await?;
+                    flight.size += self.connection.space().len().saturating_sub(before);
+                    if flight.size > MOST_OF_A_FLIGHT {
+                        return Err(protocol(cx, "the server's replies are too large"));
+                    }
+                    silence = patience.between;
+                }
+                None => break,
+            }
+        }
+        self.torn = false;
+        flight.replies(cx)
+    }
+
+    /// Says goodbye without waiting for the answer.
+    pub(super) async fn goodbye(mut self) {
+        if self.torn {
+            return;
+        }
+        self.connection.push(&Command::logout());
+        let out = self.connection.outgoing();
+        let farewell = async {
+            self.stream.write_all(&out).await?;
+            self.stream.shutdown().await
+        };
+        let _ = timeout(Duration::from_secs(1), farewell).await;
+    }
+
+    fn event(&mut self, cx: &Cx) -> Result<Option<Event>, Fault> {
+        self.connection.poll().map_err(|error| protocol(cx, &error.to_string()))
+    }
+
+    async fn write(&mut self, cx: &Cx, bytes: &[u8], limit: Duration) -> Result<(), Fault> {
+        let writing = async {
+            self.stream.write_all(bytes).await?;
+            self.stream.flush().await
+        };
+        match timeout(limit, writing).await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(error)) => Err(lost(cx, &error)),
+            Err(_) => Err(Fault::new(FaultKind::TimedOut, cx.stage())),
+        }
+    }
+
+    async fn read(&mut self, cx: &Cx, limit: Duration) -> Result<(), Fault> {
+        let space = self.connection.space();
+        space.reserve(16 << 10);
+        match timeout(limit, self.stream.read_buf(space)).await {
+            Ok(Ok(0)) => Err(Fault::new(FaultKind::Lost, cx.stage())),
+            Ok(Ok(_)) => Ok(()),
+            Ok(Err(error)) => Err(lost(cx, &error)),
+            Err(_) => Err(Fault::new(FaultKind::TimedOut, cx.stage())),
+        }
+    }
+}
+
+/// The commands of a flight with what has come back for each so far.
+#[derive(Default)]
+struct Flight {
+    open: Vec<(Tag, Option<Status>, Vec<Data>)>,
+    size: usize,
+}
+
+impl Flight {
+    fn take(&mut self, cx: &Cx, event: Event) -> Result<(), Fault> {
+        match event {
+            // INVARIANT: a BYE or a stray reply is an error, never an empty result.
+            Event::Untagged(_, Data::Status(status)) if status.kind == StatusKind::Bye => {
+                return Err(Fault::saying(FaultKind::Bye, cx.stage(), &status.text));
+            }
+            Event::Greeting(_) | Event::Stray => {
+                return Err(protocol(cx, "the server answered a command that was not sent"));
+            }
+            Event::Untagged(tag, data) => {
+                let current = self.open.iter_mut().find(|(known, ..)| Some(*known) == tag);
+                if let Some((_, _, collected)) = current {
+                    collected.push(data);
+                }
+            }
+            Event::Done(tag, status) => {
+                let current = self.open.iter_mut().find(|(known, ..)| *known == tag);
+                if let Some((_, outcome, _)) = current {
+                    *outcome = Some(status);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn replies(self, cx: &Cx) -> Result<Vec<Reply>, Fault> {
+        let replies = self.open.into_iter().map(|(_, status, data)| match status {
+            Some(status) => Ok(Reply { status, data }),
+            None => Err(protocol(cx, "a command was left without an answer")),
+        });
+        replies.collect()
+    }
+}
+
+fn protocol(cx: &Cx, what: &str) -> Fault {
+    Fault::saying(FaultKind::Protocol, cx.stage(), what)
+}
+
+fn lost(cx: &Cx, error: &io::Error) -> Fault {
+    let kind = match error.kind() {
+        io::ErrorKind::TimedOut => FaultKind::TimedOut,
+        _ => FaultKind::Lost,
+    };
+    Fault::saying(kind, cx.stage(), error.to_string())
+}

@@ -1,0 +1,160 @@
+//! From a fresh TCP connection to a session that may ask: greeting, encryption, credentials, capabilities.
+
+use imap::{BadArgument, Capabilities, Command, Data, Literals, Status, StatusKind};
+use mail::{Cx, Fault, FaultKind, Stage};
+use secrecy::ExposeSecret as _;
+use tokio::time::timeout;
+
+use super::link::{Link, Patience, Reply};
+use super::net::{self, Stream};
+use super::settings::{Security, Settings};
+use super::{faults, session};
+
+/// A logged-in link and what the server can do for it.
+pub(super) async fn dial(settings: &Settings, cx: &Cx) -> Result<(Link, Capabilities), Fault> {
+    let connecting = async {
+        let tcp = net::connect(settings, cx).await?;
+        match settings.security {
+            Security::Implicit => net::encrypt(settings, cx, tcp).await,
+            Security::StartTls | Security::Plain => Ok(Stream::Plain(tcp)),
+        }
+    };
+    let stream = within(settings, cx, connecting).await?;
+    let mut link = Link::new(stream);
+    cx.enter(Stage::Greeting);
+    let greeting = link.greeting(cx, settings.timeouts.greeting).await?;
+    if greeting.kind == StatusKind::Bye {
+        let busy = faults::login_refused(&greeting).kind == FaultKind::Busy;
+        let kind = if busy { FaultKind::Busy } else { FaultKind::Bye };
+        return Err(Fault::saying(kind, Stage::Greeting, &greeting.text));
+    }
+    let mut offered = offered_by(&greeting);
+    let mut preauth = greeting.kind == StatusKind::Preauth;
+    if settings.security == Security::StartTls {
+        // A session that is already logged in cannot be encrypted any more; somebody in between may have said so.
+        if preauth {
+            return Err(Fault::new(FaultKind::NoSafeLogin, Stage::Tls));
+        }
+        link = start_tls(settings, cx, link, offered).await?;
+        // RFC 3501 section 6.2.1: what was offered in the clear counts for nothing.
+        offered = None;
+        preauth = false;
+    }
+    let offered = match offered {
+        Some(offered) => offered,
+        None => ask_capabilities(settings, cx, &mut link).await?,
+    };
+    if preauth {
+        link.use_literals(session::literals(&offered));
+        return Ok((link, offered));
+    }
+    let granted = authenticate(settings, cx, &mut link, &offered).await?;
+    let capabilities = match granted {
+        Some(capabilities) => capabilities,
+        None => ask_capabilities(settings, cx, &mut link).await?,
+    };
+    link.use_literals(session::literals(&capabilities));
+    Ok((link, capabilities))
+}
+
+async fn within<T>(
+    settings: &Settings,
+    cx: &Cx,
+    work: impl Future<Output = Result<T, Fault>>,
+) -> Result<T, Fault> {
+    match timeout(settings.timeouts.connect, work).await {
+        Ok(outcome) => outcome,
+        Err(_) => Err(Fault::new(FaultKind::TimedOut, cx.stage())),
+    }
+}
+
+async fn start_tls(
+    settings: &Settings,
+    cx: &Cx,
+    mut link: Link,
+    offered: Option<Capabilities>,
+) -> Result<Link, Fault> {
+    cx.enter(Stage::Tls);
+    if offered.is_some_and(|offered| !offered.has("STARTTLS")) {
+        return Err(Fault::saying(FaultKind::NoSafeLogin, Stage::Tls, "the server does not offer STARTTLS"));
+    }
+    let reply = one(&mut link, cx, Command::starttls(), prompt(settings)).await?;
+    if !reply.status.is_ok() {
+        return Err(Fault::saying(FaultKind::NoSafeLogin, Stage::Tls, &reply.status.text));
+    }
+    let stream = link.into_stream().map_err(|leftover| {
+        Fault::saying(FaultKind::TlsFailed, Stage::Tls, leftover.to_string())
+    })?;
+    let Stream::Plain(tcp) = stream else {
+        return Err(Fault::new(FaultKind::TlsFailed, Stage::Tls));
+    };
+    let stream = within(settings, cx, net::encrypt(settings, cx, tcp)).await?;
+    // The encrypted session has no greeting of its own.
+    Ok(Link::greeted(stream))
+}
+
+/// Logs in by the best way offered. The capabilities, when the server volunteered them.
+async fn authenticate(
+    settings: &Settings,
+    cx: &Cx,
+    link: &mut Link,
+    offered: &Capabilities,
+) -> Result<Option<Capabilities>, Fault> {
+    cx.enter(Stage::Login);
+    link.use_literals(if offered.has("LITERAL+") { Literals::Plus } else { Literals::Wait });
+    let (user, password) = (settings.user.as_str(), settings.password.expose_secret());
+    let command = if offered.has("AUTH=PLAIN") && offered.has("SASL-IR") {
+        Command::authenticate_plain(user, password)
+    } else if !offered.has("LOGINDISABLED") {
+        Command::login(user, password)
+    } else if offered.has("AUTH=PLAIN") {
+        Command::authenticate_plain_later(user, password)
+    } else {
+        return Err(Fault::new(FaultKind::NoSafeLogin, Stage::Login));
+    };
+    let command = command.map_err(|BadArgument| {
+        Fault::saying(FaultKind::AuthFailed, Stage::Login, BadArgument.to_string())
+    })?;
+    let reply = one(link, cx, command, prompt(settings)).await?;
+    if !reply.status.is_ok() {
+        return Err(faults::login_refused(&reply.status));
+    }
+    let volunteered = reply.data.iter().find_map(|data| match data {
+        Data::Capability(capabilities) => Some(capabilities.clone()),
+        Data::Status(status) => offered_by(status),
+        _ => None,
+    });
+    Ok(offered_by(&reply.status).or(volunteered))
+}
+
+async fn ask_capabilities(
+    settings: &Settings,
+    cx: &Cx,
+    link: &mut Link,
+) -> Result<Capabilities, Fault> {
+    let reply = one(link, cx, Command::capability(), prompt(settings)).await?;
+    faults::check(&reply.status, cx.stage())?;
+    let found = reply.data.into_iter().find_map(|data| match data {
+        Data::Capability(capabilities) => Some(capabilities),
+        _ => None,
+    });
+    Ok(found.unwrap_or_default())
+}
+
+async fn one(
+    link: &mut Link,
+    cx: &Cx,
+    command: Command,
+    patience: Patience,
+) -> Result<Reply, Fault> {
+    let mut replies = link.flight(cx, &[command], patience).await?;
+    replies.pop().ok_or_else(|| Fault::new(FaultKind::Protocol, cx.stage()))
+}
+
+fn prompt(settings: &Settings) -> Patience {
+    Patience::same(settings.timeouts.prompt.min(settings.timeouts.socket))
+}
+
+fn offered_by(status: &Status) -> Option<Capabilities> {
+    status.code.as_ref().and_then(|code| code.capabilities())
+}

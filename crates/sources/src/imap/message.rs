@@ -1,0 +1,236 @@
+//! The job that reads a message: header, structure, and the parts that are wanted; nothing else travels.
+//!
+//! One flight when the structure is known or the message is small, two otherwise. What was read before is only
+//! looked at again to see that it is still there.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+use imap::command::{Item, Part as Wire};
+use imap::{Command, Fetch, SequenceSet};
+use mail::{
+    Choose, Cx, Fault, Fetched, FolderName, MessageRef, Part, PartWish, Section, Stage, Structure,
+};
+
+use super::cache::{Body, Cache, Key, Known};
+use super::job::Job;
+use super::session::{Pace, Session};
+use super::{convert, faults, raw};
+
+/// A header block beyond this is cut.
+const MOST_HEADER: u32 = 64 << 10;
+
+/// So much text comes along unasked, in the hope that it is all there is.
+const GUESS: u32 = 8 << 10;
+
+pub(super) struct ReadMessage<'a> {
+    pub at: &'a MessageRef,
+    pub choose: Choose<'a>,
+    pub cache: &'a Mutex<Cache>,
+}
+
+impl Job for ReadMessage<'_> {
+    type Out = Fetched;
+
+    fn folder(&self) -> Option<&FolderName> {
+        Some(&self.at.folder)
+    }
+
+    async fn run(&self, session: &mut Session, cx: &Cx) -> Result<Fetched, Fault> {
+        cx.enter(Stage::Fetch);
+        let Some(known) = self.with_cache(|cache| cache.find(&self.key())) else {
+            return self.read_unknown(session, cx).await;
+        };
+        let wishes = (self.choose)(&known.structure);
+        let kept = known.body.as_ref().and_then(|body| Some((body, body.parts_for(&wishes)?)));
+        let read = match kept {
+            Some((body, parts)) => self.look_again(session, cx, &known, body, parts).await?,
+            None => self.read_known(session, cx, &known, &wishes).await?,
+        };
+        match read {
+            Some(fetched) => {
+                cx.note_cache_hit();
+                Ok(fetched)
+            }
+            // QUIRK: UIDs that move (Proton Bridge). What we knew was another message.
+            None => {
+                self.with_cache(|cache| cache.forget(&self.key()));
+                self.read_unknown(session, cx).await
+            }
+        }
+    }
+}
+
+impl ReadMessage<'_> {
+    /// Everything is here already: one small flight shows that the message still is, and its flags.
+    async fn look_again(
+        &self,
+        session: &mut Session,
+        cx: &Cx,
+        known: &Known,
+        body: &Body,
+        parts: Vec<Part>,
+    ) -> Result<Option<Fetched>, Fault> {
+        let items = [Item::Flags, Item::InternalDate, Item::Size];
+        let fetch = self.fetch(session, cx, &items).await?;
+        Ok(same(&fetch, known).then(|| self.assemble(&fetch, known, body, parts)))
+    }
+
+    /// The structure is known: header and parts in one flight.
+    async fn read_known(
+        &self,
+        session: &mut Session,
+        cx: &Cx,
+        known: &Known,
+        wishes: &[PartWish],
+    ) -> Result<Option<Fetched>, Fault> {
+        let mut items = vec![
+            Item::Flags,
+            Item::InternalDate,
+            Item::Size,
+            Item::Peek(Wire::Header, Some(MOST_HEADER)),
+        ];
+        items.extend(wishes.iter().map(item));
+        let fetch = self.fetch(session, cx, &items).await?;
+        if !same(&fetch, known) {
+            return Ok(None);
+        }
+        let parts = parts(&fetch, &known.structure, wishes);
+        let body = body(&fetch, parts.clone());
+        self.remember(known, &body);
+        Ok(Some(self.assemble(&fetch, known, &body, parts)))
+    }
+
+    /// Nothing is known: structure, header and the beginning of the text first, then what is still missing.
+    async fn read_unknown(&self, session: &mut Session, cx: &Cx) -> Result<Fetched, Fault> {
+        let items = [
+            Item::Flags,
+            Item::InternalDate,
+            Item::Size,
+            Item::BodyStructure,
+            Item::Peek(Wire::Header, Some(MOST_HEADER)),
+            Item::Peek(Wire::Text, Some(GUESS)),
+        ];
+        let fetch = self.fetch(session, cx, &items).await?;
+        let structure = fetch.structure.as_ref().map(convert::structure).unwrap_or_default();
+        let wishes = (self.choose)(&structure);
+        let mut have = parts_of_guess(&fetch, &structure, &wishes);
+        let missing: Vec<PartWish> = wishes
+            .into_iter()
+            .filter(|wish| !have.iter().any(|part| part.section == wish.section))
+            .collect();
+        if !missing.is_empty() {
+            let items: Vec<Item> = missing.iter().map(item).collect();
+            let command = Command::uid_fetch(&SequenceSet::of([self.at.uid.0]), &items);
+            let replies = session.ask_again(cx, vec![command], Pace::Prompt).await?;
+            for reply in &replies {
+                faults::check(&reply.status, Stage::Fetch)?;
+            }
+            let mut found = convert::by_uid(replies.iter().flat_map(|reply| &reply.data));
+            if let Some(more) = found.remove(&self.at.uid.0) {
+                have.extend(parts(&more, &structure, &missing));
+            }
+        }
+        let known = Known {
+            structure: Arc::new(structure),
+            size: fetch.size.unwrap_or(0),
+            arrived: convert::arrived(&fetch),
+            body: None,
+        };
+        let body = body(&fetch, have.clone());
+        self.remember(&known, &body);
+        Ok(self.assemble(&fetch, &known, &body, have))
+    }
+
+    async fn fetch(&self, session: &mut Session, cx: &Cx, items: &[Item]) -> Result<Fetch, Fault> {
+        let opened = raw::ask(session, cx, self.at, items).await?;
+        raw::fetched(&opened, self.at)
+    }
+
+    fn assemble(&self, fetch: &Fetch, known: &Known, body: &Body, parts: Vec<Part>) -> Fetched {
+        Fetched {
+            flags: convert::flags(fetch),
+            arrived: known.arrived,
+            size: known.size,
+            header: body.header.clone(),
+            header_truncated: body.header_truncated,
+            structure: known.structure.as_ref().clone(),
+            parts,
+        }
+    }
+
+    fn remember(&self, known: &Known, body: &Body) {
+        let known = Known { body: Some(body.clone()), ..known.clone() };
+        self.with_cache(|cache| cache.keep(self.key(), known));
+    }
+
+    fn key(&self) -> Key {
+        Key {
+            folder: self.at.folder.clone(),
+            uidvalidity: self.at.uidvalidity.0,
+            uid: self.at.uid.0,
+        }
+    }
+
+    fn with_cache<T>(&self, work: impl FnOnce(&mut Cache) -> T) -> T {
+        work(&mut self.cache.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+fn same(fetch: &Fetch, known: &Known) -> bool {
+    fetch.size.unwrap_or(0) == known.size && convert::arrived(fetch) == known.arrived
+}
+
+fn item(wish: &PartWish) -> Item {
+    let most = u32::try_from(wish.max_bytes).unwrap_or(u32::MAX);
+    Item::Peek(Wire::Section(wish.section.path().to_vec()), Some(most))
+}
+
+/// Copied, so that what is kept does not keep the whole response.
+fn body(fetch: &Fetch, parts: Vec<Part>) -> Body {
+    let header = fetch.section("HEADER").map(|bytes| Bytes::copy_from_slice(bytes));
+    let header = header.unwrap_or_default();
+    Body {
+        header_truncated: header.len() >= MOST_HEADER as usize,
+        header,
+        parts,
+    }
+}
+
+fn parts(fetch: &Fetch, structure: &Structure, wishes: &[PartWish]) -> Vec<Part> {
+    let found = wishes.iter().filter_map(|wish| {
+        let bytes = fetch.section(&wish.section.to_string())?;
+        Some(part(wish.section.clone(), bytes, structure, wish.max_bytes))
+    });
+    found.collect()
+}
+
+fn part(section: Section, bytes: &[u8], structure: &Structure, asked: u64) -> Part {
+    let length = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+    let octets = structure.leaf(&section).map_or(0, |leaf| leaf.octets);
+    Part {
+        truncated: length >= asked && octets > length,
+        section,
+        bytes: Bytes::copy_from_slice(bytes),
+    }
+}
+
+/// Parts that the guessed beginning of the text holds whole, exactly as long as the server says they are.
+fn parts_of_guess(fetch: &Fetch, structure: &Structure, wishes: &[PartWish]) -> Vec<Part> {
+    let (Some(header), Some(text)) = (fetch.section("HEADER"), fetch.section("TEXT")) else {
+        return Vec::new();
+    };
+    let mut message = Vec::with_capacity(header.len() + text.len());
+    message.extend_from_slice(header);
+    message.extend_from_slice(text);
+    let outline = content::outline(&message);
+    let found = wishes.iter().filter_map(|wish| {
+        let leaf = structure.leaf(&wish.section)?;
+        let ours = outline.structure.leaf(&wish.section)?;
+        let (bytes, _) = outline.part(&wish.section)?;
+        let whole = u64::try_from(bytes.len()).ok()? == leaf.octets;
+        (whole && ours.mime_type == leaf.mime_type)
+            .then(|| part(wish.section.clone(), bytes, structure, wish.max_bytes))
+    });
+    found.collect()
+}

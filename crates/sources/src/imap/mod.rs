@@ -1,0 +1,115 @@
+//! An account on an IMAP server.
+//!
+//! `pool` lends sessions, `session` opens folders, `link` carries flights of pipelined commands, `net` and `tls` dial.
+//! Each read is a [`Job`](job::Job) in a file of its own.
+
+mod cache;
+mod convert;
+mod faults;
+mod folders;
+mod job;
+mod link;
+mod login;
+mod message;
+mod net;
+mod pool;
+mod raw;
+mod search;
+mod session;
+mod settings;
+mod tls;
+
+use std::sync::{Arc, Mutex};
+
+use mail::{
+    Answer, Choose, Cx, Described, Fault, Fetched, Folders, Found, MailSource, MessageRef,
+    RawMessage, Search, SourceKind, Stage, Verified,
+};
+
+pub use settings::{Security, Settings, Timeouts};
+pub use tls::{BadRoots, Roots};
+
+use cache::Cache;
+use job::Job;
+use pool::Pool;
+
+/// One account on one server.
+pub struct ImapSource {
+    settings: Arc<Settings>,
+    pool: Arc<Pool>,
+    cache: Mutex<Cache>,
+}
+
+impl ImapSource {
+    /// Opens nothing yet: the first call that needs a connection makes it.
+    pub fn new(settings: Settings) -> Self {
+        let settings = Arc::new(settings);
+        Self {
+            pool: Pool::new(Arc::clone(&settings)),
+            settings,
+            cache: Mutex::new(Cache::default()),
+        }
+    }
+
+    /// Runs a job on a lent session; a session that turns out dead costs one retry on another.
+    async fn run<J: Job>(&self, cx: &Cx, job: J) -> Result<J::Out, Fault> {
+        cx.enter(Stage::Queue);
+        let mut lease = self.pool.take(cx, job.folder()).await?;
+        match job.run(lease.session(), cx).await {
+            Err(fault) if lease.was_idle() && faults::means_dead(fault.kind) => {
+                tracing::debug!(stage = fault.stage.name(), "a pooled connection was dead; trying a fresh one");
+                drop(lease);
+                self.pool.forget_idle();
+                let mut lease = self.pool.take(cx, job.folder()).await?;
+                job.run(lease.session(), cx).await
+            }
+            outcome => outcome,
+        }
+    }
+}
+
+impl MailSource for ImapSource {
+    fn describe(&self) -> Described {
+        Described {
+            kind: SourceKind::Imap,
+            host: self.settings.host.clone(),
+            port: self.settings.port,
+            secure: self.settings.security != Security::Plain,
+        }
+    }
+
+    fn verify<'a>(&'a self, cx: &'a Cx) -> Answer<'a, Verified> {
+        Box::pin(async move {
+            let session = session::Session::open(&self.settings, cx).await?;
+            let capabilities = session.capabilities().names().to_vec();
+            self.pool.donate(session);
+            Ok(Verified { capabilities })
+        })
+    }
+
+    fn folders<'a>(&'a self, cx: &'a Cx) -> Answer<'a, Folders> {
+        Box::pin(self.run(cx, folders::ListFolders))
+    }
+
+    fn search<'a>(&'a self, cx: &'a Cx, search: &'a Search) -> Answer<'a, Found> {
+        Box::pin(self.run(cx, search::FindMessages { search, cache: &self.cache }))
+    }
+
+    fn message<'a>(
+        &'a self,
+        cx: &'a Cx,
+        at: &'a MessageRef,
+        choose: Choose<'a>,
+    ) -> Answer<'a, Fetched> {
+        Box::pin(self.run(cx, message::ReadMessage { at, choose, cache: &self.cache }))
+    }
+
+    fn raw<'a>(
+        &'a self,
+        cx: &'a Cx,
+        at: &'a MessageRef,
+        max_bytes: u64,
+    ) -> Answer<'a, RawMessage> {
+        Box::pin(self.run(cx, raw::ReadRaw { at, max_bytes }))
+    }
+}

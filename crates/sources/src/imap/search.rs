@@ -1,0 +1,321 @@
+//! The job that finds messages: newest first, one page, two flights.
+//!
+//! A folder without conditions is read from its end by message number, so its size does not matter.
+//! With conditions the server searches, and only the page's messages are described.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use imap::command::{Day, Item, Key, Part as Wire, SearchReturn};
+use imap::{Command, Data, Fetch, SequenceSet};
+use jiff::civil::Date;
+use mail::{
+    Anchor, Cx, Fault, FaultKind, FolderName, Found, Query, Search, Snippets, Stage, Summary,
+    TextPrefix, Uid, UidValidity,
+};
+
+use super::cache::{Cache, Key as CacheKey, Known};
+use super::job::Job;
+use super::link::Reply;
+use super::session::{Opened, Pace, Session};
+use super::{convert, faults};
+
+/// Enough of the header to read the text behind it.
+const CONTENT_FIELDS: Wire = Wire::HeaderFields(&["CONTENT-TYPE", "CONTENT-TRANSFER-ENCODING"]);
+
+pub(super) struct FindMessages<'a> {
+    pub search: &'a Search,
+    pub cache: &'a Mutex<Cache>,
+}
+
+impl Job for FindMessages<'_> {
+    type Out = Found;
+
+    fn folder(&self) -> Option<&FolderName> {
+        Some(&self.search.folder)
+    }
+
+    async fn run(&self, session: &mut Session, cx: &Cx) -> Result<Found, Fault> {
+        cx.enter(Stage::Search);
+        if self.search.query.is_everything() {
+            self.list(session, cx).await
+        } else {
+            self.find(session, cx).await
+        }
+    }
+}
+
+impl FindMessages<'_> {
+    /// No conditions: the last messages of the folder, or the last below the anchor.
+    async fn list(&self, session: &mut Session, cx: &Cx) -> Result<Found, Fault> {
+        let folder = &self.search.folder;
+        let Some(below) = self.search.below else {
+            // The folder's size may be known from before: then its end is asked for at once.
+            let guess = session.known_size(folder).filter(|size| *size > 0);
+            let commands = guess.map(|size| self.fetch_end(size)).into_iter().collect();
+            let opened = session.ask_in(cx, folder, commands, Pace::Prompt).await?;
+            if guess == Some(opened.exists) && !opened.shifted {
+                return self.page(opened.uidvalidity, u64::from(opened.exists), &opened.replies, None);
+            }
+            return self.read_end(session, cx, opened.uidvalidity, opened.exists).await;
+        };
+        let Some(set) = everything_below(below) else {
+            let opened = session.ask_in(cx, folder, Vec::new(), Pace::Prompt).await?;
+            check_generation(&opened, below)?;
+            return self.page(opened.uidvalidity, 0, &[], None);
+        };
+        let returns = if has_esearch(session) { SearchReturn::Count } else { SearchReturn::Plain };
+        let count = self.command(returns, &[Key::Uid(set)])?;
+        let opened = session.ask_in(cx, folder, vec![count], Pace::Prompt).await?;
+        check_generation(&opened, below)?;
+        let left = matches(session, &opened.replies)?.count;
+        let left = u32::try_from(left).unwrap_or(u32::MAX).min(opened.exists);
+        self.read_end(session, cx, opened.uidvalidity, left).await
+    }
+
+    /// The last messages up to message number `last`.
+    async fn read_end(
+        &self,
+        session: &mut Session,
+        cx: &Cx,
+        uidvalidity: UidValidity,
+        last: u32,
+    ) -> Result<Found, Fault> {
+        if last == 0 {
+            return self.page(uidvalidity, 0, &[], None);
+        }
+        cx.enter(Stage::Fetch);
+        let replies = session.ask_again(cx, vec![self.fetch_end(last)], Pace::Prompt).await?;
+        self.page(uidvalidity, u64::from(last), &replies, None)
+    }
+
+    fn fetch_end(&self, last: u32) -> Command {
+        let limit = u32::try_from(self.search.limit).unwrap_or(u32::MAX);
+        let first = last.saturating_sub(limit).saturating_add(1);
+        Command::fetch(&SequenceSet::range(first, last), &self.items())
+    }
+
+    /// With conditions: the server searches, then the newest of what it found are described.
+    async fn find(&self, session: &mut Session, cx: &Cx) -> Result<Found, Fault> {
+        let search = self.search;
+        let mut keys = conditions(&search.query);
+        if let Some(below) = search.below {
+            match everything_below(below) {
+                Some(set) => keys.push(Key::Uid(set)),
+                None => return Ok(Found { uidvalidity: below.uidvalidity.0, ..Found::default() }),
+            }
+        }
+        let command = self.command(self.returns(session), &keys)?;
+        let opened = session.ask_in(cx, &search.folder, vec![command], Pace::Slow).await?;
+        if let Some(below) = search.below {
+            check_generation(&opened, below)?;
+        }
+        let found = match matches(session, &opened.replies) {
+            Err(fault) if session.esearch_fails && fault.kind == FaultKind::Protocol => {
+                let command = self.command(SearchReturn::Plain, &keys)?;
+                let replies = session.ask_again(cx, vec![command], Pace::Slow).await?;
+                matches(session, &replies)?
+            }
+            found => found?,
+        };
+        if found.count > search.most_matches {
+            let kind = FaultKind::TooMany { matches: found.count };
+            return Err(Fault::new(kind, Stage::Search));
+        }
+        let uids: Vec<u32> = found.uids.descending().take(search.limit).collect();
+        if uids.is_empty() {
+            return self.page(opened.uidvalidity, found.count, &[], Some(&[]));
+        }
+        cx.enter(Stage::Fetch);
+        let fetch = Command::uid_fetch(&SequenceSet::of(uids.iter().copied()), &self.items());
+        let replies = session.ask_again(cx, vec![fetch], Pace::Prompt).await?;
+        self.page(opened.uidvalidity, found.count, &replies, Some(&uids))
+    }
+
+    fn returns(&self, session: &Session) -> SearchReturn {
+        if !has_esearch(session) {
+            SearchReturn::Plain
+        } else if session.capabilities().has("PARTIAL") {
+            SearchReturn::Newest(u32::try_from(self.search.limit).unwrap_or(50))
+        } else {
+            SearchReturn::CountAll
+        }
+    }
+
+    fn command(&self, returns: SearchReturn, keys: &[Key<'_>]) -> Result<Command, Fault> {
+        Command::uid_search(returns, keys)
+            .map_err(|bad| Fault::saying(FaultKind::Rejected, Stage::Search, bad.to_string()))
+    }
+
+    fn items(&self) -> Vec<Item> {
+        let mut items = vec![
+            Item::Flags,
+            Item::InternalDate,
+            Item::Size,
+            Item::Envelope,
+            Item::BodyStructure,
+        ];
+        if let Snippets::Bytes(bytes) = self.search.snippets {
+            items.push(Item::Peek(CONTENT_FIELDS, None));
+            items.push(Item::Peek(Wire::Text, Some(bytes)));
+        }
+        items
+    }
+
+    /// Puts a page together. `wanted` are the UIDs that were asked for, when that was by UID.
+    fn page(
+        &self,
+        uidvalidity: UidValidity,
+        matches: u64,
+        replies: &[Reply],
+        wanted: Option<&[u32]>,
+    ) -> Result<Found, Fault> {
+        for reply in replies {
+            faults::check(&reply.status, Stage::Fetch)?;
+        }
+        let mut fetched = convert::by_uid(replies.iter().flat_map(|reply| &reply.data));
+        // Flag changes of other messages may arrive in between; what was asked for has an envelope.
+        fetched.retain(|_, fetch| fetch.envelope.is_some());
+        let below = self.search.below.map_or(u32::MAX, |anchor| anchor.uid.0);
+        let mut uids: Vec<u32> = match wanted {
+            Some(wanted) => wanted.to_vec(),
+            None => fetched.keys().copied().filter(|uid| *uid < below).collect(),
+        };
+        uids.sort_unstable_by(|a, b| b.cmp(a));
+        let mut found = Found { uidvalidity: uidvalidity.0, matches, ..Found::default() };
+        for uid in &uids {
+            match fetched.remove(uid) {
+                Some(fetch) => {
+                    self.remember(uidvalidity, *uid, &fetch);
+                    found.summaries.push(self.summary(*uid, fetch));
+                }
+                None => found.missing.push(Uid(*uid)),
+            }
+        }
+        let more = matches > u64::try_from(uids.len()).unwrap_or(u64::MAX);
+        found.next = match uids.last() {
+            Some(last) if more => Some(Anchor { uidvalidity, order: 0, uid: Uid(*last) }),
+            _ => None,
+        };
+        Ok(found)
+    }
+
+    fn summary(&self, uid: u32, fetch: Fetch) -> Summary {
+        Summary {
+            uid: Uid(uid),
+            flags: convert::flags(&fetch),
+            arrived: convert::arrived(&fetch),
+            size: fetch.size.unwrap_or(0),
+            text: self.text(&fetch),
+            envelope: fetch.envelope.map(convert::envelope).unwrap_or_default(),
+        }
+    }
+
+    fn text(&self, fetch: &Fetch) -> Option<TextPrefix> {
+        let Snippets::Bytes(asked) = self.search.snippets else {
+            return None;
+        };
+        let text = fetch.section("TEXT")?.clone();
+        Some(TextPrefix {
+            header: fetch.section(&CONTENT_FIELDS.name()).cloned().unwrap_or_default(),
+            truncated: text.len() >= asked as usize,
+            text,
+        })
+    }
+
+    /// The structure comes along, so that reading one of these messages takes one flight.
+    fn remember(&self, uidvalidity: UidValidity, uid: u32, fetch: &Fetch) {
+        let Some(structure) = &fetch.structure else { return };
+        let key = CacheKey {
+            folder: self.search.folder.clone(),
+            uidvalidity: uidvalidity.0,
+            uid,
+        };
+        let known = Known {
+            structure: Arc::new(convert::structure(structure)),
+            size: fetch.size.unwrap_or(0),
+            arrived: convert::arrived(fetch),
+            body: None,
+        };
+        self.cache.lock().unwrap_or_else(PoisonError::into_inner).keep(key, known);
+    }
+}
+
+struct Matches {
+    count: u64,
+    uids: SequenceSet,
+}
+
+/// What a search found, in whichever form the server answered.
+fn matches(session: &mut Session, replies: &[Reply]) -> Result<Matches, Fault> {
+    let mut plain: Option<SequenceSet> = None;
+    let mut extended = None;
+    for reply in replies {
+        faults::check(&reply.status, Stage::Search)?;
+        for data in &reply.data {
+            match data {
+                Data::Search(uids) => plain = Some(uids.clone()),
+                Data::Esearch(esearch) => extended = Some(esearch.clone()),
+                _ => {}
+            }
+        }
+    }
+    if let Some(esearch) = extended {
+        let uids = esearch.partial.map(|partial| partial.set).or(esearch.all).unwrap_or_default();
+        return Ok(Matches { count: esearch.count.unwrap_or(uids.len()), uids });
+    }
+    match plain {
+        Some(uids) => Ok(Matches { count: uids.len(), uids }),
+        // QUIRK: a plain search without matches is answered by nothing at all on some servers; an extended one never.
+        None if !has_esearch(session) => Ok(Matches { count: 0, uids: SequenceSet::default() }),
+        None => {
+            session.esearch_fails = true;
+            let said = "the server offers ESEARCH and did not answer with it";
+            Err(Fault::saying(FaultKind::Protocol, Stage::Search, said))
+        }
+    }
+}
+
+fn has_esearch(session: &Session) -> bool {
+    let offered = session.capabilities();
+    (offered.has("ESEARCH") || offered.has("IMAP4REV2")) && !session.esearch_fails
+}
+
+fn check_generation(opened: &Opened, below: Anchor) -> Result<(), Fault> {
+    if opened.uidvalidity == below.uidvalidity {
+        return Ok(());
+    }
+    Err(Fault::new(FaultKind::Conflict, Stage::OpenFolder))
+}
+
+/// `None` when nothing can be below.
+fn everything_below(anchor: Anchor) -> Option<SequenceSet> {
+    let set = SequenceSet::range(1, anchor.uid.0.saturating_sub(1));
+    (!set.is_empty()).then_some(set)
+}
+
+fn conditions(query: &Query) -> Vec<Key<'_>> {
+    let mut keys = Vec::new();
+    if query.unread_only {
+        keys.push(Key::Unseen);
+    }
+    if let Some(date) = query.since {
+        keys.push(Key::Since(day(date)));
+    }
+    if let Some(date) = query.until {
+        // BEFORE excludes its day, `until` includes it.
+        keys.push(Key::Before(day(date.tomorrow().unwrap_or(date))));
+    }
+    keys.extend(query.from.as_deref().map(Key::From));
+    keys.extend(query.to.as_deref().map(Key::To));
+    keys.extend(query.subject.as_deref().map(Key::Subject));
+    keys.extend(query.text.as_deref().map(Key::Text));
+    keys
+}
+
+fn day(date: Date) -> Day {
+    Day {
+        year: date.year().unsigned_abs(),
+        month: date.month().unsigned_abs(),
+        day: date.day().unsigned_abs(),
+    }
+}

@@ -1,0 +1,60 @@
+//! What an operator configured for one IMAP account.
+
+use std::time::Duration;
+
+use secrecy::SecretString;
+
+use super::tls::Roots;
+
+#[derive(Debug)]
+pub struct Settings {
+    pub host: String,
+    pub port: u16,
+    pub security: Security,
+    pub user: String,
+    pub password: SecretString,
+    pub roots: Roots,
+    pub timeouts: Timeouts,
+    /// At most this many connections at once.
+    pub max_connections: usize,
+}
+
+/// How the connection is protected.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Security {
+    /// TLS from the first byte.
+    Implicit,
+    /// TLS by `STARTTLS`; without it there is no login.
+    StartTls,
+    /// None. Whether that is acceptable is for configuration to judge.
+    Plain,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Timeouts {
+    /// Name lookup, TCP and TLS together.
+    pub connect: Duration,
+    pub greeting: Duration,
+    /// Silence during a command that may take its time, such as a search.
+    pub socket: Duration,
+    /// Silence during a command that every server answers promptly.
+    pub prompt: Duration,
+    /// A connection that was idle must show life within this time.
+    pub probe: Duration,
+    /// An unused connection is closed after this time.
+    pub idle: Duration,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_millis(30_000),
+            greeting: Duration::from_millis(15_000),
+            socket: Duration::from_millis(300_000),
+            prompt: Duration::from_secs(30),
+            probe: Duration::from_secs(5),
+            // Under the five minutes after which many routers forget a connection.
+            idle: Duration::from_secs(240),
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! A page of a folder, newest first. Listing opens the files of the page alone; a search opens what it must.
+
+use std::io;
+use std::path::Path;
+
+use mail::{Anchor, Fault, FaultKind, Found, Search, Snippets, Stage, Summary, TextPrefix};
+
+use super::folders::Tree;
+use super::matching::{Conditions, Verdict};
+use super::open::Shelf;
+use super::scan::{Entry, Sharing, scan};
+use super::work::{Stop, unreadable};
+use super::{UIDVALIDITY, count};
+
+pub(super) fn find(root: &Path, search: &Search, stop: &Stop) -> Result<Found, Fault> {
+    let directory = Tree::directory(root, &search.folder, stop)?;
+    let scan = scan(&directory, stop).map_err(unreadable(Stage::OpenFolder))?;
+    let below = search.below.map(|anchor| (anchor.order, anchor.uid));
+    let begin = below.map_or(0, |anchor| {
+        scan.entries
+            .partition_point(|entry| entry.order() >= anchor)
+    });
+    let rest = scan.entries.get(begin..).unwrap_or_default();
+    let mut shelf = Shelf::new(directory, stop);
+    let picked = if search.query.is_everything() {
+        listed(rest, search.limit)
+    } else {
+        matched(rest, search, &mut shelf)?
+    };
+    let mut found = Found {
+        uidvalidity: UIDVALIDITY.0,
+        matches: picked.matches,
+        ..Found::default()
+    };
+    for (entry, verdict) in &picked.page {
+        let summary = match verdict {
+            Verdict::Unknown => None,
+            _ => summary(&mut shelf, entry, search.snippets),
+        };
+        match summary {
+            Some(summary) => found.summaries.push(summary),
+            None => found.missing.push(entry.uid),
+        }
+    }
+    let more = picked.matches > count(picked.page.len());
+    found.next = picked
+        .page
+        .last()
+        .filter(|_| more)
+        .map(|(last, _)| anchor(last));
+    Ok(found)
+}
+
+struct Picked<'a> {
+    page: Vec<(&'a Entry, Verdict)>,
+    matches: u64,
+}
+
+fn listed(entries: &[Entry], limit: usize) -> Picked<'_> {
+    Picked {
+        page: entries
+            .iter()
+            .take(limit)
+            .map(|e| (e, described(e)))
+            .collect(),
+        matches: count(entries.len()),
+    }
+}
+
+/// A listing asks nothing of a message but that its uid means one file.
+fn described(entry: &Entry) -> Verdict {
+    match entry.sharing {
+        Sharing::Alone => Verdict::Match,
+        Sharing::Shared => Verdict::Unknown,
+    }
+}
+
+fn matched<'a>(
+    entries: &'a [Entry],
+    search: &Search,
+    shelf: &mut Shelf<'_>,
+) -> Result<Picked<'a>, Fault> {
+    let conditions = Conditions::new(&search.query);
+    let mut picked = Picked {
+        page: Vec::new(),
+        matches: 0,
+    };
+    for entry in entries {
+        let verdict = match judge(&conditions, entry, shelf) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {
+                return Err(unreadable(Stage::Search)(error));
+            }
+            // A file that cannot be read may match: it is named as missing, not passed over.
+            Err(_) => Verdict::Unknown,
+            Ok(verdict) => verdict,
+        };
+        if verdict == Verdict::No {
+            continue;
+        }
+        picked.matches += 1;
+        if picked.matches > search.most_matches {
+            let matches = picked.matches;
+            return Err(Fault::new(FaultKind::TooMany { matches }, Stage::Search));
+        }
+        if picked.page.len() < search.limit {
+            picked.page.push((entry, verdict));
+        }
+    }
+    Ok(picked)
+}
+
+fn judge(conditions: &Conditions, entry: &Entry, shelf: &mut Shelf<'_>) -> io::Result<Verdict> {
+    if conditions.by_name(entry) == Verdict::No {
+        return Ok(Verdict::No);
+    }
+    if entry.sharing == Sharing::Shared {
+        return Ok(Verdict::Unknown);
+    }
+    if !conditions.read_files() {
+        return Ok(Verdict::Match);
+    }
+    match shelf.open(entry)? {
+        Some(mut opened) => conditions.by_content(&mut opened),
+        // Gone since the scan.
+        None => Ok(Verdict::No),
+    }
+}
+
+/// `None` when the message is gone or cannot be read.
+fn summary(shelf: &mut Shelf<'_>, entry: &Entry, snippets: Snippets) -> Option<Summary> {
+    let mut opened = shelf.open(entry).ok()??;
+    let wanted = match snippets {
+        Snippets::Without => 0,
+        Snippets::Bytes(bytes) => usize::try_from(bytes).unwrap_or_default(),
+    };
+    let beginning = opened.beginning(wanted).ok()?;
+    let envelope = content::envelope(&beginning.header);
+    Some(Summary {
+        uid: entry.uid,
+        flags: opened.entry.flags(),
+        arrived: opened.entry.arrived(),
+        size: opened.size,
+        envelope,
+        text: (snippets != Snippets::Without).then_some(TextPrefix {
+            header: beginning.header,
+            text: beginning.text,
+            truncated: beginning.text_truncated,
+        }),
+    })
+}
+
+fn anchor(entry: &Entry) -> Anchor {
+    let (order, uid) = entry.order();
+    Anchor {
+        uidvalidity: UIDVALIDITY,
+        order,
+        uid,
+    }
+}
