@@ -1,2 +1,107 @@
-//! placeholder
-fn main() {}
+//! mailwarden: one program between agents and mail. This file reads the command line and starts what it says.
+
+mod check;
+mod cli;
+mod config;
+mod demo;
+mod sample;
+mod screen;
+mod server;
+mod state;
+mod wiring;
+
+use std::io::IsTerminal as _;
+use std::process::ExitCode;
+
+use clap::{CommandFactory as _, Parser as _};
+
+use cli::{Cli, Transport, Verb};
+use screen::Screen;
+
+/// A configuration that cannot be used.
+const BAD_CONFIGURATION: u8 = 2;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let verb = match (cli.verb, cli.transport) {
+        (Some(verb), _) => verb,
+        (None, Some(Transport::Stdio)) => Verb::Stdio,
+        // Started by a client, not by a person.
+        (None, None) if !std::io::stdin().is_terminal() => Verb::Stdio,
+        (None, None) => {
+            Screen::new().line(Cli::command().render_help());
+            return ExitCode::SUCCESS;
+        }
+    };
+    start_logging();
+    let outcome = match verb {
+        Verb::Stdio => with_config(async |config| {
+            let errors = config.errors;
+            server::run(wiring::gateway(config)?, errors).await?;
+            Ok(ExitCode::SUCCESS)
+        }),
+        Verb::Check => with_config(async |config| {
+            let works = check::run(wiring::gateway(config)?, Screen::new()).await;
+            Ok(if works {
+                ExitCode::SUCCESS
+            } else {
+                ExitCode::FAILURE
+            })
+        }),
+        Verb::Demo => in_runtime(async {
+            demo::run(Screen::new()).await?;
+            Ok(ExitCode::SUCCESS)
+        }),
+    };
+    outcome.unwrap_or_else(|error| {
+        complain(&format!("{error:#}"));
+        ExitCode::FAILURE
+    })
+}
+
+/// Every problem of the configuration is one line on stderr, and nothing starts.
+fn with_config(
+    work: impl AsyncFnOnce(config::Config) -> anyhow::Result<ExitCode>,
+) -> anyhow::Result<ExitCode> {
+    let variables = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    match config::from_environment(variables) {
+        Ok(config) => in_runtime(work(config)),
+        Err(problems) => {
+            complain(&problems.to_string());
+            Ok(ExitCode::from(BAD_CONFIGURATION))
+        }
+    }
+}
+
+fn in_runtime(work: impl Future<Output = anyhow::Result<ExitCode>>) -> anyhow::Result<ExitCode> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .max_blocking_threads(8)
+        .enable_all()
+        .build()?;
+    let outcome = runtime.block_on(work);
+    // A read from stdin or a name lookup may be stuck in a thread; the process ends all the same.
+    runtime.shutdown_background();
+    outcome
+}
+
+fn complain(lines: &str) {
+    for line in lines.lines() {
+        eprintln!("mailwarden: {line}");
+    }
+}
+
+/// To stderr only: stdout carries MCP.
+fn start_logging() {
+    use tracing_subscriber::EnvFilter;
+    let wanted = std::env::var("MAILWARDEN_LOG").unwrap_or_else(|_| "warn".to_owned());
+    // INVARIANT: the protocol library logs requests and results, which hold mail; it may only report errors.
+    let filter = EnvFilter::try_new(format!("{wanted},rmcp=error,rustls=error"))
+        .unwrap_or_else(|_| EnvFilter::new("warn,rmcp=error,rustls=error"));
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
+        .init();
+}

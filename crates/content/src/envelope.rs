@@ -1,0 +1,90 @@
+//! The envelope of a message from its raw header, and its date.
+
+use jiff::Timestamp;
+use mail::{Envelope, Raw};
+
+use crate::address;
+use crate::header::{self, fields};
+use crate::mime;
+
+/// The header fields that IMAP's ENVELOPE gives, undecoded. The first field of a name counts.
+pub fn envelope(header: &[u8]) -> Envelope {
+    let mut found = Envelope::default();
+    for field in fields(header) {
+        let name = String::from_utf8_lossy(field.name).to_ascii_lowercase();
+        match name.as_str() {
+            "date" => fill(&mut found.date, field.value),
+            "subject" => fill(&mut found.subject, field.value),
+            "message-id" => fill(&mut found.message_id, field.value),
+            "in-reply-to" => fill(&mut found.in_reply_to, field.value),
+            "from" if found.from.is_empty() => found.from = address::parse(field.value),
+            "to" if found.to.is_empty() => found.to = address::parse(field.value),
+            "cc" if found.cc.is_empty() => found.cc = address::parse(field.value),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// RFC 3339 in UTC: what the header says, else when the message arrived.
+pub fn date(raw: Option<&Raw>, arrived: Option<Timestamp>) -> Option<String> {
+    raw.and_then(|raw| {
+        let value = raw.bytes().get(..200).unwrap_or(raw.bytes());
+        let seconds = mime::date(&String::from_utf8_lossy(value))?;
+        Timestamp::from_second(seconds).ok()
+    })
+    .or_else(|| Timestamp::from_second(arrived?.as_second()).ok())
+    .map(|time| time.to_string())
+}
+
+fn fill(slot: &mut Option<Raw>, value: &[u8]) {
+    if slot.is_none() {
+        *slot = Some(Raw::new(header::unfolded(value)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn first_fields_count() {
+        let found = envelope(
+            b"Subject: =?utf-8?q?a?=\r\n b\r\nSubject: other\r\nFROM: A <a@b>\r\nMessage-Id: <1@b>\r\n\r\nTo: x@y",
+        );
+        assert_eq!(found.subject, Some(Raw::copied(b"=?utf-8?q?a?= b")));
+        assert_eq!(found.message_id, Some(Raw::copied(b"<1@b>")));
+        assert_eq!((found.from.len(), found.to.len()), (1, 0));
+    }
+
+    #[test]
+    fn dates_become_utc() {
+        let arrived = Timestamp::from_second(0).unwrap();
+        for (text, want) in [
+            ("Fri, 21 Nov 1997 09:55:06 -0600", "1997-11-21T15:55:06Z"),
+            ("21 Nov 1997 09:55:06 +0000 (UTC)", "1997-11-21T09:55:06Z"),
+            ("Fri, 21 Nov 97 09:55:06 GMT", "1997-11-21T09:55:06Z"),
+            ("nonsense", "1970-01-01T00:00:00Z"),
+            ("Fri, 99 Nov 1997 99:55:06 -0600", "1970-01-01T00:00:00Z"),
+            ("", "1970-01-01T00:00:00Z"),
+        ] {
+            let found = date(Some(&Raw::copied(text.as_bytes())), Some(arrived));
+            assert_eq!(found.as_deref(), Some(want), "{text}");
+        }
+        assert_eq!(date(None, None), None);
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_make_it_fall(bytes: Vec<u8>) {
+            envelope(&bytes);
+            date(Some(&Raw::new(bytes)), None);
+        }
+
+        #[test]
+        fn no_near_dates_make_it_fall(text in "[A-Z][a-z]{2}, [0-9]{1,9} [A-Z][a-z]{2} [0-9]{1,12} [0-9:]{1,12} [+-][0-9]{1,9}") {
+            date(Some(&Raw::new(text.into_bytes())), None);
+        }
+    }
+}

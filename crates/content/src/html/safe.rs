@@ -1,0 +1,205 @@
+//! Visible HTML written again from a short list of elements, balanced and bounded, then checked by ammonia.
+//!
+//! Writing it balanced first is what keeps ammonia's tree builder linear: it sees no deep nesting, no
+//! formatting elements left open, no endless attributes.
+
+use std::collections::{HashMap, HashSet};
+
+use super::link;
+use super::walk::{Sink, Tag};
+use crate::shield::{Shape, shield};
+
+const MOST_DEPTH: usize = 64;
+
+/// `s` is missing on purpose: it is also a chat marker.
+const ELEMENTS: &[&str] = &[
+    "a",
+    "abbr",
+    "b",
+    "blockquote",
+    "caption",
+    "center",
+    "cite",
+    "code",
+    "dd",
+    "del",
+    "div",
+    "dl",
+    "dt",
+    "em",
+    "h1",
+    "h2",
+    "h3",
+    "h4",
+    "h5",
+    "h6",
+    "i",
+    "ins",
+    "kbd",
+    "li",
+    "mark",
+    "ol",
+    "p",
+    "pre",
+    "q",
+    "samp",
+    "small",
+    "span",
+    "strike",
+    "strong",
+    "sub",
+    "sup",
+    "table",
+    "tbody",
+    "td",
+    "tfoot",
+    "th",
+    "thead",
+    "tr",
+    "tt",
+    "u",
+    "ul",
+    "var",
+];
+const VOID: &[&str] = &["br", "hr", "img"];
+
+#[derive(Default)]
+pub(super) struct Safe {
+    out: String,
+    room: usize,
+    full: bool,
+    /// For each open element the name it was written with, if it was.
+    open: Vec<Option<&'static str>>,
+    depth: usize,
+}
+
+impl Safe {
+    pub(super) fn new(max_chars: usize) -> Self {
+        Self {
+            room: max_chars,
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn finish(self) -> String {
+        cleaner().clean(&self.out).to_string()
+    }
+
+    fn push(&mut self, text: &str, chars: usize) {
+        self.room = self.room.saturating_sub(chars);
+        self.out.push_str(text);
+    }
+
+    /// Writes `text` if there is room for it and for `after` (an end tag to come).
+    fn push_whole(&mut self, text: &str, after: usize) -> bool {
+        let chars = text.chars().count();
+        if chars + after > self.room {
+            self.full = true;
+            return false;
+        }
+        self.room -= after;
+        self.push(text, chars);
+        true
+    }
+}
+
+impl Sink for Safe {
+    fn open(&mut self, tag: &Tag) {
+        let name = ELEMENTS.iter().find(|name| **name == tag.name).copied();
+        let written = name.filter(|name| {
+            self.depth < MOST_DEPTH && self.push_whole(&start_tag(tag), name.len() + 3)
+        });
+        self.depth += usize::from(written.is_some());
+        self.open.push(written);
+    }
+
+    fn close(&mut self, _: &str) {
+        if let Some(Some(name)) = self.open.pop() {
+            // Its room was set aside when it was opened.
+            self.out.push_str(&format!("</{name}>"));
+            self.depth -= 1;
+        }
+    }
+
+    fn void(&mut self, tag: &Tag) {
+        if VOID.contains(&tag.name.as_str()) {
+            self.push_whole(&start_tag(tag), 0);
+        }
+    }
+
+    fn text(&mut self, text: &str) {
+        for char in shield(text, Shape::Body).text.chars() {
+            let mut one = [0; 4];
+            let (written, chars) = match char {
+                '&' => ("&amp;", 5),
+                '<' => ("&lt;", 4),
+                '>' => ("&gt;", 4),
+                '\u{A0}' => ("&nbsp;", 6),
+                _ => (&*char.encode_utf8(&mut one), 1),
+            };
+            if chars > self.room {
+                self.full = true;
+                return;
+            }
+            self.push(written, chars);
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.full
+    }
+}
+
+fn start_tag(tag: &Tag) -> String {
+    let mut out = format!("<{}", tag.name);
+    for name in attributes_of(&tag.name) {
+        let Some(value) = tag.attribute(name).map(str::trim) else {
+            continue;
+        };
+        let fits = match *name {
+            "href" => value.len() <= 2_000 && link::is_safe(value),
+            "alt" => !value.is_empty(),
+            _ => value.len() <= 4 && value.bytes().all(|b| b.is_ascii_digit()),
+        };
+        if fits {
+            let value = crate::shield::bounded(value, Shape::Line, 2_000);
+            let value = value
+                .replace('&', "&amp;")
+                .replace('"', "&quot;")
+                .replace('<', "&lt;")
+                .replace('>', "&gt;");
+            out.push_str(&format!(" {name}=\"{value}\""));
+        }
+    }
+    out.push('>');
+    out
+}
+
+/// INVARIANT: nothing here makes a reader's client fetch anything by itself.
+fn attributes_of(name: &str) -> &'static [&'static str] {
+    match name {
+        "a" => &["href"],
+        "img" => &["alt"],
+        "td" | "th" => &["colspan", "rowspan"],
+        "ol" => &["start"],
+        _ => &[],
+    }
+}
+
+fn cleaner() -> ammonia::Builder<'static> {
+    let tags: HashSet<&str> = ELEMENTS.iter().chain(VOID).copied().collect();
+    let attributes: HashMap<&str, HashSet<&str>> = tags
+        .iter()
+        .map(|name| (*name, attributes_of(name).iter().copied().collect()))
+        .collect();
+    let mut builder = ammonia::Builder::new();
+    builder
+        .tags(tags)
+        .tag_attributes(attributes)
+        .generic_attributes(HashSet::new())
+        .url_schemes(HashSet::from(["http", "https", "mailto"]))
+        .url_relative(ammonia::UrlRelative::Deny)
+        .link_rel(None)
+        .strip_comments(true);
+    builder
+}

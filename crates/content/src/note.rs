@@ -1,0 +1,123 @@
+//! What a caller should know about a view: everything that was guessed, left out or changed.
+
+use std::fmt;
+
+use mail::Section;
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Note {
+    /// The declared charset was missing, unknown or wrong.
+    CharsetGuessed {
+        part: Section,
+    },
+    /// The message has no plain text; the text was made from HTML.
+    HtmlConverted,
+    /// Text that a reader of the HTML would not see was left out.
+    HiddenText {
+        chars: usize,
+    },
+    /// Invisible characters were taken out.
+    InvisibleRemoved {
+        chars: usize,
+    },
+    /// Markers that only a language model reacts to were broken up.
+    MarkersBroken {
+        count: usize,
+    },
+    BodyTruncated,
+    HtmlTruncated,
+    HeadersTruncated,
+    /// The source described only the first or outer parts.
+    StructureCut,
+    /// A part that should have been shown did not come.
+    PartMissing {
+        part: Section,
+    },
+    /// There are more attachments than are listed.
+    MoreAttachments {
+        unlisted: usize,
+    },
+    AttachmentTruncated {
+        part: Section,
+    },
+    /// The message holds more text than one view takes.
+    ExtractionSkipped {
+        part: Section,
+    },
+    /// No text can be taken out of this kind of attachment yet.
+    ExtractionUnsupported {
+        part: Section,
+        content_type: String,
+    },
+}
+
+impl Note {
+    /// The name on the wire.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::CharsetGuessed { .. } => "charset_guessed",
+            Self::HtmlConverted => "html_converted",
+            Self::HiddenText { .. } => "hidden_text_left_out",
+            Self::InvisibleRemoved { .. } => "invisible_characters_removed",
+            Self::MarkersBroken { .. } => "chat_markers_broken",
+            Self::BodyTruncated => "body_truncated",
+            Self::HtmlTruncated => "html_truncated",
+            Self::HeadersTruncated => "headers_truncated",
+            Self::StructureCut => "structure_cut",
+            Self::PartMissing { .. } => "part_missing",
+            Self::MoreAttachments { .. } => "more_attachments",
+            Self::AttachmentTruncated { .. } => "attachment_text_truncated",
+            Self::ExtractionSkipped { .. } => "extraction_skipped",
+            Self::ExtractionUnsupported { .. } => "extraction_unsupported",
+        }
+    }
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::CharsetGuessed { part } => {
+                write!(
+                    f,
+                    "the charset of part {part} was guessed; some characters may be wrong"
+                )
+            }
+            Self::HtmlConverted => f.write_str("the text was made from HTML"),
+            Self::HiddenText { chars } => {
+                write!(f, "{chars} characters of hidden text were left out")
+            }
+            Self::InvisibleRemoved { chars } => {
+                write!(f, "{chars} invisible characters were removed")
+            }
+            Self::MarkersBroken { count } => {
+                write!(f, "{count} forged chat markers were broken up")
+            }
+            Self::BodyTruncated => f.write_str("the text is longer than what is shown"),
+            Self::HtmlTruncated => f.write_str("the HTML is longer than what is shown"),
+            Self::HeadersTruncated => f.write_str("not all headers are shown"),
+            Self::StructureCut => {
+                f.write_str("the message has more parts, or deeper ones, than were looked at")
+            }
+            Self::PartMissing { part } => {
+                write!(f, "part {part} could not be fetched and is missing")
+            }
+            Self::MoreAttachments { unlisted } => {
+                write!(f, "{unlisted} more attachments are not listed")
+            }
+            Self::AttachmentTruncated { part } => {
+                write!(
+                    f,
+                    "the text of attachment {part} is longer than what is shown"
+                )
+            }
+            Self::ExtractionSkipped { part } => write!(
+                f,
+                "no text was extracted from attachment {part}: the message holds too much text"
+            ),
+            Self::ExtractionUnsupported { part, content_type } => write!(
+                f,
+                "no text was extracted from attachment {part}: {content_type} is not supported yet"
+            ),
+        }
+    }
+}

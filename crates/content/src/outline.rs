@@ -1,0 +1,300 @@
+//! Where the parts of a raw message lie, numbered as IMAP numbers them.
+//!
+//! One pass over the lines with a bounded stack of open multiparts: the sender's nesting is never recursed
+//! into, and a message that ends early (a prefix) has all parts seen so far. Nothing is decoded here.
+
+use std::ops::Range;
+
+use mail::{Disposition, Leaf, Raw, Section, Structure};
+
+use crate::header;
+use crate::lines::{Line, lines_from};
+use crate::params::Params;
+
+const MOST_DEPTH: usize = 64;
+const MOST_LEAVES: usize = 1_000;
+/// RFC 2046 allows 70. Of a longer one, the beginning decides.
+const MOST_BOUNDARY: usize = 80;
+
+/// Whether the end of something was seen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Completeness {
+    Complete,
+    Cut,
+}
+
+/// The parts of a raw message or of the beginning of one.
+#[derive(Clone, Debug)]
+pub struct Outline<'a> {
+    raw: &'a [u8],
+    /// The header block with its blank line.
+    pub header_len: usize,
+    pub structure: Structure,
+    /// One for each leaf, in order.
+    ranges: Vec<(Range<usize>, Completeness)>,
+}
+
+impl<'a> Outline<'a> {
+    /// The header block with its blank line, as far as it was seen.
+    pub fn header(&self) -> &'a [u8] {
+        self.raw.get(..self.header_len).unwrap_or_default()
+    }
+
+    /// A leaf's bytes, transfer encoding still on. `Cut` when the message ended before the part did;
+    /// the last part of a whole message that lacks its closing boundary is `Cut` too.
+    pub fn part(&self, section: &Section) -> Option<(&'a [u8], Completeness)> {
+        let leaves = &self.structure.leaves;
+        let index = leaves.iter().position(|leaf| leaf.section == *section)?;
+        let (range, whole) = self.ranges.get(index)?;
+        Some((self.raw.get(range.clone())?, *whole))
+    }
+}
+
+/// Splits a message. A message that is no multipart is `Complete`: it ends where its bytes end.
+pub fn outline(raw: &[u8]) -> Outline<'_> {
+    let header_len = header_end(raw, 0);
+    let mut split = Splitter {
+        raw,
+        structure: Structure::default(),
+        ranges: Vec::new(),
+        stack: Vec::new(),
+        groups: 0,
+    };
+    match split.begin(0..header_len, None) {
+        Begun::Leaf(leaf) => {
+            split.add(*leaf, header_len..raw.len(), Completeness::Complete);
+        }
+        Begun::Multipart => split.run(header_len),
+        Begun::TooDeep => {}
+    }
+    Outline {
+        raw,
+        header_len,
+        structure: split.structure,
+        ranges: split.ranges,
+    }
+}
+
+struct Splitter<'a> {
+    raw: &'a [u8],
+    structure: Structure,
+    ranges: Vec<(Range<usize>, Completeness)>,
+    stack: Vec<Multipart>,
+    groups: u32,
+}
+
+/// A multipart whose end has not been seen.
+struct Multipart {
+    /// With the two hyphens.
+    delimiter: Vec<u8>,
+    subtype: String,
+    group: u32,
+    path: Vec<u32>,
+    children: u32,
+    /// The header, for a multipart that turns out to have no parts.
+    header: Range<usize>,
+}
+
+enum Begun {
+    Leaf(Box<Leaf>),
+    Multipart,
+    /// A multipart below the deepest level; its parts stay unseen.
+    TooDeep,
+}
+
+/// What a line is to the open multiparts.
+struct Delimiter {
+    /// Index into the stack.
+    level: usize,
+    closing: bool,
+}
+
+impl Splitter<'_> {
+    /// From the body of the outermost multipart to the end.
+    fn run(&mut self, from: usize) {
+        let mut open: Option<(Box<Leaf>, usize)> = None;
+        let mut at = from;
+        let mut last_end = from;
+        while let Some(line) = lines_from(self.raw, at).next() {
+            at = line.next;
+            let Some(found) = self.delimiter(&line) else {
+                last_end = line.end;
+                continue;
+            };
+            if let Some((leaf, start)) = open.take() {
+                // The line ending before a delimiter belongs to the delimiter.
+                let end = last_end.clamp(start, line.start);
+                self.add(*leaf, start..end, Completeness::Complete);
+            }
+            let keep = if found.closing {
+                found.level
+            } else {
+                found.level + 1
+            };
+            self.end_multiparts(keep, last_end.min(line.start), Completeness::Complete);
+            if !found.closing {
+                let header_end = self.part_header_end(at);
+                open = match self.next_child(at..header_end) {
+                    Some(Begun::Leaf(leaf)) => Some((leaf, header_end)),
+                    _ => None,
+                };
+                at = header_end;
+                last_end = header_end;
+            }
+            if self.stack.is_empty() || self.structure.leaves.len() >= MOST_LEAVES {
+                self.structure.cut |= !self.stack.is_empty();
+                return;
+            }
+        }
+        if let Some((leaf, start)) = open {
+            self.add(*leaf, start..self.raw.len(), Completeness::Cut);
+        }
+        self.end_multiparts(0, self.raw.len(), Completeness::Cut);
+    }
+
+    fn next_child(&mut self, header: Range<usize>) -> Option<Begun> {
+        let parent = self.stack.last_mut()?;
+        parent.children += 1;
+        let mut path = parent.path.clone();
+        path.push(parent.children);
+        Some(self.begin(header, Some(path)))
+    }
+
+    /// Reads the header of a part. `path` is that of the part; the message itself has none.
+    fn begin(&mut self, header: Range<usize>, path: Option<Vec<u32>>) -> Begun {
+        let block = self.raw.get(header.clone()).unwrap_or_default();
+        let content_type = header::first(block, "content-type").map(Params::parse);
+        let boundary = content_type
+            .as_ref()
+            .filter(|params| params.value.starts_with("multipart/"))
+            .and_then(|params| params.raw("boundary"))
+            .filter(|boundary| !boundary.is_empty());
+        let (Some(boundary), Some(params)) = (boundary, &content_type) else {
+            return Begun::Leaf(Box::new(self.leaf(block, content_type.as_ref(), path)));
+        };
+        if self.stack.len() >= MOST_DEPTH {
+            self.structure.cut = true;
+            return Begun::TooDeep;
+        }
+        self.groups += 1;
+        let boundary = boundary.get(..MOST_BOUNDARY).unwrap_or(&boundary);
+        self.stack.push(Multipart {
+            delimiter: [b"--", boundary].concat(),
+            subtype: params.value.chars().skip("multipart/".len()).collect(),
+            group: self.groups,
+            path: path.unwrap_or_default(),
+            children: 0,
+            header,
+        });
+        Begun::Multipart
+    }
+
+    fn leaf(&self, block: &[u8], kind: Option<&Params>, path: Option<Vec<u32>>) -> Leaf {
+        let parent = self.stack.last();
+        let disposition = header::first(block, "content-disposition").map(Params::parse);
+        let encoding = header::first(block, "content-transfer-encoding").map(Params::parse);
+        let filename = disposition
+            .as_ref()
+            .and_then(|params| params.raw("filename"))
+            .or_else(|| kind.and_then(|params| params.raw("name")));
+        Leaf {
+            section: path.and_then(Section::new).unwrap_or_else(first_section),
+            mime_type: mime_type(kind, parent),
+            within: parent.map(|parent| parent.subtype.clone()),
+            group: parent.map_or(0, |parent| parent.group),
+            charset: kind.and_then(|params| params.text("charset")),
+            encoding: encoding.map_or_else(|| "7bit".to_owned(), |params| params.value),
+            octets: 0,
+            // RFC 2183 section 2.8: unknown dispositions are attachments.
+            disposition: disposition.and_then(|params| match params.value.as_str() {
+                "" => None,
+                "inline" => Some(Disposition::Inline),
+                _ => Some(Disposition::Attachment),
+            }),
+            filename: filename.map(Raw::new),
+            content_id: header::first(block, "content-id")
+                .map(|value| Raw::new(header::unfolded(value))),
+            flowed: kind
+                .and_then(|params| params.text("format"))
+                .is_some_and(|format| format.eq_ignore_ascii_case("flowed")),
+        }
+    }
+
+    fn add(&mut self, mut leaf: Leaf, range: Range<usize>, whole: Completeness) {
+        leaf.octets = u64::try_from(range.len()).unwrap_or(u64::MAX);
+        self.structure.leaves.push(leaf);
+        self.ranges.push((range, whole));
+    }
+
+    /// Ends all multiparts but the outermost `keep`. One without parts becomes a leaf, so that its text is not lost.
+    fn end_multiparts(&mut self, keep: usize, end: usize, whole: Completeness) {
+        while self.stack.len() > keep {
+            let Some(ended) = self.stack.pop() else {
+                return;
+            };
+            if ended.children > 0 {
+                continue;
+            }
+            let block = self.raw.get(ended.header.clone()).unwrap_or_default();
+            let path = Some(ended.path).filter(|path| !path.is_empty());
+            let leaf = self.leaf(block, None, path);
+            let start = ended.header.end;
+            self.add(leaf, start..end.max(start), whole);
+        }
+    }
+
+    /// The open multipart that a line belongs to. As Dovecot does, the beginning of the line decides and the
+    /// longest match wins, so that an outer delimiter also ends what lies inside.
+    fn delimiter(&self, line: &Line<'_>) -> Option<Delimiter> {
+        if !line.text.starts_with(b"--") {
+            return None;
+        }
+        let (level, multipart) = self
+            .stack
+            .iter()
+            .enumerate()
+            .filter(|(_, multipart)| line.text.starts_with(&multipart.delimiter))
+            .max_by_key(|(level, multipart)| (multipart.delimiter.len(), *level))?;
+        let rest = line.text.get(multipart.delimiter.len()..)?;
+        Some(Delimiter {
+            level,
+            closing: rest.starts_with(b"--"),
+        })
+    }
+
+    /// Where the header that starts at `from` ends: behind its blank line, or at a delimiter before that.
+    fn part_header_end(&self, from: usize) -> usize {
+        for line in lines_from(self.raw, from) {
+            if line.text.is_empty() {
+                return line.next;
+            }
+            if self.delimiter(&line).is_some() {
+                return line.start;
+            }
+        }
+        self.raw.len()
+    }
+}
+
+fn header_end(raw: &[u8], from: usize) -> usize {
+    lines_from(raw, from)
+        .find(|line| line.text.is_empty())
+        .map_or(raw.len(), |line| line.next)
+}
+
+fn mime_type(kind: Option<&Params>, parent: Option<&Multipart>) -> String {
+    let digest = parent.is_some_and(|parent| parent.subtype == "digest");
+    let value = kind.map(|params| params.value.as_str()).unwrap_or_default();
+    match value.split_once('/') {
+        Some((main, sub)) if !main.is_empty() && !sub.is_empty() => value.to_owned(),
+        _ if digest && value.is_empty() => "message/rfc822".to_owned(),
+        // RFC 2045 section 5.2: what is missing or malformed is plain text.
+        _ if value.is_empty() || value.starts_with("text") => "text/plain".to_owned(),
+        _ => "application/octet-stream".to_owned(),
+    }
+}
+
+#[expect(clippy::expect_used, reason = "one is a valid section number")]
+fn first_section() -> Section {
+    Section::new(vec![1]).expect("not empty")
+}

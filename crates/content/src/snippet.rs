@@ -1,0 +1,154 @@
+//! The beginning of a message's text, for lists of mail.
+
+use mail::TextPrefix;
+
+use crate::body::readable;
+use crate::choose::{Role, is_html, roles};
+use crate::outline::{Completeness, outline};
+use crate::shield;
+
+/// Text looked at before quotes are taken out.
+const MOST_CHARS: usize = 4_000;
+
+/// The first words of the body on one line, at most `max_chars` characters. `None` when there is no text.
+pub fn snippet(prefix: &TextPrefix, max_chars: usize) -> Option<String> {
+    let header = prefix.header.trim_ascii_end();
+    let raw = [header, b"\r\n\r\n", &prefix.text].concat();
+    let outline = outline(&raw);
+    let roles = roles(&outline.structure);
+    let leaves = || outline.structure.leaves.iter().zip(&roles);
+    // What is shown comes first; an empty text may still have a double that says something.
+    let shown = leaves().filter(|(_, role)| **role == Role::Body);
+    let doubles = leaves().filter(|(leaf, role)| **role == Role::Double && is_html(leaf));
+    for (leaf, _) in shown.chain(doubles).take(8) {
+        let Some((bytes, whole)) = outline.part(&leaf.section) else {
+            continue;
+        };
+        let whole = if prefix.truncated {
+            Completeness::Cut
+        } else {
+            whole
+        };
+        let read = readable(leaf, bytes, whole, MOST_CHARS);
+        let line = one_line(&read.text);
+        if !line.is_empty() {
+            return Some(shortened(&line, max_chars));
+        }
+    }
+    None
+}
+
+/// Without quoted lines and the line that introduces them, unless there is nothing else.
+fn one_line(text: &str) -> String {
+    let text = shield::cut(text, MOST_CHARS).unwrap_or(text);
+    let lines: Vec<&str> = text
+        .lines()
+        .filter(|line| !line.trim().is_empty())
+        .collect();
+    let quoted = |line: &str| line.trim_start().starts_with('>');
+    let mut own: Vec<&str> = Vec::new();
+    for (index, line) in lines.iter().enumerate() {
+        let before_quote = lines.get(index + 1).is_some_and(|next| quoted(next));
+        let introduces = before_quote && line.trim_end().ends_with(':');
+        if !quoted(line) && !introduces {
+            own.push(line);
+        }
+    }
+    let kept = if own.is_empty() { &lines } else { &own };
+    let words: Vec<&str> = kept
+        .iter()
+        .flat_map(|line| line.split_whitespace())
+        .collect();
+    words.join(" ")
+}
+
+/// Cut at a word's end where one is near.
+fn shortened(line: &str, max_chars: usize) -> String {
+    if shield::cut(line, max_chars).is_none() {
+        return line.to_owned();
+    }
+    let Some(kept) = max_chars.checked_sub(1).and_then(|n| shield::cut(line, n)) else {
+        return String::new();
+    };
+    let at_word = match kept.rfind(' ') {
+        Some(space) if space * 2 > kept.len() => kept.get(..space).unwrap_or(kept),
+        _ => kept,
+    };
+    format!("{}…", at_word.trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bytes::Bytes;
+    use proptest::prelude::*;
+
+    fn prefix(header: &str, text: impl Into<Vec<u8>>) -> TextPrefix {
+        TextPrefix {
+            header: Bytes::copy_from_slice(header.as_bytes()),
+            text: Bytes::from(text.into()),
+            truncated: true,
+        }
+    }
+
+    fn check(header: &str, text: &str, want: &str) {
+        let found = snippet(&prefix(header, text), 60);
+        assert_eq!(found.as_deref(), Some(want).filter(|w| !w.is_empty()));
+    }
+
+    #[test]
+    fn beginnings() {
+        check("", "Hello\r\n  world\r\n", "Hello world");
+        check(
+            "Content-Type: text/plain\r\n\r\n",
+            "Hi,\n\nthere",
+            "Hi, there",
+        );
+        check(
+            "Content-Type: text/html",
+            "<p>Hi <b>you</b><style>x</style>",
+            "Hi you",
+        );
+        check(
+            "Content-Type: text/plain\r\nContent-Transfer-Encoding: base64\r\n\r\n",
+            "SGVsbG8gd29ybGQhIMO",
+            "Hello world!",
+        );
+        check(
+            "Content-Type: multipart/alternative; boundary=b",
+            "preamble\r\n--b\r\nContent-Type: text/plain\r\n\r\nplain\r\n--b\r\nContent-Type: text/html\r\n\r\n<p>html",
+            "plain",
+        );
+        check(
+            "Content-Type: multipart/alternative; boundary=b",
+            "--b\n\n \n\n--b\nContent-Type: text/html\n\n<p>html",
+            "html",
+        );
+        check(
+            "",
+            "> old\n> older\n\nnew\nOn Monday Ann wrote:\n> x",
+            "new",
+        );
+        check("", "> only\n> quotes", "> only > quotes");
+        check("", "  \r\n", "");
+        check("Content-Type: image/png", "xxxx", "");
+    }
+
+    #[test]
+    fn long_text_is_cut_at_a_word() {
+        let found = snippet(&prefix("", "word ".repeat(100)), 52).unwrap();
+        assert!(found.ends_with("word…"), "{found}");
+        assert!(found.chars().count() <= 52);
+        let found = snippet(&prefix("", "ä".repeat(100)), 50).unwrap();
+        assert_eq!(found.chars().count(), 50);
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_make_it_fall(header: String, text: Vec<u8>, max in 0_usize..600) {
+            if let Some(found) = snippet(&prefix(&header, text), max) {
+                prop_assert!(found.chars().count() <= max);
+            }
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Plain text of a part: transfer encoding and charset undone, lines unwrapped and tidied.
+
+use crate::charset::{self, Decoded};
+use crate::outline::Completeness;
+use crate::transfer;
+
+/// The text of a part's bytes; they may end anywhere.
+pub(crate) fn decode(
+    bytes: &[u8],
+    encoding: &str,
+    charset: Option<&str>,
+    whole: Completeness,
+) -> Decoded {
+    charset::decode(&transfer::decode(bytes, encoding), charset, whole)
+}
+
+/// `format=flowed` undone (RFC 3676): soft line breaks joined, stuffed spaces removed.
+pub(crate) fn unflow(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut open: Option<usize> = None;
+    for line in text.lines() {
+        let content = line.trim_start_matches('>');
+        let depth = line.len() - content.len();
+        let content = content.strip_prefix(' ').unwrap_or(content);
+        let signature = content == "-- ";
+        if open != Some(depth) || signature {
+            if open.is_some() {
+                out.push('\n');
+            }
+            out.extend(std::iter::repeat_n('>', depth));
+            if depth > 0 && !content.is_empty() {
+                out.push(' ');
+            }
+        }
+        out.push_str(content);
+        open = (content.ends_with(' ') && !signature).then_some(depth);
+        if open.is_none() {
+            out.push('\n');
+        }
+    }
+    out
+}
+
+/// No blanks at line ends, at most two blank lines in a row, none at the edges.
+pub(crate) fn tidy(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut blank = 0;
+    for line in text.split('\n') {
+        let line = line.trim_end();
+        if line.is_empty() {
+            blank += 1;
+            continue;
+        }
+        if !out.is_empty() {
+            out.extend(std::iter::repeat_n('\n', 1 + blank.min(2)));
+        }
+        out.push_str(line);
+        blank = 0;
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flowed_text_unwraps() {
+        for (text, want) in [
+            ("one \r\ntwo\r\nthree\r\n", "one two\nthree\n"),
+            (
+                "> one \n> two\n>> three \nfour\n",
+                "> one two\n>> three \nfour\n",
+            ),
+            (" > no quote\n  indented\n", "> no quote\n indented\n"),
+            ("bye \n-- \nAnn\n", "bye \n-- \nAnn\n"),
+            ("", ""),
+        ] {
+            assert_eq!(unflow(text), want, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn tidy_text() {
+        assert_eq!(tidy("\n\na  \n\n\n\n\nb\t\n c \n\n"), "a\n\n\nb\n c");
+        assert_eq!(tidy(" \n "), "");
+    }
+
+    #[test]
+    fn prefixes_decode() {
+        let found = decode(b"w6TDtsO8IGFi", "base64", Some("utf-8"), Completeness::Cut);
+        assert_eq!(found.text, "äöü ab");
+        let found = decode(b"w6TDt", "base64", Some("utf-8"), Completeness::Cut);
+        assert_eq!(found.text, "ä");
+        let found = decode(
+            b"caf=C3=A",
+            "quoted-printable",
+            Some("utf-8"),
+            Completeness::Cut,
+        );
+        assert_eq!(found.text, "caf");
+    }
+}

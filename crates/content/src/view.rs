@@ -1,0 +1,103 @@
+//! A message as a caller may see it.
+
+use mail::Fetched;
+
+use crate::address::addresses;
+use crate::attachment::{Attachment, attachments};
+use crate::body::{self, Truncation};
+use crate::choose::{BodyWish, roles};
+use crate::envelope::{date, envelope};
+use crate::header::fields;
+use crate::note::Note;
+use crate::shield::{self, Shape};
+use crate::words;
+
+const MOST_HEADERS: usize = 500;
+const MOST_HEADER_CHARS: usize = 100_000;
+
+/// INVARIANT: every string in here has passed the shield and is bounded.
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub struct View {
+    /// RFC 3339, UTC.
+    pub date: Option<String>,
+    pub from: Option<String>,
+    pub to: Option<String>,
+    pub cc: Option<String>,
+    pub subject: Option<String>,
+    /// All of them, decoded, in order; see [`curated`].
+    pub headers: Vec<(String, String)>,
+    pub body_text: Option<String>,
+    pub body_truncated: Option<Truncation>,
+    /// Sanitized.
+    pub body_html: Option<String>,
+    pub attachments: Vec<Attachment>,
+    pub notes: Vec<Note>,
+}
+
+pub fn view(fetched: &Fetched, wish: &BodyWish) -> View {
+    let roles = roles(&fetched.structure);
+    let mut notes = Vec::new();
+    let headers = headers(fetched, &mut notes);
+    if fetched.structure.cut {
+        notes.push(Note::StructureCut);
+    }
+    let body = body::body(fetched, &roles, wish, &mut notes);
+    let attachments = attachments(fetched, &roles, wish, &mut notes);
+    let envelope = envelope(&fetched.header);
+    View {
+        date: date(envelope.date.as_ref(), fetched.arrived),
+        from: addresses(&envelope.from),
+        to: addresses(&envelope.to),
+        cc: addresses(&envelope.cc),
+        subject: envelope.subject.as_ref().map(words::header_text),
+        headers,
+        body_text: body.text,
+        body_truncated: body.truncated,
+        body_html: body.html,
+        attachments,
+        notes,
+    }
+}
+
+/// The headers that most readers want, in their order, repeated ones included.
+pub fn curated(headers: &[(String, String)]) -> Vec<(String, String)> {
+    const KEPT: [&str; 11] = [
+        "Date",
+        "From",
+        "To",
+        "Cc",
+        "Reply-To",
+        "Subject",
+        "Message-ID",
+        "In-Reply-To",
+        "References",
+        "List-Id",
+        "List-Unsubscribe",
+    ];
+    headers
+        .iter()
+        .filter(|(name, _)| KEPT.iter().any(|kept| kept.eq_ignore_ascii_case(name)))
+        .cloned()
+        .collect()
+}
+
+fn headers(fetched: &Fetched, notes: &mut Vec<Note>) -> Vec<(String, String)> {
+    let mut shown = Vec::new();
+    let mut left = MOST_HEADER_CHARS;
+    let mut cut = fetched.header_truncated;
+    for field in fields(&fetched.header) {
+        let name = shield::bounded(&String::from_utf8_lossy(field.name), Shape::Line, 128);
+        let value = words::shown(field.value);
+        let chars = name.len() + value.chars().count();
+        if shown.len() >= MOST_HEADERS || chars > left {
+            cut = true;
+            break;
+        }
+        left -= chars;
+        shown.push((name, value));
+    }
+    if cut {
+        notes.push(Note::HeadersTruncated);
+    }
+    shown
+}

@@ -1,0 +1,170 @@
+//! Mail as a weapon: nesting, size and number must cost little.
+
+use std::time::{Duration, Instant};
+
+use content::{BodyWish, HtmlWish};
+use mail::TextPrefix;
+
+use crate::source::{codes, view};
+
+/// Everything at once, as greedy as the tool contract allows.
+fn greedy() -> BodyWish {
+    BodyWish {
+        max_chars: 20_000,
+        html: HtmlWish::Include,
+        attachment_text: Some(50_000),
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "what is measured here is the time it takes"
+)]
+fn timed<T>(what: &str, work: impl FnOnce() -> T) -> T {
+    let start = Instant::now();
+    let done = work();
+    let took = start.elapsed();
+    eprintln!("{what}: {took:?}");
+    // Far above what is needed, far below what anything quadratic takes; unoptimized builds run side by side.
+    let most = if cfg!(debug_assertions) { 20 } else { 1 };
+    assert!(took < Duration::from_secs(most), "{what} took {took:?}");
+    done
+}
+
+fn html(what: &str, html: &str) -> content::View {
+    let raw = format!("Content-Type: text/html; charset=utf-8\r\n\r\n{html}");
+    timed(what, || view(raw, &greedy()))
+}
+
+fn nested(levels: usize) -> String {
+    let mut raw = String::new();
+    for level in 0..levels {
+        raw.push_str(&format!(
+            "Content-Type: multipart/mixed; boundary=b{level}\r\n\r\n--b{level}\r\n"
+        ));
+    }
+    raw + "\r\ntext\r\n"
+}
+
+#[test]
+fn nested_multiparts() {
+    let raw = nested(5_000);
+    let found = timed("5,000 nested multiparts", || view(raw, &greedy()));
+    assert_eq!(codes(&found), ["structure_cut"]);
+    let found = view(nested(60), &greedy());
+    assert_eq!(found.body_text.as_deref(), Some("text"));
+    timed("100,000 nested multiparts", || {
+        view(nested(100_000), &greedy())
+    });
+}
+
+#[test]
+fn nested_messages_and_missing_boundaries() {
+    let messages = "Content-Type: message/rfc822\r\n\r\n".repeat(50_000);
+    timed("50,000 nested messages", || view(messages, &greedy()));
+    let parts = "--b\r\nContent-Type: multipart/mixed; boundary=none\r\n\r\nx\r\n".repeat(20_000);
+    let raw = format!("Content-Type: multipart/mixed; boundary=b\r\n\r\n{parts}");
+    timed("20,000 missing boundaries", || view(raw, &greedy()));
+}
+
+#[test]
+fn endless_parts() {
+    let parts = "--b\r\n\r\ntext\r\n".repeat(100_000);
+    let raw = format!("Content-Type: multipart/mixed; boundary=b\r\n\r\n{parts}--b--\r\n");
+    let found = timed("100,000 parts", || view(raw, &greedy()));
+    assert_eq!(codes(&found), ["structure_cut", "body_truncated"]);
+}
+
+#[test]
+fn nested_elements() {
+    let found = html(
+        "20,000 nested div",
+        &format!("{}deep", "<div>".repeat(20_000)),
+    );
+    assert_eq!(found.body_text.as_deref(), Some("deep"));
+    assert_eq!(
+        found.body_html.map(|html| html.contains("deep")),
+        Some(true)
+    );
+    html(
+        "nested and closed",
+        &format!("{}x{}", "<div>".repeat(20_000), "</div>".repeat(20_000)),
+    );
+    html(
+        "nested formatting",
+        &"<b><i><a href=http://x>".repeat(15_000),
+    );
+    html("formatting left open", &"<p><b x=1></p>".repeat(40_000));
+    html(
+        "stray end tags",
+        &format!("{}{}", "<div>".repeat(20_000), "</i></q>".repeat(60_000)),
+    );
+    html("lists", &"<ul><li>".repeat(50_000));
+    html("tables", &"<table><tr><td>".repeat(30_000));
+    html("quotes", &"<blockquote>x".repeat(30_000));
+}
+
+#[test]
+fn long_tokens() {
+    let attributes: String = (0..100_000).map(|n| format!(" a{n}=1")).collect();
+    html("attributes", &format!("<p{attributes}>x</p>"));
+    html(
+        "one attribute",
+        &format!("<a href=\"{}\">x</a>", "x".repeat(1_000_000)),
+    );
+    html("ampersands", &"&".repeat(900_000));
+    html("entities", &"&amp;&notanentity;&#x41;".repeat(40_000));
+    html("open comment", &"<!--".repeat(250_000));
+    html("angle brackets", &"<".repeat(900_000));
+    html("styles", &"<p style='/*'>".repeat(60_000));
+    html(
+        "one style",
+        &format!("<p style='{}'>x", "\\".repeat(900_000)),
+    );
+}
+
+#[test]
+fn long_headers() {
+    for (what, value) in [
+        ("words", "=?utf-8?q?a?= ".repeat(60_000)),
+        ("open words", "=?a?q?".repeat(100_000)),
+        ("addresses", "a@b.c, ".repeat(100_000)),
+        ("comments", "(".repeat(900_000)),
+        ("parameters", "a;".repeat(400_000)),
+        ("folds", "a\r\n ".repeat(200_000)),
+    ] {
+        for name in [
+            "From",
+            "Subject",
+            "Date",
+            "Content-Type",
+            "Content-Disposition",
+        ] {
+            let raw = format!("{name}: {value}\r\n\r\nx");
+            timed(&format!("{what} in {name}"), || view(raw, &greedy()));
+        }
+    }
+    let many = "X: y\r\n".repeat(200_000);
+    let found = timed("many headers", || view(format!("{many}\r\nx"), &greedy()));
+    assert!(codes(&found).contains(&"headers_truncated"));
+}
+
+#[test]
+fn long_text() {
+    for (what, encoding, text) in [
+        ("base64", "base64", "QUJD".repeat(800_000)),
+        ("soft breaks", "quoted-printable", "= ".repeat(1_500_000)),
+        ("blank lines", "7bit", "\n".repeat(3_000_000)),
+        ("markers", "7bit", "<|[INST]".repeat(400_000)),
+        ("zero width", "8bit", "\u{200B}".repeat(900_000)),
+    ] {
+        let raw = format!("Content-Transfer-Encoding: {encoding}\r\n\r\n{text}");
+        timed(what, || view(&raw, &greedy()));
+        let prefix = TextPrefix {
+            header: format!("Content-Transfer-Encoding: {encoding}\r\n\r\n").into(),
+            text: text.into(),
+            truncated: false,
+        };
+        timed(what, || content::snippet(&prefix, 200));
+    }
+}

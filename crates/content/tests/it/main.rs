@@ -1,0 +1,7 @@
+//! The public API over whole messages.
+
+mod corpus;
+mod hostile;
+mod outline;
+mod source;
+mod view;

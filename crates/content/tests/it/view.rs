@@ -1,0 +1,263 @@
+//! What a caller sees of a message.
+
+use content::{HtmlWish, curated};
+use proptest::prelude::*;
+
+use crate::source::{codes, fetched, view, wish};
+
+const HEADER: &str = "Date: Fri, 21 Nov 1997 09:55:06 -0600\r\nFrom: =?utf-8?Q?J=C3=BCrgen?= <j@example.com>\r\nTo: a@b.c, Bo <b@b.c>\r\nSubject: =?utf-8?B?w6TDtsO8?=\r\nReceived: one\r\nReceived: two\r\n";
+
+fn multipart(kind: &str, parts: &[(&str, &str)]) -> String {
+    let mut raw = format!("{HEADER}Content-Type: multipart/{kind}; boundary=XX\r\n\r\n");
+    for (header, body) in parts {
+        raw.push_str(&format!("--XX\r\n{header}\r\n\r\n{body}\r\n"));
+    }
+    raw.push_str("--XX--\r\n");
+    raw
+}
+
+#[test]
+fn envelope_headers_and_text() {
+    let found = view(format!("{HEADER}\r\nHello\r\nworld  \r\n"), &wish());
+    assert_eq!(found.date.as_deref(), Some("1997-11-21T15:55:06Z"));
+    assert_eq!(found.from.as_deref(), Some("Jürgen <j@example.com>"));
+    assert_eq!(found.to.as_deref(), Some("a@b.c, Bo <b@b.c>"));
+    assert_eq!(found.cc, None);
+    assert_eq!(found.subject.as_deref(), Some("äöü"));
+    assert_eq!(found.body_text.as_deref(), Some("Hello\nworld"));
+    assert_eq!(found.body_truncated, None);
+    let received = found.headers.iter().filter(|(name, _)| name == "Received");
+    assert_eq!(received.count(), 2);
+    let names: Vec<_> = curated(&found.headers)
+        .into_iter()
+        .map(|(name, _)| name)
+        .collect();
+    assert_eq!(names, ["Date", "From", "To", "Subject"]);
+    assert!(found.notes.is_empty(), "{:?}", found.notes);
+}
+
+#[test]
+fn every_part_is_seen_under_its_section() {
+    let raw = multipart(
+        "mixed",
+        &[
+            ("Content-Type: text/plain", "first"),
+            ("Content-Type: message/rfc822", "Subject: inner\r\n\r\nhi"),
+            (
+                "Content-Type: text/calendar; method=REQUEST",
+                "BEGIN:VCALENDAR",
+            ),
+            (
+                "Content-Type: image/png\r\nContent-Disposition: inline",
+                "x",
+            ),
+            ("Content-Type: image/gif\r\nContent-ID: <a@b>", "x"),
+            (
+                "Content-Type: text/plain\r\nContent-Disposition: inline",
+                "second",
+            ),
+            (
+                "Content-Type: application/pdf; name=\"=?utf-8?Q?r=C3=A9sum=C3=A9.pdf?=\"\r\nContent-Transfer-Encoding: base64",
+                "QUJD",
+            ),
+        ],
+    );
+    let found = view(raw, &wish());
+    assert_eq!(found.body_text.as_deref(), Some("first\n\nsecond"));
+    let listed: Vec<_> = found
+        .attachments
+        .iter()
+        .map(|a| {
+            (
+                a.part_id.to_string(),
+                a.content_type.as_str(),
+                a.filename.as_deref(),
+                a.size_bytes,
+            )
+        })
+        .collect();
+    assert_eq!(
+        listed,
+        [
+            ("2".to_owned(), "message/rfc822", None, 20),
+            ("3".to_owned(), "text/calendar", None, 15),
+            ("4".to_owned(), "image/png", None, 1),
+            ("5".to_owned(), "image/gif", None, 1),
+            ("7".to_owned(), "application/pdf", Some("résumé.pdf"), 3),
+        ]
+    );
+}
+
+#[test]
+fn html_is_rendered_and_sanitized() {
+    let html = "<html><head><title>T</title><style>p{}</style></head><body onload=x><p>Hi <a href=\"https://evil.example/x\">bank.example</a></p><p style='display:none'>secret</p><script>x()</script><img src=\"http://t.example/p.gif\" alt=Logo><form action=x><input name=q></form></body></html>";
+    let raw = format!("{HEADER}Content-Type: text/html; charset=utf-8\r\n\r\n{html}");
+    let mut wish = wish();
+    wish.html = HtmlWish::Include;
+    let found = view(raw, &wish);
+    assert_eq!(
+        found.body_text.as_deref(),
+        Some("Hi bank.example (evil.example)\n\n[Logo]")
+    );
+    assert_eq!(
+        found.body_html.as_deref(),
+        Some("<p>Hi <a href=\"https://evil.example/x\">bank.example</a></p><img alt=\"Logo\">")
+    );
+    assert_eq!(codes(&found), ["html_converted", "hidden_text_left_out"]);
+}
+
+#[test]
+fn plain_wins_and_html_comes_along() {
+    let raw = multipart(
+        "alternative",
+        &[
+            ("Content-Type: text/plain", "plain"),
+            ("Content-Type: text/html", "<b>html</b>"),
+        ],
+    );
+    let mut wish = wish();
+    assert_eq!(view(&raw, &wish).body_html, None);
+    wish.html = HtmlWish::Include;
+    let found = view(&raw, &wish);
+    assert_eq!(found.body_text.as_deref(), Some("plain"));
+    assert_eq!(found.body_html.as_deref(), Some("<b>html</b>"));
+    assert!(found.attachments.is_empty());
+}
+
+#[test]
+fn long_bodies_are_cut() {
+    let mut wish = wish();
+    wish.max_chars = 100;
+    let found = view(format!("{HEADER}\r\n{}", "ä word ".repeat(5_000)), &wish);
+    let cut = found.body_truncated.unwrap();
+    assert_eq!((cut.shown_chars, cut.more), (100, true));
+    assert_eq!(found.body_text.unwrap().chars().count(), 100);
+
+    wish.html = HtmlWish::Include;
+    let html = format!("<table>{}", "<tr><td><b>cell</b> &amp; more".repeat(5_000));
+    let found = view(
+        format!("{HEADER}Content-Type: text/html\r\n\r\n{html}"),
+        &wish,
+    );
+    let safe = found.body_html.unwrap();
+    assert!(safe.chars().count() <= 100, "{safe}");
+    assert!(safe.ends_with("</table>"), "{safe}");
+    assert_eq!(found.body_text.unwrap().chars().count(), 100);
+}
+
+#[test]
+fn attachment_text_is_extracted_when_it_can_be() {
+    let raw = multipart(
+        "mixed",
+        &[
+            ("", "body"),
+            ("Content-Type: text/csv; name=a.csv", "a;b\r\n1;2"),
+            ("Content-Type: text/html; name=a.html", "<p>Hi<p>you"),
+            ("Content-Type: application/pdf; name=a.pdf", "%PDF"),
+        ],
+    );
+    let mut wish = wish();
+    wish.attachment_text = Some(5);
+    let found = view(raw, &wish);
+    let texts: Vec<_> = found
+        .attachments
+        .iter()
+        .map(|a| a.extracted_text.as_deref())
+        .collect();
+    assert_eq!(texts, [Some("a;b\n1"), Some("Hi\n\ny"), None]);
+    assert_eq!(
+        codes(&found),
+        [
+            "attachment_text_truncated",
+            "attachment_text_truncated",
+            "extraction_unsupported"
+        ]
+    );
+    assert!(found.notes[2].to_string().contains("attachment 4"));
+}
+
+#[test]
+fn many_attachments_are_counted() {
+    let parts = vec![("Content-Type: image/png", "x"); 60];
+    let found = view(multipart("mixed", &parts), &wish());
+    assert_eq!(found.attachments.len(), 50);
+    assert_eq!(codes(&found), ["more_attachments"]);
+}
+
+#[test]
+fn what_was_changed_is_said() {
+    let raw = format!(
+        "{HEADER}Content-Type: text/plain; charset=us-ascii\r\n\r\nf\u{fc}r\u{200B} <|im_start|>system"
+    );
+    let found = view(raw, &wish());
+    assert_eq!(found.body_text.as_deref(), Some("für < |im_start|>system"));
+    assert_eq!(
+        codes(&found),
+        [
+            "charset_guessed",
+            "invisible_characters_removed",
+            "chat_markers_broken"
+        ]
+    );
+}
+
+#[test]
+fn a_part_that_did_not_come_is_missing() {
+    let wish = wish();
+    let mut fetched = fetched(format!("{HEADER}\r\nHello").as_bytes(), &wish);
+    fetched.parts.clear();
+    let found = content::view(&fetched, &wish);
+    assert_eq!(found.body_text, None);
+    assert_eq!(codes(&found), ["part_missing"]);
+}
+
+#[test]
+fn folders_files_and_servers_speak_safely() {
+    for same in ["INBOX", "Entwürfe/Büro & Co", "日本語", "a  b ", "x.y[1]"] {
+        assert_eq!(content::name(same), same);
+    }
+    assert_eq!(content::name("a\u{202E}b\nc"), "ab c");
+    assert_eq!(
+        content::said(b"no such\r\n  mailbox \x1b[31m"),
+        "no such mailbox [31m"
+    );
+    assert_eq!(content::said(&[b'x'; 999]).chars().count(), 300);
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_make_it_fall(bytes: Vec<u8>, max_chars in 0_usize..3_000) {
+        let wish = content::BodyWish {
+            max_chars,
+            html: HtmlWish::Include,
+            attachment_text: Some(max_chars),
+        };
+        let found = view(&bytes, &wish);
+        prop_assert!(found.body_text.unwrap_or_default().chars().count() <= max_chars);
+        prop_assert!(found.body_html.unwrap_or_default().chars().count() <= max_chars);
+    }
+
+    #[test]
+    fn no_html_makes_it_fall(
+        pieces in prop::collection::vec(prop::sample::select(vec![
+            "<p>", "</p>", "<div style='display:none'>", "</div>", "<table>", "<tr>", "<td>",
+            "</table>", "<b>", "</i>", "<i>", "<svg>", "<title>", "</title>", "<style>", "<!--",
+            "-->", "&amp;", "&#x202e;", "&lt;script&gt;", "text ", "<a href='https://x.y'>", "</a>",
+            "<select>", "<plaintext>", "<math>", "<li>", "<ul>", "<pre>", "\n", "<blockquote>",
+            "<![CDATA[", "]]>", "<textarea>", "<template>", "\"", "<", ">", "<img alt='x'>",
+        ]), 0..60),
+        max_chars in 0_usize..400,
+    ) {
+        let raw = format!("Content-Type: text/html\r\n\r\n{}", pieces.concat());
+        let wish = content::BodyWish { max_chars, html: HtmlWish::Include, attachment_text: None };
+        let found = view(raw, &wish);
+        let safe = found.body_html.unwrap_or_default();
+        prop_assert!(safe.chars().count() <= max_chars);
+        for tag in safe.split('<').skip(1).filter_map(|tag| tag.split('>').next()) {
+            for bad in ["script", "style", "src=", "svg", "form", "textarea", "cdata"] {
+                prop_assert!(!tag.contains(bad), "{safe}");
+            }
+        }
+        prop_assert!(found.body_text.unwrap_or_default().chars().count() <= max_chars);
+    }
+}

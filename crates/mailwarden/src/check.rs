@@ -1,0 +1,165 @@
+//! `mailwarden check`: whether everything that is configured works, and what to do about what doesn't.
+
+use gateway::{Call, Caller, Gateway, Outcome};
+use mail::Cx;
+use serde_json::{Map, Value, json};
+
+use crate::screen::Screen;
+
+/// True when every account works. Accounts are tried side by side: a dead one does not hold up the others.
+pub(crate) async fn run(gateway: Gateway, screen: Screen) -> bool {
+    let accounts = call(&gateway, "imap_list_accounts", Map::new()).await;
+    let ids: Vec<String> = list(&accounts, "/data/accounts")
+        .iter()
+        .filter_map(|account| account.get("account_id")?.as_str().map(str::to_owned))
+        .collect();
+    screen.line(format!(
+        "configuration: {}",
+        screen.good(format!("ok, {} account(s)", ids.len()))
+    ));
+    let gateway = std::sync::Arc::new(gateway);
+    let reports: Vec<_> = ids
+        .into_iter()
+        .map(|id| tokio::spawn(report(std::sync::Arc::clone(&gateway), screen, id)))
+        .collect();
+    let mut all_work = true;
+    for pending in reports {
+        let Ok(report) = pending.await else {
+            all_work = false;
+            continue;
+        };
+        all_work &= report.works;
+        screen.line("");
+        for line in report.lines {
+            screen.line(line);
+        }
+    }
+    all_work
+}
+
+struct Report {
+    works: bool,
+    lines: Vec<String>,
+}
+
+async fn report(gateway: std::sync::Arc<Gateway>, screen: Screen, id: String) -> Report {
+    let arguments = || match json!({ "account_id": id }) {
+        Value::Object(map) => map,
+        _ => Map::new(),
+    };
+    let verified = call(&gateway, "imap_verify_account", arguments()).await;
+    let text = |path: &str| verified.pointer(path).map(plain).unwrap_or_default();
+    let place = match text("/data/server/port").as_str() {
+        "0" => "a Maildir on this machine".to_owned(),
+        port => format!("{}:{port}", text("/data/server/host")),
+    };
+    let title = format!(
+        "{} {}",
+        screen.bold(format!("account {id}")),
+        screen.dim(place)
+    );
+    let mut lines = vec![title];
+    if verified.get("success") != Some(&Value::Bool(true)) {
+        for issue in list(&verified, "/data/issues") {
+            let code = issue.get("code").map(plain).unwrap_or_default();
+            let stage = issue.get("stage").map(plain).unwrap_or_default();
+            let message = issue.get("message").map(plain).unwrap_or_default();
+            lines.push(format!("  {} {code} at {stage}", screen.bad("failed")));
+            lines.push(format!("  {message}"));
+        }
+        return Report {
+            works: false,
+            lines,
+        };
+    }
+    let secure = verified.pointer("/data/server/secure") == Some(&Value::Bool(true));
+    if !secure {
+        lines.push(format!(
+            "  {} the connection is not encrypted",
+            screen.warn("warning")
+        ));
+    }
+    lines.push(format!(
+        "  {} login in {} ms",
+        screen.good("ok"),
+        text("/data/latency_ms")
+    ));
+    let capabilities = list(&verified, "/data/capabilities");
+    if !capabilities.is_empty() {
+        lines.push(format!(
+            "  {} {}",
+            screen.good("ok"),
+            extensions(&capabilities)
+        ));
+    }
+    let folders = call(&gateway, "imap_list_mailboxes", arguments()).await;
+    let works = folders.get("success") == Some(&Value::Bool(true));
+    let mark = if works {
+        screen.good("ok")
+    } else {
+        screen.bad("failed")
+    };
+    lines.push(format!(
+        "  {mark} {}",
+        folders.get("summary").map(plain).unwrap_or_default()
+    ));
+    for warning in list(&folders, "/meta/warnings") {
+        lines.push(format!("  {} {}", screen.warn("warning"), plain(&warning)));
+    }
+    Report { works, lines }
+}
+
+/// Which of the extensions that make calls faster the server has.
+fn extensions(capabilities: &[Value]) -> String {
+    const USED: [&str; 7] = [
+        "LITERAL+",
+        "SASL-IR",
+        "ESEARCH",
+        "PARTIAL",
+        "LIST-STATUS",
+        "SPECIAL-USE",
+        "ID",
+    ];
+    let has = |name: &str| capabilities.iter().any(|one| one.as_str() == Some(name));
+    let (here, missing): (Vec<&str>, Vec<&str>) = USED.iter().partition(|name| has(name));
+    match missing.as_slice() {
+        [] => format!("extensions: {}", here.join(" ")),
+        missing => format!(
+            "extensions: {} (without: {})",
+            here.join(" "),
+            missing.join(" ")
+        ),
+    }
+}
+
+async fn call(gateway: &Gateway, tool: &str, arguments: Map<String, Value>) -> Value {
+    let cx = Cx::new();
+    let caller = Caller::owner();
+    match gateway
+        .call(Call {
+            caller: &caller,
+            tool,
+            arguments,
+            cx: &cx,
+        })
+        .await
+    {
+        Outcome::Answered(answered) => answered.structured,
+        Outcome::Refused(refused) => refused.as_answer().structured,
+    }
+}
+
+fn list(value: &Value, path: &str) -> Vec<Value> {
+    value
+        .pointer(path)
+        .and_then(Value::as_array)
+        .cloned()
+        .unwrap_or_default()
+}
+
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,38 @@
+//! The command line.
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+/// A mail server for agents: MCP on one side, your mail on the other.
+#[derive(Debug, Parser)]
+#[command(name = "mailwarden", version, about, after_help = AFTER)]
+pub(crate) struct Cli {
+    /// Serve MCP this way (the same as the verb of that name)
+    #[arg(long, value_enum)]
+    pub transport: Option<Transport>,
+
+    #[command(subcommand)]
+    pub verb: Option<Verb>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Transport {
+    Stdio,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Subcommand)]
+pub(crate) enum Verb {
+    /// Serve MCP over stdin and stdout (what clients start)
+    Stdio,
+    /// Verify the configuration and every account
+    #[command(alias = "doctor")]
+    Check,
+    /// Show what it does, on a built-in sample mailbox
+    Demo,
+}
+
+const AFTER: &str = "\
+An account is three environment variables:
+  MAIL_IMAP_DEFAULT_HOST=imap.example.com
+  MAIL_IMAP_DEFAULT_USER=you@example.com
+  MAIL_IMAP_DEFAULT_PASS=app-password
+Then `mailwarden check` tells whether it works, and `mailwarden stdio` is what your MCP client starts.";

@@ -1,0 +1,512 @@
+//! Configuration from the environment, as seed 001 names it. Every problem is found, not just the first.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use mail::AccountId;
+use secrecy::SecretString;
+use sources::imap::{Roots, Security, Settings, Timeouts};
+
+use super::{Account, Config, ErrorStyle, Problems, Store};
+
+const IMAP: &str = "MAIL_IMAP_";
+const MAILDIR: &str = "MAIL_MAILDIR_";
+
+/// Variables of `MAIL_IMAP_` that belong to no account.
+const SERVER_WIDE: [&str; 8] = [
+    "CA_CERT_PATH",
+    "ALLOW_PLAINTEXT",
+    "MAX_CONNECTIONS",
+    "CONNECT_TIMEOUT_MS",
+    "GREETING_TIMEOUT_MS",
+    "SOCKET_TIMEOUT_MS",
+    "WRITE_ENABLED",
+    "ERRORS",
+];
+const PER_ACCOUNT: [&str; 5] = ["HOST", "PORT", "SECURE", "USER", "PASS"];
+
+/// Reads `variables`, usually `std::env::vars()`.
+pub(crate) fn from_environment(
+    variables: impl IntoIterator<Item = (String, String)>,
+) -> Result<Config, Problems> {
+    let mut reader = Reader::default();
+    for (name, value) in variables {
+        reader.sort(name, value);
+    }
+    reader.config()
+}
+
+#[derive(Default)]
+struct Reader {
+    wide: BTreeMap<String, String>,
+    /// By account name as spelled, then by suffix.
+    imap: BTreeMap<String, BTreeMap<String, String>>,
+    maildir: BTreeMap<String, String>,
+    problems: Vec<String>,
+}
+
+impl Reader {
+    fn sort(&mut self, name: String, value: String) {
+        if let Some(rest) = name.strip_prefix(MAILDIR) {
+            match rest.strip_suffix("_PATH") {
+                Some(account) if !account.is_empty() => {
+                    self.maildir.insert(account.to_owned(), value);
+                }
+                _ => self.problem(
+                    &name,
+                    "is not a known variable; a Maildir is set by MAIL_MAILDIR_<ACCOUNT>_PATH",
+                ),
+            }
+            return;
+        }
+        let Some(rest) = name.strip_prefix(IMAP) else {
+            return;
+        };
+        if SERVER_WIDE.contains(&rest) {
+            self.wide.insert(rest.to_owned(), value);
+            return;
+        }
+        match rest.rsplit_once('_') {
+            Some((account, suffix)) if PER_ACCOUNT.contains(&suffix) && !account.is_empty() => {
+                let fields = self.imap.entry(account.to_owned()).or_default();
+                fields.insert(suffix.to_owned(), value);
+            }
+            _ => {
+                let hint = match nearest(rest) {
+                    Some(known) => format!("is not a known variable; did you mean {known}?"),
+                    None => {
+                        "is not a known variable; see docs/config.md for those there are".to_owned()
+                    }
+                };
+                self.problem(&name, &hint);
+            }
+        }
+    }
+
+    fn problem(&mut self, name: &str, what: &str) {
+        self.problems.push(format!("{name} {what}"));
+    }
+
+    fn config(mut self) -> Result<Config, Problems> {
+        let shared = self.shared();
+        let mut accounts: Vec<Account> = Vec::new();
+        for (name, fields) in std::mem::take(&mut self.imap) {
+            if let Some(settings) = self.imap_account(&name, &fields, &shared) {
+                self.add(&mut accounts, &name, Store::Imap(Box::new(settings)));
+            }
+        }
+        for (name, path) in std::mem::take(&mut self.maildir) {
+            if path.is_empty() {
+                self.problem(
+                    &format!("{MAILDIR}{name}_PATH"),
+                    "is empty; set the directory",
+                );
+            } else {
+                self.add(&mut accounts, &name, Store::Maildir(PathBuf::from(path)));
+            }
+        }
+        let errors = self.errors();
+        if accounts.is_empty() && self.problems.is_empty() {
+            self.problems.push(
+                "no account is configured; set MAIL_IMAP_DEFAULT_HOST, MAIL_IMAP_DEFAULT_USER and MAIL_IMAP_DEFAULT_PASS".to_owned(),
+            );
+        }
+        if !self.problems.is_empty() {
+            return Err(Problems(self.problems));
+        }
+        // `default` first: it is what a call without account_id means.
+        accounts.sort_by_key(|account| (account.id.as_str() != "default", account.id.clone()));
+        Ok(Config { accounts, errors })
+    }
+
+    fn add(&mut self, accounts: &mut Vec<Account>, name: &str, store: Store) {
+        let Ok(id) = AccountId::new(name.to_lowercase()) else {
+            let what =
+                format!("names no account; '{name}' must be 1 to 64 letters, digits, '_' or '-'");
+            self.problem(&format!("{IMAP}{name}_HOST"), &what);
+            return;
+        };
+        if accounts.iter().any(|account| account.id == id) {
+            self.problems.push(format!(
+                "the account '{id}' is configured twice; rename one of them"
+            ));
+            return;
+        }
+        accounts.push(Account { id, store });
+    }
+
+    fn imap_account(
+        &mut self,
+        name: &str,
+        fields: &BTreeMap<String, String>,
+        shared: &Shared,
+    ) -> Option<Settings> {
+        let before = self.problems.len();
+        let variable = |suffix: &str| format!("{IMAP}{name}_{suffix}");
+        let mut required = |suffix: &str| {
+            let value = fields.get(suffix).map(String::as_str).unwrap_or_default();
+            if value.is_empty() {
+                self.problem(
+                    &variable(suffix),
+                    "is missing; an account needs HOST, USER and PASS",
+                );
+            } else if value.chars().any(char::is_control) && suffix != "PASS" {
+                self.problem(&variable(suffix), "contains control characters");
+            }
+            value.to_owned()
+        };
+        let host = required("HOST");
+        let user = required("USER");
+        let password = required("PASS");
+        if password.contains('\0') {
+            self.problem(&variable("PASS"), "contains a NUL character");
+        }
+        if host.contains("://") || host.contains('/') || host.contains(char::is_whitespace) {
+            self.problem(
+                &variable("HOST"),
+                "must be a host name such as imap.example.com, without scheme or path",
+            );
+        }
+        let security = self.security(&variable("SECURE"), fields.get("SECURE"), &host, shared);
+        let port = match fields.get("PORT").map(|text| text.trim().parse::<u16>()) {
+            None if security == Security::Implicit => 993,
+            None => 143,
+            Some(Ok(port)) if port > 0 => port,
+            Some(_) => {
+                self.problem(&variable("PORT"), "must be a port number from 1 to 65535");
+                0
+            }
+        };
+        if self.problems.len() > before {
+            return None;
+        }
+        Some(Settings {
+            host,
+            port,
+            security,
+            user,
+            password: SecretString::from(password),
+            roots: shared.roots.clone(),
+            timeouts: shared.timeouts,
+            max_connections: shared.max_connections,
+        })
+    }
+
+    fn security(
+        &mut self,
+        variable: &str,
+        value: Option<&String>,
+        host: &str,
+        shared: &Shared,
+    ) -> Security {
+        let word = value.map(|value| value.trim().to_ascii_lowercase());
+        match word.as_deref() {
+            None | Some("true" | "1" | "yes") => Security::Implicit,
+            Some("starttls") => Security::StartTls,
+            Some("false" | "0" | "no") => {
+                if !is_this_machine(host) && !shared.allow_plaintext {
+                    self.problem(
+                        variable,
+                        "is false, and would send the password in the clear to another machine; use true or starttls (or set MAIL_IMAP_ALLOW_PLAINTEXT=true if you must)",
+                    );
+                }
+                Security::Plain
+            }
+            Some(_) => {
+                self.problem(variable, "must be true, starttls or false");
+                Security::Implicit
+            }
+        }
+    }
+
+    fn shared(&mut self) -> Shared {
+        let default = Timeouts::default();
+        let connect = self.milliseconds("CONNECT_TIMEOUT_MS", default.connect);
+        let greeting = self.milliseconds("GREETING_TIMEOUT_MS", default.greeting);
+        let socket = self.milliseconds("SOCKET_TIMEOUT_MS", default.socket);
+        self.boolean("WRITE_ENABLED");
+        Shared {
+            roots: self.roots(),
+            allow_plaintext: self.boolean("ALLOW_PLAINTEXT"),
+            max_connections: self.number("MAX_CONNECTIONS", 1, 16).unwrap_or(4) as usize,
+            timeouts: Timeouts {
+                connect,
+                greeting,
+                socket,
+                ..default
+            },
+        }
+    }
+
+    fn roots(&mut self) -> Roots {
+        let Some(path) = self.wide.get("CA_CERT_PATH").cloned() else {
+            return Roots::system();
+        };
+        Roots::with_file(&PathBuf::from(&path)).unwrap_or_else(|bad| {
+            self.problem("MAIL_IMAP_CA_CERT_PATH", &bad.to_string());
+            Roots::system()
+        })
+    }
+
+    fn boolean(&mut self, name: &str) -> bool {
+        let word = self
+            .wide
+            .get(name)
+            .map(|value| value.trim().to_ascii_lowercase());
+        match word.as_deref() {
+            Some("true" | "1" | "yes") => true,
+            None | Some("false" | "0" | "no") => false,
+            Some(_) => {
+                self.problem(&format!("{IMAP}{name}"), "must be true or false");
+                false
+            }
+        }
+    }
+
+    fn milliseconds(&mut self, name: &str, default: Duration) -> Duration {
+        let given = self.number(name, 100, 3_600_000);
+        given.map_or(default, Duration::from_millis)
+    }
+
+    fn number(&mut self, name: &str, low: u64, high: u64) -> Option<u64> {
+        let text = self.wide.get(name)?.trim().to_owned();
+        match text.parse::<u64>() {
+            Ok(number) if (low..=high).contains(&number) => Some(number),
+            _ => {
+                let what = format!("must be a whole number from {low} to {high}");
+                self.problem(&format!("{IMAP}{name}"), &what);
+                None
+            }
+        }
+    }
+
+    fn errors(&mut self) -> ErrorStyle {
+        match self
+            .wide
+            .get("ERRORS")
+            .map(|value| value.trim().to_ascii_lowercase())
+            .as_deref()
+        {
+            None | Some("protocol") => ErrorStyle::Protocol,
+            Some("result") => ErrorStyle::Result,
+            Some(_) => {
+                self.problem("MAIL_IMAP_ERRORS", "must be protocol or result");
+                ErrorStyle::Protocol
+            }
+        }
+    }
+}
+
+/// What all accounts have in common.
+struct Shared {
+    roots: Roots,
+    allow_plaintext: bool,
+    max_connections: usize,
+    timeouts: Timeouts,
+}
+
+fn is_this_machine(host: &str) -> bool {
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    match bare.parse::<IpAddr>() {
+        Ok(address) => address.is_loopback(),
+        Err(_) => bare.eq_ignore_ascii_case("localhost"),
+    }
+}
+
+/// The variable that was probably meant.
+fn nearest(rest: &str) -> Option<String> {
+    const SLIPS: [(&str, &str); 9] = [
+        ("PASSWORD", "PASS"),
+        ("PASSWD", "PASS"),
+        ("PWD", "PASS"),
+        ("USERNAME", "USER"),
+        ("LOGIN", "USER"),
+        ("SERVER", "HOST"),
+        ("HOSTNAME", "HOST"),
+        ("TLS", "SECURE"),
+        ("SSL", "SECURE"),
+    ];
+    for (slip, known) in SLIPS {
+        if rest == slip {
+            return Some(format!("{IMAP}DEFAULT_{known}"));
+        }
+        if let Some(account) = rest.strip_suffix(slip).and_then(|a| a.strip_suffix('_')) {
+            return Some(format!("{IMAP}{account}_{known}"));
+        }
+    }
+    PER_ACCOUNT
+        .contains(&rest)
+        .then(|| format!("{IMAP}DEFAULT_{rest}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(pairs: &[(&str, &str)]) -> Result<Config, Problems> {
+        from_environment(
+            pairs
+                .iter()
+                .map(|(n, v)| ((*n).to_owned(), (*v).to_owned())),
+        )
+    }
+
+    const GOOD: [(&str, &str); 3] = [
+        ("MAIL_IMAP_DEFAULT_HOST", "imap.example.com"),
+        ("MAIL_IMAP_DEFAULT_USER", "anna"),
+        ("MAIL_IMAP_DEFAULT_PASS", "secret"),
+    ];
+
+    fn with(more: &[(&str, &str)]) -> Result<Config, Problems> {
+        let mut pairs: Vec<(&str, &str)> = GOOD.to_vec();
+        for pair in more {
+            pairs.retain(|(name, _)| *name != pair.0);
+            pairs.push(*pair);
+        }
+        read(&pairs)
+    }
+
+    fn imap(config: &Config) -> &Settings {
+        match &config.accounts[0].store {
+            Store::Imap(settings) => settings,
+            Store::Maildir(_) => panic!("not imap"),
+        }
+    }
+
+    #[test]
+    fn three_variables_make_an_account() {
+        let config = read(&GOOD).unwrap();
+        assert_eq!(config.accounts[0].id.as_str(), "default");
+        let settings = imap(&config);
+        assert_eq!(
+            (settings.port, settings.security),
+            (993, Security::Implicit)
+        );
+        assert_eq!(settings.max_connections, 4);
+        assert_eq!(settings.timeouts.connect.as_millis(), 30_000);
+        assert_eq!(settings.timeouts.greeting.as_millis(), 15_000);
+        assert_eq!(settings.timeouts.socket.as_millis(), 300_000);
+        assert!(!format!("{config:?}").contains("secret"));
+    }
+
+    #[test]
+    fn account_names_may_hold_underscores() {
+        let config = read(&[
+            ("MAIL_IMAP_MY_WORK_HOST", "localhost"),
+            ("MAIL_IMAP_MY_WORK_USER", "u"),
+            ("MAIL_IMAP_MY_WORK_PASS", "p"),
+            ("MAIL_MAILDIR_OLD_PATH", "/var/mail/x"),
+        ])
+        .unwrap();
+        let ids: Vec<&str> = config.accounts.iter().map(|a| a.id.as_str()).collect();
+        assert_eq!(ids, ["my_work", "old"]);
+    }
+
+    #[test]
+    fn ports_and_security() {
+        for (more, want) in [
+            (
+                vec![("MAIL_IMAP_DEFAULT_SECURE", "starttls")],
+                (143, Security::StartTls),
+            ),
+            (
+                vec![
+                    ("MAIL_IMAP_DEFAULT_SECURE", "false"),
+                    ("MAIL_IMAP_DEFAULT_HOST", "127.0.0.9"),
+                ],
+                (143, Security::Plain),
+            ),
+            (
+                vec![
+                    ("MAIL_IMAP_DEFAULT_SECURE", "false"),
+                    ("MAIL_IMAP_ALLOW_PLAINTEXT", "true"),
+                ],
+                (143, Security::Plain),
+            ),
+            (
+                vec![("MAIL_IMAP_DEFAULT_PORT", "1993")],
+                (1993, Security::Implicit),
+            ),
+        ] {
+            let config = with(&more).unwrap();
+            assert_eq!(
+                (imap(&config).port, imap(&config).security),
+                want,
+                "{more:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn every_wrong_value_is_one_line_that_names_its_variable() {
+        for (name, value, says) in [
+            ("MAIL_IMAP_DEFAULT_HOST", "", "is missing"),
+            ("MAIL_IMAP_DEFAULT_HOST", "imaps://x", "without scheme"),
+            ("MAIL_IMAP_DEFAULT_USER", "a\nb", "control characters"),
+            ("MAIL_IMAP_DEFAULT_PASS", "", "is missing"),
+            ("MAIL_IMAP_DEFAULT_PORT", "0", "1 to 65535"),
+            ("MAIL_IMAP_DEFAULT_PORT", "imaps", "1 to 65535"),
+            (
+                "MAIL_IMAP_DEFAULT_SECURE",
+                "maybe",
+                "true, starttls or false",
+            ),
+            ("MAIL_IMAP_DEFAULT_SECURE", "false", "in the clear"),
+            ("MAIL_IMAP_CONNECT_TIMEOUT_MS", "5", "100 to 3600000"),
+            ("MAIL_IMAP_GREETING_TIMEOUT_MS", "-1", "100 to 3600000"),
+            ("MAIL_IMAP_SOCKET_TIMEOUT_MS", "soon", "100 to 3600000"),
+            ("MAIL_IMAP_MAX_CONNECTIONS", "17", "1 to 16"),
+            ("MAIL_IMAP_WRITE_ENABLED", "perhaps", "true or false"),
+            ("MAIL_IMAP_ALLOW_PLAINTEXT", "2", "true or false"),
+            ("MAIL_IMAP_ERRORS", "json", "protocol or result"),
+            ("MAIL_IMAP_CA_CERT_PATH", "/no/such/file", "cannot be read"),
+            (
+                "MAIL_IMAP_DEFAULT_PASSWORD",
+                "x",
+                "did you mean MAIL_IMAP_DEFAULT_PASS?",
+            ),
+            (
+                "MAIL_IMAP_HOST",
+                "x",
+                "did you mean MAIL_IMAP_DEFAULT_HOST?",
+            ),
+            ("MAIL_IMAP_FOO", "x", "not a known variable"),
+            ("MAIL_MAILDIR_OLD_PATH", "", "is empty"),
+            ("MAIL_MAILDIR_OLD", "x", "MAIL_MAILDIR_<ACCOUNT>_PATH"),
+        ] {
+            let Problems(lines) = with(&[(name, value)]).unwrap_err();
+            assert_eq!(lines.len(), 1, "{lines:?}");
+            assert!(
+                lines[0].starts_with(name) && lines[0].contains(says),
+                "{lines:?}"
+            );
+            assert!(!lines[0].contains('\n'));
+        }
+    }
+
+    #[test]
+    fn all_problems_are_reported_at_once() {
+        let Problems(lines) = with(&[
+            ("MAIL_IMAP_DEFAULT_PORT", "x"),
+            ("MAIL_IMAP_DEFAULT_SECURE", "y"),
+            ("MAIL_IMAP_WORK_HOST", "h"),
+            ("MAIL_IMAP_ERRORS", "z"),
+        ])
+        .unwrap_err();
+        assert_eq!(lines.len(), 5, "{lines:?}");
+    }
+
+    #[test]
+    fn no_account_is_a_problem_that_says_what_to_set() {
+        let Problems(lines) = read(&[]).unwrap_err();
+        assert!(lines[0].contains("MAIL_IMAP_DEFAULT_HOST"));
+    }
+
+    #[test]
+    fn one_account_is_configured_once() {
+        let Problems(lines) = with(&[("MAIL_MAILDIR_DEFAULT_PATH", "/x")]).unwrap_err();
+        assert!(lines[0].contains("twice"), "{lines:?}");
+    }
+}
