@@ -1,1 +1,45 @@
-//! placeholder
+//! Real servers, faults and clients for tests; blocking std code only, and nothing here ships in the program.
+//!
+//! | module | gives a test |
+//! |---|---|
+//! | [`dovecot`], [`cyrus`] | a private IMAP server, gone without trace when dropped |
+//! | [`proxy`] | latency, cuts, stalls and missing extensions between client and server, and a count of round trips |
+//! | [`fake`] | a scripted server for answers no real one would give |
+//! | [`client`] | a bare IMAP connection, for fixtures and as the yardstick in benchmarks |
+//! | [`mcp`] | the program under test, driven over stdio |
+//! | [`mailgen`], [`fixtures`] | mail |
+//! | [`tls`], [`ports`] | certificates, and ports that are free, closed or silent |
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    reason = "test support: a broken fixture should stop the test"
+)]
+
+pub mod client;
+pub mod cyrus;
+pub mod delivery;
+pub mod dovecot;
+pub mod fake;
+pub mod fixtures;
+mod literal;
+pub mod mailgen;
+pub mod mcp;
+pub mod ports;
+mod process;
+pub mod proxy;
+pub mod tls;
+mod utf7;
+
+pub use client::RawImap;
+pub use cyrus::Cyrus;
+pub use delivery::{Delivery, Flag};
+pub use dovecot::Dovecot;
+pub use fake::Fake;
+pub use mailgen::Mailgen;
+pub use mcp::McpClient;
+pub use ports::{BlackHole, closed_port};
+pub use proxy::{Cut, FaultProxy};
+pub use tls::{Ca, Leaf};

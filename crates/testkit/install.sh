@@ -1,0 +1,92 @@
+#!/usr/bin/env bash
+# Installs what the tests need and is missing: Dovecot by apt, and Cyrus unpacked under target/testkit/cyrus (the two
+# packages exclude each other, so Cyrus is never installed). Instant when everything is there.
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+cyrus=${MAILWARDEN_CYRUS_ROOT:-$(dirname "$(dirname "$here")")/target/testkit/cyrus}
+dovecot_packages=(dovecot-core dovecot-imapd)
+cyrus_packages=(cyrus-common cyrus-imapd sasl2-bin)
+# Unpacked beside Cyrus where the system lacks them.
+library_packages=(libical3 libpcre3 libxapian30 libjansson4 libsasl2-2 libsasl2-modules libsasl2-modules-db
+  libicu72 libpq5 libldap-2.5-0 libwrap0 libxml2)
+
+fail() {
+  printf '%s\n' "testkit: $*" >&2
+  exit 1
+}
+
+have_dovecot() {
+  [[ -x /usr/sbin/dovecot ]] || command -v dovecot >/dev/null || return 1
+  [[ -x /usr/lib/dovecot/imap || -x /usr/libexec/dovecot/imap ]]
+}
+
+# Runs a command as root, or fails without asking for a password.
+as_root() {
+  if [[ $EUID -eq 0 ]]; then
+    "$@"
+  elif command -v sudo >/dev/null && sudo -n true 2>/dev/null; then
+    sudo -n "$@"
+  else
+    return 1
+  fi
+}
+
+install_dovecot() {
+  local wanted="${dovecot_packages[*]}"
+  command -v apt-get >/dev/null || fail "please install Dovecot 2.3 (Debian: $wanted), it is needed by the tests"
+  apt_install() {
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends "${dovecot_packages[@]}" >/dev/null 2>&1
+  }
+  apt_install || { as_root apt-get update -q >/dev/null 2>&1 && apt_install; } ||
+    fail "please run 'apt-get install $wanted' as root, the tests need it"
+}
+
+# Fetches packages into the current directory, one by one: a library unknown to this release may not be needed.
+download() {
+  local package got=0
+  for package in "$@"; do
+    apt-get download -q "$package" >/dev/null 2>&1 || got=1
+  done
+  return "$got"
+}
+
+installed() {
+  [[ $(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null) == installed ]]
+}
+
+library_path() {
+  local dirs=("$1"/usr/lib/*-linux-gnu* "$1"/lib/*-linux-gnu*)
+  (IFS=: && printf '%s' "${dirs[*]}")
+}
+
+unpack_cyrus() {
+  local packages="${cyrus_packages[*]}" parent work missing library
+  command -v apt-get >/dev/null || fail "the tests need Cyrus IMAP unpacked at $cyrus (Debian packages $packages)"
+  parent=$(dirname "$cyrus")
+  mkdir -p "$parent"
+  work=$(mktemp -d "$parent/cyrus.XXXXXX")
+  # shellcheck disable=SC2064 # the directory is known now and does not change
+  trap "rm -rf -- '$work'" EXIT
+  mkdir "$work/debs" "$work/root"
+  cd "$work/debs"
+  download "${cyrus_packages[@]}" || { as_root apt-get update -q >/dev/null 2>&1 && download "${cyrus_packages[@]}"; } ||
+    fail "cannot download $packages; please run 'apt-get update' as root and try again"
+  for library in "${library_packages[@]}"; do
+    installed "$library" || download "$library" || true
+  done
+  for deb in *.deb; do
+    dpkg -x "$deb" "$work/root"
+  done
+  missing=$(LD_LIBRARY_PATH=$(library_path "$work/root") \
+    ldd "$work"/root/usr/lib/cyrus/bin/{master,imapd,idled,ctl_cyrusdb} "$work/root/usr/sbin/saslpasswd2" |
+    awk '/not found/ { print $1 }' | sort -u | paste -sd ' ')
+  [[ -z $missing ]] || fail "Cyrus needs shared libraries that are not installed: $missing"
+  # The server does not run as root.
+  chmod 755 "$work" "$work/root"
+  rm -rf "$cyrus"
+  mv "$work/root" "$cyrus"
+}
+
+have_dovecot || install_dovecot
+[[ -x $cyrus/usr/lib/cyrus/bin/imapd ]] || unpack_cyrus

@@ -1,0 +1,349 @@
+//! The program under test, driven as an MCP client does: JSON lines over stdio, in either era of the protocol. Never
+//! judges an answer; a missing one ends the test with the program's last words.
+
+mod inbox;
+
+use inbox::Inbox;
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// The last revision with a handshake, and the first one without.
+const LEGACY: &str = "2025-11-25";
+const MODERN: &str = "2026-07-28";
+
+/// A running program and the conversation with it. Dropping it kills the program.
+#[derive(Debug)]
+pub struct McpClient {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    inbox: Arc<Inbox>,
+    requests: u64,
+    era: Era,
+    patience: Duration,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Era {
+    /// `initialize` first, then bare requests.
+    Handshake,
+    /// Every request says who asks.
+    Stateless,
+}
+
+/// A request on its way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct RequestId(pub u64);
+
+/// A JSON-RPC error.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RpcError {
+    pub code: i64,
+    pub message: String,
+    /// Null when there is none.
+    pub data: Value,
+}
+
+/// The result of a tool call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CallOutcome {
+    pub is_error: bool,
+    /// `structuredContent`, or null.
+    pub structured: Value,
+    /// All text content, a line between the items.
+    pub text: String,
+    /// The whole result.
+    pub raw: Value,
+}
+
+impl McpClient {
+    pub fn spawn(mut command: Command) -> Self {
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = command
+            .spawn()
+            .unwrap_or_else(|e| panic!("cannot start {command:?}: {e}"));
+        let inbox = Arc::new(Inbox::default());
+        let stdin = child.stdin.take();
+        let stdout = BufReader::new(child.stdout.take().expect("a piped stdout"));
+        let stderr = BufReader::new(child.stderr.take().expect("a piped stderr"));
+        thread::spawn({
+            let inbox = Arc::clone(&inbox);
+            move || {
+                stdout
+                    .lines()
+                    .map_while(Result::ok)
+                    .for_each(|line| inbox.receive(&line));
+                inbox.close();
+            }
+        });
+        thread::spawn({
+            let inbox = Arc::clone(&inbox);
+            move || {
+                for line in stderr.split(b'\n').map_while(Result::ok) {
+                    inbox.complain(&String::from_utf8_lossy(&line));
+                }
+            }
+        });
+        Self {
+            child,
+            stdin,
+            inbox,
+            requests: 0,
+            era: Era::Handshake,
+            patience: Duration::from_secs(30),
+        }
+    }
+
+    /// Speaks 2026-07-28 from now on: no handshake, every request carries its client.
+    #[must_use]
+    pub fn modern(mut self) -> Self {
+        self.era = Era::Stateless;
+        self
+    }
+
+    /// How long an answer may take before the test fails; 30 s unless set.
+    #[must_use]
+    pub fn patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
+    }
+
+    /// The handshake of 2025-11-25; returns its result.
+    pub fn initialize(&mut self) -> Value {
+        let params = json!({
+            "protocolVersion": LEGACY,
+            "capabilities": {},
+            "clientInfo": client_info(),
+        });
+        let result = self.request("initialize", params);
+        self.notify("notifications/initialized", json!({}));
+        result.unwrap_or_else(|e| panic!("initialize: {e:?}"))
+    }
+
+    /// Sends a request and waits for its answer.
+    pub fn request(&mut self, method: &str, params: Value) -> Result<Value, RpcError> {
+        let id = self.send(method, params);
+        self.wait(id)
+    }
+
+    /// Calls a tool and waits; panics on a protocol error.
+    pub fn call(&mut self, tool: &str, arguments: Value) -> CallOutcome {
+        let id = self.send_call(tool, arguments);
+        self.wait_call(id)
+    }
+
+    /// Sends a request without waiting.
+    pub fn send(&mut self, method: &str, params: Value) -> RequestId {
+        self.requests += 1;
+        let id = self.requests;
+        let params = self.dress(params);
+        self.send_message(
+            &json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }),
+        );
+        RequestId(id)
+    }
+
+    /// Calls a tool without waiting.
+    pub fn send_call(&mut self, tool: &str, arguments: Value) -> RequestId {
+        self.send(
+            "tools/call",
+            json!({ "name": tool, "arguments": arguments }),
+        )
+    }
+
+    pub fn wait(&mut self, RequestId(id): RequestId) -> Result<Value, RpcError> {
+        let mut answer = self.await_inbox(&format!("the answer to request {id}"), |mail| {
+            mail.answers.remove(&id)
+        });
+        if let Some(error) = answer.get_mut("error") {
+            let message = error["message"].as_str().unwrap_or_default().to_owned();
+            return Err(RpcError {
+                code: error["code"].as_i64().unwrap_or_default(),
+                message,
+                data: error["data"].take(),
+            });
+        }
+        Ok(answer["result"].take())
+    }
+
+    /// Waits for a tool's result; panics on a protocol error.
+    pub fn wait_call(&mut self, id: RequestId) -> CallOutcome {
+        match self.wait(id) {
+            Ok(result) => CallOutcome::from_result(result),
+            Err(e) => panic!(
+                "the call failed in the protocol: {e:?}\nstderr:\n{}",
+                self.stderr()
+            ),
+        }
+    }
+
+    pub fn notify(&mut self, method: &str, params: Value) {
+        self.send_message(&json!({ "jsonrpc": "2.0", "method": method, "params": params }));
+    }
+
+    /// Says that nobody waits for the answer any more.
+    pub fn cancel(&mut self, RequestId(id): RequestId) {
+        self.notify(
+            "notifications/cancelled",
+            json!({ "requestId": id, "reason": "test" }),
+        );
+    }
+
+    /// Answers a request of the server's.
+    pub fn respond(&mut self, id: &Value, result: Value) {
+        self.send_message(&json!({ "jsonrpc": "2.0", "id": id, "result": result }));
+    }
+
+    /// Sends one line as it is.
+    pub fn send_line(&mut self, line: &str) {
+        let stdin = self.stdin.as_mut().expect("stdin was closed");
+        let sent = stdin
+            .write_all(format!("{line}\n").as_bytes())
+            .and_then(|()| stdin.flush());
+        if let Err(e) = sent {
+            panic!(
+                "cannot write to the program: {e}\nstderr:\n{}",
+                self.stderr()
+            );
+        }
+    }
+
+    /// Notifications received so far, oldest first.
+    pub fn notifications(&self) -> Vec<Value> {
+        self.inbox.read(|mail| mail.notifications.clone())
+    }
+
+    /// Waits for a notification that fits, the ones already here included.
+    pub fn await_notification(&self, fits: impl Fn(&Value) -> bool) -> Value {
+        self.await_inbox("a notification", |mail| {
+            mail.notifications.iter().find(|n| fits(n)).cloned()
+        })
+    }
+
+    /// Waits for the next request from the server to us.
+    pub fn await_request(&self) -> Value {
+        self.await_inbox("a request from the server", |mail| {
+            mail.requests.pop_front()
+        })
+    }
+
+    /// What the program wrote to stderr so far.
+    pub fn stderr(&self) -> String {
+        self.inbox.read(|mail| mail.stderr.clone())
+    }
+
+    /// Waits until stderr holds `text`.
+    pub fn await_stderr(&self, text: &str) {
+        self.await_inbox(&format!("{text:?} on stderr"), |mail| {
+            mail.stderr.contains(text).then_some(())
+        });
+    }
+
+    /// Ends the conversation; the program should exit.
+    pub fn close_stdin(&mut self) {
+        self.stdin = None;
+    }
+
+    /// Waits for the program to exit; none if it is still there after `timeout`.
+    pub fn wait_exit(&mut self, timeout: Duration) -> Option<ExitStatus> {
+        let deadline = Instant::now() + timeout;
+        loop {
+            let status = self.child.try_wait().expect("ask for the program's state");
+            if status.is_some() || Instant::now() >= deadline {
+                return status;
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Resident memory in bytes.
+    pub fn rss(&self) -> u64 {
+        self.memory("VmRSS:")
+    }
+
+    /// The most resident memory there ever was, in bytes.
+    pub fn peak_rss(&self) -> u64 {
+        self.memory("VmHWM:")
+    }
+
+    pub fn kill(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
+    fn send_message(&mut self, message: &Value) {
+        self.send_line(&message.to_string());
+    }
+
+    /// Adds what the era asks of every request, under keys a test set itself.
+    fn dress(&self, mut params: Value) -> Value {
+        if self.era == Era::Handshake {
+            return params;
+        }
+        let params_object = params.as_object_mut().expect("params are an object");
+        let meta = params_object.entry("_meta").or_insert_with(|| json!({}));
+        let meta = meta.as_object_mut().expect("_meta is an object");
+        for (key, value) in [
+            ("io.modelcontextprotocol/protocolVersion", json!(MODERN)),
+            ("io.modelcontextprotocol/clientInfo", client_info()),
+            ("io.modelcontextprotocol/clientCapabilities", json!({})),
+        ] {
+            meta.entry(key).or_insert(value);
+        }
+        params
+    }
+
+    fn await_inbox<T>(&self, what: &str, take: impl FnMut(&mut inbox::Mail) -> Option<T>) -> T {
+        self.inbox.wait(self.patience, take).unwrap_or_else(|why| {
+            panic!(
+                "waited for {what}, but {why}\nstderr:\n{}",
+                inbox::tail(&self.stderr())
+            )
+        })
+    }
+
+    fn memory(&self, field: &str) -> u64 {
+        let status =
+            std::fs::read_to_string(format!("/proc/{}/status", self.pid())).unwrap_or_default();
+        let line = status.lines().find_map(|line| line.strip_prefix(field));
+        let kilobytes = line.and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok());
+        kilobytes.unwrap_or_else(|| panic!("no {field} for process {}: has it ended?", self.pid()))
+            * 1024
+    }
+}
+
+impl Drop for McpClient {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+impl CallOutcome {
+    fn from_result(raw: Value) -> Self {
+        let texts = raw["content"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(|item| item["text"].as_str());
+        Self {
+            is_error: raw["isError"].as_bool().unwrap_or_default(),
+            structured: raw["structuredContent"].clone(),
+            text: texts.collect::<Vec<_>>().join("\n"),
+            raw,
+        }
+    }
+}
+
+fn client_info() -> Value {
+    json!({ "name": "testkit", "version": env!("CARGO_PKG_VERSION") })
+}

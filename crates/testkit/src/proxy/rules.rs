@@ -1,0 +1,149 @@
+//! Which faults are armed. Says when to cut; does not cut.
+
+use super::strip::Strip;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How a connection ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cut {
+    /// TCP reset, both ways.
+    Reset,
+    /// An orderly end of stream.
+    Close,
+    /// The sockets stay open and nothing moves any more.
+    Stall,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Direction {
+    Up,
+    Down,
+}
+
+pub(super) type Predicate = Arc<dyn Fn(&str) -> bool + Send + Sync>;
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Rules {
+    pub(super) delay: Duration,
+    pub(super) split: Option<usize>,
+    pub(super) garbage: Option<(u64, Vec<u8>)>,
+    pub(super) strip: Option<Arc<Strip>>,
+    cuts: Vec<Rule>,
+}
+
+#[derive(Clone, Debug)]
+struct Rule {
+    trigger: Trigger,
+    cut: Cut,
+    once: bool,
+}
+
+#[derive(Clone)]
+enum Trigger {
+    /// This many bytes of any one connection.
+    Bytes(Direction, u64),
+    /// This many more bytes, over whatever connection.
+    MoreBytes(Direction, u64),
+    Before(Predicate),
+    Reply(Predicate),
+}
+
+impl Rules {
+    pub(super) fn cut_after(&mut self, direction: Direction, bytes: u64, cut: Cut) {
+        self.arm(Trigger::Bytes(direction, bytes), cut);
+    }
+
+    pub(super) fn cut_after_more(&mut self, direction: Direction, bytes: u64, cut: Cut) {
+        self.arm(Trigger::MoreBytes(direction, bytes), cut);
+    }
+
+    pub(super) fn cut_before(&mut self, cut: Cut, matches: Predicate) {
+        self.arm(Trigger::Before(matches), cut);
+    }
+
+    pub(super) fn cut_reply(&mut self, cut: Cut, matches: Predicate) {
+        self.arm(Trigger::Reply(matches), cut);
+    }
+
+    pub(super) fn once(&mut self) {
+        self.cuts.iter_mut().for_each(|rule| rule.once = true);
+    }
+
+    pub(super) fn last_once(&mut self) {
+        self.cuts
+            .iter_mut()
+            .rev()
+            .take(1)
+            .for_each(|rule| rule.once = true);
+    }
+
+    pub(super) fn disarm(&mut self) {
+        self.cuts.clear();
+    }
+
+    /// If `next` more bytes after `passed` reach a limit: how many may still pass, and the cut then due.
+    pub(super) fn bytes_cut(
+        &mut self,
+        way: Direction,
+        passed: u64,
+        next: usize,
+    ) -> Option<(usize, Cut)> {
+        let next = next as u64;
+        for at in 0..self.cuts.len() {
+            let left = match &mut self.cuts[at].trigger {
+                Trigger::Bytes(direction, limit) if *direction == way => {
+                    limit.saturating_sub(passed)
+                }
+                Trigger::MoreBytes(direction, left) if *direction == way => {
+                    let before = *left;
+                    *left = left.saturating_sub(next);
+                    before
+                }
+                _ => continue,
+            };
+            if left <= next {
+                return Some((usize::try_from(left).ok()?, self.fire(at).cut));
+            }
+        }
+        None
+    }
+
+    pub(super) fn command_cut(&mut self, line: &str) -> Option<Cut> {
+        let hit = |rule: &Rule| matches!(&rule.trigger, Trigger::Before(matches) if matches(line));
+        self.cuts.iter().position(hit).map(|at| self.fire(at).cut)
+    }
+
+    pub(super) fn reply_cut(&mut self, line: &str) -> Option<Cut> {
+        let hit = |rule: &Rule| matches!(&rule.trigger, Trigger::Reply(matches) if matches(line));
+        self.cuts.iter().position(hit).map(|at| self.fire(at).cut)
+    }
+
+    fn arm(&mut self, trigger: Trigger, cut: Cut) {
+        self.cuts.push(Rule {
+            trigger,
+            cut,
+            once: false,
+        });
+    }
+
+    fn fire(&mut self, at: usize) -> Rule {
+        if self.cuts[at].once {
+            self.cuts.remove(at)
+        } else {
+            self.cuts[at].clone()
+        }
+    }
+}
+
+impl fmt::Debug for Trigger {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Trigger::Bytes(direction, bytes) => write!(f, "{direction:?} {bytes}"),
+            Trigger::MoreBytes(direction, left) => write!(f, "{direction:?} {left} more"),
+            Trigger::Before(_) => write!(f, "before a command"),
+            Trigger::Reply(_) => write!(f, "instead of a reply"),
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Counts of what passed through a proxy. Counts only; cuts nothing.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+const TRANSCRIPT_LIMIT: usize = 1 << 20;
+
+/// What has passed since the start, or since the last reset.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Connections accepted, refused ones included.
+    pub connections: u64,
+    /// Connections whose client is still there and which were not cut (a stalled one counts).
+    pub live: u64,
+    /// The most that were live at once.
+    pub peak: u64,
+    /// Bytes from clients.
+    pub up: u64,
+    /// Bytes passed on to clients.
+    pub down: u64,
+    /// How often a client spoke after having heard something since it last spoke, its first words included: the round
+    /// trips it waited for. Exact when the delay is longer than a client takes to send one flight.
+    pub flights: u64,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Counters(Mutex<(Stats, Vec<u8>)>);
+
+impl Counters {
+    pub(super) fn read(&self) -> Stats {
+        self.lock().0
+    }
+
+    pub(super) fn reset(&self) {
+        let mut inner = self.lock();
+        let live = inner.0.live;
+        *inner = (
+            Stats {
+                live,
+                peak: live,
+                ..Stats::default()
+            },
+            Vec::new(),
+        );
+    }
+
+    pub(super) fn transcript(&self) -> String {
+        String::from_utf8_lossy(&self.lock().1).into_owned()
+    }
+
+    pub(super) fn accepted(&self) {
+        self.lock().0.connections += 1;
+    }
+
+    pub(super) fn opened(&self) {
+        let stats = &mut self.lock().0;
+        stats.live += 1;
+        stats.peak = stats.peak.max(stats.live);
+    }
+
+    pub(super) fn closed(&self) {
+        self.lock().0.live -= 1;
+    }
+
+    pub(super) fn up(&self, bytes: &[u8], flights: u64) {
+        let (stats, transcript) = &mut *self.lock();
+        stats.up += bytes.len() as u64;
+        stats.flights += flights;
+        let room = TRANSCRIPT_LIMIT - transcript.len();
+        transcript.extend_from_slice(&bytes[..bytes.len().min(room)]);
+    }
+
+    pub(super) fn down(&self, bytes: usize) {
+        self.lock().0.down += bytes as u64;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, (Stats, Vec<u8>)> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,14 @@
+//! The test kit against itself, over real sockets and processes.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "tests"
+)]
+
+mod cyrus;
+mod dovecot;
+mod fake;
+mod mail;
+mod mcp;
+mod proxy;
