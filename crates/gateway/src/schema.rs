@@ -15,6 +15,26 @@ enum Side {
     Output,
 }
 
+/// Types whose schema says only that they are objects.
+macro_rules! plain_object {
+    ($($name:ident),+) => {$(
+        impl schemars::JsonSchema for $name {
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                schemars::json_schema!({ "type": "object" })
+            }
+        }
+    )+};
+}
+pub(crate) use plain_object;
+
 /// The schema of a tool's arguments.
 pub(crate) fn input<T: JsonSchema>() -> Map<String, Value> {
     let mut schema = generate::<T>();

@@ -22,7 +22,7 @@ pub(crate) fn render(summary: &str, data: &Value, warnings: &[String]) -> String
 fn write(out: &mut String, value: &Value, depth: usize) {
     match value {
         Value::Object(map) => {
-            for (key, inner) in map {
+            for (key, inner) in map.iter().filter(|(key, inner)| !is_noise(key, inner)) {
                 indent(out, depth);
                 field(out, key, inner, depth);
             }
@@ -33,6 +33,15 @@ fn write(out: &mut String, value: &Value, depth: usize) {
             out.push_str(&inline(scalar));
             out.push('\n');
         }
+    }
+}
+
+/// What the rest of the text says already: parts of the message id, and that nothing went wrong.
+fn is_noise(key: &str, value: &Value) -> bool {
+    match key {
+        "message_uri" | "message_raw_uri" | "uidvalidity" | "uid" => true,
+        "issues" => value.as_array().is_some_and(Vec::is_empty),
+        _ => false,
     }
 }
 
@@ -105,15 +114,15 @@ mod tests {
     fn data_reads_as_lines() {
         let data = json!({
             "status": "ok",
+            "issues": [],
             "messages": [
-                { "uid": 7, "flags": ["\\Seen"], "subject": "a: b" },
-                { "uid": 6, "flags": [], "body_text": "one\ntwo" },
+                { "message_id": "imap:a:b:1:7", "uid": 7, "flags": ["\\Seen"], "subject": "a: b" },
+                { "message_id": "imap:a:b:1:6", "flags": [], "body_text": "one\ntwo" },
             ],
         });
-        let want = "2 messages\nwarning: careful\n\
-            messages:\n  - flags: [\\Seen]\n    subject: a: b\n    uid: 7\n\
-            \x20 - body_text:\n      | one\n      | two\n    flags: []\n    uid: 6\n\
-            status: ok";
+        let want = "2 messages\nwarning: careful\nstatus: ok\nmessages:\n\
+            \x20 - message_id: imap:a:b:1:7\n    flags: [\\Seen]\n    subject: a: b\n\
+            \x20 - message_id: imap:a:b:1:6\n    flags: []\n    body_text:\n      | one\n      | two";
         assert_eq!(render("2 messages", &data, &["careful".to_owned()]), want);
     }
 

@@ -1,14 +1,17 @@
 //! From a source's fault to what a caller is told: a refusal, or an issue inside the answer.
 
 use mail::{Described, Fault, FaultKind};
-use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use crate::schema::plain_object;
 use crate::{Code, Refusal};
 
+// Five tools return these: their insides would cost every client a kilobyte of definitions.
+plain_object!(Issue, NextAction);
+
 /// One entry of `data.issues`.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
 pub(crate) struct Issue {
     pub code: String,
     pub stage: String,
@@ -21,7 +24,7 @@ pub(crate) struct Issue {
 }
 
 /// `data.next_action`: what a caller would usually do next.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
 pub(crate) struct NextAction {
     pub instruction: String,
     pub tool: String,

@@ -4,6 +4,7 @@
 //! It knows nothing of sockets, time or what a reply means.
 
 use std::collections::VecDeque;
+use std::fmt;
 
 use bytes::{Bytes, BytesMut};
 
@@ -50,11 +51,17 @@ pub struct Connection {
     unsent: VecDeque<Unsent>,
 }
 
-#[derive(Debug)]
 struct Unsent {
     tag: Tag,
     chunks: VecDeque<Vec<u8>>,
     waits: bool,
+}
+
+/// INVARIANT: like a [`Command`], it shows no arguments: they are passwords or somebody's mail.
+impl fmt::Debug for Unsent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Unsent").field(&self.tag).finish()
+    }
 }
 
 impl Connection {
@@ -67,6 +74,14 @@ impl Connection {
             greeted: false,
             under_way: VecDeque::new(),
             unsent: VecDeque::new(),
+        }
+    }
+
+    /// A connection whose greeting was heard before it was encrypted.
+    pub fn greeted(limits: Limits) -> Self {
+        Self {
+            greeted: true,
+            ..Self::new(limits)
         }
     }
 
@@ -218,6 +233,31 @@ mod tests {
         connection.feed(b"+ go\r\n");
         assert!(events(&mut connection).is_empty());
         assert_eq!(connection.outgoing(), "ü\r\nw2 NOOP\r\n");
+    }
+
+    #[test]
+    fn debug_shows_neither_passwords_nor_mail() {
+        let mut connection = greeted();
+        connection.push(&Command::login("alice", "secret").unwrap());
+        connection.feed(b"* 1 FETCH (BODY[] {99}\r\nprivate");
+        let shown = format!("{connection:?}");
+        let secret = format!("{:?}", b"secret");
+        let inner = secret.trim_matches(['[', ']']);
+        for leak in ["secret", inner, "alice", "private"] {
+            assert!(!shown.contains(leak), "{shown}");
+        }
+    }
+
+    #[test]
+    fn any_line_with_a_plus_is_a_go_ahead() {
+        for go_ahead in ["+\r\n", "+ \r\n", "+go on {7}\r\n", "+ idling\n"] {
+            let mut connection = greeted();
+            connection.push(&Command::login("a", "ü").unwrap());
+            connection.outgoing();
+            connection.feed(go_ahead.as_bytes());
+            assert!(events(&mut connection).is_empty());
+            assert_eq!(connection.outgoing(), "ü\r\n", "{go_ahead}");
+        }
     }
 
     #[test]

@@ -53,27 +53,39 @@ impl Fetch {
             sequence,
             ..Self::default()
         };
-        for pair in items.chunks(2) {
-            if let [Value::Atom(name), value] = pair {
-                fetch.take(frame, name, value);
+        let mut rest = items;
+        while let [first, after @ ..] = rest {
+            rest = after;
+            // QUIRK: a value without a name, or a name without a value, costs only itself.
+            let Value::Atom(name) = first else { continue };
+            match after {
+                [value, after @ ..] if !is_item(value) => {
+                    fetch.take(frame, name, value);
+                    rest = after;
+                }
+                _ => fetch.other.push(upper(name)),
             }
         }
         Ok(fetch)
     }
 
     fn take(&mut self, frame: &Bytes, name: &[u8], value: &Value<'_>) {
-        let name = String::from_utf8_lossy(name).to_ascii_uppercase();
+        let name = upper(name);
         match name.as_str() {
             "UID" => self.uid = value.number().and_then(|n| n.try_into().ok()),
             "FLAGS" => self.flags = value.list().map(strings),
             "INTERNALDATE" => self.internal_date = value.string().and_then(crate::date::parse),
             "RFC822.SIZE" => self.size = value.number(),
-            "MODSEQ" => self.modseq = value.list().and_then(|l| l.first()?.number()),
+            // QUIRK: the parentheses may be missing.
+            "MODSEQ" => {
+                let inside = value.list().and_then(<[_]>::first).unwrap_or(value);
+                self.modseq = inside.number();
+            }
             "ENVELOPE" => self.envelope = Envelope::read(frame, value),
             "BODYSTRUCTURE" | "BODY" => self.structure = BodyStructure::read(frame, value),
             _ => match section_name(&name) {
                 Some((section, origin)) => self.sections.push(SectionData {
-                    section: section.to_owned(),
+                    section,
                     origin,
                     data: match value {
                         Value::Literal(bytes) => Some(share(frame, bytes)),
@@ -86,13 +98,55 @@ impl Fetch {
     }
 }
 
+/// Whether this is the name of the next item rather than the value of the one before.
+fn is_item(value: &Value<'_>) -> bool {
+    let Value::Atom(word) = value else {
+        return false;
+    };
+    let known: [&[u8]; 8] = [
+        b"UID",
+        b"FLAGS",
+        b"INTERNALDATE",
+        b"RFC822.SIZE",
+        b"MODSEQ",
+        b"ENVELOPE",
+        b"BODYSTRUCTURE",
+        b"BODY",
+    ];
+    known.iter().any(|name| word.eq_ignore_ascii_case(name))
+        || word
+            .get(..5)
+            .is_some_and(|start| start.eq_ignore_ascii_case(b"BODY["))
+}
+
 /// `BODY[HEADER]<0>` is section `HEADER` from octet 0.
-fn section_name(name: &str) -> Option<(&str, Option<u32>)> {
-    let (section, after) = name.strip_prefix("BODY[")?.rsplit_once(']')?;
+/// QUIRK: some servers repeat the `.PEEK` of the question, or the length behind the origin.
+fn section_name(name: &str) -> Option<(String, Option<u32>)> {
+    let inside = name
+        .strip_prefix("BODY[")
+        .or_else(|| name.strip_prefix("BODY.PEEK["))?;
+    let (section, after) = inside.rsplit_once(']')?;
     let origin = after
         .strip_prefix('<')
-        .and_then(|o| o.strip_suffix('>')?.parse().ok());
-    Some((section, origin))
+        .and_then(|o| o.strip_suffix('>')?.split('.').next()?.parse().ok());
+    Some((plain_section(section), origin))
+}
+
+/// QUIRK: some servers quote the names in `HEADER.FIELDS ("DATE" "FROM")`, or add spaces.
+fn plain_section(section: &str) -> String {
+    let Some((head, fields)) = section.split_once('(') else {
+        return section.to_owned();
+    };
+    let fields = fields
+        .strip_suffix(')')
+        .unwrap_or(fields)
+        .split_ascii_whitespace();
+    let fields: Vec<&str> = fields.map(|field| field.trim_matches('"')).collect();
+    format!("{} ({})", head.trim_end(), fields.join(" "))
+}
+
+fn upper(name: &[u8]) -> String {
+    String::from_utf8_lossy(name).to_ascii_uppercase()
 }
 
 fn strings(values: &[Value<'_>]) -> Vec<String> {

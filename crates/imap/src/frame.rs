@@ -2,12 +2,14 @@
 //!
 //! It looks at line ends and literal lengths only; what a response means is not its business.
 
+use std::fmt;
+
 use bytes::{Bytes, BytesMut};
 
 use crate::Limits;
+use crate::response::word;
 
 /// Collects bytes and hands out whole responses.
-#[derive(Debug)]
 pub struct Framer {
     buffer: BytesMut,
     /// Everything before this offset has been looked at and belongs to the response being collected.
@@ -54,26 +56,18 @@ impl Framer {
         loop {
             let unseen = self.buffer.get(self.seen..).unwrap_or_default();
             let Some(newline) = memchr::memchr(b'\n', unseen) else {
-                let line = self.buffer.len().saturating_sub(self.line_start);
                 // A literal that is still arriving lies beyond the buffer; only text counts as a line.
                 if self.seen <= self.buffer.len() {
-                    if line > self.limits.line {
-                        return Err(FrameError::LineTooLong(self.limits.line));
-                    }
+                    self.check(self.buffer.len())?;
                     self.seen = self.buffer.len().max(self.line_start);
                 }
                 return Ok(None);
             };
             let end = self.seen + newline + 1;
-            if end > self.limits.response {
-                return Err(FrameError::ResponseTooLong(self.limits.response));
-            }
+            self.check(end)?;
             let line = self.buffer.get(self.line_start..end).unwrap_or_default();
-            if line.len() > self.limits.line {
-                return Err(FrameError::LineTooLong(self.limits.line));
-            }
             let literal = match self.line_start {
-                0 if is_status(line) => None,
+                0 if is_one_line(line) => None,
                 _ => announced_literal(line),
             };
             let Some(length) = literal else {
@@ -93,14 +87,38 @@ impl Framer {
             }
         }
     }
+
+    /// Whether a response whose text reaches to `end` is still within both limits. The one that is met first is
+    /// named, however the bytes arrive.
+    fn check(&self, end: usize) -> Result<(), FrameError> {
+        let line_end = self.line_start.saturating_add(self.limits.line);
+        if end <= line_end.min(self.limits.response) {
+            return Ok(());
+        }
+        Err(if line_end <= self.limits.response {
+            FrameError::LineTooLong(self.limits.line)
+        } else {
+            FrameError::ResponseTooLong(self.limits.response)
+        })
+    }
 }
 
-/// QUIRK: human text may end in something like `{5}`. A status response is always one line.
-fn is_status(line: &[u8]) -> bool {
-    let mut words = line.splitn(3, |b| *b == b' ');
-    let (Some(_tag), Some(word)) = (words.next(), words.next()) else {
-        return false;
-    };
+/// INVARIANT: a log sees how much there is, not what: these bytes are somebody's mail.
+impl fmt::Debug for Framer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Framer")
+            .field("pending", &self.pending())
+            .finish_non_exhaustive()
+    }
+}
+
+/// QUIRK: human text may end in something like `{5}`. A status response or a continuation is always one line.
+fn is_one_line(line: &[u8]) -> bool {
+    if line.starts_with(b"+") {
+        return true;
+    }
+    let (_tag, rest) = word(line);
+    let (word, _) = word(rest);
     let word = word.trim_ascii_end();
     [&b"OK"[..], b"NO", b"BAD", b"BYE", b"PREAUTH"]
         .iter()
@@ -177,6 +195,39 @@ mod tests {
         assert_eq!(framer.next_response(), Ok(None));
         framer.feed(&[b'x'; 400]);
         assert_eq!(framer.next_response(), Ok(None));
+    }
+
+    #[test]
+    fn the_same_limit_is_named_however_bytes_arrive() {
+        for (response, line) in [(1000, 100), (100, 1000), (150, 100)] {
+            let limits = Limits {
+                response,
+                line,
+                ..Limits::default()
+            };
+            for stream in [
+                [b'x'; 2000].to_vec(),
+                [&[b'x'; 1500][..], b"\r\n"].concat(),
+                [b"* X {90}\r\n", &[b'x'; 1500][..]].concat(),
+                [b"* X {90}\r\n", &[b'x'; 95][..], b"{80}\r\n"].concat(),
+            ] {
+                let mut whole = Framer::new(limits);
+                whole.feed(&stream);
+                let mut slow = Framer::new(limits);
+                let got = stream.iter().find_map(|octet| {
+                    slow.feed(&[*octet]);
+                    slow.next_response().err()
+                });
+                assert_eq!(got, whole.next_response().err(), "{response} {line}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_continuation_is_one_line() {
+        let mut framer = Framer::new(Limits::default());
+        framer.feed(b"+ send {5}\r\n+{5}\r\n*  NO  {5}\r\n");
+        assert_eq!(all(&mut framer).len(), 3);
     }
 
     proptest! {

@@ -23,19 +23,21 @@ impl List {
 
     /// Extended data behind the name (RFC 5258) is passed over.
     pub(crate) fn read(frame: &Bytes, rest: &[u8], limits: &Limits) -> Result<Self, Malformed> {
+        if let Some((attributes, name)) = split_bare_backslash(rest) {
+            let values = value::values(attributes, limits)?;
+            let names = value::values(name, limits)?;
+            return Ok(Self {
+                attributes: words(values.first())?,
+                delimiter: Some('\\'),
+                name: mailbox(frame, names.first().ok_or(Malformed)?)?,
+            });
+        }
         let values = value::values(rest, limits)?;
         let [attributes, delimiter, name, ..] = values.as_slice() else {
             return Err(Malformed);
         };
-        let attributes = attributes
-            .list()
-            .ok_or(Malformed)?
-            .iter()
-            .filter_map(Value::string);
         Ok(Self {
-            attributes: attributes
-                .map(|a| String::from_utf8_lossy(a).into_owned())
-                .collect(),
+            attributes: words(Some(attributes))?,
             delimiter: delimiter
                 .string()
                 .and_then(|d| d.first().copied())
@@ -43,6 +45,21 @@ impl List {
             name: mailbox(frame, name)?,
         })
     }
+}
+
+/// QUIRK: some servers send a backslash as delimiter without escaping it: `(\Marked) "\" name`.
+fn split_bare_backslash(rest: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (attributes, after) = rest.split_at_checked(memchr::memchr(b')', rest)? + 1)?;
+    let name = after.trim_ascii_start().strip_prefix(br#""\" "#)?;
+    Some((attributes, name))
+}
+
+fn words(list: Option<&Value<'_>>) -> Result<Vec<String>, Malformed> {
+    let list = list.and_then(Value::list).ok_or(Malformed)?;
+    let words = list.iter().filter_map(Value::string);
+    Ok(words
+        .map(|word| String::from_utf8_lossy(word).into_owned())
+        .collect())
 }
 
 #[derive(Clone, Default, PartialEq, Eq, Debug)]

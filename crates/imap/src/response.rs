@@ -40,9 +40,12 @@ impl Response {
     pub fn parse(frame: &Bytes, limits: &Limits) -> Self {
         let line = frame.strip_suffix(b"\n").unwrap_or(frame);
         let line = line.strip_suffix(b"\r").unwrap_or(line);
+        // QUIRK: `+idling`. No tag has a plus in it (RFC 3501 section 9).
+        if let Some(text) = line.strip_prefix(b"+") {
+            return Self::Continuation(share(frame, text.trim_ascii_start()));
+        }
         let (first, rest) = word(line);
         match first {
-            b"+" => Self::Continuation(share(frame, rest)),
             b"*" => Self::Untagged(untagged(frame, rest, limits)),
             _ => {
                 let (status, text) = word(rest);
@@ -105,9 +108,14 @@ fn named(frame: &Bytes, name: &[u8], rest: &[u8], limits: &Limits) -> Option<Dat
     }
 }
 
-/// The first word and what follows its space.
-fn word(line: &[u8]) -> (&[u8], &[u8]) {
-    let end = memchr::memchr(b' ', line).unwrap_or(line.len());
+/// The first word and what follows its spaces.
+/// QUIRK: some servers put two spaces, or none before a parenthesis or bracket.
+pub(crate) fn word(line: &[u8]) -> (&[u8], &[u8]) {
+    let line = line.trim_ascii_start();
+    let end = line
+        .iter()
+        .position(|b| matches!(b, b' ' | b'(' | b'['))
+        .unwrap_or(line.len());
     let (word, rest) = line.split_at(end);
-    (word, rest.strip_prefix(b" ").unwrap_or(rest))
+    (word, rest.trim_ascii_start())
 }

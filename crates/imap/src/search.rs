@@ -7,9 +7,11 @@ use crate::{Limits, Malformed, SequenceSet, Value};
 
 /// `* SEARCH 2 84 882 (MODSEQ 9)`. Read without the tokenizer: a mailbox may hold a million matches.
 pub(crate) fn read_search(rest: &[u8]) -> SequenceSet {
+    let end = memchr::memchr(b'(', rest).unwrap_or(rest.len());
     let numbers = rest
+        .get(..end)
+        .unwrap_or_default()
         .split(|b| b.is_ascii_whitespace())
-        .take_while(|word| !word.starts_with(b"("))
         .filter_map(|word| number(word)?.try_into().ok());
     SequenceSet::of(numbers)
 }
@@ -37,13 +39,11 @@ impl Esearch {
         let mut found = Self::default();
         let mut rest = values.as_slice();
         if let [Value::List(correlator), after @ ..] = rest {
-            if let [name, tag] = correlator.as_slice()
-                && name
-                    .string()
-                    .is_some_and(|n| n.eq_ignore_ascii_case(b"TAG"))
-            {
-                found.tag = tag.owned(frame);
-            }
+            let mut pairs = correlator.chunks(2);
+            found.tag = pairs.find_map(|pair| match pair {
+                [name, tag] if name.string()?.eq_ignore_ascii_case(b"TAG") => tag.owned(frame),
+                _ => None,
+            });
             rest = after;
         }
         while let [item, after @ ..] = rest {

@@ -77,24 +77,35 @@ impl Status {
     }
 }
 
-/// `[CODE …] text`; brackets inside quoted strings do not count.
+/// `[CODE …] text`
 fn split_code(rest: &[u8]) -> (Option<&[u8]>, &[u8]) {
     let Some(inside) = rest.strip_prefix(b"[") else {
         return (None, rest);
     };
-    let mut quoted = false;
+    let Some((code, after)) = code_end(inside).and_then(|end| inside.split_at_checked(end)) else {
+        return (None, rest);
+    };
+    let text = after.strip_prefix(b"]").unwrap_or(after);
+    (Some(code), text.trim_ascii_start())
+}
+
+/// Brackets inside quoted strings and lists do not count: a flag may be called `[work]`.
+/// Where strings or lists never end, the first bracket does.
+fn code_end(inside: &[u8]) -> Option<usize> {
+    let (mut quoted, mut escaped, mut depth) = (false, false, 0usize);
     for (index, byte) in inside.iter().enumerate() {
         match byte {
+            _ if escaped => escaped = false,
+            b'\\' if quoted => escaped = true,
             b'"' => quoted = !quoted,
-            b']' if !quoted => {
-                let (code, after) = inside.split_at(index);
-                let text = after.strip_prefix(b"]").unwrap_or(after);
-                return (Some(code), text.trim_ascii_start());
-            }
+            _ if quoted => {}
+            b'(' => depth += 1,
+            b')' => depth = depth.saturating_sub(1),
+            b']' if depth == 0 => return Some(index),
             _ => {}
         }
     }
-    (None, rest)
+    memchr::memchr(b']', inside)
 }
 
 fn parse_code(frame: &Bytes, inside: &[u8]) -> Code {
@@ -103,6 +114,6 @@ fn parse_code(frame: &Bytes, inside: &[u8]) -> Code {
     let arguments = parts.next().unwrap_or_default();
     Code {
         name: String::from_utf8_lossy(name).to_ascii_uppercase(),
-        arguments: share(frame, arguments),
+        arguments: share(frame, arguments.trim_ascii()),
     }
 }

@@ -2,6 +2,8 @@
 //!
 //! A `message/rfc822` part is one leaf; its insides have section numbers of their own and are not walked.
 
+use std::rc::Rc;
+
 use bytes::Bytes;
 
 use crate::Value;
@@ -37,59 +39,77 @@ impl BodyStructure {
     pub const MOST_LEAVES: usize = 1_000;
 
     pub(crate) fn read(frame: &Bytes, value: &Value<'_>) -> Option<Self> {
+        if !is_part(value) {
+            return None;
+        }
         let mut found = Self::default();
         let mut groups = 0u32;
         // Depth is bounded by the tokenizer; the stack here is ours, not the thread's.
         let mut stack = vec![Visit {
             value,
-            path: Vec::new(),
-            within: None,
-            group: 0,
+            number: None,
+            parent: Rc::default(),
         }];
         while let Some(visit) = stack.pop() {
             let Some(fields) = visit.value.list() else {
                 found.cut |= matches!(visit.value, Value::TooDeep);
                 continue;
             };
-            let children = fields.iter().take_while(|f| is_part(f)).count();
-            if children == 0 && !is_leaf(fields) {
-                continue;
-            }
-            if children == 0 {
+            if is_leaf(fields) {
                 if found.leaves.len() >= Self::MOST_LEAVES {
                     found.cut = true;
                     break;
                 }
-                found.leaves.push(leaf(frame, fields, visit));
+                found.leaves.push(leaf(frame, fields, &visit));
                 continue;
             }
+            // QUIRK: a part may be NIL; those behind it keep their numbers.
+            let children = fields.iter().take_while(|f| is_part(f) || f.is_nil());
+            let children = children.count();
             groups += 1;
-            let subtype = fields.get(children).and_then(Value::string).map(lower);
+            let subtype = fields.get(children).and_then(Value::string);
+            let parent = Rc::new(Parent {
+                path: visit.path(),
+                within: subtype.map(|bytes| lower(bytes.get(..LONGEST_TYPE).unwrap_or(bytes))),
+                group: groups,
+            });
             let parts = fields.iter().take(children).zip(1u32..);
-            let mut parts: Vec<Visit<'_, '_>> = parts
-                .map(|(value, number)| {
-                    let mut path = visit.path.clone();
-                    path.push(number);
-                    Visit {
-                        value,
-                        path,
-                        within: subtype.clone(),
-                        group: groups,
-                    }
-                })
-                .collect();
-            parts.reverse();
-            stack.append(&mut parts);
+            let parts = parts.map(|(value, number)| Visit {
+                value,
+                number: Some(number),
+                parent: Rc::clone(&parent),
+            });
+            let first = stack.len();
+            stack.extend(parts);
+            stack.get_mut(first..).unwrap_or_default().reverse();
         }
         Some(found)
     }
 }
 
+/// RFC 6838 section 4.2. Each leaf repeats the type that it lies in, so a server must not choose how long that is.
+const LONGEST_TYPE: usize = 127;
+
 struct Visit<'v, 'a> {
     value: &'v Value<'a>,
+    /// Its place in its parent; the root has none.
+    number: Option<u32>,
+    parent: Rc<Parent>,
+}
+
+/// What the parts of one multipart share.
+#[derive(Default)]
+struct Parent {
     path: Vec<u32>,
     within: Option<String>,
     group: u32,
+}
+
+impl Visit<'_, '_> {
+    fn path(&self) -> Vec<u32> {
+        let path = self.parent.path.iter().copied();
+        path.chain(self.number).collect()
+    }
 }
 
 fn is_part(value: &Value<'_>) -> bool {
@@ -97,42 +117,58 @@ fn is_part(value: &Value<'_>) -> bool {
 }
 
 /// QUIRK: an empty multipart is sent as `("MIXED")` or `(NIL "MIXED" …)`; it has nothing to show.
+/// QUIRK: a part without a type is sent as `(NIL NIL …)`; its size tells it from a multipart.
 fn is_leaf(fields: &[Value<'_>]) -> bool {
-    matches!(fields, [first, second, ..] if first.string().is_some() && second.string().is_some())
-        && fields.len() >= 5
+    let [kind, subtype, ..] = fields else {
+        return false;
+    };
+    let named = kind.string().is_some() && subtype.string().is_some();
+    let sized = fields.get(6).is_some_and(|size| size.number().is_some());
+    (named && fields.len() >= 5) || (!is_part(kind) && !is_part(subtype) && sized)
 }
 
-fn leaf(frame: &Bytes, fields: &[Value<'_>], visit: Visit<'_, '_>) -> Leaf {
+fn leaf(frame: &Bytes, fields: &[Value<'_>], visit: &Visit<'_, '_>) -> Leaf {
     let word = |index: usize| fields.get(index).and_then(Value::string).map(lower);
     let kind = word(0).unwrap_or_default();
     let subtype = word(1).unwrap_or_default();
     // Behind the seven basic fields: text has its lines, message/rfc822 its envelope, body and lines.
     let extension = match (kind.as_str(), subtype.as_str()) {
         ("text", _) => 8,
-        ("message", "rfc822" | "global") if fields.get(7).is_some_and(|f| f.list().is_some()) => 10,
+        ("message", "rfc822" | "global") if has_message(fields) => 10,
         _ => 7,
+    };
+    let mime_type = match (kind.as_str(), subtype.as_str()) {
+        ("", _) | (_, "") => "application/octet-stream".to_owned(),
+        (kind, subtype) => format!("{kind}/{subtype}"),
     };
     let disposition = fields
         .get(extension + 1)
         .and_then(Value::list)
         .or_else(|| misplaced_disposition(fields, extension));
-    let path = if visit.path.is_empty() {
-        vec![1]
-    } else {
-        visit.path
-    };
+    let path = visit.path();
     Leaf {
-        section: path,
-        mime_type: format!("{kind}/{subtype}"),
-        within: visit.within,
-        group: visit.group,
+        section: if path.is_empty() { vec![1] } else { path },
+        mime_type,
+        within: visit.parent.within.clone(),
+        group: visit.parent.group,
         parameters: parameters(frame, fields.get(2)),
         id: fields.get(3).and_then(|f| f.owned(frame)),
         encoding: word(5).unwrap_or_default(),
         octets: fields.get(6).and_then(Value::number).unwrap_or(0),
-        disposition: disposition.and_then(|d| d.first()?.string().map(lower)),
+        disposition: match disposition {
+            Some(list) => list.first().and_then(Value::string).map(lower),
+            // QUIRK: the word without its parentheses.
+            None => word(extension + 1).filter(|word| is_disposition(word.as_bytes())),
+        },
         disposition_parameters: parameters(frame, disposition.and_then(|d| d.get(1))),
     }
+}
+
+/// QUIRK: some servers send a forwarded message as a part like any other, without its envelope, body and lines;
+/// others send NIL in their place.
+fn has_message(fields: &[Value<'_>]) -> bool {
+    fields.get(7).is_some_and(is_part)
+        || fields.get(9).is_some_and(|lines| lines.number().is_some())
 }
 
 /// QUIRK: some servers leave the MD5 field out, so the disposition stands one place early.
@@ -141,11 +177,13 @@ fn misplaced_disposition<'v, 'a>(
     extension: usize,
 ) -> Option<&'v [Value<'a>]> {
     let list = fields.get(extension)?.list()?;
-    let name = list.first()?.string()?;
+    is_disposition(list.first()?.string()?).then_some(list)
+}
+
+fn is_disposition(word: &[u8]) -> bool {
     [&b"attachment"[..], b"inline"]
         .iter()
-        .any(|known| name.eq_ignore_ascii_case(known))
-        .then_some(list)
+        .any(|known| word.eq_ignore_ascii_case(known))
 }
 
 fn parameters(frame: &Bytes, value: Option<&Value<'_>>) -> Vec<(String, Bytes)> {
@@ -240,6 +278,22 @@ mod tests {
         }
         let early = read(r#"("image" "png" NIL NIL NIL "base64" 9 ("inline" NIL))"#);
         assert_eq!(early.leaves[0].disposition.as_deref(), Some("inline"));
+    }
+
+    #[test]
+    fn a_long_subtype_is_not_repeated_for_every_part() {
+        // 100,000 copies of a megabyte, once.
+        let part = r#"("x")"#;
+        let text = format!("({} \"{}\")", part.repeat(50_000), "m".repeat(1 << 20));
+        assert!(read(&text).leaves.is_empty());
+        let leaf = r#"("text" "plain" NIL NIL NIL "7bit" 1 1)"#;
+        let text = format!("({} \"{}\")", leaf.repeat(900), "m".repeat(1 << 20));
+        let found = read(&text);
+        assert_eq!(found.leaves.len(), 900);
+        assert_eq!(
+            found.leaves[899].within.as_ref().map(String::len),
+            Some(127)
+        );
     }
 
     #[test]

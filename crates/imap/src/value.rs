@@ -95,7 +95,7 @@ pub(crate) fn values<'a>(input: &'a [u8], limits: &Limits) -> Result<Vec<Value<'
         }
         match lexeme {
             Lexeme::Open if open.len() >= limits.depth => {
-                lexer.skip_list()?;
+                count += lexer.skip_list(limits.values.saturating_sub(count))?;
                 current.push(Value::TooDeep);
             }
             Lexeme::Open => open.push(std::mem::take(&mut current)),
@@ -167,25 +167,32 @@ impl<'a> Lexer<'a> {
         Ok(Some(lexeme))
     }
 
-    /// Passes over the rest of a list whose opening parenthesis is already read.
-    fn skip_list(&mut self) -> Result<(), Malformed> {
+    /// Passes over the rest of a list whose opening parenthesis is already read; says how many lexemes that took.
+    fn skip_list(&mut self, most: usize) -> Result<usize, Malformed> {
         let mut depth = 1usize;
+        let mut count = 0usize;
         while depth > 0 {
+            count += 1;
+            if count > most {
+                return Err(Malformed);
+            }
             match self.next_lexeme()?.ok_or(Malformed)? {
                 Lexeme::Open => depth += 1,
                 Lexeme::Close => depth -= 1,
                 Lexeme::Atom(_) | Lexeme::Quoted(_) | Lexeme::Literal(_) => {}
             }
         }
-        Ok(())
+        Ok(count)
     }
 
+    /// INVARIANT: a string never runs over a line end. Behind one lies a literal, which is somebody's mail: it must
+    /// not close the string and go on as syntax.
     fn quoted(&mut self) -> Result<Cow<'a, [u8]>, Malformed> {
         let start = self.rest;
         let mut unescaped: Option<Vec<u8>> = None;
         let mut rest = start;
         loop {
-            let stop = memchr::memchr2(b'"', b'\\', rest).ok_or(Malformed)?;
+            let stop = memchr::memchr3(b'"', b'\\', b'\n', rest).ok_or(Malformed)?;
             let (plain, tail) = rest.split_at(stop);
             let (mark, tail) = tail.split_first().ok_or(Malformed)?;
             if *mark == b'"' {
@@ -199,6 +206,9 @@ impl<'a> Lexer<'a> {
                 });
             }
             let (escaped, tail) = tail.split_first().ok_or(Malformed)?;
+            if *mark == b'\n' || *escaped == b'\n' {
+                return Err(Malformed);
+            }
             let bytes = unescaped.get_or_insert_with(Vec::new);
             bytes.extend_from_slice(plain);
             // QUIRK: some servers put a lone backslash into a quoted string; it then stands for itself.
@@ -212,15 +222,7 @@ impl<'a> Lexer<'a> {
 
     /// `input` begins behind the brace. `None` when this is no literal after all.
     fn literal(&mut self, input: &'a [u8]) -> Option<&'a [u8]> {
-        let close = memchr::memchr(b'}', input.get(..24).unwrap_or(input))?;
-        let (digits, after) = input.split_at_checked(close)?;
-        let length = number(digits.strip_suffix(b"+").unwrap_or(digits))?;
-        let after = after.strip_prefix(b"}")?;
-        let after = after
-            .strip_prefix(b"\r")
-            .unwrap_or(after)
-            .strip_prefix(b"\n")?;
-        let (bytes, rest) = after.split_at_checked(usize::try_from(length).ok()?)?;
+        let (bytes, rest) = literal(input)?;
         self.rest = rest;
         Some(bytes)
     }
@@ -232,6 +234,8 @@ impl<'a> Lexer<'a> {
         while let Some(byte) = input.get(length) {
             match byte {
                 b' ' | b'(' | b')' | b'"' | b'\r' | b'\n' | b'\t' if length > 0 => break,
+                // QUIRK: `BODY[]{5}` without a space. The framer took five octets for a literal, and so must we.
+                b'{' | b'~' if length > 0 && begins_literal(input.get(length..)) => break,
                 b'[' if is_section(input.get(..length).unwrap_or_default()) => {
                     length += section_length(input.get(length..).unwrap_or_default());
                 }
@@ -244,15 +248,45 @@ impl<'a> Lexer<'a> {
     }
 }
 
+/// The octets of a literal and what follows it; `input` begins behind the brace.
+fn literal(input: &[u8]) -> Option<(&[u8], &[u8])> {
+    let close = memchr::memchr(b'}', input.get(..24).unwrap_or(input))?;
+    let (digits, after) = input.split_at_checked(close)?;
+    let length = number(digits.strip_suffix(b"+").unwrap_or(digits))?;
+    let after = after.strip_prefix(b"}")?;
+    let after = after
+        .strip_prefix(b"\r")
+        .unwrap_or(after)
+        .strip_prefix(b"\n")?;
+    after.split_at_checked(usize::try_from(length).ok()?)
+}
+
+/// Whether this is `{5}` or `~{5}` with its line end and its octets.
+fn begins_literal(input: Option<&[u8]>) -> bool {
+    let input = input.unwrap_or_default();
+    let brace = input.strip_prefix(b"~").unwrap_or(input);
+    brace
+        .strip_prefix(b"{")
+        .is_some_and(|inside| literal(inside).is_some())
+}
+
 /// Only these names carry a section with spaces and parentheses in it; elsewhere `[` is a character like others.
+/// QUIRK: some servers repeat the `.PEEK` of the question.
 fn is_section(name: &[u8]) -> bool {
-    [&b"BODY"[..], b"BINARY", b"BINARY.SIZE"]
+    [&b"BODY"[..], b"BODY.PEEK", b"BINARY", b"BINARY.SIZE"]
         .iter()
         .any(|known| name.eq_ignore_ascii_case(known))
 }
 
+/// No section that we ask for is longer. Bounded, lest a line of sections that never close take a day to read.
+const LONGEST_SECTION: usize = 4_096;
+
 /// The length of `[…]`, quoted strings respected; 1 when it never closes.
 fn section_length(input: &[u8]) -> usize {
+    let input = input.get(..LONGEST_SECTION).unwrap_or(input);
+    if memchr::memchr(b']', input).is_none() {
+        return 1;
+    }
     let mut quoted = false;
     for (index, byte) in input.iter().enumerate() {
         match byte {
@@ -320,6 +354,62 @@ mod tests {
                 "{bad}"
             );
         }
+    }
+
+    #[test]
+    fn a_literal_is_never_syntax() {
+        // Whatever stands before its brace, what the framer took for a literal stays one, or nothing is read.
+        for before in [
+            "",
+            "X",
+            "BODY[]",
+            "BODY[TEXT]<0>",
+            "BODY[open",
+            "~",
+            "X~",
+            "(a",
+            "\"s\"",
+            "\"open",
+        ] {
+            let line = format!("{before}{{9}}\r\n) UID 66 \" after");
+            for value in values(line.as_bytes(), &Limits::default()).unwrap_or_default() {
+                assert_ne!(value, Value::Atom(b"66"), "{line:?}");
+                assert_ne!(value, Value::Quoted(Cow::Borrowed(b" after")), "{line:?}");
+            }
+        }
+        assert_eq!(
+            read("BODY[]{3}\r\na) ~{1}\r\nb"),
+            [
+                Value::Atom(b"BODY[]"),
+                Value::Literal(b"a) "),
+                Value::Literal(b"b")
+            ]
+        );
+    }
+
+    #[test]
+    fn a_quoted_string_ends_on_its_line() {
+        for bad in ["\"a\nb\"", "\"a\\\nb\"", "\"a {2}\r\nb\" c"] {
+            assert_eq!(values(bad.as_bytes(), &Limits::default()), Err(Malformed));
+        }
+    }
+
+    #[test]
+    fn sections_that_never_close_are_read_in_linear_time() {
+        // Each used to be searched to the end of the line for its bracket.
+        let line = "BODY[ ".repeat(40_000);
+        assert_eq!(read(&line).len(), 40_000);
+    }
+
+    #[test]
+    fn what_is_passed_over_counts_as_well() {
+        let deep = format!(
+            "{}{}{}",
+            "(".repeat(101),
+            "x ".repeat(300_000),
+            ")".repeat(101)
+        );
+        assert_eq!(values(deep.as_bytes(), &Limits::default()), Err(Malformed));
     }
 
     #[test]

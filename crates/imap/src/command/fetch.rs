@@ -52,7 +52,9 @@ impl Item {
             Self::Envelope => "ENVELOPE".to_owned(),
             Self::BodyStructure => "BODYSTRUCTURE".to_owned(),
             Self::Peek(part, None) => format!("BODY.PEEK[{}]", part.name()),
-            Self::Peek(part, Some(octets)) => format!("BODY.PEEK[{}]<0.{octets}>", part.name()),
+            Self::Peek(part, Some(octets)) => {
+                format!("BODY.PEEK[{}]<0.{}>", part.name(), (*octets).max(1))
+            }
         }
     }
 }
@@ -67,14 +69,10 @@ impl Command {
         Self::new("FETCH").fetch_what(&numbers.to_string(), items)
     }
 
-    /// The result that the last search saved (`SEARCHRES`, RFC 5182).
-    pub fn uid_fetch_saved(items: &[Item]) -> Self {
-        Self::new("UID FETCH").fetch_what("$", items)
-    }
-
     fn fetch_what(self, set: &str, items: &[Item]) -> Self {
-        let items: Vec<String> = items.iter().map(Item::wire).collect();
-        self.syntax(&format!(" {set} (UID {})", items.join(" ")))
+        let uid = std::iter::once("UID".to_owned());
+        let items: Vec<String> = uid.chain(items.iter().map(Item::wire)).collect();
+        self.syntax(&format!(" {set} ({})", items.join(" ")))
     }
 }
 
@@ -98,11 +96,6 @@ mod tests {
             wire(&command, Literals::Plus),
             "a1 UID FETCH 7:9,12 (UID FLAGS BODYSTRUCTURE BODY.PEEK[HEADER]<0.65536> \
              BODY.PEEK[HEADER.FIELDS (CONTENT-TYPE)] BODY.PEEK[1.2]<0.100> BODY.PEEK[])\r\n"
-        );
-        let saved = Command::uid_fetch_saved(&[Item::Flags]);
-        assert_eq!(
-            wire(&saved, Literals::Plus),
-            "a1 UID FETCH $ (UID FLAGS)\r\n"
         );
     }
 

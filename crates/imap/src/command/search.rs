@@ -1,4 +1,4 @@
-//! `UID SEARCH` (RFC 3501 section 6.4.4) with the return options of RFC 4731, 5182 and 9394.
+//! `UID SEARCH` (RFC 3501 section 6.4.4) with the return options of RFC 4731 and 9394.
 
 use super::{BadArgument, Command};
 use crate::SequenceSet;
@@ -37,8 +37,8 @@ pub enum SearchReturn {
     CountAll,
     /// `COUNT` (`ESEARCH`).
     Count,
-    /// `COUNT` and the newest so many, kept as `$` (`PARTIAL`, `SEARCHRES`).
-    NewestSaved(u32),
+    /// `COUNT` and the newest so many (`PARTIAL`, RFC 9394).
+    Newest(u32),
 }
 
 impl Command {
@@ -47,7 +47,7 @@ impl Command {
             SearchReturn::Plain => String::new(),
             SearchReturn::CountAll => " RETURN (COUNT ALL)".to_owned(),
             SearchReturn::Count => " RETURN (COUNT)".to_owned(),
-            SearchReturn::NewestSaved(n) => format!(" RETURN (SAVE COUNT PARTIAL -1:-{n})"),
+            SearchReturn::Newest(n) => format!(" RETURN (COUNT PARTIAL -1:-{})", n.max(1)),
         });
         if keys
             .iter()
@@ -74,6 +74,8 @@ impl Command {
             Key::Unseen => self.syntax("UNSEEN"),
             Key::Since(day) => self.syntax(&format!("SINCE {}", day.wire())),
             Key::Before(day) => self.syntax(&format!("BEFORE {}", day.wire())),
+            // Grammar has no empty set.
+            Key::Uid(set) if set.is_empty() => self.syntax("NOT ALL"),
             Key::Uid(set) => self.syntax(&format!("UID {set}")),
         })
     }
@@ -97,7 +99,12 @@ impl Day {
         ];
         let month = usize::from(self.month.clamp(1, 12)) - 1;
         let month = MONTHS.get(month).copied().unwrap_or("Jan");
-        format!("{}-{}-{:04}", self.day, month, self.year)
+        format!(
+            "{}-{}-{:04}",
+            self.day.clamp(1, 31),
+            month,
+            self.year.min(9_999)
+        )
     }
 }
 
@@ -130,9 +137,9 @@ mod tests {
                 "a1 UID SEARCH RETURN (COUNT) UID 1:41 SINCE 5-Nov-2026 BEFORE 5-Nov-2026\r\n",
             ),
             (
-                SearchReturn::NewestSaved(10),
+                SearchReturn::Newest(10),
                 vec![Key::Text("x")],
-                "a1 UID SEARCH RETURN (SAVE COUNT PARTIAL -1:-10) TEXT \"x\"\r\n",
+                "a1 UID SEARCH RETURN (COUNT PARTIAL -1:-10) TEXT \"x\"\r\n",
             ),
             (
                 SearchReturn::Plain,

@@ -49,6 +49,9 @@ impl Command {
 
     /// RFC 2971: who we are.
     pub fn id(fields: &[(&str, &str)]) -> Result<Self, BadArgument> {
+        if fields.is_empty() {
+            return Ok(Self::new("ID").syntax(" NIL"));
+        }
         let mut command = Self::new("ID").syntax(" (");
         for (index, (name, value)) in fields.iter().enumerate() {
             let space = if index > 0 { " " } else { "" };

@@ -1,0 +1,14 @@
+//! What we write, imap-codec reads; what imap-codec writes, we read. Two authors of one grammar must agree.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test says what is wrong by ending"
+)]
+
+#[path = "differential/commands.rs"]
+mod commands;
+#[path = "differential/lexer.rs"]
+mod lexer;
+#[path = "differential/responses.rs"]
+mod responses;
