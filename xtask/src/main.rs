@@ -1,2 +1,45 @@
-//! placeholder
-fn main() {}
+//! `cargo xtask`: checks that the tree keeps its rules, and documents that are made from the code.
+
+mod docs;
+mod tidy;
+mod tree;
+
+use std::io::{self, Write as _};
+use std::process::ExitCode;
+
+use tree::Tree;
+
+const HELP: &str = "\
+cargo xtask tidy           check file headers and lengths, import directions, leftovers, links
+cargo xtask docs           write docs/tools.md and docs/config.md from the code
+cargo xtask docs --check   fail when they are not what the code says
+";
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let outcome = match words.as_slice() {
+        ["tidy"] => Tree::read().and_then(|tree| tidy::run(&tree)),
+        ["docs"] => docs::write(),
+        ["docs", "--check"] => docs::check(),
+        _ => {
+            say(HELP.trim_end());
+            return ExitCode::from(u8::from(!words.is_empty()) * 2);
+        }
+    };
+    match outcome {
+        Ok(good) => {
+            say(&good);
+            ExitCode::SUCCESS
+        }
+        Err(bad) => {
+            eprintln!("{bad}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn say(text: &str) {
+    // A reader that went away is no reason to fail.
+    let _ = writeln!(io::stdout(), "{text}");
+}

@@ -77,7 +77,7 @@ text_argument!(
     /// `account_id`, `default` when left out.
     Account(AccountId),
     |text| AccountId::new(text).map_err(|bad| bad.to_string()),
-    { "type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$", "default": "default" }
+    { "type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$" }
 );
 
 text_argument!(
@@ -137,7 +137,7 @@ impl Default for Account {
     }
 }
 
-/// Seed 001: the account in a message id must be the one that is asked.
+/// The account in a message id must be the one that is asked.
 pub(crate) fn same_account(
     account: Option<&Account>,
     at: &MessageRef,

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-/// The closed list of error codes (seed 000).
+/// The closed list of error codes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Code {
     InvalidInput,

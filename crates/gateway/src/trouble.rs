@@ -78,7 +78,7 @@ pub(crate) fn sort(fault: &Fault, at: &Described) -> Result<Issue, Refusal> {
     Err(refusal)
 }
 
-/// A search with conditions may match this many messages (seed 001).
+/// A search with conditions may match this many messages.
 pub(crate) const MOST_MATCHES: u64 = 20_000;
 
 fn issue(fault: &Fault, kind: FaultKind, at: &Described) -> Issue {

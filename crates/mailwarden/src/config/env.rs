@@ -1,4 +1,4 @@
-//! Configuration from the environment, as seed 001 names it. Every problem is found, not just the first.
+//! Configuration from the environment. Every problem is found, not just the first.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;

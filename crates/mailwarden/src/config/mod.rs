@@ -1,7 +1,6 @@
 //! Configuration: what an operator set, checked whole before anything starts.
 
 mod env;
-mod variables;
 
 use std::fmt;
 use std::path::PathBuf;
@@ -10,7 +9,6 @@ use mail::AccountId;
 use sources::imap::Settings;
 
 pub(crate) use env::from_environment;
-pub(crate) use variables::VARIABLES;
 
 /// A configuration that holds together.
 #[derive(Debug)]

@@ -1,28 +1,70 @@
 //! MCP over stdin and stdout, for one caller: whoever started this process.
 
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
 use gateway::{Caller, Gateway};
 use rmcp::ServiceExt as _;
+use rmcp::service::ServerInitializeError;
 use rmcp::transport::io::stdio_pipes;
+use tokio::io::{AsyncRead, ReadBuf};
+use tokio::sync::Notify;
 
 use super::mcp::Server;
 use crate::config::ErrorStyle;
 
+/// Calls under way when the client hangs up get this long to finish.
+const GRACE: Duration = Duration::from_millis(1_500);
+
 /// Serves until the client closes stdin or the process is told to end.
 pub(crate) async fn run(gateway: Gateway, errors: ErrorStyle) -> anyhow::Result<()> {
     let server = Server::new(gateway, Caller::owner(), errors);
+    let (stdin, stdout) = stdio_pipes();
+    let hung_up = Arc::new(Notify::new());
+    let stdin = Watched { inner: stdin, hung_up: Arc::clone(&hung_up) };
     let serving = async {
-        let running = match server.serve(stdio_pipes()).await {
+        let running = match server.serve((stdin, stdout)).await {
             Ok(running) => running,
             // A client that leaves before it said anything is no error.
-            Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
+            Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
             Err(error) => return Err(anyhow::Error::new(error)),
         };
         running.waiting().await?;
         Ok(())
     };
+    let abandoned = async {
+        hung_up.notified().await;
+        tokio::time::sleep(GRACE).await;
+        Ok(())
+    };
     tokio::select! {
         outcome = serving => outcome,
+        outcome = abandoned => outcome,
         outcome = told_to_end() => outcome,
+    }
+}
+
+/// Stdin, telling when it ends: the protocol library would wait longer for calls under way than we may.
+struct Watched<R> {
+    inner: R,
+    hung_up: Arc<Notify>,
+}
+
+impl<R: AsyncRead + Unpin> AsyncRead for Watched<R> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        let polled = Pin::new(&mut self.inner).poll_read(cx, buffer);
+        if polled.is_ready() && buffer.filled().len() == before && buffer.remaining() > 0 {
+            self.hung_up.notify_one();
+        }
+        polled
     }
 }
 

@@ -63,10 +63,19 @@ impl Cache {
         }
         self.clock += 1;
         // What knows the body must not give way to what knows the structure alone.
-        if known.body.is_none() && self.entries.get(&key).is_some_and(|e| e.known.body.is_some()) {
+        if known.body.is_none()
+            && self
+                .entries
+                .get(&key)
+                .is_some_and(|e| e.known.body.is_some())
+        {
             return;
         }
-        let entry = Entry { known, weight, used: self.clock };
+        let entry = Entry {
+            known,
+            weight,
+            used: self.clock,
+        };
         if let Some(old) = self.entries.insert(key, entry) {
             self.weight -= old.weight;
         }
@@ -84,8 +93,11 @@ impl Cache {
 
     /// Lets the least recently used go until a quarter is free, so that this is rare.
     fn shrink(&mut self) {
-        let mut by_age: Vec<(u64, Key)> =
-            self.entries.iter().map(|(key, entry)| (entry.used, key.clone())).collect();
+        let mut by_age: Vec<(u64, Key)> = self
+            .entries
+            .iter()
+            .map(|(key, entry)| (entry.used, key.clone()))
+            .collect();
         by_age.sort_unstable_by_key(|(used, _)| *used);
         for (_, key) in by_age {
             if self.weight <= MOST * 3 / 4 {
@@ -99,7 +111,12 @@ impl Cache {
 impl Known {
     fn weight(&self) -> usize {
         let body = self.body.as_ref().map_or(0, |body| {
-            body.header.len() + body.parts.iter().map(|part| part.bytes.len() + 64).sum::<usize>()
+            body.header.len()
+                + body
+                    .parts
+                    .iter()
+                    .map(|part| part.bytes.len() + 64)
+                    .sum::<usize>()
         });
         256 + self.structure.leaves.len() * 256 + body
     }
@@ -112,7 +129,10 @@ impl Body {
     }
 
     fn part_for(&self, wish: &PartWish) -> Option<Part> {
-        let part = self.parts.iter().find(|part| part.section == wish.section)?;
+        let part = self
+            .parts
+            .iter()
+            .find(|part| part.section == wish.section)?;
         let length = u64::try_from(part.bytes.len()).unwrap_or(u64::MAX);
         (!part.truncated || length >= wish.max_bytes).then(|| part.clone())
     }
@@ -124,7 +144,11 @@ mod tests {
     use mail::Section;
 
     fn key(uid: u32) -> Key {
-        Key { folder: FolderName::new("INBOX").unwrap(), uidvalidity: 1, uid }
+        Key {
+            folder: FolderName::new("INBOX").unwrap(),
+            uidvalidity: 1,
+            uid,
+        }
     }
 
     fn known(bytes: usize) -> Known {
@@ -161,7 +185,10 @@ mod tests {
     #[test]
     fn a_truncated_part_serves_only_shorter_wishes() {
         let body = known(1_000).body.unwrap();
-        let wish = |max_bytes| PartWish { section: Section::parse("1").unwrap(), max_bytes };
+        let wish = |max_bytes| PartWish {
+            section: Section::parse("1").unwrap(),
+            max_bytes,
+        };
         assert!(body.parts_for(&[wish(1_000)]).is_some());
         assert!(body.parts_for(&[wish(1_001)]).is_none());
     }

@@ -24,6 +24,15 @@ pub(super) fn by_uid<'r>(data: impl IntoIterator<Item = &'r Data>) -> HashMap<u3
     found
 }
 
+/// A `FETCH` response so damaged that it has no typed view.
+pub(super) fn is_unreadable_fetch(data: &Data) -> bool {
+    let Data::Other(line) = data else {
+        return false;
+    };
+    let second = line.split(|b| *b == b' ').nth(1).unwrap_or_default();
+    second.eq_ignore_ascii_case(b"FETCH")
+}
+
 fn merge(known: &mut Fetch, more: &Fetch) {
     known.flags = more.flags.clone().or(known.flags.take());
     known.internal_date = known.internal_date.or(more.internal_date);
@@ -34,7 +43,12 @@ fn merge(known: &mut Fetch, more: &Fetch) {
 }
 
 pub(super) fn flags(fetch: &Fetch) -> Vec<Flag> {
-    let flags = fetch.flags.iter().flatten();
+    // `\\Recent` tells which session looked first, not anything about the message; IMAP4rev2 dropped it.
+    let flags = fetch
+        .flags
+        .iter()
+        .flatten()
+        .filter(|flag| !flag.eq_ignore_ascii_case("\\Recent"));
     flags.map(|flag| Flag::new(flag.clone())).collect()
 }
 
@@ -65,7 +79,10 @@ fn address(wire: imap::Address) -> Address {
 
 /// Copies, so that a structure that is kept does not keep the whole response.
 pub(super) fn structure(wire: &imap::BodyStructure) -> Structure {
-    Structure { leaves: wire.leaves.iter().filter_map(leaf).collect(), cut: wire.cut }
+    Structure {
+        leaves: wire.leaves.iter().filter_map(leaf).collect(),
+        cut: wire.cut,
+    }
 }
 
 fn leaf(wire: &imap::Leaf) -> Option<Leaf> {

@@ -5,7 +5,10 @@ use mail::{Fault, FaultKind, Stage};
 
 /// Whether a fault says more about the connection than about the question.
 pub(super) fn means_dead(kind: FaultKind) -> bool {
-    matches!(kind, FaultKind::Lost | FaultKind::Bye | FaultKind::TimedOut | FaultKind::Protocol)
+    matches!(
+        kind,
+        FaultKind::Lost | FaultKind::Bye | FaultKind::TimedOut | FaultKind::Protocol
+    )
 }
 
 /// INVARIANT: a tagged NO or BAD is an error, never an empty result.
@@ -17,6 +20,10 @@ pub(super) fn check(status: &Status, stage: Stage) -> Result<(), Fault> {
         StatusKind::Bye => FaultKind::Bye,
     };
     Err(Fault::saying(kind, stage, &status.text))
+}
+
+pub(super) fn check_all(statuses: &[Status], stage: Stage) -> Result<(), Fault> {
+    statuses.iter().try_for_each(|status| check(status, stage))
 }
 
 /// Whether a refused `EXAMINE` was about a folder that is not there.
@@ -33,21 +40,40 @@ fn names_a_missing_folder(status: &Status) -> bool {
     if let Some(code) = &status.code {
         match code.name.as_str() {
             "NONEXISTENT" | "TRYCREATE" | "CANNOT" => return true,
-            "UNAVAILABLE" | "INUSE" | "LIMIT" | "SERVERBUG" | "CONTACTADMIN" | "CLIENTBUG"
-            | "EXPIRED" | "AUTHORIZATIONFAILED" => return false,
+            "UNAVAILABLE"
+            | "INUSE"
+            | "LIMIT"
+            | "SERVERBUG"
+            | "CONTACTADMIN"
+            | "CLIENTBUG"
+            | "EXPIRED"
+            | "AUTHORIZATIONFAILED" => return false,
             _ => {}
         }
     }
     // QUIRK: servers without RFC 5530 codes say it in words.
     let text = String::from_utf8_lossy(&status.text).to_lowercase();
-    ["exist", "not found", "no such", "unknown", "unable to open", "can't open", "cannot open", "invalid"]
-        .iter()
-        .any(|words| text.contains(words))
+    [
+        "exist",
+        "not found",
+        "no such",
+        "unknown",
+        "unable to open",
+        "can't open",
+        "cannot open",
+        "invalid",
+    ]
+    .iter()
+    .any(|words| text.contains(words))
 }
 
 /// Why a login was refused.
 pub(super) fn login_refused(status: &Status) -> Fault {
-    let code = status.code.as_ref().map(|code| code.name.as_str()).unwrap_or_default();
+    let code = status
+        .code
+        .as_ref()
+        .map(|code| code.name.as_str())
+        .unwrap_or_default();
     let text = String::from_utf8_lossy(&status.text).to_lowercase();
     let crowded = text.contains("too many") || text.contains("maximum number of connections");
     let kind = match (status.kind, code) {

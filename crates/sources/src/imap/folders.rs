@@ -1,12 +1,12 @@
 //! The job that lists folders: one `LIST`, with special use and counts where the server adds them.
 
 use imap::command::ListReturn;
-use imap::{Command, Data, List, MailboxStatus, StatusKind, utf7};
+use imap::{Command, Data, List, MailboxStatus, Status, StatusKind, utf7};
 use mail::{Counts, Cx, Fault, FaultKind, Folder, FolderName, Folders, SpecialUse, Stage};
 
 use super::faults;
 use super::job::Job;
-use super::link::Reply;
+use super::link::Landed;
 use super::session::{Pace, Session};
 
 pub(super) struct ListFolders;
@@ -26,19 +26,26 @@ impl Job for ListFolders {
             special_use: extended && (offered.has("SPECIAL-USE") || offered.has("IMAP4REV2")),
             status: extended && (offered.has("LIST-STATUS") || offered.has("IMAP4REV2")),
         };
-        let mut reply = list(session, cx, returns).await?;
+        let (mut status, mut landed) = list(session, cx, returns).await?;
         // QUIRK: some servers offer LIST-EXTENDED and do not understand it.
-        if reply.status.kind == StatusKind::Bad && returns != ListReturn::default() {
-            reply = list(session, cx, ListReturn::default()).await?;
+        if status.kind == StatusKind::Bad && returns != ListReturn::default() {
+            (status, landed) = list(session, cx, ListReturn::default()).await?;
         }
-        faults::check(&reply.status, Stage::ListFolders)?;
-        Ok(read(&reply.data))
+        faults::check(&status, Stage::ListFolders)?;
+        Ok(read(&landed.data))
     }
 }
 
-async fn list(session: &mut Session, cx: &Cx, returns: ListReturn) -> Result<Reply, Fault> {
-    let mut replies = session.ask(cx, vec![Command::list_all(returns)], Pace::Prompt).await?;
-    replies.pop().ok_or_else(|| Fault::new(FaultKind::Protocol, Stage::ListFolders))
+async fn list(
+    session: &mut Session,
+    cx: &Cx,
+    returns: ListReturn,
+) -> Result<(Status, Landed), Fault> {
+    let command = Command::list_all(returns);
+    let mut landed = session.ask(cx, vec![command], Pace::Prompt).await?;
+    let status = landed.statuses.pop();
+    let status = status.ok_or_else(|| Fault::new(FaultKind::Protocol, Stage::ListFolders))?;
+    Ok((status, landed))
 }
 
 fn read(data: &[Data]) -> Folders {
@@ -64,13 +71,18 @@ fn read(data: &[Data]) -> Folders {
         if found.folders.iter().any(|known| known.name == name) {
             continue;
         }
-        let status = counts.iter().find(|status| same_mailbox(&status.name, &list.name));
+        let status = counts
+            .iter()
+            .find(|status| same_mailbox(&status.name, &list.name));
         found.folders.push(Folder {
             name,
             delimiter: list.delimiter,
             special_use: special_use(list),
             counts: status.and_then(|status| {
-                Some(Counts { messages: status.messages?, unread: status.unseen? })
+                Some(Counts {
+                    messages: status.messages?,
+                    unread: status.unseen?,
+                })
             }),
         });
     }
@@ -83,5 +95,7 @@ fn same_mailbox(one: &[u8], other: &[u8]) -> bool {
 }
 
 fn special_use(list: &List) -> Option<SpecialUse> {
-    list.attributes.iter().find_map(|attribute| SpecialUse::from_attribute(attribute))
+    list.attributes
+        .iter()
+        .find_map(|attribute| SpecialUse::from_attribute(attribute))
 }

@@ -18,22 +18,30 @@ const MOST_OF_A_FLIGHT: usize = 64 << 20;
 /// How long silence is borne.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Patience {
-    /// Until the first byte of the flight's replies.
+    /// Until the first whole response.
     pub first: Duration,
-    /// Between bytes after that.
+    /// After that.
     pub between: Duration,
 }
 
 impl Patience {
     pub(super) fn same(time: Duration) -> Self {
-        Self { first: time, between: time }
+        Self {
+            first: time,
+            between: time,
+        }
     }
 }
 
-/// What came back for one command.
+/// What a flight brought back.
+///
+/// QUIRK: data is not sorted by command. Dovecot answers a pipelined `FETCH` before the `NOOP` in front of it, so
+/// whoever asked must know its data by what it says.
 #[derive(Debug)]
-pub(super) struct Reply {
-    pub status: Status,
+pub(super) struct Landed {
+    /// One for each command, in order.
+    pub statuses: Vec<Status>,
+    /// All data, in the order of its arrival.
     pub data: Vec<Data>,
 }
 
@@ -46,12 +54,20 @@ pub(super) struct Link {
 
 impl Link {
     pub(super) fn new(stream: Stream) -> Self {
-        Self { stream, connection: Connection::new(Limits::default()), torn: false }
+        Self {
+            stream,
+            connection: Connection::new(Limits::default()),
+            torn: false,
+        }
     }
 
     /// For a stream whose greeting has been heard (behind `STARTTLS`).
     pub(super) fn greeted(stream: Stream) -> Self {
-        Self { stream, connection: Connection::greeted(Limits::default()), torn: false }
+        Self {
+            stream,
+            connection: Connection::greeted(Limits::default()),
+            torn: false,
+        }
     }
 
     pub(super) fn use_literals(&mut self, literals: Literals) {
@@ -92,35 +108,35 @@ impl Link {
         cx: &Cx,
         commands: &[Command],
         patience: Patience,
-    ) -> Result<Vec<Reply>, Fault> {
+    ) -> Result<Landed, Fault> {
         self.torn = true;
         let mut flight = Flight::default();
         for command in commands {
-            flight.open.push((self.connection.push(command), None, Vec::new()));
+            flight.open.push((self.connection.push(command), None));
         }
         let mut silence = patience.first;
         while !self.connection.is_idle() {
+            if let Some(event) = self.event(cx)? {
+                flight.take(cx, event)?;
+                silence = patience.between;
+                continue;
+            }
+            // The whole flight at first; after that, literals whose go-ahead has come.
             let out = self.connection.outgoing();
             if !out.is_empty() {
                 cx.count_round_trip();
                 self.write(cx, &out, silence).await?;
+                continue;
             }
-            match self.event(cx)? {
-                Some(event) => flight.take(cx, event)?,
-                None if !self.connection.is_idle() => {
-                    let before = self.connection.space().len();
-                    self.read(cx, silence).await?;
-                    flight.size += self.connection.space().len().saturating_sub(before);
-                    if flight.size > MOST_OF_A_FLIGHT {
-                        return Err(protocol(cx, "the server's replies are too large"));
-                    }
-                    silence = patience.between;
-                }
-                None => break,
+            let before = self.connection.space().len();
+            self.read(cx, silence).await?;
+            flight.size += self.connection.space().len().saturating_sub(before);
+            if flight.size > MOST_OF_A_FLIGHT {
+                return Err(protocol(cx, "the server's replies are too large"));
             }
         }
         self.torn = false;
-        flight.replies(cx)
+        flight.land(cx)
     }
 
     /// Says goodbye without waiting for the answer.
@@ -138,7 +154,9 @@ impl Link {
     }
 
     fn event(&mut self, cx: &Cx) -> Result<Option<Event>, Fault> {
-        self.connection.poll().map_err(|error| protocol(cx, &error.to_string()))
+        self.connection
+            .poll()
+            .map_err(|error| protocol(cx, &error.to_string()))
     }
 
     async fn write(&mut self, cx: &Cx, bytes: &[u8], limit: Duration) -> Result<(), Fault> {
@@ -165,10 +183,11 @@ impl Link {
     }
 }
 
-/// The commands of a flight with what has come back for each so far.
+/// The commands of a flight, and what has come back so far.
 #[derive(Default)]
 struct Flight {
-    open: Vec<(Tag, Option<Status>, Vec<Data>)>,
+    open: Vec<(Tag, Option<Status>)>,
+    data: Vec<Data>,
     size: usize,
 }
 
@@ -180,17 +199,13 @@ impl Flight {
                 return Err(Fault::saying(FaultKind::Bye, cx.stage(), &status.text));
             }
             Event::Greeting(_) | Event::Stray => {
-                return Err(protocol(cx, "the server answered a command that was not sent"));
+                let what = "the server answered a command that was not sent";
+                return Err(protocol(cx, what));
             }
-            Event::Untagged(tag, data) => {
-                let current = self.open.iter_mut().find(|(known, ..)| Some(*known) == tag);
-                if let Some((_, _, collected)) = current {
-                    collected.push(data);
-                }
-            }
+            Event::Untagged(_, data) => self.data.push(data),
             Event::Done(tag, status) => {
-                let current = self.open.iter_mut().find(|(known, ..)| *known == tag);
-                if let Some((_, outcome, _)) = current {
+                let current = self.open.iter_mut().find(|(known, _)| *known == tag);
+                if let Some((_, outcome)) = current {
                     *outcome = Some(status);
                 }
             }
@@ -198,12 +213,14 @@ impl Flight {
         Ok(())
     }
 
-    fn replies(self, cx: &Cx) -> Result<Vec<Reply>, Fault> {
-        let replies = self.open.into_iter().map(|(_, status, data)| match status {
-            Some(status) => Ok(Reply { status, data }),
-            None => Err(protocol(cx, "a command was left without an answer")),
+    fn land(self, cx: &Cx) -> Result<Landed, Fault> {
+        let statuses = self.open.into_iter().map(|(_, status)| {
+            status.ok_or_else(|| protocol(cx, "a command was left without an answer"))
         });
-        replies.collect()
+        Ok(Landed {
+            statuses: statuses.collect::<Result<_, _>>()?,
+            data: self.data,
+        })
     }
 }
 

@@ -5,7 +5,7 @@ use mail::{Cx, Fault, FaultKind, Stage};
 use secrecy::ExposeSecret as _;
 use tokio::time::timeout;
 
-use super::link::{Link, Patience, Reply};
+use super::link::{Link, Patience};
 use super::net::{self, Stream};
 use super::settings::{Security, Settings};
 use super::{faults, session};
@@ -25,7 +25,11 @@ pub(super) async fn dial(settings: &Settings, cx: &Cx) -> Result<(Link, Capabili
     let greeting = link.greeting(cx, settings.timeouts.greeting).await?;
     if greeting.kind == StatusKind::Bye {
         let busy = faults::login_refused(&greeting).kind == FaultKind::Busy;
-        let kind = if busy { FaultKind::Busy } else { FaultKind::Bye };
+        let kind = if busy {
+            FaultKind::Busy
+        } else {
+            FaultKind::Bye
+        };
         return Err(Fault::saying(kind, Stage::Greeting, &greeting.text));
     }
     let mut offered = offered_by(&greeting);
@@ -76,11 +80,19 @@ async fn start_tls(
 ) -> Result<Link, Fault> {
     cx.enter(Stage::Tls);
     if offered.is_some_and(|offered| !offered.has("STARTTLS")) {
-        return Err(Fault::saying(FaultKind::NoSafeLogin, Stage::Tls, "the server does not offer STARTTLS"));
+        return Err(Fault::saying(
+            FaultKind::NoSafeLogin,
+            Stage::Tls,
+            "the server does not offer STARTTLS",
+        ));
     }
-    let reply = one(&mut link, cx, Command::starttls(), prompt(settings)).await?;
-    if !reply.status.is_ok() {
-        return Err(Fault::saying(FaultKind::NoSafeLogin, Stage::Tls, &reply.status.text));
+    let (status, _) = one(&mut link, cx, Command::starttls(), prompt(settings)).await?;
+    if !status.is_ok() {
+        return Err(Fault::saying(
+            FaultKind::NoSafeLogin,
+            Stage::Tls,
+            &status.text,
+        ));
     }
     let stream = link.into_stream().map_err(|leftover| {
         Fault::saying(FaultKind::TlsFailed, Stage::Tls, leftover.to_string())
@@ -101,7 +113,11 @@ async fn authenticate(
     offered: &Capabilities,
 ) -> Result<Option<Capabilities>, Fault> {
     cx.enter(Stage::Login);
-    link.use_literals(if offered.has("LITERAL+") { Literals::Plus } else { Literals::Wait });
+    link.use_literals(if offered.has("LITERAL+") {
+        Literals::Plus
+    } else {
+        Literals::Wait
+    });
     let (user, password) = (settings.user.as_str(), settings.password.expose_secret());
     let command = if offered.has("AUTH=PLAIN") && offered.has("SASL-IR") {
         Command::authenticate_plain(user, password)
@@ -115,16 +131,16 @@ async fn authenticate(
     let command = command.map_err(|BadArgument| {
         Fault::saying(FaultKind::AuthFailed, Stage::Login, BadArgument.to_string())
     })?;
-    let reply = one(link, cx, command, prompt(settings)).await?;
-    if !reply.status.is_ok() {
-        return Err(faults::login_refused(&reply.status));
+    let (status, data) = one(link, cx, command, prompt(settings)).await?;
+    if !status.is_ok() {
+        return Err(faults::login_refused(&status));
     }
-    let volunteered = reply.data.iter().find_map(|data| match data {
+    let volunteered = data.iter().find_map(|data| match data {
         Data::Capability(capabilities) => Some(capabilities.clone()),
         Data::Status(status) => offered_by(status),
         _ => None,
     });
-    Ok(offered_by(&reply.status).or(volunteered))
+    Ok(offered_by(&status).or(volunteered))
 }
 
 async fn ask_capabilities(
@@ -132,23 +148,26 @@ async fn ask_capabilities(
     cx: &Cx,
     link: &mut Link,
 ) -> Result<Capabilities, Fault> {
-    let reply = one(link, cx, Command::capability(), prompt(settings)).await?;
-    faults::check(&reply.status, cx.stage())?;
-    let found = reply.data.into_iter().find_map(|data| match data {
+    let (status, data) = one(link, cx, Command::capability(), prompt(settings)).await?;
+    faults::check(&status, cx.stage())?;
+    let found = data.into_iter().find_map(|data| match data {
         Data::Capability(capabilities) => Some(capabilities),
         _ => None,
     });
     Ok(found.unwrap_or_default())
 }
 
+/// One command by itself.
 async fn one(
     link: &mut Link,
     cx: &Cx,
     command: Command,
     patience: Patience,
-) -> Result<Reply, Fault> {
-    let mut replies = link.flight(cx, &[command], patience).await?;
-    replies.pop().ok_or_else(|| Fault::new(FaultKind::Protocol, cx.stage()))
+) -> Result<(Status, Vec<Data>), Fault> {
+    let mut landed = link.flight(cx, &[command], patience).await?;
+    let status = landed.statuses.pop();
+    let status = status.ok_or_else(|| Fault::new(FaultKind::Protocol, cx.stage()))?;
+    Ok((status, landed.data))
 }
 
 fn prompt(settings: &Settings) -> Patience {

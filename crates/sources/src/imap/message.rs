@@ -42,7 +42,10 @@ impl Job for ReadMessage<'_> {
             return self.read_unknown(session, cx).await;
         };
         let wishes = (self.choose)(&known.structure);
-        let kept = known.body.as_ref().and_then(|body| Some((body, body.parts_for(&wishes)?)));
+        let kept = known
+            .body
+            .as_ref()
+            .and_then(|body| Some((body, body.parts_for(&wishes)?)));
         let read = match kept {
             Some((body, parts)) => self.look_again(session, cx, &known, body, parts).await?,
             None => self.read_known(session, cx, &known, &wishes).await?,
@@ -72,7 +75,7 @@ impl ReadMessage<'_> {
         parts: Vec<Part>,
     ) -> Result<Option<Fetched>, Fault> {
         let items = [Item::Flags, Item::InternalDate, Item::Size];
-        let fetch = self.fetch(session, cx, &items).await?;
+        let fetch = raw::fetch_one(session, cx, self.at, &items).await?;
         Ok(same(&fetch, known).then(|| self.assemble(&fetch, known, body, parts)))
     }
 
@@ -91,7 +94,7 @@ impl ReadMessage<'_> {
             Item::Peek(Wire::Header, Some(MOST_HEADER)),
         ];
         items.extend(wishes.iter().map(item));
-        let fetch = self.fetch(session, cx, &items).await?;
+        let fetch = raw::fetch_one(session, cx, self.at, &items).await?;
         if !same(&fetch, known) {
             return Ok(None);
         }
@@ -111,8 +114,12 @@ impl ReadMessage<'_> {
             Item::Peek(Wire::Header, Some(MOST_HEADER)),
             Item::Peek(Wire::Text, Some(GUESS)),
         ];
-        let fetch = self.fetch(session, cx, &items).await?;
-        let structure = fetch.structure.as_ref().map(convert::structure).unwrap_or_default();
+        let fetch = raw::fetch_one(session, cx, self.at, &items).await?;
+        let structure = fetch
+            .structure
+            .as_ref()
+            .map(convert::structure)
+            .unwrap_or_default();
         let wishes = (self.choose)(&structure);
         let mut have = parts_of_guess(&fetch, &structure, &wishes);
         let missing: Vec<PartWish> = wishes
@@ -122,11 +129,9 @@ impl ReadMessage<'_> {
         if !missing.is_empty() {
             let items: Vec<Item> = missing.iter().map(item).collect();
             let command = Command::uid_fetch(&SequenceSet::of([self.at.uid.0]), &items);
-            let replies = session.ask_again(cx, vec![command], Pace::Prompt).await?;
-            for reply in &replies {
-                faults::check(&reply.status, Stage::Fetch)?;
-            }
-            let mut found = convert::by_uid(replies.iter().flat_map(|reply| &reply.data));
+            let landed = session.ask_again(cx, vec![command], Pace::Prompt).await?;
+            faults::check_all(&landed.statuses, Stage::Fetch)?;
+            let mut found = convert::by_uid(&landed.data);
             if let Some(more) = found.remove(&self.at.uid.0) {
                 have.extend(parts(&more, &structure, &missing));
             }
@@ -142,11 +147,6 @@ impl ReadMessage<'_> {
         Ok(self.assemble(&fetch, &known, &body, have))
     }
 
-    async fn fetch(&self, session: &mut Session, cx: &Cx, items: &[Item]) -> Result<Fetch, Fault> {
-        let opened = raw::ask(session, cx, self.at, items).await?;
-        raw::fetched(&opened, self.at)
-    }
-
     fn assemble(&self, fetch: &Fetch, known: &Known, body: &Body, parts: Vec<Part>) -> Fetched {
         Fetched {
             flags: convert::flags(fetch),
@@ -160,7 +160,10 @@ impl ReadMessage<'_> {
     }
 
     fn remember(&self, known: &Known, body: &Body) {
-        let known = Known { body: Some(body.clone()), ..known.clone() };
+        let known = Known {
+            body: Some(body.clone()),
+            ..known.clone()
+        };
         self.with_cache(|cache| cache.keep(self.key(), known));
     }
 
@@ -188,7 +191,9 @@ fn item(wish: &PartWish) -> Item {
 
 /// Copied, so that what is kept does not keep the whole response.
 fn body(fetch: &Fetch, parts: Vec<Part>) -> Body {
-    let header = fetch.section("HEADER").map(|bytes| Bytes::copy_from_slice(bytes));
+    let header = fetch
+        .section("HEADER")
+        .map(|bytes| Bytes::copy_from_slice(bytes));
     let header = header.unwrap_or_default();
     Body {
         header_truncated: header.len() >= MOST_HEADER as usize,

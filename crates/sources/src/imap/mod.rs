@@ -57,7 +57,10 @@ impl ImapSource {
         let mut lease = self.pool.take(cx, job.folder()).await?;
         match job.run(lease.session(), cx).await {
             Err(fault) if lease.was_idle() && faults::means_dead(fault.kind) => {
-                tracing::debug!(stage = fault.stage.name(), "a pooled connection was dead; trying a fresh one");
+                tracing::debug!(
+                    stage = fault.stage.name(),
+                    "a pooled connection was dead; trying a fresh one"
+                );
                 drop(lease);
                 self.pool.forget_idle();
                 let mut lease = self.pool.take(cx, job.folder()).await?;
@@ -92,7 +95,13 @@ impl MailSource for ImapSource {
     }
 
     fn search<'a>(&'a self, cx: &'a Cx, search: &'a Search) -> Answer<'a, Found> {
-        Box::pin(self.run(cx, search::FindMessages { search, cache: &self.cache }))
+        Box::pin(self.run(
+            cx,
+            search::FindMessages {
+                search,
+                cache: &self.cache,
+            },
+        ))
     }
 
     fn message<'a>(
@@ -101,15 +110,17 @@ impl MailSource for ImapSource {
         at: &'a MessageRef,
         choose: Choose<'a>,
     ) -> Answer<'a, Fetched> {
-        Box::pin(self.run(cx, message::ReadMessage { at, choose, cache: &self.cache }))
+        Box::pin(self.run(
+            cx,
+            message::ReadMessage {
+                at,
+                choose,
+                cache: &self.cache,
+            },
+        ))
     }
 
-    fn raw<'a>(
-        &'a self,
-        cx: &'a Cx,
-        at: &'a MessageRef,
-        max_bytes: u64,
-    ) -> Answer<'a, RawMessage> {
+    fn raw<'a>(&'a self, cx: &'a Cx, at: &'a MessageRef, max_bytes: u64) -> Answer<'a, RawMessage> {
         Box::pin(self.run(cx, raw::ReadRaw { at, max_bytes }))
     }
 }

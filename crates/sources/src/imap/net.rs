@@ -91,8 +91,15 @@ pub(super) async fn encrypt(
 ) -> Result<Stream, Fault> {
     cx.enter(Stage::Tls);
     let fault = |kind, said: String| Fault::saying(kind, Stage::Tls, said);
-    let config = settings.roots.config().map_err(|error| fault(tls::kind_of(&error), error.to_string()))?;
-    let host = settings.host.trim_start_matches('[').trim_end_matches(']').to_owned();
+    let config = settings
+        .roots
+        .config()
+        .map_err(|error| fault(tls::kind_of(&error), error.to_string()))?;
+    let host = settings
+        .host
+        .trim_start_matches('[')
+        .trim_end_matches(']')
+        .to_owned();
     let name = ServerName::try_from(host)
         .map_err(|error| fault(FaultKind::TlsFailed, error.to_string()))?;
     cx.count_round_trip();
@@ -100,7 +107,9 @@ pub(super) async fn encrypt(
     match handshake.await {
         Ok(stream) => Ok(Stream::Tls(Box::new(stream))),
         Err(error) => {
-            let inner = error.get_ref().and_then(|e| e.downcast_ref::<rustls::Error>());
+            let inner = error
+                .get_ref()
+                .and_then(|e| e.downcast_ref::<rustls::Error>());
             let kind = inner.map_or(FaultKind::TlsFailed, tls::kind_of);
             Err(fault(kind, error.to_string()))
         }

@@ -118,18 +118,26 @@ impl Pool {
 
     fn lend(&self, mut session: Session, origin: Origin) -> Lease {
         session.unproven = origin == Origin::Idle;
-        Lease { session: Some(session), pool: self.itself.clone(), origin }
+        Lease {
+            session: Some(session),
+            pool: self.itself.clone(),
+            origin,
+        }
     }
 
     fn may_dial(&self, state: &State) -> bool {
-        let crowded = state.crowded_until.is_some_and(|until| until > Instant::now());
+        let crowded = state
+            .crowded_until
+            .is_some_and(|until| until > Instant::now());
         state.open == 0 || (state.open < self.settings.max_connections && !crowded)
     }
 
     /// Dials in the background; whoever waits longest gets the outcome.
     fn dial(&self, state: &mut State) {
         state.open += 1;
-        let Some(pool) = self.itself.upgrade() else { return };
+        let Some(pool) = self.itself.upgrade() else {
+            return;
+        };
         tokio::spawn(async move {
             let cx = Cx::new();
             match Session::open(&pool.settings, &cx).await {
@@ -146,7 +154,9 @@ impl Pool {
     fn hand_over(&self, lease: Lease) {
         let mut lease = Ok(lease);
         loop {
-            let Some(next) = self.lock().waiting.pop_front() else { break };
+            let Some(next) = self.lock().waiting.pop_front() else {
+                break;
+            };
             match next.send(lease) {
                 Ok(()) => return,
                 Err(refused) => lease = refused,
@@ -189,7 +199,10 @@ impl Pool {
 
     fn rest(&self, session: Session) {
         let mut state = self.lock();
-        state.idle.push(Idle { session, since: Instant::now() });
+        state.idle.push(Idle {
+            session,
+            since: Instant::now(),
+        });
         if !state.reaping {
             state.reaping = true;
             tokio::spawn(reap(self.itself.clone(), self.settings.timeouts.idle));
@@ -241,9 +254,14 @@ async fn reap(pool: Weak<Pool>, idle: Duration) {
 }
 
 impl Lease {
-    #[expect(clippy::expect_used, reason = "only Drop takes the session, and nothing runs after that")]
+    #[expect(
+        clippy::expect_used,
+        reason = "only Drop takes the session, and nothing runs after that"
+    )]
     pub(super) fn session(&mut self) -> &mut Session {
-        self.session.as_mut().expect("a lease holds its session until it is dropped")
+        self.session
+            .as_mut()
+            .expect("a lease holds its session until it is dropped")
     }
 
     /// Whether it lay idle before, so that finding it dead says nothing about the server.

@@ -1,11 +1,12 @@
 //! The job that reads a message's source: one flight, no more octets than asked for.
 
 use imap::command::{Item, Part};
-use imap::{Command, SequenceSet};
+use imap::{Command, Fetch, SequenceSet};
 use mail::{Cx, Fault, FaultKind, FolderName, MessageRef, RawMessage, Stage};
 
 use super::job::Job;
-use super::session::{Opened, Pace, Session};
+use super::link::Landed;
+use super::session::{Pace, Session};
 use super::{convert, faults};
 
 pub(super) struct ReadRaw<'a> {
@@ -24,9 +25,10 @@ impl Job for ReadRaw<'_> {
         cx.enter(Stage::Fetch);
         let most = u32::try_from(self.max_bytes).unwrap_or(u32::MAX);
         let items = [Item::Size, Item::Peek(Part::Whole, Some(most))];
-        let opened = ask(session, cx, self.at, &items).await?;
-        let fetch = fetched(&opened, self.at)?;
-        let bytes = fetch.section("").ok_or(Fault::new(FaultKind::NoSuchMessage, Stage::Fetch))?;
+        let fetch = fetch_one(session, cx, self.at, &items).await?;
+        let bytes = fetch
+            .section("")
+            .ok_or(Fault::new(FaultKind::NoSuchMessage, Stage::Fetch))?;
         let length = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
         Ok(RawMessage {
             // QUIRK: sizes are estimates on some servers; never claim less than was received.
@@ -37,30 +39,46 @@ impl Job for ReadRaw<'_> {
 }
 
 /// One flight: the folder opened if need be, and `items` of one message.
-pub(super) async fn ask(
+pub(super) async fn fetch_one(
     session: &mut Session,
     cx: &Cx,
     at: &MessageRef,
     items: &[Item],
-) -> Result<Opened, Fault> {
+) -> Result<Fetch, Fault> {
     // UID 0 does not exist (RFC 3501 section 2.3.1.1), and a set cannot say it.
     if at.uid.0 == 0 {
         return Err(Fault::new(FaultKind::NoSuchMessage, Stage::Fetch));
     }
     let command = Command::uid_fetch(&SequenceSet::of([at.uid.0]), items);
-    let opened = session.ask_in(cx, &at.folder, vec![command], Pace::Prompt).await?;
+    let opened = session
+        .ask_in(cx, &at.folder, vec![command.clone()], Pace::Prompt)
+        .await?;
     if opened.uidvalidity != at.uidvalidity {
         return Err(Fault::new(FaultKind::Conflict, Stage::OpenFolder));
     }
-    Ok(opened)
+    let outcome = described(&opened.landed, at);
+    let doubtful = match &outcome {
+        Ok(_) => opened.shrank,
+        Err(fault) => opened.grew && fault.kind == FaultKind::NoSuchMessage,
+    };
+    if !doubtful {
+        return outcome;
+    }
+    let landed = session.ask_again(cx, vec![command], Pace::Prompt).await?;
+    described(&landed, at)
 }
 
 /// The one message that was asked for, or that it is not there.
-pub(super) fn fetched(opened: &Opened, at: &MessageRef) -> Result<imap::Fetch, Fault> {
-    for reply in &opened.replies {
-        faults::check(&reply.status, Stage::Fetch)?;
+fn described(landed: &Landed, at: &MessageRef) -> Result<Fetch, Fault> {
+    faults::check_all(&landed.statuses, Stage::Fetch)?;
+    let mut found = convert::by_uid(&landed.data);
+    if let Some(fetch) = found.remove(&at.uid.0) {
+        return Ok(fetch);
     }
-    let data = opened.replies.iter().flat_map(|reply| &reply.data);
-    let mut found = convert::by_uid(data);
-    found.remove(&at.uid.0).ok_or(Fault::new(FaultKind::NoSuchMessage, Stage::Fetch))
+    // A description that could not be read is not the absence of a message.
+    let kind = match landed.data.iter().any(convert::is_unreadable_fetch) {
+        true => FaultKind::Protocol,
+        false => FaultKind::NoSuchMessage,
+    };
+    Err(Fault::new(kind, Stage::Fetch))
 }

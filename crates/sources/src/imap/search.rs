@@ -15,8 +15,8 @@ use mail::{
 
 use super::cache::{Cache, Key as CacheKey, Known};
 use super::job::Job;
-use super::link::Reply;
-use super::session::{Opened, Pace, Session};
+use super::link::Landed;
+use super::session::{Pace, Session};
 use super::{convert, faults};
 
 /// Enough of the header to read the text behind it.
@@ -53,23 +53,31 @@ impl FindMessages<'_> {
             let guess = session.known_size(folder).filter(|size| *size > 0);
             let commands = guess.map(|size| self.fetch_end(size)).into_iter().collect();
             let opened = session.ask_in(cx, folder, commands, Pace::Prompt).await?;
-            if guess == Some(opened.exists) && !opened.shifted {
-                return self.page(opened.uidvalidity, u64::from(opened.exists), &opened.replies, None);
+            if guess.is_some() && !opened.is_stale() {
+                return self.page(
+                    opened.uidvalidity,
+                    u64::from(opened.exists),
+                    &opened.landed,
+                    None,
+                );
             }
-            return self.read_end(session, cx, opened.uidvalidity, opened.exists).await;
+            return self
+                .read_end(session, cx, opened.uidvalidity, opened.exists)
+                .await;
         };
-        let Some(set) = everything_below(below) else {
-            let opened = session.ask_in(cx, folder, Vec::new(), Pace::Prompt).await?;
-            check_generation(&opened, below)?;
-            return self.page(opened.uidvalidity, 0, &[], None);
+        let set = everything_below(below);
+        let returns = if has_esearch(session) {
+            SearchReturn::Count
+        } else {
+            SearchReturn::Plain
         };
-        let returns = if has_esearch(session) { SearchReturn::Count } else { SearchReturn::Plain };
-        let count = self.command(returns, &[Key::Uid(set)])?;
-        let opened = session.ask_in(cx, folder, vec![count], Pace::Prompt).await?;
-        check_generation(&opened, below)?;
-        let left = matches(session, &opened.replies)?.count;
-        let left = u32::try_from(left).unwrap_or(u32::MAX).min(opened.exists);
-        self.read_end(session, cx, opened.uidvalidity, left).await
+        let found = self
+            .ask_search(session, cx, returns, &[Key::Uid(set)], Pace::Prompt)
+            .await?;
+        let left = u32::try_from(found.count)
+            .unwrap_or(u32::MAX)
+            .min(found.exists);
+        self.read_end(session, cx, found.uidvalidity, left).await
     }
 
     /// The last messages up to message number `last`.
@@ -81,11 +89,13 @@ impl FindMessages<'_> {
         last: u32,
     ) -> Result<Found, Fault> {
         if last == 0 {
-            return self.page(uidvalidity, 0, &[], None);
+            return Ok(self.empty(uidvalidity));
         }
         cx.enter(Stage::Fetch);
-        let replies = session.ask_again(cx, vec![self.fetch_end(last)], Pace::Prompt).await?;
-        self.page(uidvalidity, u64::from(last), &replies, None)
+        let landed = session
+            .ask_again(cx, vec![self.fetch_end(last)], Pace::Prompt)
+            .await?;
+        self.page(uidvalidity, u64::from(last), &landed, None)
     }
 
     fn fetch_end(&self, last: u32) -> Command {
@@ -98,37 +108,70 @@ impl FindMessages<'_> {
     async fn find(&self, session: &mut Session, cx: &Cx) -> Result<Found, Fault> {
         let search = self.search;
         let mut keys = conditions(&search.query);
-        if let Some(below) = search.below {
-            match everything_below(below) {
-                Some(set) => keys.push(Key::Uid(set)),
-                None => return Ok(Found { uidvalidity: below.uidvalidity.0, ..Found::default() }),
-            }
-        }
-        let command = self.command(self.returns(session), &keys)?;
-        let opened = session.ask_in(cx, &search.folder, vec![command], Pace::Slow).await?;
-        if let Some(below) = search.below {
-            check_generation(&opened, below)?;
-        }
-        let found = match matches(session, &opened.replies) {
-            Err(fault) if session.esearch_fails && fault.kind == FaultKind::Protocol => {
-                let command = self.command(SearchReturn::Plain, &keys)?;
-                let replies = session.ask_again(cx, vec![command], Pace::Slow).await?;
-                matches(session, &replies)?
-            }
-            found => found?,
-        };
+        keys.extend(search.below.map(|below| Key::Uid(everything_below(below))));
+        let returns = self.returns(session);
+        let found = self
+            .ask_search(session, cx, returns, &keys, Pace::Slow)
+            .await?;
         if found.count > search.most_matches {
-            let kind = FaultKind::TooMany { matches: found.count };
+            let kind = FaultKind::TooMany {
+                matches: found.count,
+            };
             return Err(Fault::new(kind, Stage::Search));
         }
         let uids: Vec<u32> = found.uids.descending().take(search.limit).collect();
         if uids.is_empty() {
-            return self.page(opened.uidvalidity, found.count, &[], Some(&[]));
+            return Ok(self.empty(found.uidvalidity));
         }
         cx.enter(Stage::Fetch);
         let fetch = Command::uid_fetch(&SequenceSet::of(uids.iter().copied()), &self.items());
-        let replies = session.ask_again(cx, vec![fetch], Pace::Prompt).await?;
-        self.page(opened.uidvalidity, found.count, &replies, Some(&uids))
+        let landed = session.ask_again(cx, vec![fetch], Pace::Prompt).await?;
+        self.page(found.uidvalidity, found.count, &landed, Some(&uids))
+    }
+
+    /// Searches in the folder, opened on the way. Once more if the folder changed under the first look,
+    /// or if the server does not keep what it promised.
+    async fn ask_search(
+        &self,
+        session: &mut Session,
+        cx: &Cx,
+        returns: SearchReturn,
+        keys: &[Key<'_>],
+        pace: Pace,
+    ) -> Result<Matches, Fault> {
+        let command = command(returns, keys)?;
+        let commands = vec![command.clone()];
+        let opened = session
+            .ask_in(cx, &self.search.folder, commands, pace)
+            .await?;
+        if let Some(below) = self.search.below
+            && opened.uidvalidity != below.uidvalidity
+        {
+            return Err(Fault::new(FaultKind::Conflict, Stage::OpenFolder));
+        }
+        let (uidvalidity, exists) = (opened.uidvalidity, opened.exists);
+        let place = |(count, uids)| Matches {
+            uidvalidity,
+            exists,
+            count,
+            uids,
+        };
+        match matches(&opened.landed, returns)? {
+            Some(found) if !opened.is_stale() => return Ok(place(found)),
+            Some(_) => {
+                let landed = session.ask_again(cx, vec![command], pace).await?;
+                if let Some(found) = matches(&landed, returns)? {
+                    return Ok(place(found));
+                }
+            }
+            None => {}
+        }
+        session.esearch_fails = true;
+        let plain = self::command(SearchReturn::Plain, keys)?;
+        let landed = session.ask_again(cx, vec![plain], pace).await?;
+        Ok(place(
+            matches(&landed, SearchReturn::Plain)?.unwrap_or_default(),
+        ))
     }
 
     fn returns(&self, session: &Session) -> SearchReturn {
@@ -139,11 +182,6 @@ impl FindMessages<'_> {
         } else {
             SearchReturn::CountAll
         }
-    }
-
-    fn command(&self, returns: SearchReturn, keys: &[Key<'_>]) -> Result<Command, Fault> {
-        Command::uid_search(returns, keys)
-            .map_err(|bad| Fault::saying(FaultKind::Rejected, Stage::Search, bad.to_string()))
     }
 
     fn items(&self) -> Vec<Item> {
@@ -166,13 +204,11 @@ impl FindMessages<'_> {
         &self,
         uidvalidity: UidValidity,
         matches: u64,
-        replies: &[Reply],
+        landed: &Landed,
         wanted: Option<&[u32]>,
     ) -> Result<Found, Fault> {
-        for reply in replies {
-            faults::check(&reply.status, Stage::Fetch)?;
-        }
-        let mut fetched = convert::by_uid(replies.iter().flat_map(|reply| &reply.data));
+        faults::check_all(&landed.statuses, Stage::Fetch)?;
+        let mut fetched = convert::by_uid(&landed.data);
         // Flag changes of other messages may arrive in between; what was asked for has an envelope.
         fetched.retain(|_, fetch| fetch.envelope.is_some());
         let below = self.search.below.map_or(u32::MAX, |anchor| anchor.uid.0);
@@ -181,7 +217,11 @@ impl FindMessages<'_> {
             None => fetched.keys().copied().filter(|uid| *uid < below).collect(),
         };
         uids.sort_unstable_by(|a, b| b.cmp(a));
-        let mut found = Found { uidvalidity: uidvalidity.0, matches, ..Found::default() };
+        let mut found = Found {
+            uidvalidity: uidvalidity.0,
+            matches,
+            ..Found::default()
+        };
         for uid in &uids {
             match fetched.remove(uid) {
                 Some(fetch) => {
@@ -193,10 +233,21 @@ impl FindMessages<'_> {
         }
         let more = matches > u64::try_from(uids.len()).unwrap_or(u64::MAX);
         found.next = match uids.last() {
-            Some(last) if more => Some(Anchor { uidvalidity, order: 0, uid: Uid(*last) }),
+            Some(last) if more => Some(Anchor {
+                uidvalidity,
+                order: 0,
+                uid: Uid(*last),
+            }),
             _ => None,
         };
         Ok(found)
+    }
+
+    fn empty(&self, uidvalidity: UidValidity) -> Found {
+        Found {
+            uidvalidity: uidvalidity.0,
+            ..Found::default()
+        }
     }
 
     fn summary(&self, uid: u32, fetch: Fetch) -> Summary {
@@ -216,7 +267,10 @@ impl FindMessages<'_> {
         };
         let text = fetch.section("TEXT")?.clone();
         Some(TextPrefix {
-            header: fetch.section(&CONTENT_FIELDS.name()).cloned().unwrap_or_default(),
+            header: fetch
+                .section(&CONTENT_FIELDS.name())
+                .cloned()
+                .unwrap_or_default(),
             truncated: text.len() >= asked as usize,
             text,
         })
@@ -224,7 +278,9 @@ impl FindMessages<'_> {
 
     /// The structure comes along, so that reading one of these messages takes one flight.
     fn remember(&self, uidvalidity: UidValidity, uid: u32, fetch: &Fetch) {
-        let Some(structure) = &fetch.structure else { return };
+        let Some(structure) = &fetch.structure else {
+            return;
+        };
         let key = CacheKey {
             folder: self.search.folder.clone(),
             uidvalidity: uidvalidity.0,
@@ -236,43 +292,48 @@ impl FindMessages<'_> {
             arrived: convert::arrived(fetch),
             body: None,
         };
-        self.cache.lock().unwrap_or_else(PoisonError::into_inner).keep(key, known);
+        self.cache
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .keep(key, known);
     }
 }
 
+/// What a search found, and where.
 struct Matches {
+    uidvalidity: UidValidity,
+    exists: u32,
     count: u64,
     uids: SequenceSet,
 }
 
-/// What a search found, in whichever form the server answered.
-fn matches(session: &mut Session, replies: &[Reply]) -> Result<Matches, Fault> {
-    let mut plain: Option<SequenceSet> = None;
-    let mut extended = None;
-    for reply in replies {
-        faults::check(&reply.status, Stage::Search)?;
-        for data in &reply.data {
-            match data {
-                Data::Search(uids) => plain = Some(uids.clone()),
-                Data::Esearch(esearch) => extended = Some(esearch.clone()),
-                _ => {}
-            }
-        }
-    }
+/// How many and which, in whichever form the server answered; `None` when it did not answer as promised.
+fn matches(landed: &Landed, asked: SearchReturn) -> Result<Option<(u64, SequenceSet)>, Fault> {
+    faults::check_all(&landed.statuses, Stage::Search)?;
+    let extended = landed.data.iter().rev().find_map(|data| match data {
+        Data::Esearch(esearch) => Some(esearch.clone()),
+        _ => None,
+    });
     if let Some(esearch) = extended {
-        let uids = esearch.partial.map(|partial| partial.set).or(esearch.all).unwrap_or_default();
-        return Ok(Matches { count: esearch.count.unwrap_or(uids.len()), uids });
+        let partial = esearch.partial.map(|partial| partial.set);
+        let uids = partial.or(esearch.all).unwrap_or_default();
+        return Ok(Some((esearch.count.unwrap_or(uids.len()), uids)));
     }
-    match plain {
-        Some(uids) => Ok(Matches { count: uids.len(), uids }),
-        // QUIRK: a plain search without matches is answered by nothing at all on some servers; an extended one never.
-        None if !has_esearch(session) => Ok(Matches { count: 0, uids: SequenceSet::default() }),
-        None => {
-            session.esearch_fails = true;
-            let said = "the server offers ESEARCH and did not answer with it";
-            Err(Fault::saying(FaultKind::Protocol, Stage::Search, said))
-        }
+    let plain = landed.data.iter().rev().find_map(|data| match data {
+        Data::Search(uids) => Some(uids.clone()),
+        _ => None,
+    });
+    match (plain, asked) {
+        (Some(uids), _) => Ok(Some((uids.len(), uids))),
+        // QUIRK: a plain search without matches is answered by nothing at all on some servers.
+        (None, SearchReturn::Plain) => Ok(Some((0, SequenceSet::default()))),
+        (None, _) => Ok(None),
     }
+}
+
+fn command(returns: SearchReturn, keys: &[Key<'_>]) -> Result<Command, Fault> {
+    Command::uid_search(returns, keys)
+        .map_err(|bad| Fault::saying(FaultKind::Rejected, Stage::Search, bad.to_string()))
 }
 
 fn has_esearch(session: &Session) -> bool {
@@ -280,17 +341,9 @@ fn has_esearch(session: &Session) -> bool {
     (offered.has("ESEARCH") || offered.has("IMAP4REV2")) && !session.esearch_fails
 }
 
-fn check_generation(opened: &Opened, below: Anchor) -> Result<(), Fault> {
-    if opened.uidvalidity == below.uidvalidity {
-        return Ok(());
-    }
-    Err(Fault::new(FaultKind::Conflict, Stage::OpenFolder))
-}
-
-/// `None` when nothing can be below.
-fn everything_below(anchor: Anchor) -> Option<SequenceSet> {
-    let set = SequenceSet::range(1, anchor.uid.0.saturating_sub(1));
-    (!set.is_empty()).then_some(set)
+/// An empty set when nothing can be below, and then the search matches nothing.
+fn everything_below(anchor: Anchor) -> SequenceSet {
+    SequenceSet::range(1, anchor.uid.0.saturating_sub(1))
 }
 
 fn conditions(query: &Query) -> Vec<Key<'_>> {

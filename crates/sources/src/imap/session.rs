@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use imap::{Capabilities, Command, Data, Literals};
+use imap::{Capabilities, Command, Data, Literals, Status};
 use mail::{Cx, Fault, FaultKind, FolderName, Stage, UidValidity};
 
-use super::link::{Link, Patience, Reply};
+use super::link::{Landed, Link, Patience};
 use super::settings::Settings;
 use super::{faults, login};
 
@@ -44,10 +44,12 @@ pub(super) struct Opened {
     pub uidvalidity: UidValidity,
     /// Messages in the folder.
     pub exists: u32,
-    /// Message numbers moved while the flight was under way.
-    pub shifted: bool,
-    /// One for each command asked, in order.
-    pub replies: Vec<Reply>,
+    /// Messages came while the flight was under way, and it may not have seen them.
+    pub grew: bool,
+    /// Messages went while the flight was under way, and it may have seen them still.
+    pub shrank: bool,
+    /// The statuses are those of the commands asked.
+    pub landed: Landed,
 }
 
 impl Session {
@@ -92,20 +94,19 @@ impl Session {
         cx: &Cx,
         commands: Vec<Command>,
         pace: Pace,
-    ) -> Result<Vec<Reply>, Fault> {
-        let mut prefix = self.introduction();
-        if self.unproven && prefix.is_empty() {
-            prefix.push(Command::noop());
-        }
-        let skip = prefix.len();
-        prefix.extend(commands);
-        let mut replies = self.fly(cx, &prefix, pace).await?;
-        Ok(replies.split_off(skip.min(replies.len())))
+    ) -> Result<Landed, Fault> {
+        let mut flight = self.introduction();
+        let skip = flight.len();
+        flight.extend(commands);
+        let mut landed = self.fly(cx, &flight, pace).await?;
+        landed.statuses.drain(..skip);
+        self.note(&landed.data);
+        Ok(landed)
     }
 
     /// One flight that opens the folder, if it isn't open, and asks in the same breath.
     ///
-    /// The fault names the folder's opening if that was what failed; replies to `commands` are not judged.
+    /// The fault names the folder's opening if that was what failed; statuses of `commands` are not judged.
     pub(super) async fn ask_in(
         &mut self,
         cx: &Cx,
@@ -115,33 +116,32 @@ impl Session {
     ) -> Result<Opened, Fault> {
         let mut flight = self.introduction();
         let before = self.known_size(folder);
-        // A NOOP shows that an idle connection lives, and brings what happened in the folder meanwhile.
-        if before.is_some() || (self.unproven && flight.is_empty()) {
-            flight.push(Command::noop());
-        }
-        let examines = before.is_none();
-        if examines {
-            let examine = Command::examine(folder.as_str())
-                .map_err(|_| Fault::new(FaultKind::NoSuchFolder, Stage::OpenFolder))?;
-            flight.push(examine);
-        }
+        flight.push(match before {
+            // Brings what happened in the folder meanwhile, and shows that an idle connection lives.
+            Some(_) => Command::noop(),
+            None => Command::examine(folder.as_str())
+                .map_err(|_| Fault::new(FaultKind::NoSuchFolder, Stage::OpenFolder))?,
+        });
         let skip = flight.len();
         flight.extend(commands);
-        let mut replies = self.fly(cx, &flight, pace).await?;
-        let asked = replies.split_off(skip.min(replies.len()));
-        if examines && let Some(reply) = replies.last() {
-            self.take_examined(folder, reply)?;
+        let mut landed = self.fly(cx, &flight, pace).await?;
+        let opening = landed.statuses.drain(..skip).next_back();
+        if before.is_none()
+            && let Some(status) = opening
+        {
+            self.take_examined(folder, &status, &landed.data)?;
         }
-        for reply in &asked {
-            self.note(&reply.data);
-        }
-        let open = self.open.as_ref().ok_or(Fault::new(FaultKind::Protocol, Stage::OpenFolder))?;
+        self.note(&landed.data);
+        let gone = gone(&landed.data);
+        let open = self.open.as_ref();
+        let open = open.ok_or(Fault::new(FaultKind::Protocol, Stage::OpenFolder))?;
         Ok(Opened {
             uidvalidity: open.uidvalidity,
             exists: open.exists,
-            shifted: before.is_some_and(|before| before != open.exists)
-                || replies.iter().any(|reply| moves_numbers(&reply.data)),
-            replies: asked,
+            // QUIRK: Dovecot takes up changes after the pipelined commands behind the NOOP, not before them.
+            grew: before.is_some_and(|before| open.exists > before.saturating_sub(gone)),
+            shrank: before.is_some() && gone > 0,
+            landed,
         })
     }
 
@@ -151,37 +151,29 @@ impl Session {
         cx: &Cx,
         commands: Vec<Command>,
         pace: Pace,
-    ) -> Result<Vec<Reply>, Fault> {
-        let replies = self.fly(cx, &commands, pace).await?;
-        for reply in &replies {
-            self.note(&reply.data);
-        }
-        Ok(replies)
+    ) -> Result<Landed, Fault> {
+        let landed = self.fly(cx, &commands, pace).await?;
+        self.note(&landed.data);
+        Ok(landed)
     }
 
-    async fn fly(
-        &mut self,
-        cx: &Cx,
-        commands: &[Command],
-        pace: Pace,
-    ) -> Result<Vec<Reply>, Fault> {
+    async fn fly(&mut self, cx: &Cx, commands: &[Command], pace: Pace) -> Result<Landed, Fault> {
         let times = &self.settings.timeouts;
         let prompt = times.prompt.min(times.socket);
         let between = match pace {
             Pace::Prompt => prompt,
             Pace::Slow => times.socket,
         };
-        let first = if self.unproven { times.probe.min(between) } else { between };
-        let replies = self.link.flight(cx, commands, Patience { first, between }).await?;
+        let first = if self.unproven {
+            times.probe.min(between)
+        } else {
+            between
+        };
+        let patience = Patience { first, between };
+        let landed = self.link.flight(cx, commands, patience).await?;
         self.unproven = false;
         self.introduced = true;
-        // The first replies may belong to a NOOP that reports on the open folder.
-        if let Some(noop) = replies.first()
-            && commands.first().is_some_and(|c| c.name() == "NOOP")
-        {
-            self.note(&noop.data);
-        }
-        Ok(replies)
+        Ok(landed)
     }
 
     /// QUIRK: 163.com and 126.com refuse to open folders before they know the client (RFC 2971).
@@ -194,16 +186,21 @@ impl Session {
         Command::id(&fields).map(|id| vec![id]).unwrap_or_default()
     }
 
-    fn take_examined(&mut self, folder: &FolderName, reply: &Reply) -> Result<(), Fault> {
+    fn take_examined(
+        &mut self,
+        folder: &FolderName,
+        status: &Status,
+        data: &[Data],
+    ) -> Result<(), Fault> {
         self.open = None;
-        if !reply.status.is_ok() {
-            return Err(faults::folder_refused(&reply.status));
+        if !status.is_ok() {
+            return Err(faults::folder_refused(status));
         }
-        let statuses = reply.data.iter().filter_map(|data| match data {
+        let codes = data.iter().filter_map(|data| match data {
             Data::Status(status) => status.code.as_ref(),
             _ => None,
         });
-        let uidvalidity = statuses
+        let uidvalidity = codes
             .filter(|code| code.is("UIDVALIDITY"))
             .find_map(|code| code.number()?.try_into().ok());
         let Some(uidvalidity) = uidvalidity else {
@@ -215,7 +212,6 @@ impl Session {
             uidvalidity: UidValidity(uidvalidity),
             exists: 0,
         });
-        self.note(&reply.data);
         Ok(())
     }
 
@@ -236,8 +232,21 @@ impl Session {
     }
 }
 
-fn moves_numbers(data: &[Data]) -> bool {
-    data.iter().any(|one| matches!(one, Data::Expunge(_) | Data::Vanished(_)))
+/// How many messages the server says are gone.
+fn gone(data: &[Data]) -> u32 {
+    let counts = data.iter().map(|one| match one {
+        Data::Expunge(_) => 1,
+        Data::Vanished(uids) => u32::try_from(uids.len()).unwrap_or(u32::MAX),
+        _ => 0,
+    });
+    counts.fold(0, u32::saturating_add)
+}
+
+impl Opened {
+    /// The flight saw the folder as it no longer is: ask again.
+    pub(super) fn is_stale(&self) -> bool {
+        self.grew || self.shrank
+    }
 }
 
 pub(super) fn literals(capabilities: &Capabilities) -> Literals {

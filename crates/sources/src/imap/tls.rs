@@ -40,7 +40,10 @@ impl Roots {
         if extra.is_empty() {
             return Err(BadRoots::Empty);
         }
-        Ok(Self { extra, config: Arc::default() })
+        Ok(Self {
+            extra,
+            config: Arc::default(),
+        })
     }
 
     pub(super) fn config(&self) -> Result<Arc<ClientConfig>, Error> {
@@ -56,7 +59,10 @@ fn build(extra: &[CertificateDer<'static>]) -> Result<Arc<ClientConfig>, Error> 
         // A container without a certificate store still reaches public servers.
         Err(_) => mozilla_roots(&provider)?,
     };
-    let verifier = Arc::new(PinningVerifier { inner, pinned: extra.to_vec() });
+    let verifier = Arc::new(PinningVerifier {
+        inner,
+        pinned: extra.to_vec(),
+    });
     let config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()?
         .dangerous()
@@ -72,7 +78,9 @@ fn mozilla_roots(provider: &Arc<CryptoProvider>) -> Result<Arc<dyn ServerCertVer
         Arc::new(store),
         Arc::clone(provider),
     );
-    let verifier = builder.build().map_err(|error| Error::General(error.to_string()))?;
+    let verifier = builder
+        .build()
+        .map_err(|error| Error::General(error.to_string()))?;
     Ok(verifier)
 }
 

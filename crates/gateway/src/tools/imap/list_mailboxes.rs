@@ -21,6 +21,7 @@ pub(crate) struct ListMailboxes;
 #[serde(deny_unknown_fields)]
 pub(crate) struct Args {
     #[serde(default)]
+    #[schemars(extend("default" = "default"))]
     account_id: Account,
 }
 

@@ -1,4 +1,4 @@
-//! The tools of the `imap` set (seed 001).
+//! The tools of the `imap` set.
 
 mod get_message;
 mod get_message_raw;

@@ -27,6 +27,7 @@ pub(crate) struct SearchMessages;
 #[serde(deny_unknown_fields)]
 pub(crate) struct Args {
     #[serde(default)]
+    #[schemars(extend("default" = "default"))]
     account_id: Account,
     /// Exact name, such as INBOX.
     mailbox: Mailbox,

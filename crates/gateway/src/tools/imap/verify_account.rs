@@ -22,6 +22,7 @@ pub(crate) struct VerifyAccount;
 #[serde(deny_unknown_fields)]
 pub(crate) struct Args {
     #[serde(default)]
+    #[schemars(extend("default" = "default"))]
     account_id: Account,
 }
 

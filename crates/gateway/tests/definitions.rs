@@ -1,0 +1,70 @@
+//! Laws over the one list of tools, and a snapshot of each definition: nothing that clients see drifts silently.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests stop at the first surprise")]
+
+use std::collections::HashSet;
+
+use gateway::{ALL, AnyTool};
+use serde_json::{Value, json};
+
+fn definition(tool: &dyn AnyTool) -> Value {
+    let hints = tool.annotations();
+    json!({
+        "name": tool.name(),
+        "title": tool.title(),
+        "description": tool.summary(),
+        "inputSchema": tool.input_schema(),
+        "outputSchema": tool.output_schema(),
+        "annotations": {
+            "readOnlyHint": hints.read_only,
+            "destructiveHint": hints.destructive,
+            "idempotentHint": hints.idempotent,
+            "openWorldHint": hints.open_world,
+        },
+    })
+}
+
+#[test]
+fn each_definition_is_as_it_was() {
+    for tool in ALL {
+        insta::assert_json_snapshot!(tool.name(), definition(*tool));
+    }
+}
+
+#[test]
+fn names_are_unique_and_plain() {
+    let names: HashSet<&str> = ALL.iter().map(|tool| tool.name()).collect();
+    assert_eq!(names.len(), ALL.len());
+    for name in names {
+        assert!(name.chars().all(|c| c.is_ascii_lowercase() || c == '_'), "{name}");
+    }
+}
+
+#[test]
+fn definitions_are_small() {
+    let sizes: Vec<usize> = ALL.iter().map(|tool| definition(*tool).to_string().len()).collect();
+    let total: usize = sizes.iter().sum();
+    assert!(total <= 2_000 * ALL.len(), "{total} bytes for {} tools: {sizes:?}", ALL.len());
+    for tool in ALL {
+        assert!(tool.summary().len() < 600, "{}", tool.name());
+    }
+}
+
+#[test]
+fn input_schemas_suit_strict_hosts() {
+    for tool in ALL {
+        let schema = tool.input_schema();
+        assert_eq!(schema.get("type"), Some(&json!("object")), "{}", tool.name());
+        assert_eq!(schema.get("additionalProperties"), Some(&json!(false)), "{}", tool.name());
+        let text = Value::Object(schema).to_string();
+        for word in ["anyOf", "oneOf", "allOf", "$ref", "\"null\"", "uint", "$schema"] {
+            assert!(!text.contains(word), "{} has {word}: {text}", tool.name());
+        }
+    }
+}
+
+#[test]
+fn there_is_no_tool_that_changes_mail_yet() {
+    for tool in ALL {
+        assert!(tool.annotations().read_only && !tool.annotations().destructive, "{}", tool.name());
+    }
+}

@@ -1,0 +1,24 @@
+//! End to end: the built binary, driven by an MCP client, against real and scripted mail servers.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "tests stop at the first surprise"
+)]
+
+mod bad_input;
+mod command_line;
+mod cyrus;
+mod faults;
+mod folders;
+mod limits;
+mod local;
+mod messages;
+mod pool;
+mod protocol;
+mod quirks;
+mod resources;
+mod round_trips;
+mod search;
+mod support;

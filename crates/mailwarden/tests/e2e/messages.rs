@@ -1,0 +1,327 @@
+//! `imap_get_message` and `imap_get_message_raw` against Dovecot.
+
+use base64::Engine as _;
+use serde_json::{Value, json};
+use testkit::{Dovecot, FaultProxy, McpClient, fixtures};
+
+use crate::support::{Look, client, message_id, note, uidvalidity};
+
+fn with(raw: &[u8]) -> (Dovecot, McpClient, String) {
+    let server = Dovecot::start();
+    server.deliver("alice", "INBOX", raw);
+    let client = client(server.port());
+    let id = message_id(&server, "INBOX", 1);
+    (server, client, id)
+}
+
+#[test]
+fn a_message_reads_as_a_person_would_see_it() {
+    let (_server, mut client, id) = with(&note(
+        "Quote for chains",
+        "Dear Alice,\r\n\r\n40 € each.\r\n",
+    ));
+    let read = client.call("imap_get_message", json!({ "message_id": id }));
+    assert_eq!(read.data("/status"), "ok");
+    assert_eq!(read.data("/account_id"), "default");
+    let message = read.data("/message");
+    assert_eq!(message["subject"], "Quote for chains");
+    assert_eq!(message["from"], "Anna Adler <anna@example.com>");
+    assert_eq!(message["to"], "alice@example.org");
+    assert_eq!(message["date"], "2026-11-03T08:12:00Z");
+    assert_eq!(message["body_text"], "Dear Alice,\n\n40 € each.");
+    assert_eq!(message["headers"]["Subject"], "Quote for chains");
+    assert!(message.get("body_html").is_none());
+    assert!(message.get("attachments").is_none());
+}
+
+#[test]
+fn reading_changes_nothing_at_the_server() {
+    let (server, mut client, id) = with(&note("x", "y"));
+    client.call(
+        "imap_search_messages",
+        json!({ "mailbox": "INBOX", "include_snippet": true }),
+    );
+    client.call(
+        "imap_get_message",
+        json!({ "message_id": id, "include_html": true }),
+    );
+    client.call("imap_get_message_raw", json!({ "message_id": id }));
+    let mut imap = server.login("alice", "secret");
+    imap.command("EXAMINE INBOX");
+    let flags = imap.command("FETCH 1 (FLAGS)").text();
+    assert!(!flags.contains("Seen"), "{flags}");
+}
+
+#[test]
+fn headers_come_as_asked() {
+    let (_server, mut client, id) = with(&fixtures::alternative());
+    let curated = client
+        .call("imap_get_message", json!({ "message_id": id }))
+        .data("/message/headers");
+    assert!(
+        curated.get("Subject").is_some() && curated.get("MIME-Version").is_none(),
+        "{curated}"
+    );
+    let all = client.call(
+        "imap_get_message",
+        json!({ "message_id": id, "include_all_headers": true }),
+    );
+    assert!(all.data("/message/headers/MIME-Version").is_string());
+    let none = client.call(
+        "imap_get_message",
+        json!({ "message_id": id, "include_headers": false }),
+    );
+    assert!(none.data("/message/headers").is_null());
+}
+
+#[test]
+fn html_comes_sanitized_when_asked() {
+    let raw = b"From: a@example.com\r\nSubject: h\r\nMIME-Version: 1.0\r\nContent-Type: text/html; charset=utf-8\r\n\r\n\
+        <p onclick=\"x()\">Hello <b>you</b></p><script>alert(1)</script><img src=\"http://track.example/1.gif\">\r\n";
+    let (_server, mut client, id) = with(raw);
+    let read = client.call(
+        "imap_get_message",
+        json!({ "message_id": id, "include_html": true }),
+    );
+    let html = read.text("/message/body_html");
+    assert!(html.contains("<b>you</b>"), "{html}");
+    for bad in ["script", "onclick", "track.example"] {
+        assert!(!html.contains(bad), "{html}");
+    }
+    assert_eq!(read.text("/message/body_text"), "Hello you");
+}
+
+#[test]
+fn a_long_body_is_cut_and_said() {
+    let (_server, mut client, id) = with(&note("long", &"word ".repeat(2_000)));
+    let short = client.call(
+        "imap_get_message",
+        json!({ "message_id": id, "body_max_chars": 100 }),
+    );
+    assert!(short.text("/message/body_text").chars().count() <= 100);
+    let warnings = short.structured["meta"]["warnings"].to_string();
+    assert!(warnings.contains("longer than what is shown"), "{warnings}");
+    let long = client.call(
+        "imap_get_message",
+        json!({ "message_id": id, "body_max_chars": 20_000 }),
+    );
+    assert_eq!(
+        long.text("/message/body_text").split_whitespace().count(),
+        2_000
+    );
+    let again = client.call(
+        "imap_get_message",
+        json!({ "message_id": id, "body_max_chars": 100 }),
+    );
+    assert_eq!(again.data("/message"), short.data("/message"));
+}
+
+#[test]
+fn every_part_is_shown_under_its_imap_section_number() {
+    for (raw, body, parts) in [
+        (fixtures::nested_rfc822(), None, vec!["message/rfc822"]),
+        (fixtures::calendar(), None, vec!["text/calendar"]),
+        (fixtures::with_attachment(), None, vec![]),
+        (fixtures::unnamed_inline(), None, vec![]),
+        (fixtures::two_text_parts(), Some(2), vec![]),
+    ] {
+        let (server, mut client, id) = with(&raw);
+        let read = client.call(
+            "imap_get_message",
+            json!({ "message_id": id, "body_max_chars": 20_000 }),
+        );
+        let attachments = read.data("/message/attachments");
+        let attachments = attachments.as_array().cloned().unwrap_or_default();
+        for wanted in parts {
+            assert!(
+                attachments.iter().any(|a| a["content_type"] == wanted),
+                "{wanted}: {attachments:?}"
+            );
+        }
+        if body.is_some() {
+            let texts = leaves(&raw);
+            let shown = read.text("/message/body_text");
+            for text in texts {
+                assert!(shown.contains(&text), "{text} is missing in {shown}");
+            }
+        } else {
+            assert!(!attachments.is_empty(), "{}", read.text);
+        }
+        let mut imap = server.login("alice", "secret");
+        imap.command("EXAMINE INBOX");
+        for attachment in attachments {
+            let part = attachment["part_id"].as_str().unwrap();
+            let fetched = imap.command(&format!("FETCH 1 BODY.PEEK[{part}]")).text();
+            assert!(
+                fetched.contains('{') && !fetched.contains("NIL"),
+                "{part}: {fetched}"
+            );
+        }
+    }
+}
+
+/// The text lines between the boundaries of a simple multipart.
+fn leaves(raw: &[u8]) -> Vec<String> {
+    let text = String::from_utf8(raw.to_vec()).unwrap();
+    let parts = text.split("\r\n--").skip(1);
+    let bodies = parts.filter_map(|part| part.split_once("\r\n\r\n"));
+    bodies
+        .filter_map(|(_, body)| body.lines().find(|l| !l.is_empty()).map(str::to_owned))
+        .collect()
+}
+
+#[test]
+fn text_of_attachments_comes_when_asked() {
+    let raw = b"From: a@example.com\r\nMIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n\
+        --b\r\nContent-Type: text/plain\r\n\r\nsee attached\r\n\
+        --b\r\nContent-Type: text/csv\r\nContent-Disposition: attachment; filename=\"list.csv\"\r\n\r\npart,price\r\nchain,40\r\n\
+        --b\r\nContent-Type: application/pdf\r\nContent-Disposition: attachment; filename=\"a.pdf\"\r\nContent-Transfer-Encoding: base64\r\n\r\nJVBERi0=\r\n--b--\r\n";
+    let (_server, mut client, id) = with(raw);
+    let plain = client.call("imap_get_message", json!({ "message_id": id }));
+    assert!(
+        plain
+            .data("/message/attachments/0/extracted_text")
+            .is_null()
+    );
+    let read = client.call(
+        "imap_get_message",
+        json!({ "message_id": id, "extract_attachment_text": true }),
+    );
+    assert_eq!(
+        read.text("/message/attachments/0/extracted_text"),
+        "part,price\nchain,40"
+    );
+    assert_eq!(read.text("/message/attachments/1/filename"), "a.pdf");
+    assert_eq!(
+        read.data("/status"),
+        "partial",
+        "what could not be extracted is said"
+    );
+    assert_eq!(read.data("/issues/0/code"), "extraction_unsupported");
+}
+
+#[test]
+fn the_source_comes_byte_for_byte_up_to_its_bound() {
+    let raw = note("raw", &"0123456789abcdef\r\n".repeat(200));
+    let (_server, mut client, id) = with(&raw);
+    let whole = client.call("imap_get_message_raw", json!({ "message_id": id }));
+    let decode = |text: &str| {
+        base64::engine::general_purpose::STANDARD
+            .decode(text)
+            .unwrap()
+    };
+    assert_eq!(decode(&whole.text("/raw_source_base64")), raw);
+    assert_eq!(whole.number("/size_bytes"), raw.len() as u64);
+    assert_eq!(whole.data("/raw_source_encoding"), "base64");
+    let cut = client.call(
+        "imap_get_message_raw",
+        json!({ "message_id": id, "max_bytes": 1024 }),
+    );
+    assert_eq!(decode(&cut.text("/raw_source_base64")), &raw[..1024]);
+    assert_eq!(cut.number("/size_bytes"), raw.len() as u64);
+    assert!(
+        cut.structured["meta"]["warnings"]
+            .to_string()
+            .contains("cut")
+    );
+}
+
+#[test]
+fn what_is_not_there_is_not_found() {
+    let (server, mut client, id) = with(&note("x", "y"));
+    let gone = id.rsplit_once(':').unwrap().0.to_owned() + ":999";
+    let zero = id.rsplit_once(':').unwrap().0.to_owned() + ":0";
+    let nowhere = format!("imap:default:Nowhere:{}:1", uidvalidity(&server, "INBOX"));
+    let stranger = id.replace("imap:default:", "imap:stranger:");
+    for wrong in [gone, zero, nowhere, stranger] {
+        for tool in ["imap_get_message", "imap_get_message_raw"] {
+            let params = json!({ "name": tool, "arguments": { "message_id": wrong } });
+            let error = client.request("tools/call", params).unwrap_err();
+            assert_eq!(
+                (error.code, error.data["code"].as_str()),
+                (-32002, Some("not_found")),
+                "{wrong}"
+            );
+            assert!(
+                error.message.starts_with("not found: "),
+                "{}",
+                error.message
+            );
+        }
+    }
+}
+
+#[test]
+fn an_id_of_an_older_generation_is_a_conflict() {
+    let (server, mut client, _) = with(&note("x", "y"));
+    let old = format!("imap:default:INBOX:{}:1", uidvalidity(&server, "INBOX") + 1);
+    let params = json!({ "name": "imap_get_message", "arguments": { "message_id": old } });
+    let error = client.request("tools/call", params).unwrap_err();
+    assert_eq!(
+        (error.code, error.data["code"].as_str()),
+        (-32600, Some("conflict"))
+    );
+    assert!(
+        error.message.contains("rerun the search"),
+        "{}",
+        error.message
+    );
+}
+
+#[test]
+fn flags_are_fresh_on_a_repeated_read() {
+    let (server, mut client, id) = with(&note("x", "y"));
+    let first = client.call("imap_get_message", json!({ "message_id": id }));
+    assert_eq!(first.data("/message/flags"), json!([]));
+    assert_eq!(first.structured["meta"]["telemetry"]["cache_hit"], false);
+    let mut other = server.login("alice", "secret");
+    other.command("SELECT INBOX");
+    other.command("STORE 1 +FLAGS (\\Flagged)");
+    let second = client.call("imap_get_message", json!({ "message_id": id }));
+    assert_eq!(second.data("/message/flags"), json!(["\\Flagged"]));
+    assert_eq!(second.structured["meta"]["telemetry"]["cache_hit"], true);
+    other.command("STORE 1 +FLAGS (\\Deleted)");
+    other.command("EXPUNGE");
+    let params = json!({ "name": "imap_get_message", "arguments": { "message_id": id } });
+    let gone = client.request("tools/call", params).unwrap_err();
+    assert_eq!(
+        gone.data["code"], "not_found",
+        "what was kept does not outlive the message"
+    );
+}
+
+#[test]
+fn of_a_large_message_only_the_shown_part_travels() {
+    let server = Dovecot::start();
+    server.deliver("alice", "INBOX", &fixtures::big(25 << 20));
+    let proxy = FaultProxy::to(server.port());
+    let mut client = client(proxy.port());
+    let id = message_id(&server, "INBOX", 1);
+    client.call("imap_list_mailboxes", json!({}));
+    let before = client.peak_rss();
+    proxy.reset_stats();
+    let read = client.call("imap_get_message", json!({ "message_id": id }));
+    assert!(!read.text("/message/body_text").is_empty());
+    let size: u64 = read
+        .data("/message/attachments/0/size_bytes")
+        .as_u64()
+        .unwrap();
+    assert!(size > 25 << 20, "{size}");
+    assert!(proxy.stats().down < 100_000, "{:?}", proxy.stats());
+    let grown = client.peak_rss() - before;
+    assert!(grown < 8 << 20, "{grown} bytes more memory");
+}
+
+#[test]
+fn the_answer_is_the_same_from_the_first_flight_or_the_second() {
+    let (_server, mut client, id) = with(&fixtures::alternative());
+    let unknown = client.call("imap_get_message", json!({ "message_id": id }));
+    let mut other = crate::support::client(_server.port());
+    other.call("imap_search_messages", json!({ "mailbox": "INBOX" }));
+    let known = other.call("imap_get_message", json!({ "message_id": id }));
+    let strip = |mut value: Value| {
+        value.as_object_mut().unwrap().remove("meta");
+        value
+    };
+    assert_eq!(strip(unknown.structured), strip(known.structured));
+}

@@ -1,0 +1,293 @@
+//! Servers as they are: each fault has its test, so that nobody mends it away.
+
+use serde_json::json;
+use testkit::{Dovecot, Fake, FaultProxy, Leaf};
+
+use crate::support::{Account, Look, client, client_with, inbox, note, subjects};
+
+/// A mailbox that describes message 1, with these capabilities and this answer to searches.
+fn scripted(capabilities: &'static str, search: &'static str) -> Fake {
+    Fake::script(move |s| {
+        s.log_in(capabilities);
+        loop {
+            let command = s.command();
+            if command.mentions("EXAMINE") {
+                s.untagged("1 EXISTS");
+                s.untagged("OK [UIDVALIDITY 7] ok");
+                s.ok();
+            } else if command.mentions("RETURN")
+                || (command.mentions("SEARCH") && !search.contains("ESEARCH"))
+            {
+                s.reply(search);
+            } else if command.mentions("SEARCH") {
+                s.untagged("SEARCH 1");
+                s.ok();
+            } else if command.mentions("FETCH") {
+                s.untagged("1 FETCH (UID 1 FLAGS () RFC822.SIZE 10 ENVELOPE (NIL \"hello\" NIL NIL NIL NIL NIL NIL NIL NIL))");
+                s.ok();
+            } else {
+                s.ok();
+            }
+        }
+    })
+}
+
+#[test]
+fn a_server_that_wants_to_know_us_first_is_told() {
+    let fake = Fake::script(|s| {
+        s.log_in("IMAP4rev1 ID");
+        let id = s.expect("ID");
+        assert!(id.mentions("mailwarden"));
+        s.untagged("ID NIL");
+        s.ok();
+        s.expect("EXAMINE");
+        s.untagged("0 EXISTS");
+        s.untagged("OK [UIDVALIDITY 7] ok");
+        s.ok();
+        s.stall();
+    });
+    let mut client = client(fake.port());
+    let page = client.call("imap_search_messages", inbox(json!({})));
+    assert_eq!(page.number("/total"), 0, "{}", page.text);
+}
+
+#[test]
+fn esearch_answered_by_search_or_not_at_all_still_finds() {
+    for search in [
+        "* SEARCH 1\r\n{tag} OK done\r\n",
+        "{tag} OK ESEARCH says nothing\r\n",
+    ] {
+        let fake = scripted("IMAP4rev1 ESEARCH IMAP4rev2", search);
+        let mut client = client(fake.port());
+        let page = client.call("imap_search_messages", inbox(json!({ "subject": "hello" })));
+        assert_eq!(subjects(&page), ["hello"], "{search}: {}", page.text);
+    }
+}
+
+#[test]
+fn partial_results_are_used_where_offered() {
+    let fake = scripted(
+        "IMAP4rev1 ESEARCH PARTIAL",
+        "* ESEARCH (TAG \"{tag}\") UID COUNT 4711 PARTIAL (-1:-10 1)\r\n{tag} OK done\r\n",
+    );
+    let mut client = client(fake.port());
+    let page = client.call("imap_search_messages", inbox(json!({ "subject": "hello" })));
+    assert_eq!(page.number("/total"), 4711);
+    assert_eq!(subjects(&page), ["hello"]);
+    assert!(fake.commands().iter().any(|c| c.contains("PARTIAL -1:-10")));
+}
+
+#[test]
+fn a_listed_message_that_is_not_described_is_an_issue() {
+    let fake = scripted("IMAP4rev1", "* SEARCH 1 5\r\n{tag} OK done\r\n");
+    let mut client = client(fake.port());
+    let page = client.call("imap_search_messages", inbox(json!({ "subject": "x" })));
+    assert_eq!(page.data("/status"), "partial");
+    assert_eq!(
+        (
+            page.number("/attempted"),
+            page.number("/returned"),
+            page.number("/failed")
+        ),
+        (2, 1, 1)
+    );
+    assert_eq!(page.data("/issues/0/uid"), 5);
+    assert_eq!(page.data("/issues/0/message_id"), "imap:default:INBOX:7:5");
+    assert_eq!(page.structured["success"], true);
+}
+
+#[test]
+fn a_server_with_only_the_basics_serves_every_tool() {
+    let server = Dovecot::start();
+    server.deliver_many("alice", "INBOX", testkit::Mailgen::new(9).messages(25));
+    let proxy = FaultProxy::builder(server.port())
+        .strip("ESEARCH SEARCHRES LITERAL+ SASL-IR LIST-EXTENDED LIST-STATUS SPECIAL-USE CONDSTORE QRESYNC ID ENABLE PREVIEW")
+        .start();
+    let mut basic = client(proxy.port());
+    let mut full = client(server.port());
+    let without_cursor = |mut page: serde_json::Value| {
+        page.as_object_mut().unwrap().remove("next_cursor");
+        page
+    };
+    for arguments in [
+        json!({}),
+        json!({ "query": "uniq3x" }),
+        json!({ "subject": "ü" }),
+        json!({ "include_snippet": true }),
+    ] {
+        let one = basic.call("imap_search_messages", inbox(arguments.clone()));
+        let two = full.call("imap_search_messages", inbox(arguments.clone()));
+        assert_eq!(
+            without_cursor(one.data("")),
+            without_cursor(two.data("")),
+            "{arguments}"
+        );
+    }
+    let page = basic.call("imap_search_messages", inbox(json!({})));
+    let next = basic.call(
+        "imap_search_messages",
+        inbox(json!({ "cursor": page.text("/next_cursor") })),
+    );
+    assert_eq!(next.number("/returned"), 10);
+    let id = next.text("/messages/0/message_id");
+    assert!(
+        !basic
+            .call("imap_get_message", json!({ "message_id": id }))
+            .is_error
+    );
+    assert!(
+        !basic
+            .call("imap_get_message_raw", json!({ "message_id": id }))
+            .is_error
+    );
+    let wire = proxy.transcript();
+    assert!(!wire.contains("RETURN"), "{wire}");
+}
+
+#[test]
+fn a_bridge_with_starttls_and_its_own_certificate_works_when_trusted() {
+    let server = Dovecot::builder().cert(Leaf::SelfSigned).start();
+    server.deliver("alice", "INBOX", &note("x", "y"));
+    let pem = server.dir().join("self.pem");
+    let found = find_certificate(server.dir());
+    std::fs::copy(found, &pem).unwrap();
+    let account = Account {
+        port: server.port(),
+        secure: "starttls",
+        ..Account::default()
+    };
+    let mut client = client_with(
+        &account,
+        &[("MAIL_IMAP_CA_CERT_PATH", pem.to_str().unwrap())],
+    );
+    let page = client.call("imap_search_messages", inbox(json!({})));
+    assert_eq!(page.number("/total"), 1, "{}", page.text);
+}
+
+/// The server's own certificate, wherever the kit keeps it.
+fn find_certificate(dir: &std::path::Path) -> std::path::PathBuf {
+    let mut waiting = vec![dir.to_owned()];
+    while let Some(next) = waiting.pop() {
+        for entry in std::fs::read_dir(&next).into_iter().flatten().flatten() {
+            let path = entry.path();
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if path.is_dir() {
+                waiting.push(path);
+            } else if name.ends_with(".pem") && !name.starts_with("ca") && !name.contains("key") {
+                return path;
+            }
+        }
+    }
+    panic!("no certificate below {}", dir.display());
+}
+
+#[test]
+fn a_uid_that_means_another_message_now_is_read_anew() {
+    let fake = Fake::script(|s| {
+        s.log_in("IMAP4rev1");
+        let mut reads = 0;
+        loop {
+            let command = s.command();
+            if command.mentions("EXAMINE") {
+                s.untagged("1 EXISTS");
+                s.untagged("OK [UIDVALIDITY 7] ok");
+                s.ok();
+            } else if command.mentions("BODYSTRUCTURE") {
+                reads += 1;
+                let body = format!("text number {reads}");
+                s.send(format!(
+                    "* 1 FETCH (UID 1 FLAGS () RFC822.SIZE {reads} BODYSTRUCTURE (\"text\" \"plain\" NIL NIL NIL \"7bit\" {} 1) BODY[HEADER]<0> {{2}}\r\n\r\n BODY[TEXT]<0> {{{}}}\r\n{body})\r\n",
+                    body.len(), body.len()
+                ).as_bytes());
+                s.ok();
+            } else if command.mentions("FETCH") {
+                s.untagged("1 FETCH (UID 1 FLAGS () RFC822.SIZE 4711)");
+                s.ok();
+            } else {
+                s.ok();
+            }
+        }
+    });
+    let mut client = client(fake.port());
+    let id = json!({ "message_id": "imap:default:INBOX:7:1" });
+    let first = client.call("imap_get_message", id.clone());
+    assert_eq!(first.text("/message/body_text"), "text number 1");
+    let second = client.call("imap_get_message", id);
+    assert_eq!(second.text("/message/body_text"), "text number 2");
+    assert_eq!(second.structured["meta"]["telemetry"]["cache_hit"], false);
+}
+
+#[test]
+fn a_folder_of_any_size_is_listed_and_a_search_of_any_size_is_not() {
+    let fake = Fake::script(|s| {
+        s.log_in("IMAP4rev1 ESEARCH");
+        loop {
+            let command = s.command();
+            if command.mentions("EXAMINE") {
+                s.untagged("300000 EXISTS");
+                s.untagged("OK [UIDVALIDITY 7] ok");
+                s.ok();
+            } else if command.mentions("SEARCH") {
+                s.reply(
+                    "* ESEARCH (TAG \"{tag}\") UID COUNT 20001 ALL 1:20001\r\n{tag} OK done\r\n",
+                );
+            } else if command.mentions("FETCH") {
+                assert!(command.mentions("299991:300000"), "{:?}", command.text());
+                for number in 299_991..=300_000 {
+                    s.untagged(&format!("{number} FETCH (UID {} FLAGS () ENVELOPE (NIL \"m{number}\" NIL NIL NIL NIL NIL NIL NIL NIL))", number + 5));
+                }
+                s.ok();
+            } else {
+                s.ok();
+            }
+        }
+    });
+    let mut client = client(fake.port());
+    let page = client.call("imap_search_messages", inbox(json!({})));
+    assert_eq!(page.number("/total"), 300_000);
+    assert_eq!(subjects(&page)[0], "m300000");
+    let params =
+        json!({ "name": "imap_search_messages", "arguments": inbox(json!({ "query": "x" })) });
+    let error = client.request("tools/call", params).unwrap_err();
+    assert_eq!(error.data["code"], "invalid_input");
+    assert!(
+        error.message.contains("20001") && error.message.contains("narrow"),
+        "{}",
+        error.message
+    );
+}
+
+#[test]
+fn mail_leaves_by_no_other_command_than_reading_ones() {
+    let server = Dovecot::start();
+    server.deliver("alice", "INBOX", &note("x", "y"));
+    let proxy = FaultProxy::to(server.port());
+    let mut client = client(proxy.port());
+    let page = client.call(
+        "imap_search_messages",
+        inbox(json!({ "include_snippet": true })),
+    );
+    let id = page.text("/messages/0/message_id");
+    client.call("imap_get_message", json!({ "message_id": id }));
+    client.call("imap_get_message_raw", json!({ "message_id": id }));
+    client.call("imap_list_mailboxes", json!({}));
+    for line in proxy.transcript().lines().filter(|l| l.starts_with('w')) {
+        let name = line.split(' ').nth(1).unwrap();
+        let known = [
+            "AUTHENTICATE",
+            "LOGIN",
+            "CAPABILITY",
+            "ID",
+            "NOOP",
+            "EXAMINE",
+            "LIST",
+            "UID",
+            "FETCH",
+        ];
+        assert!(known.contains(&name), "{line}");
+        assert!(
+            !line.contains("BODY[") && !line.contains("STORE") && !line.contains("EXPUNGE"),
+            "{line}"
+        );
+    }
+}

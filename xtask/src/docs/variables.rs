@@ -1,0 +1,96 @@
+//! Every environment variable there is, for `docs/config.md`. That the program reads just these is checked by tidy.
+
+/// One variable, or one per account.
+pub(crate) struct Variable {
+    /// `<ACCOUNT>` stands for an account's name in capitals.
+    pub name: &'static str,
+    pub default: &'static str,
+    pub meaning: &'static str,
+}
+
+const fn variable(name: &'static str, default: &'static str, meaning: &'static str) -> Variable {
+    Variable {
+        name,
+        default,
+        meaning,
+    }
+}
+
+pub(crate) const VARIABLES: &[Variable] = &[
+    variable(
+        "MAIL_IMAP_<ACCOUNT>_HOST",
+        "required",
+        "The IMAP server, a name or an address, without scheme or path.",
+    ),
+    variable("MAIL_IMAP_<ACCOUNT>_USER", "required", "The login name."),
+    variable(
+        "MAIL_IMAP_<ACCOUNT>_PASS",
+        "required",
+        "The password; most providers want an app password here.",
+    ),
+    variable(
+        "MAIL_IMAP_<ACCOUNT>_PORT",
+        "`993`, or `143` without implicit TLS",
+        "The port, 1 to 65535.",
+    ),
+    variable(
+        "MAIL_IMAP_<ACCOUNT>_SECURE",
+        "`true`",
+        "`true`: TLS from the first byte. `starttls`: TLS by STARTTLS, and no login without it. `false`: no encryption, for hosts on this machine only.",
+    ),
+    variable(
+        "MAIL_MAILDIR_<ACCOUNT>_PATH",
+        "none",
+        "A Maildir on this machine as an account, read only. It needs none of the variables above.",
+    ),
+    variable(
+        "MAIL_IMAP_CA_CERT_PATH",
+        "none",
+        "A PEM file with certificates to trust besides the system's.",
+    ),
+    variable(
+        "MAIL_IMAP_ALLOW_PLAINTEXT",
+        "`false`",
+        "`true` lets `SECURE=false` reach hosts beyond this machine: password and mail travel in the clear.",
+    ),
+    variable(
+        "MAIL_IMAP_MAX_CONNECTIONS",
+        "`4`",
+        "Connections per account at most, 1 to 16.",
+    ),
+    variable(
+        "MAIL_IMAP_CONNECT_TIMEOUT_MS",
+        "`30000`",
+        "Name lookup, TCP and TLS together, in milliseconds (100 to 3600000, as the next two).",
+    ),
+    variable(
+        "MAIL_IMAP_GREETING_TIMEOUT_MS",
+        "`15000`",
+        "Until the server's first line.",
+    ),
+    variable(
+        "MAIL_IMAP_SOCKET_TIMEOUT_MS",
+        "`300000`",
+        "Silence during a command. Commands that every server answers promptly get 30 s at most.",
+    ),
+    variable(
+        "MAIL_IMAP_WRITE_ENABLED",
+        "`false`",
+        "Opens the gate for tools that change mail. There are none yet, so it has no effect.",
+    ),
+    variable(
+        "MAIL_IMAP_ERRORS",
+        "`protocol`",
+        "`result` sends hard errors as tool results, for hosts that hide protocol errors from the model.",
+    ),
+    variable(
+        "MAILWARDEN_STATE_DIR",
+        "`$XDG_STATE_HOME/mailwarden`, else `~/.local/state/mailwarden`",
+        "Where the key that seals cursors is kept.",
+    ),
+    variable(
+        "MAILWARDEN_LOG",
+        "`warn`",
+        "What is logged to stderr: `error`, `warn`, `info`, `debug`, or a filter such as `sources=debug`. Mail and secrets are never logged.",
+    ),
+];

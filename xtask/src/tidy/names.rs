@@ -1,0 +1,187 @@
+//! Some foreign crates have one home: a protocol library, a parser of hostile bytes. Nobody else names them.
+
+use crate::tree::{Kind, Problem, Tree};
+
+/// A crate that only these may depend on, for the product or for tests.
+struct Only {
+    what: &'static str,
+    by: &'static [&'static str],
+    tests_of: &'static [&'static str],
+}
+
+const fn only(what: &'static str, by: &'static [&'static str]) -> Only {
+    Only {
+        what,
+        by,
+        tests_of: &[],
+    }
+}
+
+const ONLY: &[Only] = &[
+    only("rmcp", &["mailwarden"]),
+    only("axum", &["mailwarden"]),
+    only("clap", &["mailwarden"]),
+    only("anyhow", &["mailwarden"]),
+    only("mail-parser", &["content"]),
+    only("lol_html", &["content"]),
+    only("ammonia", &["content"]),
+    only("htmlize", &["content"]),
+    only("encoding_rs", &["content"]),
+    only("rustls", &["sources", "testkit"]),
+    only("tokio-rustls", &["sources"]),
+    only("imap", &["sources", "testkit"]),
+    Only {
+        what: "imap-codec",
+        by: &["testkit"],
+        tests_of: &["imap"],
+    },
+];
+
+/// A crate that only these files name, within the crate that depends on it.
+const PLACES: &[(&str, &[&str])] = &[
+    (
+        "rmcp",
+        &[
+            "crates/mailwarden/src/server/",
+            "crates/mailwarden/src/demo/client.rs",
+        ],
+    ),
+    (
+        "clap",
+        &[
+            "crates/mailwarden/src/cli.rs",
+            "crates/mailwarden/src/main.rs",
+        ],
+    ),
+    ("mail_parser", &["crates/content/src/mime.rs"]),
+    ("lol_html", &["crates/content/src/html/"]),
+    ("ammonia", &["crates/content/src/html/"]),
+    ("htmlize", &["crates/content/src/html/"]),
+];
+
+pub(super) fn check(tree: &Tree) -> Vec<Problem> {
+    let mut problems = depended_on(tree);
+    problems.extend(named(tree));
+    problems
+}
+
+fn depended_on(tree: &Tree) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for krate in &tree.crates {
+        for used in &krate.uses {
+            let Some(rule) = ONLY.iter().find(|rule| rule.what == used.name) else {
+                continue;
+            };
+            let name = krate.name.as_str();
+            let for_tests = used.kind == Kind::Dev && rule.tests_of.contains(&name);
+            if !rule.by.contains(&name) && !for_tests {
+                let what = format!(
+                    "depends on {}, which is for {} alone",
+                    rule.what,
+                    rule.by.join(" and ")
+                );
+                problems.push(Problem {
+                    path: format!("crate {name}"),
+                    line: 0,
+                    what,
+                });
+            }
+        }
+    }
+    problems
+}
+
+fn named(tree: &Tree) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let product = |path: &str| path.starts_with("crates/") && path.contains("/src/");
+    for file in tree.rust().filter(|file| product(&file.path)) {
+        for (what, places) in PLACES {
+            if places.iter().any(|place| file.path.starts_with(place)) {
+                continue;
+            }
+            let line = file.lines().find(|(_, line)| names(code(line), what));
+            if let Some((number, _)) = line {
+                let what = format!("names {what}, which only {} may", places.join(" and "));
+                problems.push(file.problem(number, what));
+            }
+        }
+    }
+    problems
+}
+
+/// The line without its comment.
+fn code(line: &str) -> &str {
+    line.split_once("//").map_or(line, |(code, _)| code)
+}
+
+/// Whether a path begins with this crate.
+fn names(code: &str, krate: &str) -> bool {
+    let path = format!("{krate}::");
+    code.match_indices(&path).any(|(at, _)| {
+        let before = code.get(..at).and_then(|text| text.chars().next_back());
+        before.is_none_or(|char| !char.is_alphanumeric() && char != '_' && char != ':')
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tree::tests::{krate, tree};
+
+    fn check_crate(line: &str) -> usize {
+        let mut tree = tree(&[]);
+        tree.crates = vec![krate(line)];
+        check(&tree).len()
+    }
+
+    #[test]
+    fn dependencies_stay_at_home() {
+        for good in [
+            "mailwarden: rmcp, clap",
+            "content: mail-parser",
+            "imap: dev imap-codec",
+            "gateway: serde",
+        ] {
+            assert_eq!(check_crate(good), 0, "{good}");
+        }
+        for bad in [
+            "gateway: rmcp",
+            "gateway: dev rmcp",
+            "sources: mail-parser",
+            "gateway: imap",
+            "imap: imap-codec",
+            "policy: ammonia",
+        ] {
+            assert_eq!(check_crate(bad), 1, "{bad}");
+        }
+    }
+
+    #[test]
+    fn names_stay_in_their_files() {
+        let said = |path: &str, text: &str| check(&tree(&[(path, text)])).len();
+        assert_eq!(
+            said("crates/mailwarden/src/check.rs", "use rmcp::model::Tool;"),
+            1
+        );
+        assert_eq!(
+            said(
+                "crates/mailwarden/src/server/mcp.rs",
+                "use rmcp::model::Tool;"
+            ),
+            0
+        );
+        assert_eq!(
+            said("crates/mailwarden/src/check.rs", "// not rmcp::Tool"),
+            0
+        );
+        assert_eq!(
+            said("crates/mailwarden/src/check.rs", "let a = my_rmcp::b();"),
+            0
+        );
+        assert_eq!(
+            said("crates/content/src/body.rs", "    mail_parser::decode(x)"),
+            1
+        );
+        assert_eq!(said("crates/content/src/body.rs", "crate::ammonia::x()"), 0);
+    }
+}
