@@ -17,6 +17,13 @@ impl Screen {
         }
     }
 
+    /// How many characters fit into a line: `COLUMNS`, what the terminal says, or 100.
+    pub(crate) fn columns(&self) -> usize {
+        let told = std::env::var("COLUMNS").ok();
+        let told = told.and_then(|columns| columns.trim().parse().ok());
+        told.or_else(terminal_columns).unwrap_or(100).clamp(40, 120)
+    }
+
     pub(crate) fn line(&self, text: impl Display) {
         // A reader that went away is no reason to fail.
         let _ = writeln!(io::stdout(), "{text}");
@@ -49,4 +56,20 @@ impl Screen {
             text.to_string()
         }
     }
+}
+
+/// Asks `stty`, which is there wherever there are terminals with a `tty`; elsewhere nobody knows.
+fn terminal_columns() -> Option<usize> {
+    if !io::stdout().is_terminal() {
+        return None;
+    }
+    let output = std::process::Command::new("stty")
+        .arg("size")
+        .stdin(std::fs::File::open("/dev/tty").ok()?)
+        .stderr(std::process::Stdio::null())
+        .output()
+        .ok()?;
+    let size = String::from_utf8(output.stdout).ok()?;
+    let columns = size.split_whitespace().nth(1)?.parse().ok()?;
+    (columns > 0).then_some(columns)
 }

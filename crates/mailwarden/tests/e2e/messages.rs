@@ -233,7 +233,8 @@ fn what_is_not_there_is_not_found() {
     let zero = id.rsplit_once(':').unwrap().0.to_owned() + ":0";
     let nowhere = format!("imap:default:Nowhere:{}:1", uidvalidity(&server, "INBOX"));
     let stranger = id.replace("imap:default:", "imap:stranger:");
-    for wrong in [gone, zero, nowhere, stranger] {
+    let other_kind = id.replace("imap:default:", "maildir:default:");
+    for wrong in [gone, zero, nowhere, stranger, other_kind] {
         for tool in ["imap_get_message", "imap_get_message_raw"] {
             let params = json!({ "name": tool, "arguments": { "message_id": wrong } });
             let error = client.request("tools/call", params).unwrap_err();

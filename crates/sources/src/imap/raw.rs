@@ -2,7 +2,7 @@
 
 use imap::command::{Item, Part};
 use imap::{Command, Fetch, SequenceSet};
-use mail::{Cx, Fault, FaultKind, FolderName, MessageRef, RawMessage, Stage};
+use mail::{Cx, Fault, FaultKind, FolderName, MessageRef, RawMessage, SourceKind, Stage};
 
 use super::job::Job;
 use super::link::Landed;
@@ -45,8 +45,8 @@ pub(super) async fn fetch_one(
     at: &MessageRef,
     items: &[Item],
 ) -> Result<Fetch, Fault> {
-    // UID 0 does not exist (RFC 3501 section 2.3.1.1), and a set cannot say it.
-    if at.uid.0 == 0 {
+    // UID 0 does not exist (RFC 3501 section 2.3.1.1), and an id of another kind of source names nothing here.
+    if at.uid.0 == 0 || at.source != SourceKind::Imap {
         return Err(Fault::new(FaultKind::NoSuchMessage, Stage::Fetch));
     }
     let command = Command::uid_fetch(&SequenceSet::of([at.uid.0]), items);

@@ -1,0 +1,134 @@
+//! The pool by itself: idle connections close, waiting is fair, a stalled server does not stall for minutes.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests stop at the first surprise")]
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use mail::{Cx, FaultKind, MailSource as _};
+use secrecy::SecretString;
+use sources::imap::{ImapSource, Roots, Security, Settings, Timeouts};
+use testkit::{Cut, Dovecot, Fake, FaultProxy};
+
+fn settings(port: u16) -> Settings {
+    Settings {
+        host: "127.0.0.1".to_owned(),
+        port,
+        security: Security::Plain,
+        user: "alice".to_owned(),
+        password: SecretString::from("secret"),
+        roots: Roots::system(),
+        timeouts: Timeouts::default(),
+        max_connections: 4,
+    }
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap()
+}
+
+#[test]
+fn an_idle_connection_is_closed() {
+    let server = Dovecot::start();
+    let proxy = FaultProxy::to(server.port());
+    let mut settings = settings(proxy.port());
+    settings.timeouts.idle = Duration::from_millis(150);
+    let source = ImapSource::new(settings);
+    let runtime = runtime();
+    for round in 1..=2 {
+        runtime.block_on(source.folders(&Cx::new())).unwrap();
+        assert_eq!(proxy.stats().connections, round);
+        proxy.await_stats("the idle connection closed", |stats| stats.live == 0);
+    }
+    assert!(proxy.transcript().contains("LOGOUT"), "it says goodbye");
+}
+
+#[test]
+fn nothing_is_opened_before_it_is_needed() {
+    let server = Dovecot::start();
+    let proxy = FaultProxy::to(server.port());
+    let source = ImapSource::new(settings(proxy.port()));
+    assert_eq!(source.describe().port, proxy.port());
+    assert_eq!(proxy.stats().connections, 0);
+}
+
+#[test]
+fn who_waits_is_served_in_turn() {
+    let server = Dovecot::start();
+    let proxy = FaultProxy::builder(server.port()).delay(Duration::from_millis(5)).start();
+    let mut settings = settings(proxy.port());
+    settings.max_connections = 1;
+    let source = Arc::new(ImapSource::new(settings));
+    let order = Arc::new(std::sync::Mutex::new(Vec::new()));
+    runtime().block_on(async {
+        let mut calls = tokio::task::JoinSet::new();
+        for number in 0..12 {
+            let (source, order) = (Arc::clone(&source), Arc::clone(&order));
+            calls.spawn(async move {
+                source.folders(&Cx::new()).await.unwrap();
+                order.lock().unwrap().push(number);
+            });
+            // Let it take its place in the queue before the next one comes.
+            tokio::task::yield_now().await;
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+        while calls.join_next().await.is_some() {}
+    });
+    assert_eq!(*order.lock().unwrap(), (0..12).collect::<Vec<_>>());
+    assert_eq!(proxy.stats().connections, 1);
+}
+
+#[test]
+fn a_connection_that_freezes_while_idle_is_replaced_after_the_probe() {
+    let server = Dovecot::start();
+    let proxy = FaultProxy::to(server.port());
+    let mut settings = settings(proxy.port());
+    settings.timeouts.probe = Duration::from_millis(300);
+    let source = ImapSource::new(settings);
+    let runtime = runtime();
+    runtime.block_on(source.folders(&Cx::new())).unwrap();
+    proxy.cut_after_down(1, Cut::Stall);
+    let began = Instant::now();
+    runtime.block_on(source.folders(&Cx::new())).unwrap();
+    assert!(began.elapsed() >= Duration::from_millis(300));
+    assert_eq!(proxy.stats().connections, 2);
+}
+
+#[test]
+fn a_server_that_falls_silent_times_out_once() {
+    let fake = Fake::script(|s| {
+        s.log_in("IMAP4rev1");
+        s.expect("LIST");
+        s.stall();
+    });
+    let mut settings = settings(fake.port());
+    settings.timeouts.prompt = Duration::from_millis(200);
+    let source = ImapSource::new(settings);
+    let fault = runtime().block_on(source.folders(&Cx::new())).unwrap_err();
+    assert_eq!(fault.kind, FaultKind::TimedOut);
+    assert_eq!(fake.connections(), 1, "a fresh connection that times out is not tried twice");
+}
+
+#[test]
+fn callers_who_give_up_leave_no_hole_in_the_pool() {
+    let server = Dovecot::start();
+    let proxy = FaultProxy::builder(server.port()).delay(Duration::from_millis(5)).start();
+    let mut settings = settings(proxy.port());
+    settings.max_connections = 2;
+    let source = Arc::new(ImapSource::new(settings));
+    runtime().block_on(async {
+        for round in 0..40u64 {
+            let calls: Vec<_> = (0..6)
+                .map(|_| {
+                    let source = Arc::clone(&source);
+                    tokio::spawn(async move { source.folders(&Cx::new()).await.map(drop) })
+                })
+                .collect();
+            tokio::time::sleep(Duration::from_millis(round % 9)).await;
+            calls.iter().for_each(tokio::task::JoinHandle::abort);
+        }
+        for _ in 0..4 {
+            source.folders(&Cx::new()).await.unwrap();
+        }
+    });
+    assert!(proxy.stats().peak <= 2 + 1, "{:?}", proxy.stats());
+}
