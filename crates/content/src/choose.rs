@@ -161,10 +161,23 @@ fn budget(leaf: &Leaf, max_chars: usize) -> u64 {
     let bytes = if is_html(leaf) {
         chars.saturating_mul(8).saturating_add(128 * 1024)
     } else {
-        // Four bytes a character, three for each in quoted-printable.
-        chars.saturating_mul(12).saturating_add(4 * 1024)
+        // Characters of four bytes at most, each byte three long in quoted-printable; and line ends that are folded.
+        let longest = match leaf.encoding.as_str() {
+            "quoted-printable" => 12,
+            "base64" => 6,
+            _ => 4,
+        };
+        let width = if is_one_byte(leaf) { 4 } else { 1 };
+        let bytes = chars.saturating_mul(longest).div_ceil(width);
+        bytes.saturating_add(4 * 1024)
     };
     bytes.min(MOST_PART)
+}
+
+/// Whether the declared charset has one byte a character. A missing one says nothing.
+fn is_one_byte(leaf: &Leaf) -> bool {
+    let charset = leaf.charset.as_deref().unwrap_or_default();
+    charset == "us-ascii" || charset.starts_with("iso-8859-") || charset.starts_with("windows-125")
 }
 
 #[cfg(test)]

@@ -1,5 +1,10 @@
 //! The pool by itself: idle connections close, waiting is fair, a stalled server does not stall for minutes.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests stop at the first surprise")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests stop at the first surprise"
+)]
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -23,7 +28,11 @@ fn settings(port: u16) -> Settings {
 }
 
 fn runtime() -> tokio::runtime::Runtime {
-    tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap()
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .unwrap()
 }
 
 #[test]
@@ -54,7 +63,9 @@ fn nothing_is_opened_before_it_is_needed() {
 #[test]
 fn who_waits_is_served_in_turn() {
     let server = Dovecot::start();
-    let proxy = FaultProxy::builder(server.port()).delay(Duration::from_millis(5)).start();
+    let proxy = FaultProxy::builder(server.port())
+        .delay(Duration::from_millis(5))
+        .start();
     let mut settings = settings(proxy.port());
     settings.max_connections = 1;
     let source = Arc::new(ImapSource::new(settings));
@@ -105,13 +116,19 @@ fn a_server_that_falls_silent_times_out_once() {
     let source = ImapSource::new(settings);
     let fault = runtime().block_on(source.folders(&Cx::new())).unwrap_err();
     assert_eq!(fault.kind, FaultKind::TimedOut);
-    assert_eq!(fake.connections(), 1, "a fresh connection that times out is not tried twice");
+    assert_eq!(
+        fake.connections(),
+        1,
+        "a fresh connection that times out is not tried twice"
+    );
 }
 
 #[test]
 fn callers_who_give_up_leave_no_hole_in_the_pool() {
     let server = Dovecot::start();
-    let proxy = FaultProxy::builder(server.port()).delay(Duration::from_millis(5)).start();
+    let proxy = FaultProxy::builder(server.port())
+        .delay(Duration::from_millis(5))
+        .start();
     let mut settings = settings(proxy.port());
     settings.max_connections = 2;
     let source = Arc::new(ImapSource::new(settings));

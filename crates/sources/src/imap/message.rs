@@ -20,8 +20,8 @@ use super::{convert, faults, raw};
 /// A header block beyond this is cut.
 const MOST_HEADER: u32 = 64 << 10;
 
-/// So much text comes along unasked, in the hope that it is all there is.
-const GUESS: u32 = 8 << 10;
+/// So much text comes along unasked, in the hope that it is all that is wanted.
+const GUESS: u32 = 12 << 10;
 
 pub(super) struct ReadMessage<'a> {
     pub at: &'a MessageRef,
@@ -220,7 +220,8 @@ fn part(section: Section, bytes: &[u8], structure: &Structure, asked: u64) -> Pa
     }
 }
 
-/// Parts that the guessed beginning of the text holds whole, exactly as long as the server says they are.
+/// Parts that the guessed beginning of the text holds: whole, exactly as long as the server says they are,
+/// or as much as is wished for.
 fn parts_of_guess(fetch: &Fetch, structure: &Structure, wishes: &[PartWish]) -> Vec<Part> {
     let (Some(header), Some(text)) = (fetch.section("HEADER"), fetch.section("TEXT")) else {
         return Vec::new();
@@ -233,8 +234,11 @@ fn parts_of_guess(fetch: &Fetch, structure: &Structure, wishes: &[PartWish]) -> 
         let leaf = structure.leaf(&wish.section)?;
         let ours = outline.structure.leaf(&wish.section)?;
         let (bytes, _) = outline.part(&wish.section)?;
-        let whole = u64::try_from(bytes.len()).ok()? == leaf.octets;
-        (whole && ours.mime_type == leaf.mime_type)
+        let length = u64::try_from(bytes.len()).ok()?;
+        let most = usize::try_from(wish.max_bytes).ok()?;
+        let enough = length == leaf.octets || (length >= wish.max_bytes && leaf.octets > length);
+        let bytes = bytes.get(..most).unwrap_or(bytes);
+        (enough && ours.mime_type == leaf.mime_type)
             .then(|| part(wish.section.clone(), bytes, structure, wish.max_bytes))
     });
     found.collect()

@@ -41,8 +41,11 @@ pub struct ImapSource {
 }
 
 impl ImapSource {
-    /// Opens nothing yet: the first call that needs a connection makes it.
+    /// Connects to nothing yet: the first call that needs a connection makes it.
     pub fn new(settings: Settings) -> Self {
+        if settings.security != Security::Plain {
+            settings.roots.warm();
+        }
         let settings = Arc::new(settings);
         Self {
             pool: Pool::new(Arc::clone(&settings)),

@@ -91,9 +91,10 @@ pub(super) async fn encrypt(
 ) -> Result<Stream, Fault> {
     cx.enter(Stage::Tls);
     let fault = |kind, said: String| Fault::saying(kind, Stage::Tls, said);
-    let config = settings
-        .roots
-        .config()
+    let roots = settings.roots.clone();
+    let config = tokio::task::spawn_blocking(move || roots.config()).await;
+    let config = config
+        .map_err(|_| fault(FaultKind::TlsFailed, String::new()))?
         .map_err(|error| fault(tls::kind_of(&error), error.to_string()))?;
     let host = settings
         .host

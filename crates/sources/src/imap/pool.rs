@@ -17,6 +17,13 @@ use super::settings::Settings;
 /// After the server refused one more connection, none is tried for this long while others are open.
 const CROWDED: Duration = Duration::from_secs(60);
 
+/// Answers that come this fast are bound by the processor, not by the distance.
+const QUICK: Duration = Duration::from_millis(2);
+
+/// While answers are quick, a caller waits this long for a session in use before another one is brought in:
+/// it is usually done sooner, and more sessions would only compete for the same processors.
+const PATIENCE: Duration = Duration::from_millis(25);
+
 pub(super) struct Pool {
     settings: Arc<Settings>,
     state: Mutex<State>,
@@ -32,11 +39,22 @@ struct State {
     waiting: VecDeque<oneshot::Sender<Result<Lease, Fault>>>,
     crowded_until: Option<Instant>,
     reaping: bool,
+    /// How long sessions have lately been lent for; none before the first came back.
+    lent_for: Option<Duration>,
 }
 
 struct Idle {
     session: Session,
     since: Instant,
+}
+
+/// How a caller waits for a session.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Manner {
+    /// Whatever frees up first, an idle one or a new one.
+    Eager,
+    /// First a while for one that is in use.
+    Patient,
 }
 
 /// Where a lent session came from.
@@ -56,6 +74,7 @@ pub(super) struct Lease {
     session: Option<Session>,
     pool: Weak<Pool>,
     origin: Origin,
+    since: Instant,
 }
 
 impl Pool {
@@ -69,29 +88,60 @@ impl Pool {
 
     /// Lends a session, best one that has `folder` open.
     pub(super) async fn take(&self, cx: &Cx, folder: Option<&FolderName>) -> Result<Lease, Fault> {
-        let turn = {
+        let (turn, manner) = {
             let mut state = self.lock();
-            if let Some(session) = state.pick(folder) {
+            let manner = state.manner();
+            if manner == Manner::Eager
+                && let Some(session) = state.pick(folder)
+            {
                 return Ok(self.lend(session, Origin::Idle));
             }
             let (sender, turn) = oneshot::channel();
             state.waiting.push_back(sender);
-            if self.may_dial(&state) {
+            if manner == Manner::Eager && self.may_dial(&state) {
                 cx.enter(Stage::Connect);
                 self.dial(&mut state);
             }
-            turn
+            (turn, manner)
         };
-        let lease = match turn.await {
-            Ok(outcome) => outcome?,
-            Err(_) => return Err(Fault::new(FaultKind::Lost, Stage::Queue)),
-        };
+        let lease = self.await_turn(turn, manner).await?;
         if let Origin::Dialled(trips) = lease.origin {
             for _ in 0..trips {
                 cx.count_round_trip();
             }
         }
         Ok(lease)
+    }
+
+    async fn await_turn(
+        &self,
+        mut turn: oneshot::Receiver<Result<Lease, Fault>>,
+        manner: Manner,
+    ) -> Result<Lease, Fault> {
+        let gone = |_| Fault::new(FaultKind::Lost, Stage::Queue);
+        if manner == Manner::Patient {
+            if let Ok(outcome) = tokio::time::timeout(PATIENCE, &mut turn).await {
+                return outcome.map_err(gone)?;
+            }
+            self.bring_in_another();
+        }
+        turn.await.map_err(gone)?
+    }
+
+    /// Somebody has waited long enough: an idle session for whoever is first in line, or a new one.
+    fn bring_in_another(&self) {
+        let mut state = self.lock();
+        if state.waiting.is_empty() {
+            return;
+        }
+        match state.pick(None) {
+            Some(session) => {
+                drop(state);
+                self.hand_over(self.lend(session, Origin::Idle));
+            }
+            None if self.may_dial(&state) => self.dial(&mut state),
+            None => {}
+        }
     }
 
     /// One idle session was dead, so the others are suspects: better to dial than to try them in turn.
@@ -122,6 +172,7 @@ impl Pool {
             session: Some(session),
             pool: self.itself.clone(),
             origin,
+            since: Instant::now(),
         }
     }
 
@@ -224,6 +275,21 @@ impl Pool {
 }
 
 impl State {
+    /// Patient where a session in use is likely to come back at once.
+    fn manner(&self) -> Manner {
+        let in_use = self.open > self.idle.len();
+        match self.lent_for {
+            Some(time) if in_use && time < QUICK => Manner::Patient,
+            _ => Manner::Eager,
+        }
+    }
+
+    /// A moving average, in which the last few count most.
+    fn note_lent(&mut self, time: Duration) {
+        let before = self.lent_for.unwrap_or(time);
+        self.lent_for = Some((before * 3 + time) / 4);
+    }
+
     fn pick(&mut self, folder: Option<&FolderName>) -> Option<Session> {
         if self.idle.is_empty() {
             return None;
@@ -275,6 +341,7 @@ impl Drop for Lease {
         if let Some(session) = self.session.take()
             && let Some(pool) = self.pool.upgrade()
         {
+            pool.lock().note_lent(self.since.elapsed());
             pool.give_back(session);
         }
     }

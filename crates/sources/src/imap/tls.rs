@@ -9,7 +9,6 @@ use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, Error, SignatureScheme};
-use rustls_platform_verifier::Verifier;
 
 /// The system's roots and, if given, those of a file. Loaded once, when the first connection needs them.
 #[derive(Clone, Debug, Default)]
@@ -46,6 +45,13 @@ impl Roots {
         })
     }
 
+    /// Reads the roots now, on a thread of their own, so that the first connection finds them ready.
+    pub fn warm(&self) {
+        let roots = self.clone();
+        std::thread::spawn(move || drop(roots.config()));
+    }
+
+    /// May read files; see [`warm`](Self::warm).
     pub(super) fn config(&self) -> Result<Arc<ClientConfig>, Error> {
         self.config.get_or_init(|| build(&self.extra)).clone()
     }
@@ -53,12 +59,7 @@ impl Roots {
 
 fn build(extra: &[CertificateDer<'static>]) -> Result<Arc<ClientConfig>, Error> {
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-    let system = Verifier::new_with_extra_roots(extra.iter().cloned(), Arc::clone(&provider));
-    let inner: Arc<dyn ServerCertVerifier> = match system {
-        Ok(verifier) => Arc::new(verifier),
-        // A container without a certificate store still reaches public servers.
-        Err(_) => mozilla_roots(&provider)?,
-    };
+    let inner = system_verifier(extra, &provider)?;
     let verifier = Arc::new(PinningVerifier {
         inner,
         pinned: extra.to_vec(),
@@ -71,17 +72,75 @@ fn build(extra: &[CertificateDer<'static>]) -> Result<Arc<ClientConfig>, Error> 
     Ok(Arc::new(config))
 }
 
-fn mozilla_roots(provider: &Arc<CryptoProvider>) -> Result<Arc<dyn ServerCertVerifier>, Error> {
+/// The system's own verification, with its revocation and its policies.
+#[cfg(not(all(unix, not(target_vendor = "apple"))))]
+fn system_verifier(
+    extra: &[CertificateDer<'static>],
+    provider: &Arc<CryptoProvider>,
+) -> Result<Arc<dyn ServerCertVerifier>, Error> {
+    use rustls_platform_verifier::Verifier;
+    let extra = extra.iter().cloned();
+    Ok(Arc::new(Verifier::new_with_extra_roots(
+        extra,
+        Arc::clone(provider),
+    )?))
+}
+
+/// The roots that the system keeps in files.
+#[cfg(all(unix, not(target_vendor = "apple")))]
+fn system_verifier(
+    extra: &[CertificateDer<'static>],
+    provider: &Arc<CryptoProvider>,
+) -> Result<Arc<dyn ServerCertVerifier>, Error> {
     let mut store = rustls::RootCertStore::empty();
-    store.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
-    let builder = rustls::client::WebPkiServerVerifier::builder_with_provider(
+    store.add_parsable_certificates(files::system_roots());
+    // A container without a certificate store still reaches public servers.
+    if store.is_empty() {
+        store.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
+    }
+    for root in extra {
+        store.add(root.clone())?;
+    }
+    let verifier = rustls::client::WebPkiServerVerifier::builder_with_provider(
         Arc::new(store),
         Arc::clone(provider),
     );
-    let verifier = builder
-        .build()
-        .map_err(|error| Error::General(error.to_string()))?;
-    Ok(verifier)
+    let verifier = verifier.build();
+    Ok(verifier.map_err(|error| Error::General(error.to_string()))?)
+}
+
+#[cfg(all(unix, not(target_vendor = "apple")))]
+mod files {
+    //! Where Unix systems keep their roots.
+
+    use std::path::Path;
+
+    use rustls::pki_types::CertificateDer;
+
+    /// One file with all of them. The directories beside it hold the same again, one file each, which takes
+    /// ten times as long to read.
+    const BUNDLES: [&str; 6] = [
+        "/etc/ssl/certs/ca-certificates.crt",
+        "/etc/pki/tls/certs/ca-bundle.crt",
+        "/etc/ssl/ca-bundle.pem",
+        "/etc/ssl/cert.pem",
+        "/usr/local/share/certs/ca-root-nss.crt",
+        "/opt/etc/ssl/certs/ca-certificates.crt",
+    ];
+
+    pub(super) fn system_roots() -> Vec<CertificateDer<'static>> {
+        let chosen = ["SSL_CERT_FILE", "SSL_CERT_DIR"];
+        if chosen.iter().all(|name| std::env::var_os(name).is_none()) {
+            let bundles = BUNDLES.iter().map(Path::new).filter(|path| path.exists());
+            for path in bundles {
+                let found = rustls_native_certs::load_certs_from_paths(Some(path), None).certs;
+                if !found.is_empty() {
+                    return found;
+                }
+            }
+        }
+        rustls_native_certs::load_native_certs().certs
+    }
 }
 
 /// Verifies as usual, and additionally trusts a server certificate that the operator put into the file itself.
