@@ -149,7 +149,7 @@ impl<'a> Ctx<'a> {
             .iter()
             .find(|(id, _)| Some(id) == wanted);
         match found {
-            Some((_, source)) => Ok(GuardedMail::new(source.as_ref(), self.cx)),
+            Some((_, source)) => Ok(GuardedMail::new(source.as_ref(), &self.permit, self.cx)),
             None => {
                 let name = wanted.map(AccountId::as_str).unwrap_or_default();
                 Err(Refusal::new(

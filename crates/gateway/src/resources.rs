@@ -91,10 +91,14 @@ impl Gateway {
                 mime_type: "message/rfc822",
                 base64: base64.clone(),
             }),
-            Some(message) => Ok(Content::Text {
-                mime_type: "application/json",
-                text: message.to_string(),
-            }),
+            Some(message) => {
+                let warnings = answered.structured.pointer("/meta/warnings");
+                let shown = json!({ "message": message, "warnings": warnings });
+                Ok(Content::Text {
+                    mime_type: "application/json",
+                    text: shown.to_string(),
+                })
+            }
             None => Err(failed(&answered.structured)),
         }
     }

@@ -1,5 +1,9 @@
 //! Laws over the one list of tools, and a snapshot of each definition: nothing that clients see drifts silently.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests stop at the first surprise")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "tests stop at the first surprise"
+)]
 
 use std::collections::HashSet;
 
@@ -35,15 +39,25 @@ fn names_are_unique_and_plain() {
     let names: HashSet<&str> = ALL.iter().map(|tool| tool.name()).collect();
     assert_eq!(names.len(), ALL.len());
     for name in names {
-        assert!(name.chars().all(|c| c.is_ascii_lowercase() || c == '_'), "{name}");
+        assert!(
+            name.chars().all(|c| c.is_ascii_lowercase() || c == '_'),
+            "{name}"
+        );
     }
 }
 
 #[test]
 fn definitions_are_small() {
-    let sizes: Vec<usize> = ALL.iter().map(|tool| definition(*tool).to_string().len()).collect();
+    let sizes: Vec<usize> = ALL
+        .iter()
+        .map(|tool| definition(*tool).to_string().len())
+        .collect();
     let total: usize = sizes.iter().sum();
-    assert!(total <= 2_000 * ALL.len(), "{total} bytes for {} tools: {sizes:?}", ALL.len());
+    assert!(
+        total <= 2_000 * ALL.len(),
+        "{total} bytes for {} tools: {sizes:?}",
+        ALL.len()
+    );
     for tool in ALL {
         assert!(tool.summary().len() < 600, "{}", tool.name());
     }
@@ -53,10 +67,22 @@ fn definitions_are_small() {
 fn input_schemas_suit_strict_hosts() {
     for tool in ALL {
         let schema = tool.input_schema();
-        assert_eq!(schema.get("type"), Some(&json!("object")), "{}", tool.name());
-        assert_eq!(schema.get("additionalProperties"), Some(&json!(false)), "{}", tool.name());
+        assert_eq!(
+            schema.get("type"),
+            Some(&json!("object")),
+            "{}",
+            tool.name()
+        );
+        assert_eq!(
+            schema.get("additionalProperties"),
+            Some(&json!(false)),
+            "{}",
+            tool.name()
+        );
         let text = Value::Object(schema).to_string();
-        for word in ["anyOf", "oneOf", "allOf", "$ref", "\"null\"", "uint", "$schema"] {
+        for word in [
+            "anyOf", "oneOf", "allOf", "$ref", "\"null\"", "uint", "$schema",
+        ] {
             assert!(!text.contains(word), "{} has {word}: {text}", tool.name());
         }
     }
@@ -65,6 +91,10 @@ fn input_schemas_suit_strict_hosts() {
 #[test]
 fn there_is_no_tool_that_changes_mail_yet() {
     for tool in ALL {
-        assert!(tool.annotations().read_only && !tool.annotations().destructive, "{}", tool.name());
+        assert!(
+            tool.annotations().read_only && !tool.annotations().destructive,
+            "{}",
+            tool.name()
+        );
     }
 }

@@ -36,6 +36,11 @@ impl SequenceSet {
         Some(Self::from_ranges(ranges))
     }
 
+    /// All numbers of both.
+    pub fn union(&self, other: &Self) -> Self {
+        Self::from_ranges(self.0.iter().chain(&other.0).copied().collect())
+    }
+
     fn from_ranges(mut ranges: Vec<(u32, u32)>) -> Self {
         ranges.retain(|(first, _)| *first > 0);
         ranges.sort_unstable();

@@ -105,6 +105,8 @@ pub struct Found {
     pub summaries: Vec<Summary>,
     /// Matches of this page that the source then did not describe.
     pub missing: Vec<Uid>,
+    /// Messages of this page whose description could not be read, not even their UIDs.
+    pub undescribed: usize,
     /// Where the next page begins; absent on the last page.
     pub next: Option<Anchor>,
 }
@@ -113,7 +115,8 @@ pub struct Found {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Summary {
     pub uid: Uid,
-    pub flags: Vec<Flag>,
+    /// Absent when the source did not tell.
+    pub flags: Option<Vec<Flag>>,
     pub arrived: Option<Timestamp>,
     pub size: u64,
     pub envelope: Envelope,
@@ -132,7 +135,8 @@ pub struct TextPrefix {
 
 #[derive(Clone)]
 pub struct Fetched {
-    pub flags: Vec<Flag>,
+    /// Absent when the source did not tell.
+    pub flags: Option<Vec<Flag>>,
     pub arrived: Option<Timestamp>,
     pub size: u64,
     /// The header block, as far as it fits the source's bound.

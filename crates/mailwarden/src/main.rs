@@ -63,9 +63,7 @@ fn main() -> ExitCode {
 fn with_config(
     work: impl AsyncFnOnce(config::Config) -> anyhow::Result<ExitCode>,
 ) -> anyhow::Result<ExitCode> {
-    let variables = std::env::vars_os()
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-    match config::from_environment(variables) {
+    match config::from_environment(std::env::vars_os()) {
         Ok(config) => in_runtime(work(config)),
         Err(problems) => {
             complain(&problems.to_string());
@@ -77,7 +75,7 @@ fn with_config(
 fn in_runtime(work: impl Future<Output = anyhow::Result<ExitCode>>) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
-        .max_blocking_threads(8)
+        .max_blocking_threads(64)
         .enable_all()
         .build()?;
     let outcome = runtime.block_on(work);
@@ -94,14 +92,20 @@ fn complain(lines: &str) {
 
 /// To stderr only: stdout carries MCP.
 fn start_logging() {
-    use tracing_subscriber::EnvFilter;
+    use tracing_subscriber::filter::{EnvFilter, FilterExt as _, LevelFilter, filter_fn};
+    use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
+    use tracing_subscriber::util::SubscriberInitExt as _;
     let wanted = std::env::var("MAILWARDEN_LOG").unwrap_or_else(|_| "warn".to_owned());
-    // INVARIANT: the protocol library logs requests and results, which hold mail; it may only report errors.
-    let filter = EnvFilter::try_new(format!("{wanted},rmcp=error,rustls=error"))
-        .unwrap_or_else(|_| EnvFilter::new("warn,rmcp=error,rustls=error"));
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
+    let wanted = EnvFilter::try_new(wanted).unwrap_or_else(|_| EnvFilter::new("warn"));
+    // INVARIANT: the protocol library logs requests and results, which hold mail. Whatever is asked for, it may
+    // only report errors.
+    let quiet = filter_fn(|about| {
+        !about.target().starts_with("rmcp") || *about.level() <= LevelFilter::ERROR
+    });
+    let lines = tracing_subscriber::fmt::layer()
         .with_writer(std::io::stderr)
-        .with_ansi(std::io::stderr().is_terminal())
+        .with_ansi(std::io::stderr().is_terminal());
+    tracing_subscriber::registry()
+        .with(lines.with_filter(wanted.and(quiet)))
         .init();
 }

@@ -63,7 +63,10 @@ fn the_hidden_instructions_are_in_the_source_and_not_in_the_answer() {
         assert!(!after.contains(words), "{after}");
     }
     assert!(after.contains("│ Security department\n"), "{after}");
-    assert!(after.contains("characters of hidden text were left out"), "{after}");
+    assert!(
+        after.contains("characters of hidden text were left out"),
+        "{after}"
+    );
 }
 
 #[test]

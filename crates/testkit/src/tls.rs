@@ -19,6 +19,10 @@ pub enum Leaf {
     Expired,
     /// Good names, signed by itself.
     SelfSigned,
+    /// Good names, signed by itself and marked as an authority, as mail bridges do.
+    OwnAuthority,
+    /// The same, but only for `other.test`.
+    OwnAuthorityElsewhere,
 }
 
 /// A certificate authority of the test's own.
@@ -69,21 +73,26 @@ impl Ca {
     }
 
     pub fn issue(&self, leaf: Leaf) -> Identity {
-        let names: &[&str] = if leaf == Leaf::WrongHost {
-            &["other.test"]
-        } else {
-            &GOOD_NAMES
+        let names: &[&str] = match leaf {
+            Leaf::WrongHost | Leaf::OwnAuthorityElsewhere => &["other.test"],
+            Leaf::Good | Leaf::Expired | Leaf::SelfSigned | Leaf::OwnAuthority => &GOOD_NAMES,
         };
         let mut params = params("mailwarden test server", names);
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+        if matches!(leaf, Leaf::OwnAuthority | Leaf::OwnAuthorityElsewhere) {
+            params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+            params.key_usages.push(KeyUsagePurpose::KeyCertSign);
+        }
         if leaf == Leaf::Expired {
             params.not_after = date_time_ymd(2021, 1, 1);
         }
         let key = KeyPair::generate().expect("make a P-256 key");
         let signed = match leaf {
-            Leaf::SelfSigned => params.self_signed(&key),
-            _ => params.signed_by(&key, &self.issuer),
+            Leaf::SelfSigned | Leaf::OwnAuthority | Leaf::OwnAuthorityElsewhere => {
+                params.self_signed(&key)
+            }
+            Leaf::Good | Leaf::WrongHost | Leaf::Expired => params.signed_by(&key, &self.issuer),
         };
         Identity {
             certificate: signed.expect("sign a server certificate").pem(),

@@ -28,7 +28,7 @@ pub(crate) fn fetched(raw: &[u8], wish: &BodyWish) -> Fetched {
         })
         .collect();
     Fetched {
-        flags: Vec::new(),
+        flags: Some(Vec::new()),
         arrived: None,
         size: raw.len() as u64,
         header: Bytes::copy_from_slice(outline.header()),

@@ -1,6 +1,7 @@
 //! Configuration from the environment. Every problem is found, not just the first.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -27,13 +28,20 @@ const SERVER_WIDE: [&str; 8] = [
 ];
 const PER_ACCOUNT: [&str; 5] = ["HOST", "PORT", "SECURE", "USER", "PASS"];
 
-/// Reads `variables`, usually `std::env::vars()`.
+/// Reads `variables`, usually `std::env::vars_os()`.
 pub(crate) fn from_environment(
-    variables: impl IntoIterator<Item = (String, String)>,
+    variables: impl IntoIterator<Item = (OsString, OsString)>,
 ) -> Result<Config, Problems> {
     let mut reader = Reader::default();
     for (name, value) in variables {
-        reader.sort(name, value);
+        let name = name.to_string_lossy().into_owned();
+        match value.into_string() {
+            Ok(value) => reader.sort(name, value),
+            Err(_) if name.starts_with(IMAP) || name.starts_with(MAILDIR) => {
+                reader.problem(&name, "is not valid UTF-8");
+            }
+            Err(_) => {}
+        }
     }
     reader.config()
 }
@@ -94,7 +102,13 @@ impl Reader {
         let mut accounts: Vec<Account> = Vec::new();
         for (name, fields) in std::mem::take(&mut self.imap) {
             if let Some(settings) = self.imap_account(&name, &fields, &shared) {
-                self.add(&mut accounts, &name, Store::Imap(Box::new(settings)));
+                let variable = format!("{IMAP}{name}_HOST");
+                self.add(
+                    &mut accounts,
+                    &name,
+                    &variable,
+                    Store::Imap(Box::new(settings)),
+                );
             }
         }
         for (name, path) in std::mem::take(&mut self.maildir) {
@@ -104,7 +118,13 @@ impl Reader {
                     "is empty; set the directory",
                 );
             } else {
-                self.add(&mut accounts, &name, Store::Maildir(PathBuf::from(path)));
+                let variable = format!("{MAILDIR}{name}_PATH");
+                self.add(
+                    &mut accounts,
+                    &name,
+                    &variable,
+                    Store::Maildir(PathBuf::from(path)),
+                );
             }
         }
         let errors = self.errors();
@@ -121,11 +141,11 @@ impl Reader {
         Ok(Config { accounts, errors })
     }
 
-    fn add(&mut self, accounts: &mut Vec<Account>, name: &str, store: Store) {
+    fn add(&mut self, accounts: &mut Vec<Account>, name: &str, variable: &str, store: Store) {
         let Ok(id) = AccountId::new(name.to_lowercase()) else {
             let what =
                 format!("names no account; '{name}' must be 1 to 64 letters, digits, '_' or '-'");
-            self.problem(&format!("{IMAP}{name}_HOST"), &what);
+            self.problem(variable, &what);
             return;
         };
         if accounts.iter().any(|account| account.id == id) {
@@ -346,11 +366,7 @@ mod tests {
     use super::*;
 
     fn read(pairs: &[(&str, &str)]) -> Result<Config, Problems> {
-        from_environment(
-            pairs
-                .iter()
-                .map(|(n, v)| ((*n).to_owned(), (*v).to_owned())),
-        )
+        from_environment(pairs.iter().map(|(n, v)| (n.into(), v.into())))
     }
 
     const GOOD: [(&str, &str); 3] = [

@@ -24,7 +24,10 @@ pub(crate) async fn run(gateway: Gateway, errors: ErrorStyle) -> anyhow::Result<
     let server = Server::new(gateway, Caller::owner(), errors);
     let (stdin, stdout) = stdio_pipes();
     let hung_up = Arc::new(Notify::new());
-    let stdin = Watched { inner: stdin, hung_up: Arc::clone(&hung_up) };
+    let stdin = Watched {
+        inner: stdin,
+        hung_up: Arc::clone(&hung_up),
+    };
     let serving = async {
         let running = match server.serve((stdin, stdout)).await {
             Ok(running) => running,

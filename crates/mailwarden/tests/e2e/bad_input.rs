@@ -436,7 +436,8 @@ fn nothing_in_an_argument_becomes_a_command() {
                     // A lone quote is in every address as the server sees it; anything else is in none.
                     let total = &result["structuredContent"]["data"]["total"];
                     assert!(total == 0 || text == "\"", "{field}={text}: {total}");
-                }Err(error) => assert_eq!(
+                }
+                Err(error) => assert_eq!(
                     (field, error.data["code"].as_str()),
                     ("mailbox", Some("not_found"))
                 ),

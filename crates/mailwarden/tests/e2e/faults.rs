@@ -401,12 +401,22 @@ fn split_and_delayed_bytes_change_nothing() {
 fn garbage_in_the_stream_is_an_error_or_passed_over() {
     let server = Dovecot::start();
     server.deliver("alice", "INBOX", &note("x", "y"));
-    for garbage in [&b"\x00\xff(((\r\nw77 OK what\r\n"[..], b"* 99 WHAT (((\r\n", b"\r\n\r\n"] {
+    for garbage in [
+        &b"\x00\xff(((\r\nw77 OK what\r\n"[..],
+        b"* 99 WHAT (((\r\n",
+        b"\r\n\r\n",
+    ] {
         for at in [0, 300, 900, 1_300] {
-            let proxy = FaultProxy::builder(server.port()).garbage(at, garbage).start();
+            let proxy = FaultProxy::builder(server.port())
+                .garbage(at, garbage)
+                .start();
             let mut client = client(proxy.port());
             let outcome = client.call("imap_search_messages", inbox(json!({})));
-            assert!(outcome.is_error || outcome.number("/total") == 1, "{at}: {}", outcome.text);
+            assert!(
+                outcome.is_error || outcome.number("/total") == 1,
+                "{at}: {}",
+                outcome.text
+            );
             assert!(!client.call("imap_list_accounts", json!({})).is_error);
         }
     }

@@ -178,3 +178,46 @@ fn a_cancelled_call_lets_go_of_its_connection() {
     let next = client.call("imap_search_messages", inbox(json!({ "query": "x" })));
     assert_eq!(next.number("/total"), 0, "{}", next.text);
 }
+
+#[test]
+fn verifying_stays_within_the_pool_too() {
+    let (_server, proxy) = server_with(3);
+    let account = Account {
+        port: proxy.port(),
+        ..Account::default()
+    };
+    let mut client = client_with(&account, &[("MAIL_IMAP_MAX_CONNECTIONS", "2")]);
+    let calls: Vec<_> = (0..12)
+        .map(|_| client.send_call("imap_verify_account", json!({})))
+        .collect();
+    for call in calls {
+        assert_eq!(client.wait_call(call).data("/ok"), true);
+    }
+    // The proxy may still see a connection that is already closed here.
+    assert!(proxy.stats().peak <= 3, "{:?}", proxy.stats());
+    assert_eq!(
+        client
+            .call("imap_search_messages", inbox(json!({})))
+            .number("/total"),
+        3
+    );
+}
+
+#[test]
+fn a_refused_password_is_not_tried_over_and_over() {
+    let server = Dovecot::start();
+    let proxy = FaultProxy::to(server.port());
+    let account = Account {
+        port: proxy.port(),
+        pass: "wrong",
+        ..Account::default()
+    };
+    let mut client = client_with(&account, &[]);
+    for _ in 0..8 {
+        let failed = client.call("imap_list_mailboxes", json!({}));
+        assert_eq!(failed.data("/issues/0/code"), "auth_failed");
+    }
+    assert_eq!(proxy.stats().connections, 1);
+    client.call("imap_verify_account", json!({}));
+    assert_eq!(proxy.stats().connections, 2, "verifying always tries");
+}

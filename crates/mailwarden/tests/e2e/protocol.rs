@@ -297,7 +297,7 @@ fn logs_hold_no_mail_and_no_secret_at_the_most_verbose_level() {
         &account,
         &[(
             "MAILWARDEN_LOG",
-            "trace,rmcp=trace,sources=trace,rustls=trace",
+            "trace,rmcp=trace,rmcp::service=trace,rmcp::transport=trace,sources=trace,rustls=trace",
         )],
     );
     let page = client.call(

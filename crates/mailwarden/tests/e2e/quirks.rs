@@ -56,6 +56,9 @@ fn esearch_answered_by_search_or_not_at_all_still_finds() {
     for search in [
         "* SEARCH 1\r\n{tag} OK done\r\n",
         "{tag} OK ESEARCH says nothing\r\n",
+        "* ESEARCH (TAG \"{tag}\") UID COUNT 3\r\n{tag} OK ESEARCH names none\r\n",
+        "* ESEARCH (TAG \"{tag}\") UID COUNT 1 ALL 1:*\r\n{tag} OK ESEARCH names nonsense\r\n",
+        "* ESEARCH (TAG \"{tag}\") UID\r\n{tag} OK ESEARCH counts none\r\n",
     ] {
         let fake = scripted("IMAP4rev1 ESEARCH IMAP4rev2", search);
         let mut client = client(fake.port());
@@ -148,9 +151,7 @@ fn a_server_with_only_the_basics_serves_every_tool() {
 fn a_bridge_with_starttls_and_its_own_certificate_works_when_trusted() {
     let server = Dovecot::builder().cert(Leaf::SelfSigned).start();
     server.deliver("alice", "INBOX", &note("x", "y"));
-    let pem = server.dir().join("self.pem");
-    let found = find_certificate(server.dir());
-    std::fs::copy(found, &pem).unwrap();
+    let pem = server.ca_path().with_file_name("server.pem");
     let account = Account {
         port: server.port(),
         secure: "starttls",
@@ -162,23 +163,6 @@ fn a_bridge_with_starttls_and_its_own_certificate_works_when_trusted() {
     );
     let page = client.call("imap_search_messages", inbox(json!({})));
     assert_eq!(page.number("/total"), 1, "{}", page.text);
-}
-
-/// The server's own certificate, wherever the kit keeps it.
-fn find_certificate(dir: &std::path::Path) -> std::path::PathBuf {
-    let mut waiting = vec![dir.to_owned()];
-    while let Some(next) = waiting.pop() {
-        for entry in std::fs::read_dir(&next).into_iter().flatten().flatten() {
-            let path = entry.path();
-            let name = entry.file_name().to_string_lossy().into_owned();
-            if path.is_dir() {
-                waiting.push(path);
-            } else if name.ends_with(".pem") && !name.starts_with("ca") && !name.contains("key") {
-                return path;
-            }
-        }
-    }
-    panic!("no certificate below {}", dir.display());
 }
 
 #[test]
@@ -289,5 +273,111 @@ fn mail_leaves_by_no_other_command_than_reading_ones() {
             !line.contains("BODY[") && !line.contains("STORE") && !line.contains("EXPUNGE"),
             "{line}"
         );
+    }
+}
+
+/// A folder of five, described like this.
+fn five(described: &'static [&'static str]) -> Fake {
+    Fake::script(move |s| {
+        s.log_in("IMAP4rev1");
+        loop {
+            let command = s.command();
+            if command.mentions("EXAMINE") {
+                s.untagged("5 EXISTS");
+                s.untagged("OK [UIDVALIDITY 7] ok");
+                s.ok();
+            } else if command.mentions("FETCH") {
+                described.iter().for_each(|line| s.untagged(line));
+                s.ok();
+            } else {
+                s.ok();
+            }
+        }
+    })
+}
+
+#[test]
+fn what_cannot_be_read_in_a_listing_is_an_issue_and_nothing_is_lost() {
+    let fake = five(&[
+        "1 FETCH (UID 11 FLAGS () ENVELOPE (NIL \"one\" NIL NIL NIL NIL NIL NIL NIL NIL))",
+        "2 FETCH (UID 12 FLAGS () ENVELOPE NIL)",
+        "3 FETCH (UID 13 FLAGS () ENVELOPE (NIL \"open",
+        "4 FETCH (UID 14 ENVELOPE (NIL \"four\" NIL NIL NIL NIL NIL NIL NIL NIL))",
+        "5 FETCH (UID 15 FLAGS (\\Seen) ENVELOPE (NIL \"five\" NIL NIL NIL NIL NIL NIL NIL NIL))",
+        "900 FETCH (UID 900 FLAGS ())",
+    ]);
+    let mut client = client(fake.port());
+    let page = client.call("imap_search_messages", inbox(json!({})));
+    assert_eq!(page.data("/status"), "partial", "{}", page.text);
+    assert_eq!(subjects(&page), ["five", "four", "-", "one"]);
+    assert_eq!((page.number("/attempted"), page.number("/failed")), (5, 1));
+    assert!(
+        page.text("/issues/0/message").contains("1 message(s)"),
+        "{}",
+        page.text
+    );
+    assert_eq!(page.data("/messages/0/flags"), json!(["\\Seen"]));
+    assert!(
+        page.data("/messages/1/flags").is_null(),
+        "flags that were not told are not told"
+    );
+}
+
+#[test]
+fn a_listing_that_cannot_be_read_at_all_is_a_failure() {
+    let fake = five(&["1 FETCH (UID 11 (((", "2 FETCH (UID 12 \"", "3 FETCH (UID"]);
+    let mut client = client(fake.port());
+    let page = client.call("imap_search_messages", inbox(json!({})));
+    assert_eq!(
+        page.data("/issues/0/code"),
+        "protocol_error",
+        "{}",
+        page.text
+    );
+}
+
+#[test]
+fn matches_may_be_spread_over_several_lines() {
+    let fake = scripted(
+        "IMAP4rev1",
+        "* SEARCH 5 2\r\n* SEARCH 1\r\n{tag} OK done\r\n",
+    );
+    let mut client = client(fake.port());
+    let page = client.call("imap_search_messages", inbox(json!({ "subject": "x" })));
+    assert_eq!(page.number("/total"), 3, "{}", page.text);
+}
+
+#[test]
+fn a_certificate_that_is_its_own_authority_is_trusted_for_its_own_name_only() {
+    for (leaf, code) in [
+        (Leaf::OwnAuthority, None),
+        (Leaf::OwnAuthorityElsewhere, Some("certificate_wrong_host")),
+    ] {
+        let server = Dovecot::builder().cert(leaf).start();
+        let pem = server.ca_path().with_file_name("server.pem");
+        for (port, secure) in [(server.tls_port(), "true"), (server.port(), "starttls")] {
+            let account = Account {
+                host: "localhost",
+                port,
+                secure,
+                ..Account::default()
+            };
+            let mut client = client_with(
+                &account,
+                &[("MAIL_IMAP_CA_CERT_PATH", pem.to_str().unwrap())],
+            );
+            let verified = client.call("imap_verify_account", json!({}));
+            assert_eq!(
+                verified.data("/issues/0/code").as_str(),
+                code,
+                "{}",
+                verified.text
+            );
+            let mut wary = client_with(&account, &[]);
+            assert!(
+                wary.call("imap_verify_account", json!({})).is_error,
+                "not without being told to"
+            );
+        }
     }
 }

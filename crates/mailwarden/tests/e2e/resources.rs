@@ -23,7 +23,8 @@ fn the_uris_of_a_page_can_be_read() {
     let parsed = read(&mut client, page.text("/messages/0/message_uri"));
     assert_eq!(parsed["mimeType"], "application/json");
     let message: Value = serde_json::from_str(parsed["text"].as_str().unwrap()).unwrap();
-    assert_eq!(message["body_text"], "body of it");
+    assert_eq!(message["message"]["body_text"], "body of it");
+    assert_eq!(message["warnings"], json!([]));
     let source = read(&mut client, page.text("/messages/0/message_raw_uri"));
     assert_eq!(source["mimeType"], "message/rfc822");
     let bytes = base64::engine::general_purpose::STANDARD

@@ -8,7 +8,7 @@ use testkit::mcp::CallOutcome;
 use testkit::{Dovecot, McpClient, RawImap};
 
 /// The program with a clean environment, ready for account variables.
-pub fn program() -> Command {
+pub(crate) fn program() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_mailwarden"));
     for (name, _) in std::env::vars_os() {
         let name_text = name.to_string_lossy();
@@ -30,12 +30,12 @@ fn state_dir() -> &'static std::path::Path {
 }
 
 /// How an account is reached.
-pub struct Account<'a> {
-    pub host: &'a str,
-    pub port: u16,
-    pub secure: &'a str,
-    pub user: &'a str,
-    pub pass: &'a str,
+pub(crate) struct Account<'a> {
+    pub(crate) host: &'a str,
+    pub(crate) port: u16,
+    pub(crate) secure: &'a str,
+    pub(crate) user: &'a str,
+    pub(crate) pass: &'a str,
 }
 
 impl Default for Account<'_> {
@@ -51,7 +51,7 @@ impl Default for Account<'_> {
 }
 
 /// Sets the variables of one account.
-pub fn configure(command: &mut Command, name: &str, account: &Account<'_>) {
+pub(crate) fn configure(command: &mut Command, name: &str, account: &Account<'_>) {
     let variable = |suffix: &str| format!("MAIL_IMAP_{name}_{suffix}");
     command
         .env(variable("HOST"), account.host)
@@ -62,7 +62,7 @@ pub fn configure(command: &mut Command, name: &str, account: &Account<'_>) {
 }
 
 /// A client of a program that knows one account in the clear at this port.
-pub fn client(port: u16) -> McpClient {
+pub(crate) fn client(port: u16) -> McpClient {
     client_with(
         &Account {
             port,
@@ -72,14 +72,14 @@ pub fn client(port: u16) -> McpClient {
     )
 }
 
-pub fn client_with(account: &Account<'_>, variables: &[(&str, &str)]) -> McpClient {
+pub(crate) fn client_with(account: &Account<'_>, variables: &[(&str, &str)]) -> McpClient {
     let mut command = program();
     configure(&mut command, "DEFAULT", account);
     command.envs(variables.iter().copied());
     start(command)
 }
 
-pub fn start(mut command: Command) -> McpClient {
+pub(crate) fn start(mut command: Command) -> McpClient {
     command.arg("stdio").stdin(Stdio::piped());
     let mut client = McpClient::spawn(command);
     client.initialize();
@@ -87,7 +87,7 @@ pub fn start(mut command: Command) -> McpClient {
 }
 
 /// Looks at an answer.
-pub trait Look {
+pub(crate) trait Look {
     fn data(&self, pointer: &str) -> Value;
     fn text(&self, pointer: &str) -> String;
     fn number(&self, pointer: &str) -> u64;
@@ -125,7 +125,7 @@ impl Look for CallOutcome {
 }
 
 /// The subjects of a page, in order.
-pub fn subjects(page: &CallOutcome) -> Vec<String> {
+pub(crate) fn subjects(page: &CallOutcome) -> Vec<String> {
     let messages = page.data("/messages");
     let lines = messages.as_array().expect("a page").iter();
     lines
@@ -134,7 +134,7 @@ pub fn subjects(page: &CallOutcome) -> Vec<String> {
 }
 
 /// Arguments for a search of INBOX.
-pub fn inbox(more: Value) -> Value {
+pub(crate) fn inbox(more: Value) -> Value {
     let mut arguments = json!({ "mailbox": "INBOX" });
     for (key, value) in more.as_object().unwrap() {
         arguments[key] = value.clone();
@@ -142,14 +142,14 @@ pub fn inbox(more: Value) -> Value {
     arguments
 }
 
-pub fn uidvalidity(server: &Dovecot, folder: &str) -> u32 {
+pub(crate) fn uidvalidity(server: &Dovecot, folder: &str) -> u32 {
     let mut imap: RawImap = server.login("alice", "secret");
     let reply = imap.command(&format!("EXAMINE \"{folder}\"")).text();
     let (_, after) = reply.split_once("UIDVALIDITY ").expect("a UIDVALIDITY");
     after.split(']').next().unwrap().parse().unwrap()
 }
 
-pub fn message_id(server: &Dovecot, folder: &str, uid: u32) -> String {
+pub(crate) fn message_id(server: &Dovecot, folder: &str, uid: u32) -> String {
     format!(
         "imap:default:{folder}:{}:{uid}",
         uidvalidity(server, folder)
@@ -157,7 +157,7 @@ pub fn message_id(server: &Dovecot, folder: &str, uid: u32) -> String {
 }
 
 /// A small message.
-pub fn note(subject: &str, body: &str) -> Vec<u8> {
+pub(crate) fn note(subject: &str, body: &str) -> Vec<u8> {
     format!(
         "Date: Tue, 03 Nov 2026 09:12:00 +0100\r\nFrom: Anna Adler <anna@example.com>\r\n\
          To: alice@example.org\r\nSubject: {subject}\r\nMessage-ID: <{}@example.com>\r\n\

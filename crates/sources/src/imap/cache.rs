@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use jiff::Timestamp;
-use mail::{FolderName, Part, PartWish, Structure};
+use mail::{FolderName, Part, PartWish, Raw, Structure};
 
 /// Octets that may be kept for one account.
 const MOST: usize = 4 << 20;
@@ -118,7 +118,12 @@ impl Known {
                     .map(|part| part.bytes.len() + 64)
                     .sum::<usize>()
         });
-        256 + self.structure.leaves.len() * 256 + body
+        let leaves = self.structure.leaves.iter().map(|leaf| {
+            let name = leaf.filename.as_ref().map_or(0, Raw::len);
+            let id = leaf.content_id.as_ref().map_or(0, Raw::len);
+            256 + name + id + leaf.mime_type.len()
+        });
+        256 + leaves.sum::<usize>() + body
     }
 }
 

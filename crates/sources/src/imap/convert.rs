@@ -42,14 +42,11 @@ fn merge(known: &mut Fetch, more: &Fetch) {
     known.sections.extend(more.sections.iter().cloned());
 }
 
-pub(super) fn flags(fetch: &Fetch) -> Vec<Flag> {
-    // `\\Recent` tells which session looked first, not anything about the message; IMAP4rev2 dropped it.
-    let flags = fetch
-        .flags
-        .iter()
-        .flatten()
-        .filter(|flag| !flag.eq_ignore_ascii_case("\\Recent"));
-    flags.map(|flag| Flag::new(flag.clone())).collect()
+pub(super) fn flags(fetch: &Fetch) -> Option<Vec<Flag>> {
+    // `\Recent` tells which session looked first, not anything about the message; IMAP4rev2 dropped it.
+    let told = fetch.flags.as_ref()?.iter();
+    let flags = told.filter(|flag| !flag.eq_ignore_ascii_case("\\Recent"));
+    Some(flags.map(|flag| Flag::new(flag.clone())).collect())
 }
 
 pub(super) fn arrived(fetch: &Fetch) -> Option<Timestamp> {

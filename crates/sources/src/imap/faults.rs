@@ -3,14 +3,6 @@
 use imap::{Status, StatusKind};
 use mail::{Fault, FaultKind, Stage};
 
-/// Whether a fault says more about the connection than about the question.
-pub(super) fn means_dead(kind: FaultKind) -> bool {
-    matches!(
-        kind,
-        FaultKind::Lost | FaultKind::Bye | FaultKind::TimedOut | FaultKind::Protocol
-    )
-}
-
 /// INVARIANT: a tagged NO or BAD is an error, never an empty result.
 pub(super) fn check(status: &Status, stage: Stage) -> Result<(), Fault> {
     let kind = match status.kind {
@@ -57,11 +49,11 @@ fn names_a_missing_folder(status: &Status) -> bool {
         "exist",
         "not found",
         "no such",
-        "unknown",
+        "unknown mailbox",
+        "unknown folder",
         "unable to open",
         "can't open",
         "cannot open",
-        "invalid",
     ]
     .iter()
     .any(|words| text.contains(words))

@@ -1,5 +1,7 @@
 //! The job that lists folders: one `LIST`, with special use and counts where the server adds them.
 
+use std::collections::{HashMap, HashSet};
+
 use imap::command::ListReturn;
 use imap::{Command, Data, List, MailboxStatus, Status, StatusKind, utf7};
 use mail::{Counts, Cx, Fault, FaultKind, Folder, FolderName, Folders, SpecialUse, Stage};
@@ -48,15 +50,17 @@ async fn list(
     Ok((status, landed))
 }
 
+/// More folders than this are counted and not kept.
+const MOST: usize = 10_000;
+
 fn read(data: &[Data]) -> Folders {
     let mut found = Folders::default();
-    let counts: Vec<&MailboxStatus> = data
-        .iter()
-        .filter_map(|one| match one {
-            Data::MailboxStatus(status) => Some(status),
-            _ => None,
-        })
-        .collect();
+    let statuses = data.iter().filter_map(|one| match one {
+        Data::MailboxStatus(status) => Some((key(&status.name), status)),
+        _ => None,
+    });
+    let counts: HashMap<Vec<u8>, &MailboxStatus> = statuses.collect();
+    let mut seen: HashSet<FolderName> = HashSet::new();
     for one in data {
         let Data::List(list) = one else { continue };
         // A name that only has children is not a folder that can be opened.
@@ -64,16 +68,14 @@ fn read(data: &[Data]) -> Folders {
             continue;
         }
         let name = utf7::decode(&list.name).and_then(|name| FolderName::new(name).ok());
-        let Some(name) = name else {
+        let Some(name) = name.filter(|_| seen.len() < MOST) else {
             found.unusable += 1;
             continue;
         };
-        if found.folders.iter().any(|known| known.name == name) {
+        if !seen.insert(name.clone()) {
             continue;
         }
-        let status = counts
-            .iter()
-            .find(|status| same_mailbox(&status.name, &list.name));
+        let status = counts.get(&key(&list.name));
         found.folders.push(Folder {
             name,
             delimiter: list.delimiter,
@@ -89,9 +91,12 @@ fn read(data: &[Data]) -> Folders {
     found
 }
 
-fn same_mailbox(one: &[u8], other: &[u8]) -> bool {
-    let inbox = |name: &[u8]| name.eq_ignore_ascii_case(b"INBOX");
-    one == other || (inbox(one) && inbox(other))
+/// INBOX is spelled in any case, in `LIST` and in `STATUS`.
+fn key(name: &[u8]) -> Vec<u8> {
+    match name.eq_ignore_ascii_case(b"INBOX") {
+        true => b"INBOX".to_vec(),
+        false => name.to_vec(),
+    }
 }
 
 fn special_use(list: &List) -> Option<SpecialUse> {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use imap::{Command, Connection, Data, Event, Limits, Literals, Status, StatusKind, Tag};
 use mail::{Cx, Fault, FaultKind};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout, timeout_at};
 
 use super::net::Stream;
 
@@ -22,6 +22,8 @@ pub(super) struct Patience {
     pub first: Duration,
     /// After that.
     pub between: Duration,
+    /// For the whole flight, however much trickles in.
+    pub total: Duration,
 }
 
 impl Patience {
@@ -29,6 +31,7 @@ impl Patience {
         Self {
             first: time,
             between: time,
+            total: time,
         }
     }
 }
@@ -50,6 +53,8 @@ pub(super) struct Link {
     connection: Connection,
     /// A flight began and did not end: the next bytes would answer the wrong question.
     torn: bool,
+    /// The server has answered something since the flight began.
+    heard: bool,
 }
 
 impl Link {
@@ -58,6 +63,7 @@ impl Link {
             stream,
             connection: Connection::new(Limits::default()),
             torn: false,
+            heard: false,
         }
     }
 
@@ -67,6 +73,7 @@ impl Link {
             stream,
             connection: Connection::greeted(Limits::default()),
             torn: false,
+            heard: false,
         }
     }
 
@@ -79,6 +86,11 @@ impl Link {
         !self.torn
     }
 
+    /// Whether the last flight has had any answer.
+    pub(super) fn has_heard(&self) -> bool {
+        self.heard
+    }
+
     /// Gives the stream back for encryption, if nothing was sent ahead of it.
     pub(super) fn into_stream(self) -> Result<Stream, imap::Leftover> {
         self.connection.assert_nothing_left()?;
@@ -88,6 +100,7 @@ impl Link {
     pub(super) async fn greeting(&mut self, cx: &Cx, patience: Duration) -> Result<Status, Fault> {
         self.torn = true;
         cx.count_round_trip();
+        let until = Instant::now() + patience;
         loop {
             match self.event(cx)? {
                 Some(Event::Greeting(status)) => {
@@ -95,7 +108,7 @@ impl Link {
                     return Ok(status);
                 }
                 Some(_) => return Err(protocol(cx, "the server's first line is no greeting")),
-                None => self.read(cx, patience).await?,
+                None => self.read(cx, patience, until).await?,
             }
         }
     }
@@ -110,6 +123,8 @@ impl Link {
         patience: Patience,
     ) -> Result<Landed, Fault> {
         self.torn = true;
+        self.heard = false;
+        let until = Instant::now() + patience.total;
         let mut flight = Flight::default();
         for command in commands {
             flight.open.push((self.connection.push(command), None));
@@ -118,6 +133,7 @@ impl Link {
         while !self.connection.is_idle() {
             if let Some(event) = self.event(cx)? {
                 flight.take(cx, event)?;
+                self.heard = true;
                 silence = patience.between;
                 continue;
             }
@@ -125,11 +141,11 @@ impl Link {
             let out = self.connection.outgoing();
             if !out.is_empty() {
                 cx.count_round_trip();
-                self.write(cx, &out, silence).await?;
+                self.write(cx, &out, silence, until).await?;
                 continue;
             }
             let before = self.connection.space().len();
-            self.read(cx, silence).await?;
+            self.read(cx, silence, until).await?;
             flight.size += self.connection.space().len().saturating_sub(before);
             if flight.size > MOST_OF_A_FLIGHT {
                 return Err(protocol(cx, "the server's replies are too large"));
@@ -159,22 +175,29 @@ impl Link {
             .map_err(|error| protocol(cx, &error.to_string()))
     }
 
-    async fn write(&mut self, cx: &Cx, bytes: &[u8], limit: Duration) -> Result<(), Fault> {
+    async fn write(
+        &mut self,
+        cx: &Cx,
+        bytes: &[u8],
+        silence: Duration,
+        until: Instant,
+    ) -> Result<(), Fault> {
         let writing = async {
             self.stream.write_all(bytes).await?;
             self.stream.flush().await
         };
-        match timeout(limit, writing).await {
+        match timeout_at(until.min(Instant::now() + silence), writing).await {
             Ok(Ok(())) => Ok(()),
             Ok(Err(error)) => Err(lost(cx, &error)),
             Err(_) => Err(Fault::new(FaultKind::TimedOut, cx.stage())),
         }
     }
 
-    async fn read(&mut self, cx: &Cx, limit: Duration) -> Result<(), Fault> {
+    async fn read(&mut self, cx: &Cx, silence: Duration, until: Instant) -> Result<(), Fault> {
         let space = self.connection.space();
         space.reserve(16 << 10);
-        match timeout(limit, self.stream.read_buf(space)).await {
+        let reading = self.stream.read_buf(space);
+        match timeout_at(until.min(Instant::now() + silence), reading).await {
             Ok(Ok(0)) => Err(Fault::new(FaultKind::Lost, cx.stage())),
             Ok(Ok(_)) => Ok(()),
             Ok(Err(error)) => Err(lost(cx, &error)),

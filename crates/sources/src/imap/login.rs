@@ -10,8 +10,17 @@ use super::net::{self, Stream};
 use super::settings::{Security, Settings};
 use super::{faults, session};
 
-/// A logged-in link and what the server can do for it.
+/// A logged-in link and what the server can do for it. However slowly the server speaks, this ends.
 pub(super) async fn dial(settings: &Settings, cx: &Cx) -> Result<(Link, Capabilities), Fault> {
+    let times = &settings.timeouts;
+    let most = times.connect + times.greeting + times.prompt * 2;
+    match timeout(most, log_in(settings, cx)).await {
+        Ok(outcome) => outcome,
+        Err(_) => Err(Fault::new(FaultKind::TimedOut, cx.stage())),
+    }
+}
+
+async fn log_in(settings: &Settings, cx: &Cx) -> Result<(Link, Capabilities), Fault> {
     let connecting = async {
         let tcp = net::connect(settings, cx).await?;
         match settings.security {

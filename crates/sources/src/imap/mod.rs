@@ -59,10 +59,10 @@ impl ImapSource {
         cx.enter(Stage::Queue);
         let mut lease = self.pool.take(cx, job.folder()).await?;
         match job.run(lease.session(), cx).await {
-            Err(fault) if lease.was_idle() && faults::means_dead(fault.kind) => {
+            Err(fault) if lease.was_dead(fault.kind) => {
                 tracing::debug!(
                     stage = fault.stage.name(),
-                    "a pooled connection was dead; trying a fresh one"
+                    "a pooled connection was dead; trying another"
                 );
                 drop(lease);
                 self.pool.forget_idle();
@@ -86,9 +86,10 @@ impl MailSource for ImapSource {
 
     fn verify<'a>(&'a self, cx: &'a Cx) -> Answer<'a, Verified> {
         Box::pin(async move {
+            let slot = self.pool.slot().await?;
             let session = session::Session::open(&self.settings, cx).await?;
             let capabilities = session.capabilities().names().to_vec();
-            self.pool.donate(session);
+            slot.fill(session, cx);
             Ok(Verified { capabilities })
         })
     }

@@ -18,11 +18,14 @@ use super::settings::Settings;
 const CROWDED: Duration = Duration::from_secs(60);
 
 /// Answers that come this fast are bound by the processor, not by the distance.
-const QUICK: Duration = Duration::from_millis(2);
+const QUICK: Duration = Duration::from_millis(5);
 
 /// While answers are quick, a caller waits this long for a session in use before another one is brought in:
 /// it is usually done sooner, and more sessions would only compete for the same processors.
 const PATIENCE: Duration = Duration::from_millis(25);
+
+/// A refused password is not tried again for this long: an agent in a loop must not lock its owner out.
+const REFUSED: Duration = Duration::from_secs(10);
 
 pub(super) struct Pool {
     settings: Arc<Settings>,
@@ -34,13 +37,16 @@ pub(super) struct Pool {
 struct State {
     /// The longest idle first.
     idle: Vec<Idle>,
+    /// When each session that is lent was lent.
+    lent: Vec<Instant>,
     /// Lent, idle or being dialled.
     open: usize,
     waiting: VecDeque<oneshot::Sender<Result<Lease, Fault>>>,
-    crowded_until: Option<Instant>,
-    reaping: bool,
     /// How long sessions have lately been lent for; none before the first came back.
     lent_for: Option<Duration>,
+    crowded_until: Option<Instant>,
+    refused: Option<(Instant, Fault)>,
+    reaping: bool,
 }
 
 struct Idle {
@@ -70,11 +76,16 @@ enum Origin {
 
 /// A session on loan; it goes back when dropped, unless it was torn.
 pub(super) struct Lease {
-    /// INVARIANT: taken by `Drop` alone.
+    /// INVARIANT: a lease that a caller holds has it.
     session: Option<Session>,
     pool: Weak<Pool>,
     origin: Origin,
     since: Instant,
+}
+
+/// Room for one more connection, kept while it is being made.
+pub(super) struct Slot {
+    pool: Option<Arc<Pool>>,
 }
 
 impl Pool {
@@ -90,27 +101,55 @@ impl Pool {
     pub(super) async fn take(&self, cx: &Cx, folder: Option<&FolderName>) -> Result<Lease, Fault> {
         let (turn, manner) = {
             let mut state = self.lock();
+            if let Some(fault) = state.recent_refusal() {
+                return Err(fault);
+            }
             let manner = state.manner();
             if manner == Manner::Eager
+                && state.waiting.is_empty()
                 && let Some(session) = state.pick(folder)
             {
-                return Ok(self.lend(session, Origin::Idle));
+                return Ok(self.lend(&mut state, session, Origin::Idle));
             }
-            let (sender, turn) = oneshot::channel();
-            state.waiting.push_back(sender);
-            if manner == Manner::Eager && self.may_dial(&state) {
+            let turn = state.queue();
+            if manner == Manner::Eager {
                 cx.enter(Stage::Connect);
-                self.dial(&mut state);
+                self.bring_in_another(&mut state);
             }
             (turn, manner)
         };
         let lease = self.await_turn(turn, manner).await?;
         if let Origin::Dialled(trips) = lease.origin {
-            for _ in 0..trips {
-                cx.count_round_trip();
-            }
+            (0..trips).for_each(|_| cx.count_round_trip());
         }
         Ok(lease)
+    }
+
+    /// Room for a connection of one's own, within the same bound as all others.
+    pub(super) async fn slot(&self) -> Result<Slot, Fault> {
+        let turn = {
+            let mut state = self.lock();
+            if state.open < self.settings.max_connections {
+                state.open += 1;
+                return Ok(self.own_slot());
+            }
+            if !state.idle.is_empty() {
+                state.idle.remove(0);
+                return Ok(self.own_slot());
+            }
+            state.queue()
+        };
+        let mut lease = self.await_turn(turn, Manner::Eager).await?;
+        // The session makes room: closed, but still counted.
+        self.lock().take_out(&mut lease);
+        Ok(self.own_slot())
+    }
+
+    /// One idle session was dead, so the others are suspects: better to dial than to try them in turn.
+    pub(super) fn forget_idle(&self) {
+        let mut state = self.lock();
+        state.open -= state.idle.len().min(state.open);
+        state.idle.clear();
     }
 
     async fn await_turn(
@@ -123,41 +162,26 @@ impl Pool {
             if let Ok(outcome) = tokio::time::timeout(PATIENCE, &mut turn).await {
                 return outcome.map_err(gone)?;
             }
-            self.bring_in_another();
+            self.bring_in_another(&mut self.lock());
         }
         turn.await.map_err(gone)?
     }
 
-    /// Somebody has waited long enough: an idle session for whoever is first in line, or a new one.
-    fn bring_in_another(&self) {
-        let mut state = self.lock();
+    /// An idle session for whoever is first in line, or a new one.
+    fn bring_in_another(&self, state: &mut State) {
         if state.waiting.is_empty() {
             return;
         }
         match state.pick(None) {
-            Some(session) => {
-                drop(state);
-                self.hand_over(self.lend(session, Origin::Idle));
-            }
-            None if self.may_dial(&state) => self.dial(&mut state),
+            Some(session) => self.place(state, session, Origin::Idle),
+            None if self.may_dial(state) => self.dial(state),
             None => {}
         }
     }
 
-    /// One idle session was dead, so the others are suspects: better to dial than to try them in turn.
-    pub(super) fn forget_idle(&self) {
-        let mut state = self.lock();
-        state.open -= state.idle.len().min(state.open);
-        state.idle.clear();
-    }
-
-    /// Takes over a session that was opened elsewhere, if there is room for it.
-    pub(super) fn donate(&self, session: Session) {
-        let mut state = self.lock();
-        if state.open < self.settings.max_connections {
-            state.open += 1;
-            drop(state);
-            self.give_back(session);
+    fn own_slot(&self) -> Slot {
+        Slot {
+            pool: self.itself.upgrade(),
         }
     }
 
@@ -166,13 +190,15 @@ impl Pool {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn lend(&self, mut session: Session, origin: Origin) -> Lease {
+    fn lend(&self, state: &mut State, mut session: Session, origin: Origin) -> Lease {
         session.unproven = origin == Origin::Idle;
+        let since = Instant::now();
+        state.lent.push(since);
         Lease {
             session: Some(session),
             pool: self.itself.clone(),
             origin,
-            since: Instant::now(),
+            since,
         }
     }
 
@@ -186,70 +212,29 @@ impl Pool {
     /// Dials in the background; whoever waits longest gets the outcome.
     fn dial(&self, state: &mut State) {
         state.open += 1;
-        let Some(pool) = self.itself.upgrade() else {
-            return;
-        };
+        let slot = self.own_slot();
+        let settings = Arc::clone(&self.settings);
         tokio::spawn(async move {
             let cx = Cx::new();
-            match Session::open(&pool.settings, &cx).await {
-                Ok(session) => {
-                    let lease = pool.lend(session, Origin::Dialled(cx.round_trips()));
-                    pool.hand_over(lease);
-                }
-                Err(fault) => pool.give_up(&fault),
+            match Session::open(&settings, &cx).await {
+                Ok(session) => slot.fill(session, &cx),
+                Err(fault) => slot.give_up(&fault),
             }
         });
     }
 
-    /// To the first who still waits; else the lease is dropped here, and the session becomes idle.
-    fn hand_over(&self, lease: Lease) {
-        let mut lease = Ok(lease);
-        loop {
-            let Some(next) = self.lock().waiting.pop_front() else {
-                break;
-            };
-            match next.send(lease) {
-                Ok(()) => return,
-                Err(refused) => lease = refused,
-            }
-        }
-        if let Ok(mut lease) = lease
-            && let Some(session) = lease.session.take()
-        {
-            self.rest(session);
-        }
-    }
-
-    /// A dial failed. Those who wait are told, unless open sessions will serve them.
-    fn give_up(&self, fault: &Fault) {
-        let waiting = {
-            let mut state = self.lock();
-            state.open = state.open.saturating_sub(1);
-            if state.open > 0 {
-                state.crowded_until = Some(Instant::now() + CROWDED);
+    /// To the first who still waits, else to rest: in one step, so that nobody queues up in between.
+    fn place(&self, state: &mut State, mut session: Session, origin: Origin) {
+        while let Some(next) = state.waiting.pop_front() {
+            let lease = self.lend(state, session, origin);
+            let Err(Ok(mut refused)) = next.send(Ok(lease)) else {
                 return;
+            };
+            match state.take_out(&mut refused) {
+                Some(back) => session = back,
+                None => return,
             }
-            std::mem::take(&mut state.waiting)
-        };
-        for waiter in waiting {
-            let _ = waiter.send(Err(fault.clone()));
         }
-    }
-
-    fn give_back(&self, session: Session) {
-        if session.is_sound() {
-            self.hand_over(self.lend(session, Origin::HandedOn));
-            return;
-        }
-        let mut state = self.lock();
-        state.open = state.open.saturating_sub(1);
-        if !state.waiting.is_empty() && self.may_dial(&state) {
-            self.dial(&mut state);
-        }
-    }
-
-    fn rest(&self, session: Session) {
-        let mut state = self.lock();
         state.idle.push(Idle {
             session,
             since: Instant::now(),
@@ -257,6 +242,14 @@ impl Pool {
         if !state.reaping {
             state.reaping = true;
             tokio::spawn(reap(self.itself.clone(), self.settings.timeouts.idle));
+        }
+    }
+
+    /// A connection is gone; somebody may be waiting for its place.
+    fn close_one(&self, state: &mut State) {
+        state.open = state.open.saturating_sub(1);
+        if !state.waiting.is_empty() && self.may_dial(state) {
+            self.dial(state);
         }
     }
 
@@ -275,19 +268,35 @@ impl Pool {
 }
 
 impl State {
+    fn queue(&mut self) -> oneshot::Receiver<Result<Lease, Fault>> {
+        let (sender, turn) = oneshot::channel();
+        self.waiting.push_back(sender);
+        turn
+    }
+
     /// Patient where a session in use is likely to come back at once.
     fn manner(&self) -> Manner {
-        let in_use = self.open > self.idle.len();
-        match self.lent_for {
-            Some(time) if in_use && time < QUICK => Manner::Patient,
-            _ => Manner::Eager,
+        let quick = self.lent_for.is_some_and(|time| time < QUICK);
+        let soon = self.lent.iter().any(|since| since.elapsed() < PATIENCE);
+        if quick && soon {
+            Manner::Patient
+        } else {
+            Manner::Eager
         }
     }
 
-    /// A moving average, in which the last few count most.
-    fn note_lent(&mut self, time: Duration) {
-        let before = self.lent_for.unwrap_or(time);
-        self.lent_for = Some((before * 3 + time) / 4);
+    fn recent_refusal(&self) -> Option<Fault> {
+        let (when, fault) = self.refused.as_ref()?;
+        (when.elapsed() < REFUSED).then(|| fault.clone())
+    }
+
+    /// The session of a lease that ends here.
+    fn take_out(&mut self, lease: &mut Lease) -> Option<Session> {
+        let session = lease.session.take()?;
+        if let Some(index) = self.lent.iter().position(|since| *since == lease.since) {
+            self.lent.swap_remove(index);
+        }
+        Some(session)
     }
 
     fn pick(&mut self, folder: Option<&FolderName>) -> Option<Session> {
@@ -319,30 +328,87 @@ async fn reap(pool: Weak<Pool>, idle: Duration) {
     }
 }
 
+impl Slot {
+    /// The connection is made.
+    pub(super) fn fill(mut self, session: Session, cx: &Cx) {
+        let Some(pool) = self.pool.take() else { return };
+        let mut state = pool.lock();
+        state.crowded_until = None;
+        state.refused = None;
+        pool.place(&mut state, session, Origin::Dialled(cx.round_trips()));
+    }
+
+    /// The connection could not be made. Those who wait are told, unless open sessions will serve them.
+    fn give_up(mut self, fault: &Fault) {
+        let Some(pool) = self.pool.take() else { return };
+        let mut state = pool.lock();
+        state.open = state.open.saturating_sub(1);
+        let crowded = matches!(fault.kind, FaultKind::Busy | FaultKind::Bye);
+        if crowded {
+            state.crowded_until = Some(Instant::now() + CROWDED);
+        }
+        if fault.kind == FaultKind::AuthFailed {
+            state.refused = Some((Instant::now(), fault.clone()));
+        }
+        let told = match state.open {
+            0 => state.waiting.len(),
+            _ if crowded => 0,
+            _ => 1.min(state.waiting.len()),
+        };
+        for waiter in state.waiting.drain(..told) {
+            let _ = waiter.send(Err(fault.clone()));
+        }
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        if let Some(pool) = self.pool.take() {
+            pool.close_one(&mut pool.lock());
+        }
+    }
+}
+
 impl Lease {
     #[expect(
         clippy::expect_used,
-        reason = "only Drop takes the session, and nothing runs after that"
+        reason = "the session is taken out only where the lease ends"
     )]
     pub(super) fn session(&mut self) -> &mut Session {
         self.session
             .as_mut()
-            .expect("a lease holds its session until it is dropped")
+            .expect("a lease holds its session until it ends")
     }
 
-    /// Whether it lay idle before, so that finding it dead says nothing about the server.
-    pub(super) fn was_idle(&self) -> bool {
-        self.origin == Origin::Idle
+    /// Whether a fault only shows that the session had died before, which says nothing about the question.
+    pub(super) fn was_dead(&self, kind: FaultKind) -> bool {
+        let silent = self.session.as_ref().is_some_and(Session::is_silent);
+        match kind {
+            FaultKind::Lost | FaultKind::Bye => !matches!(self.origin, Origin::Dialled(_)),
+            // INVARIANT: whoever showed life and then fell silent is not waited for twice.
+            FaultKind::TimedOut => silent,
+            _ => false,
+        }
     }
 }
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        if let Some(session) = self.session.take()
-            && let Some(pool) = self.pool.upgrade()
-        {
-            pool.lock().note_lent(self.since.elapsed());
-            pool.give_back(session);
+        let Some(pool) = self.pool.upgrade() else {
+            return;
+        };
+        if self.session.is_none() {
+            return;
+        }
+        let mut state = pool.lock();
+        let time = self.since.elapsed();
+        // A moving average, in which the last few count most.
+        state.lent_for = Some((state.lent_for.unwrap_or(time) + time) / 2);
+        match state.take_out(self) {
+            Some(session) if session.is_sound() => {
+                pool.place(&mut state, session, Origin::HandedOn);
+            }
+            _ => pool.close_one(&mut state),
         }
     }
 }

@@ -54,11 +54,12 @@ impl FindMessages<'_> {
             let commands = guess.map(|size| self.fetch_end(size)).into_iter().collect();
             let opened = session.ask_in(cx, folder, commands, Pace::Prompt).await?;
             if guess.is_some() && !opened.is_stale() {
+                let total = u64::from(opened.exists);
                 return self.page(
                     opened.uidvalidity,
-                    u64::from(opened.exists),
+                    total,
                     &opened.landed,
-                    None,
+                    self.end(opened.exists),
                 );
             }
             return self
@@ -95,13 +96,25 @@ impl FindMessages<'_> {
         let landed = session
             .ask_again(cx, vec![self.fetch_end(last)], Pace::Prompt)
             .await?;
-        self.page(uidvalidity, u64::from(last), &landed, None)
+        self.page(uidvalidity, u64::from(last), &landed, self.end(last))
     }
 
     fn fetch_end(&self, last: u32) -> Command {
+        let numbers = SequenceSet::range(self.first_of(last), last);
+        Command::fetch(&numbers, &self.items())
+    }
+
+    /// Where the page begins that ends with message number `last`.
+    fn first_of(&self, last: u32) -> u32 {
         let limit = u32::try_from(self.search.limit).unwrap_or(u32::MAX);
-        let first = last.saturating_sub(limit).saturating_add(1);
-        Command::fetch(&SequenceSet::range(first, last), &self.items())
+        last.saturating_sub(limit).saturating_add(1)
+    }
+
+    fn end(&self, last: u32) -> Asked<'static> {
+        Asked::Numbers {
+            first: self.first_of(last),
+            last,
+        }
     }
 
     /// With conditions: the server searches, then the newest of what it found are described.
@@ -119,14 +132,16 @@ impl FindMessages<'_> {
             };
             return Err(Fault::new(kind, Stage::Search));
         }
-        let uids: Vec<u32> = found.uids.descending().take(search.limit).collect();
+        let below = search.below.map_or(u32::MAX, |anchor| anchor.uid.0);
+        let uids = found.uids.descending().filter(|uid| *uid < below);
+        let uids: Vec<u32> = uids.take(search.limit).collect();
         if uids.is_empty() {
             return Ok(self.empty(found.uidvalidity));
         }
         cx.enter(Stage::Fetch);
         let fetch = Command::uid_fetch(&SequenceSet::of(uids.iter().copied()), &self.items());
         let landed = session.ask_again(cx, vec![fetch], Pace::Prompt).await?;
-        self.page(found.uidvalidity, found.count, &landed, Some(&uids))
+        self.page(found.uidvalidity, found.count, &landed, Asked::Uids(&uids))
     }
 
     /// Searches in the folder, opened on the way. Once more if the folder changed under the first look,
@@ -199,22 +214,23 @@ impl FindMessages<'_> {
         items
     }
 
-    /// Puts a page together. `wanted` are the UIDs that were asked for, when that was by UID.
+    /// Puts a page together from what was asked for.
     fn page(
         &self,
         uidvalidity: UidValidity,
         matches: u64,
         landed: &Landed,
-        wanted: Option<&[u32]>,
+        asked: Asked<'_>,
     ) -> Result<Found, Fault> {
         faults::check_all(&landed.statuses, Stage::Fetch)?;
         let mut fetched = convert::by_uid(&landed.data);
-        // Flag changes of other messages may arrive in between; what was asked for has an envelope.
-        fetched.retain(|_, fetch| fetch.envelope.is_some());
-        let below = self.search.below.map_or(u32::MAX, |anchor| anchor.uid.0);
-        let mut uids: Vec<u32> = match wanted {
-            Some(wanted) => wanted.to_vec(),
-            None => fetched.keys().copied().filter(|uid| *uid < below).collect(),
+        let mut uids: Vec<u32> = match asked {
+            Asked::Uids(wanted) => wanted.to_vec(),
+            // Flag changes of other messages may arrive in between.
+            Asked::Numbers { first, last } => {
+                fetched.retain(|_, fetch| (first..=last).contains(&fetch.sequence));
+                fetched.keys().copied().collect()
+            }
         };
         uids.sort_unstable_by(|a, b| b.cmp(a));
         let mut found = Found {
@@ -231,7 +247,19 @@ impl FindMessages<'_> {
                 None => found.missing.push(Uid(*uid)),
             }
         }
-        let more = matches > u64::try_from(uids.len()).unwrap_or(u64::MAX);
+        // INVARIANT: a description that could not be read is not the absence of a message.
+        let unreadable = landed
+            .data
+            .iter()
+            .filter(|data| convert::is_unreadable_fetch(data));
+        if let Asked::Numbers { .. } = asked {
+            found.undescribed = unreadable.count();
+        }
+        if found.summaries.is_empty() && found.undescribed > 0 {
+            return Err(Fault::new(FaultKind::Protocol, Stage::Fetch));
+        }
+        let attempted = uids.len() + found.undescribed;
+        let more = matches > u64::try_from(attempted).unwrap_or(u64::MAX);
         found.next = match uids.last() {
             Some(last) if more => Some(Anchor {
                 uidvalidity,
@@ -299,6 +327,17 @@ impl FindMessages<'_> {
     }
 }
 
+/// How a page's messages were asked for.
+#[derive(Clone, Copy)]
+enum Asked<'a> {
+    Uids(&'a [u32]),
+    /// By message number, both ends included.
+    Numbers {
+        first: u32,
+        last: u32,
+    },
+}
+
 /// What a search found, and where.
 struct Matches {
     uidvalidity: UidValidity,
@@ -317,14 +356,22 @@ fn matches(landed: &Landed, asked: SearchReturn) -> Result<Option<(u64, Sequence
     if let Some(esearch) = extended {
         let partial = esearch.partial.map(|partial| partial.set);
         let uids = partial.or(esearch.all).unwrap_or_default();
-        return Ok(Some((esearch.count.unwrap_or(uids.len()), uids)));
+        let count = esearch.count.unwrap_or(uids.len());
+        // INVARIANT: matches that are counted and not named are not "no matches".
+        let whole = asked == SearchReturn::Count || count == 0 || !uids.is_empty();
+        let answered = whole && (esearch.count.is_some() || !uids.is_empty());
+        return Ok(answered.then_some((count, uids)));
     }
-    let plain = landed.data.iter().rev().find_map(|data| match data {
-        Data::Search(uids) => Some(uids.clone()),
+    // QUIRK: some servers spread their matches over several lines.
+    let mut lines = landed.data.iter().filter_map(|data| match data {
+        Data::Search(uids) => Some(uids),
         _ => None,
     });
-    match (plain, asked) {
-        (Some(uids), _) => Ok(Some((uids.len(), uids))),
+    match (lines.next(), asked) {
+        (Some(first), _) => {
+            let uids = lines.fold(first.clone(), |all, more| all.union(more));
+            Ok(Some((uids.len(), uids)))
+        }
         // QUIRK: a plain search without matches is answered by nothing at all on some servers.
         (None, SearchReturn::Plain) => Ok(Some((0, SequenceSet::default()))),
         (None, _) => Ok(None),

@@ -1,6 +1,7 @@
 //! A logged-in session: what the server can do, which folder is open, and flights that open one on the way.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use imap::{Capabilities, Command, Data, Literals, Status};
 use mail::{Cx, Fault, FaultKind, FolderName, Stage, UidValidity};
@@ -17,6 +18,9 @@ pub(super) enum Pace {
     /// The server may have to read a lot of mail first.
     Slow,
 }
+
+/// A folder that has been open for longer is opened anew: its name may mean another one by now.
+const TRUSTED: Duration = Duration::from_secs(30);
 
 pub(super) struct Session {
     link: Link,
@@ -35,6 +39,7 @@ pub(super) struct Session {
 #[derive(Clone, Debug)]
 struct OpenFolder {
     name: FolderName,
+    since: Instant,
     uidvalidity: UidValidity,
     exists: u32,
 }
@@ -77,11 +82,16 @@ impl Session {
     /// How many messages the folder held when last heard of, if it is open.
     pub(super) fn known_size(&self, folder: &FolderName) -> Option<u32> {
         let open = self.open.as_ref().filter(|open| open.name == *folder)?;
-        Some(open.exists)
+        (open.since.elapsed() < TRUSTED).then_some(open.exists)
     }
 
     pub(super) fn is_sound(&self) -> bool {
         self.link.is_sound()
+    }
+
+    /// It lay idle and has not answered anything since.
+    pub(super) fn is_silent(&self) -> bool {
+        self.unproven && !self.link.has_heard()
     }
 
     pub(super) async fn goodbye(self) {
@@ -95,7 +105,7 @@ impl Session {
         commands: Vec<Command>,
         pace: Pace,
     ) -> Result<Landed, Fault> {
-        let mut flight = self.introduction();
+        let mut flight = self.opening();
         let skip = flight.len();
         flight.extend(commands);
         let mut landed = self.fly(cx, &flight, pace).await?;
@@ -114,10 +124,10 @@ impl Session {
         commands: Vec<Command>,
         pace: Pace,
     ) -> Result<Opened, Fault> {
-        let mut flight = self.introduction();
+        let mut flight = self.opening();
         let before = self.known_size(folder);
         flight.push(match before {
-            // Brings what happened in the folder meanwhile, and shows that an idle connection lives.
+            // Brings what happened in the folder meanwhile.
             Some(_) => Command::noop(),
             None => Command::examine(folder.as_str())
                 .map_err(|_| Fault::new(FaultKind::NoSuchFolder, Stage::OpenFolder))?,
@@ -169,21 +179,31 @@ impl Session {
         } else {
             between
         };
-        let patience = Patience { first, between };
+        let total = times.socket;
+        let patience = Patience {
+            first,
+            between,
+            total,
+        };
         let landed = self.link.flight(cx, commands, patience).await?;
         self.unproven = false;
         self.introduced = true;
         Ok(landed)
     }
 
-    /// QUIRK: 163.com and 126.com refuse to open folders before they know the client (RFC 2971).
-    fn introduction(&self) -> Vec<Command> {
-        if self.introduced || !self.capabilities.has("ID") {
-            return Vec::new();
-        }
+    /// What goes before everything else in a flight.
+    fn opening(&self) -> Vec<Command> {
         let version = env!("CARGO_PKG_VERSION");
         let fields = [("name", "mailwarden"), ("version", version)];
-        Command::id(&fields).map(|id| vec![id]).unwrap_or_default()
+        match Command::id(&fields) {
+            // QUIRK: 163.com and 126.com refuse to open folders before they know the client (RFC 2971).
+            Ok(id) if self.capabilities.has("ID") && (self.unproven || !self.introduced) => {
+                vec![id]
+            }
+            // Shows that an idle connection lives. Not a NOOP: Dovecot answers that after the commands behind it.
+            _ if self.unproven => vec![Command::capability()],
+            _ => Vec::new(),
+        }
     }
 
     fn take_examined(
@@ -209,6 +229,7 @@ impl Session {
         };
         self.open = Some(OpenFolder {
             name: folder.clone(),
+            since: Instant::now(),
             uidvalidity: UidValidity(uidvalidity),
             exists: 0,
         });

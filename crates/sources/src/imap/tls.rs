@@ -8,6 +8,7 @@ use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, Server
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, Error, SignatureScheme};
 
 /// The system's roots and, if given, those of a file. Loaded once, when the first connection needs them.
@@ -25,6 +26,8 @@ pub enum BadRoots {
     NoPem,
     #[error("holds no certificate")]
     Empty,
+    #[error("holds a certificate that cannot be used: {0}")]
+    Unusable(Error),
 }
 
 impl Roots {
@@ -38,6 +41,10 @@ impl Roots {
         let extra = extra.map_err(|_| BadRoots::NoPem)?;
         if extra.is_empty() {
             return Err(BadRoots::Empty);
+        }
+        let mut store = rustls::RootCertStore::empty();
+        for root in &extra {
+            store.add(root.clone()).map_err(BadRoots::Unusable)?;
         }
         Ok(Self {
             extra,
@@ -146,7 +153,7 @@ mod files {
 /// Verifies as usual, and additionally trusts a server certificate that the operator put into the file itself.
 ///
 /// QUIRK: bridges on this machine (Proton) serve one self-signed certificate that is marked as an authority,
-/// which no path through a root accepts. Names and dates are still checked by the path that failed.
+/// which no path through a root accepts. Its dates have been checked by then; its name is checked here.
 #[derive(Debug)]
 struct PinningVerifier {
     inner: Arc<dyn ServerCertVerifier>,
@@ -169,13 +176,16 @@ impl ServerCertVerifier for PinningVerifier {
             ocsp_response,
             now,
         );
-        match verdict {
-            Err(Error::InvalidCertificate(CertificateError::Other(_)))
-                if self.pinned.iter().any(|pin| pin == end_entity) =>
+        match &verdict {
+            Err(Error::InvalidCertificate(CertificateError::Other(why)))
+                if format!("{why:?}").contains("CaUsedAsEndEntity")
+                    && self.pinned.iter().any(|pin| pin == end_entity) =>
             {
+                let certificate = ParsedCertificate::try_from(end_entity)?;
+                rustls::client::verify_server_name(&certificate, server_name)?;
                 Ok(ServerCertVerified::assertion())
             }
-            verdict => verdict,
+            _ => verdict,
         }
     }
 

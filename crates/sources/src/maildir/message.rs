@@ -114,7 +114,7 @@ impl Loaded {
     pub(super) fn fetched(self, wishes: &[PartWish]) -> Fetched {
         let parts = wishes.iter().filter_map(|wish| self.part(wish)).collect();
         Fetched {
-            flags: self.flags,
+            flags: Some(self.flags),
             arrived: self.arrived,
             size: self.size,
             // Copied, so that a small answer does not hold a large message in memory.

@@ -137,7 +137,7 @@ fn summary(shelf: &mut Shelf<'_>, entry: &Entry, snippets: Snippets) -> Option<S
     let envelope = content::envelope(&beginning.header);
     Some(Summary {
         uid: entry.uid,
-        flags: opened.entry.flags(),
+        flags: Some(opened.entry.flags()),
         arrived: opened.entry.arrived(),
         size: opened.size,
         envelope,

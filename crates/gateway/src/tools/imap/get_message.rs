@@ -14,6 +14,8 @@ use crate::pipeline::Ctx;
 use crate::tools::{Annotations, Tool, Toolset};
 use crate::trouble::{self, Issue, NextAction};
 
+use super::shown;
+
 pub(crate) struct GetMessage;
 
 #[derive(Deserialize, JsonSchema)]
@@ -70,7 +72,8 @@ struct Message {
     cc: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     subject: Option<String>,
-    flags: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    flags: Option<Vec<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     headers: Option<Map<String, Value>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -156,7 +159,7 @@ impl Tool for GetMessage {
                 issues,
                 next_action: None,
                 account_id: at.account.to_string(),
-                message: Some(message(&at, &flags, view, headers)),
+                message: Some(message(&at, flags.as_deref(), view, headers)),
             },
         );
         done.warnings = warnings;
@@ -196,7 +199,7 @@ impl Args {
     }
 }
 
-fn message(at: &MessageRef, flags: &[Flag], view: View, headers: Headers) -> Message {
+fn message(at: &MessageRef, flags: Option<&[Flag]>, view: View, headers: Headers) -> Message {
     Message {
         message_id: at.to_string(),
         message_uri: at.uri(),
@@ -214,10 +217,7 @@ fn message(at: &MessageRef, flags: &[Flag], view: View, headers: Headers) -> Mes
         to: view.to,
         cc: view.cc,
         subject: view.subject,
-        flags: flags
-            .iter()
-            .map(|flag| content::name(flag.as_str()))
-            .collect(),
+        flags: shown::flags(flags),
         body_text: view.body_text,
         body_html: view.body_html,
         attachments: view

@@ -77,8 +77,11 @@ impl Tool for ListMailboxes {
             Ok(found) => found,
             Err(fault) => return Ok(failed(&account, trouble::sort(&fault, &mail.describe())?)),
         };
-        let total = found.folders.len();
-        let mailboxes: Vec<Mailbox> = found.folders.into_iter().take(MOST).map(mailbox).collect();
+        let all = found.folders.len();
+        let named: Vec<Folder> = found.folders.into_iter().filter(has_safe_name).collect();
+        let total = named.len();
+        let unusable = found.unusable + all - total;
+        let mailboxes: Vec<Mailbox> = named.into_iter().take(MOST).map(mailbox).collect();
         let inbox = mailboxes
             .iter()
             .find(|m| m.name == "INBOX")
@@ -102,21 +105,29 @@ impl Tool for ListMailboxes {
                 "only the first {MOST} of {total} mailboxes are listed"
             ));
         }
-        if found.unusable > 0 {
+        if unusable > 0 {
             done.warnings.push(format!(
-                "{} mailbox(es) have names that are not valid and cannot be opened",
-                found.unusable
+                "{} mailbox(es) have names that are not valid or not safe to show, and are left out",
+                unusable
             ));
         }
         Ok(done)
     }
 }
 
+/// INVARIANT: a name is an argument of later calls, so it leaves as it is or not at all. One with invisible
+/// characters or chat markers in it is no name that a person gave.
+fn has_safe_name(folder: &Folder) -> bool {
+    content::name(folder.name.as_str()) == folder.name.as_str()
+}
+
 fn mailbox(folder: Folder) -> Mailbox {
     Mailbox {
-        // The name is an argument of later calls, so it must survive as it is.
         name: folder.name.to_string(),
-        delimiter: folder.delimiter.map(String::from),
+        delimiter: folder
+            .delimiter
+            .filter(char::is_ascii_graphic)
+            .map(String::from),
         special_use: folder.special_use.map(mail::SpecialUse::as_str),
         messages: folder.counts.map(|counts| counts.messages),
         unread: folder.counts.map(|counts| counts.unread),

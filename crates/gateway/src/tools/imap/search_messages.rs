@@ -18,6 +18,8 @@ use crate::pipeline::Ctx;
 use crate::tools::{Annotations, Tool, Toolset};
 use crate::trouble::{self, Issue, MOST_MATCHES, NextAction};
 
+use super::shown;
+
 /// So much of each text is fetched for its snippet.
 const SNIPPET_BYTES: u32 = 4_096;
 
@@ -86,7 +88,8 @@ struct Line {
     from: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     subject: Option<String>,
-    flags: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    flags: Option<Vec<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     snippet: Option<String>,
 }
@@ -316,7 +319,7 @@ struct PageOf {
 impl PageOf {
     async fn answer(self, ctx: &Ctx<'_>, found: Found) -> Result<Done<Page>, Refusal> {
         let returned = count(found.summaries.len());
-        let failed = count(found.missing.len());
+        let failed = count(found.missing.len() + found.undescribed);
         let attempted = returned + failed;
         let total = self.turn.shown + found.matches;
         let next_cursor = found.next.and_then(|next| {
@@ -331,11 +334,12 @@ impl PageOf {
             ctx.cursor_key()
                 .seal(&place, &binding(ctx, &self.args), ctx.now)
         });
-        let issues: Vec<Issue> = found
+        let missing = found
             .missing
             .iter()
-            .map(|uid| self.missing(found.uidvalidity, *uid))
-            .collect();
+            .map(|uid| self.missing(found.uidvalidity, *uid));
+        let undescribed = (found.undescribed > 0).then(|| undescribed(found.undescribed));
+        let issues: Vec<Issue> = missing.chain(undescribed).collect();
         let lines = Lines {
             kind: self.kind,
             account: self.args.account_id.0.clone(),
@@ -455,16 +459,25 @@ impl Lines {
             date: content::date(envelope.date.as_ref(), summary.arrived),
             from: content::addresses(&envelope.from),
             subject: envelope.subject.as_ref().map(content::header_text),
-            flags: summary
-                .flags
-                .iter()
-                .map(|flag| content::name(flag.as_str()))
-                .collect(),
+            flags: shown::flags(summary.flags.as_deref()),
             snippet: summary
                 .text
                 .as_ref()
                 .and_then(|text| content::snippet(text, self.snippet_chars)),
         }
+    }
+}
+
+fn undescribed(messages: usize) -> Issue {
+    Issue {
+        code: "fetch_failed".to_owned(),
+        stage: Stage::Fetch.name().to_owned(),
+        message: format!(
+            "{messages} message(s) of this page were described in a way that cannot be read"
+        ),
+        retryable: false,
+        uid: None,
+        message_id: None,
     }
 }
 
