@@ -55,6 +55,8 @@ pub(super) struct Link {
     torn: bool,
     /// The server has answered something since the flight began.
     heard: bool,
+    /// The fastest flight since [`take_fastest`](Self::take_fastest).
+    fastest: Option<Duration>,
 }
 
 impl Link {
@@ -64,6 +66,7 @@ impl Link {
             connection: Connection::new(Limits::default()),
             torn: false,
             heard: false,
+            fastest: None,
         }
     }
 
@@ -74,6 +77,7 @@ impl Link {
             connection: Connection::greeted(Limits::default()),
             torn: false,
             heard: false,
+            fastest: None,
         }
     }
 
@@ -89,6 +93,11 @@ impl Link {
     /// Whether the last flight has had any answer.
     pub(super) fn has_heard(&self) -> bool {
         self.heard
+    }
+
+    /// How long the fastest flight took since this was last asked: a measure of the way to the server and back.
+    pub(super) fn take_fastest(&mut self) -> Option<Duration> {
+        self.fastest.take()
     }
 
     /// Gives the stream back for encryption, if nothing was sent ahead of it.
@@ -124,7 +133,8 @@ impl Link {
     ) -> Result<Landed, Fault> {
         self.torn = true;
         self.heard = false;
-        let until = Instant::now() + patience.total;
+        let begun = Instant::now();
+        let until = begun + patience.total;
         let mut flight = Flight::default();
         for command in commands {
             flight.open.push((self.connection.push(command), None));
@@ -152,6 +162,8 @@ impl Link {
             }
         }
         self.torn = false;
+        let took = begun.elapsed();
+        self.fastest = Some(self.fastest.map_or(took, |fastest| fastest.min(took)));
         flight.land(cx)
     }
 

@@ -42,8 +42,8 @@ struct State {
     /// Lent, idle or being dialled.
     open: usize,
     waiting: VecDeque<oneshot::Sender<Result<Lease, Fault>>>,
-    /// How long sessions have lately been lent for; none before the first came back.
-    lent_for: Option<Duration>,
+    /// How long a flight to this server lately took at best.
+    flight: Option<Duration>,
     crowded_until: Option<Instant>,
     refused: Option<(Instant, Fault)>,
     reaping: bool,
@@ -276,12 +276,19 @@ impl State {
 
     /// Patient where a session in use is likely to come back at once.
     fn manner(&self) -> Manner {
-        let quick = self.lent_for.is_some_and(|time| time < QUICK);
+        let quick = self.flight.is_some_and(|time| time < QUICK);
         let soon = self.lent.iter().any(|since| since.elapsed() < PATIENCE);
         if quick && soon {
             Manner::Patient
         } else {
             Manner::Eager
+        }
+    }
+
+    /// The best of the last few; a server that moved away is noticed after some.
+    fn note_flight(&mut self, session: &mut Session) {
+        if let Some(time) = session.take_fastest() {
+            self.flight = Some(self.flight.map_or(time, |before| time.min(before * 2)));
         }
     }
 
@@ -330,9 +337,10 @@ async fn reap(pool: Weak<Pool>, idle: Duration) {
 
 impl Slot {
     /// The connection is made.
-    pub(super) fn fill(mut self, session: Session, cx: &Cx) {
+    pub(super) fn fill(mut self, mut session: Session, cx: &Cx) {
         let Some(pool) = self.pool.take() else { return };
         let mut state = pool.lock();
+        state.note_flight(&mut session);
         state.crowded_until = None;
         state.refused = None;
         pool.place(&mut state, session, Origin::Dialled(cx.round_trips()));
@@ -401,11 +409,9 @@ impl Drop for Lease {
             return;
         }
         let mut state = pool.lock();
-        let time = self.since.elapsed();
-        // A moving average, in which the last few count most.
-        state.lent_for = Some((state.lent_for.unwrap_or(time) + time) / 2);
         match state.take_out(self) {
-            Some(session) if session.is_sound() => {
+            Some(mut session) if session.is_sound() => {
+                state.note_flight(&mut session);
                 pool.place(&mut state, session, Origin::HandedOn);
             }
             _ => pool.close_one(&mut state),

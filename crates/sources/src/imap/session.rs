@@ -94,6 +94,11 @@ impl Session {
         self.unproven && !self.link.has_heard()
     }
 
+    /// See [`Link::take_fastest`].
+    pub(super) fn take_fastest(&mut self) -> Option<Duration> {
+        self.link.take_fastest()
+    }
+
     pub(super) async fn goodbye(self) {
         self.link.goodbye().await;
     }

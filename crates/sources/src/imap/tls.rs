@@ -52,10 +52,15 @@ impl Roots {
         })
     }
 
-    /// Reads the roots now, on a thread of their own, so that the first connection finds them ready.
+    /// Reads the roots and wakes the random generator now, on a thread of their own, so that the first connection finds them ready.
     pub fn warm(&self) {
         let roots = self.clone();
-        std::thread::spawn(move || drop(roots.config()));
+        std::thread::spawn(move || {
+            if let Ok(config) = roots.config() {
+                // The generator's first draw is slow; it is better made now than in the first handshake.
+                let _ = config.crypto_provider().secure_random.fill(&mut [0; 32]);
+            }
+        });
     }
 
     /// May read files; see [`warm`](Self::warm).
