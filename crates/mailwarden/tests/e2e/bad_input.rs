@@ -314,6 +314,40 @@ fn each_rule_has_its_words() {
 }
 
 #[test]
+fn every_search_text_has_the_same_bounds() {
+    let server = Dovecot::start();
+    let mut client = client(server.port());
+    for field in ["query", "from", "to", "subject"] {
+        for (text, says) in [
+            (String::new(), "must be 1 to 256"),
+            ("x".repeat(257), "must be 1 to 256"),
+            ("a\r\nb".to_owned(), "must not contain control"),
+            ("a\0b".to_owned(), "must not contain control"),
+        ] {
+            let mut arguments = json!({ "mailbox": "INBOX" });
+            arguments[field] = json!(text);
+            let (_, code, message) = refused(&mut client, "imap_search_messages", &arguments);
+            assert_eq!(code, "invalid_input");
+            assert!(message.contains(&format!("{field} {says}")), "{message}");
+        }
+    }
+    for id in [
+        "",
+        "imap",
+        "imap:default:INBOX:1",
+        "imap:default:INBOX:1:x",
+        "imap:a b:INBOX:1:1",
+    ] {
+        let arguments = json!({ "message_id": id });
+        assert_eq!(
+            refused(&mut client, "imap_get_message_raw", &arguments).1,
+            "invalid_input",
+            "{id}"
+        );
+    }
+}
+
+#[test]
 fn bounds_themselves_are_within() {
     let server = Dovecot::start();
     server.deliver("alice", "INBOX", &note("x", "y"));

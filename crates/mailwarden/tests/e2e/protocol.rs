@@ -124,6 +124,28 @@ fn every_answer_meets_its_schema_and_the_envelope() {
     }
 }
 
+#[test]
+fn failures_meet_their_schemas_too() {
+    let closed = testkit::closed_port();
+    let mut client = client(closed.number());
+    let tools = client.request("tools/list", json!({})).unwrap();
+    let id = "imap:default:INBOX:1:1";
+    for (tool, arguments) in [
+        ("imap_verify_account", json!({})),
+        ("imap_list_mailboxes", json!({})),
+        ("imap_search_messages", inbox(json!({}))),
+        ("imap_get_message", json!({ "message_id": id })),
+        ("imap_get_message_raw", json!({ "message_id": id })),
+    ] {
+        let outcome = client.call(tool, arguments);
+        assert!(outcome.is_error);
+        let list = tools["tools"].as_array().unwrap();
+        let schema = &list.iter().find(|t| t["name"] == tool).unwrap()["outputSchema"];
+        meets(schema, &outcome.structured, tool);
+        no_nulls(&outcome.structured["data"], tool);
+    }
+}
+
 /// The part of JSON Schema that our definitions use.
 fn meets(schema: &Value, value: &Value, at: &str) {
     if let Some(kind) = schema.get("type") {
