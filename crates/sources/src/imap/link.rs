@@ -55,7 +55,7 @@ pub(super) struct Link {
     torn: bool,
     /// The server has answered something since the flight began.
     heard: bool,
-    /// The fastest flight since [`take_fastest`](Self::take_fastest).
+    /// The fastest flight, or the greeting, since [`take_fastest`](Self::take_fastest).
     fastest: Option<Duration>,
 }
 
@@ -109,11 +109,13 @@ impl Link {
     pub(super) async fn greeting(&mut self, cx: &Cx, patience: Duration) -> Result<Status, Fault> {
         self.torn = true;
         cx.count_round_trip();
-        let until = Instant::now() + patience;
+        let begun = Instant::now();
+        let until = begun + patience;
         loop {
             match self.event(cx)? {
                 Some(Event::Greeting(status)) => {
                     self.torn = false;
+                    self.fastest = Some(begun.elapsed());
                     return Ok(status);
                 }
                 Some(_) => return Err(protocol(cx, "the server's first line is no greeting")),

@@ -226,9 +226,11 @@ impl FindMessages<'_> {
         let mut fetched = convert::by_uid(&landed.data);
         let mut uids: Vec<u32> = match asked {
             Asked::Uids(wanted) => wanted.to_vec(),
-            // Flag changes of other messages may arrive in between.
+            // Flag changes of other messages may arrive in between, and numbers move when messages go.
             Asked::Numbers { first, last } => {
-                fetched.retain(|_, fetch| (first..=last).contains(&fetch.sequence));
+                let below = self.search.below.map_or(u32::MAX, |anchor| anchor.uid.0);
+                fetched
+                    .retain(|uid, fetch| (first..=last).contains(&fetch.sequence) && *uid < below);
                 fetched.keys().copied().collect()
             }
         };
