@@ -75,12 +75,11 @@ pub(crate) fn is_wanted(leaf: &Leaf, role: Role, html: HtmlWish) -> bool {
 /// One for each leaf.
 pub(crate) fn roles(structure: &Structure) -> Vec<Role> {
     let leaves = &structure.leaves;
-    let sole = leaves.len() == 1 && !structure.cut;
     let alternatives = alternatives(leaves);
     leaves
         .iter()
         .map(|leaf| {
-            if !is_body_text(leaf, sole) {
+            if !is_body_text(leaf, structure) {
                 Role::Attachment
             } else if alternatives
                 .iter()
@@ -103,7 +102,8 @@ pub(crate) fn has_text(leaf: &Leaf) -> bool {
     leaf.mime_type.starts_with("text/")
 }
 
-fn is_body_text(leaf: &Leaf, sole: bool) -> bool {
+fn is_body_text(leaf: &Leaf, structure: &Structure) -> bool {
+    let sole = structure.leaves.len() == 1 && !structure.cut;
     // A multipart among the leaves is one without parts: its text is all there is.
     let text = matches!(leaf.mime_type.as_str(), "text/plain" | "text/html")
         || leaf.mime_type.starts_with("multipart/");

@@ -63,7 +63,7 @@ impl Conditions {
             && self
                 .until
                 .is_none_or(|until| day.is_some_and(|day| day <= until));
-        verdict(fits)
+        Verdict::from(fits)
     }
 
     /// Whether a name is not enough.
@@ -81,7 +81,7 @@ impl Conditions {
         if self.by_header(&fetched.header) == Verdict::No {
             return Ok(Verdict::No);
         }
-        Ok(verdict(is_within(
+        Ok(Verdict::from(is_within(
             &content::view(&fetched, &EVERYTHING),
             word,
         )))
@@ -103,12 +103,14 @@ impl Conditions {
                 .subject
                 .as_deref()
                 .is_none_or(|word| subject().is_some_and(|subject| holds(&subject, word)));
-        verdict(fits)
+        Verdict::from(fits)
     }
 }
 
-fn verdict(fits: bool) -> Verdict {
-    if fits { Verdict::Match } else { Verdict::No }
+impl From<bool> for Verdict {
+    fn from(fits: bool) -> Self {
+        if fits { Self::Match } else { Self::No }
+    }
 }
 
 /// Case-insensitive in every script that has cases; `word` is in lower case.
