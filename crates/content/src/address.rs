@@ -45,7 +45,13 @@ pub fn addresses(list: &[Address]) -> Option<String> {
     }
     if left > 0 {
         let gap = if out.is_empty() { "" } else { " " };
-        out.push_str(&format!("{gap}… (+{left} more)"));
+        // Beyond what is read, nobody has counted.
+        let least = if list.len() >= MOST_READ {
+            "at least "
+        } else {
+            ""
+        };
+        out.push_str(&format!("{gap}… (+{least}{left} more)"));
     }
     (!out.is_empty()).then_some(out)
 }

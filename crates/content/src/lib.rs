@@ -31,6 +31,6 @@ pub use envelope::{date, envelope};
 pub use note::Note;
 pub use outline::{Completeness, Outline, outline};
 pub use params::parameter;
-pub use snippet::snippet;
+pub use snippet::{Snippet, snippet};
 pub use view::{View, curated, view};
 pub use words::{filename, header_text, name, said};

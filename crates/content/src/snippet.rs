@@ -10,8 +10,16 @@ use crate::shield;
 /// Text looked at before quotes are taken out.
 const MOST_CHARS: usize = 4_000;
 
+/// The beginning of a text, and whether it is all that stands there.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Snippet {
+    pub text: String,
+    /// Hidden text, invisible characters or chat markers were left out or broken up.
+    pub changed: bool,
+}
+
 /// The first words of the body on one line, at most `max_chars` characters. `None` when there is no text.
-pub fn snippet(prefix: &TextPrefix, max_chars: usize) -> Option<String> {
+pub fn snippet(prefix: &TextPrefix, max_chars: usize) -> Option<Snippet> {
     let header = prefix.header.trim_ascii_end();
     let raw = [header, b"\r\n\r\n", &prefix.text].concat();
     let outline = outline(&raw);
@@ -32,7 +40,10 @@ pub fn snippet(prefix: &TextPrefix, max_chars: usize) -> Option<String> {
         let read = readable(leaf, bytes, whole, MOST_CHARS);
         let line = one_line(&read.text);
         if !line.is_empty() {
-            return Some(shortened(&line, max_chars));
+            return Some(Snippet {
+                text: shortened(&line, max_chars),
+                changed: read.hidden > 0 || read.removed > 0 || read.broken > 0,
+            });
         }
     }
     None
@@ -93,7 +104,8 @@ mod tests {
 
     fn check(header: &str, text: &str, want: &str) {
         let found = snippet(&prefix(header, text), 60);
-        assert_eq!(found.as_deref(), Some(want).filter(|w| !w.is_empty()));
+        let text = found.map(|found| found.text);
+        assert_eq!(text.as_deref(), Some(want).filter(|w| !w.is_empty()));
     }
 
     #[test]
@@ -136,18 +148,32 @@ mod tests {
 
     #[test]
     fn long_text_is_cut_at_a_word() {
-        let found = snippet(&prefix("", "word ".repeat(100)), 52).unwrap();
+        let found = snippet(&prefix("", "word ".repeat(100)), 52).unwrap().text;
         assert!(found.ends_with("word…"), "{found}");
         assert!(found.chars().count() <= 52);
-        let found = snippet(&prefix("", "ä".repeat(100)), 50).unwrap();
+        let found = snippet(&prefix("", "ä".repeat(100)), 50).unwrap().text;
         assert_eq!(found.chars().count(), 50);
+    }
+
+    #[test]
+    fn what_is_left_out_is_said() {
+        for (text, changed) in [
+            ("<p>seen", false),
+            ("<p>seen<p style='display:none'>not seen", true),
+            ("<p>se\u{200b}en", true),
+            ("<p>&lt;|im_start|&gt;", true),
+        ] {
+            let found =
+                snippet(&prefix("Content-Type: text/html; charset=utf-8", text), 60).unwrap();
+            assert_eq!(found.changed, changed, "{text}");
+        }
     }
 
     proptest! {
         #[test]
         fn no_bytes_make_it_fall(header: String, text: Vec<u8>, max in 0_usize..600) {
             if let Some(found) = snippet(&prefix(&header, text), max) {
-                prop_assert!(found.chars().count() <= max);
+                prop_assert!(found.text.chars().count() <= max);
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use mail::Fetched;
 
-use crate::address::addresses;
+use crate::address::{self, addresses};
 use crate::attachment::{Attachment, attachments};
 use crate::body::{self, Truncation};
 use crate::choose::{BodyWish, roles};
@@ -81,13 +81,24 @@ pub fn curated(headers: &[(String, String)]) -> Vec<(String, String)> {
         .collect()
 }
 
+/// Address fields are written anew, so that a name cannot pass for an address beside it.
+fn shown_value(name: &str, value: &[u8]) -> String {
+    const ADDRESSES: [&str; 6] = ["From", "Sender", "Reply-To", "To", "Cc", "Bcc"];
+    let written = ADDRESSES
+        .iter()
+        .any(|known| known.eq_ignore_ascii_case(name))
+        .then(|| addresses(&address::parse(value)))
+        .flatten();
+    written.unwrap_or_else(|| words::shown(value))
+}
+
 fn headers(fetched: &Fetched, notes: &mut Vec<Note>) -> Vec<(String, String)> {
     let mut shown = Vec::new();
     let mut left = MOST_HEADER_CHARS;
     let mut cut = fetched.header_truncated;
     for field in fields(&fetched.header) {
         let name = shield::bounded(&String::from_utf8_lossy(field.name), Shape::Line, 128);
-        let value = words::shown(field.value);
+        let value = shown_value(&name, field.value);
         let chars = name.len() + value.chars().count();
         if shown.len() >= MOST_HEADERS || chars > left {
             cut = true;

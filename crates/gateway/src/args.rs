@@ -16,8 +16,14 @@ pub(crate) struct Within<const LOW: u32, const HIGH: u32>(pub u32);
 impl<'de, const LOW: u32, const HIGH: u32> Deserialize<'de> for Within<LOW, HIGH> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let bounds = || de::Error::custom(format!("must be a whole number from {LOW} to {HIGH}"));
-        let number = serde_json::Value::deserialize(from)?
+        let value = serde_json::Value::deserialize(from)?;
+        // JSON knows no integers: 5.0 is 5.
+        let whole = value
+            .as_f64()
+            .filter(|n| n.fract() == 0.0 && (0.0..=4e9).contains(n));
+        let number = value
             .as_u64()
+            .or(whole.map(|n| n as u64))
             .ok_or_else(bounds)?;
         match u32::try_from(number) {
             Ok(number) if (LOW..=HIGH).contains(&number) => Ok(Self(number)),

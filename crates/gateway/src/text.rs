@@ -94,6 +94,8 @@ fn is_short(value: &Value) -> bool {
 
 fn inline(value: &Value) -> String {
     match value {
+        // Blanks at the ends would be lost on a reader.
+        Value::String(text) if text.trim() != text => value.to_string(),
         Value::String(text) => text.replace('\n', " "),
         other => other.to_string(),
     }

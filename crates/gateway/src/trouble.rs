@@ -44,10 +44,13 @@ impl NextAction {
         }
     }
 
-    /// After a failure: find out what is wrong with the account.
-    pub(crate) fn verify(account: &mail::AccountId) -> Self {
+    /// After a failure: find out what is wrong with the account, or have it mended.
+    pub(crate) fn after(issue: &Issue, account: &mail::AccountId) -> Self {
         Self::new(
-            "Check the account's connection, then try again",
+            match issue.retryable {
+                true => "Check the account's connection, then try again",
+                false => "Tell the user what is wrong; verify once it is mended",
+            },
             "imap_verify_account",
             json!({ "account_id": account.as_str() }),
         )
@@ -114,7 +117,7 @@ fn explain(kind: FaultKind, at: &Described, fault: &Fault) -> (&'static str, Str
         FaultKind::NoSafeLogin => (
             "no_safe_login",
             format!(
-                "{server} offers no encrypted way to log in; use port 993 with SECURE=true, or STARTTLS where the server has it"
+                "{server} offers no encrypted way to log in; use port 993 with MAIL_IMAP_<ACCOUNT>_SECURE=true, or starttls where the server has it"
             ),
         ),
         FaultKind::HostNotFound => (
@@ -152,7 +155,13 @@ fn explain(kind: FaultKind, at: &Described, fault: &Fault) -> (&'static str, Str
         FaultKind::TlsFailed => (
             "tls_failed",
             format!(
-                "no encrypted connection with {server}; check that the port speaks TLS (993), or set SECURE=starttls"
+                "no encrypted connection with {server}; check that the port speaks TLS (993), or set MAIL_IMAP_<ACCOUNT>_SECURE=starttls"
+            ),
+        ),
+        FaultKind::TimedOut if fault.stage == mail::Stage::Greeting => (
+            "timeout",
+            format!(
+                "{server} accepted the connection and said nothing; if the port wants TLS from the first byte, set MAIL_IMAP_<ACCOUNT>_SECURE=true, else try again later"
             ),
         ),
         FaultKind::TimedOut => (

@@ -79,8 +79,12 @@ async fn report(gateway: std::sync::Arc<Gateway>, screen: Screen, id: String) ->
             screen.warn("warning")
         ));
     }
+    let reached = match text("/data/server/port").as_str() {
+        "0" => "read",
+        _ => "login",
+    };
     lines.push(format!(
-        "  {} login in {} ms",
+        "  {} {reached} in {} ms",
         screen.good("ok"),
         text("/data/latency_ms")
     ));

@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-/// A mail server for agents: MCP on one side, your mail on the other.
+/// An MCP server through which AI agents read your mail.
 #[derive(Debug, Parser)]
 #[command(name = "mailwarden", version, about, after_help = AFTER)]
 pub(crate) struct Cli {
@@ -35,4 +35,4 @@ An account is three environment variables:
   MAIL_IMAP_DEFAULT_HOST=imap.example.com
   MAIL_IMAP_DEFAULT_USER=you@example.com
   MAIL_IMAP_DEFAULT_PASS=app-password
-Then `mailwarden check` tells whether it works, and `mailwarden stdio` is what your MCP client starts.";
+Then `mailwarden check` tells whether it works, and `mailwarden stdio` is what your MCP client starts.\nWithout a verb it serves MCP when something else than a person is at the other end, and shows this text otherwise.";

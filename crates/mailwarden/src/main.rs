@@ -33,7 +33,10 @@ fn main() -> ExitCode {
             return ExitCode::SUCCESS;
         }
     };
-    start_logging();
+    if let Err(problem) = start_logging() {
+        complain(&problem);
+        return ExitCode::from(BAD_CONFIGURATION);
+    }
     let outcome = match verb {
         Verb::Stdio => with_config(async |config| {
             let errors = config.errors;
@@ -91,12 +94,15 @@ fn complain(lines: &str) {
 }
 
 /// To stderr only: stdout carries MCP.
-fn start_logging() {
+fn start_logging() -> Result<(), String> {
     use tracing_subscriber::filter::{EnvFilter, FilterExt as _, LevelFilter, filter_fn};
     use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
     use tracing_subscriber::util::SubscriberInitExt as _;
     let wanted = std::env::var("MAILWARDEN_LOG").unwrap_or_else(|_| "warn".to_owned());
-    let wanted = EnvFilter::try_new(wanted).unwrap_or_else(|_| EnvFilter::new("warn"));
+    let wanted = EnvFilter::builder().parse(wanted).map_err(|_| {
+        "MAILWARDEN_LOG must be error, warn, info, debug, or a filter such as sources=debug"
+            .to_owned()
+    })?;
     // INVARIANT: the protocol library logs requests and results, which hold mail. Whatever is asked for, it may
     // only report errors.
     let quiet = filter_fn(|about| {
@@ -108,4 +114,5 @@ fn start_logging() {
     tracing_subscriber::registry()
         .with(lines.with_filter(wanted.and(quiet)))
         .init();
+    Ok(())
 }

@@ -14,6 +14,7 @@ use super::{Account, Config, ErrorStyle, Problems, Store};
 
 const IMAP: &str = "MAIL_IMAP_";
 const MAILDIR: &str = "MAIL_MAILDIR_";
+const OURS: &str = "MAILWARDEN_";
 
 /// Variables of `MAIL_IMAP_` that belong to no account.
 const SERVER_WIDE: [&str; 8] = [
@@ -26,6 +27,8 @@ const SERVER_WIDE: [&str; 8] = [
     "WRITE_ENABLED",
     "ERRORS",
 ];
+/// Variables that are read elsewhere, before or after this.
+const PROCESS_WIDE: [&str; 2] = ["MAILWARDEN_LOG", "MAILWARDEN_STATE_DIR"];
 const PER_ACCOUNT: [&str; 5] = ["HOST", "PORT", "SECURE", "USER", "PASS"];
 
 /// Reads `variables`, usually `std::env::vars_os()`.
@@ -67,6 +70,13 @@ impl Reader {
                     "is not a known variable; a Maildir is set by MAIL_MAILDIR_<ACCOUNT>_PATH",
                 ),
             }
+            return;
+        }
+        if name.starts_with(OURS) && !PROCESS_WIDE.contains(&name.as_str()) {
+            self.problem(
+                &name,
+                "is not a known variable; see docs/config.md for those there are",
+            );
             return;
         }
         let Some(rest) = name.strip_prefix(IMAP) else {
@@ -112,13 +122,12 @@ impl Reader {
             }
         }
         for (name, path) in std::mem::take(&mut self.maildir) {
+            let variable = format!("{MAILDIR}{name}_PATH");
             if path.is_empty() {
-                self.problem(
-                    &format!("{MAILDIR}{name}_PATH"),
-                    "is empty; set the directory",
-                );
+                self.problem(&variable, "is empty; set the directory");
+            } else if !PathBuf::from(&path).is_absolute() {
+                self.problem(&variable, "must be a whole path, beginning at the root");
             } else {
-                let variable = format!("{MAILDIR}{name}_PATH");
                 self.add(
                     &mut accounts,
                     &name,
@@ -182,6 +191,13 @@ impl Reader {
         let password = required("PASS");
         if password.contains('\0') {
             self.problem(&variable("PASS"), "contains a NUL character");
+        }
+        let is_address = host.parse::<IpAddr>().is_ok() || host.starts_with('[');
+        if host.contains(':') && !host.contains("://") && !is_address {
+            self.problem(
+                &variable("HOST"),
+                "must be a host name without a port; the port goes into PORT",
+            );
         }
         if host.contains("://") || host.contains('/') || host.contains(char::is_whitespace) {
             self.problem(
@@ -460,6 +476,17 @@ mod tests {
         for (name, value, says) in [
             ("MAIL_IMAP_DEFAULT_HOST", "", "is missing"),
             ("MAIL_IMAP_DEFAULT_HOST", "imaps://x", "without scheme"),
+            (
+                "MAIL_IMAP_DEFAULT_HOST",
+                "imap.example.com:993",
+                "without a port",
+            ),
+            ("MAIL_MAILDIR_OLD_PATH", "mail/here", "whole path"),
+            (
+                concat!("MAILWARDEN", "_LOGS"),
+                "debug",
+                "not a known variable",
+            ),
             ("MAIL_IMAP_DEFAULT_USER", "a\nb", "control characters"),
             ("MAIL_IMAP_DEFAULT_PASS", "", "is missing"),
             ("MAIL_IMAP_DEFAULT_PORT", "0", "1 to 65535"),

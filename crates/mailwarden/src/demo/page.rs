@@ -84,7 +84,7 @@ impl Page {
 
     pub(super) fn cost(&self, summary: &str, cost: Cost) {
         let cost = format!(
-            "{} · {} chars ≈ {} tokens (estimate)",
+            "{} · {} chars ≈ {} tokens",
             milliseconds(cost.took),
             grouped(cost.chars),
             grouped(cost.chars.div_ceil(PER_TOKEN)),

@@ -3,7 +3,7 @@
 use imap::{BadArgument, Capabilities, Command, Data, Literals, Status, StatusKind};
 use mail::{Cx, Fault, FaultKind, Stage};
 use secrecy::ExposeSecret as _;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use super::link::{Link, Patience};
 use super::net::{self, Stream};
@@ -14,10 +14,27 @@ use super::{faults, session};
 pub(super) async fn dial(settings: &Settings, cx: &Cx) -> Result<(Link, Capabilities), Fault> {
     let times = &settings.timeouts;
     let most = times.connect + times.greeting + times.prompt * 2;
-    match timeout(most, log_in(settings, cx)).await {
+    let begun = Instant::now();
+    let outcome = match timeout(most, log_in(settings, cx)).await {
         Ok(outcome) => outcome,
         Err(_) => Err(Fault::new(FaultKind::TimedOut, cx.stage())),
+    };
+    let (host, port, ms) = (&settings.host, settings.port, begun.elapsed().as_millis());
+    match &outcome {
+        Ok((_, offered)) => {
+            tracing::debug!(
+                host,
+                port,
+                ms,
+                capabilities = offered.names().len(),
+                "logged in"
+            );
+        }
+        Err(fault) => {
+            tracing::debug!(host, port, ms, stage = fault.stage.name(), kind = ?fault.kind, "no login");
+        }
     }
+    outcome
 }
 
 async fn log_in(settings: &Settings, cx: &Cx) -> Result<(Link, Capabilities), Fault> {

@@ -56,6 +56,15 @@ impl ImapSource {
 
     /// Runs a job on a lent session; a session that turns out dead costs one retry on another.
     async fn run<J: Job>(&self, cx: &Cx, job: J) -> Result<J::Out, Fault> {
+        let outcome = self.attempt(cx, job).await;
+        if let Err(fault) = &outcome {
+            // INVARIANT: what the server said may hold mail; only what it means is logged.
+            tracing::debug!(host = self.settings.host, stage = fault.stage.name(), kind = ?fault.kind, "failed");
+        }
+        outcome
+    }
+
+    async fn attempt<J: Job>(&self, cx: &Cx, job: J) -> Result<J::Out, Fault> {
         cx.enter(Stage::Queue);
         let mut lease = self.pool.take(cx, job.folder()).await?;
         match job.run(lease.session(), cx).await {

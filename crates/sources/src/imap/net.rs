@@ -111,10 +111,25 @@ pub(super) async fn encrypt(
             let inner = error
                 .get_ref()
                 .and_then(|e| e.downcast_ref::<rustls::Error>());
-            let kind = inner.map_or(FaultKind::TlsFailed, tls::kind_of);
+            let kind = match inner {
+                Some(inner) => tls::kind_of(inner),
+                None if ended(error.kind()) => FaultKind::Lost,
+                None => FaultKind::TlsFailed,
+            };
             Err(fault(kind, error.to_string()))
         }
     }
+}
+
+/// The other side went away, which says nothing about how it was spoken to.
+fn ended(kind: io::ErrorKind) -> bool {
+    matches!(
+        kind,
+        io::ErrorKind::ConnectionReset
+            | io::ErrorKind::ConnectionAborted
+            | io::ErrorKind::BrokenPipe
+            | io::ErrorKind::UnexpectedEof
+    )
 }
 
 impl AsyncRead for Stream {

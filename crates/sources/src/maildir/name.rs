@@ -86,6 +86,21 @@ impl<'a> Name<'a> {
         Uid(folded.max(1))
     }
 
+    /// Microseconds within that second (`M269481`), for messages delivered in the same one.
+    pub(super) fn micros(self) -> i64 {
+        let mut pieces = self.unique.split(|b| *b == b'.');
+        let digits = pieces.nth(1).and_then(|piece| {
+            let after = piece.split(|b| *b == b'M').nth(1)?;
+            let end = after
+                .iter()
+                .position(|b| !b.is_ascii_digit())
+                .unwrap_or(after.len());
+            std::str::from_utf8(after.get(..end)?).ok()
+        });
+        let micros: Option<i64> = digits.and_then(|digits| digits.parse().ok());
+        micros.filter(|micros| *micros < 1_000_000).unwrap_or(0)
+    }
+
     /// Seconds since 1970 at the beginning of the name, as delivery agents write them.
     pub(super) fn delivered(self) -> Option<i64> {
         let end = self.unique.iter().position(|b| !b.is_ascii_digit())?;
@@ -104,6 +119,23 @@ impl<'a> Name<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn microseconds_are_read_where_they_stand() {
+        for (file, want) in [
+            ("1762164750.M269481P7.host:2,S", 269_481),
+            ("1762164750.V7I9M12.host", 12),
+            ("1762164750.host", 0),
+            ("1762164750.M99999999P1.host", 0),
+            ("1762164750.M.host", 0),
+        ] {
+            assert_eq!(
+                Name::parse(file.as_bytes()).unwrap().micros(),
+                want,
+                "{file}"
+            );
+        }
+    }
 
     #[test]
     fn names_come_apart() {

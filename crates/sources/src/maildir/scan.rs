@@ -63,7 +63,13 @@ impl Entry {
 
     /// The place in the order of the folder.
     pub(super) fn order(&self) -> (i64, Uid) {
-        (self.delivered, self.uid)
+        let micros = self.name().map_or(0, Name::micros);
+        (
+            self.delivered
+                .saturating_mul(1_000_000)
+                .saturating_add(micros),
+            self.uid,
+        )
     }
 
     fn name(&self) -> Option<Name<'_>> {
@@ -98,7 +104,7 @@ pub(super) fn scan(directory: &Path, stop: &Stop) -> io::Result<Scan> {
         );
     }
     let mut entries = settle(directory, found);
-    entries.sort_unstable_by_key(|entry| Reverse(entry.order()));
+    entries.sort_by_cached_key(|entry| Reverse(entry.order()));
     Ok(Scan { entries })
 }
 

@@ -279,7 +279,9 @@ fn summary(view: &View) -> String {
         .as_ref()
         .map_or(0, |text| text.chars().count());
     let more = match view.body_truncated {
-        Some(cut) if cut.more => ", there is more (raise body_max_chars)",
+        Some(cut) if cut.more && cut.shown_chars < 19_000 => {
+            ", there is more (raise body_max_chars)"
+        }
         Some(_) => ", there is more",
         None => "",
     };
@@ -293,8 +295,8 @@ fn failed(at: &MessageRef, issue: Issue) -> Done<Read> {
     let summary = format!("the message could not be read: {}", issue.message);
     let data = Read {
         status: Status::Failed,
+        next_action: Some(NextAction::after(&issue, &at.account)),
         issues: vec![issue],
-        next_action: Some(NextAction::verify(&at.account)),
         account_id: at.account.to_string(),
         message: None,
     };

@@ -88,8 +88,12 @@ impl Tool for GetMessageRaw {
         };
         let mut done = Done::new(format!("{sent} of {} bytes of source", raw.size), data);
         if sent < raw.size {
+            let more = match max_bytes < 1_000_000 {
+                true => "; max_bytes may be up to 1000000",
+                false => ", which is the most there is",
+            };
             done.warnings.push(format!(
-                "the source is cut after {sent} of {} bytes; max_bytes may be up to 1000000",
+                "the source is cut after {sent} of {} bytes{more}",
                 raw.size
             ));
         }
@@ -101,8 +105,8 @@ fn failed(at: &MessageRef, issue: Issue) -> Done<RawSource> {
     let summary = format!("the source could not be read: {}", issue.message);
     let data = RawSource {
         status: Status::Failed,
+        next_action: Some(NextAction::after(&issue, &at.account)),
         issues: vec![issue],
-        next_action: Some(NextAction::verify(&at.account)),
         account_id: at.account.to_string(),
         message_id: at.to_string(),
         size_bytes: 0,

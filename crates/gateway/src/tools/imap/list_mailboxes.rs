@@ -138,8 +138,8 @@ fn failed(account: &AccountId, issue: Issue) -> Done<Mailboxes> {
     let summary = format!("mailboxes could not be listed: {}", issue.message);
     let data = Mailboxes {
         status: Status::Failed,
+        next_action: NextAction::after(&issue, account),
         issues: vec![issue],
-        next_action: NextAction::verify(account),
         account_id: account.to_string(),
         mailboxes: Vec::new(),
     };

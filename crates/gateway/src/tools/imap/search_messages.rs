@@ -1,5 +1,6 @@
 //! `imap_search_messages`: a page of a folder, newest first.
 
+use content::Snippet;
 use jiff::{Timestamp, ToSpan as _};
 use mail::{
     AccountId, Anchor, FolderName, Found, Level, MessageRef, Query, Search, Snippets, SourceKind,
@@ -104,7 +105,8 @@ impl Tool for SearchMessages {
     const NAME: &'static str = "imap_search_messages";
     const TITLE: &'static str = "Search messages";
     const SUMMARY: &'static str = "Search one mailbox, or list it when no criteria are given; newest first. All \
-        criteria must match; text matches anywhere, in any case. For the next page pass next_cursor as cursor, with \
+        criteria must match; text matches anywhere, in any case. \
+        Days and order are those of arrival; the date shown is the sender's. For the next page pass next_cursor as cursor, with \
         the same account_id and mailbox and no criteria. Read a message with imap_get_message.";
     const TOOLSET: Toolset = Toolset::Imap;
     const ANNOTATIONS: Annotations = Annotations::READS;
@@ -348,7 +350,7 @@ impl PageOf {
             snippet_chars: self.args.snippet_max_chars.map_or(200, |n| n.0) as usize,
         };
         let summaries = found.summaries;
-        let messages = ctx.render(move || lines.all(summaries)).await?;
+        let (messages, changed) = ctx.render(move || lines.all(&summaries)).await?;
         let summary = if total == returned {
             format!("{returned} message(s) returned")
         } else {
@@ -376,6 +378,11 @@ impl PageOf {
                 has_more,
             },
         );
+        if changed > 0 {
+            done.warnings.push(format!(
+                "in {changed} snippet(s) hidden text, invisible characters or chat markers were left out"
+            ));
+        }
         done.pagination = Some(Pagination {
             cursor: next_cursor,
             has_more,
@@ -392,6 +399,11 @@ impl PageOf {
                 "Read a message",
                 "imap_get_message",
                 json!({ "account_id": account, "message_id": line.message_id }),
+            ),
+            None if self.turn.query.is_everything() => NextAction::new(
+                "The mailbox is empty; look into another one",
+                "imap_list_mailboxes",
+                json!({ "account_id": account }),
             ),
             None => NextAction::new(
                 "Nothing matched; search with fewer criteria or in another mailbox",
@@ -433,14 +445,23 @@ struct Lines {
 }
 
 impl Lines {
-    fn all(&self, summaries: Vec<Summary>) -> Vec<Line> {
-        summaries
-            .into_iter()
-            .map(|summary| self.line(&summary))
-            .collect()
+    /// The lines, and how many snippets are not all that stands in the mail.
+    fn all(&self, summaries: &[Summary]) -> (Vec<Line>, usize) {
+        let snippets: Vec<Option<Snippet>> = summaries
+            .iter()
+            .map(|one| content::snippet(one.text.as_ref()?, self.snippet_chars))
+            .collect();
+        let changed = snippets
+            .iter()
+            .flatten()
+            .filter(|snippet| snippet.changed)
+            .count();
+        let lines = summaries.iter().zip(snippets);
+        let lines = lines.map(|(summary, snippet)| self.line(summary, snippet));
+        (lines.collect(), changed)
     }
 
-    fn line(&self, summary: &Summary) -> Line {
+    fn line(&self, summary: &Summary, snippet: Option<Snippet>) -> Line {
         let at = MessageRef {
             source: self.kind,
             account: self.account.clone(),
@@ -460,10 +481,7 @@ impl Lines {
             from: content::addresses(&envelope.from),
             subject: envelope.subject.as_ref().map(content::header_text),
             flags: shown::flags(summary.flags.as_deref()),
-            snippet: summary
-                .text
-                .as_ref()
-                .and_then(|text| content::snippet(text, self.snippet_chars)),
+            snippet: snippet.map(|snippet| snippet.text),
         }
     }
 }
@@ -490,8 +508,8 @@ fn failed(args: &Args, issue: Issue) -> Done<Page> {
     let summary = format!("the search failed: {}", issue.message);
     let data = Page {
         status: Status::Failed,
+        next_action: NextAction::after(&issue, account),
         issues: vec![issue],
-        next_action: NextAction::verify(account),
         account_id: account.to_string(),
         mailbox: args.mailbox.0.to_string(),
         total: 0,
