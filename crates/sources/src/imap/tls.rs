@@ -125,7 +125,7 @@ fn system_verifier(
 mod files {
     //! Where Unix systems keep their roots.
 
-    use std::path::Path;
+    use std::path::PathBuf;
 
     use rustls::pki_types::CertificateDer;
 
@@ -141,14 +141,19 @@ mod files {
     ];
 
     pub(super) fn system_roots() -> Vec<CertificateDer<'static>> {
-        let chosen = ["SSL_CERT_FILE", "SSL_CERT_DIR"];
-        if chosen.iter().all(|name| std::env::var_os(name).is_none()) {
-            let bundles = BUNDLES.iter().map(Path::new).filter(|path| path.exists());
-            for path in bundles {
-                let found = rustls_native_certs::load_certs_from_paths(Some(path), None).certs;
-                if !found.is_empty() {
-                    return found;
-                }
+        let chosen = |name: &str| std::env::var_os(name).map(PathBuf::from);
+        let (file, dir) = (chosen("SSL_CERT_FILE"), chosen("SSL_CERT_DIR"));
+        let bundles: Vec<PathBuf> = match (file, dir) {
+            (None, None) => BUNDLES.iter().map(PathBuf::from).collect(),
+            (Some(file), None) => vec![file],
+            // A bundle inside the directory is made from it.
+            (Some(file), Some(dir)) if file.parent() == Some(dir.as_path()) => vec![file],
+            (_, Some(_)) => Vec::new(),
+        };
+        for path in bundles.iter().filter(|path| path.exists()) {
+            let found = rustls_native_certs::load_certs_from_paths(Some(path), None).certs;
+            if !found.is_empty() {
+                return found;
             }
         }
         rustls_native_certs::load_native_certs().certs
