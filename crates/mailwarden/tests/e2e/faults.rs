@@ -268,9 +268,7 @@ fn answers_search(with: &'static [u8]) -> Fake {
         loop {
             let command = s.command();
             if command.mentions("EXAMINE") {
-                s.untagged("5 EXISTS");
-                s.untagged("OK [UIDVALIDITY 7] ok");
-                s.ok();
+                s.examined(5);
             } else if command.mentions("SEARCH") {
                 s.send(
                     &String::from_utf8_lossy(with)
@@ -322,9 +320,7 @@ fn a_refused_fetch_is_never_a_missing_message() {
         let fake = Fake::script(move |s| {
             s.log_in("IMAP4rev1");
             s.expect("EXAMINE");
-            s.untagged("1 EXISTS");
-            s.untagged("OK [UIDVALIDITY 7] ok");
-            s.ok();
+            s.examined(1);
             s.expect("FETCH");
             s.reply(answer);
             s.stall();

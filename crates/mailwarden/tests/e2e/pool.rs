@@ -152,9 +152,7 @@ fn a_cancelled_call_lets_go_of_its_connection() {
         loop {
             let command = s.command();
             if command.mentions("EXAMINE") {
-                s.untagged("1 EXISTS");
-                s.untagged("OK [UIDVALIDITY 7] ok");
-                s.ok();
+                s.examined(1);
             } else if command.mentions("SEARCH") && s.number() == 0 {
                 // Thinks for ever; the client's hanging up ends this script.
                 s.command();

@@ -214,9 +214,7 @@ fn thinker() -> Fake {
     Fake::script(|s| {
         s.log_in("IMAP4rev1");
         s.expect("EXAMINE");
-        s.untagged("1 EXISTS");
-        s.untagged("OK [UIDVALIDITY 7] ok");
-        s.ok();
+        s.examined(1);
         s.expect("SEARCH");
         s.stall();
     })

@@ -12,9 +12,7 @@ fn scripted(capabilities: &'static str, search: &'static str) -> Fake {
         loop {
             let command = s.command();
             if command.mentions("EXAMINE") {
-                s.untagged("1 EXISTS");
-                s.untagged("OK [UIDVALIDITY 7] ok");
-                s.ok();
+                s.examined(1);
             } else if command.mentions("RETURN")
                 || (command.mentions("SEARCH") && !search.contains("ESEARCH"))
             {
@@ -41,9 +39,7 @@ fn a_server_that_wants_to_know_us_first_is_told() {
         s.untagged("ID NIL");
         s.ok();
         s.expect("EXAMINE");
-        s.untagged("0 EXISTS");
-        s.untagged("OK [UIDVALIDITY 7] ok");
-        s.ok();
+        s.examined(0);
         s.stall();
     });
     let mut client = client(fake.port());
@@ -173,9 +169,7 @@ fn a_uid_that_means_another_message_now_is_read_anew() {
         loop {
             let command = s.command();
             if command.mentions("EXAMINE") {
-                s.untagged("1 EXISTS");
-                s.untagged("OK [UIDVALIDITY 7] ok");
-                s.ok();
+                s.examined(1);
             } else if command.mentions("BODYSTRUCTURE") {
                 reads += 1;
                 let body = format!("text number {reads}");
@@ -208,9 +202,7 @@ fn a_folder_of_any_size_is_listed_and_a_search_of_any_size_is_not() {
         loop {
             let command = s.command();
             if command.mentions("EXAMINE") {
-                s.untagged("300000 EXISTS");
-                s.untagged("OK [UIDVALIDITY 7] ok");
-                s.ok();
+                s.examined(300000);
             } else if command.mentions("SEARCH") {
                 s.reply(
                     "* ESEARCH (TAG \"{tag}\") UID COUNT 20001 ALL 1:20001\r\n{tag} OK done\r\n",
@@ -283,9 +275,7 @@ fn five(described: &'static [&'static str]) -> Fake {
         loop {
             let command = s.command();
             if command.mentions("EXAMINE") {
-                s.untagged("5 EXISTS");
-                s.untagged("OK [UIDVALIDITY 7] ok");
-                s.ok();
+                s.examined(5);
             } else if command.mentions("FETCH") {
                 described.iter().for_each(|line| s.untagged(line));
                 s.ok();

@@ -182,6 +182,13 @@ impl Session {
         self.send(format!("* {text}\r\n").as_bytes());
     }
 
+    /// Answers an `EXAMINE`: a folder of so many messages, of generation 7.
+    pub fn examined(&mut self, exists: u32) {
+        self.untagged(&format!("{exists} EXISTS"));
+        self.untagged("OK [UIDVALIDITY 7] ok");
+        self.ok();
+    }
+
     /// `tag OK done`
     pub fn ok(&mut self) {
         self.reply("{tag} OK done\r\n");

@@ -14,7 +14,7 @@ use crate::pipeline::Ctx;
 use crate::tools::{Annotations, Tool, Toolset};
 use crate::trouble::{self, Issue, NextAction};
 
-use super::shown;
+use super::shown::{self, Located};
 
 pub(crate) struct GetMessage;
 
@@ -56,12 +56,8 @@ pub(crate) struct Read {
 
 #[derive(Serialize, JsonSchema)]
 struct Message {
-    message_id: String,
-    message_uri: String,
-    message_raw_uri: String,
-    mailbox: String,
-    uidvalidity: u32,
-    uid: u32,
+    #[serde(flatten)]
+    at: Located,
     #[serde(skip_serializing_if = "Option::is_none")]
     date: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -201,12 +197,7 @@ impl Args {
 
 fn message(at: &MessageRef, flags: Option<&[Flag]>, view: View, headers: Headers) -> Message {
     Message {
-        message_id: at.to_string(),
-        message_uri: at.uri(),
-        message_raw_uri: at.raw_uri(),
-        mailbox: at.folder.to_string(),
-        uidvalidity: at.uidvalidity.0,
-        uid: at.uid.0,
+        at: Located::from(at),
         headers: match headers {
             Headers::None => None,
             Headers::Curated => Some(header_map(&content::curated(&view.headers))),

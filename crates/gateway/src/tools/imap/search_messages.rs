@@ -19,7 +19,7 @@ use crate::pipeline::Ctx;
 use crate::tools::{Annotations, Tool, Toolset};
 use crate::trouble::{self, Issue, MOST_MATCHES, NextAction};
 
-use super::shown;
+use super::shown::{self, Located};
 
 /// So much of each text is fetched for its snippet.
 const SNIPPET_BYTES: u32 = 4_096;
@@ -77,12 +77,8 @@ pub(crate) struct Page {
 
 #[derive(Serialize, JsonSchema)]
 struct Line {
-    message_id: String,
-    message_uri: String,
-    message_raw_uri: String,
-    mailbox: String,
-    uidvalidity: u32,
-    uid: u32,
+    #[serde(flatten)]
+    at: Located,
     #[serde(skip_serializing_if = "Option::is_none")]
     date: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -398,7 +394,7 @@ impl PageOf {
             Some(line) => NextAction::new(
                 "Read a message",
                 "imap_get_message",
-                json!({ "account_id": account, "message_id": line.message_id }),
+                json!({ "account_id": account, "message_id": line.at.message_id }),
             ),
             None if self.turn.query.is_everything() => NextAction::new(
                 "The mailbox is empty; look into another one",
@@ -471,12 +467,7 @@ impl Lines {
         };
         let envelope = &summary.envelope;
         Line {
-            message_id: at.to_string(),
-            message_uri: at.uri(),
-            message_raw_uri: at.raw_uri(),
-            mailbox: at.folder.to_string(),
-            uidvalidity: at.uidvalidity.0,
-            uid: at.uid.0,
+            at: Located::from(&at),
             date: content::date(envelope.date.as_ref(), summary.arrived),
             from: content::addresses(&envelope.from),
             subject: envelope.subject.as_ref().map(content::header_text),

@@ -1,6 +1,32 @@
 //! What several tools show in the same way.
 
-use mail::Flag;
+use mail::{Flag, MessageRef};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Which message, in all the ways in which it can be named.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Located {
+    pub(super) message_id: String,
+    message_uri: String,
+    message_raw_uri: String,
+    mailbox: String,
+    uidvalidity: u32,
+    uid: u32,
+}
+
+impl From<&MessageRef> for Located {
+    fn from(at: &MessageRef) -> Self {
+        Self {
+            message_id: at.to_string(),
+            message_uri: at.uri(),
+            message_raw_uri: at.raw_uri(),
+            mailbox: at.folder.to_string(),
+            uidvalidity: at.uidvalidity.0,
+            uid: at.uid.0,
+        }
+    }
+}
 
 /// More flags than this are not shown; nobody reads them, and a server may send thousands.
 const MOST_FLAGS: usize = 50;
