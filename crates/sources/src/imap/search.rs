@@ -53,7 +53,7 @@ impl FindMessages<'_> {
             let guess = session.known_size(folder).filter(|size| *size > 0);
             let commands = guess.map(|size| self.fetch_end(size)).into_iter().collect();
             let opened = session.ask_in(cx, folder, commands, Pace::Prompt).await?;
-            if guess.is_some() && !opened.is_stale() {
+            if guess == Some(opened.exists) && !opened.is_stale() {
                 let total = u64::from(opened.exists);
                 return self.page(
                     opened.uidvalidity,
