@@ -1,4 +1,4 @@
-//! Commands about mailboxes: `EXAMINE`, `LIST`, `STATUS`. There is no `SELECT`: reading never changes a mailbox.
+//! Commands about mailboxes: `EXAMINE` and `LIST`. There is no `SELECT`: reading never changes a mailbox.
 
 use super::{BadArgument, Command};
 use crate::utf7;
@@ -8,25 +8,6 @@ use crate::utf7;
 pub struct ListReturn {
     pub special_use: bool,
     pub status: bool,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum StatusItem {
-    Messages,
-    Unseen,
-    UidNext,
-    UidValidity,
-}
-
-impl StatusItem {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Messages => "MESSAGES",
-            Self::Unseen => "UNSEEN",
-            Self::UidNext => "UIDNEXT",
-            Self::UidValidity => "UIDVALIDITY",
-        }
-    }
 }
 
 impl Command {
@@ -49,12 +30,6 @@ impl Command {
             return list;
         }
         list.syntax(&format!(" RETURN ({})", wanted.join(" ")))
-    }
-
-    pub fn status(name: &str, items: &[StatusItem]) -> Result<Self, BadArgument> {
-        let items: Vec<&str> = items.iter().map(|item| item.as_str()).collect();
-        let command = Self::new("STATUS").syntax(" ").mailbox(name)?;
-        Ok(command.syntax(&format!(" ({})", items.join(" "))))
     }
 
     fn mailbox(self, name: &str) -> Result<Self, BadArgument> {
@@ -83,10 +58,6 @@ mod tests {
                 "a1 EXAMINE \"Entw&APw-rfe\"\r\n",
             ),
             (Command::examine("a\r\nb"), "a1 EXAMINE \"a&AA0ACg-b\"\r\n"),
-            (
-                Command::status("x", &[StatusItem::Messages, StatusItem::UidNext]),
-                "a1 STATUS \"x\" (MESSAGES UIDNEXT)\r\n",
-            ),
         ] {
             assert_eq!(wire(&command.unwrap(), Literals::Plus), want);
         }

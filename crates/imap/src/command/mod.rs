@@ -10,7 +10,7 @@ mod search;
 mod session;
 
 pub use fetch::{Item, Part};
-pub use mailbox::{ListReturn, StatusItem};
+pub use mailbox::ListReturn;
 pub use search::{Day, Key, SearchReturn};
 
 /// Which literals the server takes without being asked first.
