@@ -7,30 +7,13 @@
 
 use std::collections::HashSet;
 
-use gateway::{ALL, AnyTool};
+use gateway::ALL;
 use serde_json::{Value, json};
-
-fn definition(tool: &dyn AnyTool) -> Value {
-    let hints = tool.annotations();
-    json!({
-        "name": tool.name(),
-        "title": tool.title(),
-        "description": tool.summary(),
-        "inputSchema": tool.input_schema(),
-        "outputSchema": tool.output_schema(),
-        "annotations": {
-            "readOnlyHint": hints.read_only,
-            "destructiveHint": hints.destructive,
-            "idempotentHint": hints.idempotent,
-            "openWorldHint": hints.open_world,
-        },
-    })
-}
 
 #[test]
 fn each_definition_is_as_it_was() {
     for tool in ALL {
-        insta::assert_json_snapshot!(tool.name(), definition(*tool));
+        insta::assert_json_snapshot!(tool.name(), tool.definition());
     }
 }
 
@@ -50,7 +33,7 @@ fn names_are_unique_and_plain() {
 fn definitions_are_small() {
     let sizes: Vec<usize> = ALL
         .iter()
-        .map(|tool| definition(*tool).to_string().len())
+        .map(|tool| tool.definition().to_string().len())
         .collect();
     let total: usize = sizes.iter().sum();
     assert!(

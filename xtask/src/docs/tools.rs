@@ -1,7 +1,7 @@
 //! `docs/tools.md`: every tool, from the one list of them and from the schemas that clients see.
 
 use gateway::{ALL, AnyTool, TEMPLATES};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::NOTE;
 use super::markdown::{Table, grouped};
@@ -47,7 +47,7 @@ fn overview() -> String {
     let mut table = Table::new(&["tool", "toolset", "what it is", "definition"]);
     let mut total = 0;
     for tool in ALL {
-        let size = definition(*tool).to_string().len();
+        let size = tool.definition().to_string().len();
         total += size;
         let link = format!("[`{0}`](#{0})", tool.name());
         let size = format!("{} bytes", grouped(size));
@@ -61,24 +61,6 @@ fn overview() -> String {
         grouped(total),
         grouped(average)
     )
-}
-
-/// As `tools/list` sends it.
-fn definition(tool: &dyn AnyTool) -> Value {
-    let hints = tool.annotations();
-    json!({
-        "name": tool.name(),
-        "title": tool.title(),
-        "description": tool.summary(),
-        "inputSchema": tool.input_schema(),
-        "outputSchema": tool.output_schema(),
-        "annotations": {
-            "readOnlyHint": hints.read_only,
-            "destructiveHint": hints.destructive,
-            "idempotentHint": hints.idempotent,
-            "openWorldHint": hints.open_world,
-        },
-    })
 }
 
 fn section(tool: &dyn AnyTool) -> String {
@@ -249,6 +231,8 @@ fn resources() -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]

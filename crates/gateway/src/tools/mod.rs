@@ -9,7 +9,7 @@ use std::pin::Pin;
 use policy::Ask;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::envelope::{Done, Reply};
 use crate::pipeline::{self, Call, Ctx, Gateway, Outcome};
@@ -97,6 +97,25 @@ pub trait AnyTool: Send + Sync {
     fn annotations(&self) -> Annotations;
     fn input_schema(&self) -> Map<String, Value>;
     fn output_schema(&self) -> Map<String, Value>;
+
+    /// As `tools/list` sends it.
+    fn definition(&self) -> Value {
+        let hints = self.annotations();
+        json!({
+            "name": self.name(),
+            "title": self.title(),
+            "description": self.summary(),
+            "inputSchema": self.input_schema(),
+            "outputSchema": self.output_schema(),
+            "annotations": {
+                "readOnlyHint": hints.read_only,
+                "destructiveHint": hints.destructive,
+                "idempotentHint": hints.idempotent,
+                "openWorldHint": hints.open_world,
+            },
+        })
+    }
+
     fn call<'a>(
         &'a self,
         gateway: &'a Gateway,

@@ -125,6 +125,15 @@ fn every_answer_meets_its_schema_and_the_envelope() {
 }
 
 #[test]
+fn tools_are_sent_as_they_are_defined() {
+    let closed = testkit::closed_port();
+    let mut client = client(closed.number());
+    let sent = client.request("tools/list", json!({})).unwrap();
+    let defined: Vec<Value> = gateway::ALL.iter().map(|tool| tool.definition()).collect();
+    assert_eq!(sent["tools"], json!(defined));
+}
+
+#[test]
 fn failures_meet_their_schemas_too() {
     let closed = testkit::closed_port();
     let mut client = client(closed.number());
