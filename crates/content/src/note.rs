@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use mail::Section;
+use mail::{ExtractFault, Section};
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Note {
@@ -15,6 +15,53 @@ pub enum Note {
     /// Text that a reader of the HTML would not see was left out.
     HiddenText {
         chars: usize,
+    },
+    /// The plain text says something else than the HTML that people are shown; the HTML is the body.
+    PlainDiffers {
+        chars: usize,
+    },
+    /// HTML nested beyond any use was left out.
+    TooDeep {
+        chars: usize,
+    },
+    /// Markdown or HTML links and images written in text were made inert.
+    LinksInert {
+        count: usize,
+    },
+    /// A link whose text names another host than the one it leads to.
+    LinkNamesOther {
+        shown: String,
+        target: String,
+    },
+    /// An address or host that mixes scripts, or that looks like another one.
+    LookAlike {
+        shown: String,
+    },
+    /// Signed with S/MIME or OpenPGP; nothing was verified.
+    Signed {
+        with: &'static str,
+    },
+    /// Encrypted with S/MIME or OpenPGP; the text cannot be read here.
+    Encrypted {
+        with: &'static str,
+    },
+    /// `winmail.dat`: parts of the message may be inside.
+    Tnef {
+        part: Section,
+    },
+    /// A header that must stand once stands several times.
+    HeaderRepeated {
+        name: &'static str,
+    },
+    /// An attachment is not what it claims to be.
+    TypeDiffers {
+        part: Section,
+        claimed: String,
+        found: &'static str,
+    },
+    ExtractionFailed {
+        part: Section,
+        why: ExtractFault,
     },
     /// Invisible characters were taken out.
     InvisibleRemoved {
@@ -58,6 +105,17 @@ impl Note {
             Self::CharsetGuessed { .. } => "charset_guessed",
             Self::HtmlConverted => "html_converted",
             Self::HiddenText { .. } => "hidden_text_left_out",
+            Self::PlainDiffers { .. } => "plain_text_differs",
+            Self::TooDeep { .. } => "nested_too_deeply",
+            Self::LinksInert { .. } => "links_made_inert",
+            Self::LinkNamesOther { .. } => "link_names_other_host",
+            Self::LookAlike { .. } => "look_alike",
+            Self::Signed { .. } => "signed",
+            Self::Encrypted { .. } => "encrypted",
+            Self::Tnef { .. } => "tnef",
+            Self::HeaderRepeated { .. } => "header_repeated",
+            Self::TypeDiffers { .. } => "attachment_type_differs",
+            Self::ExtractionFailed { .. } => "extraction_failed",
             Self::InvisibleRemoved { .. } => "invisible_characters_removed",
             Self::MarkersBroken { .. } => "chat_markers_broken",
             Self::BodyTruncated => "body_truncated",
@@ -85,6 +143,46 @@ impl fmt::Display for Note {
             Self::HtmlConverted => f.write_str("the text was made from HTML"),
             Self::HiddenText { chars } => {
                 write!(f, "{chars} characters of hidden text were left out")
+            }
+            Self::PlainDiffers { chars } => write!(
+                f,
+                "the plain-text part differs from the HTML that people see; the HTML is shown, \
+                 {chars} characters stand only in the plain text"
+            ),
+            Self::TooDeep { chars } => {
+                write!(f, "{chars} characters nested too deeply were left out")
+            }
+            Self::LinksInert { count } => {
+                write!(
+                    f,
+                    "{count} links or images written as markup were made inert"
+                )
+            }
+            Self::LinkNamesOther { shown, target } => {
+                write!(f, "a link that reads '{shown}' leads to {target}")
+            }
+            Self::LookAlike { shown } => {
+                write!(f, "'{shown}' mixes scripts or imitates other letters")
+            }
+            Self::Signed { with } => write!(f, "signed with {with}; the signature was not checked"),
+            Self::Encrypted { with } => {
+                write!(f, "encrypted with {with}; it cannot be read here")
+            }
+            Self::Tnef { part } => write!(
+                f,
+                "part {part} is a winmail.dat (TNEF); what it holds is not shown"
+            ),
+            Self::HeaderRepeated { name } => write!(
+                f,
+                "there is more than one {name} header; other programs may show another one"
+            ),
+            Self::TypeDiffers {
+                part,
+                claimed,
+                found,
+            } => write!(f, "attachment {part} claims to be {claimed} but is {found}"),
+            Self::ExtractionFailed { part, why } => {
+                write!(f, "no text was extracted from attachment {part}: {why}")
             }
             Self::InvisibleRemoved { chars } => {
                 write!(f, "{chars} invisible characters were removed")

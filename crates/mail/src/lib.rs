@@ -6,6 +6,7 @@
 mod account;
 mod cx;
 mod envelope;
+mod extract;
 mod fault;
 mod flag;
 mod folder;
@@ -19,6 +20,7 @@ mod structure;
 pub use account::{AccountId, BadAccountId};
 pub use cx::{Cx, Stage};
 pub use envelope::{Address, Envelope};
+pub use extract::{ExtractFault, ExtractJob, ExtractedText, Extracting, Extractor, Format};
 pub use fault::{Fault, FaultKind};
 pub use flag::Flag;
 pub use folder::{BadFolderName, Counts, Folder, FolderName, SpecialUse};
