@@ -112,7 +112,7 @@ pub(crate) fn readable(
     let plain = if is_html(leaf) {
         // One more than wished, so that a cut can be told from an end.
         let rendered = html::to_text(&decoded.text, max_chars.saturating_add(1));
-        read.hidden = rendered.hidden;
+        read.hidden = rendered.hidden.chars();
         read.cut = rendered.cut;
         rendered.text
     } else if leaf.flowed {

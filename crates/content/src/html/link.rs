@@ -28,6 +28,40 @@ pub(super) fn names(text: &str, target: &str) -> bool {
     named.is_some_and(|named| bare(&named) == bare(target))
 }
 
+/// The host that a link's text names, when it is another one than the link leads to.
+pub(super) fn other_host(text: &str, target: &str) -> Option<String> {
+    let text = text.trim();
+    let single = !text.is_empty() && !text.contains(char::is_whitespace);
+    let named = host(text).or_else(|| single.then(|| host(&format!("http://{text}")))?)?;
+    let (name, top) = named.rsplit_once('.')?;
+    let plausible = !name.is_empty()
+        && (2..=24).contains(&top.len())
+        && top.chars().all(char::is_alphabetic)
+        && !text.contains('@')
+        && !is_file(top);
+    (plausible && !is_same_site(&named, target)).then_some(named)
+}
+
+/// Subdomains of one another.
+fn is_same_site(one: &str, two: &str) -> bool {
+    let below = |low: &str, high: &str| {
+        low.strip_suffix(high)
+            .is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+    };
+    let bare = |host: &str| host.strip_prefix("www.").unwrap_or(host).to_owned();
+    let (one, two) = (bare(one), bare(two));
+    below(&one, &two) || below(&two, &one)
+}
+
+/// Names of files look like hosts.
+fn is_file(extension: &str) -> bool {
+    const KNOWN: [&str; 16] = [
+        "pdf", "doc", "docx", "xls", "xlsx", "ppt", "pptx", "txt", "csv", "jpg", "jpeg", "png",
+        "gif", "htm", "html", "ics",
+    ];
+    KNOWN.contains(&extension)
+}
+
 /// `http`, `https` and `mailto` only.
 pub(super) fn is_safe(url: &str) -> bool {
     let scheme = url.trim().split(':').next().unwrap_or_default();
@@ -68,6 +102,27 @@ mod tests {
         }
         for text in ["click here", "notexample.com", "example.com@evil.com", ""] {
             assert!(!names(text, "example.com"), "{text}");
+        }
+    }
+
+    #[test]
+    fn text_that_names_another_host() {
+        for (text, target, want) in [
+            ("bank.example", "evil.example", Some("bank.example")),
+            (
+                "https://bank.example/login",
+                "evil.example",
+                Some("bank.example"),
+            ),
+            ("www.bank.example", "bank.example", None),
+            ("bank.example", "links.bank.example", None),
+            ("click here", "evil.example", None),
+            ("plan.pdf", "files.example", None),
+            ("a@bank.example", "evil.example", None),
+            ("v1.2", "evil.example", None),
+            ("Node.js", "evil.example", Some("node.js")),
+        ] {
+            assert_eq!(other_host(text, target).as_deref(), want, "{text}");
         }
     }
 

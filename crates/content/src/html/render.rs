@@ -1,10 +1,15 @@
 //! Visible HTML as plain text: blocks become lines, lists get marks, cells a bar, links their host.
 
+use html5ever::{local_name, ns};
+
+use super::dom::Element;
 use super::link;
-use super::walk::{Sink, Tag, is_block};
+use super::walk::{Layout, Sink, Space};
 
 const MOST_QUOTES: usize = 5;
 const MOST_INDENT: usize = 8;
+/// Links and hosts that are remembered.
+const MOST_LINKS: usize = 50;
 
 #[derive(Default)]
 pub(super) struct Render {
@@ -17,13 +22,23 @@ pub(super) struct Render {
     quotes: usize,
     /// Quotes around the last word.
     quoted: usize,
-    pre: usize,
     /// For each open list its next number; none for a list of bullets.
     lists: Vec<Option<u32>>,
     /// A list mark that waits for its text.
     mark: Option<String>,
     /// Where the text of each open link begins, and the host.
     links: Vec<(usize, Option<String>)>,
+    /// A heading waits for its text.
+    heading: Option<usize>,
+    pub(super) seen: Links,
+}
+
+/// Where the links of a page lead.
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub(crate) struct Links {
+    pub hosts: Vec<String>,
+    /// Links whose text names another host: what it reads, and where it leads.
+    pub misnamed: Vec<(String, String)>,
 }
 
 /// What has to stand before the next word.
@@ -45,8 +60,8 @@ impl Render {
         }
     }
 
-    pub(super) fn finish(self) -> String {
-        self.out
+    pub(super) fn finish(self) -> (String, Links) {
+        (self.out, self.seen)
     }
 
     fn widen(&mut self, gap: Gap) {
@@ -88,6 +103,10 @@ impl Render {
             if let Some(mark) = self.mark.take() {
                 self.push(&mark);
             }
+            if let Some(level) = self.heading.take() {
+                self.push("###".get(..level).unwrap_or_default());
+                self.push(" ");
+            }
         }
     }
 
@@ -117,40 +136,101 @@ impl Render {
         let Some((from, Some(host))) = self.links.pop() else {
             return;
         };
-        let text = self.out.get(from..).unwrap_or_default().trim();
-        if !text.is_empty() && !link::names(text, &host) {
+        let text = self.out.get(from..).unwrap_or_default().trim().to_owned();
+        if text.is_empty() {
+            return;
+        }
+        if let Some(named) = link::other_host(&text, &host)
+            && self.seen.misnamed.len() < MOST_LINKS
+        {
+            self.seen.misnamed.push((named, host.clone()));
+        }
+        if !link::names(&text, &host) {
             self.push(&format!(" ({host})"));
+        }
+        if self.seen.hosts.len() < MOST_LINKS && !self.seen.hosts.contains(&host) {
+            self.seen.hosts.push(host);
         }
     }
 
-    fn block_gap(name: &str) -> Option<Gap> {
-        match name {
-            "div" | "tr" | "li" | "dt" | "dd" | "center" | "option" | "caption" | "body"
-            | "fieldset" | "form" | "summary" | "details" => Some(Gap::Line),
-            _ if is_block(name) => Some(Gap::Paragraph),
-            _ => None,
+    /// What has to stand before and behind an element.
+    fn gap(element: &Element, layout: Layout) -> Option<Gap> {
+        match layout {
+            Layout::Inline => None,
+            Layout::Cell => Some(Gap::Bar),
+            Layout::Row => match *element.local() {
+                local_name!("table") => Some(Gap::Paragraph),
+                local_name!("tbody") | local_name!("thead") | local_name!("tfoot") => None,
+                _ => Some(Gap::Line),
+            },
+            Layout::Block => Some(match *element.local() {
+                local_name!("address")
+                | local_name!("article")
+                | local_name!("aside")
+                | local_name!("blockquote")
+                | local_name!("dir")
+                | local_name!("dl")
+                | local_name!("figure")
+                | local_name!("footer")
+                | local_name!("h1")
+                | local_name!("h2")
+                | local_name!("h3")
+                | local_name!("h4")
+                | local_name!("h5")
+                | local_name!("h6")
+                | local_name!("header")
+                | local_name!("hr")
+                | local_name!("main")
+                | local_name!("menu")
+                | local_name!("nav")
+                | local_name!("ol")
+                | local_name!("p")
+                | local_name!("pre")
+                | local_name!("section")
+                | local_name!("ul") => Gap::Paragraph,
+                _ => Gap::Line,
+            }),
         }
     }
 }
 
 impl Sink for Render {
-    fn open(&mut self, tag: &Tag) {
-        let name = tag.name.as_str();
-        if let Some(gap) = Self::block_gap(name) {
+    fn open(&mut self, element: &Element, layout: Layout) {
+        let name = element.local();
+        let is_list = element.is_html()
+            && matches!(
+                *name,
+                local_name!("ul") | local_name!("ol") | local_name!("menu") | local_name!("dir")
+            );
+        if let Some(gap) = Self::gap(element, layout) {
             // A list inside a list opens no paragraph.
-            let nested = matches!(name, "ul" | "ol") && !self.lists.is_empty();
-            self.widen(if nested { Gap::Line } else { gap });
+            let nested = is_list && !self.lists.is_empty();
+            match gap {
+                Gap::Bar if self.out.is_empty() => {}
+                _ if nested => self.widen(Gap::Line),
+                _ => self.widen(gap),
+            }
         }
-        match name {
-            "td" | "th" if !self.out.is_empty() => self.widen(Gap::Bar),
-            "blockquote" => self.quotes += 1,
-            "pre" => self.pre += 1,
-            "ul" | "menu" | "dir" => self.lists.push(None),
-            "ol" => {
-                let start = tag.attribute("start").and_then(|n| n.trim().parse().ok());
+        if element.name.ns != ns!(html) {
+            return;
+        }
+        match *name {
+            local_name!("br") => {
+                self.gap = if self.gap >= Gap::Line {
+                    Gap::Paragraph
+                } else {
+                    Gap::Line
+                };
+            }
+            local_name!("hr") => self.widen(Gap::Paragraph),
+            local_name!("blockquote") => self.quotes += 1,
+            local_name!("ul") | local_name!("menu") | local_name!("dir") => self.lists.push(None),
+            local_name!("ol") => {
+                let start = element.attribute(&local_name!("start"));
+                let start = start.and_then(|n| n.trim().parse().ok());
                 self.lists.push(Some(start.unwrap_or(1)));
             }
-            "li" => {
+            local_name!("li") => {
                 self.mark = Some(match self.lists.last_mut() {
                     Some(Some(number)) => {
                         let mark = format!("{number}. ");
@@ -160,54 +240,63 @@ impl Sink for Render {
                     _ => "- ".to_owned(),
                 });
             }
-            "a" => {
-                let host = tag.attribute("href").and_then(link::host);
+            local_name!("h1") => self.heading = Some(1),
+            local_name!("h2") => self.heading = Some(2),
+            local_name!("h3") | local_name!("h4") | local_name!("h5") | local_name!("h6") => {
+                self.heading = Some(3);
+            }
+            local_name!("a") => {
+                let host = element.attribute(&local_name!("href")).and_then(link::host);
                 self.links.push((self.out.len(), host));
             }
             _ => {}
         }
     }
 
-    fn close(&mut self, name: &str) {
-        match name {
-            "blockquote" => self.quotes = self.quotes.saturating_sub(1),
-            "pre" => self.pre = self.pre.saturating_sub(1),
-            "ul" | "ol" | "menu" | "dir" => {
-                self.lists.pop();
-            }
-            "li" => self.mark = None,
-            "a" => self.end_link(),
-            _ => {}
-        }
-        if let Some(gap) = Self::block_gap(name) {
-            let nested = matches!(name, "ul" | "ol") && !self.lists.is_empty();
-            self.widen(if nested { Gap::Line } else { gap });
-        }
-    }
-
-    fn void(&mut self, tag: &Tag) {
-        match tag.name.as_str() {
-            "br" => {
-                self.gap = if self.gap >= Gap::Line {
-                    Gap::Paragraph
-                } else {
-                    Gap::Line
-                };
-            }
-            "hr" => self.widen(Gap::Paragraph),
-            "img" => {
-                let alt = tag.attribute("alt").unwrap_or_default();
-                let alt = alt.split_whitespace().collect::<Vec<_>>().join(" ");
-                if !alt.is_empty() {
-                    self.word(&format!("[{alt}]"));
+    fn close(&mut self, element: &Element, layout: Layout) {
+        if element.name.ns == ns!(html) {
+            match *element.local() {
+                local_name!("blockquote") => self.quotes = self.quotes.saturating_sub(1),
+                local_name!("ul")
+                | local_name!("ol")
+                | local_name!("menu")
+                | local_name!("dir") => {
+                    self.lists.pop();
                 }
+                local_name!("li") => self.mark = None,
+                local_name!("h1")
+                | local_name!("h2")
+                | local_name!("h3")
+                | local_name!("h4")
+                | local_name!("h5")
+                | local_name!("h6") => self.heading = None,
+                local_name!("a") => self.end_link(),
+                _ => {}
             }
-            _ => {}
+        }
+        let is_list = matches!(*element.local(), local_name!("ul") | local_name!("ol"));
+        match Self::gap(element, layout) {
+            // The next cell opens its own bar.
+            Some(Gap::Bar) | None => {}
+            Some(_) if is_list && !self.lists.is_empty() => self.widen(Gap::Line),
+            Some(gap) => self.widen(gap),
         }
     }
 
-    fn text(&mut self, text: &str) {
-        if self.pre > 0 {
+    fn pass(&mut self, layout: Layout) {
+        if layout != Layout::Inline {
+            self.widen(Gap::Line);
+        }
+    }
+
+    fn picture(&mut self, _: &Element, alt: &str) {
+        if !alt.is_empty() {
+            self.word(&format!("[{alt}]"));
+        }
+    }
+
+    fn text(&mut self, text: &str, space: Space) {
+        if space == Space::Kept {
             return self.preformatted(text);
         }
         self.space |= text.starts_with(char::is_whitespace);

@@ -5,8 +5,11 @@
 
 use std::collections::{HashMap, HashSet};
 
+use html5ever::LocalName;
+
+use super::dom::Element;
 use super::link;
-use super::walk::{Sink, Tag};
+use super::walk::{Layout, Sink, Space};
 use crate::shield::{Shape, shield};
 
 const MOST_DEPTH: usize = 64;
@@ -61,7 +64,7 @@ const ELEMENTS: &[&str] = &[
     "ul",
     "var",
 ];
-const VOID: &[&str] = &["br", "hr", "img"];
+const VOID: &[&str] = &["br", "hr"];
 
 #[derive(Default)]
 pub(super) struct Safe {
@@ -104,16 +107,23 @@ impl Safe {
 }
 
 impl Sink for Safe {
-    fn open(&mut self, tag: &Tag) {
-        let name = ELEMENTS.iter().find(|name| **name == tag.name).copied();
-        let written = name.filter(|name| {
-            self.depth < MOST_DEPTH && self.push_whole(&start_tag(tag), name.len() + 3)
+    fn open(&mut self, element: &Element, _: Layout) {
+        let known = |names: &[&'static str]| {
+            let own: &str = element.local();
+            let found = names.iter().find(|name| **name == own).copied();
+            found.filter(|_| element.is_html())
+        };
+        if known(VOID).is_some() {
+            self.push_whole(&start_tag(element, ""), 0);
+        }
+        let written = known(ELEMENTS).filter(|name| {
+            self.depth < MOST_DEPTH && self.push_whole(&start_tag(element, ""), name.len() + 3)
         });
         self.depth += usize::from(written.is_some());
         self.open.push(written);
     }
 
-    fn close(&mut self, _: &str) {
+    fn close(&mut self, _: &Element, _: Layout) {
         if let Some(Some(name)) = self.open.pop() {
             // Its room was set aside when it was opened.
             self.out.push_str(&format!("</{name}>"));
@@ -121,13 +131,13 @@ impl Sink for Safe {
         }
     }
 
-    fn void(&mut self, tag: &Tag) {
-        if VOID.contains(&tag.name.as_str()) {
-            self.push_whole(&start_tag(tag), 0);
-        }
+    fn pass(&mut self, _: Layout) {}
+
+    fn picture(&mut self, element: &Element, alt: &str) {
+        self.push_whole(&start_tag(element, alt), 0);
     }
 
-    fn text(&mut self, text: &str) {
+    fn text(&mut self, text: &str, _: Space) {
         for char in shield(text, Shape::Body).text.chars() {
             let mut one = [0; 4];
             let (written, chars) = match char {
@@ -150,10 +160,14 @@ impl Sink for Safe {
     }
 }
 
-fn start_tag(tag: &Tag) -> String {
-    let mut out = format!("<{}", tag.name);
-    for name in attributes_of(&tag.name) {
-        let Some(value) = tag.attribute(name).map(str::trim) else {
+fn start_tag(element: &Element, alt: &str) -> String {
+    let mut out = format!("<{}", element.local());
+    for name in attributes_of(element.local()) {
+        let value = match *name {
+            "alt" => Some(alt),
+            _ => element.attribute(&LocalName::from(*name)).map(str::trim),
+        };
+        let Some(value) = value else {
             continue;
         };
         let fits = match *name {
@@ -187,7 +201,12 @@ fn attributes_of(name: &str) -> &'static [&'static str] {
 }
 
 fn cleaner() -> ammonia::Builder<'static> {
-    let tags: HashSet<&str> = ELEMENTS.iter().chain(VOID).copied().collect();
+    let tags: HashSet<&str> = ELEMENTS
+        .iter()
+        .chain(VOID)
+        .chain(&["img"])
+        .copied()
+        .collect();
     let attributes: HashMap<&str, HashSet<&str>> = tags
         .iter()
         .map(|name| (*name, attributes_of(name).iter().copied().collect()))

@@ -1,0 +1,334 @@
+//! The cascade: which declarations hold for an element, in which order, and what they come to.
+//!
+//! INVARIANT: work is bounded by [`MOST_WORK`]; elements that were not judged within it count as hidden.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use html5ever::{local_name, ns};
+
+use super::computed::{Computed, Display, Variables};
+use super::dom::{DOCUMENT, Dom, Element, NodeId};
+use super::hints;
+use super::media;
+use super::property::Property;
+use super::select::{self, Key, Matcher, One};
+use super::sheet::{Declaration, Sheet, inline};
+use super::substitute::substitute;
+
+/// Elements looked at while matching selectors, about.
+const MOST_WORK: usize = 4_000_000;
+
+pub(super) struct Cascade<'a> {
+    dom: &'a Dom,
+    matcher: Matcher<'a>,
+    index: HashMap<Key, Vec<Candidate>>,
+    sheet: Sheet,
+    work: usize,
+}
+
+/// A rule that may match.
+struct Candidate {
+    selector: One,
+    weight: usize,
+    declarations: Rc<[Declaration]>,
+    layer: Option<usize>,
+    order: usize,
+}
+
+/// Later and greater wins.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Rank {
+    important: bool,
+    inline: bool,
+    layer: Layer,
+    specificity: u32,
+    order: usize,
+}
+
+/// Layers lose to what stands in none, unless they are important.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Layer {
+    Early(usize),
+    None,
+    Late(Reverse<usize>),
+}
+
+impl<'a> Cascade<'a> {
+    pub(super) fn new(dom: &'a Dom) -> Self {
+        let mut sheet = Sheet::default();
+        for css in sheets(dom) {
+            sheet.read(&css);
+        }
+        let mut index: HashMap<Key, Vec<Candidate>> = HashMap::new();
+        for (order, rule) in sheet.rules.iter().enumerate() {
+            if rule.declarations.is_empty() {
+                continue;
+            }
+            for selector in rule.selectors.slice() {
+                if selector.has_pseudo_element() {
+                    continue;
+                }
+                index
+                    .entry(select::key(selector))
+                    .or_default()
+                    .push(Candidate {
+                        selector: selector.clone(),
+                        weight: select::weight(selector, dom.len()),
+                        declarations: Rc::clone(&rule.declarations),
+                        layer: rule.layer,
+                        order,
+                    });
+            }
+        }
+        Self {
+            dom,
+            matcher: Matcher::new(dom),
+            index,
+            sheet,
+            work: 0,
+        }
+    }
+
+    pub(super) fn dom(&self) -> &'a Dom {
+        self.dom
+    }
+
+    /// The page was too much to judge.
+    pub(super) fn gave_up(&self) -> bool {
+        self.work > MOST_WORK
+    }
+
+    /// What an element below `parent` comes to.
+    pub(super) fn compute(&mut self, id: NodeId, element: &Element, parent: &Computed) -> Computed {
+        let default = hints::display(element);
+        let mut computed = parent.inherited(default);
+        hints::apply(element, &mut computed);
+        if !self.index.is_empty() {
+            computed.own.unjudged = self.gave_up();
+        }
+        let style = element.attribute(&local_name!("style"));
+        if self.index.is_empty() && style.is_none() {
+            return computed;
+        }
+        let own = style.map(inline).unwrap_or_default();
+        let matched = self.matched(id, element);
+        let mut ranked: Vec<(Rank, &Declaration)> = Vec::new();
+        for found in &matched {
+            for one in found.declarations.iter() {
+                ranked.push((found.rank(one.important), one));
+            }
+        }
+        ranked.extend(own.iter().map(|one| (inline_rank(one.important), one)));
+        ranked.sort_by_key(|(rank, _)| *rank);
+        self.variables(&ranked, element, &mut computed);
+        settle(&ranked, element, parent, default, &mut computed);
+        self.animate(element, parent, default, &mut computed);
+        if element.is_html() && *element.local() == local_name!("html") {
+            computed.root_font = computed.font;
+        }
+        computed
+    }
+
+    fn matched(&mut self, id: NodeId, element: &Element) -> Vec<Matched> {
+        let mut keys = vec![Key::Any, Key::Name(element.local().clone())];
+        if let Some(own) = element.attribute(&local_name!("id")) {
+            keys.push(Key::Id(own.to_ascii_lowercase()));
+        }
+        let classes = element.attribute(&local_name!("class")).unwrap_or_default();
+        for class in classes.split_ascii_whitespace().take(64) {
+            let key = Key::Class(class.to_ascii_lowercase());
+            if !keys.contains(&key) {
+                keys.push(key);
+            }
+        }
+        let mut found = Vec::new();
+        for key in keys {
+            for candidate in self.index.get(&key).map(Vec::as_slice).unwrap_or_default() {
+                self.work += candidate.weight;
+                if self.work > MOST_WORK {
+                    return found;
+                }
+                if self.matcher.matches(&candidate.selector, id) {
+                    found.push(Matched {
+                        declarations: Rc::clone(&candidate.declarations),
+                        layer: candidate.layer,
+                        specificity: candidate.selector.specificity(),
+                        order: candidate.order,
+                    });
+                }
+            }
+        }
+        found
+    }
+
+    fn variables(
+        &self,
+        ranked: &[(Rank, &Declaration)],
+        element: &Element,
+        computed: &mut Computed,
+    ) {
+        let root = self.dom.parent(DOCUMENT).is_none() && *element.local() == local_name!("html");
+        let registered = self.sheet.registered.iter().filter(|_| root);
+        let given = ranked.iter().map(|(_, one)| *one);
+        let customs: Vec<(&Rc<str>, &str)> = registered
+            .chain(given)
+            .filter_map(|one| match &one.property {
+                Property::Custom(name) => Some((name, one.value.as_str())),
+                _ => None,
+            })
+            .collect();
+        if customs.is_empty() {
+            return;
+        }
+        let mut own: Variables = (*computed.variables).clone();
+        for (name, value) in customs {
+            own.insert(Rc::clone(name), value.to_owned());
+        }
+        // Each may refer to the others.
+        let resolved = own
+            .iter()
+            .filter_map(|(name, value)| {
+                Some((
+                    Rc::clone(name),
+                    substitute(value, &own, element)?.into_owned(),
+                ))
+            })
+            .collect();
+        computed.variables = Rc::new(resolved);
+    }
+
+    /// Animations are taken to have ended.
+    fn animate(
+        &self,
+        element: &Element,
+        parent: &Computed,
+        default: Display,
+        computed: &mut Computed,
+    ) {
+        if self.sheet.frames.is_empty() || computed.own.animation.is_empty() {
+            return;
+        }
+        for name in computed.own.animation.clone() {
+            // Names tell cases apart, words were lowered.
+            let frames = self.sheet.frames.iter();
+            let found = frames.filter(|(known, _)| known.eq_ignore_ascii_case(&name));
+            for (_, last) in found {
+                for one in last.iter() {
+                    declare(one, element, parent, default, computed);
+                }
+            }
+        }
+    }
+}
+
+struct Matched {
+    declarations: Rc<[Declaration]>,
+    layer: Option<usize>,
+    specificity: u32,
+    order: usize,
+}
+
+impl Matched {
+    fn rank(&self, important: bool) -> Rank {
+        Rank {
+            important,
+            layer: match self.layer {
+                None => Layer::None,
+                Some(index) if important => Layer::Late(Reverse(index)),
+                Some(index) => Layer::Early(index),
+            },
+            inline: false,
+            specificity: self.specificity,
+            order: self.order,
+        }
+    }
+}
+
+fn inline_rank(important: bool) -> Rank {
+    Rank {
+        important,
+        layer: Layer::None,
+        inline: true,
+        specificity: 0,
+        order: 0,
+    }
+}
+
+/// Fonts and colours first: other values are relative to them.
+fn settle(
+    ranked: &[(Rank, &Declaration)],
+    element: &Element,
+    parent: &Computed,
+    default: Display,
+    computed: &mut Computed,
+) {
+    let is_base = |one: &Declaration| {
+        matches!(
+            one.property,
+            Property::All | Property::Font | Property::FontSize | Property::Color
+        )
+    };
+    let base = ranked.iter().filter(|(_, one)| is_base(one));
+    let rest = ranked
+        .iter()
+        .filter(|(_, one)| !is_base(one) && !matches!(one.property, Property::Custom(_)));
+    for (_, one) in base.chain(rest) {
+        declare(one, element, parent, default, computed);
+    }
+}
+
+fn declare(
+    one: &Declaration,
+    element: &Element,
+    parent: &Computed,
+    default: Display,
+    computed: &mut Computed,
+) {
+    let variables = Rc::clone(&computed.variables);
+    let value = substitute(&one.value, &variables, element);
+    let value = value.as_deref().unwrap_or("unset");
+    computed.apply(&one.property, value, parent, default);
+}
+
+/// The text of every `<style>` element that applies, in order.
+fn sheets(dom: &Dom) -> Vec<String> {
+    let mut found = Vec::new();
+    for id in 0..dom.len() {
+        let Some(element) = dom.element(id) else {
+            continue;
+        };
+        let is_style = *element.local() == local_name!("style")
+            && (element.is_html() || element.name.ns == ns!(svg));
+        if !is_style || !is_css(element) || is_in_template(dom, id) {
+            continue;
+        }
+        let media = element.attribute(&local_name!("media")).unwrap_or_default();
+        if media::applies(media) {
+            found.push(dom.text_of(id));
+        }
+    }
+    found
+}
+
+fn is_css(element: &Element) -> bool {
+    let kind = element.attribute(&local_name!("type")).unwrap_or_default();
+    kind.is_empty() || kind.eq_ignore_ascii_case("text/css")
+}
+
+fn is_in_template(dom: &Dom, id: NodeId) -> bool {
+    let mut up = dom.parent(id);
+    // Detached elements have no document above them.
+    let mut top = id;
+    while let Some(at) = up {
+        if let Some(element) = dom.element(at)
+            && *element.local() == local_name!("template")
+        {
+            return true;
+        }
+        top = at;
+        up = dom.parent(at);
+    }
+    top != DOCUMENT
+}

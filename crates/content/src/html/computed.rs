@@ -1,0 +1,595 @@
+//! What an element's style comes to, as far as it decides whether text is seen.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use super::property::Property;
+use super::value::{self, Colour, Rgba, Units, WINDOW};
+
+pub(super) type Variables = HashMap<Rc<str>, String>;
+
+/// The first half is inherited, [`Own`] is not.
+#[derive(Clone, Debug)]
+pub(super) struct Computed {
+    pub visible: bool,
+    /// Pixels.
+    pub font: f32,
+    pub root_font: f32,
+    pub ink: Rgba,
+    /// `-webkit-text-fill-color`, which goes before the colour.
+    pub fill: Option<Rgba>,
+    pub indent: f32,
+    pub spacing: f32,
+    /// White space is kept.
+    pub kept: bool,
+    /// Letters are shown as dots.
+    pub dotted: bool,
+    /// `font-size-adjust: 0`
+    pub flattened: bool,
+    pub variables: Rc<Variables>,
+    pub own: Own,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Own {
+    pub display: Display,
+    pub floats: bool,
+    pub opacity: f32,
+    pub paper: Rgba,
+    /// The colours of gradients behind the text.
+    pub gradient: Vec<Rgba>,
+    /// The background is painted in the shape of the letters.
+    pub in_letters: bool,
+    pub width: Range,
+    pub height: Range,
+    pub clips: Axes,
+    pub position: Position,
+    pub inset: Inset,
+    pub margin_left: f32,
+    pub margin_top: f32,
+    /// `clip: rect(…)` around nothing.
+    pub clip: bool,
+    /// `clip-path` or a mask around nothing.
+    pub clip_path: bool,
+    pub masked: bool,
+    pub transform: Moved,
+    pub translate: Moved,
+    pub scale: Moved,
+    pub rotate: Moved,
+    pub zoom: f32,
+    pub filter: f32,
+    pub skipped: bool,
+    pub animation: Vec<String>,
+    /// A value that cannot be judged here hides: no honest mail needs it.
+    pub unjudged: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Display {
+    None,
+    Contents,
+    Inline,
+    Block,
+    /// A block whose children are blocks, too.
+    Flex,
+    /// Rows, cells and tables: they grow with what they hold.
+    Table,
+    Cell,
+    /// Columns of tables: what they hold is not painted.
+    Column,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub(super) enum Position {
+    #[default]
+    Static,
+    Relative,
+    Absolute,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Debug)]
+pub(super) struct Range {
+    pub size: Option<f32>,
+    pub most: Option<f32>,
+    pub least: Option<f32>,
+}
+
+impl Range {
+    /// The size, when it is fixed or bounded.
+    pub(super) fn used(self) -> Option<f32> {
+        let bounded = match (self.size, self.most) {
+            (Some(size), Some(most)) => Some(size.min(most)),
+            (one, other) => one.or(other),
+        };
+        bounded.map(|size| size.max(self.least.unwrap_or(0.0)))
+    }
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub(super) struct Axes {
+    pub x: bool,
+    pub y: bool,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Debug)]
+pub(super) struct Inset {
+    pub left: Option<f32>,
+    pub right: Option<f32>,
+    pub top: Option<f32>,
+    pub bottom: Option<f32>,
+}
+
+/// What a transformation does.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Moved {
+    pub x: f32,
+    pub y: f32,
+    /// The smaller of both directions.
+    pub scale: f32,
+}
+
+impl Default for Moved {
+    fn default() -> Self {
+        Self {
+            x: 0.0,
+            y: 0.0,
+            scale: 1.0,
+        }
+    }
+}
+
+impl Own {
+    pub(super) fn new(display: Display) -> Self {
+        Self {
+            display,
+            floats: false,
+            opacity: 1.0,
+            paper: Rgba::CLEAR,
+            gradient: Vec::new(),
+            in_letters: false,
+            width: Range::default(),
+            height: Range::default(),
+            clips: Axes::default(),
+            position: Position::Static,
+            inset: Inset::default(),
+            margin_left: 0.0,
+            margin_top: 0.0,
+            clip: false,
+            clip_path: false,
+            masked: false,
+            transform: Moved::default(),
+            translate: Moved::default(),
+            scale: Moved::default(),
+            rotate: Moved::default(),
+            zoom: 1.0,
+            filter: 1.0,
+            skipped: false,
+            animation: Vec::new(),
+            unjudged: false,
+        }
+    }
+}
+
+impl Computed {
+    pub(super) fn initial(display: Display) -> Self {
+        Self {
+            visible: true,
+            font: 16.0,
+            root_font: 16.0,
+            ink: Rgba::BLACK,
+            fill: None,
+            indent: 0.0,
+            spacing: 0.0,
+            kept: false,
+            dotted: false,
+            flattened: false,
+            variables: Rc::default(),
+            own: Own::new(display),
+        }
+    }
+
+    /// What a child begins with.
+    pub(super) fn inherited(&self, display: Display) -> Self {
+        Self {
+            visible: self.visible,
+            variables: Rc::clone(&self.variables),
+            own: Own::new(display),
+            ..*self
+        }
+    }
+
+    fn units(&self, whole: f32) -> Units {
+        Units {
+            font: self.font,
+            root: self.root_font,
+            whole,
+        }
+    }
+
+    /// Applies one declaration; what is not valid changes nothing.
+    pub(super) fn apply(
+        &mut self,
+        property: &Property,
+        value: &str,
+        parent: &Self,
+        default: Display,
+    ) {
+        let value = value.trim();
+        if let Some(word) = value::word(value)
+            && let Some(source) = wide(&word, property, parent, default)
+        {
+            return self.take(property, &source);
+        }
+        if self.set(property, value, parent).is_none() && has_unknown_function(property, value) {
+            self.own.unjudged = true;
+        }
+    }
+
+    /// `None` when the value is not valid.
+    fn set(&mut self, property: &Property, value: &str, parent: &Self) -> Option<()> {
+        let across = self.units(WINDOW.0);
+        let down = self.units(WINDOW.1);
+        let word = || value::word(value);
+        match property {
+            Property::Display => {
+                self.own.display = display(value)?;
+                self.own.unjudged = false;
+            }
+            Property::Visibility => {
+                self.visible = match word()?.as_str() {
+                    "visible" => true,
+                    "hidden" | "collapse" => false,
+                    _ => return None,
+                }
+            }
+            Property::Opacity => self.own.opacity = value::number(value)?.clamp(0.0, 1.0),
+            Property::FontSize => self.font = font_size(value, self.root_font, parent.font)?,
+            Property::Font => self.font = font_shorthand(value, self.root_font, parent.font)?,
+            Property::FontSizeAdjust => self.flattened = value::number(value) == Some(0.0),
+            Property::Color => self.ink = painted(value::colour(value)?, parent.ink),
+            Property::TextFill => self.fill = Some(painted(value::colour(value)?, self.ink)),
+            Property::BackgroundColor => {
+                self.own.paper = painted(value::colour(value)?, self.ink);
+            }
+            Property::BackgroundImage => self.own.gradient = gradient(value, self.ink),
+            Property::Background => {
+                let plain = without_functions(value);
+                self.own.paper = value::colour_in(&plain)
+                    .map_or(Rgba::CLEAR, |colour| painted(colour, self.ink));
+                self.own.gradient = gradient(value, self.ink);
+                self.own.in_letters = value::words(value).iter().any(|word| word == "text");
+            }
+            Property::BackgroundClip => self.own.in_letters = word()? == "text",
+            Property::Width => self.own.width.size = size(value, across)?,
+            Property::Height => self.own.height.size = size(value, down)?,
+            Property::MaxWidth => self.own.width.most = size(value, across)?,
+            Property::MaxHeight => self.own.height.most = size(value, down)?,
+            Property::MinWidth => self.own.width.least = size(value, across)?,
+            Property::MinHeight => self.own.height.least = size(value, down)?,
+            Property::Overflow => {
+                let words = value::words(value);
+                let x = clips(words.first()?)?;
+                let y = words.get(1).map_or(Some(x), |word| clips(word))?;
+                self.own.clips = Axes { x, y };
+            }
+            Property::OverflowX => self.own.clips.x = clips(&word()?)?,
+            Property::OverflowY => self.own.clips.y = clips(&word()?)?,
+            Property::Float => self.own.floats = word()? != "none",
+            Property::Position => {
+                self.own.position = match word()?.as_str() {
+                    "static" => Position::Static,
+                    "relative" | "sticky" => Position::Relative,
+                    "absolute" | "fixed" => Position::Absolute,
+                    _ => return None,
+                }
+            }
+            Property::Left => self.own.inset.left = size(value, across)?,
+            Property::Right => self.own.inset.right = size(value, across)?,
+            Property::Top => self.own.inset.top = size(value, down)?,
+            Property::Bottom => self.own.inset.bottom = size(value, down)?,
+            Property::Inset => {
+                let [top, right, bottom, left] = sides(&value::lengths(value, across))?.map(Some);
+                self.own.inset = Inset {
+                    left,
+                    right,
+                    top,
+                    bottom,
+                };
+            }
+            Property::Margin => {
+                let lengths = value::lengths(&value.replace("auto", "0"), across);
+                let [top, _, _, left] = sides(&lengths)?;
+                (self.own.margin_top, self.own.margin_left) = (top, left);
+            }
+            Property::MarginLeft => self.own.margin_left = size(value, across)?.unwrap_or(0.0),
+            Property::MarginTop => self.own.margin_top = size(value, across)?.unwrap_or(0.0),
+            Property::TextIndent => self.indent = *value::lengths(value, across).first()?,
+            Property::LetterSpacing => {
+                self.spacing = if word().as_deref() == Some("normal") {
+                    0.0
+                } else {
+                    value::length(value, self.units(self.font))?
+                }
+            }
+            Property::TextSecurity => self.dotted = word()? != "none",
+            Property::WhiteSpace => {
+                self.kept = matches!(
+                    word()?.as_str(),
+                    "pre" | "pre-wrap" | "pre-line" | "break-spaces"
+                );
+            }
+            Property::Clip => self.own.clip = super::shape::clips_all(value, across),
+            Property::ClipPath => self.own.clip_path = super::shape::hides_all(value, across),
+            Property::Mask => self.own.masked = word().as_deref() != Some("none"),
+            Property::Transform => self.own.transform = super::shape::transform(value, across),
+            Property::Translate => self.own.translate = super::shape::translate(value, across),
+            Property::Scale => self.own.scale = super::shape::scale(value),
+            Property::Rotate => self.own.rotate = super::shape::rotate(value, across),
+            Property::Zoom => {
+                // Browsers take zero for no zoom at all.
+                let zoom = value::number(value)?;
+                self.own.zoom = if zoom > 0.0 { zoom } else { 1.0 };
+            }
+            Property::Filter => self.own.filter = super::shape::filter(value),
+            Property::ContentVisibility => self.own.skipped = word()? == "hidden",
+            Property::AnimationName => {
+                self.own.animation = value::words(value);
+            }
+            Property::All | Property::Custom(_) => {}
+        }
+        Some(())
+    }
+
+    /// Takes over one property as it is in `source`.
+    fn take(&mut self, property: &Property, source: &Self) {
+        let (own, from) = (&mut self.own, &source.own);
+        match property {
+            Property::All => {
+                let variables = Rc::clone(&self.variables);
+                *self = source.clone();
+                self.variables = variables;
+            }
+            Property::Display => own.display = from.display,
+            Property::Visibility => self.visible = source.visible,
+            Property::Opacity => own.opacity = from.opacity,
+            Property::FontSize | Property::Font => self.font = source.font,
+            Property::FontSizeAdjust => self.flattened = source.flattened,
+            Property::Color => self.ink = source.ink,
+            Property::TextFill => self.fill = source.fill,
+            Property::BackgroundColor => own.paper = from.paper,
+            Property::BackgroundImage => own.gradient = from.gradient.clone(),
+            Property::Background => {
+                own.paper = from.paper;
+                own.gradient = from.gradient.clone();
+                own.in_letters = from.in_letters;
+            }
+            Property::BackgroundClip => own.in_letters = from.in_letters,
+            Property::Width => own.width.size = from.width.size,
+            Property::Height => own.height.size = from.height.size,
+            Property::MaxWidth => own.width.most = from.width.most,
+            Property::MaxHeight => own.height.most = from.height.most,
+            Property::MinWidth => own.width.least = from.width.least,
+            Property::MinHeight => own.height.least = from.height.least,
+            Property::Overflow => own.clips = from.clips,
+            Property::OverflowX => own.clips.x = from.clips.x,
+            Property::OverflowY => own.clips.y = from.clips.y,
+            Property::Float => own.floats = from.floats,
+            Property::Position => own.position = from.position,
+            Property::Left => own.inset.left = from.inset.left,
+            Property::Right => own.inset.right = from.inset.right,
+            Property::Top => own.inset.top = from.inset.top,
+            Property::Bottom => own.inset.bottom = from.inset.bottom,
+            Property::Inset => own.inset = from.inset,
+            Property::Margin => {
+                (own.margin_left, own.margin_top) = (from.margin_left, from.margin_top);
+            }
+            Property::MarginLeft => own.margin_left = from.margin_left,
+            Property::MarginTop => own.margin_top = from.margin_top,
+            Property::TextIndent => self.indent = source.indent,
+            Property::LetterSpacing => self.spacing = source.spacing,
+            Property::TextSecurity => self.dotted = source.dotted,
+            Property::WhiteSpace => self.kept = source.kept,
+            Property::Clip => own.clip = from.clip,
+            Property::ClipPath => own.clip_path = from.clip_path,
+            Property::Mask => own.masked = from.masked,
+            Property::Transform => own.transform = from.transform,
+            Property::Translate => own.translate = from.translate,
+            Property::Scale => own.scale = from.scale,
+            Property::Rotate => own.rotate = from.rotate,
+            Property::Zoom => own.zoom = from.zoom,
+            Property::Filter => own.filter = from.filter,
+            Property::ContentVisibility => own.skipped = from.skipped,
+            Property::AnimationName => own.animation.clone_from(&from.animation),
+            Property::Custom(_) => {}
+        }
+    }
+}
+
+fn is_inherited(property: &Property) -> bool {
+    matches!(
+        property,
+        Property::Visibility
+            | Property::FontSize
+            | Property::Font
+            | Property::FontSizeAdjust
+            | Property::Color
+            | Property::TextFill
+            | Property::TextIndent
+            | Property::LetterSpacing
+            | Property::TextSecurity
+            | Property::WhiteSpace
+    )
+}
+
+/// Where a value that any property may have is taken from.
+fn wide(word: &str, property: &Property, parent: &Computed, default: Display) -> Option<Computed> {
+    match word {
+        "inherit" => Some(parent.clone()),
+        "initial" => Some(Computed::initial(Display::Inline)),
+        "unset" | "revert" | "revert-layer" => Some(match property {
+            Property::All => parent.inherited(default),
+            _ if is_inherited(property) => parent.clone(),
+            _ if word == "unset" => Computed::initial(Display::Inline),
+            _ => Computed::initial(default),
+        }),
+        _ => None,
+    }
+}
+
+fn painted(colour: Colour, own: Rgba) -> Rgba {
+    match colour {
+        Colour::Own => own,
+        Colour::Is(rgba) => rgba,
+    }
+}
+
+fn display(value: &str) -> Option<Display> {
+    let words = value::words(value);
+    let mut found = None;
+    for word in &words {
+        found = Some(match word.as_str() {
+            "none" if words.len() == 1 => Display::None,
+            "contents" => Display::Contents,
+            "inline" | "ruby" | "ruby-base" | "ruby-text" | "math" => Display::Inline,
+            "block" | "inline-block" | "flow-root" | "list-item" | "-webkit-box"
+            | "-webkit-inline-box" => Display::Block,
+            "flow" => found.unwrap_or(Display::Block),
+            "flex" | "inline-flex" | "grid" | "inline-grid" | "-webkit-flex" | "grid-lanes" => {
+                Display::Flex
+            }
+            "table" | "inline-table" | "table-row" | "table-row-group" | "table-header-group"
+            | "table-footer-group" => Display::Table,
+            "table-caption" => Display::Block,
+            "table-cell" => Display::Cell,
+            "table-column" | "table-column-group" => Display::Column,
+            _ => return None,
+        });
+    }
+    found
+}
+
+/// `Some(None)` for sizes that are left to the browser.
+fn size(value: &str, units: Units) -> Option<Option<f32>> {
+    if let Some(word) = value::word(value) {
+        let known = matches!(
+            word.as_str(),
+            "auto"
+                | "none"
+                | "max-content"
+                | "min-content"
+                | "fit-content"
+                | "stretch"
+                | "-webkit-fill-available"
+        );
+        return known.then_some(None);
+    }
+    let functions = value::functions(value);
+    if functions.iter().any(|(name, _)| name == "fit-content") {
+        return Some(None);
+    }
+    value::length(value, units).map(Some)
+}
+
+fn clips(word: &str) -> Option<bool> {
+    match word {
+        "visible" => Some(false),
+        "hidden" | "clip" | "scroll" | "auto" | "overlay" => Some(true),
+        _ => None,
+    }
+}
+
+/// Top, right, bottom, left of one to four lengths.
+fn sides(lengths: &[f32]) -> Option<[f32; 4]> {
+    Some(match *lengths {
+        [all] => [all; 4],
+        [block, inline] => [block, inline, block, inline],
+        [top, inline, bottom] => [top, inline, bottom, inline],
+        [top, right, bottom, left, ..] => [top, right, bottom, left],
+        [] => return None,
+    })
+}
+
+fn font_size(value: &str, root: f32, parent: f32) -> Option<f32> {
+    if let Some(word) = value::word(value) {
+        return Some(match word.as_str() {
+            "xx-small" => 9.0,
+            "x-small" => 10.0,
+            "small" => 13.0,
+            "medium" => 16.0,
+            "large" => 18.0,
+            "x-large" => 24.0,
+            "xx-large" | "xxx-large" => 32.0,
+            "smaller" => parent / 1.2,
+            "larger" => parent * 1.2,
+            _ => return None,
+        });
+    }
+    let units = Units {
+        font: parent,
+        root,
+        whole: parent,
+    };
+    value::length(value, units).filter(|size| *size >= 0.0)
+}
+
+/// The size in `font: italic bold 12px/30px Georgia, serif`.
+fn font_shorthand(value: &str, root: f32, parent: f32) -> Option<f32> {
+    let before_family = value.split([',', '"', '\'']).next()?;
+    before_family
+        .split_ascii_whitespace()
+        .map(|word| word.split('/').next().unwrap_or(word))
+        // A plain number is a weight, zero is a size.
+        .filter(|word| *word == "0" || word.parse::<f32>().is_err())
+        .find_map(|word| font_size(word, root, parent))
+        .or_else(|| {
+            value
+                .contains('(')
+                .then(|| font_size(before_family, root, parent))?
+        })
+}
+
+/// The colours of gradients, when there are any.
+fn gradient(value: &str, own: Rgba) -> Vec<Rgba> {
+    let functions = value::functions(value);
+    let gradients = functions
+        .iter()
+        .filter(|(name, _)| name.ends_with("gradient"));
+    gradients
+        .flat_map(|(_, inside)| inside.split_inclusive(','))
+        .filter_map(|part| value::colour_in(part.trim_end_matches(',')))
+        .map(|colour| painted(colour, own))
+        .take(16)
+        .collect()
+}
+
+/// Without `url(…)` and gradients, whose colours are not the background's.
+fn without_functions(value: &str) -> String {
+    let mut out = value.to_owned();
+    for (name, inside) in value::functions(value) {
+        if name.ends_with("gradient") || name == "url" || name.ends_with("image-set") {
+            out = out.replacen(&format!("({inside})"), " ", 1);
+        }
+    }
+    out
+}
+
+/// Whether a value depends on something that browsers may know and we do not.
+fn has_unknown_function(property: &Property, value: &str) -> bool {
+    let matters = matches!(
+        property,
+        Property::Display
+            | Property::Visibility
+            | Property::Opacity
+            | Property::FontSize
+            | Property::Font
+            | Property::Color
+            | Property::TextFill
+            | Property::ContentVisibility
+            | Property::Position
+            | Property::Left
+            | Property::Top
+            | Property::MaxHeight
+            | Property::Height
+    );
+    matters && value.contains('(')
+}

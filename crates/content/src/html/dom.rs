@@ -1,0 +1,511 @@
+//! HTML as a tree: html5ever builds it as browsers do, into one flat list of nodes.
+//!
+//! INVARIANT: the sender decides neither depth nor memory. Elements nested beyond [`MOST_DEPTH`] are not built
+//! (html5ever looks up its whole stack for many tags), and building ends at [`MOST_NODES`].
+
+use std::borrow::Cow;
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use html5ever::interface::{ElementFlags, NodeOrText, QuirksMode, TreeSink};
+use html5ever::tendril::StrTendril;
+use html5ever::tokenizer::{
+    BufferQueue, Tag, TagKind, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts,
+};
+use html5ever::tree_builder::{TreeBuilder, TreeBuilderOpts};
+use html5ever::{Attribute, LocalName, QualName, local_name, ns};
+
+const MOST_DEPTH: usize = 300;
+const MOST_NODES: usize = 150_000;
+/// How far up an end tag looks for its element among those that were not built.
+const NEAR: usize = 512;
+
+pub(super) type NodeId = usize;
+pub(super) const DOCUMENT: NodeId = 0;
+
+pub(super) struct Dom {
+    nodes: Vec<Node>,
+    pub quirks: QuirksMode,
+    /// Characters nested beyond [`MOST_DEPTH`].
+    pub too_deep: usize,
+    /// The tree ends before the HTML does.
+    pub cut: bool,
+}
+
+pub(super) struct Node {
+    parent: Option<NodeId>,
+    before: Option<NodeId>,
+    after: Option<NodeId>,
+    first: Option<NodeId>,
+    last: Option<NodeId>,
+    pub data: Data,
+}
+
+pub(super) enum Data {
+    Document,
+    Element(Box<Element>),
+    Text(StrTendril),
+    Comment(StrTendril),
+}
+
+pub(super) struct Element {
+    pub name: Rc<QualName>,
+    attributes: Vec<Attribute>,
+}
+
+impl Element {
+    pub(super) fn local(&self) -> &LocalName {
+        &self.name.local
+    }
+
+    pub(super) fn is_html(&self) -> bool {
+        self.name.ns == ns!(html)
+    }
+
+    pub(super) fn attribute(&self, name: &LocalName) -> Option<&str> {
+        let found = self
+            .attributes
+            .iter()
+            .find(|one| one.name.local == *name && one.name.ns == ns!())?;
+        Some(&found.value)
+    }
+
+    pub(super) fn attributes(&self) -> &[Attribute] {
+        &self.attributes
+    }
+}
+
+impl Dom {
+    pub(super) fn parse(html: &str) -> Self {
+        let opts = TreeBuilderOpts {
+            // A reader of mail runs no scripts.
+            scripting_enabled: false,
+            ..TreeBuilderOpts::default()
+        };
+        let limiter = Limiter {
+            builder: TreeBuilder::new(Builder::new(), opts),
+            open: RefCell::default(),
+            too_deep: Cell::default(),
+            full: Cell::default(),
+        };
+        let tokenizer = Tokenizer::new(limiter, TokenizerOpts::default());
+        let input = BufferQueue::default();
+        input.push_back(StrTendril::from_slice(html));
+        // It stops at scripts, which do not run, and at charsets, which are decoded already.
+        while !input.is_empty() {
+            let _ = tokenizer.feed(&input);
+        }
+        tokenizer.end();
+        let limiter = tokenizer.sink;
+        Self {
+            too_deep: limiter.too_deep.get(),
+            cut: limiter.full.get(),
+            quirks: limiter.builder.sink.quirks.get(),
+            nodes: limiter.builder.sink.nodes.into_inner(),
+        }
+    }
+
+    pub(super) fn node(&self, id: NodeId) -> Option<&Node> {
+        self.nodes.get(id)
+    }
+
+    pub(super) fn element(&self, id: NodeId) -> Option<&Element> {
+        match &self.node(id)?.data {
+            Data::Element(element) => Some(element),
+            _ => None,
+        }
+    }
+
+    pub(super) fn parent(&self, id: NodeId) -> Option<NodeId> {
+        self.node(id)?.parent
+    }
+
+    pub(super) fn first_child(&self, id: NodeId) -> Option<NodeId> {
+        self.node(id)?.first
+    }
+
+    pub(super) fn after(&self, id: NodeId) -> Option<NodeId> {
+        self.node(id)?.after
+    }
+
+    pub(super) fn before(&self, id: NodeId) -> Option<NodeId> {
+        self.node(id)?.before
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// The text directly in a node.
+    pub(super) fn text_of(&self, id: NodeId) -> String {
+        let mut out = String::new();
+        let mut child = self.first_child(id);
+        while let Some(at) = child {
+            if let Some(Node {
+                data: Data::Text(text),
+                ..
+            }) = self.node(at)
+            {
+                out.push_str(text);
+            }
+            child = self.after(at);
+        }
+        out
+    }
+}
+
+/// What html5ever calls a handle: which node, and the name it asks for all the time.
+#[derive(Clone)]
+struct Handle {
+    id: NodeId,
+    name: Rc<QualName>,
+}
+
+/// Takes html5ever's orders.
+struct Builder {
+    nodes: RefCell<Vec<Node>>,
+    nothing: Rc<QualName>,
+    quirks: Cell<QuirksMode>,
+}
+
+impl Builder {
+    fn new() -> Self {
+        let nothing = QualName::new(None, ns!(), local_name!(""));
+        let builder = Self {
+            nodes: RefCell::default(),
+            nothing: Rc::new(nothing),
+            quirks: Cell::new(QuirksMode::NoQuirks),
+        };
+        builder.add(Data::Document);
+        builder
+    }
+
+    fn add(&self, data: Data) -> Handle {
+        let name = match &data {
+            Data::Element(element) => Rc::clone(&element.name),
+            _ => Rc::clone(&self.nothing),
+        };
+        let mut nodes = self.nodes.borrow_mut();
+        nodes.push(Node {
+            parent: None,
+            before: None,
+            after: None,
+            first: None,
+            last: None,
+            data,
+        });
+        Handle {
+            id: nodes.len() - 1,
+            name,
+        }
+    }
+
+    fn place(&self, child: NodeOrText<Handle>, parent: NodeId, after: Option<NodeId>) {
+        let mut nodes = self.nodes.borrow_mut();
+        let before = match after {
+            Some(after) => nodes.get(after).and_then(|node| node.before),
+            None => nodes.get(parent).and_then(|node| node.last),
+        };
+        let id = match child {
+            NodeOrText::AppendNode(handle) => {
+                detach(&mut nodes, handle.id);
+                handle.id
+            }
+            NodeOrText::AppendText(text) => {
+                if let Some(Data::Text(open)) = before
+                    .and_then(|id| nodes.get_mut(id))
+                    .map(|node| &mut node.data)
+                {
+                    open.push_tendril(&text);
+                    return;
+                }
+                drop(nodes);
+                let id = self.add(Data::Text(text)).id;
+                nodes = self.nodes.borrow_mut();
+                id
+            }
+        };
+        // Detaching may have changed who stands before.
+        let before = match after {
+            Some(after) => nodes.get(after).and_then(|node| node.before),
+            None => nodes.get(parent).and_then(|node| node.last),
+        };
+        if let Some(node) = nodes.get_mut(id) {
+            (node.parent, node.before, node.after) = (Some(parent), before, after);
+        }
+        match before.and_then(|before| nodes.get_mut(before)) {
+            Some(before) => before.after = Some(id),
+            None => set(&mut nodes, parent, |node| node.first = Some(id)),
+        }
+        match after.and_then(|after| nodes.get_mut(after)) {
+            Some(after) => after.before = Some(id),
+            None => set(&mut nodes, parent, |node| node.last = Some(id)),
+        }
+    }
+}
+
+fn set(nodes: &mut [Node], id: NodeId, change: impl FnOnce(&mut Node)) {
+    if let Some(node) = nodes.get_mut(id) {
+        change(node);
+    }
+}
+
+fn detach(nodes: &mut [Node], id: NodeId) {
+    let Some(node) = nodes.get_mut(id) else {
+        return;
+    };
+    let (parent, before, after) = (node.parent.take(), node.before.take(), node.after.take());
+    match before {
+        Some(before) => set(nodes, before, |node| node.after = after),
+        None => {
+            if let Some(parent) = parent {
+                set(nodes, parent, |node| node.first = after);
+            }
+        }
+    }
+    match after {
+        Some(after) => set(nodes, after, |node| node.before = before),
+        None => {
+            if let Some(parent) = parent {
+                set(nodes, parent, |node| node.last = before);
+            }
+        }
+    }
+}
+
+impl TreeSink for Builder {
+    type Handle = Handle;
+    type Output = Self;
+    type ElemName<'a> = &'a QualName;
+
+    fn finish(self) -> Self {
+        self
+    }
+
+    fn parse_error(&self, _: Cow<'static, str>) {}
+
+    fn get_document(&self) -> Handle {
+        Handle {
+            id: DOCUMENT,
+            name: Rc::clone(&self.nothing),
+        }
+    }
+
+    fn elem_name<'a>(&'a self, target: &'a Handle) -> &'a QualName {
+        &target.name
+    }
+
+    fn create_element(
+        &self,
+        name: QualName,
+        attributes: Vec<Attribute>,
+        _: ElementFlags,
+    ) -> Handle {
+        self.add(Data::Element(Box::new(Element {
+            name: Rc::new(name),
+            attributes,
+        })))
+    }
+
+    fn create_comment(&self, text: StrTendril) -> Handle {
+        self.add(Data::Comment(text))
+    }
+
+    fn create_pi(&self, _: StrTendril, data: StrTendril) -> Handle {
+        self.add(Data::Comment(data))
+    }
+
+    fn append(&self, parent: &Handle, child: NodeOrText<Handle>) {
+        self.place(child, parent.id, None);
+    }
+
+    fn append_based_on_parent_node(
+        &self,
+        element: &Handle,
+        prev_element: &Handle,
+        child: NodeOrText<Handle>,
+    ) {
+        let placed = self
+            .nodes
+            .borrow()
+            .get(element.id)
+            .is_some_and(|node| node.parent.is_some());
+        if placed {
+            self.append_before_sibling(element, child);
+        } else {
+            self.append(prev_element, child);
+        }
+    }
+
+    fn append_doctype_to_document(&self, _: StrTendril, _: StrTendril, _: StrTendril) {}
+
+    /// What a template holds stays in it: it is never shown.
+    fn get_template_contents(&self, target: &Handle) -> Handle {
+        target.clone()
+    }
+
+    fn same_node(&self, x: &Handle, y: &Handle) -> bool {
+        x.id == y.id
+    }
+
+    fn set_quirks_mode(&self, mode: QuirksMode) {
+        self.quirks.set(mode);
+    }
+
+    fn append_before_sibling(&self, sibling: &Handle, child: NodeOrText<Handle>) {
+        let parent = self
+            .nodes
+            .borrow()
+            .get(sibling.id)
+            .and_then(|node| node.parent);
+        if let Some(parent) = parent {
+            self.place(child, parent, Some(sibling.id));
+        }
+    }
+
+    fn add_attrs_if_missing(&self, target: &Handle, attributes: Vec<Attribute>) {
+        if let Some(Data::Element(element)) = self
+            .nodes
+            .borrow_mut()
+            .get_mut(target.id)
+            .map(|node| &mut node.data)
+        {
+            for one in attributes {
+                if !element
+                    .attributes
+                    .iter()
+                    .any(|known| known.name == one.name)
+                {
+                    element.attributes.push(one);
+                }
+            }
+        }
+    }
+
+    fn remove_from_parent(&self, target: &Handle) {
+        detach(&mut self.nodes.borrow_mut(), target.id);
+    }
+
+    fn reparent_children(&self, node: &Handle, new_parent: &Handle) {
+        loop {
+            let first = self.nodes.borrow().get(node.id).and_then(|node| node.first);
+            let Some(id) = first else {
+                return;
+            };
+            let name = Rc::clone(&self.nothing);
+            self.place(
+                NodeOrText::AppendNode(Handle { id, name }),
+                new_parent.id,
+                None,
+            );
+        }
+    }
+}
+
+/// Stands before the tree builder and keeps from it what lies too deep or is too much.
+struct Limiter {
+    builder: TreeBuilder<Handle, Builder>,
+    /// Names of the open elements, as far as tags tell; ends that are implied are not counted.
+    open: RefCell<Vec<LocalName>>,
+    too_deep: Cell<usize>,
+    full: Cell<bool>,
+}
+
+impl Limiter {
+    fn is_foreign(&self) -> bool {
+        self.builder
+            .adjusted_current_node_present_but_not_in_html_namespace()
+    }
+
+    /// Whether a tag may pass.
+    fn passes(&self, tag: &Tag) -> bool {
+        let mut open = self.open.borrow_mut();
+        match tag.kind {
+            TagKind::StartTag if is_shallow(&tag.name) => open.len() < MOST_DEPTH,
+            // Only foreign elements (SVG, MathML) are closed by their own slash.
+            TagKind::StartTag if tag.self_closing && self.is_foreign() => open.len() < MOST_DEPTH,
+            TagKind::StartTag => {
+                open.push(tag.name.clone());
+                open.len() <= MOST_DEPTH
+            }
+            TagKind::EndTag if is_shallow(&tag.name) => open.len() < MOST_DEPTH,
+            TagKind::EndTag => {
+                let near = open.iter().rev().take(NEAR);
+                let found = near.enumerate().find(|(_, name)| **name == tag.name);
+                if let Some((up, _)) = found.map(|(up, name)| (up, name.clone())) {
+                    let keep = open.len() - 1 - up;
+                    open.truncate(keep);
+                }
+                open.len() < MOST_DEPTH
+            }
+        }
+    }
+}
+
+impl TokenSink for Limiter {
+    type Handle = Handle;
+
+    fn process_token(&self, token: Token, line: u64) -> TokenSinkResult<Handle> {
+        if self.full.get() && token != Token::EOFToken {
+            return TokenSinkResult::Continue;
+        }
+        if self.builder.sink.nodes.borrow().len() >= MOST_NODES {
+            self.full.set(true);
+        }
+        let deep = self.open.borrow().len() > MOST_DEPTH;
+        match &token {
+            Token::TagToken(tag) if !self.passes(tag) => return TokenSinkResult::Continue,
+            Token::CharacterTokens(text) if deep => {
+                let chars = text.chars().filter(|c| !c.is_whitespace()).count();
+                self.too_deep.set(self.too_deep.get() + chars);
+                return TokenSinkResult::Continue;
+            }
+            Token::CommentToken(_) if deep => return TokenSinkResult::Continue,
+            _ => {}
+        }
+        self.builder.process_token(token, line)
+    }
+
+    fn end(&self) {
+        self.builder.end();
+    }
+
+    fn adjusted_current_node_present_but_not_in_html_namespace(&self) -> bool {
+        self.is_foreign()
+    }
+}
+
+/// Elements that hold nothing, or that the next of their kind ends: they cannot nest by themselves.
+fn is_shallow(name: &LocalName) -> bool {
+    matches!(
+        *name,
+        local_name!("area")
+            | local_name!("base")
+            | local_name!("body")
+            | local_name!("br")
+            | local_name!("col")
+            | local_name!("dd")
+            | local_name!("dt")
+            | local_name!("embed")
+            | local_name!("head")
+            | local_name!("hr")
+            | local_name!("html")
+            | local_name!("img")
+            | local_name!("input")
+            | local_name!("li")
+            | local_name!("link")
+            | local_name!("meta")
+            | local_name!("option")
+            | local_name!("p")
+            | local_name!("param")
+            | local_name!("source")
+            | local_name!("tbody")
+            | local_name!("td")
+            | local_name!("tfoot")
+            | local_name!("th")
+            | local_name!("thead")
+            | local_name!("tr")
+            | local_name!("track")
+            | local_name!("wbr")
+    )
+}

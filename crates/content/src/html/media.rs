@@ -1,0 +1,213 @@
+//! Whether the conditions of style sheets hold: on a screen, in light colours, in a window of ordinary size.
+
+use cssparser::{ParseError, Parser, Token};
+
+use super::value::{self, Units, WINDOW};
+
+/// A list of media queries, such as `screen and (max-width: 600px), print`.
+pub(super) fn applies(query: &str) -> bool {
+    let query = query.trim();
+    query.is_empty()
+        || Parser::new(query)
+            .parse_comma_separated(|one| Ok::<_, ParseError<()>>(holds(one)))
+            .is_ok_and(|found| found.contains(&true))
+}
+
+/// `@supports`: browsers know what mail uses, so only `not` says no.
+pub(super) fn supports(condition: &str) -> bool {
+    !condition
+        .trim_start()
+        .to_ascii_lowercase()
+        .starts_with("not")
+}
+
+/// One query. What is not understood does not hold, as in browsers.
+fn holds(parser: &mut Parser<'_>) -> bool {
+    let mut all = true;
+    let mut any = false;
+    let mut negated = false;
+    let mut either = false;
+    while let Ok(token) = parser.next() {
+        let found = match token.clone() {
+            Token::Ident(word) => match word.to_ascii_lowercase().as_str() {
+                "not" => {
+                    negated = true;
+                    continue;
+                }
+                "only" | "and" => continue,
+                "or" => {
+                    either = true;
+                    continue;
+                }
+                kind => matches!(kind, "all" | "screen"),
+            },
+            Token::ParenthesisBlock => parser
+                .parse_nested_block(|inner| Ok::<_, ParseError<()>>(feature(inner)))
+                .unwrap_or(false),
+            _ => false,
+        };
+        all &= found;
+        any |= found;
+    }
+    (if either { any } else { all }) != negated
+}
+
+/// What stands in parentheses: `max-width: 600px`, `width < 600px`, `hover`, or a condition again.
+fn feature(parser: &mut Parser<'_>) -> bool {
+    let start = parser.state();
+    let Ok(name) = parser.expect_ident().map(|name| name.to_ascii_lowercase()) else {
+        parser.reset(&start);
+        if matches!(parser.next(), Ok(Token::ParenthesisBlock)) {
+            parser.reset(&start);
+            return holds(parser);
+        }
+        parser.reset(&start);
+        return range(parser);
+    };
+    if name == "not" {
+        return !holds(parser);
+    }
+    if parser.is_exhausted() {
+        return matches!(
+            name.as_str(),
+            "width" | "height" | "color" | "hover" | "pointer" | "aspect-ratio"
+        );
+    }
+    if parser.try_parse(Parser::expect_colon).is_err() {
+        parser.reset(&start);
+        return range(parser);
+    }
+    let from = parser.position();
+    while parser.next().is_ok() {}
+    compare(&name, parser.slice_from(from).trim())
+}
+
+fn compare(name: &str, value: &str) -> bool {
+    let (name, bound) = match name.split_once('-') {
+        Some(("min", rest)) => (rest, "min"),
+        Some(("max", rest)) => (rest, "max"),
+        _ => (name, "is"),
+    };
+    let name = name.strip_prefix("device-").unwrap_or(name);
+    let wanted = value.to_ascii_lowercase();
+    let own = match name {
+        "width" => WINDOW.0,
+        "height" => WINDOW.1,
+        "resolution" | "-webkit-device-pixel-ratio" | "device-pixel-ratio" => 1.0,
+        "color" => 8.0,
+        "orientation" => return wanted == "portrait",
+        "prefers-color-scheme" => return wanted == "light",
+        "prefers-reduced-motion" | "prefers-contrast" => return wanted == "no-preference",
+        "hover" | "any-hover" => return wanted == "hover",
+        "pointer" | "any-pointer" => return wanted == "fine",
+        "scripting" => return wanted == "none",
+        "display-mode" => return wanted == "browser",
+        _ => return false,
+    };
+    let Some(value) = pixels(value) else {
+        return false;
+    };
+    match bound {
+        "min" => own >= value,
+        "max" => own <= value,
+        _ => (own - value).abs() < 0.5,
+    }
+}
+
+/// `width < 600px`, `400px <= width <= 700px`.
+fn range(parser: &mut Parser<'_>) -> bool {
+    let start = parser.position();
+    while parser.next().is_ok() {}
+    let text = parser.slice_from(start).to_ascii_lowercase();
+    let mut parts: Vec<&str> = Vec::new();
+    let mut signs: Vec<&str> = Vec::new();
+    let mut rest = text.as_str();
+    while let Some(at) = rest.find(['<', '>', '=']) {
+        let (before, from) = rest.split_at(at);
+        let sign = from.len() - from.trim_start_matches(['<', '>', '=']).len();
+        let (sign, after) = from.split_at(sign);
+        parts.push(before.trim());
+        signs.push(sign);
+        rest = after;
+    }
+    parts.push(rest.trim());
+    let own = |part: &str| match part {
+        "width" | "device-width" => Some(WINDOW.0),
+        "height" | "device-height" => Some(WINDOW.1),
+        other => pixels(other),
+    };
+    !signs.is_empty()
+        && parts.windows(2).zip(&signs).all(|(pair, sign)| {
+            let [Some(left), Some(right)] =
+                [pair.first(), pair.get(1)].map(|part| own(part.copied()?))
+            else {
+                return false;
+            };
+            match *sign {
+                "<" => left < right,
+                "<=" => left <= right,
+                ">" => left > right,
+                ">=" => left >= right,
+                _ => (left - right).abs() < 0.5,
+            }
+        })
+}
+
+fn pixels(value: &str) -> Option<f32> {
+    let units = Units {
+        font: 16.0,
+        root: 16.0,
+        whole: 1.0,
+    };
+    let value = value.trim().to_ascii_lowercase();
+    // Resolutions have units of their own.
+    let plain = value
+        .strip_suffix("dppx")
+        .or_else(|| value.strip_suffix('x'))
+        .filter(|_| !value.ends_with("px") || value.ends_with("dppx"));
+    value::length(plain.unwrap_or(&value), units)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn queries() {
+        for query in [
+            "",
+            "all",
+            "screen",
+            "only screen and (min-width: 480px)",
+            "(max-width: 2000px)",
+            "print, screen",
+            "not print",
+            "(width > 600px)",
+            "(400px <= width <= 1000px)",
+            "screen and (prefers-color-scheme: light)",
+            "not all and (max-width: 100px)",
+            "(min-width: 10em) and (orientation: portrait)",
+            "(print) or (min-width: 1px)",
+            "((min-width: 1px))",
+            "(not (max-width: 10px))",
+            "(min-resolution: 1dppx)",
+        ] {
+            assert!(applies(query), "{query}");
+        }
+        for query in [
+            "print",
+            "screen and (max-width: 600px)",
+            "(prefers-color-scheme: dark)",
+            "not screen",
+            "(width < 600px)",
+            "speech",
+            "bogus",
+            "(bogus: 1)",
+            "screen and (min-width: 3000px)",
+            "(-webkit-min-device-pixel-ratio: 2)",
+            "(min-resolution: 2dppx)",
+        ] {
+            assert!(!applies(query), "{query}");
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! The CSS properties that can hide text, by name.
+
+use std::rc::Rc;
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Property {
+    All,
+    AnimationName,
+    Background,
+    BackgroundClip,
+    BackgroundColor,
+    BackgroundImage,
+    Bottom,
+    Clip,
+    ClipPath,
+    Color,
+    ContentVisibility,
+    Display,
+    Filter,
+    Float,
+    Font,
+    FontSize,
+    FontSizeAdjust,
+    Height,
+    Inset,
+    Left,
+    LetterSpacing,
+    Margin,
+    MarginLeft,
+    MarginTop,
+    Mask,
+    MaxHeight,
+    MaxWidth,
+    MinHeight,
+    MinWidth,
+    Opacity,
+    Overflow,
+    OverflowX,
+    OverflowY,
+    Position,
+    Right,
+    Rotate,
+    Scale,
+    TextFill,
+    TextIndent,
+    TextSecurity,
+    Top,
+    Transform,
+    Translate,
+    Visibility,
+    WhiteSpace,
+    Width,
+    Zoom,
+    /// `--name`, kept as written: these tell cases apart.
+    Custom(Rc<str>),
+}
+
+impl Property {
+    /// `None` for properties that hide nothing.
+    pub(super) fn named(name: &str) -> Option<Self> {
+        if name.starts_with("--") {
+            return Some(Self::Custom(Rc::from(name)));
+        }
+        let mut lower = [0; 32];
+        let lower = lower.get_mut(..name.len())?;
+        lower.copy_from_slice(name.as_bytes());
+        lower.make_ascii_lowercase();
+        Some(match std::str::from_utf8(lower).ok()? {
+            "all" => Self::All,
+            "animation" | "animation-name" | "-webkit-animation" | "-webkit-animation-name" => {
+                Self::AnimationName
+            }
+            "background" => Self::Background,
+            "background-clip" | "-webkit-background-clip" => Self::BackgroundClip,
+            "background-color" => Self::BackgroundColor,
+            "background-image" => Self::BackgroundImage,
+            "bottom" | "inset-block-end" => Self::Bottom,
+            "clip" => Self::Clip,
+            "clip-path" | "-webkit-clip-path" => Self::ClipPath,
+            "color" => Self::Color,
+            "content-visibility" => Self::ContentVisibility,
+            "display" => Self::Display,
+            "filter" | "-webkit-filter" => Self::Filter,
+            "float" => Self::Float,
+            "font" => Self::Font,
+            "font-size" => Self::FontSize,
+            "font-size-adjust" => Self::FontSizeAdjust,
+            "height" | "block-size" => Self::Height,
+            "inset" => Self::Inset,
+            "left" | "inset-inline-start" => Self::Left,
+            "letter-spacing" => Self::LetterSpacing,
+            "margin" => Self::Margin,
+            "margin-left" | "margin-inline-start" => Self::MarginLeft,
+            "margin-top" | "margin-block-start" => Self::MarginTop,
+            "mask" | "-webkit-mask" | "mask-image" | "-webkit-mask-image" => Self::Mask,
+            "max-height" | "max-block-size" => Self::MaxHeight,
+            "max-width" | "max-inline-size" => Self::MaxWidth,
+            "min-height" | "min-block-size" => Self::MinHeight,
+            "min-width" | "min-inline-size" => Self::MinWidth,
+            "opacity" => Self::Opacity,
+            "overflow" => Self::Overflow,
+            "overflow-x" | "overflow-inline" => Self::OverflowX,
+            "overflow-y" | "overflow-block" => Self::OverflowY,
+            "position" => Self::Position,
+            "right" | "inset-inline-end" => Self::Right,
+            "rotate" => Self::Rotate,
+            "scale" => Self::Scale,
+            "-webkit-text-fill-color" => Self::TextFill,
+            "text-indent" => Self::TextIndent,
+            "-webkit-text-security" => Self::TextSecurity,
+            "top" | "inset-block-start" => Self::Top,
+            "transform" | "-webkit-transform" => Self::Transform,
+            "translate" => Self::Translate,
+            "visibility" => Self::Visibility,
+            "white-space" => Self::WhiteSpace,
+            "width" | "inline-size" => Self::Width,
+            "zoom" => Self::Zoom,
+            _ => return None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_found_in_any_case() {
+        assert_eq!(Property::named("DISPLAY"), Some(Property::Display));
+        assert_eq!(Property::named("padding"), None);
+        assert_eq!(Property::named(&"x".repeat(100)), None);
+        assert_eq!(
+            Property::named("--Ab"),
+            Some(Property::Custom(Rc::from("--Ab")))
+        );
+    }
+}

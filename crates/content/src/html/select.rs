@@ -1,0 +1,451 @@
+//! CSS selectors over the tree: what the selector engine asks of an element.
+
+use std::fmt;
+
+use cssparser::{ParseError, Parser as CssParser, ToCss};
+use html5ever::interface::QuirksMode as TreeQuirks;
+use html5ever::{LocalName, Namespace, local_name};
+use precomputed_hash::PrecomputedHash;
+use selectors::OpaqueElement;
+use selectors::attr::{AttrSelectorOperation, CaseSensitivity, NamespaceConstraint};
+use selectors::bloom::BloomFilter;
+use selectors::context::{
+    MatchingContext, MatchingForInvalidation, MatchingMode, NeedsSelectorFlags, QuirksMode,
+    SelectorCaches,
+};
+use selectors::matching::{ElementSelectorFlags, matches_selector};
+use selectors::parser::{
+    Component, NonTSPseudoClass, ParseRelative, PseudoElement, Selector, SelectorImpl,
+    SelectorList, SelectorParseErrorKind,
+};
+
+use super::dom::{Data, Dom, Element, NodeId};
+
+pub(super) type Selectors = SelectorList<Mail>;
+pub(super) type One = Selector<Mail>;
+
+/// The names that selectors use.
+#[derive(Clone, Debug)]
+pub(super) struct Mail;
+
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(super) struct Name(LocalName);
+
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(super) struct Text(String);
+
+impl From<&str> for Name {
+    fn from(text: &str) -> Self {
+        Self(LocalName::from(text))
+    }
+}
+
+impl From<&str> for Text {
+    fn from(text: &str) -> Self {
+        Self(text.to_owned())
+    }
+}
+
+impl AsRef<str> for Text {
+    fn as_ref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl ToCss for Name {
+    fn to_css<W: fmt::Write>(&self, out: &mut W) -> fmt::Result {
+        cssparser::serialize_identifier(&self.0, out)
+    }
+}
+
+impl ToCss for Text {
+    fn to_css<W: fmt::Write>(&self, out: &mut W) -> fmt::Result {
+        cssparser::serialize_string(&self.0, out)
+    }
+}
+
+impl PrecomputedHash for Name {
+    fn precomputed_hash(&self) -> u32 {
+        self.0.precomputed_hash()
+    }
+}
+
+impl SelectorImpl for Mail {
+    type ExtraMatchingData<'a> = ();
+    type AttrValue = Text;
+    type Identifier = Name;
+    type LocalName = Name;
+    type NamespaceUrl = Namespace;
+    type NamespacePrefix = Name;
+    type BorrowedNamespaceUrl = Namespace;
+    type BorrowedLocalName = Name;
+    type NonTSPseudoClass = State;
+    type PseudoElement = Pseudo;
+}
+
+/// Pseudo-classes that say something about mail; all others never match.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum State {
+    Link,
+    Checked,
+    Enabled,
+    Open,
+    Never,
+}
+
+impl ToCss for State {
+    fn to_css<W: fmt::Write>(&self, out: &mut W) -> fmt::Result {
+        out.write_str(":state")
+    }
+}
+
+impl NonTSPseudoClass for State {
+    fn is_active_or_hover(&self) -> bool {
+        false
+    }
+
+    fn is_user_action_state(&self) -> bool {
+        false
+    }
+}
+
+/// `::before` and the like: rules for them say nothing about text.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Pseudo;
+
+impl ToCss for Pseudo {
+    fn to_css<W: fmt::Write>(&self, out: &mut W) -> fmt::Result {
+        out.write_str("::pseudo")
+    }
+}
+
+impl PseudoElement for Pseudo {}
+
+struct Syntax;
+
+impl<'i> selectors::parser::Parser<'i> for Syntax {
+    type Impl = Mail;
+    type Error = SelectorParseErrorKind;
+
+    fn parse_is_and_where(&self) -> bool {
+        true
+    }
+
+    fn parse_has(&self) -> bool {
+        true
+    }
+
+    fn parse_nth_child_of(&self) -> bool {
+        true
+    }
+
+    fn parse_parent_selector(&self) -> bool {
+        true
+    }
+
+    fn parse_non_ts_pseudo_class(
+        &self,
+        name: &str,
+    ) -> Result<State, ParseError<SelectorParseErrorKind>> {
+        Ok(match name.to_ascii_lowercase().as_str() {
+            "link" | "any-link" => State::Link,
+            "checked" => State::Checked,
+            "enabled" | "read-only" | "defined" => State::Enabled,
+            "open" => State::Open,
+            _ => State::Never,
+        })
+    }
+
+    fn parse_pseudo_element(&self, _: &str) -> Result<Pseudo, ParseError<SelectorParseErrorKind>> {
+        Ok(Pseudo)
+    }
+}
+
+/// The selectors before a block. `within` are those of the rule around it.
+pub(super) fn parse(input: &mut CssParser<'_>, within: Option<&Selectors>) -> Option<Selectors> {
+    let relative = match within {
+        Some(_) => ParseRelative::ForNesting,
+        None => ParseRelative::No,
+    };
+    let found = SelectorList::parse(&Syntax, input, relative).ok()?;
+    Some(match within {
+        Some(parent) => nested(&found, parent),
+        None => found,
+    })
+}
+
+/// A nested selector without `&` is one below its parent.
+fn nested(found: &Selectors, parent: &Selectors) -> Selectors {
+    found.replace_parent_selector(parent)
+}
+
+/// By what the elements that a selector can match are found.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Key {
+    Id(String),
+    Class(String),
+    Name(LocalName),
+    Any,
+}
+
+pub(super) fn key(selector: &One) -> Key {
+    let mut key = Key::Any;
+    for component in selector.iter() {
+        match component {
+            // In lower case: documents without a doctype do not tell cases apart.
+            Component::ID(id) => return Key::Id(id.0.to_ascii_lowercase().to_string()),
+            Component::Class(class) => {
+                key = Key::Class(class.0.to_ascii_lowercase().to_string());
+            }
+            Component::LocalName(name) if key == Key::Any => {
+                key = Key::Name(name.lower_name.0.clone());
+            }
+            _ => {}
+        }
+    }
+    key
+}
+
+/// How much work one match may be, in elements looked at, given how deep and how many elements there are.
+pub(super) fn weight(selector: &One, elements: usize) -> usize {
+    let mut weight = 1;
+    for component in selector.iter_raw_match_order() {
+        weight += match component {
+            Component::Combinator(_) => 8,
+            Component::Has(_) => elements,
+            Component::Nth(_) | Component::NthOf(_) => 8,
+            Component::Is(list) | Component::Where(list) => {
+                let inner = list.slice().iter();
+                inner.map(|one| self::weight(one, elements)).sum()
+            }
+            Component::Negation(list) => {
+                let inner = list.slice().iter();
+                inner.map(|one| self::weight(one, elements)).sum()
+            }
+            _ => 1,
+        };
+    }
+    weight
+}
+
+/// Matches selectors against the elements of one tree.
+pub(super) struct Matcher<'a> {
+    dom: &'a Dom,
+    caches: SelectorCaches,
+}
+
+impl<'a> Matcher<'a> {
+    pub(super) fn new(dom: &'a Dom) -> Self {
+        Self {
+            dom,
+            caches: SelectorCaches::default(),
+        }
+    }
+
+    pub(super) fn matches(&mut self, selector: &One, id: NodeId) -> bool {
+        let quirks = match self.dom.quirks {
+            TreeQuirks::Quirks => QuirksMode::Quirks,
+            TreeQuirks::LimitedQuirks => QuirksMode::LimitedQuirks,
+            TreeQuirks::NoQuirks => QuirksMode::NoQuirks,
+        };
+        let mut context = MatchingContext::new(
+            MatchingMode::Normal,
+            None,
+            &mut self.caches,
+            quirks,
+            NeedsSelectorFlags::No,
+            MatchingForInvalidation::No,
+        );
+        let at = At { dom: self.dom, id };
+        matches_selector(selector, 0, None, at, &mut context)
+    }
+}
+
+/// An element in its tree.
+#[derive(Clone, Copy)]
+struct At<'a> {
+    dom: &'a Dom,
+    id: NodeId,
+}
+
+impl fmt::Debug for At<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "element {}", self.id)
+    }
+}
+
+impl<'a> At<'a> {
+    fn element(&self) -> Option<&'a Element> {
+        self.dom.element(self.id)
+    }
+
+    fn attribute(&self, name: &LocalName) -> Option<&'a str> {
+        self.element()?.attribute(name)
+    }
+
+    fn nearest(
+        &self,
+        from: Option<NodeId>,
+        step: fn(&Dom, NodeId) -> Option<NodeId>,
+    ) -> Option<Self> {
+        let mut next = from;
+        while let Some(id) = next {
+            if self.dom.element(id).is_some() {
+                return Some(At { dom: self.dom, id });
+            }
+            next = step(self.dom, id);
+        }
+        None
+    }
+}
+
+impl selectors::Element for At<'_> {
+    type Impl = Mail;
+
+    fn opaque(&self) -> OpaqueElement {
+        match self.dom.node(self.id) {
+            Some(node) => OpaqueElement::new(node),
+            None => OpaqueElement::new(self.dom),
+        }
+    }
+
+    fn parent_element(&self) -> Option<Self> {
+        let id = self.dom.parent(self.id)?;
+        self.dom.element(id).map(|_| At { dom: self.dom, id })
+    }
+
+    fn parent_node_is_shadow_root(&self) -> bool {
+        false
+    }
+
+    fn containing_shadow_host(&self) -> Option<Self> {
+        None
+    }
+
+    fn is_pseudo_element(&self) -> bool {
+        false
+    }
+
+    fn prev_sibling_element(&self) -> Option<Self> {
+        self.nearest(self.dom.before(self.id), Dom::before)
+    }
+
+    fn next_sibling_element(&self) -> Option<Self> {
+        self.nearest(self.dom.after(self.id), Dom::after)
+    }
+
+    fn first_element_child(&self) -> Option<Self> {
+        self.nearest(self.dom.first_child(self.id), Dom::after)
+    }
+
+    fn is_html_element_in_html_document(&self) -> bool {
+        self.element().is_some_and(Element::is_html)
+    }
+
+    fn has_local_name(&self, name: &Name) -> bool {
+        self.element()
+            .is_some_and(|element| *element.local() == name.0)
+    }
+
+    fn has_namespace(&self, namespace: &Namespace) -> bool {
+        self.element()
+            .is_some_and(|element| element.name.ns == *namespace)
+    }
+
+    fn is_same_type(&self, other: &Self) -> bool {
+        match (self.element(), other.element()) {
+            (Some(one), Some(two)) => one.name == two.name,
+            _ => false,
+        }
+    }
+
+    fn attr_matches(
+        &self,
+        namespace: &NamespaceConstraint<&Namespace>,
+        name: &Name,
+        operation: &AttrSelectorOperation<&Text>,
+    ) -> bool {
+        let Some(element) = self.element() else {
+            return false;
+        };
+        element.attributes().iter().any(|one| {
+            let here = match namespace {
+                NamespaceConstraint::Any => true,
+                NamespaceConstraint::Specific(url) => one.name.ns == **url,
+            };
+            here && one.name.local == name.0 && operation.eval_str(&one.value)
+        })
+    }
+
+    fn match_non_ts_pseudo_class(&self, state: &State, _: &mut MatchingContext<'_, Mail>) -> bool {
+        match state {
+            State::Link => self.is_link(),
+            State::Checked => self.attribute(&local_name!("checked")).is_some(),
+            State::Enabled => self.attribute(&local_name!("disabled")).is_none(),
+            State::Open => self.attribute(&local_name!("open")).is_some(),
+            State::Never => false,
+        }
+    }
+
+    fn match_pseudo_element(&self, _: &Pseudo, _: &mut MatchingContext<'_, Mail>) -> bool {
+        false
+    }
+
+    fn apply_selector_flags(&self, _: ElementSelectorFlags) {}
+
+    fn is_link(&self) -> bool {
+        let name = self.element().map(Element::local);
+        let is_anchor =
+            name.is_some_and(|name| matches!(*name, local_name!("a") | local_name!("area")));
+        is_anchor && self.attribute(&local_name!("href")).is_some()
+    }
+
+    fn is_html_slot_element(&self) -> bool {
+        false
+    }
+
+    fn has_id(&self, id: &Name, case: CaseSensitivity) -> bool {
+        self.attribute(&local_name!("id"))
+            .is_some_and(|own| case.eq(own.as_bytes(), id.0.as_bytes()))
+    }
+
+    fn has_class(&self, class: &Name, case: CaseSensitivity) -> bool {
+        self.attribute(&local_name!("class")).is_some_and(|own| {
+            own.split_ascii_whitespace()
+                .any(|one| case.eq(one.as_bytes(), class.0.as_bytes()))
+        })
+    }
+
+    fn has_custom_state(&self, _: &Name) -> bool {
+        false
+    }
+
+    fn imported_part(&self, _: &Name) -> Option<Name> {
+        None
+    }
+
+    fn is_part(&self, _: &Name) -> bool {
+        false
+    }
+
+    fn is_empty(&self) -> bool {
+        let mut child = self.dom.first_child(self.id);
+        while let Some(id) = child {
+            match self.dom.node(id).map(|node| &node.data) {
+                Some(Data::Element(_)) => return false,
+                Some(Data::Text(text)) if !text.is_empty() => return false,
+                _ => child = self.dom.after(id),
+            }
+        }
+        true
+    }
+
+    fn is_root(&self) -> bool {
+        let parent = self.dom.parent(self.id);
+        parent.is_some_and(|id| matches!(self.dom.node(id).map(|n| &n.data), Some(Data::Document)))
+    }
+
+    fn add_element_unique_hashes(&self, _: &mut BloomFilter) -> bool {
+        false
+    }
+}

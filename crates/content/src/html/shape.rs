@@ -1,0 +1,243 @@
+//! Shapes and transformations: do they leave anything to be seen, and where do they put it?
+
+use super::computed::Moved;
+use super::value::{self, Units};
+
+/// Boxes and shapes of at most this many pixels show nothing that could be read.
+pub(super) const NOTHING: f32 = 2.0;
+
+/// `clip: rect(top, right, bottom, left)`.
+pub(super) fn clips_all(value: &str, units: Units) -> bool {
+    let functions = value::functions(value);
+    let Some((_, inside)) = functions.iter().find(|(name, _)| name == "rect") else {
+        return false;
+    };
+    if inside.contains("auto") {
+        return false;
+    }
+    match *value::lengths(inside, units).as_slice() {
+        [top, right, bottom, left] => bottom - top <= NOTHING || right - left <= NOTHING,
+        _ => false,
+    }
+}
+
+/// `clip-path`: a shape without room for a word.
+pub(super) fn hides_all(value: &str, units: Units) -> bool {
+    let percent = Units {
+        whole: 100.0,
+        ..units
+    };
+    value::functions(value).iter().any(|(name, inside)| {
+        let inside = inside.split(" round").next().unwrap_or(inside);
+        let lengths = value::lengths(inside, percent);
+        match name.as_str() {
+            "inset" => match *lengths.as_slice() {
+                [all] => all >= 49.0,
+                [block, inline] => block >= 49.0 || inline >= 49.0,
+                [top, inline, bottom] => top + bottom >= 98.0 || inline >= 49.0,
+                [top, right, bottom, left, ..] => top + bottom >= 98.0 || right + left >= 98.0,
+                [] => false,
+            },
+            "circle" => lengths.first().is_some_and(|radius| *radius <= NOTHING),
+            "ellipse" => lengths.iter().take(2).any(|radius| *radius <= NOTHING),
+            "rect" => match *lengths.as_slice() {
+                [top, right, bottom, left, ..] => {
+                    bottom - top <= NOTHING || right - left <= NOTHING
+                }
+                _ => false,
+            },
+            "xywh" => lengths.iter().skip(2).take(2).any(|side| *side <= NOTHING),
+            "polygon" => area(&lengths) <= NOTHING * NOTHING,
+            // Paths and references are drawings; nobody needs them for mail.
+            "path" | "shape" | "url" => true,
+            _ => false,
+        }
+    }) || value.trim_start().to_ascii_lowercase().starts_with("url")
+}
+
+/// Of a polygon given by its corners.
+fn area(corners: &[f32]) -> f32 {
+    let points: Vec<(f32, f32)> = corners
+        .chunks_exact(2)
+        .filter_map(|pair| Some((*pair.first()?, *pair.get(1)?)))
+        .collect();
+    let next = points.iter().cycle().skip(1);
+    let twice: f32 = points
+        .iter()
+        .zip(next)
+        .map(|((x1, y1), (x2, y2))| x1 * y2 - x2 * y1)
+        .sum();
+    twice.abs() / 2.0
+}
+
+pub(super) fn transform(value: &str, units: Units) -> Moved {
+    let mut moved = Moved::default();
+    for (name, inside) in value::functions(value) {
+        let lengths = value::lengths(&inside, units);
+        let first = lengths.first().copied().unwrap_or(0.0);
+        let second = lengths.get(1).copied();
+        match name.as_str() {
+            "translate" | "translate3d" => {
+                moved.x += first;
+                moved.y += second.unwrap_or(0.0);
+            }
+            "translatex" => moved.x += first,
+            "translatey" => moved.y += first,
+            "scale" | "scale3d" => moved.scale *= first.abs().min(second.unwrap_or(first).abs()),
+            "scalex" | "scaley" => moved.scale *= first.abs(),
+            "rotatex" | "rotatey" => moved.scale *= edge_on(first),
+            "rotate3d" => {
+                let around_z = first.abs() + second.unwrap_or(0.0).abs() <= f32::EPSILON;
+                if !around_z {
+                    moved.scale *= edge_on(lengths.get(3).copied().unwrap_or(0.0));
+                }
+            }
+            "matrix" => {
+                if let [a, b, c, d, x, y] = *lengths.as_slice() {
+                    moved.scale *= (a * d - b * c).abs().sqrt();
+                    moved.x += x;
+                    moved.y += y;
+                }
+            }
+            "matrix3d" => {
+                if let [a, b, _, _, c, d, ..] = *lengths.as_slice() {
+                    moved.scale *= (a * d - b * c).abs().sqrt();
+                }
+                moved.x += lengths.get(12).copied().unwrap_or(0.0);
+                moved.y += lengths.get(13).copied().unwrap_or(0.0);
+            }
+            "skew" | "skewx" | "skewy" => moved.scale *= edge_on(first),
+            _ => {}
+        }
+    }
+    moved
+}
+
+/// How much is left of a surface turned away by so many degrees.
+fn edge_on(degrees: f32) -> f32 {
+    degrees.to_radians().cos().abs()
+}
+
+/// The property `translate`.
+pub(super) fn translate(value: &str, units: Units) -> Moved {
+    let lengths = value::lengths(value, units);
+    Moved {
+        x: lengths.first().copied().unwrap_or(0.0),
+        y: lengths.get(1).copied().unwrap_or(0.0),
+        scale: 1.0,
+    }
+}
+
+/// The property `scale`.
+pub(super) fn scale(value: &str) -> Moved {
+    let units = Units {
+        font: 1.0,
+        root: 1.0,
+        whole: 1.0,
+    };
+    let lengths = value::lengths(value, units);
+    Moved {
+        scale: lengths
+            .iter()
+            .take(2)
+            .fold(1.0, |least: f32, one| least.min(one.abs())),
+        ..Moved::default()
+    }
+}
+
+/// The property `rotate`: `x 90deg`.
+pub(super) fn rotate(value: &str, units: Units) -> Moved {
+    let around = value::words(value);
+    let away = around.iter().any(|axis| axis == "x" || axis == "y");
+    let degrees = value::lengths(value, units).last().copied().unwrap_or(0.0);
+    Moved {
+        scale: if away { edge_on(degrees) } else { 1.0 },
+        ..Moved::default()
+    }
+}
+
+/// How much a `filter` lets through.
+pub(super) fn filter(value: &str) -> f32 {
+    let mut left = 1.0;
+    for (name, inside) in value::functions(value) {
+        let amount = value::number(&inside);
+        match name.as_str() {
+            "opacity" => left *= amount.unwrap_or(1.0).clamp(0.0, 1.0),
+            // Blurred beyond reading, or one flat colour.
+            "blur" if amount.is_some_and(|pixels| pixels > 20.0) => left = 0.0,
+            "contrast" if amount == Some(0.0) => left = 0.0,
+            "brightness" if amount.is_some_and(|amount| amount <= 0.0 || amount > 50.0) => {
+                left = 0.0;
+            }
+            _ => {}
+        }
+    }
+    left
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const UNITS: Units = Units {
+        font: 16.0,
+        root: 16.0,
+        whole: 900.0,
+    };
+
+    #[test]
+    fn shapes_without_room() {
+        for value in [
+            "inset(50%)",
+            "inset(100%)",
+            "inset(0 50%)",
+            "inset(0 0 100% 0)",
+            "circle(0)",
+            "circle(0 at 10px 10px)",
+            "ellipse(0 0)",
+            "polygon(0 0, 0 0, 0 0)",
+            "rect(0 0 0 0)",
+            "xywh(0 0 0 0)",
+            "url(#nothing)",
+        ] {
+            assert!(hides_all(value, UNITS), "{value}");
+        }
+        for value in [
+            "none",
+            "inset(0)",
+            "inset(10px)",
+            "circle(50%)",
+            "polygon(0 0, 100% 0, 100% 100%, 0 100%)",
+            "border-box",
+        ] {
+            assert!(!hides_all(value, UNITS), "{value}");
+        }
+        assert!(clips_all("rect(0,0,0,0)", UNITS));
+        assert!(clips_all("rect(1px 1px 1px 1px)", UNITS));
+        assert!(!clips_all("rect(0, auto, auto, 0)", UNITS));
+        assert!(!clips_all("auto", UNITS));
+    }
+
+    #[test]
+    fn transformations() {
+        for (value, x, scale) in [
+            ("translate(-9999px, 0)", -9999.0, 1.0),
+            ("translateX(-100%)", -900.0, 1.0),
+            ("scale(0)", 0.0, 0.0),
+            ("scale(1, 0)", 0.0, 0.0),
+            ("scaleX(0) rotate(3deg)", 0.0, 0.0),
+            ("matrix(1,0,0,1,-999,0)", -999.0, 1.0),
+            ("none", 0.0, 1.0),
+            ("rotate(45deg)", 0.0, 1.0),
+        ] {
+            let found = transform(value, UNITS);
+            assert!(
+                (found.x - x).abs() < 0.01 && (found.scale - scale).abs() < 0.01,
+                "{value}: {found:?}"
+            );
+        }
+        assert!(transform("rotateY(90deg)", UNITS).scale < 0.01);
+        assert!(rotate("x 90deg", UNITS).scale < 0.01);
+        assert_eq!(filter("blur(2px) opacity(0)"), 0.0);
+    }
+}

@@ -1,0 +1,399 @@
+//! Style sheets: which rules there are, under which conditions, and what they declare.
+//!
+//! Only properties that can hide text are kept. The syntax is cssparser's business.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use cssparser::{
+    AtRuleParser, BasicParseErrorKind, CowRcStr, DeclarationParser, ParseError, Parser,
+    ParserState, QualifiedRuleParser, RuleBodyItemParser, RuleBodyParser, StyleSheetParser,
+    parse_important,
+};
+
+use super::media;
+use super::property::Property;
+use super::select::{self, Selectors};
+
+#[derive(Default)]
+pub(super) struct Sheet {
+    /// In the order in which they stand.
+    pub rules: Vec<Rule>,
+    /// How each `@keyframes` ends.
+    pub frames: HashMap<String, Rc<[Declaration]>>,
+    /// Custom properties that `@property` gives a value.
+    pub registered: Vec<Declaration>,
+    /// Cascade layers in order of their first mention.
+    layers: Vec<String>,
+}
+
+pub(super) struct Rule {
+    pub selectors: Selectors,
+    pub declarations: Rc<[Declaration]>,
+    pub layer: Option<usize>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Declaration {
+    pub property: Property,
+    pub value: String,
+    pub important: bool,
+}
+
+impl Sheet {
+    /// Adds what one `<style>` element says.
+    pub(super) fn read(&mut self, css: &str) {
+        let mut input = Parser::new(css);
+        let mut reader = Reader::outside(self, None);
+        // Rules that make no sense are skipped one by one, as browsers do.
+        for _ in StyleSheetParser::new(&mut input, &mut reader) {}
+    }
+
+    fn layer(&mut self, name: Option<&str>, within: Option<usize>) -> usize {
+        let around = within.and_then(|index| self.layers.get(index));
+        let anonymous = format!("\u{0}{}", self.layers.len());
+        let name = name.filter(|name| !name.is_empty()).unwrap_or(&anonymous);
+        let full = match around {
+            Some(around) => format!("{around}.{name}"),
+            None => name.to_owned(),
+        };
+        let known = self.layers.iter().position(|known| *known == full);
+        known.unwrap_or_else(|| {
+            self.layers.push(full);
+            self.layers.len() - 1
+        })
+    }
+}
+
+/// The declarations of a `style` attribute.
+pub(super) fn inline(style: &str) -> Vec<Declaration> {
+    let mut sheet = Sheet::default();
+    let mut reader = Reader::outside(&mut sheet, None);
+    let mut input = Parser::new(style);
+    for _ in RuleBodyParser::<_, (), ()>::new(&mut input, &mut Inside(&mut reader)) {}
+    reader.found
+}
+
+/// Reads rules and declarations on one level.
+struct Reader<'s> {
+    sheet: &'s mut Sheet,
+    within: Option<Selectors>,
+    layer: Option<usize>,
+    found: Vec<Declaration>,
+}
+
+impl<'s> Reader<'s> {
+    fn outside(sheet: &'s mut Sheet, layer: Option<usize>) -> Self {
+        Self {
+            sheet,
+            within: None,
+            layer,
+            found: Vec::new(),
+        }
+    }
+
+    /// A block of declarations and further rules.
+    fn block(
+        &mut self,
+        input: &mut Parser<'_>,
+        selectors: Option<Selectors>,
+        layer: Option<usize>,
+    ) {
+        let place = selectors.as_ref().map(|selectors| {
+            // Set aside here: what is nested inside stands behind it.
+            self.sheet.rules.push(Rule {
+                selectors: selectors.clone(),
+                declarations: Rc::from([]),
+                layer,
+            });
+            self.sheet.rules.len() - 1
+        });
+        let mut inner = Reader {
+            sheet: self.sheet,
+            within: selectors,
+            layer,
+            found: Vec::new(),
+        };
+        for _ in RuleBodyParser::<_, (), ()>::new(input, &mut Inside(&mut inner)) {}
+        let found = inner.found;
+        let Some(place) = place else {
+            return;
+        };
+        if found.is_empty() && place + 1 == self.sheet.rules.len() {
+            self.sheet.rules.pop();
+        } else if let Some(rule) = self.sheet.rules.get_mut(place) {
+            rule.declarations = found.into();
+        }
+    }
+}
+
+/// What an at-rule's block is.
+enum At {
+    /// Rules that apply.
+    Rules {
+        layer: Option<usize>,
+    },
+    Frames(String),
+    Registered(String),
+    /// Rules that do not apply, or say nothing about text.
+    Nothing,
+}
+
+fn rest<'i>(input: &mut Parser<'i>) -> &'i str {
+    let start = input.position();
+    while input.next().is_ok() {}
+    input.slice_from(start).trim()
+}
+
+impl Reader<'_> {
+    fn at(&mut self, name: &str, input: &mut Parser<'_>) -> At {
+        let prelude = rest(input);
+        let applies = match name.to_ascii_lowercase().as_str() {
+            "media" => media::applies(prelude),
+            "supports" => media::supports(prelude),
+            // Whether a container or a scope is meant cannot be told here; hiding too much is said, too little is not.
+            "container" | "scope" | "document" | "-moz-document" => true,
+            "layer" => {
+                let mut last = None;
+                for one in prelude.split(',') {
+                    last = Some(self.sheet.layer(Some(one.trim()), self.layer));
+                }
+                return At::Rules { layer: last };
+            }
+            "keyframes" | "-webkit-keyframes" => {
+                return At::Frames(prelude.trim_matches(['"', '\'']).to_owned());
+            }
+            "property" => return At::Registered(prelude.to_owned()),
+            _ => false,
+        };
+        if applies {
+            At::Rules { layer: self.layer }
+        } else {
+            At::Nothing
+        }
+    }
+
+    fn at_block(&mut self, at: At, input: &mut Parser<'_>) {
+        match at {
+            At::Rules { layer } => self.block(input, self.within.clone(), layer),
+            At::Frames(name) => {
+                let mut frames = Frames::default();
+                for _ in RuleBodyParser::<_, (), ()>::new(input, &mut frames) {}
+                self.sheet.frames.insert(name, frames.last.into());
+            }
+            At::Registered(name) => {
+                let value = initial_value(input);
+                if let (Some(property), Some(value)) = (Property::named(&name), value) {
+                    self.sheet.registered.push(Declaration {
+                        property,
+                        value,
+                        important: false,
+                    });
+                }
+            }
+            At::Nothing => while input.next().is_ok() {},
+        }
+    }
+}
+
+impl<'i> AtRuleParser<'i> for Reader<'_> {
+    type Prelude = At;
+    type AtRule = ();
+    type Error = ();
+
+    fn parse_prelude(
+        &mut self,
+        name: CowRcStr<'i>,
+        input: &mut Parser<'i>,
+    ) -> Result<At, ParseError<()>> {
+        Ok(self.at(&name, input))
+    }
+
+    fn rule_without_block(&mut self, _: At, _: &ParserState) -> Result<(), ()> {
+        Ok(())
+    }
+
+    fn parse_block(
+        &mut self,
+        at: At,
+        _: &ParserState,
+        input: &mut Parser<'i>,
+    ) -> Result<(), ParseError<()>> {
+        self.at_block(at, input);
+        Ok(())
+    }
+}
+
+impl<'i> QualifiedRuleParser<'i> for Reader<'_> {
+    type Prelude = Selectors;
+    type QualifiedRule = ();
+    type Error = ();
+
+    fn parse_prelude(&mut self, input: &mut Parser<'i>) -> Result<Selectors, ParseError<()>> {
+        select::parse(input, self.within.as_ref())
+            .ok_or_else(|| ParseError::from_basic_kind(BasicParseErrorKind::QualifiedRuleInvalid))
+    }
+
+    fn parse_block(
+        &mut self,
+        selectors: Selectors,
+        _: &ParserState,
+        input: &mut Parser<'i>,
+    ) -> Result<(), ParseError<()>> {
+        self.block(input, Some(selectors), self.layer);
+        Ok(())
+    }
+}
+
+/// A block: declarations may stand in it as well as rules.
+struct Inside<'r, 's>(&'r mut Reader<'s>);
+
+impl<'i> DeclarationParser<'i> for Inside<'_, '_> {
+    type Declaration = ();
+    type Error = ();
+
+    fn parse_value(
+        &mut self,
+        name: CowRcStr<'i>,
+        input: &mut Parser<'i>,
+        _: &ParserState,
+    ) -> Result<(), ParseError<()>> {
+        if let Some(property) = Property::named(&name) {
+            self.0.found.push(declaration(property, rest(input)));
+        }
+        while input.next().is_ok() {}
+        Ok(())
+    }
+}
+
+fn declaration(property: Property, value: &str) -> Declaration {
+    let bang = value.rfind('!').map(|at| value.split_at(at));
+    let important = bang.filter(|(_, mark)| {
+        let mut mark = Parser::new(mark);
+        parse_important(&mut mark).is_ok() && mark.is_exhausted()
+    });
+    Declaration {
+        property,
+        value: important
+            .map_or(value, |(value, _)| value.trim_end())
+            .to_owned(),
+        important: important.is_some(),
+    }
+}
+
+impl<'i> AtRuleParser<'i> for Inside<'_, '_> {
+    type Prelude = At;
+    type AtRule = ();
+    type Error = ();
+
+    fn parse_prelude(
+        &mut self,
+        name: CowRcStr<'i>,
+        input: &mut Parser<'i>,
+    ) -> Result<At, ParseError<()>> {
+        Ok(self.0.at(&name, input))
+    }
+
+    fn rule_without_block(&mut self, _: At, _: &ParserState) -> Result<(), ()> {
+        Ok(())
+    }
+
+    fn parse_block(
+        &mut self,
+        at: At,
+        _: &ParserState,
+        input: &mut Parser<'i>,
+    ) -> Result<(), ParseError<()>> {
+        self.0.at_block(at, input);
+        Ok(())
+    }
+}
+
+impl<'i> QualifiedRuleParser<'i> for Inside<'_, '_> {
+    type Prelude = Selectors;
+    type QualifiedRule = ();
+    type Error = ();
+
+    fn parse_prelude(&mut self, input: &mut Parser<'i>) -> Result<Selectors, ParseError<()>> {
+        QualifiedRuleParser::parse_prelude(self.0, input)
+    }
+
+    fn parse_block(
+        &mut self,
+        selectors: Selectors,
+        start: &ParserState,
+        input: &mut Parser<'i>,
+    ) -> Result<(), ParseError<()>> {
+        QualifiedRuleParser::parse_block(self.0, selectors, start, input)
+    }
+}
+
+impl RuleBodyItemParser<'_, (), ()> for Inside<'_, '_> {
+    fn parse_declarations(&self) -> bool {
+        true
+    }
+
+    fn parse_qualified(&self) -> bool {
+        true
+    }
+}
+
+/// The frames of an animation; only how it ends is kept.
+#[derive(Default)]
+struct Frames {
+    last: Vec<Declaration>,
+}
+
+impl<'i> QualifiedRuleParser<'i> for Frames {
+    type Prelude = String;
+    type QualifiedRule = ();
+    type Error = ();
+
+    fn parse_prelude(&mut self, input: &mut Parser<'i>) -> Result<String, ParseError<()>> {
+        Ok(rest(input).to_ascii_lowercase())
+    }
+
+    fn parse_block(
+        &mut self,
+        when: String,
+        _: &ParserState,
+        input: &mut Parser<'i>,
+    ) -> Result<(), ParseError<()>> {
+        let text = rest(input);
+        if when.split(',').any(|at| matches!(at.trim(), "to" | "100%")) {
+            self.last.extend(inline(text));
+        }
+        Ok(())
+    }
+}
+
+impl<'i> DeclarationParser<'i> for Frames {
+    type Declaration = ();
+    type Error = ();
+}
+
+impl<'i> AtRuleParser<'i> for Frames {
+    type Prelude = ();
+    type AtRule = ();
+    type Error = ();
+}
+
+impl RuleBodyItemParser<'_, (), ()> for Frames {
+    fn parse_declarations(&self) -> bool {
+        false
+    }
+
+    fn parse_qualified(&self) -> bool {
+        true
+    }
+}
+
+/// The `initial-value` of an `@property` block.
+fn initial_value(input: &mut Parser<'_>) -> Option<String> {
+    let text = rest(input);
+    text.split(';').find_map(|one| {
+        let (name, value) = one.split_once(':')?;
+        let named = name.trim().eq_ignore_ascii_case("initial-value");
+        named.then(|| value.trim().to_owned())
+    })
+}

@@ -1,0 +1,498 @@
+//! Pages and what a reader sees of them.
+
+use super::*;
+use proptest::prelude::*;
+
+fn words(text: &str) -> Vec<&str> {
+    text.split_whitespace().collect()
+}
+
+fn check(html: &str, want: &str) {
+    assert_eq!(to_text(html, 10_000).text, want, "{html}");
+}
+
+#[test]
+fn blocks_become_lines() {
+    check("a<b>c</b>d <i>e</i>", "acd e");
+    check("<div>a</div><div>b</div>", "a\nb");
+    check("<p>a</p>\n<p>b  \n c", "a\n\nb c");
+    check("a<br>b<br/><br>c", "a\nb\n\nc");
+    check("<h1>Title</h1>text<hr>more", "# Title\n\ntext\n\nmore");
+    check("<div><div><p>a</p></div></div><div>b", "a\n\nb");
+    check("<pre>a  b\n  c\n\nd</pre>", "a  b\n  c\n\nd");
+    check("a<span> </span>b", "a b");
+}
+
+#[test]
+fn lists_quotes_and_tables() {
+    check(
+        "<ul><li>a<li>b<ul><li>c</ul><li>d</ul>e",
+        "- a\n- b\n  - c\n- d\n\ne",
+    );
+    check(
+        "<ol start=3><li>a</li><li><p>b</p></li></ol>",
+        "3. a\n\n4. b",
+    );
+    check("a<blockquote>b<p>c</blockquote>d", "a\n\n> b\n>\n> c\n\nd");
+    check(
+        "<table><tr><th>a</th><th>b</th></tr><tr><td>1<td><td>2</table>x",
+        "a | b\n1 | 2\n\nx",
+    );
+    check(
+        "<table><tr><td></td><td><table><tr><td>a</table></table>",
+        "a",
+    );
+}
+
+#[test]
+fn links_say_where_they_lead() {
+    check(
+        "<a href='https://x.example/y'>Click</a> now",
+        "Click (x.example) now",
+    );
+    check("<a href='https://www.x.example'>x.example</a>", "x.example");
+    check(
+        "<a href='https://evil.example'>bank.example</a>",
+        "bank.example (evil.example)",
+    );
+    check("<a href='mailto:a@b.c'>write</a>", "write");
+    check(
+        "<a href='https://x.example'><img alt=' Big  deal '></a>",
+        "[Big deal] (x.example)",
+    );
+    check("<a href='https://x.example'><img></a>", "");
+}
+
+#[test]
+fn entities_are_decoded() {
+    check(
+        "&eacute;&nbsp;&euro;&#8364;&#x20AC;&#128;&lt;b&gt;",
+        "é €€€€<b>",
+    );
+    check("&amp;lt; &copy 2024 &unknown; &", "&lt; © 2024 &unknown; &");
+    check(
+        "fish & chips &CounterClockwiseContourIntegral;",
+        "fish & chips ∳",
+    );
+    check("<p style='display&#58;none'>x</p>y", "y");
+}
+
+#[test]
+fn what_no_reader_sees_is_left_out_and_counted() {
+    for (html, want, hidden) in [
+        (
+            "<title>t</title><style>s</style><script>c</script>a",
+            "a",
+            0,
+        ),
+        ("<!-- c -->a<!--[if mso]>m<![endif]-->", "a", 0),
+        ("<noscript>n</noscript>a", "na", 0),
+        ("<template>t</template>a", "a", 0),
+        ("<p>a<template>t</template>", "a", 1),
+        ("<p hidden>secret</p>a", "a", 6),
+        (
+            "<div style='display:none'>se<b>cr</b>et<br><img alt=x></div>a",
+            "a",
+            6,
+        ),
+        ("<p style='display:none'>x<p>a", "a", 1),
+        ("<div style='display:none'><span>x</div>a", "a", 1),
+        (
+            "<td style='font-size:0'>x<p style='font-size:14px'>a</p></td>",
+            "a",
+            1,
+        ),
+        (
+            "<p style='visibility:hidden'>x<b style='visibility:visible'>a</b></p>",
+            "a",
+            1,
+        ),
+        (
+            "<a href='http://b.c' style='mso-hide:all'>Button</a>",
+            "Button (b.c)",
+            0,
+        ),
+        ("<span style='opacity:0'>two words</span>a", "a", 8),
+    ] {
+        let found = to_text(html, 1_000);
+        assert_eq!(
+            (found.text.as_str(), found.hidden.chars()),
+            (want, hidden),
+            "{html}"
+        );
+    }
+}
+
+#[test]
+fn sanitized_html_is_harmless() {
+    for (html, want) in [
+        ("<p class=x onclick=y style='color:red'>a</p>", "<p>a</p>"),
+        ("<a href='javascript:x'>a</a>", "<a>a</a>"),
+        (
+            "<a href=' https://x.y/?a=1&amp;b=2'>a</a>",
+            "<a href=\"https://x.y/?a=1&amp;b=2\">a</a>",
+        ),
+        (
+            "<img src=http://t/x.gif alt='\"<b>'>",
+            "<img alt=\"&quot;&lt;b&gt;\">",
+        ),
+        ("<body background=http://t/x><iframe src=x>y</iframe>a", "a"),
+        (
+            "<link rel=stylesheet href=x><meta http-equiv=refresh>a",
+            "a",
+        ),
+        ("<svg><script>x</script><a xlink:href=x>y</a></svg>", ""),
+        ("<p>a<b>b</p>c", "<p>a<b>b</b></p><b>c</b>"),
+        (
+            "&lt;script&gt;&lt;|im_start|&gt;",
+            "&lt;script&gt;&lt; |im_start|&gt;",
+        ),
+        ("<s>old</s><form><button>go</button></form>", "oldgo"),
+        (
+            "<table><tr><td colspan=2>a",
+            "<table><tbody><tr><td colspan=\"2\">a</td></tr></tbody></table>",
+        ),
+    ] {
+        assert_eq!(sanitize(html, 1_000).text, want, "{html}");
+    }
+}
+
+#[test]
+fn output_is_bounded() {
+    let html = "<p>some <b>words</b> here".repeat(1_000);
+    for max in [0, 1, 7, 50, 333] {
+        let text = to_text(&html, max);
+        assert!(text.text.chars().count() <= max, "{max}: {}", text.text);
+        assert!(text.cut);
+        let safe = sanitize(&html, max);
+        assert!(safe.text.chars().count() <= max);
+        assert!(safe.cut);
+    }
+    assert!(!to_text("<p>a", 1_000).cut);
+    assert!(!sanitize("<p>a", 1_000).cut);
+}
+
+#[test]
+fn what_lies_too_deep_is_left_out_and_said() {
+    let html = format!("before{}deep", "<b>".repeat(340_000));
+    let found = to_text(&html, 1_000);
+    assert_eq!((found.text.as_str(), found.too_deep), ("before", 4));
+    let html = format!("a{}x{}b", "<div>".repeat(2_000), "</div>".repeat(2_000));
+    let found = to_text(&html, 1_000);
+    assert_eq!((found.text.as_str(), found.too_deep), ("a\nb", 1));
+    let drawing = format!("<svg>{}</svg>after", "<path/>".repeat(2_000));
+    assert_eq!(to_text(&drawing, 1_000).text, "after");
+}
+
+#[test]
+fn hostile_pages_end_soon() {
+    let rules: String = (0..5_000)
+        .map(|n| format!("p ~ .a{n}:has(b) {{ color: red }} [x{n}] {{ opacity: 0 }}"))
+        .collect();
+    for html in [
+        "<p>a<b c=1><b c=2><b c=3><b c=4>".repeat(10_000),
+        "<table>".repeat(30_000),
+        "<a href=x>".repeat(30_000),
+        "<p>x".repeat(200_000),
+        "<div/>".repeat(100_000),
+        "<rt>".repeat(100_000),
+        "</p>".repeat(200_000),
+        format!(
+            "<style>{rules}</style>{}",
+            "<p class=a1><b>x</b></p>".repeat(10_000)
+        ),
+        format!("<style>{}</style>x", "a{".repeat(100_000)),
+        format!("<style>{}</style>x", "@media all{".repeat(50_000)),
+        format!("<style>{}</style>x", ":is(".repeat(100_000)),
+        format!("<p style='width:{}'>x", "calc(".repeat(100_000)),
+        format!(
+            "<p style='--a:{};color:var(--a)'>x",
+            "var(--a) ".repeat(10_000)
+        ),
+        format!("<p style='{}'>x", "--a:var(--a)var(--a);".repeat(10_000)),
+        format!("<svg>{}", "<g>".repeat(100_000)),
+    ] {
+        let found = to_text(&html, 10_000);
+        assert!(found.text.chars().count() <= 10_000);
+        sanitize(&html, 10_000);
+    }
+}
+
+/// What hides in every way that a style can be given.
+const HIDING: &[&str] = &[
+    "display:none",
+    "DISPLAY : None !important",
+    "display:/* x */none",
+    "di\\73play:n\\6f ne",
+    "display:table-column",
+    "visibility:hidden",
+    "visibility:collapse",
+    "opacity:0",
+    "opacity:.05",
+    "opacity:0%",
+    "font-size:0",
+    "font-size:1px",
+    "font-size:0.01em",
+    "font:0/0 a",
+    "font:italic 1px/2 serif",
+    "font-size:calc(1px - 1px)",
+    "color:transparent",
+    "color:#ffffff",
+    "color:rgb(250 250 250)",
+    "color:hsl(0 0% 100%)",
+    "color:rgba(0,0,0,.02)",
+    "color:Canvas",
+    "background:#000;color:#010101",
+    "background:linear-gradient(#fff,#fff);color:white",
+    "-webkit-text-fill-color:transparent",
+    "max-height:0;overflow:hidden",
+    "height:1px;overflow:hidden",
+    "width:0;overflow-x:clip",
+    "position:absolute;left:-9999px",
+    "position:fixed;top:-100em",
+    "position:absolute;right:9999px",
+    "position:relative;inset:-9999px 0 0 0",
+    "text-indent:-9999px",
+    "margin-left:-9999px",
+    "margin:-999em 0 0",
+    "position:absolute;clip:rect(0 0 0 0)",
+    "clip-path:inset(100%)",
+    "transform:scale(0)",
+    "transform:translateX(-9999px)",
+    "scale:0",
+    "filter:opacity(0)",
+    "content-visibility:hidden",
+    "letter-spacing:-1em",
+    "-webkit-text-security:disc",
+    "--x:none;display:var(--x)",
+    "display:var(--none-such,none)",
+    "display:if(media(screen): none)",
+    "zoom:.01",
+    "mask-image:linear-gradient(transparent,transparent)",
+];
+
+#[test]
+fn hidden_by_inline_style() {
+    for style in HIDING {
+        let html = format!("<div>before <div style='{style}'>secret</div> after</div>");
+        let found = to_text(&html, 1_000);
+        assert_eq!(words(&found.text), ["before", "after"], "{style}");
+        assert_eq!(found.hidden.chars(), 6, "{style}");
+        let safe = sanitize(&html, 1_000);
+        assert!(!safe.text.contains("secret"), "{style}: {}", safe.text);
+    }
+}
+
+#[test]
+fn hidden_by_style_sheet() {
+    for style in HIDING {
+        for (sheet, element) in [
+            (format!(".x{{{style}}}"), "<div class='a x b'>secret</div>"),
+            (format!("#x{{{style}}}"), "<div id=x>secret</div>"),
+            (format!("section{{{style}}}"), "<section>secret</section>"),
+            (
+                format!("[data-x~=y]{{{style}}}"),
+                "<div data-x='x y'>secret</div>",
+            ),
+            (format!("body > div div{{{style}}}"), "<div>secret</div>"),
+            (
+                format!("@media screen{{p + .x{{{style}}}}}"),
+                "<p></p><div class=X>secret</div>",
+            ),
+            (
+                format!("@layer a{{.x{{{style}}}}}"),
+                "<div class=x>secret</div>",
+            ),
+            (
+                format!("body{{& .x{{{style}}}}}"),
+                "<div class=x>secret</div>",
+            ),
+            (
+                format!("body{{.x{{{style}}}}}"),
+                "<div class=x>secret</div>",
+            ),
+            (
+                format!(":not(.y):is(.x,.z){{{style}}}"),
+                "<div class=x>secret</div>",
+            ),
+            (
+                format!("div:has(b.s){{{style}}}"),
+                "<div><b class=s></b>secret</div>",
+            ),
+            (
+                format!("@keyframes k{{to{{{style}}}}}.x{{animation:k 0s forwards}}"),
+                "<div class=x>secret</div>",
+            ),
+        ] {
+            if sheet.contains(":has") {
+                // The elements around it match as well.
+                continue;
+            }
+            let html = format!("<style>{sheet}</style><div>before {element} after</div>");
+            let found = to_text(&html, 1_000);
+            assert_eq!(words(&found.text), ["before", "after"], "{html}");
+        }
+    }
+}
+
+#[test]
+fn what_only_looks_hidden_is_shown() {
+    for (sheet, element) in [
+        (
+            ".x{display:none}.x{display:block}",
+            "<div class=x>shown</div>",
+        ),
+        (
+            ".x{display:none}#x{display:block}",
+            "<div class=x id=x>shown</div>",
+        ),
+        (
+            ".x{display:block!important}#x{display:none}",
+            "<div class=x id=x>shown</div>",
+        ),
+        (
+            ".x{display:none}",
+            "<div class=x style='display:block'>shown</div>",
+        ),
+        ("@media print{.x{display:none}}", "<div class=x>shown</div>"),
+        (
+            "@media (max-width:600px){.x{display:none}}",
+            "<div class=x>shown</div>",
+        ),
+        (
+            "@media (prefers-color-scheme:dark){.x{color:#fff}}",
+            "<div class=x>shown</div>",
+        ),
+        (
+            "@layer a{.x{display:none}} .x{display:block}",
+            "<div class=x>shown</div>",
+        ),
+        (".x::before{display:none}", "<div class=x>shown</div>"),
+        (".x:hover{display:none}", "<div class=x>shown</div>"),
+        (
+            ".x{visibility:hidden}.y{visibility:visible}",
+            "<div class=x><b class=y>shown</b></div>",
+        ),
+        (
+            ".x{font-size:0}.y{font-size:14px}",
+            "<div class=x><b class=y>shown</b></div>",
+        ),
+        (".x{color:#fff;background:#036}", "<div class=x>shown</div>"),
+        (
+            ".x{background:#036}.y{color:#fff}",
+            "<div class=x><b class=y>shown</b></div>",
+        ),
+        (".x{opacity:.5}", "<div class=x>shown</div>"),
+        (".x{height:0}", "<div class=x>shown</div>"),
+        (
+            ".x{max-height:0;overflow:hidden}",
+            "<span class=x>shown</span>",
+        ),
+        (
+            ".x{text-indent:-2em;margin-left:-20px}",
+            "<div class=x>shown</div>",
+        ),
+        (".x{display:bogus}", "<div class=x>shown</div>"),
+        (
+            ".x{color:transparent;background:linear-gradient(red,blue);-webkit-background-clip:text}",
+            "<div class=x>shown</div>",
+        ),
+        (
+            ".x{color:white;background:linear-gradient(#036,#069)}",
+            "<div class=x>shown</div>",
+        ),
+        ("", "<div aria-hidden=true>shown</div>"),
+        ("", "<div hidden style='display:block'>shown</div>"),
+        (
+            "",
+            "<table bgcolor=#003366><tr><td><font color=white>shown</font></table>",
+        ),
+        ("", "<details open><summary>s</summary>shown</details>"),
+        ("<!-- .x{display:none} -->", "<div class=y>shown</div>"),
+        (
+            "@import url(x.css);.y{display:none}",
+            "<div class=x>shown</div>",
+        ),
+        (
+            ".x{--d:none;--d:block;display:var(--d)}",
+            "<div class=x>shown</div>",
+        ),
+        (".x{line-height:0}", "<div class=x>shown</div>"),
+    ] {
+        let html = format!("<style>{sheet}</style>{element}");
+        assert!(to_text(&html, 1_000).text.contains("shown"), "{html}");
+    }
+}
+
+#[test]
+fn hidden_by_attributes_elements_and_inheritance() {
+    for html in [
+        "<p hidden>secret</p>",
+        "<font color=white>secret</font>",
+        "<font color='#FFFFFE'>secret</font>",
+        "<body text=white>secret",
+        "<table bgcolor=black><tr><td style='color:#000'>secret</table>",
+        "<div style='color:#fff'><p><b>secret</b></p></div>",
+        "<div style='opacity:.2'><p style='opacity:.2'>secret</p></div>",
+        "<div style='font-size:1px'><p style='font-size:100%'>secret</p></div>",
+        "<details><summary></summary>secret</details>",
+        "<details>secret</details>",
+        "<dialog>secret</dialog>",
+        "<template>secret</template>",
+        "<iframe>secret</iframe>",
+        "<svg><text>secret</text></svg>",
+        "<img width=1 height=1 alt=secret>",
+        "<img style='display:none' alt=secret>",
+        "<p style='color:#fff'><a style='color:inherit' href=https://x.example>secret</a></p>",
+        "<style>.HIDE{display:none}</style><p class=hide>secret</p>",
+        "<p class=x>secret</p><style>.x{display:none}</style>",
+        "<table><div style='display:none'>secret</div></table>",
+        "<!-- this is a secret that only programs read -->",
+        "<!--[if mso]>secret<![endif]-->",
+        "<input type=hidden value=secret>",
+        "<title>secret</title>",
+    ] {
+        let found = to_text(html, 1_000);
+        assert!(!found.text.contains("secret"), "{html}: {}", found.text);
+        let safe = sanitize(html, 1_000);
+        assert!(!safe.text.contains("secret"), "{html}: {}", safe.text);
+    }
+}
+
+#[test]
+fn reasons_are_told() {
+    let html = "<p style='display:none'>one two three</p><p style='color:#fff'>four</p>";
+    let hidden = to_text(html, 1_000).hidden;
+    let reasons: Vec<_> = hidden.reasons().collect();
+    assert_eq!(
+        reasons,
+        [("display:none", 11), ("colour of its background", 4)]
+    );
+    assert_eq!(hidden.excerpt(), "one two three");
+}
+
+#[test]
+fn links_that_name_another_host_are_told() {
+    let html = "<a href='https://evil.example/x'>www.bank.example</a>";
+    let found = to_text(html, 1_000);
+    assert_eq!(
+        found.links.misnamed,
+        [("www.bank.example".to_owned(), "evil.example".to_owned())]
+    );
+    assert_eq!(found.links.hosts, ["evil.example"]);
+}
+
+#[test]
+fn only_the_beginning_of_endless_html_is_read() {
+    let html = format!("{}<p>end", "x ".repeat(MOST_BYTES / 2));
+    let found = to_text(&html, 10_000_000);
+    assert!(found.cut && !found.text.contains("end"));
+}
+
+proptest! {
+    #[test]
+    fn no_text_makes_it_fall(html: String, max in 0_usize..100) {
+        prop_assert!(to_text(&html, max).text.chars().count() <= max);
+        prop_assert!(sanitize(&html, max).text.chars().count() <= max);
+    }
+}
