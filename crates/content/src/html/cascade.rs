@@ -6,6 +6,7 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use html5ever::interface::QuirksMode;
 use html5ever::{local_name, ns};
 
 use super::computed::{Computed, Display, Variables};
@@ -16,6 +17,7 @@ use super::property::Property;
 use super::select::{self, Key, Matcher, One};
 use super::sheet::{Declaration, Sheet, inline};
 use super::substitute::substitute;
+use super::value::Bare;
 
 /// Elements looked at while matching selectors, about.
 const MOST_WORK: usize = 4_000_000;
@@ -95,6 +97,17 @@ impl<'a> Cascade<'a> {
         self.dom
     }
 
+    /// What the page begins with.
+    pub(super) fn initial(&self) -> Computed {
+        Computed {
+            bare: match self.dom.quirks {
+                QuirksMode::Quirks => Bare::Number,
+                _ => Bare::Invalid,
+            },
+            ..Computed::initial(Display::Block)
+        }
+    }
+
     /// The page was too much to judge.
     pub(super) fn gave_up(&self) -> bool {
         self.work > MOST_WORK
@@ -105,8 +118,8 @@ impl<'a> Cascade<'a> {
         let default = hints::display(element);
         let mut computed = parent.inherited(default);
         hints::apply(element, &mut computed);
-        if !self.index.is_empty() {
-            computed.own.unjudged = self.gave_up();
+        if self.gave_up() {
+            computed.own.unjudged.push(Property::All);
         }
         let style = element.attribute(&local_name!("style"));
         if self.index.is_empty() && style.is_none() {
@@ -199,7 +212,7 @@ impl<'a> Cascade<'a> {
         computed.variables = Rc::new(resolved);
     }
 
-    /// Animations are taken to have ended.
+    /// Animations are taken to have ended, unless they stand still.
     fn animate(
         &self,
         element: &Element,
@@ -214,11 +227,28 @@ impl<'a> Cascade<'a> {
             // Names tell cases apart, words were lowered.
             let frames = self.sheet.frames.iter();
             let found = frames.filter(|(known, _)| known.eq_ignore_ascii_case(&name));
-            for (_, last) in found {
-                for one in last.iter() {
+            for (_, frames) in found {
+                let shown = if computed.own.paused {
+                    &frames.first
+                } else {
+                    &frames.last
+                };
+                for one in shown {
+                    variable(one, element, computed);
                     declare(one, element, parent, default, computed);
                 }
             }
+        }
+    }
+}
+
+/// A custom property that an animation sets.
+fn variable(one: &Declaration, element: &Element, computed: &mut Computed) {
+    if let Property::Custom(name) = &one.property {
+        let mut own = (*computed.variables).clone();
+        if let Some(value) = substitute(&one.value, &own, element) {
+            own.insert(Rc::clone(name), value.into_owned());
+            computed.variables = Rc::new(own);
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::property::Property;
-use super::value::{self, Colour, Rgba, Units, WINDOW};
+use super::value::{self, Bare, Colour, Rgba, Units, WINDOW};
 
 pub(super) type Variables = HashMap<Rc<str>, String>;
 
@@ -24,6 +24,12 @@ pub(super) struct Computed {
     pub kept: bool,
     /// Letters are shown as dots.
     pub dotted: bool,
+    /// Stroke and shadow: letters may be seen by them alone.
+    pub outline: Option<Rgba>,
+    /// Pixels; none when it follows the font.
+    pub line: Option<f32>,
+    /// Numbers are pixels in documents of old.
+    pub bare: Bare,
     /// `font-size-adjust: 0`
     pub flattened: bool,
     pub variables: Rc<Variables>,
@@ -60,8 +66,17 @@ pub(super) struct Own {
     pub filter: f32,
     pub skipped: bool,
     pub animation: Vec<String>,
-    /// A value that cannot be judged here hides: no honest mail needs it.
-    pub unjudged: bool,
+    pub paused: bool,
+    pub padding_right: f32,
+    pub padding_bottom: f32,
+    pub below: bool,
+    /// `z-index` is given.
+    pub layered: bool,
+    pub fixed_table: bool,
+    /// `backface-visibility: hidden`
+    pub one_sided: bool,
+    /// Values that cannot be judged here hide: no honest mail needs them.
+    pub unjudged: Vec<Property>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -126,6 +141,8 @@ pub(super) struct Moved {
     pub y: f32,
     /// The smaller of both directions.
     pub scale: f32,
+    /// Seen from behind.
+    pub turned: bool,
 }
 
 impl Default for Moved {
@@ -134,6 +151,7 @@ impl Default for Moved {
             x: 0.0,
             y: 0.0,
             scale: 1.0,
+            turned: false,
         }
     }
 }
@@ -165,7 +183,14 @@ impl Own {
             filter: 1.0,
             skipped: false,
             animation: Vec::new(),
-            unjudged: false,
+            paused: false,
+            padding_right: 0.0,
+            padding_bottom: 0.0,
+            below: false,
+            layered: false,
+            fixed_table: false,
+            one_sided: false,
+            unjudged: Vec::new(),
         }
     }
 }
@@ -182,6 +207,9 @@ impl Computed {
             spacing: 0.0,
             kept: false,
             dotted: false,
+            outline: None,
+            line: None,
+            bare: Bare::Invalid,
             flattened: false,
             variables: Rc::default(),
             own: Own::new(display),
@@ -203,6 +231,7 @@ impl Computed {
             font: self.font,
             root: self.root_font,
             whole,
+            bare: self.bare,
         }
     }
 
@@ -220,8 +249,10 @@ impl Computed {
         {
             return self.take(property, &source);
         }
-        if self.set(property, value, parent).is_none() && has_unknown_function(property, value) {
-            self.own.unjudged = true;
+        if self.set(property, value, parent).is_some() {
+            self.own.unjudged.retain(|one| one != property);
+        } else if has_unknown_function(property, value) {
+            self.own.unjudged.push(property.clone());
         }
     }
 
@@ -231,10 +262,7 @@ impl Computed {
         let down = self.units(WINDOW.1);
         let word = || value::word(value);
         match property {
-            Property::Display => {
-                self.own.display = display(value)?;
-                self.own.unjudged = false;
-            }
+            Property::Display => self.own.display = display(value)?,
             Property::Visibility => {
                 self.visible = match word()?.as_str() {
                     "visible" => true,
@@ -243,8 +271,8 @@ impl Computed {
                 }
             }
             Property::Opacity => self.own.opacity = value::number(value)?.clamp(0.0, 1.0),
-            Property::FontSize => self.font = font_size(value, self.root_font, parent.font)?,
-            Property::Font => self.font = font_shorthand(value, self.root_font, parent.font)?,
+            Property::FontSize => self.font = font_size(value, parent.units(parent.font))?,
+            Property::Font => self.font = font_shorthand(value, parent.units(parent.font))?,
             Property::FontSizeAdjust => self.flattened = value::number(value) == Some(0.0),
             Property::Color => self.ink = painted(value::colour(value)?, parent.ink),
             Property::TextFill => self.fill = Some(painted(value::colour(value)?, self.ink)),
@@ -261,11 +289,11 @@ impl Computed {
             }
             Property::BackgroundClip => self.own.in_letters = word()? == "text",
             Property::Width => self.own.width.size = size(value, across)?,
-            Property::Height => self.own.height.size = size(value, down)?,
+            Property::Height => self.own.height.size = tall(value, down)?,
             Property::MaxWidth => self.own.width.most = size(value, across)?,
-            Property::MaxHeight => self.own.height.most = size(value, down)?,
+            Property::MaxHeight => self.own.height.most = tall(value, down)?,
             Property::MinWidth => self.own.width.least = size(value, across)?,
-            Property::MinHeight => self.own.height.least = size(value, down)?,
+            Property::MinHeight => self.own.height.least = tall(value, down)?,
             Property::Overflow => {
                 let words = value::words(value);
                 let x = clips(words.first()?)?;
@@ -303,7 +331,10 @@ impl Computed {
             }
             Property::MarginLeft => self.own.margin_left = size(value, across)?.unwrap_or(0.0),
             Property::MarginTop => self.own.margin_top = size(value, across)?.unwrap_or(0.0),
-            Property::TextIndent => self.indent = *value::lengths(value, across).first()?,
+            Property::TextIndent => {
+                let mut words = value.split_ascii_whitespace();
+                self.indent = words.find_map(|word| value::length(word, across))?;
+            }
             Property::LetterSpacing => {
                 self.spacing = if word().as_deref() == Some("normal") {
                     0.0
@@ -334,6 +365,43 @@ impl Computed {
             Property::ContentVisibility => self.own.skipped = word()? == "hidden",
             Property::AnimationName => {
                 self.own.animation = value::words(value);
+                self.own.paused = self.own.animation.iter().any(|word| word == "paused");
+            }
+            Property::AnimationState => self.own.paused = word()? == "paused",
+            Property::Backface => self.own.one_sided = word()? == "hidden",
+            Property::Contain => {
+                let words = value::words(value);
+                let has = |wanted: &str| words.iter().any(|word| word == wanted);
+                if has("strict") || has("size") && has("paint") {
+                    self.own.height.size = self.own.height.size.or(Some(0.0));
+                    self.own.clips = Axes { x: true, y: true };
+                }
+            }
+            // A picture in place of what the element holds.
+            Property::Content => self.own.masked = value.contains('('),
+            Property::LineHeight => {
+                self.line = match value::number(value) {
+                    Some(times) => Some(times * self.font),
+                    None if word().as_deref() == Some("normal") => None,
+                    None => Some(value::length(value, self.units(self.font))?),
+                }
+            }
+            Property::Padding => {
+                let [_, right, bottom, _] = sides(&value::lengths(value, across))?;
+                (self.own.padding_right, self.own.padding_bottom) = (right, bottom);
+            }
+            Property::PaddingBottom => self.own.padding_bottom = value::length(value, across)?,
+            Property::PaddingRight => self.own.padding_right = value::length(value, across)?,
+            Property::TableLayout => self.own.fixed_table = word()? == "fixed",
+            Property::TextShadow | Property::TextStroke => {
+                let found = value::colour_in(value).map(|colour| painted(colour, self.ink));
+                let none = word().as_deref() == Some("none");
+                self.outline = found.or((!none).then_some(self.ink)).filter(|_| !none);
+            }
+            Property::ZIndex => {
+                let given = value::number(value);
+                self.own.layered = given.is_some();
+                self.own.below = given.is_some_and(|index| index < 0.0);
             }
             Property::All | Property::Custom(_) => {}
         }
@@ -400,6 +468,20 @@ impl Computed {
             Property::Filter => own.filter = from.filter,
             Property::ContentVisibility => own.skipped = from.skipped,
             Property::AnimationName => own.animation.clone_from(&from.animation),
+            Property::AnimationState => own.paused = from.paused,
+            Property::Backface => own.one_sided = from.one_sided,
+            Property::Contain => {}
+            Property::Content => own.masked = from.masked,
+            Property::LineHeight => self.line = source.line,
+            Property::Padding => {
+                own.padding_right = from.padding_right;
+                own.padding_bottom = from.padding_bottom;
+            }
+            Property::PaddingBottom => own.padding_bottom = from.padding_bottom,
+            Property::PaddingRight => own.padding_right = from.padding_right,
+            Property::TableLayout => own.fixed_table = from.fixed_table,
+            Property::TextShadow | Property::TextStroke => self.outline = source.outline,
+            Property::ZIndex => (own.layered, own.below) = (from.layered, from.below),
             Property::Custom(_) => {}
         }
     }
@@ -416,7 +498,10 @@ fn is_inherited(property: &Property) -> bool {
             | Property::TextFill
             | Property::TextIndent
             | Property::LetterSpacing
+            | Property::LineHeight
             | Property::TextSecurity
+            | Property::TextShadow
+            | Property::TextStroke
             | Property::WhiteSpace
     )
 }
@@ -490,6 +575,14 @@ fn size(value: &str, units: Units) -> Option<Option<f32>> {
     value::length(value, units).map(Some)
 }
 
+/// As [`size`]; a part of a height that is not given is no height.
+fn tall(value: &str, units: Units) -> Option<Option<f32>> {
+    if value.contains('%') {
+        return Some(None);
+    }
+    size(value, units)
+}
+
 fn clips(word: &str) -> Option<bool> {
     match word {
         "visible" => Some(false),
@@ -509,7 +602,9 @@ fn sides(lengths: &[f32]) -> Option<[f32; 4]> {
     })
 }
 
-fn font_size(value: &str, root: f32, parent: f32) -> Option<f32> {
+/// `units` are those of the parent.
+fn font_size(value: &str, units: Units) -> Option<f32> {
+    let parent = units.font;
     if let Some(word) = value::word(value) {
         return Some(match word.as_str() {
             "xx-small" => 9.0,
@@ -524,28 +619,21 @@ fn font_size(value: &str, root: f32, parent: f32) -> Option<f32> {
             _ => return None,
         });
     }
-    let units = Units {
-        font: parent,
-        root,
-        whole: parent,
-    };
     value::length(value, units).filter(|size| *size >= 0.0)
 }
 
-/// The size in `font: italic bold 12px/30px Georgia, serif`.
-fn font_shorthand(value: &str, root: f32, parent: f32) -> Option<f32> {
-    let before_family = value.split([',', '"', '\'']).next()?;
-    before_family
-        .split_ascii_whitespace()
-        .map(|word| word.split('/').next().unwrap_or(word))
+/// The size in `font: italic bold 12px/30px Georgia, serif`. Without a family it is no font.
+fn font_shorthand(value: &str, units: Units) -> Option<f32> {
+    let words: Vec<&str> = value.split_ascii_whitespace().collect();
+    let index = words.iter().position(|word| {
+        let size = word.split('/').next().unwrap_or(word);
         // A plain number is a weight, zero is a size.
-        .filter(|word| *word == "0" || word.parse::<f32>().is_err())
-        .find_map(|word| font_size(word, root, parent))
-        .or_else(|| {
-            value
-                .contains('(')
-                .then(|| font_size(before_family, root, parent))?
-        })
+        let is_weight = size != "0" && size.parse::<f32>().is_ok();
+        !is_weight && font_size(size, units).is_some()
+    })?;
+    words.get(index + 1)?;
+    let size = words.get(index)?.split('/').next()?;
+    font_size(size, units)
 }
 
 /// The colours of gradients, when there are any.

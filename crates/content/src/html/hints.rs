@@ -38,12 +38,18 @@ pub(super) fn is_unrendered(element: &Element) -> bool {
                 | local_name!("audio")
                 | local_name!("video")
                 | local_name!("canvas")
-                | local_name!("object")
+                | local_name!("meter")
+                | local_name!("progress")
+                | local_name!("annotation")
+                | local_name!("annotation-xml")
                 | local_name!("select")
                 | local_name!("option")
                 | local_name!("textarea")
                 | local_name!("rp")
         )
+        || *element.local() == local_name!("object")
+            && (element.attribute(&local_name!("data")).is_some()
+                || element.attribute(&local_name!("type")).is_some())
 }
 
 /// How an element is laid out when no style says otherwise.
@@ -120,6 +126,13 @@ pub(super) fn apply(element: &Element, computed: &mut Computed) {
         local_name!("a") if element.attribute(&local_name!("href")).is_some() => {
             computed.ink = Rgba::LINK;
         }
+        local_name!("button") => {
+            computed.ink = Rgba::BLACK;
+            computed.own.paper = Rgba {
+                rgb: [239.0; 3],
+                alpha: 1.0,
+            };
+        }
         local_name!("mark") => {
             computed.ink = Rgba::BLACK;
             computed.own.paper = Rgba {
@@ -153,7 +166,13 @@ pub(super) fn apply(element: &Element, computed: &mut Computed) {
         }
         _ => {}
     }
-    if element.attribute(&local_name!("hidden")).is_some() {
+    let hidden = element.attribute(&local_name!("hidden"));
+    match hidden.map(str::to_ascii_lowercase).as_deref() {
+        Some("until-found") => computed.own.skipped = true,
+        Some(_) => computed.own.display = Display::None,
+        None => {}
+    }
+    if element.attribute(&LocalName::from("popover")).is_some() {
         computed.own.display = Display::None;
     }
 }

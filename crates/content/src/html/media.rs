@@ -13,12 +13,19 @@ pub(super) fn applies(query: &str) -> bool {
             .is_ok_and(|found| found.contains(&true))
 }
 
-/// `@supports`: browsers know what mail uses, so only `not` says no.
+/// `@supports`: browsers know what mail uses, but for what other browsers had of their own.
 pub(super) fn supports(condition: &str) -> bool {
-    !condition
-        .trim_start()
-        .to_ascii_lowercase()
-        .starts_with("not")
+    let condition = condition.trim().to_ascii_lowercase();
+    let negated = condition.starts_with("not");
+    let foreign = [
+        "-ms-",
+        "-moz-",
+        "-o-",
+        "-apple-",
+        "-khtml-",
+        "-webkit-overflow-scrolling",
+    ];
+    foreign.iter().any(|prefix| condition.contains(prefix)) == negated
 }
 
 /// One query. What is not understood does not hold, as in browsers.
@@ -157,7 +164,7 @@ fn pixels(value: &str) -> Option<f32> {
     let units = Units {
         font: 16.0,
         root: 16.0,
-        whole: 1.0,
+        ..Units::ONE
     };
     let value = value.trim().to_ascii_lowercase();
     // Resolutions have units of their own.

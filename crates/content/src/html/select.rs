@@ -84,9 +84,12 @@ impl SelectorImpl for Mail {
 }
 
 /// Pseudo-classes that say something about mail; all others never match.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum State {
     Link,
+    /// In one of these languages; in lower case.
+    Language(Vec<String>),
+    Direction(String),
     Checked,
     Enabled,
     Open,
@@ -154,6 +157,25 @@ impl<'i> selectors::parser::Parser<'i> for Syntax {
             "open" => State::Open,
             _ => State::Never,
         })
+    }
+
+    fn parse_non_ts_functional_pseudo_class(
+        &self,
+        name: &str,
+        input: &mut CssParser<'i>,
+        _: bool,
+    ) -> Result<State, ParseError<SelectorParseErrorKind>> {
+        let words = input.parse_comma_separated(|input| {
+            let word = input.expect_ident_or_string()?;
+            Ok::<_, ParseError<SelectorParseErrorKind>>(word.to_ascii_lowercase())
+        })?;
+        match name.to_ascii_lowercase().as_str() {
+            "lang" => Ok(State::Language(words)),
+            "dir" => Ok(State::Direction(words.concat())),
+            _ => Err(ParseError::custom(
+                SelectorParseErrorKind::UnsupportedPseudoClassOrElement,
+            )),
+        }
     }
 
     fn parse_pseudo_element(&self, _: &str) -> Result<Pseudo, ParseError<SelectorParseErrorKind>> {
@@ -283,6 +305,22 @@ impl<'a> At<'a> {
         self.element()?.attribute(name)
     }
 
+    fn language(&self) -> Option<&'a str> {
+        self.inherited(&local_name!("lang"))
+    }
+
+    /// An attribute of this element or the nearest around it.
+    fn inherited(&self, name: &LocalName) -> Option<&'a str> {
+        let mut at = Some(self.id);
+        while let Some(id) = at {
+            if let Some(value) = self.dom.element(id).and_then(|one| one.attribute(name)) {
+                return Some(value);
+            }
+            at = self.dom.parent(id);
+        }
+        None
+    }
+
     fn nearest(
         &self,
         from: Option<NodeId>,
@@ -382,6 +420,17 @@ impl selectors::Element for At<'_> {
             State::Link => self.is_link(),
             State::Checked => self.attribute(&local_name!("checked")).is_some(),
             State::Enabled => self.attribute(&local_name!("disabled")).is_none(),
+            State::Language(wanted) => self.language().is_some_and(|own| {
+                let own = own.to_ascii_lowercase();
+                wanted.iter().any(|one| {
+                    let rest = own.strip_prefix(one.as_str());
+                    one == "*" || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+                })
+            }),
+            State::Direction(wanted) => {
+                let own = self.inherited(&local_name!("dir")).unwrap_or("ltr");
+                own.eq_ignore_ascii_case(wanted)
+            }
             State::Open => self.attribute(&local_name!("open")).is_some(),
             State::Never => false,
         }

@@ -70,12 +70,25 @@ fn area(corners: &[f32]) -> f32 {
     twice.abs() / 2.0
 }
 
+/// What is moved by its own size is taken for a paragraph of a few words.
+const OWN_WIDTH: f32 = 260.0;
+const OWN_HEIGHT: f32 = 40.0;
+
 pub(super) fn transform(value: &str, units: Units) -> Moved {
     let mut moved = Moved::default();
+    let across = Units {
+        whole: OWN_WIDTH,
+        ..units
+    };
+    let down = Units {
+        whole: OWN_HEIGHT,
+        ..units
+    };
     for (name, inside) in value::functions(value) {
-        let lengths = value::lengths(&inside, units);
+        let along = if name == "translatey" { down } else { across };
+        let lengths = value::lengths(&inside, along);
         let first = lengths.first().copied().unwrap_or(0.0);
-        let second = lengths.get(1).copied();
+        let second = value::lengths(&inside, down).get(1).copied();
         match name.as_str() {
             "translate" | "translate3d" => {
                 moved.x += first;
@@ -85,7 +98,10 @@ pub(super) fn transform(value: &str, units: Units) -> Moved {
             "translatey" => moved.y += first,
             "scale" | "scale3d" => moved.scale *= first.abs().min(second.unwrap_or(first).abs()),
             "scalex" | "scaley" => moved.scale *= first.abs(),
-            "rotatex" | "rotatey" => moved.scale *= edge_on(first),
+            "rotatex" | "rotatey" => {
+                moved.scale *= edge_on(first);
+                moved.turned ^= is_back(first);
+            }
             "rotate3d" => {
                 let around_z = first.abs() + second.unwrap_or(0.0).abs() <= f32::EPSILON;
                 if !around_z {
@@ -113,6 +129,10 @@ pub(super) fn transform(value: &str, units: Units) -> Moved {
     moved
 }
 
+fn is_back(degrees: f32) -> bool {
+    degrees.to_radians().cos() < 0.0
+}
+
 /// How much is left of a surface turned away by so many degrees.
 fn edge_on(degrees: f32) -> f32 {
     degrees.to_radians().cos().abs()
@@ -124,18 +144,13 @@ pub(super) fn translate(value: &str, units: Units) -> Moved {
     Moved {
         x: lengths.first().copied().unwrap_or(0.0),
         y: lengths.get(1).copied().unwrap_or(0.0),
-        scale: 1.0,
+        ..Moved::default()
     }
 }
 
 /// The property `scale`.
 pub(super) fn scale(value: &str) -> Moved {
-    let units = Units {
-        font: 1.0,
-        root: 1.0,
-        whole: 1.0,
-    };
-    let lengths = value::lengths(value, units);
+    let lengths = value::lengths(value, Units::ONE);
     Moved {
         scale: lengths
             .iter()
@@ -152,6 +167,7 @@ pub(super) fn rotate(value: &str, units: Units) -> Moved {
     let degrees = value::lengths(value, units).last().copied().unwrap_or(0.0);
     Moved {
         scale: if away { edge_on(degrees) } else { 1.0 },
+        turned: away && is_back(degrees),
         ..Moved::default()
     }
 }
@@ -161,10 +177,11 @@ pub(super) fn filter(value: &str) -> f32 {
     let mut left = 1.0;
     for (name, inside) in value::functions(value) {
         let amount = value::number(&inside);
+        let lengths = value::lengths(&inside, Units::ONE);
         match name.as_str() {
             "opacity" => left *= amount.unwrap_or(1.0).clamp(0.0, 1.0),
             // Blurred beyond reading, or one flat colour.
-            "blur" if amount.is_some_and(|pixels| pixels > 20.0) => left = 0.0,
+            "blur" if lengths.first().is_some_and(|pixels| *pixels > 20.0) => left = 0.0,
             "contrast" if amount == Some(0.0) => left = 0.0,
             "brightness" if amount.is_some_and(|amount| amount <= 0.0 || amount > 50.0) => {
                 left = 0.0;
@@ -177,12 +194,14 @@ pub(super) fn filter(value: &str) -> f32 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::value::Bare;
     use super::*;
 
     const UNITS: Units = Units {
         font: 16.0,
         root: 16.0,
         whole: 900.0,
+        bare: Bare::Number,
     };
 
     #[test]
@@ -222,7 +241,7 @@ mod tests {
     fn transformations() {
         for (value, x, scale) in [
             ("translate(-9999px, 0)", -9999.0, 1.0),
-            ("translateX(-100%)", -900.0, 1.0),
+            ("translateX(-100%)", -260.0, 1.0),
             ("scale(0)", 0.0, 0.0),
             ("scale(1, 0)", 0.0, 0.0),
             ("scaleX(0) rotate(3deg)", 0.0, 0.0),

@@ -19,8 +19,7 @@ use super::select::{self, Selectors};
 pub(super) struct Sheet {
     /// In the order in which they stand.
     pub rules: Vec<Rule>,
-    /// How each `@keyframes` ends.
-    pub frames: HashMap<String, Rc<[Declaration]>>,
+    pub frames: HashMap<String, Frames>,
     /// Custom properties that `@property` gives a value.
     pub registered: Vec<Declaration>,
     /// Cascade layers in order of their first mention.
@@ -179,7 +178,7 @@ impl Reader<'_> {
             At::Frames(name) => {
                 let mut frames = Frames::default();
                 for _ in RuleBodyParser::<_, (), ()>::new(input, &mut frames) {}
-                self.sheet.frames.insert(name, frames.last.into());
+                self.sheet.frames.insert(name, frames);
             }
             At::Registered(name) => {
                 let value = initial_value(input);
@@ -338,10 +337,11 @@ impl RuleBodyItemParser<'_, (), ()> for Inside<'_, '_> {
     }
 }
 
-/// The frames of an animation; only how it ends is kept.
+/// How an animation begins and ends.
 #[derive(Default)]
-struct Frames {
-    last: Vec<Declaration>,
+pub(super) struct Frames {
+    pub first: Vec<Declaration>,
+    pub last: Vec<Declaration>,
 }
 
 impl<'i> QualifiedRuleParser<'i> for Frames {
@@ -360,8 +360,12 @@ impl<'i> QualifiedRuleParser<'i> for Frames {
         input: &mut Parser<'i>,
     ) -> Result<(), ParseError<()>> {
         let text = rest(input);
-        if when.split(',').any(|at| matches!(at.trim(), "to" | "100%")) {
-            self.last.extend(inline(text));
+        for at in when.split(',') {
+            match at.trim() {
+                "from" | "0%" => self.first.extend(inline(text)),
+                "to" | "100%" => self.last.extend(inline(text)),
+                _ => {}
+            }
         }
         Ok(())
     }

@@ -70,6 +70,13 @@ pub(super) struct Sight {
     in_letters: bool,
     clips_x: bool,
     parent: Display,
+    /// In a box without room, from which only what is placed elsewhere escapes.
+    boxed_in: bool,
+    /// Of the block around.
+    indent: f32,
+    /// Something opaque is painted over what lies below it.
+    covering: bool,
+    fixed_table: bool,
 }
 
 impl Default for Sight {
@@ -83,6 +90,10 @@ impl Default for Sight {
             in_letters: false,
             clips_x: false,
             parent: Display::Block,
+            boxed_in: false,
+            indent: 0.0,
+            covering: false,
+            fixed_table: false,
         }
     }
 }
@@ -91,15 +102,35 @@ impl Sight {
     /// The sight inside an element with this style.
     pub(super) fn inside(&self, style: &Computed) -> Self {
         let own = &style.own;
-        let solid = own.paper.alpha > 0.0;
+        let boxed = self.is_boxed(own);
+        let painted = !(boxed && own.height.used().is_some_and(|height| height <= NOTHING));
+        let paper = if painted { own.paper } else { Rgba::CLEAR };
+        let solid = paper.alpha > 0.0;
+        let placed = own.position != Position::Static;
+        let escapes = own.position == Position::Absolute;
+        let boxed_in = self.boxed_in && !escapes;
+        let flat = self.is_flat(style, boxed);
+        let kept_in = (boxed_in || flat) && placed;
+        let own_layer = placed && own.layered || own.opacity < 1.0;
         Self {
-            gone: self.gone.or_else(|| self.taken_away(own)),
+            gone: self
+                .gone
+                .or_else(|| self.taken_away(style))
+                .or(kept_in.then_some(Why::ZeroBox)),
+            boxed_in: boxed_in || flat,
+            indent: if boxed || own.display == Display::Cell {
+                style.indent
+            } else {
+                self.indent
+            },
+            covering: !own_layer && (self.covering || paper.alpha >= 1.0 && !own.floats),
+            fixed_table: own.fixed_table || self.fixed_table && own.display == Display::Table,
             opacity: self.opacity * own.opacity * own.filter,
             scale: self.scale * own.zoom * scale(own),
-            backdrop: own.paper.over(self.backdrop),
+            backdrop: paper.over(self.backdrop),
             gradient: if !own.gradient.is_empty() && !own.in_letters {
                 own.gradient.clone()
-            } else if solid && own.paper.alpha >= 1.0 {
+            } else if paper.alpha >= 1.0 {
                 Vec::new()
             } else {
                 self.gradient.clone()
@@ -116,6 +147,9 @@ impl Sight {
         if self.gone.is_some() {
             return self.gone;
         }
+        if self.boxed_in {
+            return Some(Why::ZeroBox);
+        }
         if !style.visible {
             return Some(Why::Visibility);
         }
@@ -127,13 +161,18 @@ impl Sight {
         if size < READABLE || squeezed || style.flattened {
             return Some(Why::TinyFont);
         }
-        if style.indent <= -AWAY || self.clips_x && style.indent >= WINDOW.0 * 0.9 {
-            return Some(Why::OffCanvas);
-        }
         if style.dotted {
             return Some(Why::Clipped);
         }
         self.colour_hides(style)
+    }
+
+    /// The first line of a block is pushed out of sight.
+    pub(super) fn indents_away(&self) -> Option<Why> {
+        let away = self.indent <= -AWAY
+            || self.indent >= FAR
+            || self.clips_x && self.indent >= WINDOW.0 * 0.9;
+        away.then_some(Why::OffCanvas)
     }
 
     /// Whether pictures are seen here: they have neither colour nor font.
@@ -153,7 +192,12 @@ impl Sight {
             alpha: ink.alpha * self.opacity,
             ..ink
         };
-        let like = |paper: Rgba| ink.over(paper).is_like(paper);
+        let like = |paper: Rgba| {
+            let outlined = style
+                .outline
+                .is_some_and(|line| line.alpha >= FAINT && !line.over(paper).is_like(paper));
+            !outlined && ink.over(paper).is_like(paper)
+        };
         let same = if self.gradient.is_empty() {
             like(self.backdrop)
         } else {
@@ -164,16 +208,21 @@ impl Sight {
     }
 
     /// Whether an element and everything in it is gone.
-    fn taken_away(&self, own: &Own) -> Option<Why> {
-        if own.unjudged {
+    fn taken_away(&self, style: &Computed) -> Option<Why> {
+        let own = &style.own;
+        if !own.unjudged.is_empty() {
             return Some(Why::Unjudged);
         }
         if matches!(own.display, Display::None | Display::Column) || own.skipped {
             return Some(Why::Display);
         }
         let boxed = self.is_boxed(own);
-        if boxed && is_flat(own) {
-            return Some(Why::ZeroBox);
+        let turned = own.transform.turned ^ own.rotate.turned;
+        if boxed && turned && own.one_sided {
+            return Some(Why::Clipped);
+        }
+        if own.below && own.position != Position::Static && self.covering {
+            return Some(Why::Clipped);
         }
         if own.clip_path || own.masked || own.clip && own.position == Position::Absolute {
             return Some(Why::Clipped);
@@ -191,11 +240,8 @@ impl Sight {
                     || own
                         .inset
                         .right
-                        .is_some_and(|right| right >= WINDOW.0 + AWAY || right <= -FAR)
-                    || own
-                        .inset
-                        .bottom
-                        .is_some_and(|bottom| bottom >= WINDOW.1 + AWAY)
+                        .is_some_and(|right| right >= WINDOW.0 || right <= -FAR)
+                    || own.inset.bottom.is_some_and(|bottom| bottom >= WINDOW.1)
             }
         };
         let moved = boxed && {
@@ -210,6 +256,27 @@ impl Sight {
         None
     }
 
+    /// Whether a box leaves no room for what it holds.
+    fn is_flat(&self, style: &Computed, boxed: bool) -> bool {
+        let own = &style.own;
+        let small = |size: Option<f32>| size.is_some_and(|size| size <= NOTHING);
+        let narrow = own.clips.x && own.padding_right <= NOTHING;
+        if own.display == Display::Cell {
+            // Cells grow with what they hold, unless they must not.
+            let width = if self.fixed_table {
+                own.width.used()
+            } else {
+                own.width.most
+            };
+            return narrow && small(width);
+        }
+        let squeezed = own.height.used().is_none() && small(style.line);
+        let short = own.clips.y && own.padding_bottom <= NOTHING;
+        boxed
+            && (narrow && small(own.width.used())
+                || short && (small(own.height.used()) || squeezed))
+    }
+
     /// Whether sizes and transformations mean anything: they do not for words in a line.
     fn is_boxed(&self, own: &Own) -> bool {
         match own.display {
@@ -221,13 +288,6 @@ impl Sight {
             Display::None | Display::Column | Display::Contents => false,
         }
     }
-}
-
-fn is_flat(own: &Own) -> bool {
-    let small = |size: Option<f32>| size.is_some_and(|size| size <= NOTHING);
-    own.clips.x && small(own.width.used())
-        || own.clips.y && small(own.height.used())
-        || (own.clips.x || own.clips.y) && small(own.height.used()) && small(own.width.used())
 }
 
 fn scale(own: &Own) -> f32 {

@@ -12,14 +12,39 @@ pub(super) struct Units {
     pub root: f32,
     /// What a percentage is of.
     pub whole: f32,
+    pub bare: Bare,
+}
+
+/// What a number without a unit is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Bare {
+    /// Nothing, unless it is zero.
+    Invalid,
+    /// A number, or pixels in documents of old.
+    Number,
+}
+
+impl Units {
+    /// For plain numbers.
+    pub(super) const ONE: Self = Self {
+        font: 1.0,
+        root: 1.0,
+        whole: 1.0,
+        bare: Bare::Number,
+    };
 }
 
 /// The window that a reader is taken to have.
 pub(super) const WINDOW: (f32, f32) = (900.0, 1200.0);
 
-/// A length in pixels, `calc()` and its kin included. Numbers without a unit are pixels, as in quirks mode.
+/// A length in pixels, `calc()` and its kin included.
 pub(super) fn length(value: &str, units: Units) -> Option<f32> {
     let mut parser = Parser::new(value);
+    let bare = matches!(parser.next(), Ok(Token::Number { value, .. }) if *value != 0.0);
+    if bare && units.bare == Bare::Invalid {
+        return None;
+    }
+    parser = Parser::new(value);
     let found = sum(&mut parser, units)?;
     parser.is_exhausted().then_some(found)
 }
@@ -41,12 +66,12 @@ pub(super) fn lengths(value: &str, units: Units) -> Vec<f32> {
 
 /// A number or a percentage of one.
 pub(super) fn number(value: &str) -> Option<f32> {
-    let units = Units {
-        font: 1.0,
-        root: 1.0,
-        whole: 1.0,
-    };
-    length(value, units)
+    let mut parser = Parser::new(value);
+    match parser.next().ok()? {
+        Token::Number { .. } | Token::Percentage { .. } | Token::Function(_) => {}
+        _ => return None,
+    }
+    length(value, Units::ONE)
 }
 
 /// The first word of a value, in lower case.
@@ -361,6 +386,7 @@ mod tests {
         font: 20.0,
         root: 16.0,
         whole: 200.0,
+        bare: Bare::Number,
     };
 
     #[test]
@@ -388,6 +414,14 @@ mod tests {
         ] {
             assert_eq!(length(value, UNITS), want, "{value}");
         }
+        let strict = Units {
+            bare: Bare::Invalid,
+            ..UNITS
+        };
+        assert_eq!(length("12", strict), None);
+        assert_eq!(length("0", strict), Some(0.0));
+        assert_eq!(number("0px"), None);
+        assert_eq!(number("50%"), Some(0.5));
     }
 
     #[test]

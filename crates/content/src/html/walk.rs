@@ -56,14 +56,17 @@ struct Frame {
     told: Option<(NodeId, Layout)>,
     /// The only child that is seen: the summary of closed details.
     only: Option<NodeId>,
+    /// A line has ended in the block around.
+    broken: bool,
 }
 
 pub(super) fn walk(dom: &Dom, sink: &mut impl Sink) -> Walked {
     let mut cascade = Cascade::new(dom);
     let mut hidden = Hidden::default();
     let mut stack = vec![Frame {
-        style: Computed::initial(Display::Block),
+        style: cascade.initial(),
         sight: Sight::default(),
+        broken: false,
         next: dom.first_child(DOCUMENT),
         told: None,
         only: None,
@@ -82,7 +85,11 @@ pub(super) fn walk(dom: &Dom, sink: &mut impl Sink) -> Walked {
         match dom.node(id).map(|node| &node.data) {
             Some(Data::Text(text)) => {
                 let closed = frame.only.map(|_| Why::Closed);
-                match closed.or_else(|| frame.sight.hides(&frame.style)) {
+                let pushed = frame.sight.indents_away().filter(|_| !frame.broken);
+                match closed
+                    .or_else(|| frame.sight.hides(&frame.style))
+                    .or(pushed)
+                {
                     Some(why) => hidden.add(why, text),
                     None if frame.style.kept => sink.text(text, Space::Kept),
                     None => sink.text(text, Space::Folded),
@@ -90,6 +97,7 @@ pub(super) fn walk(dom: &Dom, sink: &mut impl Sink) -> Walked {
             }
             Some(Data::Comment(text)) => hidden.add_comment(text),
             Some(Data::Element(element)) => {
+                frame.broken |= *element.local() == local_name!("br");
                 if let Some(inner) = enter(&mut cascade, frame, id, element, sink, &mut hidden) {
                     stack.push(inner);
                 }
@@ -141,6 +149,7 @@ fn enter(
     }
     Some(Frame {
         only: closed_to(dom, id, element),
+        broken: frame.broken && layout == Layout::Inline,
         style,
         sight,
         next: dom.first_child(id),

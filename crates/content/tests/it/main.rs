@@ -2,6 +2,7 @@
 
 mod corpus;
 mod hostile;
+mod matrix;
 mod outline;
 mod source;
 mod view;
