@@ -56,6 +56,8 @@ pub(crate) struct Pagination {
 /// What is known about a call when it is over.
 pub(crate) struct Facts {
     pub request_id: String,
+    /// Marks off untrusted text; nobody who wrote mail can know it.
+    pub fence: String,
     pub now: Timestamp,
     pub duration_ms: u64,
     pub round_trips: u32,
@@ -105,10 +107,29 @@ pub struct Refused {
     pub data: Value,
 }
 
-pub(crate) fn answered<R: Reply>(done: Done<R>, facts: &Facts) -> Answered {
+/// `untrusted` are the fields of the data that hold text written by strangers.
+pub(crate) fn answered<R: Reply>(done: Done<R>, untrusted: &[&str], facts: &Facts) -> Answered {
     let failed = done.data.status() == Status::Failed;
-    let data = serde_json::to_value(&done.data).unwrap_or_else(|_| json!({}));
-    let text = text::render(&done.summary, &data, &done.warnings);
+    let mut data = serde_json::to_value(&done.data).unwrap_or_else(|_| json!({}));
+    let untrusted: Vec<&str> = untrusted
+        .iter()
+        .copied()
+        .filter(|field| data.get(field).is_some())
+        .collect();
+    let text = text::render(
+        &text::Parts {
+            summary: &done.summary,
+            warnings: &done.warnings,
+            data: &data,
+            untrusted: &untrusted,
+        },
+        &facts.fence,
+    );
+    if !untrusted.is_empty()
+        && let Value::Object(map) = &mut data
+    {
+        map.insert("untrusted".to_owned(), json!(untrusted));
+    }
     let error = if failed {
         json!(done.summary)
     } else {

@@ -116,7 +116,7 @@ pub(crate) async fn pass<T: Tool>(gateway: &Gateway, call: Call<'_>) -> Outcome 
                 ms = facts.duration_ms,
                 "answered"
             );
-            Outcome::Answered(envelope::answered(done, &facts))
+            Outcome::Answered(envelope::answered(done, T::UNTRUSTED, &facts))
         }
         Err(refusal) => {
             tracing::info!(
@@ -219,6 +219,18 @@ fn parse<A: DeserializeOwned>(arguments: Map<String, Value>) -> Result<A, Refusa
     })
 }
 
+fn random() -> Option<u64> {
+    let mut random = [0u8; 8];
+    getrandom::fill(&mut random).ok()?;
+    Some(u64::from_le_bytes(random))
+}
+
+/// Not the request's name, which callers may show to others. Without randomness the time has to do.
+fn fence(random: Option<u64>, now: Timestamp) -> String {
+    let number = random.unwrap_or_else(|| now.as_nanosecond().unsigned_abs() as u64);
+    format!("{number:016x}")
+}
+
 /// When a call began, and the name it goes by.
 struct Begun {
     now: Timestamp,
@@ -228,19 +240,18 @@ struct Begun {
 
 impl Begun {
     fn now() -> Self {
-        let mut random = [0u8; 8];
-        // Only a name for tracing: without randomness all calls share one, and nothing else breaks.
-        let _ = getrandom::fill(&mut random);
         Self {
             now: Timestamp::now(),
             instant: Instant::now(),
-            request_id: format!("req_{:016x}", u64::from_le_bytes(random)),
+            // Only a name for tracing: without randomness all calls share one, and nothing else breaks.
+            request_id: format!("req_{:016x}", random().unwrap_or(0)),
         }
     }
 
     fn facts(&self, cx: &Cx) -> Facts {
         Facts {
             request_id: self.request_id.clone(),
+            fence: fence(random(), self.now),
             now: Timestamp::now(),
             duration_ms: u64::try_from(self.instant.elapsed().as_millis()).unwrap_or(u64::MAX),
             round_trips: cx.round_trips(),

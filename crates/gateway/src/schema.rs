@@ -46,9 +46,15 @@ pub(crate) fn input<T: JsonSchema>() -> Map<String, Value> {
 }
 
 /// The schema of the envelope around a tool's data.
-pub(crate) fn output<T: JsonSchema>() -> Map<String, Value> {
+pub(crate) fn output<T: JsonSchema>(untrusted: &[&str]) -> Map<String, Value> {
     let mut data = generate::<T>();
     tidy(&mut data, Side::Output);
+    if !untrusted.is_empty()
+        && let Some(properties) = data.get_mut("properties").and_then(Value::as_object_mut)
+    {
+        let names = json!({ "type": "array", "items": { "enum": untrusted } });
+        properties.insert("untrusted".to_owned(), names);
+    }
     object(json!({
         "type": "object",
         "properties": {

@@ -74,6 +74,8 @@ pub(crate) trait Tool: Send + Sync + 'static {
     const SUMMARY: &'static str;
     const TOOLSET: Toolset;
     const ANNOTATIONS: Annotations;
+    /// The fields of its data that hold text written by strangers. No default: a tool has to say so.
+    const UNTRUSTED: &'static [&'static str];
     /// `deny_unknown_fields`, and types that hold their bounds.
     type Args: DeserializeOwned + JsonSchema + Send;
     type Reply: Reply;
@@ -149,7 +151,7 @@ impl<T: Tool> AnyTool for T {
     }
 
     fn output_schema(&self) -> Map<String, Value> {
-        schema::output::<T::Reply>()
+        schema::output::<T::Reply>(T::UNTRUSTED)
     }
 
     fn call<'a>(

@@ -54,6 +54,7 @@ impl Tool for GetMessageRaw {
         large and unfiltered. To read a message use imap_get_message.";
     const TOOLSET: Toolset = Toolset::Imap;
     const ANNOTATIONS: Annotations = Annotations::READS;
+    const UNTRUSTED: &'static [&'static str] = &["raw_source_base64"];
     type Args = Args;
     type Reply = RawSource;
 

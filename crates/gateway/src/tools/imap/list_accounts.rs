@@ -42,6 +42,7 @@ impl Tool for ListAccounts {
         "List the configured mail accounts. Start here when you do not know the account_id.";
     const TOOLSET: Toolset = Toolset::Imap;
     const ANNOTATIONS: Annotations = Annotations::LOCAL;
+    const UNTRUSTED: &'static [&'static str] = &[];
     type Args = Args;
     type Reply = Accounts;
 

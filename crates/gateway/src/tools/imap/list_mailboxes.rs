@@ -61,6 +61,7 @@ impl Tool for ListMailboxes {
         pass them on as they are.";
     const TOOLSET: Toolset = Toolset::Imap;
     const ANNOTATIONS: Annotations = Annotations::READS;
+    const UNTRUSTED: &'static [&'static str] = &["mailboxes"];
     type Args = Args;
     type Reply = Mailboxes;
 

@@ -106,6 +106,7 @@ impl Tool for SearchMessages {
         the same account_id and mailbox and no criteria. Read a message with imap_get_message.";
     const TOOLSET: Toolset = Toolset::Imap;
     const ANNOTATIONS: Annotations = Annotations::READS;
+    const UNTRUSTED: &'static [&'static str] = &["messages"];
     type Args = Args;
     type Reply = Page;
 

@@ -58,6 +58,7 @@ impl Tool for VerifyAccount {
         Use it when another call failed, to learn why and what to do.";
     const TOOLSET: Toolset = Toolset::Imap;
     const ANNOTATIONS: Annotations = Annotations::READS;
+    const UNTRUSTED: &'static [&'static str] = &["capabilities"];
     type Args = Args;
     type Reply = Verified;
 
