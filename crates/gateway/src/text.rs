@@ -129,7 +129,7 @@ fn is_short(value: &Value) -> bool {
 fn inline(value: &Value) -> String {
     match value {
         // Blanks at the ends would be lost on a reader.
-        Value::String(text) if text.trim() != text => value.to_string(),
+        Value::String(text) if text.trim() != text => one_line(&value.to_string()),
         Value::String(text) => one_line(text),
         other => other.to_string(),
     }
