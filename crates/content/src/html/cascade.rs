@@ -2,12 +2,13 @@
 //!
 //! INVARIANT: work is bounded by [`MOST_WORK`]; elements that were not judged within it count as hidden.
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::rc::Rc;
 
 use html5ever::interface::QuirksMode;
-use html5ever::{local_name, ns};
+use html5ever::{LocalName, local_name, ns};
 
 use super::computed::{Computed, Display, Variables};
 use super::dom::{DOCUMENT, Dom, Element, NodeId};
@@ -25,9 +26,83 @@ const MOST_WORK: usize = 4_000_000;
 pub(super) struct Cascade<'a> {
     dom: &'a Dom,
     matcher: Matcher<'a>,
-    index: HashMap<Key, Vec<Candidate>>,
+    index: Index,
     sheet: Sheet,
+    /// Style attributes repeat all over a page.
+    inline: HashMap<String, Rc<[Declaration]>>,
     work: usize,
+}
+
+/// Rules by what their last part asks for.
+#[derive(Default)]
+struct Index {
+    by_id: HashMap<String, Vec<Candidate>>,
+    by_class: HashMap<String, Vec<Candidate>>,
+    by_name: HashMap<LocalName, Vec<Candidate>>,
+    any: Vec<Candidate>,
+    is_empty: bool,
+}
+
+impl Index {
+    fn new(sheet: &Sheet, elements: usize) -> Self {
+        let mut index = Self {
+            is_empty: true,
+            ..Self::default()
+        };
+        for (order, rule) in sheet.rules.iter().enumerate() {
+            let selectors = rule.selectors.slice().iter();
+            for selector in selectors.filter(|selector| !selector.has_pseudo_element()) {
+                if rule.declarations.is_empty() {
+                    continue;
+                }
+                index.is_empty = false;
+                let place = match select::key(selector) {
+                    Key::Id(id) => index.by_id.entry(id).or_default(),
+                    Key::Class(class) => index.by_class.entry(class).or_default(),
+                    Key::Name(name) => index.by_name.entry(name).or_default(),
+                    Key::Any => &mut index.any,
+                };
+                place.push(Candidate {
+                    selector: selector.clone(),
+                    weight: select::weight(selector, elements),
+                    declarations: Rc::clone(&rule.declarations),
+                    layer: rule.layer,
+                    order,
+                });
+            }
+        }
+        index
+    }
+
+    /// Those that may match an element.
+    fn candidates<'i>(&'i self, element: &Element) -> Vec<&'i [Candidate]> {
+        let mut found = vec![self.any.as_slice()];
+        found.extend(self.by_name.get(element.local()).map(Vec::as_slice));
+        if !self.by_id.is_empty()
+            && let Some(id) = element.attribute(&local_name!("id"))
+        {
+            found.extend(self.by_id.get(lower(id).as_ref()).map(Vec::as_slice));
+        }
+        if !self.by_class.is_empty() {
+            let classes = element.attribute(&local_name!("class")).unwrap_or_default();
+            let mut seen: Vec<&str> = Vec::new();
+            for class in classes.split_ascii_whitespace().take(64) {
+                if !seen.contains(&class) {
+                    seen.push(class);
+                    found.extend(self.by_class.get(lower(class).as_ref()).map(Vec::as_slice));
+                }
+            }
+        }
+        found
+    }
+}
+
+fn lower(text: &str) -> Cow<'_, str> {
+    if text.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        Cow::Owned(text.to_ascii_lowercase())
+    } else {
+        Cow::Borrowed(text)
+    }
 }
 
 /// A rule that may match.
@@ -63,32 +138,13 @@ impl<'a> Cascade<'a> {
         for css in sheets(dom) {
             sheet.read(&css);
         }
-        let mut index: HashMap<Key, Vec<Candidate>> = HashMap::new();
-        for (order, rule) in sheet.rules.iter().enumerate() {
-            if rule.declarations.is_empty() {
-                continue;
-            }
-            for selector in rule.selectors.slice() {
-                if selector.has_pseudo_element() {
-                    continue;
-                }
-                index
-                    .entry(select::key(selector))
-                    .or_default()
-                    .push(Candidate {
-                        selector: selector.clone(),
-                        weight: select::weight(selector, dom.len()),
-                        declarations: Rc::clone(&rule.declarations),
-                        layer: rule.layer,
-                        order,
-                    });
-            }
-        }
+        let index = Index::new(&sheet, dom.len());
         Self {
             dom,
             matcher: Matcher::new(dom),
             index,
             sheet,
+            inline: HashMap::new(),
             work: 0,
         }
     }
@@ -122,10 +178,12 @@ impl<'a> Cascade<'a> {
             computed.own.unjudged.push(Property::All);
         }
         let style = element.attribute(&local_name!("style"));
-        if self.index.is_empty() && style.is_none() {
+        if self.index.is_empty && style.is_none() {
             return computed;
         }
-        let own = style.map(inline).unwrap_or_default();
+        let own = style
+            .map(|style| self.inline(style))
+            .unwrap_or_else(|| Rc::from([]));
         let matched = self.matched(id, element);
         let mut ranked: Vec<(Rank, &Declaration)> = Vec::new();
         for found in &matched {
@@ -144,21 +202,19 @@ impl<'a> Cascade<'a> {
         computed
     }
 
+    fn inline(&mut self, style: &str) -> Rc<[Declaration]> {
+        if let Some(known) = self.inline.get(style) {
+            return Rc::clone(known);
+        }
+        let found: Rc<[Declaration]> = inline(style).into();
+        self.inline.insert(style.to_owned(), Rc::clone(&found));
+        found
+    }
+
     fn matched(&mut self, id: NodeId, element: &Element) -> Vec<Matched> {
-        let mut keys = vec![Key::Any, Key::Name(element.local().clone())];
-        if let Some(own) = element.attribute(&local_name!("id")) {
-            keys.push(Key::Id(own.to_ascii_lowercase()));
-        }
-        let classes = element.attribute(&local_name!("class")).unwrap_or_default();
-        for class in classes.split_ascii_whitespace().take(64) {
-            let key = Key::Class(class.to_ascii_lowercase());
-            if !keys.contains(&key) {
-                keys.push(key);
-            }
-        }
         let mut found = Vec::new();
-        for key in keys {
-            for candidate in self.index.get(&key).map(Vec::as_slice).unwrap_or_default() {
+        for candidates in self.index.candidates(element) {
+            for candidate in candidates {
                 self.work += candidate.weight;
                 if self.work > MOST_WORK {
                     return found;

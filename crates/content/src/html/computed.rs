@@ -244,7 +244,8 @@ impl Computed {
         default: Display,
     ) {
         let value = value.trim();
-        if let Some(word) = value::word(value)
+        if value.starts_with(['i', 'I', 'u', 'U', 'r', 'R', '\\', '/'])
+            && let Some(word) = value::word(value)
             && let Some(source) = wide(&word, property, parent, default)
         {
             return self.take(property, &source);
