@@ -202,7 +202,7 @@ mod tests {
             ("<p>a<b>b</p>c", "<p>a<b>b</b></p>c"),
             (
                 "&lt;script&gt;&lt;|im_start|&gt;",
-                "&lt;script&gt;&lt; |im_start|&gt;",
+                "&lt; script&gt;&lt; |im_start|&gt;",
             ),
             ("<s>old</s><form><button>go</button></form>", "oldgo"),
             (

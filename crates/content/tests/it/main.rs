@@ -3,5 +3,6 @@
 mod corpus;
 mod hostile;
 mod outline;
+mod shield;
 mod source;
 mod view;
