@@ -98,7 +98,8 @@ pub(super) fn opens_tag(after: &str) -> bool {
     let ends = name
         .end
         .is_none_or(|end| end.is_whitespace() || matches!(end, '>' | '/' | '='));
-    name.space.as_deref() == Some(NAMESPACE) || ends && TAGS.contains(&name.local.as_str())
+    name.space.is_some_and(|space| space.as_str() == NAMESPACE)
+        || ends && TAGS.contains(&name.local.as_str())
 }
 
 /// The same for a square bracket.
@@ -110,6 +111,11 @@ pub(super) fn opens_block(after: &str) -> bool {
 /// Whether a colon ends a head such as `Human:` at the beginning of a paragraph or `### System:` on a line.
 /// `before` is what precedes it.
 pub(super) fn ends_head(before: &str, shape: Shape) -> bool {
+    // What heads end in. There are many colons in mail, and few of these before one.
+    let last = before.as_bytes().last().map(u8::to_ascii_lowercase);
+    if !last.is_some_and(|byte| b"emnrst".contains(&byte) || !byte.is_ascii()) {
+        return false;
+    }
     let mut word: Vec<char> = Vec::new();
     let mut start = before.len();
     for (index, char) in before.char_indices().rev().take(HEAD_CHARS + 1) {
@@ -160,8 +166,8 @@ fn is_gap(char: char) -> bool {
 /// What stands behind an opening bracket, folded, up to what ends it.
 struct Name {
     /// Before a colon.
-    space: Option<String>,
-    local: String,
+    space: Option<Word>,
+    local: Word,
     /// `None` at the end of the text.
     end: Option<char>,
 }
@@ -170,7 +176,7 @@ impl Name {
     fn read(chars: impl Iterator<Item = char>) -> Option<Self> {
         let mut name = Self {
             space: None,
-            local: String::new(),
+            local: Word::default(),
             end: None,
         };
         for (index, char) in chars.enumerate() {
@@ -192,6 +198,28 @@ impl Name {
     }
 }
 
+/// A few letters. One that is longer than any in the tables is none of them, and stays empty.
+#[derive(Clone, Copy, Default)]
+struct Word {
+    letters: [u8; 16],
+    length: usize,
+}
+
+impl Word {
+    fn push(&mut self, char: char) {
+        let letter = u8::try_from(char).unwrap_or_default();
+        if let Some(slot) = self.letters.get_mut(self.length) {
+            *slot = letter;
+        }
+        self.length += 1;
+    }
+
+    fn as_str(&self) -> &str {
+        let letters = self.letters.get(..self.length).unwrap_or_default();
+        std::str::from_utf8(letters).unwrap_or_default()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -203,6 +231,13 @@ mod tests {
         }
         assert!(SPEAKERS.iter().all(|name| HEADS.contains(name)));
         assert!(HEADS.iter().all(|name| name.len() <= HEAD_CHARS));
+        let longest = Word::default().letters.len();
+        assert!(TAGS.iter().chain(BLOCKS).all(|name| name.len() <= longest));
+        assert!(
+            HEADS
+                .iter()
+                .all(|name| ends_head(&format!("### {name}"), Shape::Line))
+        );
     }
 
     #[test]

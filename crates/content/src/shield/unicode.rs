@@ -15,25 +15,17 @@ const MOST_MARKS: usize = 8;
 
 /// The text without what is not seen, and how many characters were taken out or replaced.
 pub(super) fn visible(text: &str, shape: Shape) -> (Cow<'_, str>, usize) {
-    let plain = |byte: u8| match byte {
-        b' '..=b'~' => true,
-        b'\n' | b'\t' => shape == Shape::Body,
-        _ => false,
-    };
-    let Some(first) = text.bytes().position(|byte| !plain(byte)) else {
+    if plain_length(text, shape) == text.len() {
         return (Cow::Borrowed(text), 0);
-    };
-    // What stands before stays; only its last character matters to what follows.
-    let (kept, rest) = text.split_at_checked(first).unwrap_or(("", text));
+    }
     let mut sieve = Sieve {
         shape,
         out: String::with_capacity(text.len()),
-        last: kept.chars().next_back(),
+        last: None,
         marks: 0,
         changed: 0,
     };
-    sieve.out.push_str(kept);
-    sieve.run(rest);
+    sieve.run(text);
     (Cow::Owned(sieve.out), sieve.changed)
 }
 
@@ -63,6 +55,24 @@ pub(crate) fn is_banned(char: char) -> bool {
         || is_private(code)
 }
 
+/// How much of the beginning is ASCII that stays as it is. In chunks without branches: most mail is just that.
+fn plain_length(text: &str, shape: Shape) -> usize {
+    let lines = shape == Shape::Body;
+    let other = |byte: u8| {
+        let broken = (byte == b'\n') | (byte == b'\t');
+        (byte.wrapping_sub(b' ') > b'~' - b' ') & !(lines & broken)
+    };
+    let mut length = 0;
+    for chunk in text.as_bytes().chunks(64) {
+        if chunk.iter().fold(false, |found, byte| found | other(*byte)) {
+            let within = chunk.iter().position(|byte| other(*byte));
+            return length + within.unwrap_or_default();
+        }
+        length += chunk.len();
+    }
+    length
+}
+
 /// INVARIANT: what is kept depends on the characters kept before it and on a next one that is kept as well, so
 /// that a second pass finds nothing.
 struct Sieve {
@@ -78,7 +88,29 @@ struct Sieve {
 impl Sieve {
     fn run(&mut self, text: &str) {
         let mut rest = text;
-        while let Some(char) = rest.chars().next() {
+        loop {
+            let plain = plain_length(rest, self.shape);
+            if let Some((kept, after)) = rest.split_at_checked(plain).filter(|_| plain > 0) {
+                self.out.push_str(kept);
+                self.last = kept.chars().next_back();
+                self.marks = 0;
+                rest = after;
+            }
+            rest = self.run_other(rest);
+            if rest.is_empty() {
+                return;
+            }
+        }
+    }
+
+    /// Up to the next plain ASCII; gives what is left.
+    fn run_other<'a>(&mut self, text: &'a str) -> &'a str {
+        let mut rest = text;
+        while let Some(char) = rest
+            .chars()
+            .next()
+            .filter(|char| !matches!(char, ' '..='~'))
+        {
             let flag = match char {
                 '\u{1F3F4}' => FLAGS.iter().find(|flag| rest.starts_with(**flag)),
                 _ => None,
@@ -94,11 +126,14 @@ impl Sieve {
                 None => self.take(char, rest.chars().next()),
             }
         }
+        rest
     }
 
     fn take(&mut self, char: char, next: Option<char>) {
         match char {
-            ' '..='~' => self.keep(char),
+            // Latin, Cyrillic, ideographs and Hangul: letters all, and most of what is not ASCII.
+            '\u{C0}'..='\u{24F}' | '\u{400}'..='\u{481}' => self.keep(char),
+            '\u{3400}'..='\u{9FFF}' | '\u{AC00}'..='\u{D7A3}' => self.keep(char),
             '\r' if next == Some('\n') => {}
             '\n' | '\r' | '\u{B}' | '\u{C}' | '\u{85}' | '\u{2028}' | '\u{2029}' => {
                 self.keep(match self.shape {
@@ -188,9 +223,7 @@ fn is_blank(char: char) -> bool {
 }
 
 fn is_mark(char: char) -> bool {
-    let code = u32::from(char);
-    // Most of what is not Latin is ideographs and Hangul, which are none.
-    code >= 0x300 && !matches!(code, 0x3400..=0x9FFF | 0xAC00..=0xD7A3) && is_combining_mark(char)
+    u32::from(char) >= 0x300 && is_combining_mark(char)
 }
 
 /// Scripts that are misspelt without joiners, by a number: Arabic to Thaana, Indic, Tibetan and Myanmar, Khmer and
