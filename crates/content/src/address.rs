@@ -2,6 +2,7 @@
 
 use mail::{Address, Raw};
 
+use crate::changes::Changes;
 use crate::header;
 use crate::shield::{self, Shape};
 use crate::words;
@@ -13,13 +14,13 @@ const MOST_SHOWN: usize = 100;
 const MOST_CHARS: usize = 4_000;
 
 /// `Name <a@b>, …`, decoded and shielded; what does not fit is counted at the end. `None` when there is none.
-pub fn addresses(list: &[Address]) -> Option<String> {
+pub fn addresses(list: &[Address], changes: &mut Changes) -> Option<String> {
     let mut out = String::new();
     let mut chars = 0;
     let mut left = list.len();
     let mut fresh = true;
     for (shown, address) in list.iter().enumerate() {
-        let one = match piece(address) {
+        let one = match piece(address, changes) {
             Piece::Mailbox(text) => text,
             Piece::GroupStart(name) => format!("{name}:"),
             Piece::GroupEnd => ";".to_owned(),
@@ -53,7 +54,10 @@ pub fn addresses(list: &[Address]) -> Option<String> {
         };
         out.push_str(&format!("{gap}… (+{least}{left} more)"));
     }
-    (!out.is_empty()).then_some(out)
+    // INVARIANT: brackets and colons were put around what was shielded, and may have made a marker of it.
+    let shielded = shield::shield(&out, Shape::Line);
+    *changes += shielded.changes;
+    (!shielded.text.is_empty()).then_some(shielded.text)
 }
 
 /// The addresses of a header value, names undecoded (RFC 5322 section 3.4, RFC 3501 section 7.4.2).
@@ -171,10 +175,14 @@ enum Piece {
     Nothing,
 }
 
-fn piece(address: &Address) -> Piece {
-    let shown = |raw: &Raw| shield::bounded(words::shown(raw.bytes()).trim(), Shape::Line, 320);
-    let name = address.name.as_ref().map(shown).unwrap_or_default();
-    let mailbox = address.mailbox.as_ref().map(shown).unwrap_or_default();
+fn piece(address: &Address, changes: &mut Changes) -> Piece {
+    let mut shown = |raw: &Raw| {
+        let text = words::shown(raw.bytes(), changes).text;
+        shield::bounded(text.trim(), Shape::Line, 320, changes)
+    };
+    let name = address.name.as_ref().map(&mut shown).unwrap_or_default();
+    let mailbox = address.mailbox.as_ref().map(&mut shown);
+    let mailbox = mailbox.unwrap_or_default();
     // QUIRK: what Dovecot puts where there is no mailbox.
     let mailbox = match mailbox.as_str() {
         "MISSING_MAILBOX" => String::new(),
@@ -223,7 +231,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn read(value: &[u8]) -> Option<String> {
-        addresses(&parse(value))
+        addresses(&parse(value), &mut Changes::default())
     }
 
     #[test]
@@ -253,6 +261,9 @@ mod tests {
             (b"J\xfcrgen <j@d.e>", "Jürgen <j@d.e>"),
             (b"Doe\\, J <j@d.e>", "\"Doe, J\" <j@d.e>"),
             (b"a\xe2\x80\xaeb <x@y>", "ab <x@y>"),
+            (b"Ann <|im_start|>", "Ann < |im_start|>"),
+            (b"Ann <https://x.y/z>", "Ann < https://x.y/z>"),
+            (b"[a]: b@c.d;", "[a] : b@c.d;"),
         ] {
             assert_eq!(read(value).as_deref(), Some(want));
         }
@@ -287,7 +298,8 @@ mod tests {
                 mailbox: raw(mailbox),
                 host: raw(host),
             };
-            assert_eq!(addresses(&[one]).as_deref(), Some(want));
+            let found = addresses(&[one], &mut Changes::default());
+            assert_eq!(found.as_deref(), Some(want));
         }
     }
 

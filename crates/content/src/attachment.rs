@@ -3,6 +3,7 @@
 use mail::{Fetched, Leaf, PartWish, Section};
 
 use crate::body;
+use crate::changes::Changes;
 use crate::choose::{BodyWish, Role, choose, has_text};
 use crate::note::Note;
 use crate::shield::{self, Shape};
@@ -24,6 +25,7 @@ pub(crate) fn attachments(
     fetched: &Fetched,
     roles: &[Role],
     wish: &BodyWish,
+    changes: &mut Changes,
     notes: &mut Vec<Note>,
 ) -> Vec<Attachment> {
     let leaves = fetched.structure.leaves.iter().zip(roles);
@@ -40,8 +42,11 @@ pub(crate) fn attachments(
     all.into_iter()
         .take(MOST)
         .map(|leaf| Attachment {
-            filename: leaf.filename.as_ref().and_then(base_name),
-            content_type: content_type(leaf),
+            filename: leaf
+                .filename
+                .as_ref()
+                .and_then(|raw| base_name(raw, changes)),
+            content_type: content_type(leaf, changes),
             size_bytes: decoded_size(leaf),
             part_id: leaf.section.clone(),
             extracted_text: wish
@@ -62,7 +67,7 @@ fn extracted(
     if !has_text(leaf) {
         notes.push(Note::ExtractionUnsupported {
             part: section(),
-            content_type: content_type(leaf),
+            content_type: content_type(leaf, &mut Changes::default()),
         });
         return None;
     }
@@ -92,13 +97,13 @@ fn extracted(
     Some(text)
 }
 
-fn content_type(leaf: &Leaf) -> String {
-    shield::bounded(&leaf.mime_type, Shape::Line, 128)
+fn content_type(leaf: &Leaf, changes: &mut Changes) -> String {
+    shield::bounded(&leaf.mime_type, Shape::Line, 128, changes)
 }
 
 /// The last component: a name is no path.
-fn base_name(raw: &mail::Raw) -> Option<String> {
-    let name = words::filename(raw);
+fn base_name(raw: &mail::Raw, changes: &mut Changes) -> Option<String> {
+    let name = words::filename(raw, changes);
     let base = name.rsplit(['/', '\\']).next()?.trim();
     let says_something = !base.chars().all(|c| c == '.');
     says_something.then(|| base.to_owned())
@@ -129,7 +134,8 @@ mod tests {
             ("", None),
             ("exe\u{202E}fdp.x", Some("exefdp.x")),
         ] {
-            assert_eq!(base_name(&Raw::copied(raw.as_bytes())).as_deref(), want);
+            let found = base_name(&Raw::copied(raw.as_bytes()), &mut Changes::default());
+            assert_eq!(found.as_deref(), want);
         }
     }
 }

@@ -32,6 +32,7 @@ pub(crate) struct Readable {
     pub hidden: usize,
     pub removed: usize,
     pub broken: usize,
+    pub links: usize,
     pub guessed: bool,
 }
 
@@ -121,8 +122,9 @@ pub(crate) fn readable(
         decoded.text
     };
     let shielded = shield(&plain, Shape::Body);
-    read.removed = shielded.removed;
-    read.broken = shielded.broken;
+    read.removed = shielded.changes.invisible;
+    read.broken = shielded.changes.markers;
+    read.links = shielded.changes.links;
     read.text = text::tidy(&shielded.text);
     read
 }
@@ -153,6 +155,7 @@ struct Gathered {
     hidden: usize,
     removed: usize,
     broken: usize,
+    links: usize,
 }
 
 impl Gathered {
@@ -165,6 +168,7 @@ impl Gathered {
         self.hidden += read.hidden;
         self.removed += read.removed;
         self.broken += read.broken;
+        self.links += read.links;
         if read.guessed {
             notes.push(Note::CharsetGuessed {
                 part: leaf.section.clone(),
@@ -186,6 +190,9 @@ impl Gathered {
         }
         if self.broken > 0 {
             notes.push(Note::MarkersBroken { count: self.broken });
+        }
+        if self.links > 0 {
+            notes.push(Note::LinksInert { count: self.links });
         }
         if self.cut || self.at_source {
             notes.push(Note::BodyTruncated);

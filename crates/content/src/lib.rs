@@ -5,13 +5,17 @@
 
 mod address;
 mod attachment;
+mod authentication;
 mod body;
+mod changes;
 mod charset;
 mod choose;
 mod envelope;
 mod header;
+mod headers;
 mod html;
 mod lines;
+mod lookalike;
 mod mime;
 mod note;
 mod outline;
@@ -25,12 +29,15 @@ mod words;
 
 pub use address::addresses;
 pub use attachment::Attachment;
+pub use authentication::{Authentication, Trust, Verdict};
 pub use body::Truncation;
+pub use changes::Changes;
 pub use choose::{BodyWish, HtmlWish, choose};
 pub use envelope::{date, envelope};
+pub use headers::curated;
 pub use note::Note;
 pub use outline::{Completeness, Outline, outline};
 pub use params::parameter;
 pub use snippet::{Snippet, snippet};
-pub use view::{View, curated, view};
+pub use view::{View, view};
 pub use words::{filename, header_text, name, said};

@@ -37,6 +37,11 @@ pub enum Note {
     LookAlike {
         shown: String,
     },
+    /// A display name that holds an address other than the one it stands for.
+    NameHoldsAddress {
+        shown: String,
+        real: String,
+    },
     /// Signed with S/MIME or OpenPGP; nothing was verified.
     Signed {
         with: &'static str,
@@ -110,6 +115,7 @@ impl Note {
             Self::LinksInert { .. } => "links_made_inert",
             Self::LinkNamesOther { .. } => "link_names_other_host",
             Self::LookAlike { .. } => "look_alike",
+            Self::NameHoldsAddress { .. } => "name_holds_other_address",
             Self::Signed { .. } => "signed",
             Self::Encrypted { .. } => "encrypted",
             Self::Tnef { .. } => "tnef",
@@ -164,6 +170,10 @@ impl fmt::Display for Note {
             Self::LookAlike { shown } => {
                 write!(f, "'{shown}' mixes scripts or imitates other letters")
             }
+            Self::NameHoldsAddress { shown, real } => write!(
+                f,
+                "'{shown}' stands in the name of {real}, and is not who that is"
+            ),
             Self::Signed { with } => write!(f, "signed with {with}; the signature was not checked"),
             Self::Encrypted { with } => {
                 write!(f, "encrypted with {with}; it cannot be read here")

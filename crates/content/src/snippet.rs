@@ -3,6 +3,7 @@
 use mail::TextPrefix;
 
 use crate::body::readable;
+use crate::changes::Changes;
 use crate::choose::{Role, is_html, roles};
 use crate::outline::{Completeness, outline};
 use crate::shield;
@@ -14,8 +15,9 @@ const MOST_CHARS: usize = 4_000;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Snippet {
     pub text: String,
-    /// Hidden text, invisible characters or chat markers were left out or broken up.
+    /// Hidden text was left out, or the shield changed something.
     pub changed: bool,
+    pub changes: Changes,
 }
 
 /// The first words of the body on one line, at most `max_chars` characters. `None` when there is no text.
@@ -40,9 +42,15 @@ pub fn snippet(prefix: &TextPrefix, max_chars: usize) -> Option<Snippet> {
         let read = readable(leaf, bytes, whole, MOST_CHARS);
         let line = one_line(&read.text);
         if !line.is_empty() {
+            let changes = Changes {
+                invisible: read.removed,
+                markers: read.broken,
+                links: read.links,
+            };
             return Some(Snippet {
                 text: shortened(&line, max_chars),
-                changed: read.hidden > 0 || read.removed > 0 || read.broken > 0,
+                changed: read.hidden > 0 || !changes.is_empty(),
+                changes,
             });
         }
     }

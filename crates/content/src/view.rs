@@ -2,18 +2,17 @@
 
 use mail::Fetched;
 
-use crate::address::{self, addresses};
+use crate::address::addresses;
 use crate::attachment::{Attachment, attachments};
+use crate::authentication::{Authentication, authentication};
 use crate::body::{self, Truncation};
+use crate::changes::Changes;
 use crate::choose::{BodyWish, roles};
 use crate::envelope::{date, envelope};
-use crate::header::fields;
+use crate::headers::headers;
+use crate::lookalike;
 use crate::note::Note;
-use crate::shield::{self, Shape};
 use crate::words;
-
-const MOST_HEADERS: usize = 500;
-const MOST_HEADER_CHARS: usize = 100_000;
 
 /// INVARIANT: every string in here has passed the shield and is bounded.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
@@ -24,91 +23,55 @@ pub struct View {
     pub to: Option<String>,
     pub cc: Option<String>,
     pub subject: Option<String>,
-    /// All of them, decoded, in order; see [`curated`].
+    /// All of them, decoded, in order; see [`crate::curated`].
     pub headers: Vec<(String, String)>,
     pub body_text: Option<String>,
     pub body_truncated: Option<Truncation>,
     /// Sanitized.
     pub body_html: Option<String>,
     pub attachments: Vec<Attachment>,
+    pub authentication: Option<Authentication>,
     pub notes: Vec<Note>,
+    /// What the shield changed in all of the above, the headers that [`crate::curated`] leaves out aside.
+    pub changes: Changes,
+    /// What it changed in those.
+    pub rare_changes: Changes,
 }
 
-pub fn view(fetched: &Fetched, wish: &BodyWish) -> View {
+/// `authserv_id` is the name under which the receiving server signs its Authentication-Results, if it is known.
+pub fn view(fetched: &Fetched, wish: &BodyWish, authserv_id: Option<&str>) -> View {
     let roles = roles(&fetched.structure);
     let mut notes = Vec::new();
     let headers = headers(fetched, &mut notes);
+    let mut changes = headers.changes;
+    lookalike::note(&fetched.header, &mut notes);
     if fetched.structure.cut {
         notes.push(Note::StructureCut);
     }
     let body = body::body(fetched, &roles, wish, &mut notes);
-    let attachments = attachments(fetched, &roles, wish, &mut notes);
+    let attachments = attachments(fetched, &roles, wish, &mut changes, &mut notes);
     let envelope = envelope(&fetched.header);
+    let from = addresses(&envelope.from, &mut changes);
+    let to = addresses(&envelope.to, &mut changes);
+    let cc = addresses(&envelope.cc, &mut changes);
+    let subject = envelope.subject.as_ref();
+    let subject = subject.map(|raw| words::header_text(raw, &mut changes));
+    let authentication = authentication(&fetched.header, authserv_id, &mut changes);
+    changes.tell(&mut notes);
     View {
         date: date(envelope.date.as_ref(), fetched.arrived),
-        from: addresses(&envelope.from),
-        to: addresses(&envelope.to),
-        cc: addresses(&envelope.cc),
-        subject: envelope.subject.as_ref().map(words::header_text),
-        headers,
+        from,
+        to,
+        cc,
+        subject,
+        headers: headers.list,
         body_text: body.text,
         body_truncated: body.truncated,
         body_html: body.html,
         attachments,
+        authentication,
+        changes: Changes::told(&notes),
+        rare_changes: headers.rare,
         notes,
     }
-}
-
-/// The headers that most readers want, in their order, repeated ones included.
-pub fn curated(headers: &[(String, String)]) -> Vec<(String, String)> {
-    const KEPT: [&str; 11] = [
-        "Date",
-        "From",
-        "To",
-        "Cc",
-        "Reply-To",
-        "Subject",
-        "Message-ID",
-        "In-Reply-To",
-        "References",
-        "List-Id",
-        "List-Unsubscribe",
-    ];
-    headers
-        .iter()
-        .filter(|(name, _)| KEPT.iter().any(|kept| kept.eq_ignore_ascii_case(name)))
-        .cloned()
-        .collect()
-}
-
-/// Address fields are written anew, so that a name cannot pass for an address beside it.
-fn shown_value(name: &str, value: &[u8]) -> String {
-    const ADDRESSES: [&str; 6] = ["From", "Sender", "Reply-To", "To", "Cc", "Bcc"];
-    let written = ADDRESSES
-        .iter()
-        .any(|known| known.eq_ignore_ascii_case(name))
-        .then(|| addresses(&address::parse(value)))
-        .flatten();
-    written.unwrap_or_else(|| words::shown(value))
-}
-
-fn headers(fetched: &Fetched, notes: &mut Vec<Note>) -> Vec<(String, String)> {
-    let mut shown = Vec::new();
-    let mut left = MOST_HEADER_CHARS;
-    let mut cut = fetched.header_truncated;
-    for field in fields(&fetched.header) {
-        let name = shield::bounded(&String::from_utf8_lossy(field.name), Shape::Line, 128);
-        let value = shown_value(&name, field.value);
-        let chars = name.len() + value.chars().count();
-        if shown.len() >= MOST_HEADERS || chars > left {
-            cut = true;
-            break;
-        }
-        left -= chars;
-        shown.push((name, value));
-    }
-    if cut {
-        notes.push(Note::HeadersTruncated);
-    }
-    shown
 }

@@ -2,10 +2,11 @@
 
 use mail::Raw;
 
+use crate::changes::Changes;
 use crate::charset;
 use crate::header;
 use crate::outline::Completeness;
-use crate::shield::{self, Shape};
+use crate::shield::{self, Fitted, Shape};
 use crate::transfer;
 
 /// A header value is decoded up to this many bytes and shown up to this many characters.
@@ -13,34 +14,42 @@ const MOST_BYTES: usize = 16 * 1024;
 const MOST_CHARS: usize = 1_000;
 
 /// A header value as text on one line: decoded, unfolded, shielded and bounded.
-pub fn header_text(raw: &Raw) -> String {
-    shown(raw.bytes())
+pub fn header_text(raw: &Raw, changes: &mut Changes) -> String {
+    shown(raw.bytes(), changes).text
 }
 
 /// A file name: as [`header_text`], and RFC 2231 ext-values (`utf-8''na%C3%AFve.txt`) decoded too.
-pub fn filename(raw: &Raw) -> String {
+pub fn filename(raw: &Raw, changes: &mut Changes) -> String {
     match ext_value(raw.bytes()) {
-        Some(text) => shield::bounded(&text, Shape::Line, MOST_CHARS),
-        None => shown(raw.bytes()),
+        Some(text) => shield::bounded(&text, Shape::Line, MOST_CHARS, changes),
+        None => shown(raw.bytes(), changes).text,
     }
 }
 
 /// What a server or the system said, for an error message: one line, shielded, at most 300 characters.
-pub fn said(raw: &[u8]) -> String {
+pub fn said(raw: &[u8], changes: &mut Changes) -> String {
     let text = text(raw.get(..MOST_BYTES).unwrap_or(raw), None);
     let words: Vec<&str> = text.split_whitespace().collect();
-    shield::bounded(&words.join(" "), Shape::Line, 300)
+    shield::bounded(&words.join(" "), Shape::Line, 300, changes)
 }
 
 /// The name of a folder or a file on one line, shielded. Ordinary names come back as they are.
-pub fn name(text: &str) -> String {
-    shield::bounded(text, Shape::Line, MOST_CHARS)
+pub fn name(text: &str, changes: &mut Changes) -> String {
+    shield::bounded(text, Shape::Line, MOST_CHARS, changes)
 }
 
-pub(crate) fn shown(value: &[u8]) -> String {
-    let value = value.get(..MOST_BYTES).unwrap_or(value);
-    let text = decode(&header::unfolded(value));
-    shield::bounded(text.trim(), Shape::Line, MOST_CHARS)
+/// As [`header_text`], and whether there was more.
+pub(crate) fn shown(value: &[u8], changes: &mut Changes) -> Fitted {
+    let near = value.get(..MOST_BYTES);
+    let text = decode(&header::unfolded(near.unwrap_or(value)));
+    let mut text = text.trim().to_owned();
+    if near.is_some_and(|near| near.len() < value.len()) {
+        // Encoded words take many bytes for few characters: what was not decoded is cut too.
+        text.push('…');
+    }
+    let mut fitted = shield::fitted(&text, Shape::Line, MOST_CHARS, changes);
+    fitted.cut |= value.len() > MOST_BYTES;
+    fitted
 }
 
 /// Adjacent words of one charset are joined before decoding: senders cut characters in two.
@@ -196,7 +205,7 @@ mod tests {
             (b"=?utf-8?q?two=0D=0ALines: x?=", "two Lines: x"),
             (b"", ""),
         ] {
-            assert_eq!(shown(raw), want);
+            assert_eq!(shown(raw, &mut Changes::default()).text, want);
         }
     }
 
@@ -209,27 +218,33 @@ mod tests {
             ("it's bob's file.txt", "it's bob's file.txt"),
             ("100%.txt", "100%.txt"),
         ] {
-            assert_eq!(filename(&Raw::copied(raw.as_bytes())), want);
+            let found = filename(&Raw::copied(raw.as_bytes()), &mut Changes::default());
+            assert_eq!(found, want);
         }
     }
 
     #[test]
     fn long_headers_are_bounded() {
-        let long = shown(&b"=?utf-8?q?a?=".repeat(100_000));
-        assert!(long.chars().count() <= MOST_CHARS);
+        for value in [b"=?utf-8?q?a?=".repeat(100_000), b"x".repeat(1_001)] {
+            let long = shown(&value, &mut Changes::default());
+            assert!(long.cut && long.text.ends_with('…'));
+            assert!(long.text.chars().count() <= MOST_CHARS);
+        }
+        assert!(!shown(&b"x".repeat(1_000), &mut Changes::default()).cut);
     }
 
     proptest! {
         #[test]
         fn no_bytes_make_it_fall(bytes: Vec<u8>) {
             let raw = Raw::new(bytes);
-            prop_assert!(header_text(&raw).chars().count() <= MOST_CHARS);
-            filename(&raw);
+            let mut changes = Changes::default();
+            prop_assert!(header_text(&raw, &mut changes).chars().count() <= MOST_CHARS);
+            filename(&raw, &mut changes);
         }
 
         #[test]
         fn no_near_words_make_it_fall(text in "[=?uft8qQbB*'% _A-F0-9\\-]{0,60}") {
-            header_text(&Raw::new(text.into_bytes()));
+            header_text(&Raw::new(text.into_bytes()), &mut Changes::default());
         }
     }
 }

@@ -66,7 +66,7 @@ impl Gateway {
                 let begun = Begun::now();
                 let message = format!(
                     "unknown tool '{}'; call tools/list for the tools there are",
-                    content::name(call.tool)
+                    content::name(call.tool, &mut content::Changes::default())
                 );
                 Outcome::Refused(envelope::refused(
                     Refusal::invalid(message),
@@ -192,8 +192,10 @@ impl<'a> Ctx<'a> {
 /// Strict: unknown fields, wrong types and values out of bounds are refused, each by its name.
 fn parse<A: DeserializeOwned>(arguments: Map<String, Value>) -> Result<A, Refusal> {
     serde_path_to_error::deserialize(Value::Object(arguments)).map_err(|error| {
-        let path = content::name(&error.path().to_string());
-        let what = content::said(error.inner().to_string().as_bytes());
+        // The caller's own words: what is changed in them is no news about mail.
+        let mut changes = content::Changes::default();
+        let path = content::name(&error.path().to_string(), &mut changes);
+        let what = content::said(error.inner().to_string().as_bytes(), &mut changes);
         if let Some(known) = what.strip_prefix("unknown field ") {
             let known = known.strip_suffix(", there are no fields").unwrap_or(known);
             return Refusal::argument(&path, format!("there is no argument {known}"));

@@ -1,5 +1,6 @@
 //! From a source's fault to what a caller is told: a refusal, or an issue inside the answer.
 
+use content::Changes;
 use mail::{Described, Fault, FaultKind};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -85,14 +86,16 @@ pub(crate) fn sort(fault: &Fault, at: &Described) -> Result<Issue, Refusal> {
 pub(crate) const MOST_MATCHES: u64 = 20_000;
 
 fn issue(fault: &Fault, kind: FaultKind, at: &Described) -> Issue {
+    let mut changes = Changes::default();
     let said = fault
         .said
         .as_ref()
-        .map(|raw| content::said(raw.bytes()))
+        .map(|raw| content::said(raw.bytes(), &mut changes))
         .filter(|s| !s.is_empty());
     let (code, what) = explain(kind, at, fault);
     let message = match said {
-        Some(said) => format!("{what} (said: {said})"),
+        Some(said) if changes.is_empty() => format!("{what} (said: {said})"),
+        Some(said) => format!("{what} (said, and made safe to show: {said})"),
         None => what,
     };
     Issue {
@@ -106,7 +109,7 @@ fn issue(fault: &Fault, kind: FaultKind, at: &Described) -> Issue {
 }
 
 fn explain(kind: FaultKind, at: &Described, fault: &Fault) -> (&'static str, String) {
-    let host = content::name(&at.host);
+    let host = content::name(&at.host, &mut Changes::default());
     let server = format!("{host}:{}", at.port);
     let (code, what) = match kind {
         FaultKind::AuthFailed => (

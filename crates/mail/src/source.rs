@@ -54,6 +54,8 @@ pub struct Described {
     pub port: u16,
     /// The way there is encrypted, or never leaves this machine.
     pub secure: bool,
+    /// The name under which the receiving server writes Authentication-Results (RFC 8601), when it was configured.
+    pub authserv_id: Option<String>,
 }
 
 #[derive(Clone, Default, PartialEq, Eq, Debug)]

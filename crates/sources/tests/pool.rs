@@ -24,6 +24,7 @@ fn settings(port: u16) -> Settings {
         roots: Roots::system(),
         timeouts: Timeouts::default(),
         max_connections: 4,
+        authserv_id: None,
     }
 }
 

@@ -39,6 +39,11 @@ pub(crate) const VARIABLES: &[Variable] = &[
         "`true`: TLS from the first byte. `starttls`: TLS by STARTTLS, and no login without it. `false`: no encryption, for hosts on this machine only.",
     ),
     variable(
+        "MAIL_IMAP_<ACCOUNT>_AUTHSERV_ID",
+        "none",
+        "What the `Authentication-Results` headers of the receiving server begin with, such as `mx.google.com`. Only those are shown then; without it the topmost one is shown as one that could be forged.",
+    ),
+    variable(
         "MAIL_MAILDIR_<ACCOUNT>_PATH",
         "none",
         "A Maildir on this machine as an account, read only. It needs none of the variables above.",

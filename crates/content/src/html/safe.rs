@@ -176,7 +176,7 @@ fn start_tag(element: &Element, alt: &str) -> String {
             _ => value.len() <= 4 && value.bytes().all(|b| b.is_ascii_digit()),
         };
         if fits {
-            let value = crate::shield::bounded(value, Shape::Line, 2_000);
+            let value = crate::shield::bounded(value, Shape::Line, 2_000, &mut Default::default());
             let value = value
                 .replace('&', "&amp;")
                 .replace('"', "&quot;")

@@ -4,5 +4,6 @@ mod corpus;
 mod hostile;
 mod matrix;
 mod outline;
+mod shield;
 mod source;
 mod view;

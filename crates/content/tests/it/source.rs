@@ -39,7 +39,7 @@ pub(crate) fn fetched(raw: &[u8], wish: &BodyWish) -> Fetched {
 }
 
 pub(crate) fn view(raw: impl AsRef<[u8]>, wish: &BodyWish) -> View {
-    content::view(&fetched(raw.as_ref(), wish), wish)
+    content::view(&fetched(raw.as_ref(), wish), wish, None)
 }
 
 pub(crate) fn codes(view: &View) -> Vec<&'static str> {

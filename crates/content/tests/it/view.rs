@@ -1,6 +1,6 @@
 //! What a caller sees of a message.
 
-use content::{HtmlWish, curated};
+use content::{Changes, HtmlWish, curated};
 use proptest::prelude::*;
 
 use crate::source::{codes, fetched, view, wish};
@@ -206,7 +206,7 @@ fn a_part_that_did_not_come_is_missing() {
     let wish = wish();
     let mut fetched = fetched(format!("{HEADER}\r\nHello").as_bytes(), &wish);
     fetched.parts.clear();
-    let found = content::view(&fetched, &wish);
+    let found = content::view(&fetched, &wish, None);
     assert_eq!(found.body_text, None);
     assert_eq!(codes(&found), ["part_missing"]);
 }
@@ -214,14 +214,19 @@ fn a_part_that_did_not_come_is_missing() {
 #[test]
 fn folders_files_and_servers_speak_safely() {
     for same in ["INBOX", "Entwürfe/Büro & Co", "日本語", "a  b ", "x.y[1]"] {
-        assert_eq!(content::name(same), same);
+        let mut changes = Changes::default();
+        assert_eq!(content::name(same, &mut changes), same);
+        assert!(changes.is_empty());
     }
-    assert_eq!(content::name("a\u{202E}b\nc"), "ab c");
+    let mut changes = Changes::default();
+    assert_eq!(content::name("a\u{202E}b\nc", &mut changes), "ab c");
     assert_eq!(
-        content::said(b"no such\r\n  mailbox \x1b[31m"),
+        content::said(b"no such\r\n  mailbox \x1b[31m", &mut changes),
         "no such mailbox [31m"
     );
-    assert_eq!(content::said(&[b'x'; 999]).chars().count(), 300);
+    assert_eq!(changes.invisible, 2);
+    let long = content::said(&[b'x'; 999], &mut changes);
+    assert_eq!(long.chars().count(), 300);
 }
 
 proptest! {

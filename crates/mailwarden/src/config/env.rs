@@ -29,7 +29,7 @@ const SERVER_WIDE: [&str; 8] = [
 ];
 /// Variables that are read elsewhere, before or after this.
 const PROCESS_WIDE: [&str; 2] = ["MAILWARDEN_LOG", "MAILWARDEN_STATE_DIR"];
-const PER_ACCOUNT: [&str; 5] = ["HOST", "PORT", "SECURE", "USER", "PASS"];
+const PER_ACCOUNT: [&str; 6] = ["HOST", "PORT", "SECURE", "USER", "PASS", "AUTHSERV_ID"];
 
 /// Reads `variables`, usually `std::env::vars_os()`.
 pub(crate) fn from_environment(
@@ -86,8 +86,12 @@ impl Reader {
             self.wide.insert(rest.to_owned(), value);
             return;
         }
-        match rest.rsplit_once('_') {
-            Some((account, suffix)) if PER_ACCOUNT.contains(&suffix) && !account.is_empty() => {
+        let split = PER_ACCOUNT.iter().find_map(|suffix| {
+            let account = rest.strip_suffix(suffix)?.strip_suffix('_')?;
+            Some((account, *suffix))
+        });
+        match split {
+            Some((account, suffix)) if !account.is_empty() => {
                 let fields = self.imap.entry(account.to_owned()).or_default();
                 fields.insert(suffix.to_owned(), value);
             }
@@ -215,6 +219,13 @@ impl Reader {
                 0
             }
         };
+        let authserv_id = fields.get("AUTHSERV_ID").cloned();
+        if authserv_id.as_deref().is_some_and(|id| !is_token(id)) {
+            self.problem(
+                &variable("AUTHSERV_ID"),
+                "must be one word, such as mx.example.com: what Authentication-Results of your server begin with",
+            );
+        }
         if self.problems.len() > before {
             return None;
         }
@@ -227,6 +238,7 @@ impl Reader {
             roots: shared.roots.clone(),
             timeouts: shared.timeouts,
             max_connections: shared.max_connections,
+            authserv_id,
         })
     }
 
@@ -351,6 +363,12 @@ fn is_this_machine(host: &str) -> bool {
     }
 }
 
+/// A word as it can stand before the first semicolon of a header.
+fn is_token(text: &str) -> bool {
+    let plain = |c: char| !c.is_whitespace() && !c.is_control() && !"()<>;=\"\\".contains(c);
+    !text.is_empty() && text.len() <= 253 && text.chars().all(plain)
+}
+
 /// The variable that was probably meant.
 fn nearest(rest: &str) -> Option<String> {
     const SLIPS: [(&str, &str); 9] = [
@@ -429,11 +447,13 @@ mod tests {
             ("MAIL_IMAP_MY_WORK_HOST", "localhost"),
             ("MAIL_IMAP_MY_WORK_USER", "u"),
             ("MAIL_IMAP_MY_WORK_PASS", "p"),
+            ("MAIL_IMAP_MY_WORK_AUTHSERV_ID", "mx.example.com"),
             ("MAIL_MAILDIR_OLD_PATH", "/var/mail/x"),
         ])
         .unwrap();
         let ids: Vec<&str> = config.accounts.iter().map(|a| a.id.as_str()).collect();
         assert_eq!(ids, ["my_work", "old"]);
+        assert_eq!(imap(&config).authserv_id.as_deref(), Some("mx.example.com"));
     }
 
     #[test]
@@ -497,6 +517,8 @@ mod tests {
                 "true, starttls or false",
             ),
             ("MAIL_IMAP_DEFAULT_SECURE", "false", "in the clear"),
+            ("MAIL_IMAP_DEFAULT_AUTHSERV_ID", "mx example", "one word"),
+            ("MAIL_IMAP_DEFAULT_AUTHSERV_ID", "", "one word"),
             ("MAIL_IMAP_CONNECT_TIMEOUT_MS", "5", "100 to 3600000"),
             ("MAIL_IMAP_GREETING_TIMEOUT_MS", "-1", "100 to 3600000"),
             ("MAIL_IMAP_SOCKET_TIMEOUT_MS", "soon", "100 to 3600000"),

@@ -90,6 +90,7 @@ impl MailSource for ImapSource {
             host: self.settings.host.clone(),
             port: self.settings.port,
             secure: self.settings.security != Security::Plain,
+            authserv_id: self.settings.authserv_id.clone(),
         }
     }
 

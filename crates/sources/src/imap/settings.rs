@@ -17,6 +17,8 @@ pub struct Settings {
     pub timeouts: Timeouts,
     /// At most this many connections at once.
     pub max_connections: usize,
+    /// As [`mail::Described::authserv_id`].
+    pub authserv_id: Option<String>,
 }
 
 /// How the connection is protected.

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use content::{BodyWish, HtmlWish, View};
+use content::{BodyWish, Changes, HtmlWish, View};
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use mail::{Address, Query};
@@ -82,7 +82,7 @@ impl Conditions {
             return Ok(Verdict::No);
         }
         Ok(Verdict::from(is_within(
-            &content::view(&fetched, &EVERYTHING),
+            &content::view(&fetched, &EVERYTHING, None),
             word,
         )))
     }
@@ -96,7 +96,10 @@ impl Conditions {
             return Verdict::Match;
         }
         let envelope = content::envelope(header);
-        let subject = || envelope.subject.as_ref().map(content::header_text);
+        let subject = || {
+            let raw = envelope.subject.as_ref()?;
+            Some(content::header_text(raw, &mut Changes::default()))
+        };
         let fits = is_among(&envelope.from, self.from.as_deref())
             && is_among(&envelope.to, self.to.as_deref())
             && self
@@ -122,7 +125,7 @@ fn holds(text: &str, word: &str) -> bool {
 fn is_among(addresses: &[Address], word: Option<&str>) -> bool {
     word.is_none_or(|word| {
         addresses.iter().any(|address| {
-            content::addresses(std::slice::from_ref(address))
+            content::addresses(std::slice::from_ref(address), &mut Changes::default())
                 .is_some_and(|shown| holds(&shown, word))
         })
     })

@@ -57,6 +57,7 @@ impl MailSource for Maildir {
             host: "localhost".to_owned(),
             port: 0,
             secure: true,
+            authserv_id: None,
         }
     }
 

@@ -103,7 +103,10 @@ fn wishes(sections: &[&str], max_bytes: u64) -> Vec<PartWish> {
 }
 
 fn subject(summary: &Summary) -> String {
-    content::header_text(summary.envelope.subject.as_ref().unwrap())
+    content::header_text(
+        summary.envelope.subject.as_ref().unwrap(),
+        &mut content::Changes::default(),
+    )
 }
 
 fn subjects(found: &Found) -> Vec<String> {

@@ -1,7 +1,7 @@
 //! `imap_get_message`: one message as a person would read it, within bounds.
 
-use content::{BodyWish, HtmlWish, Note, View};
-use mail::{Flag, Level, MessageRef};
+use content::{BodyWish, Changes, HtmlWish, Note, Trust, Verdict, View};
+use mail::{Level, MessageRef};
 use policy::Ask;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ use crate::pipeline::Ctx;
 use crate::tools::{Annotations, Tool, Toolset};
 use crate::trouble::{self, Issue, NextAction};
 
-use super::shown::{self, Located};
+use super::shown::{self, Changed, Located};
 
 pub(crate) struct GetMessage;
 
@@ -78,6 +78,23 @@ struct Message {
     body_html: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     attachments: Vec<Attachment>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    authentication: Option<Authentication>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    changes: Option<Changed>,
+}
+
+/// What the receiving server says about the sender.
+#[derive(Serialize, JsonSchema)]
+struct Authentication {
+    server: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    spf: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dkim: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dmarc: Option<String>,
+    could_be_forged: bool,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -137,7 +154,18 @@ impl Tool for GetMessage {
             Err(fault) => return Ok(failed(&at, trouble::sort(&fault, &mail.describe())?)),
         };
         let flags = fetched.flags.clone();
-        let view = ctx.render(move || content::view(&fetched, &wish)).await?;
+        let authserv_id = mail.describe().authserv_id;
+        let mut view = ctx
+            .render(move || content::view(&fetched, &wish, authserv_id.as_deref()))
+            .await?;
+        if headers == Headers::All {
+            view.rare_changes.tell(&mut view.notes);
+            view.changes += view.rare_changes;
+        }
+        let mut changes = Changes::default();
+        let flags = shown::flags(flags.as_deref(), &mut changes);
+        changes.tell(&mut view.notes);
+        view.changes += changes;
         let issues: Vec<Issue> = view
             .notes
             .iter()
@@ -156,7 +184,7 @@ impl Tool for GetMessage {
                 issues,
                 next_action: None,
                 account_id: at.account.to_string(),
-                message: Some(message(&at, flags.as_deref(), view, headers)),
+                message: Some(message(&at, flags, view, headers)),
             },
         );
         done.warnings = warnings;
@@ -196,7 +224,7 @@ impl Args {
     }
 }
 
-fn message(at: &MessageRef, flags: Option<&[Flag]>, view: View, headers: Headers) -> Message {
+fn message(at: &MessageRef, flags: Option<Vec<String>>, view: View, headers: Headers) -> Message {
     Message {
         at: Located::from(at),
         headers: match headers {
@@ -209,7 +237,7 @@ fn message(at: &MessageRef, flags: Option<&[Flag]>, view: View, headers: Headers
         to: view.to,
         cc: view.cc,
         subject: view.subject,
-        flags: shown::flags(flags),
+        flags,
         body_text: view.body_text,
         body_html: view.body_html,
         attachments: view
@@ -223,6 +251,19 @@ fn message(at: &MessageRef, flags: Option<&[Flag]>, view: View, headers: Headers
                 extracted_text: one.extracted_text,
             })
             .collect(),
+        authentication: view.authentication.map(authentication),
+        changes: Changed::of(view.changes),
+    }
+}
+
+fn authentication(said: content::Authentication) -> Authentication {
+    let word = |verdict: Option<Verdict>| verdict.map(|verdict| verdict.to_string());
+    Authentication {
+        server: said.server,
+        spf: word(said.spf),
+        dkim: word(said.dkim),
+        dmarc: word(said.dmarc),
+        could_be_forged: said.trust == Trust::Unconfirmed,
     }
 }
 

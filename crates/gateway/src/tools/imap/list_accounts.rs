@@ -57,7 +57,7 @@ impl Tool for ListAccounts {
             .take(MOST)
             .map(|(id, at)| Account {
                 account_id: id.to_string(),
-                host: content::name(&at.host),
+                host: content::name(&at.host, &mut content::Changes::default()),
                 port: at.port,
                 secure: at.secure,
             })

@@ -119,7 +119,8 @@ impl Tool for ListMailboxes {
 /// INVARIANT: a name is an argument of later calls, so it leaves as it is or not at all. One with invisible
 /// characters or chat markers in it is no name that a person gave.
 fn has_safe_name(folder: &Folder) -> bool {
-    content::name(folder.name.as_str()) == folder.name.as_str()
+    let mut changes = content::Changes::default();
+    content::name(folder.name.as_str(), &mut changes) == folder.name.as_str()
 }
 
 fn mailbox(folder: Folder) -> Mailbox {

@@ -1,6 +1,6 @@
 //! `imap_search_messages`: a page of a folder, newest first.
 
-use content::Snippet;
+use content::{Changes, Snippet};
 use jiff::{Timestamp, ToSpan as _};
 use mail::{
     AccountId, Anchor, FolderName, Found, Level, MessageRef, Query, Search, Snippets, SourceKind,
@@ -19,7 +19,7 @@ use crate::pipeline::Ctx;
 use crate::tools::{Annotations, Tool, Toolset};
 use crate::trouble::{self, Issue, MOST_MATCHES, NextAction};
 
-use super::shown::{self, Located};
+use super::shown::{self, Changed, Located};
 
 /// So much of each text is fetched for its snippet.
 const SNIPPET_BYTES: u32 = 4_096;
@@ -89,6 +89,8 @@ struct Line {
     flags: Option<Vec<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     snippet: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    changes: Option<Changed>,
 }
 
 impl Reply for Page {
@@ -377,7 +379,7 @@ impl PageOf {
         );
         if changed > 0 {
             done.warnings.push(format!(
-                "in {changed} snippet(s) hidden text, invisible characters or chat markers were left out"
+                "in {changed} message(s) hidden text, invisible characters, chat markers or links written as markup were left out or made inert"
             ));
         }
         done.pagination = Some(Pagination {
@@ -442,20 +444,24 @@ struct Lines {
 }
 
 impl Lines {
-    /// The lines, and how many snippets are not all that stands in the mail.
+    /// The lines, and how many of them are not just what stands in the mail.
     fn all(&self, summaries: &[Summary]) -> (Vec<Line>, usize) {
         let snippets: Vec<Option<Snippet>> = summaries
             .iter()
             .map(|one| content::snippet(one.text.as_ref()?, self.snippet_chars))
             .collect();
-        let changed = snippets
-            .iter()
-            .flatten()
-            .filter(|snippet| snippet.changed)
-            .count();
+        let hides = |snippet: &Option<Snippet>| snippet.as_ref().is_some_and(|one| one.changed);
+        let hiding: Vec<bool> = snippets.iter().map(hides).collect();
         let lines = summaries.iter().zip(snippets);
-        let lines = lines.map(|(summary, snippet)| self.line(summary, snippet));
-        (lines.collect(), changed)
+        let lines: Vec<Line> = lines
+            .map(|(summary, snippet)| self.line(summary, snippet))
+            .collect();
+        let changed = lines
+            .iter()
+            .zip(hiding)
+            .filter(|(line, hides)| line.changes.is_some() || *hides)
+            .count();
+        (lines, changed)
     }
 
     fn line(&self, summary: &Summary, snippet: Option<Snippet>) -> Line {
@@ -467,13 +473,18 @@ impl Lines {
             uid: summary.uid,
         };
         let envelope = &summary.envelope;
+        let mut changes: Changes = snippet.iter().map(|snippet| snippet.changes).sum();
+        let from = content::addresses(&envelope.from, &mut changes);
+        let subject = envelope.subject.as_ref();
+        let subject = subject.map(|raw| content::header_text(raw, &mut changes));
         Line {
             at: Located::from(&at),
             date: content::date(envelope.date.as_ref(), summary.arrived),
-            from: content::addresses(&envelope.from),
-            subject: envelope.subject.as_ref().map(content::header_text),
-            flags: shown::flags(summary.flags.as_deref()),
+            from,
+            subject,
+            flags: shown::flags(summary.flags.as_deref(), &mut changes),
             snippet: snippet.map(|snippet| snippet.text),
+            changes: Changed::of(changes),
         }
     }
 }

@@ -1,8 +1,13 @@
 //! What several tools show in the same way.
 
+use content::{Changes, Note};
 use mail::{Flag, MessageRef};
 use schemars::JsonSchema;
 use serde::Serialize;
+
+use crate::schema::plain_object;
+
+plain_object!(Changed);
 
 /// Which message, in all the ways in which it can be named.
 #[derive(Serialize, JsonSchema)]
@@ -28,14 +33,46 @@ impl From<&MessageRef> for Located {
     }
 }
 
+/// What the shield changed in one message, where it changed something.
+#[derive(Clone, Copy, Serialize)]
+pub(super) struct Changed {
+    #[serde(skip_serializing_if = "is_zero")]
+    invisible: usize,
+    #[serde(skip_serializing_if = "is_zero")]
+    markers: usize,
+    #[serde(skip_serializing_if = "is_zero")]
+    links: usize,
+}
+
+impl Changed {
+    pub(super) fn of(changes: Changes) -> Option<Self> {
+        (!changes.is_empty()).then_some(Self {
+            invisible: changes.invisible,
+            markers: changes.markers,
+            links: changes.links,
+        })
+    }
+}
+
+fn is_zero(count: &usize) -> bool {
+    *count == 0
+}
+
+/// One sentence for each kind of change.
+pub(super) fn warnings(changes: Changes) -> Vec<String> {
+    let mut notes: Vec<Note> = Vec::new();
+    changes.tell(&mut notes);
+    notes.iter().map(Note::to_string).collect()
+}
+
 /// More flags than this are not shown; nobody reads them, and a server may send thousands.
 const MOST_FLAGS: usize = 50;
 const MOST_FLAG_CHARS: usize = 100;
 
 /// Flags as a caller sees them; absent when the source did not tell.
-pub(super) fn flags(flags: Option<&[Flag]>) -> Option<Vec<String>> {
+pub(super) fn flags(flags: Option<&[Flag]>, changes: &mut Changes) -> Option<Vec<String>> {
     let shown = flags?.iter().take(MOST_FLAGS).map(|flag| {
-        let name = content::name(flag.as_str());
+        let name = content::name(flag.as_str(), changes);
         name.chars().take(MOST_FLAG_CHARS).collect()
     });
     Some(shown.collect())
@@ -50,13 +87,15 @@ mod tests {
         let many: Vec<Flag> = (0..4_000)
             .map(|n| Flag::new(format!("{n}\u{202e}{}", "k".repeat(900))))
             .collect();
-        let shown = flags(Some(&many)).unwrap();
+        let mut changes = Changes::default();
+        let shown = flags(Some(&many), &mut changes).unwrap();
+        assert_eq!(changes.invisible, MOST_FLAGS);
         assert_eq!(shown.len(), MOST_FLAGS);
         assert!(
             shown
                 .iter()
                 .all(|flag| flag.chars().count() <= MOST_FLAG_CHARS && !flag.contains('\u{202e}'))
         );
-        assert_eq!(flags(None), None);
+        assert_eq!(flags(None, &mut changes), None);
     }
 }

@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use content::Changes;
 use policy::Ask;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,6 +14,8 @@ use crate::envelope::{Done, Reply, Status};
 use crate::pipeline::Ctx;
 use crate::tools::{Annotations, Tool, Toolset};
 use crate::trouble::{self, Issue, NextAction};
+
+use super::shown;
 
 const MOST_CAPABILITIES: usize = 256;
 
@@ -76,7 +79,7 @@ impl Tool for VerifyAccount {
         let outcome = mail.verify().await;
         let latency_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         let server = Server {
-            host: content::name(&at.host),
+            host: content::name(&at.host, &mut Changes::default()),
             port: at.port,
             secure: at.secure,
         };
@@ -107,8 +110,12 @@ impl Tool for VerifyAccount {
                 json!({ "account_id": account.as_str() }),
             )
         };
+        let mut changes = Changes::default();
         let names = capabilities.iter().take(MOST_CAPABILITIES);
-        Ok(Done::new(
+        let capabilities = names
+            .map(|name| content::name(name, &mut changes))
+            .collect();
+        let mut done = Done::new(
             summary,
             Verified {
                 status,
@@ -118,8 +125,10 @@ impl Tool for VerifyAccount {
                 ok,
                 latency_ms,
                 server,
-                capabilities: names.map(|name| content::name(name)).collect(),
+                capabilities,
             },
-        ))
+        );
+        done.warnings = shown::warnings(changes);
+        Ok(done)
     }
 }

@@ -1,0 +1,202 @@
+//! The header of a message for a reader: every field decoded and bounded, and what is wrong with it.
+
+use mail::Fetched;
+
+use crate::address::{self, addresses};
+use crate::changes::Changes;
+use crate::header::{Field, fields};
+use crate::note::Note;
+use crate::shield::{self, Fitted, Shape};
+use crate::words;
+
+const MOST_HEADERS: usize = 500;
+const MOST_HEADER_CHARS: usize = 100_000;
+
+/// At most one of each in a message (RFC 5322 section 3.6). Programs differ in which of two they show.
+const SINGLE: [&str; 8] = [
+    "From",
+    "Sender",
+    "Reply-To",
+    "To",
+    "Cc",
+    "Subject",
+    "Date",
+    "Message-ID",
+];
+
+/// The headers that most readers want, in their order, repeated ones included.
+pub fn curated(headers: &[(String, String)]) -> Vec<(String, String)> {
+    headers
+        .iter()
+        .filter(|(name, _)| is_curated(name))
+        .cloned()
+        .collect()
+}
+
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub(crate) struct Headers {
+    pub list: Vec<(String, String)>,
+    /// In what [`curated`] keeps, the fields of the envelope aside: they are shown and counted on their own.
+    pub changes: Changes,
+    /// In all others.
+    pub rare: Changes,
+}
+
+pub(crate) fn headers(fetched: &Fetched, notes: &mut Vec<Note>) -> Headers {
+    let mut shown = Headers::default();
+    let mut left = MOST_HEADER_CHARS;
+    let mut cut = fetched.header_truncated;
+    let mut seen = [0_usize; SINGLE.len()];
+    for field in fields(&fetched.header) {
+        let mut changes = Changes::default();
+        let name = shown_name(&field, &mut changes);
+        let value = shown_value(&name, field.value, &mut changes);
+        let chars = name.len() + value.text.chars().count();
+        let single = SINGLE
+            .iter()
+            .zip(&mut seen)
+            .find(|(known, _)| field.is(known));
+        let times = single.map_or(0, |(_, times)| {
+            *times += 1;
+            *times
+        });
+        if shown.list.len() >= MOST_HEADERS || chars > left {
+            cut = true;
+            break;
+        }
+        left -= chars;
+        cut |= value.cut;
+        shown.count(&name, times, changes);
+        shown.list.push((name, value.text));
+    }
+    if cut {
+        notes.push(Note::HeadersTruncated);
+    }
+    let repeated = SINGLE.iter().zip(seen).filter(|(_, times)| *times > 1);
+    notes.extend(repeated.map(|(name, _)| Note::HeaderRepeated { name }));
+    shown
+}
+
+impl Headers {
+    /// `times`: how often a field that stands once was seen.
+    fn count(&mut self, name: &str, times: usize, mut changes: Changes) {
+        const ENVELOPE: [&str; 4] = ["From", "To", "Cc", "Subject"];
+        // RFC 2369: a list's addresses stand in angle brackets, in every mail of every list.
+        if name
+            .get(..5)
+            .is_some_and(|head| head.eq_ignore_ascii_case("List-"))
+        {
+            changes.links = 0;
+        }
+        if times == 1 && is_among(&ENVELOPE, name) {
+            return;
+        }
+        if is_curated(name) {
+            self.changes += changes;
+        } else {
+            self.rare += changes;
+        }
+    }
+}
+
+fn is_curated(name: &str) -> bool {
+    const KEPT: [&str; 11] = [
+        "Date",
+        "From",
+        "To",
+        "Cc",
+        "Reply-To",
+        "Subject",
+        "Message-ID",
+        "In-Reply-To",
+        "References",
+        "List-Id",
+        "List-Unsubscribe",
+    ];
+    is_among(&KEPT, name)
+}
+
+fn is_among(names: &[&str], name: &str) -> bool {
+    names.iter().any(|known| known.eq_ignore_ascii_case(name))
+}
+
+/// A name is shown before a colon and must not become the label of a link or a tag with it.
+fn shown_name(field: &Field<'_>, changes: &mut Changes) -> String {
+    let name = String::from_utf8_lossy(field.name);
+    let plain = name.replace(['<', '>', '[', ']'], "_");
+    changes.links += usize::from(plain != name);
+    shield::bounded(&plain, Shape::Line, 128, changes)
+}
+
+/// Address fields are written anew, so that a name cannot pass for an address beside it.
+fn shown_value(name: &str, value: &[u8], changes: &mut Changes) -> Fitted {
+    const ADDRESSES: [&str; 6] = ["From", "Sender", "Reply-To", "To", "Cc", "Bcc"];
+    let written = is_among(&ADDRESSES, name)
+        .then(|| addresses(&address::parse(value), changes))
+        .flatten();
+    match written {
+        Some(text) => Fitted { text, cut: false },
+        None => words::shown(value, changes),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bytes::Bytes;
+
+    fn read(header: &str) -> (Headers, Vec<Note>) {
+        let fetched = Fetched {
+            header: Bytes::copy_from_slice(header.as_bytes()),
+            flags: None,
+            arrived: None,
+            size: 0,
+            header_truncated: false,
+            structure: mail::Structure::default(),
+            parts: Vec::new(),
+        };
+        let mut notes = Vec::new();
+        (headers(&fetched, &mut notes), notes)
+    }
+
+    #[test]
+    fn faults_are_said() {
+        let long = "x".repeat(1_001);
+        let truncated = Note::HeadersTruncated;
+        let repeated = |name| Note::HeaderRepeated { name };
+        for (header, want) in [
+            (
+                "From: a@b.c\r\nTo: d@e.f\r\nX-A: 1\r\nX-A: 2\r\n".to_owned(),
+                vec![],
+            ),
+            (format!("X-Long: {long}\r\n"), vec![truncated.clone()]),
+            (
+                "from: a@b.c\r\nFrom: x@y.z\r\n".to_owned(),
+                vec![repeated("From")],
+            ),
+            (
+                format!("Subject: a\r\nsubject: {long}\r\nDate: x\r\nDate: y\r\n"),
+                vec![truncated, repeated("Subject"), repeated("Date")],
+            ),
+        ] {
+            assert_eq!(read(&header).1, want, "{header}");
+        }
+    }
+
+    #[test]
+    fn changes_are_counted_where_they_are_shown() {
+        let found = read(
+            "Subject: a\u{200B}\r\nSubject: b\u{200B}\r\nReply-To: c\u{200B}@d.e\r\nX-A: f\u{200B}[g](h)\r\n\
+             List-Unsubscribe: <https://i.j>\r\n[k]: l\r\n",
+        )
+        .0;
+        assert_eq!((found.changes.invisible, found.changes.links), (2, 0));
+        assert_eq!((found.rare.invisible, found.rare.links), (1, 2));
+        let (name, value) = &found.list[4];
+        assert_eq!(
+            (name.as_str(), value.as_str()),
+            ("List-Unsubscribe", "< https://i.j>")
+        );
+        assert_eq!(found.list[5].0, "_k_");
+    }
+}
