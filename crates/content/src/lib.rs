@@ -4,30 +4,42 @@
 //! attachments listed, and every string through the shield. This crate never touches network, disk or clock.
 
 mod address;
+mod agree;
 mod attachment;
 mod body;
+mod calendar;
 mod charset;
 mod choose;
+mod claim;
+mod crypto;
 mod envelope;
+mod extract;
 mod header;
 mod html;
+mod ical;
 mod lines;
 mod mime;
+mod nested;
 mod note;
 mod outline;
 mod params;
+mod parts;
+mod roles;
 mod shield;
+mod sniff;
 mod snippet;
 mod text;
 mod transfer;
 mod view;
+mod window;
 mod words;
 
 pub use address::addresses;
 pub use attachment::Attachment;
-pub use body::Truncation;
+pub use body::{Left, Truncation};
 pub use choose::{BodyWish, HtmlWish, choose};
 pub use envelope::{date, envelope};
+pub use extract::{Extractions, extractions};
 pub use note::Note;
 pub use outline::{Completeness, Outline, outline};
 pub use params::parameter;

@@ -72,7 +72,21 @@ pub enum Note {
         count: usize,
     },
     BodyTruncated,
+    /// The text ends before the offset that was asked for.
+    BeyondEnd {
+        chars: usize,
+    },
     HtmlTruncated,
+    /// HTML was wished for and there is none.
+    NoHtml,
+    /// There are more texts, or larger ones, than one view takes.
+    PartsLeftOut {
+        count: usize,
+    },
+    /// Signed with S/MIME in a way that wraps the message itself.
+    Sealed {
+        part: Section,
+    },
     HeadersTruncated,
     /// The source described only the first or outer parts.
     StructureCut,
@@ -91,7 +105,7 @@ pub enum Note {
     ExtractionSkipped {
         part: Section,
     },
-    /// No text can be taken out of this kind of attachment yet.
+    /// No text can be taken out of this kind of attachment.
     ExtractionUnsupported {
         part: Section,
         content_type: String,
@@ -99,6 +113,25 @@ pub enum Note {
 }
 
 impl Note {
+    /// It counts something, so that two of it make one.
+    pub(crate) fn is_count(&self) -> bool {
+        self.clone().absorb(self)
+    }
+
+    /// Adds a note that counts the same thing, and says whether it did.
+    pub(crate) fn absorb(&mut self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::HiddenText { chars }, Self::HiddenText { chars: more })
+            | (Self::PlainDiffers { chars }, Self::PlainDiffers { chars: more })
+            | (Self::InvisibleRemoved { chars }, Self::InvisibleRemoved { chars: more }) => {
+                *chars += more;
+            }
+            (Self::MarkersBroken { count }, Self::MarkersBroken { count: more }) => *count += more,
+            _ => return false,
+        }
+        true
+    }
+
     /// The name on the wire.
     pub fn code(&self) -> &'static str {
         match self {
@@ -119,6 +152,10 @@ impl Note {
             Self::InvisibleRemoved { .. } => "invisible_characters_removed",
             Self::MarkersBroken { .. } => "chat_markers_broken",
             Self::BodyTruncated => "body_truncated",
+            Self::BeyondEnd { .. } => "beyond_end",
+            Self::NoHtml => "no_html",
+            Self::PartsLeftOut { .. } => "parts_left_out",
+            Self::Sealed { .. } => "signed_inside",
             Self::HtmlTruncated => "html_truncated",
             Self::HeadersTruncated => "headers_truncated",
             Self::StructureCut => "structure_cut",
@@ -191,6 +228,18 @@ impl fmt::Display for Note {
                 write!(f, "{count} forged chat markers were broken up")
             }
             Self::BodyTruncated => f.write_str("the text is longer than what is shown"),
+            Self::BeyondEnd { chars } => {
+                write!(f, "the text has only {chars} characters; nothing follows")
+            }
+            Self::NoHtml => f.write_str("the message holds no HTML"),
+            Self::PartsLeftOut { count } => write!(
+                f,
+                "{count} more text parts are not shown: the message has too many or too large ones"
+            ),
+            Self::Sealed { part } => write!(
+                f,
+                "part {part} is an S/MIME message that holds its text inside the signature; it is not shown"
+            ),
             Self::HtmlTruncated => f.write_str("the HTML is longer than what is shown"),
             Self::HeadersTruncated => f.write_str("not all headers are shown"),
             Self::StructureCut => {
@@ -214,7 +263,7 @@ impl fmt::Display for Note {
             ),
             Self::ExtractionUnsupported { part, content_type } => write!(
                 f,
-                "no text was extracted from attachment {part}: {content_type} is not supported yet"
+                "no text was extracted from attachment {part}: {content_type} is not a kind that is read"
             ),
         }
     }

@@ -1,5 +1,7 @@
 //! Plain text of a part: transfer encoding and charset undone, lines unwrapped and tidied.
 
+use mail::Flow;
+
 use crate::charset::{self, Decoded};
 use crate::outline::Completeness;
 use crate::transfer;
@@ -15,7 +17,7 @@ pub(crate) fn decode(
 }
 
 /// `format=flowed` undone (RFC 3676): soft line breaks joined, stuffed spaces removed.
-pub(crate) fn unflow(text: &str) -> String {
+pub(crate) fn unflow(text: &str, flow: Flow) -> String {
     let mut out = String::with_capacity(text.len());
     let mut open: Option<usize> = None;
     for line in text.lines() {
@@ -32,8 +34,12 @@ pub(crate) fn unflow(text: &str) -> String {
                 out.push(' ');
             }
         }
-        out.push_str(content);
         open = (content.ends_with(' ') && !signature).then_some(depth);
+        let kept = match (open, flow) {
+            (Some(_), Flow::FlowedDelSp) => content.strip_suffix(' ').unwrap_or(content),
+            _ => content,
+        };
+        out.push_str(kept);
         if open.is_none() {
             out.push('\n');
         }
@@ -76,7 +82,14 @@ mod tests {
             ("bye \n-- \nAnn\n", "bye \n-- \nAnn\n"),
             ("", ""),
         ] {
-            assert_eq!(unflow(text), want, "{text:?}");
+            assert_eq!(unflow(text, Flow::Flowed), want, "{text:?}");
+        }
+        for (text, want) in [
+            ("日本 \n語\n", "日本語\n"),
+            ("two  \nwords\n", "two words\n"),
+            ("bye\n-- \nAnn\n", "bye\n-- \nAnn\n"),
+        ] {
+            assert_eq!(unflow(text, Flow::FlowedDelSp), want, "{text:?}");
         }
     }
 

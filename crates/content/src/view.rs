@@ -5,10 +5,14 @@ use mail::Fetched;
 use crate::address::{self, addresses};
 use crate::attachment::{Attachment, attachments};
 use crate::body::{self, Truncation};
-use crate::choose::{BodyWish, roles};
+use crate::choose::BodyWish;
+use crate::crypto;
 use crate::envelope::{date, envelope};
+use crate::extract::{Extractions, Extracts};
 use crate::header::fields;
 use crate::note::Note;
+use crate::parts::Parts;
+use crate::roles::roles;
 use crate::shield::{self, Shape};
 use crate::words;
 
@@ -34,15 +38,23 @@ pub struct View {
     pub notes: Vec<Note>,
 }
 
-pub fn view(fetched: &Fetched, wish: &BodyWish) -> View {
+/// `extractions` is what came of the jobs that [`crate::extractions`] gave; none is as good as none wished.
+pub fn view(fetched: &Fetched, wish: &BodyWish, extractions: &Extractions) -> View {
     let roles = roles(&fetched.structure);
+    let parts = Parts::new(fetched, wish);
     let mut notes = Vec::new();
     let headers = headers(fetched, &mut notes);
     if fetched.structure.cut {
         notes.push(Note::StructureCut);
     }
-    let body = body::body(fetched, &roles, wish, &mut notes);
-    let attachments = attachments(fetched, &roles, wish, &mut notes);
+    let body = body::body(fetched, &roles, &parts, wish, &mut notes);
+    notes.extend(crypto::recognize(fetched, &parts, body.text.as_deref()));
+    let extracts = wish.attachment_text.map(|max_chars| Extracts {
+        max_chars,
+        done: extractions,
+    });
+    let attachments = attachments(fetched, &roles, &parts, extracts.as_ref(), &mut notes);
+    let notes = merged(notes);
     let envelope = envelope(&fetched.header);
     View {
         date: date(envelope.date.as_ref(), fetched.arrived),
@@ -57,6 +69,20 @@ pub fn view(fetched: &Fetched, wish: &BodyWish) -> View {
         attachments,
         notes,
     }
+}
+
+/// What was counted in several places is said once.
+fn merged(notes: Vec<Note>) -> Vec<Note> {
+    let mut once: Vec<Note> = Vec::with_capacity(notes.len());
+    for note in notes {
+        if once.contains(&note) && !note.is_count() {
+            continue;
+        }
+        if !once.iter_mut().any(|known| known.absorb(&note)) {
+            once.push(note);
+        }
+    }
+    once
 }
 
 /// The headers that most readers want, in their order, repeated ones included.

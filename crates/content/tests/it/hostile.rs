@@ -8,6 +8,7 @@ use crate::source::{codes, view};
 /// Everything at once, as greedy as the tool contract allows.
 fn greedy() -> BodyWish {
     BodyWish {
+        offset: 0,
         max_chars: 20_000,
         html: HtmlWish::Include,
         attachment_text: Some(50_000),
@@ -39,7 +40,7 @@ fn nested(levels: usize) -> String {
 fn nested_multiparts() {
     let raw = nested(5_000);
     let found = shown("5,000 nested multiparts", || view(raw, &greedy()));
-    assert_eq!(codes(&found), ["structure_cut"]);
+    assert_eq!(codes(&found), ["structure_cut", "no_html"]);
     let found = view(nested(60), &greedy());
     assert_eq!(found.body_text.as_deref(), Some("text"));
     shown("100,000 nested multiparts", || {
@@ -61,7 +62,15 @@ fn endless_parts() {
     let parts = "--b\r\n\r\ntext\r\n".repeat(100_000);
     let raw = format!("Content-Type: multipart/mixed; boundary=b\r\n\r\n{parts}--b--\r\n");
     let found = shown("100,000 parts", || view(raw, &greedy()));
-    assert_eq!(codes(&found), ["structure_cut", "body_truncated"]);
+    assert_eq!(
+        codes(&found),
+        [
+            "structure_cut",
+            "parts_left_out",
+            "no_html",
+            "body_truncated"
+        ]
+    );
 }
 
 #[test]

@@ -6,6 +6,7 @@ use mail::{Fetched, Part};
 
 pub(crate) fn wish() -> BodyWish {
     BodyWish {
+        offset: 0,
         max_chars: 2_000,
         html: HtmlWish::Skip,
         attachment_text: None,
@@ -39,7 +40,7 @@ pub(crate) fn fetched(raw: &[u8], wish: &BodyWish) -> Fetched {
 }
 
 pub(crate) fn view(raw: impl AsRef<[u8]>, wish: &BodyWish) -> View {
-    content::view(&fetched(raw.as_ref(), wish), wish)
+    content::view(&fetched(raw.as_ref(), wish), wish, &Vec::new())
 }
 
 pub(crate) fn codes(view: &View) -> Vec<&'static str> {
