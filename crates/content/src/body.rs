@@ -129,7 +129,7 @@ pub(crate) fn body(
 
 /// A part's text, whatever text type it has.
 pub(crate) fn readable(leaf: &Leaf, bytes: &[u8], whole: Completeness) -> Readable {
-    let decoded = text::decode(bytes, &leaf.encoding, leaf.charset.as_deref(), whole);
+    let decoded = text::of_leaf(leaf, bytes, whole);
     let read = Readable {
         guessed: decoded.guessed,
         ..Readable::default()
@@ -311,9 +311,8 @@ impl Assembled {
         for read in reads.iter().filter(|read| is_html(read.leaf)) {
             found = true;
             let room = max_chars.saturating_sub(safe.chars().count());
-            let charset = read.leaf.charset.as_deref();
             let piece = read.piece;
-            let decoded = text::decode(piece.bytes, &read.leaf.encoding, charset, piece.whole);
+            let decoded = text::of_leaf(read.leaf, piece.bytes, piece.whole);
             let rendered = html::sanitize(&decoded.text, room);
             self.html_cut |= rendered.cut || piece.is_cut();
             hidden += rendered.hidden;

@@ -31,6 +31,13 @@ pub(crate) enum Place<'a> {
     Opaque,
 }
 
+/// How a message lies in the one around it, and whether it is all there.
+#[derive(Clone, Copy)]
+struct Around<'a> {
+    place: Place<'a>,
+    whole: Completeness,
+}
+
 pub(crate) struct Told {
     pub read: Readable,
     pub notes: Vec<Note>,
@@ -45,11 +52,13 @@ pub(crate) fn tell(raw: &[u8], place: Place<'_>, whole: Completeness, max_chars:
         },
         notes: Vec::new(),
     };
-    message(raw, place, max_chars, 1, &mut told);
+    let around = Around { place, whole };
+    message(raw, around, max_chars, 1, &mut told);
     told
 }
 
-fn message(raw: &[u8], place: Place<'_>, max_chars: usize, depth: usize, told: &mut Told) {
+fn message(raw: &[u8], around: Around<'_>, max_chars: usize, depth: usize, told: &mut Told) {
+    let Around { place, whole } = around;
     let outline = outline(raw);
     let wish = BodyWish {
         offset: 0,
@@ -57,7 +66,7 @@ fn message(raw: &[u8], place: Place<'_>, max_chars: usize, depth: usize, told: &
         html: HtmlWish::Skip,
         attachment_text: None,
     };
-    let fetched = fetch(&outline, &wish);
+    let fetched = fetch(&outline, &wish, whole);
     let roles = roles(&fetched.structure);
     let parts = Parts::new(&fetched, &wish);
     let mut notes = Vec::new();
@@ -76,7 +85,7 @@ fn message(raw: &[u8], place: Place<'_>, max_chars: usize, depth: usize, told: &
         .filter(|(_, role)| **role == Role::Attachment)
         .map(|(leaf, _)| leaf)
         .collect();
-    list(&attached, place, out);
+    list(&attached, place, &parts, out);
     if depth >= MOST_DEPTH {
         return;
     }
@@ -102,7 +111,7 @@ fn message(raw: &[u8], place: Place<'_>, max_chars: usize, depth: usize, told: &
             (_, Some(section)) => (bytes, Place::Numbered(section)),
             (_, None) => (bytes, Place::Opaque),
         };
-        message(bytes, place, max_chars, depth + 1, told);
+        message(bytes, Around { place, whole }, max_chars, depth + 1, told);
     }
 }
 
@@ -117,17 +126,19 @@ fn concerns_the_reader(note: &Note) -> bool {
     )
 }
 
-fn fetch(outline: &Outline<'_>, wish: &BodyWish) -> Fetched {
+/// The last part of a whole message may lack its closing boundary; it is whole all the same.
+fn fetch(outline: &Outline<'_>, wish: &BodyWish, message: Completeness) -> Fetched {
     let parts = choose(&outline.structure, wish)
         .into_iter()
         .filter_map(|wish| {
-            let (bytes, whole) = outline.part(&wish.section)?;
+            let (bytes, part) = outline.part(&wish.section)?;
             let most = usize::try_from(wish.max_bytes).unwrap_or(usize::MAX);
             let kept = bytes.get(..most).unwrap_or(bytes);
             Some(Part {
                 section: wish.section,
                 bytes: Bytes::copy_from_slice(kept),
-                truncated: kept.len() < bytes.len() || whole == Completeness::Cut,
+                truncated: kept.len() < bytes.len()
+                    || (part == Completeness::Cut && message == Completeness::Cut),
             })
         });
     Fetched {
@@ -156,7 +167,7 @@ fn head(header: &[u8]) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-fn list(attached: &[&Leaf], place: Place<'_>, out: &mut String) {
+fn list(attached: &[&Leaf], place: Place<'_>, parts: &Parts<'_>, out: &mut String) {
     if attached.is_empty() {
         return;
     }
@@ -165,7 +176,7 @@ fn list(attached: &[&Leaf], place: Place<'_>, out: &mut String) {
         let name = leaf.filename.as_ref().and_then(base_name);
         let name = name.as_deref().unwrap_or("(no name)");
         let kind = shield::bounded(&leaf.mime_type, Shape::Line, 128);
-        let size = decoded_size(leaf, None);
+        let size = decoded_size(leaf, parts.piece(leaf));
         let part = within(place, &leaf.section)
             .map(|section| format!(", part {section}"))
             .unwrap_or_default();

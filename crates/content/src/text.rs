@@ -1,10 +1,23 @@
 //! Plain text of a part: transfer encoding and charset undone, lines unwrapped and tidied.
 
-use mail::Flow;
+use mail::{Flow, Leaf};
 
 use crate::charset::{self, Decoded};
 use crate::outline::Completeness;
+use crate::roles::is_html;
 use crate::transfer;
+
+/// The text of a leaf. HTML without a declared charset may declare its own.
+pub(crate) fn of_leaf(leaf: &Leaf, bytes: &[u8], whole: Completeness) -> Decoded {
+    let bytes = transfer::decode(bytes, &leaf.encoding);
+    match &leaf.charset {
+        Some(charset) => charset::decode(&bytes, Some(charset), whole),
+        None if is_html(leaf) => {
+            charset::decode(&bytes, charset::of_html(&bytes).as_deref(), whole)
+        }
+        None => charset::decode(&bytes, None, whole),
+    }
+}
 
 /// The text of a part's bytes; they may end anywhere.
 pub(crate) fn decode(

@@ -166,3 +166,50 @@ fn long_text() {
         shown(what, || content::snippet(&prefix, 200));
     }
 }
+
+#[test]
+fn one_endless_line() {
+    let line = "x".repeat(10_000_000);
+    let found = shown("a line of 10 MB", || view(format!("\r\n{line}"), &greedy()));
+    assert_eq!(found.body_text.map(|text| text.len()), Some(20_000));
+    let raw = format!("\r\n{}", "a\0b ".repeat(1_000));
+    let found = shown("zeros", || view(raw, &greedy()));
+    assert!(
+        found
+            .body_text
+            .is_some_and(|text| text.starts_with("ab ab"))
+    );
+}
+
+#[test]
+fn attached_messages_and_calendars() {
+    let inside = "Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\nContent-Type: message/rfc822\r\n\r\n";
+    let raw = format!(
+        "Content-Type: multipart/mixed; boundary=a\r\n\r\n--a\r\nContent-Type: message/rfc822\r\n\r\n{}",
+        inside.repeat(10_000)
+    );
+    shown("10,000 messages in messages", || view(raw, &greedy()));
+    let many =
+        "--b\r\nContent-Type: message/rfc822\r\n\r\nSubject: x\r\n\r\ntext\r\n".repeat(10_000);
+    let raw = format!("Content-Type: multipart/mixed; boundary=b\r\n\r\n{many}");
+    shown("10,000 messages", || view(raw, &greedy()));
+    let events = "BEGIN:VEVENT\r\nSUMMARY:x\r\n".repeat(100_000);
+    let raw = format!("Content-Type: text/calendar\r\n\r\n{events}");
+    shown("100,000 events", || view(raw, &greedy()));
+}
+
+#[test]
+fn alternatives_without_end() {
+    let pair = "--b\r\nContent-Type: multipart/alternative; boundary=i\r\n\r\n--i\r\n\r\nplain words here\r\n--i\r\nContent-Type: text/html\r\n\r\n<p>other words here\r\n--i--\r\n";
+    let raw = format!(
+        "Content-Type: multipart/mixed; boundary=b\r\n\r\n{}",
+        pair.repeat(1_000)
+    );
+    shown("1,000 alternatives", || view(raw, &greedy()));
+    let words: String = (0..120_000).map(|n| format!("w{n} ")).collect();
+    let raw = format!(
+        "Content-Type: multipart/alternative; boundary=i\r\n\r\n--i\r\n\r\n{words}\r\n--i\r\nContent-Type: text/html\r\n\r\n<p>{words}\r\n--i--\r\n"
+    );
+    let found = shown("a long text twice", || view(raw, &greedy()));
+    assert!(!codes(&found).contains(&"plain_text_differs"));
+}

@@ -3,5 +3,6 @@
 mod corpus;
 mod hostile;
 mod outline;
+mod parts;
 mod source;
 mod view;
