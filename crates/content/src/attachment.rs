@@ -1,21 +1,34 @@
 //! The attachments of a message: everything that is not body text, each with its IMAP section number.
 
-use mail::{Fetched, Leaf, PartWish, Section};
+use mail::{Fetched, Leaf, Section};
 
-use crate::body;
 use crate::changes::Changes;
-use crate::choose::{BodyWish, Role, choose, has_text};
+use crate::choose::MOST_ATTACHMENTS;
+use crate::claim::{Family, says_nothing};
+use crate::extract::Extracts;
 use crate::note::Note;
+use crate::parts::{Parts, Piece};
+use crate::roles::Role;
 use crate::shield::{self, Shape};
+use crate::sniff::{self, sniff};
+use crate::transfer;
 use crate::words;
 
-const MOST: usize = 50;
+/// Encoded bytes that are decoded to see what an attachment is.
+const MOST_LOOK: usize = 12 * 1024;
+/// Text shorter than this disproves no claim.
+const LEAST_TEXT: usize = 16;
+/// Encoded bytes that are decoded to know an exact size.
+const MOST_COUNT: usize = 8 * 1024 * 1024;
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Attachment {
     pub filename: Option<String>,
+    /// As the sender says.
     pub content_type: String,
-    /// Decoded size; exact only up to padding and line endings.
+    /// As the bytes say, where the sender says nothing or something else.
+    pub detected_type: Option<&'static str>,
+    /// Decoded size; exact where the attachment was fetched, else up to padding and soft line breaks.
     pub size_bytes: u64,
     pub part_id: Section,
     pub extracted_text: Option<String>,
@@ -24,104 +37,103 @@ pub struct Attachment {
 pub(crate) fn attachments(
     fetched: &Fetched,
     roles: &[Role],
-    wish: &BodyWish,
+    parts: &Parts<'_>,
+    extracts: Option<&Extracts<'_>>,
     changes: &mut Changes,
     notes: &mut Vec<Note>,
 ) -> Vec<Attachment> {
     let leaves = fetched.structure.leaves.iter().zip(roles);
-    let wished = choose(&fetched.structure, wish);
     let all: Vec<&Leaf> = leaves
         .filter(|(_, role)| **role == Role::Attachment)
         .map(|(leaf, _)| leaf)
         .collect();
-    if all.len() > MOST {
+    if all.len() > MOST_ATTACHMENTS {
         notes.push(Note::MoreAttachments {
-            unlisted: all.len() - MOST,
+            unlisted: all.len() - MOST_ATTACHMENTS,
         });
     }
     all.into_iter()
-        .take(MOST)
-        .map(|leaf| Attachment {
-            filename: leaf
-                .filename
-                .as_ref()
-                .and_then(|raw| base_name(raw, changes)),
-            content_type: content_type(leaf, changes),
-            size_bytes: decoded_size(leaf),
-            part_id: leaf.section.clone(),
-            extracted_text: wish
-                .attachment_text
-                .and_then(|max_chars| extracted(fetched, leaf, &wished, max_chars, notes)),
+        .take(MOST_ATTACHMENTS)
+        .map(|leaf| {
+            let piece = parts.piece(leaf);
+            Attachment {
+                filename: leaf
+                    .filename
+                    .as_ref()
+                    .and_then(|raw| base_name(raw, changes)),
+                content_type: content_type(leaf, changes),
+                detected_type: piece.and_then(|piece| judge(leaf, piece, notes)),
+                size_bytes: decoded_size(leaf, piece),
+                part_id: leaf.section.clone(),
+                extracted_text: extracts.and_then(|extracts| extracts.text(leaf, parts, notes)),
+            }
         })
         .collect()
 }
 
-fn extracted(
-    fetched: &Fetched,
-    leaf: &Leaf,
-    wished: &[PartWish],
-    max_chars: usize,
-    notes: &mut Vec<Note>,
-) -> Option<String> {
-    let section = || leaf.section.clone();
-    if !has_text(leaf) {
-        notes.push(Note::ExtractionUnsupported {
-            part: section(),
-            content_type: content_type(leaf, &mut Changes::default()),
+/// The type by the bytes, when it is news; a note when the sender's claim is false.
+fn judge(leaf: &Leaf, piece: Piece<'_>, notes: &mut Vec<Note>) -> Option<&'static str> {
+    let look = piece.bytes.get(..MOST_LOOK).unwrap_or(piece.bytes);
+    let decoded = transfer::decode(look, &leaf.encoding);
+    // A few printable characters are no evidence of anything.
+    let found = sniff(&decoded).filter(|found| {
+        decoded.len() >= LEAST_TEXT || found.family != Family::Text || is_undeclared(leaf)
+    })?;
+    if let Some(claimed) = sniff::false_claim(leaf, found) {
+        notes.push(Note::TypeDiffers {
+            part: leaf.section.clone(),
+            claimed: shield::bounded(&claimed, Shape::Line, 128, &mut Changes::default()),
+            found: found.mime_type,
         });
-        return None;
     }
-    let Some(part) = body::part(fetched, leaf) else {
-        notes.push(if wished.iter().any(|part| part.section == leaf.section) {
-            Note::PartMissing { part: section() }
-        } else {
-            Note::ExtractionSkipped { part: section() }
-        });
-        return None;
-    };
-    let read = body::readable(leaf, &part.bytes, body::whole(part), max_chars);
-    if read.guessed {
-        notes.push(Note::CharsetGuessed { part: section() });
-    }
-    if read.hidden > 0 {
-        notes.push(Note::HiddenText { chars: read.hidden });
-    }
-    let mut text = read.text;
-    let kept = shield::cut(&text, max_chars).map(str::len);
-    if let Some(kept) = kept {
-        text.truncate(kept);
-    }
-    if kept.is_some() || read.cut || part.truncated {
-        notes.push(Note::AttachmentTruncated { part: section() });
-    }
-    Some(text)
+    sniff::is_news(leaf, found).then_some(found.mime_type)
 }
 
-fn content_type(leaf: &Leaf, changes: &mut Changes) -> String {
+fn is_undeclared(leaf: &Leaf) -> bool {
+    says_nothing(&leaf.mime_type) && leaf.filename.is_none()
+}
+
+pub(crate) fn content_type(leaf: &Leaf, changes: &mut Changes) -> String {
     shield::bounded(&leaf.mime_type, Shape::Line, 128, changes)
 }
 
 /// The last component: a name is no path.
-fn base_name(raw: &mail::Raw, changes: &mut Changes) -> Option<String> {
+pub(crate) fn base_name(raw: &mail::Raw, changes: &mut Changes) -> Option<String> {
     let name = words::filename(raw, changes);
     let base = name.rsplit(['/', '\\']).next()?.trim();
     let says_something = !base.chars().all(|c| c == '.');
     says_something.then(|| base.to_owned())
 }
 
-/// Base64 in lines of 76 characters; other encodings change little.
-fn decoded_size(leaf: &Leaf) -> u64 {
+/// Counted where the whole is here; else by the length of the lines, as far as they are known.
+pub(crate) fn decoded_size(leaf: &Leaf, piece: Option<Piece<'_>>) -> u64 {
+    if let Some(piece) = piece.filter(|piece| !piece.is_cut() && piece.bytes.len() <= MOST_COUNT) {
+        let length = transfer::decode(piece.bytes, &leaf.encoding).len();
+        return u64::try_from(length).unwrap_or(u64::MAX);
+    }
     if leaf.encoding != "base64" {
         return leaf.octets;
     }
-    let line_endings = leaf.octets / 78 * 2;
+    let seen = piece.map(|piece| piece.bytes).unwrap_or_default();
+    let line = memchr::memchr(b'\n', seen);
+    let (line, ending) = match line {
+        Some(end) if end > 0 && seen.get(end - 1) == Some(&b'\r') => (end + 1, 2),
+        Some(end) => (end + 1, 1),
+        // RFC 2045 section 6.8: lines of 76 characters; unless so much was seen without any end.
+        None if seen.len() > 200 => return leaf.octets / 4 * 3,
+        None => (78, 2),
+    };
+    let line = u64::try_from(line).unwrap_or(78);
+    let line_endings = leaf.octets / line * ending;
     (leaf.octets - line_endings) / 4 * 3
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mail::Raw;
+    use mail::{Flow, Raw};
+
+    use crate::outline::Completeness;
 
     #[test]
     fn names_are_no_paths() {
@@ -134,8 +146,37 @@ mod tests {
             ("", None),
             ("exe\u{202E}fdp.x", Some("exefdp.x")),
         ] {
-            let found = base_name(&Raw::copied(raw.as_bytes()), &mut Changes::default());
-            assert_eq!(found.as_deref(), want);
+            assert_eq!(
+                base_name(&Raw::copied(raw.as_bytes()), &mut Changes::default()).as_deref(),
+                want
+            );
+        }
+    }
+
+    #[test]
+    fn sizes_are_those_of_the_decoded_bytes() {
+        let lines =
+            |width: usize, ending: &str| format!("{}{ending}", "A".repeat(width)).repeat(100);
+        for (width, ending, want) in [(76, "\r\n", 5_700), (76, "\n", 5_700), (60, "\r\n", 4_500)] {
+            let text = lines(width, ending);
+            let leaf = Leaf {
+                section: Section::parse("2").unwrap(),
+                mime_type: "application/pdf".to_owned(),
+                within: None,
+                group: 0,
+                charset: None,
+                encoding: "base64".to_owned(),
+                octets: text.len() as u64,
+                disposition: None,
+                filename: None,
+                content_id: None,
+                flow: Flow::Fixed,
+            };
+            let piece = |bytes, whole| Some(Piece { bytes, whole });
+            let whole = piece(text.as_bytes(), Completeness::Complete);
+            assert_eq!(decoded_size(&leaf, whole), want);
+            let cut = piece(&text.as_bytes()[..500], Completeness::Cut);
+            assert_eq!(decoded_size(&leaf, cut), want);
         }
     }
 }

@@ -1,20 +1,41 @@
 //! The body of a message: the text of its parts in order, and sanitized HTML when it is wished.
+//!
+//! Where plain text and HTML tell the same, the plain text is shown; where they differ, the HTML that people see.
 
-use mail::{Fetched, Leaf, Part};
+use mail::{Fetched, Flow, Leaf};
 
-use crate::choose::{BodyWish, HtmlWish, MOST_PART, Role, choose, is_html, is_wanted};
+use crate::agree::{Agreement, Reach, agreement};
+use crate::calendar;
+use crate::charset::Decoded;
+use crate::choose::{BodyWish, HtmlWish};
+use crate::findings::Findings;
 use crate::html;
 use crate::note::Note;
 use crate::outline::Completeness;
-use crate::shield::{self, Shape, shield};
+use crate::parts::{Parts, Piece, Sought};
+use crate::roles::{Role, is_html, is_inline_calendar};
+use crate::shield::{Shape, shield};
 use crate::text;
+use crate::window::window;
+
+/// Characters of one part that are looked at.
+const MOST_CHARS: usize = 1_000_000;
 
 /// The text is shorter than what the message holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Truncation {
     pub shown_chars: usize,
-    /// Asking for more characters would show more.
-    pub more: bool,
+    /// The offset that shows what follows; absent when nothing more of it can be fetched.
+    pub next_offset: Option<usize>,
+    pub left: Left,
+}
+
+/// Characters behind what is shown.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Left {
+    Exactly(usize),
+    /// So many were fetched, and there is more at the source.
+    AtLeast(usize),
 }
 
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
@@ -29,172 +50,289 @@ pub(crate) struct Body {
 pub(crate) struct Readable {
     pub text: String,
     pub cut: bool,
-    pub hidden: usize,
-    pub removed: usize,
-    pub broken: usize,
-    pub links: usize,
-    pub guessed: bool,
+    pub findings: Findings,
 }
 
 pub(crate) fn body(
     fetched: &Fetched,
     roles: &[Role],
+    parts: &Parts<'_>,
     wish: &BodyWish,
     notes: &mut Vec<Note>,
 ) -> Body {
-    let wished = choose(&fetched.structure, wish);
-    let mut gathered = Gathered::default();
-    let mut out = String::new();
-    let mut safe = String::new();
-    for (leaf, role) in fetched.structure.leaves.iter().zip(roles) {
-        if !is_wanted(leaf, *role, wish.html) {
-            continue;
-        }
-        let Some(part) = part(fetched, leaf) else {
-            // Too many parts, or too large ones, are left at the source on purpose.
-            if !wished.iter().any(|part| part.section == leaf.section) {
-                gathered.at_source = true;
-                gathered.at_most = true;
-            } else if leaf.octets > 0 {
-                notes.push(Note::PartMissing {
-                    part: leaf.section.clone(),
-                });
-            }
-            continue;
-        };
-        if *role == Role::Body {
-            let read = readable(leaf, &part.bytes, whole(part), wish.max_chars);
-            gathered.add(leaf, part, &read, notes);
-            if !out.is_empty() && !read.text.is_empty() {
-                out.push_str("\n\n");
-            }
-            out.push_str(&read.text);
-        }
-        if wish.html == HtmlWish::Include && is_html(leaf) {
-            let room = wish.max_chars.saturating_sub(safe.chars().count());
-            let decoded = text::decode(
-                &part.bytes,
-                &leaf.encoding,
-                leaf.charset.as_deref(),
-                whole(part),
-            );
-            let rendered = html::sanitize(&decoded.text, room);
-            gathered.html_cut |= rendered.cut || part.truncated;
-            safe.push_str(&rendered.text);
+    let leaves = || fetched.structure.leaves.iter().zip(roles);
+    let mut left_out = 0;
+    let mut reads = Vec::new();
+    for (leaf, role) in leaves().filter(|(_, role)| role.is_text()) {
+        match parts.find(leaf) {
+            Sought::Here(piece) => reads.push(Read::new(leaf, *role, piece)),
+            Sought::Missing if leaf.octets > 0 => notes.push(Note::PartMissing {
+                part: leaf.section.clone(),
+            }),
+            Sought::Missing => {}
+            Sought::Left => left_out += 1,
         }
     }
-    if let Some(kept) = shield::cut(&out, wish.max_chars).map(str::len) {
-        out.truncate(kept);
-        gathered.cut = true;
+    if left_out > 0 {
+        notes.push(Note::PartsLeftOut { count: left_out });
     }
-    gathered.note(notes);
+    pick_versions(&mut reads, notes);
+    let mut whole = Assembled {
+        open: left_out > 0,
+        ..Assembled::default()
+    };
+    for read in reads.iter().filter(|read| read.shown == Shown::Yes) {
+        whole.add(read, notes);
+        // What stands behind a gap has no place yet.
+        if read.piece.can_grow() {
+            whole.growing = true;
+            break;
+        }
+    }
+    if !whole.growing {
+        let invited = leaves().map(|(leaf, _)| leaf);
+        for leaf in invited.filter(|leaf| is_inline_calendar(leaf)) {
+            whole.invite(leaf, parts);
+        }
+    }
+    let html = match wish.html {
+        HtmlWish::Include => whole.sanitize(&reads, wish.max_chars, notes),
+        HtmlWish::Skip => None,
+    };
+    let shown = window(&whole.text, wish.offset, wish.max_chars);
+    if wish.offset > 0 && shown.text.is_empty() && !whole.growing {
+        notes.push(Note::BeyondEnd {
+            chars: whole.text.chars().count(),
+        });
+    }
+    let more = shown.left > 0 || whole.growing || whole.open;
+    let truncated = more.then(|| Truncation {
+        shown_chars: shown.text.chars().count(),
+        // INVARIANT: an offset that brings nothing new is no way to go on.
+        next_offset: (shown.end > wish.offset && (shown.left > 0 || whole.growing))
+            .then_some(shown.end),
+        left: if whole.growing || whole.open {
+            Left::AtLeast(shown.left)
+        } else {
+            Left::Exactly(shown.left)
+        },
+    });
+    let text = (!shown.text.is_empty()).then(|| shown.text.to_owned());
+    whole.tell(truncated.as_ref(), notes);
     Body {
-        truncated: (gathered.cut || gathered.at_source).then(|| Truncation {
-            shown_chars: out.chars().count(),
-            more: gathered.cut || !gathered.at_most,
-        }),
-        text: (!out.is_empty()).then_some(out),
-        html: (!safe.is_empty()).then_some(safe),
+        text,
+        truncated,
+        html,
     }
 }
 
 /// A part's text, whatever text type it has.
-pub(crate) fn readable(
-    leaf: &Leaf,
-    bytes: &[u8],
-    whole: Completeness,
-    max_chars: usize,
-) -> Readable {
-    let decoded = text::decode(bytes, &leaf.encoding, leaf.charset.as_deref(), whole);
-    let mut read = Readable {
-        guessed: decoded.guessed,
-        ..Readable::default()
-    };
-    let plain = if is_html(leaf) {
-        // One more than wished, so that a cut can be told from an end.
-        let rendered = html::to_text(&decoded.text, max_chars.saturating_add(1));
-        read.hidden = rendered.hidden.chars();
-        read.cut = rendered.cut;
-        rendered.text
-    } else if leaf.flowed {
-        text::unflow(&decoded.text)
-    } else {
-        decoded.text
-    };
-    let shielded = shield(&plain, Shape::Body);
-    read.removed = shielded.changes.invisible;
-    read.broken = shielded.changes.markers;
-    read.links = shielded.changes.links;
-    read.text = text::tidy(&shielded.text);
-    read
-}
-
-pub(crate) fn part<'a>(fetched: &'a Fetched, leaf: &Leaf) -> Option<&'a Part> {
-    fetched
-        .parts
-        .iter()
-        .find(|part| part.section == leaf.section)
-}
-
-pub(crate) fn whole(part: &Part) -> Completeness {
-    if part.truncated {
-        Completeness::Cut
-    } else {
-        Completeness::Complete
+pub(crate) fn readable(leaf: &Leaf, bytes: &[u8], whole: Completeness) -> Readable {
+    let decoded = text::of_leaf(leaf, bytes, whole);
+    let read = Readable::of_charset(&decoded);
+    if is_html(leaf) {
+        return read.of_html(&decoded.text);
+    }
+    match leaf.flow {
+        Flow::Fixed => read.of_text(&decoded.text),
+        flow => read.of_text(&text::unflow(&decoded.text, flow)),
     }
 }
 
-/// What the parts have in common to tell.
-#[derive(Default)]
-struct Gathered {
-    cut: bool,
-    html_cut: bool,
-    at_source: bool,
-    at_most: bool,
-    converted: bool,
-    hidden: usize,
-    removed: usize,
-    broken: usize,
-    links: usize,
+impl Readable {
+    /// Nothing read yet but the letters.
+    pub(crate) fn of_charset(decoded: &Decoded) -> Self {
+        Self {
+            findings: Findings {
+                guessed: decoded.guessed,
+                ..Findings::default()
+            },
+            ..Self::default()
+        }
+    }
+
+    pub(crate) fn of_html(mut self, html: &str) -> Self {
+        let rendered = html::to_text(html, MOST_CHARS);
+        self.findings.take(&rendered);
+        self.cut = rendered.cut;
+        self.of_text(&rendered.text)
+    }
+
+    pub(crate) fn of_text(mut self, plain: &str) -> Self {
+        let shielded = shield(plain, Shape::Body);
+        self.findings.changes += shielded.changes;
+        self.text = text::tidy(&shielded.text);
+        self
+    }
 }
 
-impl Gathered {
-    fn add(&mut self, leaf: &Leaf, part: &Part, read: &Readable, notes: &mut Vec<Note>) {
-        self.converted |= is_html(leaf);
-        self.cut |= read.cut;
-        self.at_source |= part.truncated;
-        let bytes = u64::try_from(part.bytes.len()).unwrap_or(u64::MAX);
-        self.at_most |= part.truncated && bytes >= MOST_PART;
-        self.hidden += read.hidden;
-        self.removed += read.removed;
-        self.broken += read.broken;
-        self.links += read.links;
-        if read.guessed {
+/// Whether a part is shown.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shown {
+    Yes,
+    No,
+}
+
+/// A part that was read.
+struct Read<'a> {
+    leaf: &'a Leaf,
+    role: Role,
+    piece: Piece<'a>,
+    readable: Readable,
+    shown: Shown,
+}
+
+impl<'a> Read<'a> {
+    fn new(leaf: &'a Leaf, role: Role, piece: Piece<'a>) -> Self {
+        Self {
+            leaf,
+            role,
+            piece,
+            readable: readable(leaf, piece.bytes, piece.whole),
+            shown: Shown::Yes,
+        }
+    }
+}
+
+/// Of each alternative, one version.
+fn pick_versions(reads: &mut [Read<'_>], notes: &mut Vec<Note>) {
+    let mut numbers: Vec<usize> = reads
+        .iter()
+        .filter_map(|read| match read.role {
+            Role::Plain(number) => Some(number),
+            _ => None,
+        })
+        .collect();
+    numbers.dedup();
+    for number in numbers {
+        let joined = |role: Role| {
+            let texts = reads.iter().filter(|read| read.role == role);
+            let texts: Vec<&str> = texts.map(|read| read.readable.text.as_str()).collect();
+            texts.join("\n\n")
+        };
+        let cut = reads.iter().any(|read| {
+            read.role == Role::Html(number) && (read.piece.is_cut() || read.readable.cut)
+        });
+        let reach = if cut { Reach::Beginning } else { Reach::Whole };
+        let (plain, html) = (joined(Role::Plain(number)), joined(Role::Html(number)));
+        let displaced = match pick(&plain, &html, reach) {
+            Pick::Plain => Role::Html(number),
+            Pick::Html => Role::Plain(number),
+            Pick::HtmlDespite(chars) => {
+                notes.push(Note::PlainDiffers { chars });
+                Role::Plain(number)
+            }
+        };
+        for read in reads.iter_mut().filter(|read| read.role == displaced) {
+            read.shown = Shown::No;
+        }
+    }
+}
+
+/// Which of two versions of a text is shown.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Pick {
+    Plain,
+    Html,
+    /// So many characters stand only in the plain text.
+    HtmlDespite(usize),
+}
+
+pub(crate) fn pick(plain: &str, html: &str, reach: Reach) -> Pick {
+    if html.is_empty() {
+        return Pick::Plain;
+    }
+    if plain.is_empty() {
+        return Pick::Html;
+    }
+    match agreement(plain, html, reach) {
+        Agreement::Agrees => Pick::Plain,
+        Agreement::Differs(chars) => Pick::HtmlDespite(chars),
+        Agreement::Unknown | Agreement::Lacks => Pick::Html,
+    }
+}
+
+/// The text of all parts that are shown, and what they have in common to tell.
+#[derive(Default)]
+struct Assembled {
+    text: String,
+    /// A bolder wish would bring more.
+    growing: bool,
+    /// There is more that no wish brings.
+    open: bool,
+    html_cut: bool,
+    converted: bool,
+    findings: Findings,
+}
+
+impl Assembled {
+    fn add(&mut self, read: &Read<'_>, notes: &mut Vec<Note>) {
+        let readable = &read.readable;
+        self.paragraph(&readable.text);
+        self.converted |= is_html(read.leaf);
+        self.open |= readable.cut || read.piece.is_cut();
+        self.findings.merge(&readable.findings);
+        if readable.findings.guessed {
             notes.push(Note::CharsetGuessed {
-                part: leaf.section.clone(),
+                part: read.leaf.section.clone(),
             });
         }
     }
 
-    fn note(&self, notes: &mut Vec<Note>) {
+    /// An invitation stands behind the text, as its own paragraph.
+    fn invite(&mut self, leaf: &Leaf, parts: &Parts<'_>) {
+        let Some(piece) = parts.piece(leaf) else {
+            return;
+        };
+        let charset = leaf.charset.as_deref().or(Some("utf-8"));
+        let decoded = text::decode(piece.bytes, &leaf.encoding, charset, piece.whole);
+        if let Some(summary) = calendar::summary(&decoded.text) {
+            let read = Readable::default().of_text(&summary.text);
+            self.findings.merge(&read.findings);
+            self.paragraph(&read.text);
+        }
+    }
+
+    fn paragraph(&mut self, text: &str) {
+        if !self.text.is_empty() && !text.is_empty() {
+            self.text.push_str("\n\n");
+        }
+        self.text.push_str(text);
+    }
+
+    fn sanitize(
+        &mut self,
+        reads: &[Read<'_>],
+        max_chars: usize,
+        notes: &mut Vec<Note>,
+    ) -> Option<String> {
+        let mut safe = String::new();
+        let mut found = false;
+        for read in reads.iter().filter(|read| is_html(read.leaf)) {
+            found = true;
+            let room = max_chars.saturating_sub(safe.chars().count());
+            let piece = read.piece;
+            let decoded = text::of_leaf(read.leaf, piece.bytes, piece.whole);
+            let rendered = html::sanitize(&decoded.text, room);
+            self.html_cut |= rendered.cut || piece.is_cut();
+            // Left out of the HTML and of the text made from it is left out once.
+            if read.shown == Shown::No {
+                self.findings.take(&rendered);
+            }
+            safe.push_str(&rendered.text);
+        }
+        if !found {
+            notes.push(Note::NoHtml);
+        }
+        (!safe.is_empty()).then_some(safe)
+    }
+
+    fn tell(&self, truncated: Option<&Truncation>, notes: &mut Vec<Note>) {
         if self.converted {
             notes.push(Note::HtmlConverted);
         }
-        if self.hidden > 0 {
-            notes.push(Note::HiddenText { chars: self.hidden });
-        }
-        if self.removed > 0 {
-            notes.push(Note::InvisibleRemoved {
-                chars: self.removed,
-            });
-        }
-        if self.broken > 0 {
-            notes.push(Note::MarkersBroken { count: self.broken });
-        }
-        if self.links > 0 {
-            notes.push(Note::LinksInert { count: self.links });
-        }
-        if self.cut || self.at_source {
+        self.findings.tell(notes);
+        if truncated.is_some() {
             notes.push(Note::BodyTruncated);
         }
         if self.html_cut {

@@ -1,6 +1,6 @@
 //! Bytes to text: the declared charset where it can be true, what the bytes say where it cannot.
 
-use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
+use encoding_rs::{Encoding, ISO_2022_JP, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
 
 use crate::mime;
 use crate::outline::Completeness;
@@ -29,7 +29,12 @@ enum Declared {
 pub(crate) fn decode(bytes: &[u8], label: Option<&str>, whole: Completeness) -> Decoded {
     let mut decoded = match declared(label) {
         Declared::Bytes => by_bytes(bytes, label, whole),
-        Declared::Shifting(encoding) => by_label(bytes, encoding),
+        Declared::Shifting(encoding) => match wide(bytes) {
+            // QUIRK: text that was converted on its way and kept its old label.
+            Wide::No if is_wide(encoding) => guess(by_bytes(bytes, None, whole).text),
+            Wide::Known(found) if is_wide(encoding) => by_label(bytes, found),
+            _ => by_label(bytes, encoding),
+        },
         Declared::MultiByte(encoding) => {
             let (text, malformed) = encoding.decode_without_bom_handling(bytes);
             match utf8(bytes, whole) {
@@ -57,7 +62,7 @@ pub(crate) fn decode(bytes: &[u8], label: Option<&str>, whole: Completeness) -> 
 }
 
 fn declared(label: Option<&str>) -> Declared {
-    let Some(label) = label.map(str::trim).filter(|label| !label.is_empty()) else {
+    let Some(label) = label.map(bare).filter(|label| !label.is_empty()) else {
         return Declared::Bytes;
     };
     let lower = label.to_ascii_lowercase();
@@ -76,11 +81,93 @@ fn declared(label: Option<&str>) -> Declared {
     }
 }
 
+/// QUIRK: labels in stray quotes, with their own name before them, or two of them.
+fn bare(label: &str) -> &str {
+    let stray = |c: char| c.is_whitespace() || "'\"=;<>".contains(c);
+    let label = label.trim_matches(stray);
+    let label = match label.split_at_checked("charset=".len()) {
+        Some((name, value)) if name.eq_ignore_ascii_case("charset=") => value.trim_matches(stray),
+        _ => label,
+    };
+    let end = label
+        .find([';', ',', ' ', '"', '\''])
+        .unwrap_or(label.len());
+    label.get(..end).unwrap_or(label)
+}
+
+/// Whether bytes are UTF-16, and which.
+enum Wide {
+    Known(&'static Encoding),
+    Unknown,
+    No,
+}
+
+fn is_wide(encoding: &'static Encoding) -> bool {
+    encoding == UTF_16LE || encoding == UTF_16BE
+}
+
+/// By the byte order mark, else by where the zeros of Latin letters and blanks stand.
+fn wide(bytes: &[u8]) -> Wide {
+    match bytes {
+        [0xFF, 0xFE, ..] => return Wide::Known(UTF_16LE),
+        [0xFE, 0xFF, ..] => return Wide::Known(UTF_16BE),
+        _ => {}
+    }
+    let look = bytes.get(..2_048).unwrap_or(bytes);
+    let zeros = |odd: usize| {
+        let every_second = look.iter().skip(odd).step_by(2);
+        every_second.filter(|byte| **byte == 0).count()
+    };
+    match (zeros(0), zeros(1)) {
+        (0, 0) if look.contains(&b' ') && std::str::from_utf8(look).is_ok() => Wide::No,
+        (high, low) if low > high * 4 => Wide::Known(UTF_16LE),
+        (high, low) if high > low * 4 => Wide::Known(UTF_16BE),
+        _ => Wide::Unknown,
+    }
+}
+
+/// A byte order mark, or zeros in most of the pairs: stray zeros are none.
+fn is_certain(bytes: &[u8]) -> bool {
+    let look = bytes.get(..2_048).unwrap_or(bytes);
+    let zeros = look.iter().filter(|byte| **byte == 0).count();
+    matches!(bytes, [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..]) || zeros * 8 >= look.len() * 3
+}
+
+/// The charset that HTML declares for itself, near its beginning.
+pub(crate) fn of_html(html: &[u8]) -> Option<String> {
+    let look = html.get(..2_048).unwrap_or(html).to_ascii_lowercase();
+    let meta = memchr::memmem::find(&look, b"<meta")?;
+    let rest = look.get(meta..)?;
+    let at = memchr::memmem::find(rest, b"charset=")?;
+    let label = rest.get(at + "charset=".len()..)?.trim_ascii_start();
+    let label = label
+        .strip_prefix(b"\"")
+        .or(label.strip_prefix(b"'"))
+        .unwrap_or(label);
+    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_:.".contains(byte);
+    let label: Vec<u8> = label.iter().copied().take_while(plain).take(40).collect();
+    // A mark that is read at all is in ASCII: no document declares UTF-16 from within.
+    Encoding::for_label_no_replacement(&label).filter(|found| !is_wide(found))?;
+    String::from_utf8(label).ok()
+}
+
 fn by_label(bytes: &[u8], encoding: &'static Encoding) -> Decoded {
     told(encoding.decode_with_bom_removal(bytes).0.into_owned())
 }
 
 fn by_bytes(bytes: &[u8], label: Option<&str>, whole: Completeness) -> Decoded {
+    if let Wide::Known(encoding) = wide(bytes)
+        && is_certain(bytes)
+    {
+        return guess(by_label(bytes, encoding).text);
+    }
+    // Escapes that nothing else uses.
+    let japanese = [&b"\x1b$B"[..], b"\x1b$@"]
+        .iter()
+        .any(|escape| memchr::memmem::find(bytes, escape).is_some());
+    if japanese && bytes.is_ascii() {
+        return guess(by_label(bytes, ISO_2022_JP).text);
+    }
     let declared_utf8 = label.is_some_and(|label| label.to_ascii_lowercase().starts_with("utf"));
     if let Some(text) = utf8(bytes, whole) {
         return Decoded {
@@ -155,6 +242,13 @@ mod tests {
             ("ü".as_bytes(), "utf-8", "ü"),
             (b"\xEF\xBB\xBFbom", "utf-8", "bom"),
             (b"\xFF\xFEh\x00i\x00", "utf-16", "hi"),
+            (b"\xFE\xFF\x00h\x00i", "utf-16", "hi"),
+            (b"\x00h\x00i", "utf-16", "hi"),
+            (b"h\x00i\x00", "utf-16be", "hi"),
+            (b"\x60\x4f\x7d\x59", "utf-16le", "你好"),
+            (b"\xe4", "'iso-8859-1'", "ä"),
+            (b"\xe4", "charset=\"iso-8859-1\"", "ä"),
+            (b"\xe4", "iso-8859-1; charset=utf-8", "ä"),
         ] {
             check(bytes, Some(label), want, false);
         }
@@ -169,6 +263,11 @@ mod tests {
         check(b"f\xfcr", Some("utf-8"), "für", true);
         check(b"f\xfcr", Some("us-ascii"), "für", true);
         check(b"plain", None, "plain", false);
+        check(b"\xFF\xFEh\x00i\x00", None, "hi", true);
+        check(b"h\x00i\x00", None, "hi", true);
+        check(b"\x00h\x00i", Some("utf-8"), "hi", true);
+        check(b"\x1b$B%O%m!<\x1b(B", None, "ハロー", true);
+        check(b"plain words", Some("utf-16"), "plain words", true);
         check(
             "ü \u{20ac} \u{fffd}x".as_bytes(),
             Some("gb2312"),
@@ -176,6 +275,22 @@ mod tests {
             true,
         );
         check(b"\xc3\xbc \xff ok", Some("utf-8"), "ü \u{fffd} ok", true);
+    }
+
+    #[test]
+    fn html_declares_its_own() {
+        for (html, want) in [
+            (
+                "<html><META http-equiv=x content='text/html; charset=KOI8-R'>",
+                Some("koi8-r"),
+            ),
+            ("<meta charset=\"shift_jis\">", Some("shift_jis")),
+            ("<meta charset=utf-16>", None),
+            ("<meta charset=nonsense>", None),
+            ("charset=utf-8", None),
+        ] {
+            assert_eq!(of_html(html.as_bytes()).as_deref(), want, "{html}");
+        }
     }
 
     #[test]

@@ -1,10 +1,16 @@
-//! Which parts of a message are its body, which are attachments, and how much of each has to travel.
+//! How much of which part has to travel, for body text, for the text of attachments, and to know what they are.
 
-use mail::{Disposition, Leaf, PartWish, Structure};
+use mail::{Leaf, PartWish, Structure, Urgency};
+
+use crate::calendar;
+use crate::claim::{Promise, promise};
+use crate::roles::{Role, is_html, is_inline_calendar, roles};
 
 /// What a caller wants to see of a body.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BodyWish {
+    /// Characters of the text to pass over.
+    pub offset: usize,
     pub max_chars: usize,
     pub html: HtmlWish,
     /// Text of attachments too, up to so many characters each.
@@ -18,141 +24,121 @@ pub enum HtmlWish {
     Include,
 }
 
-/// Bytes of one part.
+/// Bytes of one text.
 pub(crate) const MOST_PART: u64 = 1024 * 1024;
-/// Bytes of all parts of one message.
+/// Bytes of all texts of one message.
 const MOST_ALL: u64 = 4 * 1024 * 1024;
-/// Parts of one message.
+/// Texts of one message.
 const MOST_PARTS: usize = 40;
+const MOST_CALENDARS: usize = 4;
+/// HTML travels so far even for a short wish: whether the plain text tells the same shows only in the whole.
+const LEAST_HTML: u64 = 512 * 1024;
+/// So does the plain text beside it.
+const LEAST_PLAIN: u64 = 64 * 1024;
 
-/// What a leaf is in its message.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Role {
-    /// Shown as text.
-    Body,
-    /// Says the same as a part that is shown.
-    Double,
-    Attachment,
-}
+/// Attachments that are looked at.
+pub(crate) const MOST_ATTACHMENTS: usize = 50;
+/// Decoded bytes of one attachment whose text is wanted.
+pub(crate) const MOST_DOCUMENT: usize = 5 * 1024 * 1024;
+/// The same in base64, with its line endings and some room.
+const MOST_DOCUMENT_ENCODED: u64 = 7_400_000;
+/// Encoded bytes of all such attachments.
+const MOST_DOCUMENTS: u64 = 24 * 1024 * 1024;
+/// Encoded bytes that tell what an attachment is.
+const TASTE: u64 = 1_400;
 
 /// The parts that [`crate::view()`] needs: body text, HTML and attachment text as wished, within bounds.
 pub fn choose(structure: &Structure, wish: &BodyWish) -> Vec<PartWish> {
     let roles = roles(structure);
     let leaves = || structure.leaves.iter().zip(&roles);
-    let body = leaves().filter(|(leaf, role)| is_wanted(leaf, **role, wish.html));
-    let attached = leaves().filter(|(leaf, role)| {
-        wish.attachment_text.is_some() && **role == Role::Attachment && has_text(leaf)
-    });
+    let mut chosen = Chosen::default();
+    let texts = leaves().filter(|(_, role)| role.is_text());
     let mut left = MOST_ALL;
-    let mut chosen = Vec::new();
-    for (leaf, role) in body.chain(attached).take(MOST_PARTS) {
-        let max_chars = match role {
-            Role::Attachment => wish.attachment_text.unwrap_or_default(),
-            Role::Body | Role::Double => wish.max_chars,
-        };
-        let max_bytes = budget(leaf, max_chars).min(left);
-        if max_bytes == 0 {
-            break;
+    for (leaf, role) in texts.take(MOST_PARTS) {
+        left = chosen.add(leaf, text_budget(leaf, *role, wish), left);
+    }
+    let calendars = leaves().map(|(leaf, _)| leaf);
+    for leaf in calendars
+        .filter(|leaf| is_inline_calendar(leaf))
+        .take(MOST_CALENDARS)
+    {
+        left = chosen.add(leaf, calendar::MOST_ENCODED, left);
+    }
+    let attached = || {
+        leaves()
+            .filter(|(_, role)| **role == Role::Attachment)
+            .map(|(leaf, _)| leaf)
+            .take(MOST_ATTACHMENTS)
+    };
+    if let Some(max_chars) = wish.attachment_text {
+        let mut left = MOST_DOCUMENTS;
+        for leaf in attached() {
+            left = chosen.add(leaf, document_budget(leaf, max_chars, left), left);
         }
-        left -= max_bytes.min(leaf.octets);
-        chosen.push(PartWish {
+    }
+    for leaf in attached() {
+        chosen.taste(leaf);
+    }
+    chosen.0
+}
+
+/// The whole of it does not fit, and a part of it would be of no use.
+pub(crate) fn is_too_large(leaf: &Leaf) -> bool {
+    promise(leaf) == Promise::Document && leaf.octets > MOST_DOCUMENT_ENCODED
+}
+
+#[derive(Default)]
+struct Chosen(Vec<PartWish>);
+
+impl Chosen {
+    /// What is left of a budget afterwards. What does not fit is left out, what is there already is not doubled.
+    fn add(&mut self, leaf: &Leaf, max_bytes: u64, left: u64) -> u64 {
+        let max_bytes = max_bytes.min(left);
+        if max_bytes == 0 || self.has(leaf) {
+            return left;
+        }
+        self.0.push(PartWish {
             section: leaf.section.clone(),
             max_bytes,
+            urgency: Urgency::Needed,
         });
+        left - max_bytes.min(leaf.octets)
     }
-    chosen
-}
 
-/// Whether a leaf is needed for body text or for body HTML.
-pub(crate) fn is_wanted(leaf: &Leaf, role: Role, html: HtmlWish) -> bool {
-    match role {
-        Role::Body => true,
-        Role::Double => html == HtmlWish::Include && is_html(leaf),
-        Role::Attachment => false,
-    }
-}
-
-/// One for each leaf.
-pub(crate) fn roles(structure: &Structure) -> Vec<Role> {
-    let leaves = &structure.leaves;
-    let alternatives = alternatives(leaves);
-    leaves
-        .iter()
-        .map(|leaf| {
-            if !is_body_text(leaf, structure) {
-                Role::Attachment
-            } else if alternatives
-                .iter()
-                .any(|among| displaced(leaf, among, leaves))
-            {
-                Role::Double
-            } else {
-                Role::Body
-            }
-        })
-        .collect()
-}
-
-pub(crate) fn is_html(leaf: &Leaf) -> bool {
-    leaf.mime_type == "text/html"
-}
-
-/// Whether text can be taken out of an attachment here.
-pub(crate) fn has_text(leaf: &Leaf) -> bool {
-    leaf.mime_type.starts_with("text/")
-}
-
-fn is_body_text(leaf: &Leaf, structure: &Structure) -> bool {
-    let sole = structure.leaves.len() == 1 && !structure.cut;
-    // A multipart among the leaves is one without parts: its text is all there is.
-    let text = matches!(leaf.mime_type.as_str(), "text/plain" | "text/html")
-        || leaf.mime_type.starts_with("multipart/");
-    let among = leaf.within.as_deref() == Some("alternative");
-    let named = leaf.filename.is_some() && !sole && !among;
-    text && !named && leaf.disposition != Some(Disposition::Attachment)
-}
-
-/// The paths of the multipart/alternatives, as far as leaves stand directly in them.
-fn alternatives(leaves: &[Leaf]) -> Vec<&[u32]> {
-    let mut found: Vec<&[u32]> = Vec::new();
-    for leaf in leaves {
-        if leaf.within.as_deref() == Some("alternative")
-            && let Some((_, path)) = leaf.section.path().split_last()
-            && found.last() != Some(&path)
-        {
-            found.push(path);
+    fn taste(&mut self, leaf: &Leaf) {
+        if !self.has(leaf) {
+            self.0.push(PartWish {
+                section: leaf.section.clone(),
+                max_bytes: TASTE,
+                urgency: Urgency::Convenient,
+            });
         }
     }
-    found.dedup();
-    found
-}
 
-/// Plain text displaces HTML; HTML displaces empty plain text (RFC 2046 section 5.1.4).
-fn displaced(leaf: &Leaf, among: &[u32], leaves: &[Leaf]) -> bool {
-    let Some(own) = branch(leaf, among) else {
-        return false;
-    };
-    let other = |test: fn(&Leaf) -> bool| {
-        leaves.iter().any(|other| {
-            test(other)
-                && other.disposition != Some(Disposition::Attachment)
-                && branch(other, among).is_some_and(|branch| branch != own)
-        })
-    };
-    if is_html(leaf) {
-        other(|leaf| leaf.mime_type == "text/plain" && !is_empty(leaf))
-    } else {
-        is_empty(leaf) && other(is_html)
+    fn has(&self, leaf: &Leaf) -> bool {
+        self.0.iter().any(|wish| wish.section == leaf.section)
     }
 }
 
-/// Which child of a multipart a leaf belongs to.
-fn branch(leaf: &Leaf, among: &[u32]) -> Option<u32> {
-    leaf.section.path().strip_prefix(among)?.first().copied()
+fn text_budget(leaf: &Leaf, role: Role, wish: &BodyWish) -> u64 {
+    let wanted = budget(leaf, wish.offset.saturating_add(wish.max_chars));
+    match role {
+        Role::Plain(_) => wanted.max(LEAST_PLAIN),
+        _ if is_html(leaf) => wanted.max(LEAST_HTML),
+        _ => wanted,
+    }
 }
 
-fn is_empty(leaf: &Leaf) -> bool {
-    leaf.octets <= 2
+fn document_budget(leaf: &Leaf, max_chars: usize, left: u64) -> u64 {
+    match promise(leaf) {
+        Promise::Text => budget(leaf, max_chars),
+        Promise::Calendar => calendar::MOST_ENCODED,
+        // Of a message, the beginning is worth reading too.
+        Promise::Mail => MOST_PART,
+        Promise::Document if leaf.octets > MOST_DOCUMENT_ENCODED.min(left) => 0,
+        Promise::Document => MOST_DOCUMENT_ENCODED,
+        Promise::Nothing => 0,
+    }
 }
 
 /// Encoded bytes that hold `max_chars` in almost every case.
@@ -183,7 +169,7 @@ fn is_one_byte(leaf: &Leaf) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mail::{Raw, Section};
+    use mail::{Disposition, Flow, Raw, Section};
 
     fn leaf(section: &str, mime_type: &str, within: &str, octets: u64) -> Leaf {
         Leaf {
@@ -197,28 +183,39 @@ mod tests {
             disposition: None,
             filename: None,
             content_id: None,
-            flowed: false,
+            flow: Flow::Fixed,
         }
     }
 
-    fn wish(html: HtmlWish) -> BodyWish {
+    fn named(section: &str, mime_type: &str, name: &str, octets: u64) -> Leaf {
+        Leaf {
+            filename: Some(Raw::copied(name.as_bytes())),
+            disposition: Some(Disposition::Attachment),
+            ..leaf(section, mime_type, "mixed", octets)
+        }
+    }
+
+    fn wish() -> BodyWish {
         BodyWish {
+            offset: 0,
             max_chars: 2_000,
-            html,
+            html: HtmlWish::Skip,
             attachment_text: None,
         }
     }
 
+    /// The sections that are needed.
     fn chosen(leaves: Vec<Leaf>, wish: &BodyWish) -> Vec<String> {
         let structure = Structure { leaves, cut: false };
         choose(&structure, wish)
             .iter()
+            .filter(|part| part.urgency == Urgency::Needed)
             .map(|part| part.section.to_string())
             .collect()
     }
 
     #[test]
-    fn plain_is_preferred_unless_empty() {
+    fn both_versions_travel_unless_one_is_empty() {
         let both = |plain| {
             vec![
                 leaf("1", "text/plain", "alternative", plain),
@@ -226,9 +223,8 @@ mod tests {
                 leaf("2.2", "image/png", "related", 900),
             ]
         };
-        assert_eq!(chosen(both(100), &wish(HtmlWish::Skip)), ["1"]);
-        assert_eq!(chosen(both(2), &wish(HtmlWish::Skip)), ["2.1"]);
-        assert_eq!(chosen(both(100), &wish(HtmlWish::Include)), ["1", "2.1"]);
+        assert_eq!(chosen(both(100), &wish()), ["1", "2.1"]);
+        assert_eq!(chosen(both(2), &wish()), ["2.1"]);
     }
 
     #[test]
@@ -239,44 +235,82 @@ mod tests {
             leaf("2", "text/plain", "mixed", 100),
             leaf("3", "text/html", "mixed", 100),
             leaf("4", "text/calendar", "mixed", 100),
+            leaf("5", "text/markdown", "mixed", 100),
+            leaf("6", "text/csv", "mixed", 100),
         ];
-        assert_eq!(chosen(leaves, &wish(HtmlWish::Skip)), ["1.1", "2", "3"]);
+        let structure = Structure { leaves, cut: false };
+        assert_eq!(
+            roles(&structure),
+            [
+                Role::Plain(0),
+                Role::Html(0),
+                Role::Body,
+                Role::Body,
+                Role::Attachment,
+                Role::Body,
+                Role::Attachment
+            ]
+        );
+        assert_eq!(
+            chosen(structure.leaves, &wish()),
+            ["1.1", "1.2", "2", "3", "5", "4"]
+        );
     }
 
     #[test]
     fn attachments_travel_only_when_wished() {
-        let mut named = leaf("2", "text/plain", "mixed", 100);
-        named.filename = Some(Raw::copied(b"a.txt"));
-        let mut attached = leaf("3", "text/csv", "mixed", 100);
-        attached.disposition = Some(Disposition::Attachment);
         let leaves = vec![
             leaf("1", "text/html", "mixed", 100),
-            named,
-            attached,
-            leaf("4", "application/pdf", "mixed", 100),
+            named("2", "text/plain", "a.txt", 100),
+            named("3", "text/csv", "a.csv", 100),
+            named("4", "application/pdf", "a.pdf", 100),
+            named("5", "application/pdf", "large.pdf", 8_000_000),
+            named("6", "image/png", "a.png", 100),
+            named("7", "message/rfc822", "a.eml", 8_000_000),
         ];
-        let mut wish = wish(HtmlWish::Skip);
+        let mut wish = wish();
         assert_eq!(chosen(leaves.clone(), &wish), ["1"]);
         wish.attachment_text = Some(100);
-        assert_eq!(chosen(leaves, &wish), ["1", "2", "3"]);
+        assert_eq!(chosen(leaves.clone(), &wish), ["1", "2", "3", "4", "7"]);
+        let structure = Structure { leaves, cut: false };
+        assert_eq!(choose(&structure, &wish).len(), 7, "the others are tasted");
     }
 
     #[test]
     fn a_sole_text_with_a_name_is_the_body() {
         let mut sole = leaf("1", "text/plain", "", 100);
         sole.filename = Some(Raw::copied(b"mail.txt"));
-        assert_eq!(chosen(vec![sole], &wish(HtmlWish::Skip)), ["1"]);
+        assert_eq!(chosen(vec![sole], &wish()), ["1"]);
+    }
+
+    #[test]
+    fn a_later_stretch_needs_more_bytes() {
+        let structure = Structure {
+            leaves: vec![leaf("1", "text/plain", "", 900_000)],
+            cut: false,
+        };
+        let bytes = |offset| choose(&structure, &BodyWish { offset, ..wish() })[0].max_bytes;
+        assert!(bytes(0) < 20_000 && bytes(100_000) > 400_000);
+        assert_eq!(bytes(usize::MAX), MOST_PART);
     }
 
     #[test]
     fn bytes_are_bounded() {
-        let leaves = (1..=500)
-            .map(|n| leaf(&n.to_string(), "text/html", "mixed", 10_000_000))
-            .collect();
-        let structure = Structure { leaves, cut: false };
-        let mut wish = wish(HtmlWish::Include);
-        wish.max_chars = 20_000;
-        let total: u64 = choose(&structure, &wish).iter().map(|p| p.max_bytes).sum();
-        assert!(total <= MOST_ALL, "{total}");
+        let texts = (1..=500).map(|n| leaf(&n.to_string(), "text/html", "mixed", 10_000_000));
+        let documents =
+            (501..=900).map(|n| named(&n.to_string(), "application/pdf", "a.pdf", 7_000_000));
+        let structure = Structure {
+            leaves: texts.chain(documents).collect(),
+            cut: false,
+        };
+        let wish = BodyWish {
+            max_chars: 20_000,
+            html: HtmlWish::Include,
+            attachment_text: Some(50_000),
+            ..wish()
+        };
+        let chosen = choose(&structure, &wish);
+        let total: u64 = chosen.iter().map(|part| part.max_bytes).sum();
+        assert!(total <= MOST_ALL + MOST_DOCUMENTS + 50 * TASTE, "{total}");
     }
 }

@@ -15,6 +15,10 @@ pub enum Note {
     /// Text that a reader of the HTML would not see was left out.
     HiddenText {
         chars: usize,
+        /// Why, and how many characters each.
+        reasons: Vec<(&'static str, usize)>,
+        /// How the longest piece begins.
+        excerpt: String,
     },
     /// The plain text says something else than the HTML that people are shown; the HTML is the body.
     PlainDiffers {
@@ -77,7 +81,21 @@ pub enum Note {
         count: usize,
     },
     BodyTruncated,
+    /// The text ends before the offset that was asked for.
+    BeyondEnd {
+        chars: usize,
+    },
     HtmlTruncated,
+    /// HTML was wished for and there is none.
+    NoHtml,
+    /// There are more texts, or larger ones, than one view takes.
+    PartsLeftOut {
+        count: usize,
+    },
+    /// Signed with S/MIME in a way that wraps the message itself.
+    Sealed {
+        part: Section,
+    },
     HeadersTruncated,
     /// The source described only the first or outer parts.
     StructureCut,
@@ -96,7 +114,7 @@ pub enum Note {
     ExtractionSkipped {
         part: Section,
     },
-    /// No text can be taken out of this kind of attachment yet.
+    /// No text can be taken out of this kind of attachment.
     ExtractionUnsupported {
         part: Section,
         content_type: String,
@@ -104,6 +122,55 @@ pub enum Note {
 }
 
 impl Note {
+    /// It counts something, so that two of it make one.
+    pub(crate) fn is_count(&self) -> bool {
+        self.clone().absorb(self)
+    }
+
+    /// Adds a note that counts the same thing, and says whether it did.
+    pub(crate) fn absorb(&mut self, other: &Self) -> bool {
+        match (self, other) {
+            (
+                Self::HiddenText { chars, reasons, .. },
+                Self::HiddenText {
+                    chars: more,
+                    reasons: others,
+                    ..
+                },
+            ) => {
+                *chars += more;
+                for (why, count) in others {
+                    match reasons.iter_mut().find(|(known, _)| known == why) {
+                        Some((_, sum)) => *sum += count,
+                        None => reasons.push((why, *count)),
+                    }
+                }
+            }
+            (Self::TooDeep { chars }, Self::TooDeep { chars: more })
+            | (Self::PlainDiffers { chars }, Self::PlainDiffers { chars: more })
+            | (Self::InvisibleRemoved { chars }, Self::InvisibleRemoved { chars: more }) => {
+                *chars += more;
+            }
+            (Self::MarkersBroken { count }, Self::MarkersBroken { count: more })
+            | (Self::LinksInert { count }, Self::LinksInert { count: more }) => *count += more,
+            _ => return false,
+        }
+        true
+    }
+
+    /// The words of the mail that it is about: shielded and bounded, but a stranger's.
+    pub fn quote(&self) -> Option<String> {
+        match self {
+            Self::HiddenText { excerpt, .. } => {
+                Some(excerpt.clone()).filter(|text| !text.is_empty())
+            }
+            Self::LinkNamesOther { shown, target } => Some(format!("{shown} -> {target}")),
+            Self::LookAlike { shown } => Some(shown.clone()),
+            Self::NameHoldsAddress { shown, real } => Some(format!("{shown} -> {real}")),
+            _ => None,
+        }
+    }
+
     /// The name on the wire.
     pub fn code(&self) -> &'static str {
         match self {
@@ -125,6 +192,10 @@ impl Note {
             Self::InvisibleRemoved { .. } => "invisible_characters_removed",
             Self::MarkersBroken { .. } => "chat_markers_broken",
             Self::BodyTruncated => "body_truncated",
+            Self::BeyondEnd { .. } => "beyond_end",
+            Self::NoHtml => "no_html",
+            Self::PartsLeftOut { .. } => "parts_left_out",
+            Self::Sealed { .. } => "signed_inside",
             Self::HtmlTruncated => "html_truncated",
             Self::HeadersTruncated => "headers_truncated",
             Self::StructureCut => "structure_cut",
@@ -147,8 +218,13 @@ impl fmt::Display for Note {
                 )
             }
             Self::HtmlConverted => f.write_str("the text was made from HTML"),
-            Self::HiddenText { chars } => {
-                write!(f, "{chars} characters of hidden text were left out")
+            Self::HiddenText { chars, reasons, .. } => {
+                let reasons: Vec<&str> = reasons.iter().map(|(why, _)| *why).collect();
+                write!(
+                    f,
+                    "{chars} characters of hidden text were left out ({})",
+                    reasons.join(", ")
+                )
             }
             Self::PlainDiffers { chars } => write!(
                 f,
@@ -164,16 +240,15 @@ impl fmt::Display for Note {
                     "{count} links or images written as markup were made inert"
                 )
             }
-            Self::LinkNamesOther { shown, target } => {
-                write!(f, "a link that reads '{shown}' leads to {target}")
+            Self::LinkNamesOther { .. } => {
+                f.write_str("the text of a link names another host than the one it leads to")
             }
-            Self::LookAlike { shown } => {
-                write!(f, "'{shown}' mixes scripts or imitates other letters")
+            Self::LookAlike { .. } => {
+                f.write_str("an address or host mixes scripts or imitates other letters")
             }
-            Self::NameHoldsAddress { shown, real } => write!(
-                f,
-                "'{shown}' stands in the name of {real}, and is not who that is"
-            ),
+            Self::NameHoldsAddress { .. } => {
+                f.write_str("a name holds another address than the one it stands for")
+            }
             Self::Signed { with } => write!(f, "signed with {with}; the signature was not checked"),
             Self::Encrypted { with } => {
                 write!(f, "encrypted with {with}; it cannot be read here")
@@ -201,6 +276,18 @@ impl fmt::Display for Note {
                 write!(f, "{count} forged chat markers were broken up")
             }
             Self::BodyTruncated => f.write_str("the text is longer than what is shown"),
+            Self::BeyondEnd { chars } => {
+                write!(f, "the text has only {chars} characters; nothing follows")
+            }
+            Self::NoHtml => f.write_str("the message holds no HTML"),
+            Self::PartsLeftOut { count } => write!(
+                f,
+                "{count} more text parts are not shown: the message has too many or too large ones"
+            ),
+            Self::Sealed { part } => write!(
+                f,
+                "part {part} is an S/MIME message that holds its text inside the signature; it is not shown"
+            ),
             Self::HtmlTruncated => f.write_str("the HTML is longer than what is shown"),
             Self::HeadersTruncated => f.write_str("not all headers are shown"),
             Self::StructureCut => {
@@ -224,7 +311,7 @@ impl fmt::Display for Note {
             ),
             Self::ExtractionUnsupported { part, content_type } => write!(
                 f,
-                "no text was extracted from attachment {part}: {content_type} is not supported yet"
+                "no text was extracted from attachment {part}: {content_type} is not a kind that is read"
             ),
         }
     }

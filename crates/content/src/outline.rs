@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use mail::{Disposition, Leaf, Raw, Section, Structure};
+use mail::{Disposition, Flow, Leaf, Raw, Section, Structure};
 
 use crate::header;
 use crate::lines::{Line, lines_from};
@@ -214,9 +214,10 @@ impl Splitter<'_> {
             filename: filename.map(Raw::new),
             content_id: header::first(block, "content-id")
                 .map(|value| Raw::new(header::unfolded(value))),
-            flowed: kind
-                .and_then(|params| params.text("format"))
-                .is_some_and(|format| format.eq_ignore_ascii_case("flowed")),
+            flow: Flow::from_parameters(
+                kind.and_then(|params| params.raw("format")).as_deref(),
+                kind.and_then(|params| params.raw("delsp")).as_deref(),
+            ),
         }
     }
 

@@ -1,15 +1,18 @@
 //! The beginning of a message's text, for lists of mail.
 
-use mail::TextPrefix;
+use mail::{Leaf, TextPrefix};
 
-use crate::body::readable;
+use crate::agree::Reach;
+use crate::body::{Pick, Readable, pick, readable};
 use crate::changes::Changes;
-use crate::choose::{Role, is_html, roles};
 use crate::outline::{Completeness, outline};
+use crate::roles::{Role, is_html, roles};
 use crate::shield;
 
 /// Text looked at before quotes are taken out.
 const MOST_CHARS: usize = 4_000;
+/// Texts looked at.
+const MOST_PARTS: usize = 8;
 
 /// The beginning of a text, and whether it is all that stands there.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -26,35 +29,63 @@ pub fn snippet(prefix: &TextPrefix, max_chars: usize) -> Option<Snippet> {
     let raw = [header, b"\r\n\r\n", &prefix.text].concat();
     let outline = outline(&raw);
     let roles = roles(&outline.structure);
-    let leaves = || outline.structure.leaves.iter().zip(&roles);
+    let read = |leaf: &Leaf| {
+        let (bytes, whole) = outline.part(&leaf.section)?;
+        // A part is whole when its end was seen, or the message's.
+        let whole = match (whole, prefix.truncated) {
+            (Completeness::Complete, true) if outline.structure.leaves.len() == 1 => {
+                Completeness::Cut
+            }
+            (Completeness::Cut, false) => Completeness::Complete,
+            (whole, _) => whole,
+        };
+        Some((readable(leaf, bytes, whole), whole))
+    };
+    let texts: Vec<(Role, Readable, Completeness)> = outline
+        .structure
+        .leaves
+        .iter()
+        .zip(&roles)
+        .filter(|(leaf, role)| role.is_text() || (**role == Role::Double && is_html(leaf)))
+        .take(MOST_PARTS)
+        .filter_map(|(leaf, role)| read(leaf).map(|(read, whole)| (*role, read, whole)))
+        .collect();
     // What is shown comes first; an empty text may still have a double that says something.
-    let shown = leaves().filter(|(_, role)| **role == Role::Body);
-    let doubles = leaves().filter(|(leaf, role)| **role == Role::Double && is_html(leaf));
-    for (leaf, _) in shown.chain(doubles).take(8) {
-        let Some((bytes, whole)) = outline.part(&leaf.section) else {
-            continue;
-        };
-        let whole = if prefix.truncated {
-            Completeness::Cut
-        } else {
-            whole
-        };
-        let read = readable(leaf, bytes, whole, MOST_CHARS);
+    let shown = texts
+        .iter()
+        .filter(|(role, ..)| *role != Role::Double && is_shown(*role, &texts));
+    let doubles = texts.iter().filter(|(role, ..)| *role == Role::Double);
+    for (_, read, _) in shown.chain(doubles) {
         let line = one_line(&read.text);
         if !line.is_empty() {
-            let changes = Changes {
-                invisible: read.removed,
-                markers: read.broken,
-                links: read.links,
-            };
             return Some(Snippet {
                 text: shortened(&line, max_chars),
-                changed: read.hidden > 0 || !changes.is_empty(),
-                changes,
+                changed: read.findings.is_altered(),
+                changes: read.findings.changes,
             });
         }
     }
     None
+}
+
+/// HTML that is here in full decides as in a view; of HTML that is not, the plain text is the better beginning.
+fn is_shown(role: Role, texts: &[(Role, Readable, Completeness)]) -> bool {
+    let (Role::Plain(number) | Role::Html(number)) = role else {
+        return true;
+    };
+    let version = |wanted: Role| {
+        let found = texts.iter().filter(move |(role, ..)| *role == wanted);
+        found
+            .map(|(_, read, _)| read.text.as_str())
+            .collect::<Vec<_>>()
+            .join("\n\n")
+    };
+    let cut = texts.iter().any(|(role, read, whole)| {
+        *role == Role::Html(number) && (read.cut || *whole == Completeness::Cut)
+    });
+    let (plain, html) = (version(Role::Plain(number)), version(Role::Html(number)));
+    let plain_wins = (cut && !plain.is_empty()) || pick(&plain, &html, Reach::Whole) == Pick::Plain;
+    plain_wins == (role == Role::Plain(number))
 }
 
 /// Without quoted lines and the line that introduces them, unless there is nothing else.

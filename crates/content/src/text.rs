@@ -1,8 +1,23 @@
 //! Plain text of a part: transfer encoding and charset undone, lines unwrapped and tidied.
 
+use mail::{Flow, Leaf};
+
 use crate::charset::{self, Decoded};
 use crate::outline::Completeness;
+use crate::roles::is_html;
 use crate::transfer;
+
+/// The text of a leaf. HTML without a declared charset may declare its own.
+pub(crate) fn of_leaf(leaf: &Leaf, bytes: &[u8], whole: Completeness) -> Decoded {
+    let bytes = transfer::decode(bytes, &leaf.encoding);
+    match &leaf.charset {
+        Some(charset) => charset::decode(&bytes, Some(charset), whole),
+        None if is_html(leaf) => {
+            charset::decode(&bytes, charset::of_html(&bytes).as_deref(), whole)
+        }
+        None => charset::decode(&bytes, None, whole),
+    }
+}
 
 /// The text of a part's bytes; they may end anywhere.
 pub(crate) fn decode(
@@ -15,7 +30,7 @@ pub(crate) fn decode(
 }
 
 /// `format=flowed` undone (RFC 3676): soft line breaks joined, stuffed spaces removed.
-pub(crate) fn unflow(text: &str) -> String {
+pub(crate) fn unflow(text: &str, flow: Flow) -> String {
     let mut out = String::with_capacity(text.len());
     let mut open: Option<usize> = None;
     for line in text.lines() {
@@ -32,8 +47,12 @@ pub(crate) fn unflow(text: &str) -> String {
                 out.push(' ');
             }
         }
-        out.push_str(content);
         open = (content.ends_with(' ') && !signature).then_some(depth);
+        let kept = match (open, flow) {
+            (Some(_), Flow::FlowedDelSp) => content.strip_suffix(' ').unwrap_or(content),
+            _ => content,
+        };
+        out.push_str(kept);
         if open.is_none() {
             out.push('\n');
         }
@@ -76,7 +95,14 @@ mod tests {
             ("bye \n-- \nAnn\n", "bye \n-- \nAnn\n"),
             ("", ""),
         ] {
-            assert_eq!(unflow(text), want, "{text:?}");
+            assert_eq!(unflow(text, Flow::Flowed), want, "{text:?}");
+        }
+        for (text, want) in [
+            ("日本 \n語\n", "日本語\n"),
+            ("two  \nwords\n", "two words\n"),
+            ("bye\n-- \nAnn\n", "bye\n-- \nAnn\n"),
+        ] {
+            assert_eq!(unflow(text, Flow::FlowedDelSp), want, "{text:?}");
         }
     }
 

@@ -7,11 +7,15 @@ use crate::attachment::{Attachment, attachments};
 use crate::authentication::{Authentication, authentication};
 use crate::body::{self, Truncation};
 use crate::changes::Changes;
-use crate::choose::{BodyWish, roles};
+use crate::choose::BodyWish;
+use crate::crypto;
 use crate::envelope::{date, envelope};
+use crate::extract::{Extractions, Extracts};
 use crate::headers::headers;
 use crate::lookalike;
 use crate::note::Note;
+use crate::parts::Parts;
+use crate::roles::roles;
 use crate::words;
 
 /// INVARIANT: every string in here has passed the shield and is bounded.
@@ -38,9 +42,18 @@ pub struct View {
     pub rare_changes: Changes,
 }
 
-/// `authserv_id` is the name under which the receiving server signs its Authentication-Results, if it is known.
-pub fn view(fetched: &Fetched, wish: &BodyWish, authserv_id: Option<&str>) -> View {
+/// What the message itself does not say.
+#[derive(Clone, Default, Debug)]
+pub struct Known {
+    /// The name under which the receiving server signs its Authentication-Results.
+    pub authserv_id: Option<String>,
+    /// What came of the jobs that [`crate::extractions`] gave.
+    pub extractions: Extractions,
+}
+
+pub fn view(fetched: &Fetched, wish: &BodyWish, known: &Known) -> View {
     let roles = roles(&fetched.structure);
+    let parts = Parts::new(fetched, wish);
     let mut notes = Vec::new();
     let headers = headers(fetched, &mut notes);
     let mut changes = headers.changes;
@@ -48,16 +61,30 @@ pub fn view(fetched: &Fetched, wish: &BodyWish, authserv_id: Option<&str>) -> Vi
     if fetched.structure.cut {
         notes.push(Note::StructureCut);
     }
-    let body = body::body(fetched, &roles, wish, &mut notes);
-    let attachments = attachments(fetched, &roles, wish, &mut changes, &mut notes);
+    let body = body::body(fetched, &roles, &parts, wish, &mut notes);
+    notes.extend(crypto::recognize(fetched, &parts, body.text.as_deref()));
+    let extracts = wish.attachment_text.map(|max_chars| Extracts {
+        max_chars,
+        done: &known.extractions,
+    });
+    let attachments = attachments(
+        fetched,
+        &roles,
+        &parts,
+        extracts.as_ref(),
+        &mut changes,
+        &mut notes,
+    );
     let envelope = envelope(&fetched.header);
     let from = addresses(&envelope.from, &mut changes);
     let to = addresses(&envelope.to, &mut changes);
     let cc = addresses(&envelope.cc, &mut changes);
     let subject = envelope.subject.as_ref();
     let subject = subject.map(|raw| words::header_text(raw, &mut changes));
-    let authentication = authentication(&fetched.header, authserv_id, &mut changes);
+    let authentication =
+        authentication(&fetched.header, known.authserv_id.as_deref(), &mut changes);
     changes.tell(&mut notes);
+    let notes = merged(notes);
     View {
         date: date(envelope.date.as_ref(), fetched.arrived),
         from,
@@ -74,4 +101,18 @@ pub fn view(fetched: &Fetched, wish: &BodyWish, authserv_id: Option<&str>) -> Vi
         rare_changes: headers.rare,
         notes,
     }
+}
+
+/// What was counted in several places is said once.
+fn merged(notes: Vec<Note>) -> Vec<Note> {
+    let mut once: Vec<Note> = Vec::with_capacity(notes.len());
+    for note in notes {
+        if once.contains(&note) && !note.is_count() {
+            continue;
+        }
+        if !once.iter_mut().any(|known| known.absorb(&note)) {
+            once.push(note);
+        }
+    }
+    once
 }

@@ -1,5 +1,7 @@
 //! The one envelope around every answer, and what goes with every refusal.
 
+use std::fmt;
+
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -29,8 +31,33 @@ pub(crate) trait Reply: Serialize + JsonSchema + Send {
 pub(crate) struct Done<R> {
     pub summary: String,
     pub data: R,
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
     pub pagination: Option<Pagination>,
+}
+
+/// Something a caller should know of an answer.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Warning {
+    /// In our words.
+    pub text: String,
+    /// The words of a stranger that it is about.
+    pub quote: Option<String>,
+}
+
+impl From<String> for Warning {
+    fn from(text: String) -> Self {
+        Self { text, quote: None }
+    }
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)?;
+        match &self.quote {
+            Some(quote) => write!(f, ": {}", json!(quote)),
+            None => Ok(()),
+        }
+    }
 }
 
 impl<R> Done<R> {
@@ -41,6 +68,10 @@ impl<R> Done<R> {
             warnings: Vec::new(),
             pagination: None,
         }
+    }
+
+    pub(crate) fn warn(&mut self, text: String) {
+        self.warnings.push(Warning::from(text));
     }
 }
 
@@ -65,7 +96,8 @@ pub(crate) struct Facts {
 }
 
 impl Facts {
-    fn meta(&self, warnings: &[String], pagination: Option<Pagination>) -> Map<String, Value> {
+    fn meta(&self, warnings: &[Warning], pagination: Option<Pagination>) -> Map<String, Value> {
+        let warnings: Vec<String> = warnings.iter().map(Warning::to_string).collect();
         let mut meta = Map::new();
         meta.insert("version".into(), json!("response-v2"));
         meta.insert("request_id".into(), json!(self.request_id));

@@ -1,13 +1,16 @@
 //! The way of one call, from ask to answer. Read [`pass`] from top to bottom; there is nothing around it.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
+use content::Extractions;
 use jiff::Timestamp;
-use mail::{AccountId, Cx, MailSource};
+use mail::{AccountId, Cx, ExtractFault, ExtractJob, Extractor, MailSource, Section};
 use policy::{Permit, Policy};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
+use tokio::task::JoinSet;
 
 use crate::cursor::CursorKey;
 use crate::envelope::{self, Answered, Facts, Refused};
@@ -15,11 +18,15 @@ use crate::guarded_mail::GuardedMail;
 use crate::tools::{ALL, AnyTool, Tool};
 use crate::{Code, Refusal};
 
-/// Everything calls share: the accounts, the policy, the cursor key.
+/// Attachments of one message that are read at the same time.
+const MOST_EXTRACTING: usize = 2;
+
+/// Everything calls share: the accounts, the policy, the cursor key, the reader of attachments.
 pub struct Gateway {
     accounts: Vec<(AccountId, Arc<dyn MailSource>)>,
     policy: Policy,
     cursor_key: CursorKey,
+    extractor: Option<Arc<dyn Extractor>>,
 }
 
 /// Who calls. Identity is fixed by the transport, never by an argument.
@@ -56,7 +63,14 @@ impl Gateway {
             accounts,
             policy: Policy::Owner,
             cursor_key,
+            extractor: None,
         }
+    }
+
+    /// Who takes the text out of attachments that are not text; without it, none of them has any.
+    pub fn with_extractor(mut self, extractor: Arc<dyn Extractor>) -> Self {
+        self.extractor = Some(extractor);
+        self
     }
 
     pub async fn call(&self, call: Call<'_>) -> Outcome {
@@ -172,6 +186,33 @@ impl<'a> Ctx<'a> {
 
     pub(crate) fn cursor_key(&self) -> &'a CursorKey {
         &self.gateway.cursor_key
+    }
+
+    /// Has the text of attachments taken out, a few at a time. Dropping this ends the work.
+    pub(crate) async fn extract(&self, jobs: Vec<(Section, ExtractJob)>) -> Extractions {
+        let Some(extractor) = &self.gateway.extractor else {
+            let failed = |(section, _)| (section, Err(ExtractFault::Unavailable));
+            return jobs.into_iter().map(failed).collect();
+        };
+        let mut done = Extractions::new();
+        let mut running = JoinSet::new();
+        let mut sections = HashMap::new();
+        let mut waiting = jobs.into_iter();
+        loop {
+            while running.len() < MOST_EXTRACTING
+                && let Some((section, job)) = waiting.next()
+            {
+                let extractor = Arc::clone(extractor);
+                let task = running.spawn(async move { extractor.text(job).await });
+                sections.insert(task.id(), section);
+            }
+            let (id, result) = match running.join_next_with_id().await {
+                Some(Ok((id, result))) => (id, result),
+                Some(Err(fell)) => (fell.id(), Err(ExtractFault::Crashed)),
+                None => return done,
+            };
+            done.extend(sections.remove(&id).map(|section| (section, result)));
+        }
     }
 
     /// Reads hostile bytes where a long look at them holds up nobody else.

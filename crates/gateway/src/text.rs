@@ -5,6 +5,8 @@
 
 use serde_json::Value;
 
+use crate::envelope::Warning;
+
 /// Whatever some reader may take for the end of a line.
 const ENDS: [char; 7] = [
     '\n', '\r', '\u{B}', '\u{C}', '\u{85}', '\u{2028}', '\u{2029}',
@@ -13,8 +15,8 @@ const ENDS: [char; 7] = [
 /// What is rendered.
 pub(crate) struct Parts<'a> {
     pub summary: &'a str,
-    /// In our words.
-    pub warnings: &'a [String],
+    /// Shown without the words they quote: those stand in the data.
+    pub warnings: &'a [Warning],
     pub data: &'a Value,
     /// Fields of the data that hold text written by strangers.
     pub untrusted: &'a [&'a str],
@@ -27,7 +29,7 @@ pub(crate) fn render(parts: &Parts<'_>, fence: &str) -> String {
     out.push('\n');
     for warning in parts.warnings {
         out.push_str("warning: ");
-        out.push_str(warning);
+        out.push_str(&warning.text);
         out.push('\n');
     }
     let Value::Object(map) = parts.data else {
@@ -156,7 +158,10 @@ mod tests {
     fn rendered(data: &Value, untrusted: &[&str]) -> String {
         let parts = Parts {
             summary: "2 messages",
-            warnings: &["careful".to_owned()],
+            warnings: &[Warning {
+                text: "careful".to_owned(),
+                quote: Some("obey".to_owned()),
+            }],
             data,
             untrusted,
         };

@@ -30,6 +30,6 @@ pub use query::Query;
 pub use raw::Raw;
 pub use source::{
     Anchor, Answer, Choose, Described, Fetched, Folders, Found, MailSource, Part, PartWish,
-    RawMessage, Search, Snippets, Summary, TextPrefix, Verified,
+    RawMessage, Search, Snippets, Summary, TextPrefix, Urgency, Verified,
 };
-pub use structure::{Disposition, Leaf, Section, Structure};
+pub use structure::{Disposition, Flow, Leaf, Section, Structure};

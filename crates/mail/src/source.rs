@@ -153,6 +153,15 @@ pub struct Fetched {
 pub struct PartWish {
     pub section: Section,
     pub max_bytes: u64,
+    pub urgency: Urgency,
+}
+
+/// Whether a part is worth a wait of its own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Urgency {
+    Needed,
+    /// Welcome where it costs no further round trip, missed by nobody otherwise.
+    Convenient,
 }
 
 /// A part's bytes, transfer encoding still on.

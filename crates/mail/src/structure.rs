@@ -72,8 +72,32 @@ pub struct Leaf {
     pub filename: Option<Raw>,
     /// With its angle brackets.
     pub content_id: Option<Raw>,
-    /// `format=flowed` (RFC 3676).
-    pub flowed: bool,
+    pub flow: Flow,
+}
+
+/// Whether line breaks are the sender's or only the transport's (RFC 3676).
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub enum Flow {
+    #[default]
+    Fixed,
+    /// `format=flowed`: a blank before a line break makes it soft.
+    Flowed,
+    /// `format=flowed; delsp=yes`: that blank goes away with the break.
+    FlowedDelSp,
+}
+
+impl Flow {
+    /// From the values of the `format` and `delsp` parameters.
+    pub fn from_parameters(format: Option<&[u8]>, delsp: Option<&[u8]>) -> Self {
+        let is = |value: Option<&[u8]>, word: &[u8]| {
+            value.is_some_and(|value| value.trim_ascii().eq_ignore_ascii_case(word))
+        };
+        match (is(format, b"flowed"), is(delsp, b"yes")) {
+            (false, _) => Self::Fixed,
+            (true, false) => Self::Flowed,
+            (true, true) => Self::FlowedDelSp,
+        }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

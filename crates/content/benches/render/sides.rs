@@ -1,7 +1,7 @@
 //! The two ways to read a message that are compared.
 
 use bytes::Bytes;
-use content::{BodyWish, Completeness, HtmlWish};
+use content::{BodyWish, Completeness, HtmlWish, Known};
 use mail::{Fetched, Part};
 
 /// A bare parse: every part found and decoded, nothing rendered.
@@ -13,6 +13,7 @@ pub(crate) fn parse(raw: &[u8]) -> usize {
 /// What `imap_get_message` does with a message once it is there.
 pub(crate) fn view(raw: &[u8]) -> usize {
     let wish = BodyWish {
+        offset: 0,
         max_chars: 2_000,
         html: HtmlWish::Skip,
         attachment_text: None,
@@ -40,6 +41,6 @@ pub(crate) fn view(raw: &[u8]) -> usize {
         structure: outline.structure.clone(),
         parts,
     };
-    let view = content::view(&fetched, &wish);
+    let view = content::view(&fetched, &wish, &Known::default());
     view.body_text.map_or(0, |text| text.len()) + view.attachments.len()
 }

@@ -52,6 +52,21 @@ enum Gap {
     Paragraph,
 }
 
+impl Links {
+    pub(crate) fn merge(&mut self, other: &Self) {
+        for host in &other.hosts {
+            if self.hosts.len() < MOST_LINKS && !self.hosts.contains(host) {
+                self.hosts.push(host.clone());
+            }
+        }
+        for pair in &other.misnamed {
+            if self.misnamed.len() < MOST_LINKS && !self.misnamed.contains(pair) {
+                self.misnamed.push(pair.clone());
+            }
+        }
+    }
+}
+
 impl Render {
     pub(super) fn new(max_chars: usize) -> Self {
         Self {

@@ -71,9 +71,16 @@ pub(super) struct Safe {
     out: String,
     room: usize,
     full: bool,
-    /// For each open element the name it was written with, if it was.
-    open: Vec<Option<&'static str>>,
+    /// For each open element the name it was written with, if it was, and where it begins and its inside does.
+    open: Vec<Option<Written>>,
     depth: usize,
+}
+
+#[derive(Clone, Copy)]
+struct Written {
+    name: &'static str,
+    from: usize,
+    inside: usize,
 }
 
 impl Safe {
@@ -116,19 +123,30 @@ impl Sink for Safe {
         if known(VOID).is_some() {
             self.push_whole(&start_tag(element, ""), 0);
         }
+        let from = self.out.len();
         let written = known(ELEMENTS).filter(|name| {
             self.depth < MOST_DEPTH && self.push_whole(&start_tag(element, ""), name.len() + 3)
         });
         self.depth += usize::from(written.is_some());
-        self.open.push(written);
+        self.open.push(written.map(|name| Written {
+            name,
+            from,
+            inside: self.out.len(),
+        }));
     }
 
     fn close(&mut self, _: &Element, _: Layout) {
-        if let Some(Some(name)) = self.open.pop() {
-            // Its room was set aside when it was opened.
-            self.out.push_str(&format!("</{name}>"));
-            self.depth -= 1;
+        let Some(Some(written)) = self.open.pop() else {
+            return;
+        };
+        self.depth -= 1;
+        // A link that shows nothing is no link for a reader.
+        if written.name == "a" && self.out.len() == written.inside {
+            self.out.truncate(written.from);
+            return;
         }
+        // Its room was set aside when it was opened.
+        self.out.push_str(&format!("</{}>", written.name));
     }
 
     fn pass(&mut self, _: Layout) {}

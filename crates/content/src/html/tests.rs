@@ -92,8 +92,8 @@ fn what_no_reader_sees_is_left_out_and_counted() {
         ("<p hidden>secret</p>a", "a", 6),
         (
             "<div style='display:none'>se<b>cr</b>et<br><img alt=x></div>a",
-                "a",
-                7,
+            "a",
+            7,
         ),
         ("<p style='display:none'>x<p>a", "a", 1),
         ("<div style='display:none'><span>x</div>a", "a", 1),

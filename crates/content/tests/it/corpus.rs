@@ -41,6 +41,7 @@ fn messages() -> Vec<PathBuf> {
 #[test]
 fn every_sample_is_viewed() {
     let wish = BodyWish {
+        offset: 0,
         max_chars: 20_000,
         html: HtmlWish::Include,
         attachment_text: Some(50_000),

@@ -8,6 +8,7 @@ use crate::source::{codes, view};
 /// Everything at once, as greedy as the tool contract allows.
 fn greedy() -> BodyWish {
     BodyWish {
+        offset: 0,
         max_chars: 20_000,
         html: HtmlWish::Include,
         attachment_text: Some(50_000),
@@ -39,7 +40,7 @@ fn nested(levels: usize) -> String {
 fn nested_multiparts() {
     let raw = nested(5_000);
     let found = shown("5,000 nested multiparts", || view(raw, &greedy()));
-    assert_eq!(codes(&found), ["structure_cut"]);
+    assert_eq!(codes(&found), ["structure_cut", "no_html"]);
     let found = view(nested(60), &greedy());
     assert_eq!(found.body_text.as_deref(), Some("text"));
     shown("100,000 nested multiparts", || {
@@ -61,7 +62,15 @@ fn endless_parts() {
     let parts = "--b\r\n\r\ntext\r\n".repeat(100_000);
     let raw = format!("Content-Type: multipart/mixed; boundary=b\r\n\r\n{parts}--b--\r\n");
     let found = shown("100,000 parts", || view(raw, &greedy()));
-    assert_eq!(codes(&found), ["structure_cut", "body_truncated"]);
+    assert_eq!(
+        codes(&found),
+        [
+            "structure_cut",
+            "parts_left_out",
+            "no_html",
+            "body_truncated"
+        ]
+    );
 }
 
 #[test]
@@ -70,11 +79,8 @@ fn nested_elements() {
         "20,000 nested div",
         &format!("{}deep", "<div>".repeat(20_000)),
     );
-    assert_eq!(found.body_text.as_deref(), Some("deep"));
-    assert_eq!(
-        found.body_html.map(|html| html.contains("deep")),
-        Some(true)
-    );
+    assert_eq!(found.body_text, None);
+    assert!(codes(&found).contains(&"nested_too_deeply"));
     html(
         "nested and closed",
         &format!("{}x{}", "<div>".repeat(20_000), "</div>".repeat(20_000)),
@@ -156,4 +162,51 @@ fn long_text() {
         };
         shown(what, || content::snippet(&prefix, 200));
     }
+}
+
+#[test]
+fn one_endless_line() {
+    let line = "x".repeat(10_000_000);
+    let found = shown("a line of 10 MB", || view(format!("\r\n{line}"), &greedy()));
+    assert_eq!(found.body_text.map(|text| text.len()), Some(20_000));
+    let raw = format!("\r\n{}", "a\0b ".repeat(1_000));
+    let found = shown("zeros", || view(raw, &greedy()));
+    assert!(
+        found
+            .body_text
+            .is_some_and(|text| text.starts_with("ab ab"))
+    );
+}
+
+#[test]
+fn attached_messages_and_calendars() {
+    let inside = "Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\nContent-Type: message/rfc822\r\n\r\n";
+    let raw = format!(
+        "Content-Type: multipart/mixed; boundary=a\r\n\r\n--a\r\nContent-Type: message/rfc822\r\n\r\n{}",
+        inside.repeat(10_000)
+    );
+    shown("10,000 messages in messages", || view(raw, &greedy()));
+    let many =
+        "--b\r\nContent-Type: message/rfc822\r\n\r\nSubject: x\r\n\r\ntext\r\n".repeat(10_000);
+    let raw = format!("Content-Type: multipart/mixed; boundary=b\r\n\r\n{many}");
+    shown("10,000 messages", || view(raw, &greedy()));
+    let events = "BEGIN:VEVENT\r\nSUMMARY:x\r\n".repeat(100_000);
+    let raw = format!("Content-Type: text/calendar\r\n\r\n{events}");
+    shown("100,000 events", || view(raw, &greedy()));
+}
+
+#[test]
+fn alternatives_without_end() {
+    let pair = "--b\r\nContent-Type: multipart/alternative; boundary=i\r\n\r\n--i\r\n\r\nplain words here\r\n--i\r\nContent-Type: text/html\r\n\r\n<p>other words here\r\n--i--\r\n";
+    let raw = format!(
+        "Content-Type: multipart/mixed; boundary=b\r\n\r\n{}",
+        pair.repeat(1_000)
+    );
+    shown("1,000 alternatives", || view(raw, &greedy()));
+    let words: String = (0..120_000).map(|n| format!("w{n} ")).collect();
+    let raw = format!(
+        "Content-Type: multipart/alternative; boundary=i\r\n\r\n--i\r\n\r\n{words}\r\n--i\r\nContent-Type: text/html\r\n\r\n<p>{words}\r\n--i--\r\n"
+    );
+    let found = shown("a long text twice", || view(raw, &greedy()));
+    assert!(!codes(&found).contains(&"plain_text_differs"));
 }

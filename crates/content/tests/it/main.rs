@@ -4,6 +4,7 @@ mod corpus;
 mod hostile;
 mod matrix;
 mod outline;
+mod parts;
 mod shield;
 mod source;
 mod view;

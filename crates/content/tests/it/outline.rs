@@ -88,7 +88,7 @@ fn header_fields_of_a_part() {
     let outline = outline(raw.as_bytes());
     let leaf = &outline.structure.leaves[0];
     assert_eq!(leaf.charset.as_deref(), Some("Koi8-R"));
-    assert!(leaf.flowed);
+    assert_eq!(leaf.flow, mail::Flow::Flowed);
     assert_eq!(leaf.disposition, Some(Disposition::Attachment));
     assert_eq!(leaf.filename.as_ref().unwrap().bytes(), b"utf-8''%C3%A4");
     assert_eq!(leaf.content_id.as_ref().unwrap().bytes(), b"<1@x>");

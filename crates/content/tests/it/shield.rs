@@ -87,6 +87,7 @@ fn everywhere(text: &str) -> Vec<String> {
          --b\r\n\r\n{text}\r\n--b\r\nContent-Type: text/{line}; name=\"{line}\"\r\n\r\n{text}\r\n--b--\r\n"
     );
     let wish = content::BodyWish {
+        offset: 0,
         max_chars: 500,
         html: HtmlWish::Skip,
         attachment_text: Some(500),

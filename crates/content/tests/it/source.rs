@@ -1,11 +1,12 @@
 //! A mail source over one raw message: what a local store does.
 
 use bytes::Bytes;
-use content::{BodyWish, Completeness, HtmlWish, View};
+use content::{BodyWish, Completeness, HtmlWish, Known, View};
 use mail::{Fetched, Part};
 
 pub(crate) fn wish() -> BodyWish {
     BodyWish {
+        offset: 0,
         max_chars: 2_000,
         html: HtmlWish::Skip,
         attachment_text: None,
@@ -39,7 +40,7 @@ pub(crate) fn fetched(raw: &[u8], wish: &BodyWish) -> Fetched {
 }
 
 pub(crate) fn view(raw: impl AsRef<[u8]>, wish: &BodyWish) -> View {
-    content::view(&fetched(raw.as_ref(), wish), wish, None)
+    content::view(&fetched(raw.as_ref(), wish), wish, &Known::default())
 }
 
 pub(crate) fn codes(view: &View) -> Vec<&'static str> {

@@ -197,7 +197,7 @@ fn text_of_attachments_comes_when_asked() {
         "partial",
         "what could not be extracted is said"
     );
-    assert_eq!(read.data("/issues/0/code"), "extraction_unsupported");
+    assert_eq!(read.data("/issues/0/code"), "extraction_failed");
 }
 
 #[test]

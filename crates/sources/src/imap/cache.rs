@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use jiff::Timestamp;
-use mail::{FolderName, Part, PartWish, Raw, Structure};
+use mail::{FolderName, Part, PartWish, Raw, Structure, Urgency};
 
 /// Octets that may be kept for one account.
 const MOST: usize = 4 << 20;
@@ -128,9 +128,17 @@ impl Known {
 }
 
 impl Body {
-    /// The parts that are wished for, if all of them are here in sufficient length.
+    /// The parts that are wished for, if all that are needed are here in sufficient length.
     pub(super) fn parts_for(&self, wishes: &[PartWish]) -> Option<Vec<Part>> {
-        wishes.iter().map(|wish| self.part_for(wish)).collect()
+        let mut found = Vec::new();
+        for wish in wishes {
+            match (self.part_for(wish), wish.urgency) {
+                (Some(part), _) => found.push(part),
+                (None, Urgency::Convenient) => {}
+                (None, Urgency::Needed) => return None,
+            }
+        }
+        Some(found)
     }
 
     fn part_for(&self, wish: &PartWish) -> Option<Part> {
@@ -190,11 +198,18 @@ mod tests {
     #[test]
     fn a_truncated_part_serves_only_shorter_wishes() {
         let body = known(1_000).body.unwrap();
-        let wish = |max_bytes| PartWish {
+        let wish = |max_bytes, urgency| PartWish {
             section: Section::parse("1").unwrap(),
             max_bytes,
+            urgency,
         };
-        assert!(body.parts_for(&[wish(1_000)]).is_some());
-        assert!(body.parts_for(&[wish(1_001)]).is_none());
+        for (max_bytes, urgency, want) in [
+            (1_000, Urgency::Needed, Some(1)),
+            (1_001, Urgency::Needed, None),
+            (1_001, Urgency::Convenient, Some(0)),
+        ] {
+            let found = body.parts_for(&[wish(max_bytes, urgency)]);
+            assert_eq!(found.map(|parts| parts.len()), want, "{max_bytes}");
+        }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use bytes::Bytes;
 use imap::{Data, Fetch};
 use jiff::Timestamp;
-use mail::{Address, Disposition, Envelope, Flag, Leaf, Raw, Section, Structure};
+use mail::{Address, Disposition, Envelope, Flag, Flow, Leaf, Raw, Section, Structure};
 
 /// The messages that replies describe, by UID. A server may describe one in several pieces.
 pub(super) fn by_uid<'r>(data: impl IntoIterator<Item = &'r Data>) -> HashMap<u32, Fetch> {
@@ -109,7 +109,10 @@ fn leaf(wire: &imap::Leaf) -> Option<Leaf> {
         },
         filename: filename.map(Raw::new),
         content_id: wire.id.as_ref().map(|id| Raw::copied(id)),
-        flowed: parameter("format").is_some_and(|value| value.eq_ignore_ascii_case(b"flowed")),
+        flow: Flow::from_parameters(
+            parameter("format").map(|value| value.as_ref()),
+            parameter("delsp").map(|value| value.as_ref()),
+        ),
     })
 }
 

@@ -10,6 +10,7 @@ use imap::command::{Item, Part as Wire};
 use imap::{Command, Fetch, SequenceSet};
 use mail::{
     Choose, Cx, Fault, Fetched, FolderName, MessageRef, Part, PartWish, Section, Stage, Structure,
+    Urgency,
 };
 
 use super::cache::{Body, Cache, Key, Known};
@@ -126,7 +127,8 @@ impl ReadMessage<'_> {
             .into_iter()
             .filter(|wish| !have.iter().any(|part| part.section == wish.section))
             .collect();
-        if !missing.is_empty() {
+        // What is only convenient comes along with what is needed, or not at all.
+        if missing.iter().any(|wish| wish.urgency == Urgency::Needed) {
             let items: Vec<Item> = missing.iter().map(item).collect();
             let command = Command::uid_fetch(&SequenceSet::of([self.at.uid.0]), &items);
             let landed = session.ask_again(cx, vec![command], Pace::Prompt).await?;

@@ -21,6 +21,7 @@ pub(super) enum Verdict {
 
 /// Text is searched as far as `content` would show it: about a megabyte of each part.
 const EVERYTHING: BodyWish = BodyWish {
+    offset: 0,
     max_chars: 1_000_000,
     html: HtmlWish::Skip,
     attachment_text: Some(1_000_000),
@@ -82,7 +83,7 @@ impl Conditions {
             return Ok(Verdict::No);
         }
         Ok(Verdict::from(is_within(
-            &content::view(&fetched, &EVERYTHING, None),
+            &content::view(&fetched, &EVERYTHING, &content::Known::default()),
             word,
         )))
     }

@@ -98,6 +98,7 @@ fn wishes(sections: &[&str], max_bytes: u64) -> Vec<PartWish> {
     let wish = |text: &&str| PartWish {
         section: Section::parse(text).unwrap(),
         max_bytes,
+        urgency: mail::Urgency::Needed,
     };
     sections.iter().map(wish).collect()
 }

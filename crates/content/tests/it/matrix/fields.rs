@@ -99,6 +99,7 @@ impl Outputs {
 
     fn view(raw: &str, html: HtmlWish) -> Self {
         let wish = BodyWish {
+            offset: 0,
             max_chars: 100_000,
             html,
             attachment_text: Some(100_000),

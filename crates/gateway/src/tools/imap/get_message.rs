@@ -1,7 +1,7 @@
 //! `imap_get_message`: one message as a person would read it, within bounds.
 
-use content::{BodyWish, Changes, HtmlWish, Note, Trust, Verdict, View};
-use mail::{Level, MessageRef};
+use content::{BodyWish, Changes, HtmlWish, Known, Left, Note, Trust, Verdict, View};
+use mail::{ExtractFault, Level, MessageRef};
 use policy::Ask;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::Refusal;
 use crate::args::{Account, MessageId, Within, same_account};
-use crate::envelope::{Done, Reply, Status};
+use crate::envelope::{Done, Reply, Status, Warning};
 use crate::pipeline::Ctx;
 use crate::tools::{Annotations, Tool, Toolset};
 use crate::trouble::{self, Issue, NextAction};
@@ -26,6 +26,9 @@ pub(crate) struct Args {
     message_id: MessageId,
     #[schemars(extend("default" = 2_000))]
     body_max_chars: Option<Within<100, 20_000>>,
+    /// Continue a long text: the body_next_offset of the answer before.
+    #[schemars(extend("default" = 0))]
+    body_offset: Option<Within<0, 1_000_000>>,
     /// The headers most readers want.
     #[schemars(extend("default" = true))]
     include_headers: Option<bool>,
@@ -74,6 +77,12 @@ struct Message {
     headers: Option<Map<String, Value>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     body_text: Option<String>,
+    /// The body_offset that shows what follows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    body_next_offset: Option<usize>,
+    /// At least so many characters follow.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    body_chars_left: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     body_html: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
@@ -82,6 +91,19 @@ struct Message {
     authentication: Option<Authentication>,
     #[serde(skip_serializing_if = "Option::is_none")]
     changes: Option<Changed>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hidden_text: Option<HiddenText>,
+    /// Links and addresses that are not what they seem.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    suspicious: Vec<String>,
+}
+
+/// Text that no reader of the message would have seen.
+#[derive(Serialize, JsonSchema)]
+struct HiddenText {
+    chars: usize,
+    reasons: Vec<&'static str>,
+    excerpt: String,
 }
 
 /// What the receiving server says about the sender.
@@ -102,6 +124,9 @@ struct Attachment {
     #[serde(skip_serializing_if = "Option::is_none")]
     filename: Option<String>,
     content_type: String,
+    /// What the bytes are, where content_type says nothing or something else.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    detected_type: Option<&'static str>,
     size_bytes: u64,
     part_id: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -154,9 +179,18 @@ impl Tool for GetMessage {
             Err(fault) => return Ok(failed(&at, trouble::sort(&fault, &mail.describe())?)),
         };
         let flags = fetched.flags.clone();
-        let authserv_id = mail.describe().authserv_id;
+        let (fetched, wish, jobs) = ctx
+            .render(move || {
+                let jobs = content::extractions(&fetched, &wish);
+                (fetched, wish, jobs)
+            })
+            .await?;
+        let known = Known {
+            authserv_id: mail.describe().authserv_id,
+            extractions: ctx.extract(jobs).await,
+        };
         let mut view = ctx
-            .render(move || content::view(&fetched, &wish, authserv_id.as_deref()))
+            .render(move || content::view(&fetched, &wish, &known))
             .await?;
         if headers == Headers::All {
             view.rare_changes.tell(&mut view.notes);
@@ -172,7 +206,7 @@ impl Tool for GetMessage {
             .filter_map(|note| issue(note, &at))
             .collect();
         let warnings = view.notes.iter().filter(|note| issue(note, &at).is_none());
-        let warnings: Vec<String> = warnings.map(Note::to_string).collect();
+        let warnings: Vec<Warning> = warnings.map(|note| warning(note, &view)).collect();
         let mut done = Done::new(
             summary(&view),
             Read {
@@ -205,6 +239,7 @@ impl Args {
         let chars = |given: Option<u32>, default: u32| given.unwrap_or(default) as usize;
         let extracts = self.extract_attachment_text.unwrap_or(false);
         BodyWish {
+            offset: chars(self.body_offset.map(|n| n.0), 0),
             max_chars: chars(self.body_max_chars.map(|n| n.0), 2_000),
             html: match self.include_html {
                 Some(true) => HtmlWish::Include,
@@ -238,7 +273,13 @@ fn message(at: &MessageRef, flags: Option<Vec<String>>, view: View, headers: Hea
         cc: view.cc,
         subject: view.subject,
         flags,
+        hidden_text: view.notes.iter().find_map(hidden_text),
+        suspicious: view.notes.iter().filter_map(suspicious).collect(),
         body_text: view.body_text,
+        body_next_offset: view.body_truncated.and_then(|cut| cut.next_offset),
+        body_chars_left: view.body_truncated.map(|cut| match cut.left {
+            Left::Exactly(chars) | Left::AtLeast(chars) => chars,
+        }),
         body_html: view.body_html,
         attachments: view
             .attachments
@@ -246,6 +287,7 @@ fn message(at: &MessageRef, flags: Option<Vec<String>>, view: View, headers: Hea
             .map(|one| Attachment {
                 filename: one.filename,
                 content_type: one.content_type,
+                detected_type: one.detected_type,
                 size_bytes: one.size_bytes,
                 part_id: one.part_id.to_string(),
                 extracted_text: one.extracted_text,
@@ -264,6 +306,30 @@ fn authentication(said: content::Authentication) -> Authentication {
         dkim: word(said.dkim),
         dmarc: word(said.dmarc),
         could_be_forged: said.trust == Trust::Unconfirmed,
+    }
+}
+
+fn hidden_text(note: &Note) -> Option<HiddenText> {
+    match note {
+        Note::HiddenText {
+            chars,
+            reasons,
+            excerpt,
+        } => Some(HiddenText {
+            chars: *chars,
+            reasons: reasons.iter().map(|(why, _)| *why).collect(),
+            excerpt: excerpt.clone(),
+        }),
+        _ => None,
+    }
+}
+
+fn suspicious(note: &Note) -> Option<String> {
+    match note {
+        Note::LinkNamesOther { .. } | Note::LookAlike { .. } | Note::NameHoldsAddress { .. } => {
+            note.quote()
+        }
+        _ => None,
     }
 }
 
@@ -292,7 +358,10 @@ fn header_map(headers: &[(String, String)]) -> Map<String, Value> {
 fn issue(note: &Note, at: &MessageRef) -> Option<Issue> {
     if !matches!(
         note,
-        Note::PartMissing { .. } | Note::ExtractionUnsupported { .. }
+        Note::PartMissing { .. }
+            | Note::ExtractionUnsupported { .. }
+            | Note::ExtractionSkipped { .. }
+            | Note::ExtractionFailed { .. }
     ) {
         return None;
     }
@@ -300,10 +369,31 @@ fn issue(note: &Note, at: &MessageRef) -> Option<Issue> {
         code: note.code().to_owned(),
         stage: mail::Stage::Render.name().to_owned(),
         message: note.to_string(),
-        retryable: matches!(note, Note::PartMissing { .. }),
+        retryable: matches!(
+            note,
+            Note::PartMissing { .. }
+                | Note::ExtractionFailed {
+                    why: ExtractFault::TimedOut,
+                    ..
+                }
+        ),
         uid: Some(at.uid.0),
         message_id: Some(at.to_string()),
     })
+}
+
+/// A note in words, and the way to what it says is missing.
+fn warning(note: &Note, view: &View) -> Warning {
+    let next = view.body_truncated.and_then(|cut| cut.next_offset);
+    match (note, next) {
+        (Note::BodyTruncated, Some(next)) => {
+            Warning::from(format!("{note}; body_offset: {next} shows what follows"))
+        }
+        _ => Warning {
+            text: note.to_string(),
+            quote: note.quote(),
+        },
+    }
 }
 
 fn summary(view: &View) -> String {
@@ -312,11 +402,18 @@ fn summary(view: &View) -> String {
         .as_ref()
         .map_or(0, |text| text.chars().count());
     let more = match view.body_truncated {
-        Some(cut) if cut.more && cut.shown_chars < 19_000 => {
-            ", there is more (raise body_max_chars)"
+        Some(cut) => {
+            let left = match cut.left {
+                Left::Exactly(chars) => format!("{chars} more follow"),
+                Left::AtLeast(0) => "more follow".to_owned(),
+                Left::AtLeast(chars) => format!("at least {chars} more follow"),
+            };
+            match cut.next_offset {
+                Some(next) => format!(", {left} (call again with body_offset: {next})"),
+                None => format!(", {left} that cannot be shown"),
+            }
         }
-        Some(_) => ", there is more",
-        None => "",
+        None => String::new(),
     };
     match view.attachments.len() {
         0 => format!("message read: {shown} characters of text{more}"),

@@ -93,7 +93,7 @@ impl Tool for GetMessageRaw {
                 true => "; max_bytes may be up to 1000000",
                 false => ", which is the most there is",
             };
-            done.warnings.push(format!(
+            done.warn(format!(
                 "the source is cut after {sent} of {} bytes{more}",
                 raw.size
             ));

@@ -79,7 +79,7 @@ impl Tool for ListAccounts {
             },
         );
         if total > MOST {
-            done.warnings.push(format!(
+            done.warn(format!(
                 "only the first {MOST} of {total} accounts are listed"
             ));
         }

@@ -102,12 +102,12 @@ impl Tool for ListMailboxes {
         };
         let mut done = Done::new(format!("{total} mailbox(es)"), data);
         if total > MOST {
-            done.warnings.push(format!(
+            done.warn(format!(
                 "only the first {MOST} of {total} mailboxes are listed"
             ));
         }
         if unusable > 0 {
-            done.warnings.push(format!(
+            done.warn(format!(
                 "{} mailbox(es) have names that are not valid or not safe to show, and are left out",
                 unusable
             ));

@@ -5,6 +5,7 @@ use mail::{Flag, MessageRef};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::envelope::Warning;
 use crate::schema::plain_object;
 
 plain_object!(Changed);
@@ -59,10 +60,13 @@ fn is_zero(count: &usize) -> bool {
 }
 
 /// One sentence for each kind of change.
-pub(super) fn warnings(changes: Changes) -> Vec<String> {
+pub(super) fn warnings(changes: Changes) -> Vec<Warning> {
     let mut notes: Vec<Note> = Vec::new();
     changes.tell(&mut notes);
-    notes.iter().map(Note::to_string).collect()
+    notes
+        .iter()
+        .map(|note| Warning::from(note.to_string()))
+        .collect()
 }
 
 /// More flags than this are not shown; nobody reads them, and a server may send thousands.

@@ -1,0 +1,86 @@
+//! What was found while text was made readable: what is hidden, what was changed, where links lead.
+
+use mail::Section;
+
+use crate::changes::Changes;
+use crate::html::{Hidden, Links, Rendered};
+use crate::lookalike;
+use crate::note::Note;
+use crate::shield::{self, Shape};
+
+/// Links and hosts told of in one text.
+const MOST_TOLD: usize = 5;
+const MOST_EXCERPT: usize = 40;
+
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub(crate) struct Findings {
+    pub hidden: Hidden,
+    pub links: Links,
+    /// Characters nested too deeply to be looked at.
+    pub too_deep: usize,
+    pub changes: Changes,
+    /// The charset was guessed.
+    pub guessed: bool,
+}
+
+impl Findings {
+    /// Takes over what rendering HTML found.
+    pub(crate) fn take(&mut self, rendered: &Rendered) {
+        self.hidden.merge(&rendered.hidden);
+        self.links.merge(&rendered.links);
+        self.too_deep += rendered.too_deep;
+    }
+
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.hidden.merge(&other.hidden);
+        self.links.merge(&other.links);
+        self.too_deep += other.too_deep;
+        self.changes += other.changes;
+        self.guessed |= other.guessed;
+    }
+
+    /// Whether what is shown is not all that was sent.
+    pub(crate) fn is_altered(&self) -> bool {
+        self.hidden.chars() > 0 || self.too_deep > 0 || !self.changes.is_empty()
+    }
+
+    /// Says everything but a guessed charset, which belongs to a part.
+    pub(crate) fn tell(&self, notes: &mut Vec<Note>) {
+        if self.hidden.chars() > 0 {
+            let mut unsaid = Changes::default();
+            let excerpt = self.hidden.excerpt();
+            notes.push(Note::HiddenText {
+                chars: self.hidden.chars(),
+                reasons: self.hidden.reasons().collect(),
+                excerpt: shield::bounded(excerpt, Shape::Line, MOST_EXCERPT, &mut unsaid),
+            });
+        }
+        if self.too_deep > 0 {
+            notes.push(Note::TooDeep {
+                chars: self.too_deep,
+            });
+        }
+        for (shown, target) in self.links.misnamed.iter().take(MOST_TOLD) {
+            let name = |host: &str| crate::words::name(host, &mut Changes::default());
+            notes.push(Note::LinkNamesOther {
+                shown: name(shown),
+                target: name(target),
+            });
+        }
+        let hosts = self.links.hosts.iter();
+        let imitations = hosts.filter_map(|host| lookalike::host_is_suspicious(host));
+        notes.extend(
+            imitations
+                .take(MOST_TOLD)
+                .map(|shown| Note::LookAlike { shown }),
+        );
+        self.changes.tell(notes);
+    }
+
+    pub(crate) fn tell_of_part(&self, part: &Section, notes: &mut Vec<Note>) {
+        if self.guessed {
+            notes.push(Note::CharsetGuessed { part: part.clone() });
+        }
+        self.tell(notes);
+    }
+}
