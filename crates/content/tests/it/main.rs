@@ -1,7 +1,9 @@
 //! The public API over whole messages.
 
+mod chromium;
 mod corpus;
 mod hostile;
+mod matrix;
 mod outline;
 mod source;
 mod view;
