@@ -5,5 +5,6 @@ mod corpus;
 mod hostile;
 mod matrix;
 mod outline;
+mod pages;
 mod source;
 mod view;

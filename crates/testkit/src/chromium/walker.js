@@ -15,6 +15,7 @@ const SILENT = new Set([
 
 function walk(doc) {
   const win = doc.defaultView;
+  text.last = null;
   const seen = [];
   const unseen = [];
   const visit = (node) => {
@@ -26,14 +27,14 @@ function walk(doc) {
     const display = win.getComputedStyle(node).display;
     const flows = /^(inline|contents|ruby|none)/.test(display) && name !== 'HR';
     // Ruby text stands above its base.
-    const apart = flows && name !== 'RT' ? '' : display === 'table-cell' ? '\t' : '\n';
-    seen.push(apart);
+    const gap = flows && name !== 'RT' ? '' : display === 'table-cell' ? '\t' : '\n';
+    seen.push(gap);
     for (const child of node.childNodes) visit(child);
-    seen.push(apart);
+    seen.push(gap);
   };
   visit(doc.documentElement);
   return {
-    seen: seen.join('').replace(/[ \t\n\r\f]*\n[ \t\n\r\f]*/g, '\n').replace(/[ \t\r\f]+/g, ' ').trim(),
+    seen: seen.join('').replace(/[ \t\r\f]*\n\s*/g, '\n').replace(/[ \t\r\f]+/g, ' ').trim(),
     unseen,
   };
 }
@@ -47,16 +48,35 @@ function text(node, doc, win, seen, unseen) {
     if (!piece) continue;
     if (/^[ \t\n\r\f]/.test(piece)) {
       const pre = /pre|break-spaces/.test(win.getComputedStyle(node.parentElement).whiteSpace);
-      seen.push(pre ? piece : ' ');
+      if (parts(node.parentElement, win)) seen.push(pre ? piece : ' ');
       continue;
     }
     const range = doc.createRange();
     range.setStart(node, from);
     range.setEnd(node, from + piece.length);
     const why = hidden(range, node.parentElement, win, piece.length);
-    if (why) unseen.push([why, piece]);
-    else seen.push(piece);
+    if (why) {
+      unseen.push([why, piece]);
+      continue;
+    }
+    const rects = range.getClientRects();
+    if (apart(text.last, rects[0], parseFloat(win.getComputedStyle(node.parentElement).fontSize))) seen.push(' ');
+    seen.push(piece);
+    text.last = rects[rects.length - 1];
   }
+}
+
+// Whether two words on one line stand so far from each other that a reader takes them for two.
+function apart(last, next, size) {
+  if (!last || last.bottom <= next.top || next.bottom <= last.top) return false;
+  return Math.max(next.left - last.right, last.left - next.right) > size / 4;
+}
+
+// Whether white space in here parts words: what is not laid out or has no size does not.
+function parts(element, win) {
+  let box = element;
+  while (box.parentElement && win.getComputedStyle(box).display === 'contents') box = box.parentElement;
+  return box.checkVisibility() && parseFloat(win.getComputedStyle(element).fontSize) > 0;
 }
 
 function hidden(range, element, win, length) {
