@@ -34,12 +34,14 @@ pub struct Seen {
 }
 
 impl Chromium {
-    /// The browser named by `MAILWARDEN_CHROMIUM`, or the first one installed.
+    /// The first browser installed; `MAILWARDEN_CHROMIUM` names another one, or by a path to nothing none at all.
     pub fn find() -> Option<Self> {
-        let named = std::env::var_os("MAILWARDEN_CHROMIUM").map(PathBuf::from);
-        let known = ["chromium", "chromium-browser", "google-chrome"]
-            .map(|name| Path::new("/usr/bin").join(name));
-        let program = named.into_iter().chain(known).find(|path| path.is_file())?;
+        let known = ["chromium", "chromium-browser", "google-chrome"];
+        let candidates = match std::env::var_os("MAILWARDEN_CHROMIUM") {
+            Some(named) => vec![PathBuf::from(named)],
+            None => known.map(|name| Path::new("/usr/bin").join(name)).to_vec(),
+        };
+        let program = candidates.into_iter().find(|path| path.is_file())?;
         Some(Self { program })
     }
 

@@ -1,4 +1,10 @@
 //! The public API over whole messages.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests stop at the first surprise"
+)]
 
 mod chromium;
 mod corpus;
