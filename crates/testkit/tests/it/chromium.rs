@@ -16,6 +16,6 @@ fn words_are_judged_one_by_one() {
     ];
     let seen = chromium.look(&pages);
     let texts: Vec<&str> = seen.iter().map(|page| page.text.as_str()).collect();
-    assert_eq!(texts, ["one two\nfour", "ad", "l r", "still here"]);
+    assert_eq!(texts, ["one two\nfour", "a d", "l r", "still here"]);
     assert_eq!(seen[1].unseen, [("opacity".to_owned(), "b".to_owned())]);
 }
