@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs what the tests need and is missing: Dovecot by apt, and Cyrus unpacked under target/testkit/cyrus (the two
-# packages exclude each other, so Cyrus is never installed). Instant when everything is there.
+# packages exclude each other, so Cyrus is never installed). Chromium too, where it can be had within minutes: without it
+# the records of what it shows stand for it. Instant when everything is there.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -30,6 +31,19 @@ as_root() {
   else
     return 1
   fi
+}
+
+have_chromium() {
+  [[ -n ${MAILWARDEN_CHROMIUM:-} || -x /usr/bin/chromium || -x /usr/bin/chromium-browser || -x /usr/bin/google-chrome ]]
+}
+
+install_chromium() {
+  command -v apt-get >/dev/null || return 1
+  apt_chromium() {
+    as_root timeout 300 env DEBIAN_FRONTEND=noninteractive \
+      apt-get install -qy --no-install-recommends chromium >/dev/null 2>&1
+  }
+  apt_chromium || { as_root timeout 60 apt-get update -q >/dev/null 2>&1 && apt_chromium; }
 }
 
 install_dovecot() {
@@ -90,3 +104,5 @@ unpack_cyrus() {
 
 have_dovecot || install_dovecot
 [[ -x $cyrus/usr/lib/cyrus/bin/imapd ]] || unpack_cyrus
+have_chromium || install_chromium ||
+  printf '%s\n' "testkit: no Chromium here; pages are compared with its recorded answers" >&2

@@ -7,6 +7,7 @@
 //! | [`fake`] | a scripted server for answers no real one would give |
 //! | [`client`] | a bare IMAP connection, for fixtures and as the yardstick in benchmarks |
 //! | [`mcp`] | the program under test, driven over stdio |
+//! | [`chromium`] | what a reader sees of an HTML page |
 //! | [`mailgen`], [`fixtures`] | mail |
 //! | [`tls`], [`ports`] | certificates, and ports that are free, closed or silent |
 #![allow(
@@ -18,6 +19,7 @@
     reason = "test support: a broken fixture should stop the test"
 )]
 
+pub mod chromium;
 pub mod client;
 pub mod cyrus;
 pub mod delivery;
@@ -33,6 +35,7 @@ pub mod proxy;
 pub mod tls;
 mod utf7;
 
+pub use chromium::Chromium;
 pub use client::RawImap;
 pub use cyrus::Cyrus;
 pub use delivery::{Delivery, Flag};

@@ -7,7 +7,7 @@ use std::io::Read;
 use std::net::TcpStream;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
@@ -75,6 +75,18 @@ impl ServerProcess {
                 "server does not greet on port {port}; its log:\n{}",
                 log()
             );
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    /// Waits for the leader to end by itself; none if it still runs after `limit`.
+    pub(crate) fn await_exit(&mut self, limit: Duration) -> Option<ExitStatus> {
+        let deadline = Instant::now() + limit;
+        loop {
+            let status = self.leader.try_wait().expect("ask for the leader's state");
+            if status.is_some() || Instant::now() >= deadline {
+                return status;
+            }
             std::thread::sleep(Duration::from_millis(2));
         }
     }

@@ -680,5 +680,23 @@ fn has_unknown_function(property: &Property, value: &str) -> bool {
             | Property::MaxHeight
             | Property::Height
     );
-    matters && value.contains('(')
+    matters && names_unknown_function(value)
+}
+
+/// A function that browsers may know and we do not; a colour made from another one is one, too.
+fn names_unknown_function(value: &str) -> bool {
+    const KNOWN: [&str; 20] = [
+        "rgb", "rgba", "hsl", "hsla", "hwb", "lab", "lch", "oklab", "oklch", "color", "calc",
+        "min", "max", "clamp", "abs", "url", "rect", "var", "attr", "",
+    ];
+    let lower = value.to_ascii_lowercase();
+    let mut heads = lower.split('(').collect::<Vec<_>>();
+    // What stands behind the last parenthesis is no name.
+    heads.pop();
+    heads.iter().any(|head| {
+        let name = head
+            .rsplit(|c: char| !c.is_ascii_alphanumeric() && c != '-' && c != '_')
+            .next();
+        !KNOWN.contains(&name.unwrap_or_default())
+    }) || lower.contains("(from ")
 }

@@ -48,8 +48,14 @@ pub(super) fn is_unrendered(element: &Element) -> bool {
                 | local_name!("rp")
         )
         || *element.local() == local_name!("object")
-            && (element.attribute(&local_name!("data")).is_some()
-                || element.attribute(&local_name!("type")).is_some())
+            && (element.attribute(&local_name!("type")).is_some() || holds_its_own_data(element))
+}
+
+/// Nothing is loaded for mail, so that what stands inside is shown; but for data written into the mail itself.
+fn holds_its_own_data(element: &Element) -> bool {
+    let data = element.attribute(&local_name!("data")).unwrap_or_default();
+    let scheme = data.trim_start().get(..4).unwrap_or_default();
+    scheme.eq_ignore_ascii_case("data") || scheme.eq_ignore_ascii_case("cid:")
 }
 
 /// How an element is laid out when no style says otherwise.

@@ -13,19 +13,87 @@ pub(super) fn applies(query: &str) -> bool {
             .is_ok_and(|found| found.contains(&true))
 }
 
-/// `@supports`: browsers know what mail uses, but for what other browsers had of their own.
+/// Whether something holds, as far as can be told.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Truth {
+    Yes,
+    No,
+    Unknown,
+}
+
+/// `@supports`. Rules whose condition cannot be judged apply: hiding too much is said, hiding too little is not.
 pub(super) fn supports(condition: &str) -> bool {
-    let condition = condition.trim().to_ascii_lowercase();
-    let negated = condition.starts_with("not");
-    let foreign = [
-        "-ms-",
-        "-moz-",
-        "-o-",
-        "-apple-",
-        "-khtml-",
-        "-webkit-overflow-scrolling",
-    ];
-    foreign.iter().any(|prefix| condition.contains(prefix)) == negated
+    supported(&mut Parser::new(condition)) != Truth::No
+}
+
+fn supported(parser: &mut Parser<'_>) -> Truth {
+    let mut found: Option<Truth> = None;
+    let mut either = false;
+    let mut negated = false;
+    while let Ok(token) = parser.next() {
+        let one = match token.clone() {
+            Token::Ident(word) => {
+                either |= word.eq_ignore_ascii_case("or");
+                negated |= word.eq_ignore_ascii_case("not");
+                continue;
+            }
+            Token::ParenthesisBlock => {
+                let inside =
+                    parser.parse_nested_block(|inner| Ok::<_, ParseError<()>>(declared(inner)));
+                inside.unwrap_or(Truth::Unknown)
+            }
+            Token::Function(_) => {
+                let _ = parser.parse_nested_block(|inner| {
+                    while inner.next().is_ok() {}
+                    Ok::<_, ParseError<()>>(())
+                });
+                Truth::Unknown
+            }
+            _ => Truth::Unknown,
+        };
+        let one = match (std::mem::take(&mut negated), one) {
+            (true, Truth::Yes) => Truth::No,
+            (true, Truth::No) => Truth::Yes,
+            (_, one) => one,
+        };
+        found = Some(match (found, one, either) {
+            (None, one, _) => one,
+            (Some(Truth::Yes), _, true) | (_, Truth::Yes, true) => Truth::Yes,
+            (Some(Truth::No), _, false) | (_, Truth::No, false) => Truth::No,
+            (Some(known), one, _) if known == one => one,
+            _ => Truth::Unknown,
+        });
+    }
+    found.unwrap_or(Truth::Unknown)
+}
+
+/// `display: grid`, or a condition again.
+fn declared(parser: &mut Parser<'_>) -> Truth {
+    let start = parser.state();
+    let name = parser.expect_ident().map(|name| name.to_ascii_lowercase());
+    let (Ok(name), Ok(())) = (name, parser.expect_colon()) else {
+        parser.reset(&start);
+        return supported(parser);
+    };
+    let from = parser.position();
+    while parser.next().is_ok() {}
+    let value = parser.slice_from(from).trim().to_ascii_lowercase();
+    let foreign = ["-ms-", "-moz-", "-o-", "-apple-", "-khtml-"];
+    if name == "-webkit-overflow-scrolling" || foreign.iter().any(|own| name.starts_with(own)) {
+        return Truth::No;
+    }
+    match (name.as_str(), value.as_str()) {
+        (
+            "display",
+            "flex" | "grid" | "block" | "inline-block" | "inline" | "contents" | "none",
+        )
+        | ("position", "sticky" | "absolute" | "relative" | "fixed")
+        | ("object-fit", "cover" | "contain")
+        | ("opacity", "0" | "1") => Truth::Yes,
+        ("color" | "background-color", value) if value::colour(value).is_some() => Truth::Yes,
+        (name, _) if name.starts_with("--") => Truth::Yes,
+        _ => Truth::Unknown,
+    }
 }
 
 /// One query. What is not understood does not hold, as in browsers.
@@ -178,6 +246,32 @@ fn pixels(value: &str) -> Option<f32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn support() {
+        for condition in [
+            "(display: grid)",
+            "not (made-up: 1px)",
+            "(made-up: 1px)",
+            "not (-ms-ime-align: auto)",
+            "(display: flex) and (color: red)",
+            "(-moz-appearance: none) or (display: block)",
+            "selector(a > b)",
+            "(not (display: bogus))",
+            "",
+        ] {
+            assert!(supports(condition), "{condition}");
+        }
+        for condition in [
+            "not (display: grid)",
+            "(-webkit-overflow-scrolling: touch)",
+            "(-ms-ime-align: auto)",
+            "(display: grid) and (-moz-appearance: none)",
+            "not (not (-ms-high-contrast: none))",
+        ] {
+            assert!(!supports(condition), "{condition}");
+        }
+    }
 
     #[test]
     fn queries() {

@@ -238,6 +238,8 @@ impl Sink for Render {
                 };
             }
             local_name!("hr") => self.widen(Gap::Paragraph),
+            // Ruby text stands above its base.
+            local_name!("rt") => self.space = true,
             local_name!("blockquote") => self.quotes += 1,
             local_name!("ul") | local_name!("menu") | local_name!("dir") => self.lists.push(None),
             local_name!("ol") => {
@@ -279,6 +281,7 @@ impl Sink for Render {
                     self.lists.pop();
                 }
                 local_name!("li") => self.mark = None,
+                local_name!("rt") => self.space = true,
                 local_name!("h1")
                 | local_name!("h2")
                 | local_name!("h3")

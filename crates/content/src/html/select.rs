@@ -124,6 +124,49 @@ impl ToCss for Pseudo {
 
 impl PseudoElement for Pseudo {}
 
+/// Pseudo-classes that browsers know and that hold for nothing in mail. Those they do not know end a rule.
+const NEVER: &[&str] = &[
+    "active",
+    "autofill",
+    "-webkit-autofill",
+    "blank",
+    "buffering",
+    "current",
+    "default",
+    "disabled",
+    "focus",
+    "focus-visible",
+    "focus-within",
+    "fullscreen",
+    "-webkit-full-screen",
+    "future",
+    "hover",
+    "in-range",
+    "indeterminate",
+    "invalid",
+    "local-link",
+    "modal",
+    "muted",
+    "optional",
+    "out-of-range",
+    "past",
+    "paused",
+    "picture-in-picture",
+    "placeholder-shown",
+    "playing",
+    "popover-open",
+    "read-write",
+    "required",
+    "seeking",
+    "stalled",
+    "target",
+    "target-within",
+    "user-invalid",
+    "user-valid",
+    "valid",
+    "visited",
+];
+
 struct Syntax;
 
 impl<'i> selectors::parser::Parser<'i> for Syntax {
@@ -155,7 +198,12 @@ impl<'i> selectors::parser::Parser<'i> for Syntax {
             "checked" => State::Checked,
             "enabled" | "read-only" | "defined" => State::Enabled,
             "open" => State::Open,
-            _ => State::Never,
+            known if NEVER.contains(&known) => State::Never,
+            _ => {
+                return Err(ParseError::custom(
+                    SelectorParseErrorKind::UnsupportedPseudoClassOrElement,
+                ));
+            }
         })
     }
 

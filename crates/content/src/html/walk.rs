@@ -90,7 +90,13 @@ pub(super) fn walk(dom: &Dom, sink: &mut impl Sink) -> Walked {
                     .or_else(|| frame.sight.hides(&frame.style))
                     .or(pushed)
                 {
-                    Some(why) => hidden.add(why, text),
+                    Some(why) => {
+                        hidden.add(why, text);
+                        // What is invisible keeps its place, and parts the words around it.
+                        if matches!(why, Why::Visibility | Why::Transparent | Why::SameColour) {
+                            sink.text(" ", Space::Folded);
+                        }
+                    }
                     None if frame.style.kept => sink.text(text, Space::Kept),
                     None => sink.text(text, Space::Folded),
                 }
@@ -140,7 +146,7 @@ fn enter(
         picture(element, &style, &sight, sink, hidden);
         return None;
     }
-    let layout = layout(&style);
+    let layout = layout(&style, frame.style.own.display);
     let told = sight.gone.is_none().then_some((id, layout));
     match sight.gone {
         None => sink.open(element, layout),
@@ -166,8 +172,9 @@ fn close_all(dom: &Dom, sink: &mut impl Sink, stack: &[Frame]) {
     }
 }
 
-fn layout(style: &Computed) -> Layout {
+fn layout(style: &Computed, around: Display) -> Layout {
     match style.own.display {
+        Display::Inline | Display::Contents if around == Display::Flex => Layout::Block,
         Display::Cell => Layout::Cell,
         Display::Table => Layout::Row,
         Display::Block | Display::Flex => Layout::Block,

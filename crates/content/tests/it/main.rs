@@ -1,9 +1,17 @@
 //! The public API over whole messages.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests stop at the first surprise"
+)]
 
+mod chromium;
 mod corpus;
 mod hostile;
 mod matrix;
 mod outline;
+mod pages;
 mod parts;
 mod shield;
 mod source;

@@ -12,6 +12,7 @@ mod command_line;
 mod cyrus;
 mod faults;
 mod folders;
+mod hostile;
 mod limits;
 mod local;
 mod messages;

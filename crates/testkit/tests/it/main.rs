@@ -6,6 +6,7 @@
     reason = "tests"
 )]
 
+mod chromium;
 mod cyrus;
 mod dovecot;
 mod fake;

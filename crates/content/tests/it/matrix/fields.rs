@@ -31,10 +31,27 @@ impl Field {
         Self::Forwarded,
         Self::Alternative,
     ];
+
+    /// Whether an answer must warn of hidden text. What is not shown by default warns of nothing.
+    pub(crate) fn tells(self) -> bool {
+        !matches!(self, Self::Forwarded | Self::Alternative)
+    }
+
+    /// The strings that hold the HTML's visible text, when they are there.
+    fn holds(self, place: &str) -> bool {
+        match self {
+            Self::Body => place == "body_text",
+            Self::Html => place == "body_text" || place == "body_html",
+            Self::Snippet => place == "snippet",
+            Self::Attachment | Self::Forwarded => place == "extracted_text",
+            Self::Alternative => place == "body_html",
+        }
+    }
 }
 
 /// Everything that comes out.
 pub(crate) struct Outputs {
+    field: Field,
     texts: Vec<(&'static str, String)>,
     told: bool,
 }
@@ -46,8 +63,8 @@ impl Outputs {
         );
         match field {
             Field::Snippet => Self::snippet(html),
-            Field::Body => Self::view(&format!("{HEADER}{part}"), HtmlWish::Skip),
-            Field::Html => Self::view(&format!("{HEADER}{part}"), HtmlWish::Include),
+            Field::Body => Self::view(&format!("{HEADER}{part}"), HtmlWish::Skip, field),
+            Field::Html => Self::view(&format!("{HEADER}{part}"), HtmlWish::Include, field),
             Field::Attachment => {
                 let named = part.replacen(
                     "\r\n",
@@ -57,6 +74,7 @@ impl Outputs {
                 Self::view(
                     &mixed("mixed", &["\r\nsee the page", &named]),
                     HtmlWish::Skip,
+                    field,
                 )
             }
             Field::Forwarded => {
@@ -64,11 +82,16 @@ impl Outputs {
                 Self::view(
                     &mixed("mixed", &["\r\nsee below", &message]),
                     HtmlWish::Skip,
+                    field,
                 )
             }
             Field::Alternative => {
                 let plain = "Content-Type: text/plain; charset=utf-8\r\n\r\nplain words";
-                Self::view(&mixed("alternative", &[plain, &part]), HtmlWish::Include)
+                Self::view(
+                    &mixed("alternative", &[plain, &part]),
+                    HtmlWish::Include,
+                    field,
+                )
             }
         }
     }
@@ -78,6 +101,16 @@ impl Outputs {
         self.texts
             .iter()
             .map(|(place, text)| (*place, text.as_str()))
+    }
+
+    /// Whether a visible word is everywhere it should be.
+    pub(crate) fn all_show(&self, word: &str) -> bool {
+        let mut holding = self
+            .texts()
+            .filter(|(place, _)| self.field.holds(place))
+            .peekable();
+        let there = holding.peek().is_some() || self.field == Field::Forwarded;
+        there && holding.all(|(_, text)| text.contains(word))
     }
 
     pub(crate) fn tells_of_hidden_text(&self) -> bool {
@@ -92,12 +125,13 @@ impl Outputs {
         };
         let found = content::snippet(&prefix, 500).expect("a snippet");
         Self {
+            field: Field::Snippet,
             texts: vec![("snippet", found.text)],
             told: found.changed,
         }
     }
 
-    fn view(raw: &str, html: HtmlWish) -> Self {
+    fn view(raw: &str, html: HtmlWish, field: Field) -> Self {
         let wish = BodyWish {
             offset: 0,
             max_chars: 100_000,
@@ -115,17 +149,16 @@ impl Outputs {
                 texts.push(("a note", note.to_string()));
             }
         }
-        let bodies = view.attachments.iter().all(|a| a.extracted_text.is_none());
         texts.extend(view.body_html.map(|html| ("body_html", html)));
         let extracted = view
             .attachments
             .into_iter()
             .filter_map(|a| a.extracted_text);
         texts.extend(extracted.map(|text| ("extracted_text", text)));
-        if bodies {
-            texts.push(("body_text", view.body_text.unwrap_or_default()));
-        }
-        Self { texts, told }
+        texts.extend(view.body_text.map(|text| ("body_text", text)));
+        texts.extend(view.subject.map(|text| ("subject", text)));
+        texts.extend(view.headers.into_iter().map(|(_, text)| ("a header", text)));
+        Self { field, texts, told }
     }
 }
 

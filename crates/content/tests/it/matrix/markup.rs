@@ -174,6 +174,7 @@ pub(crate) const MARKUP: &[Markup] = &[
         "size of nothing",
         "<div style='font-size:0'><span style='font-size:100em'>§</span></div>",
     ),
+    hides("next to nothing", "<p style='font-size:.01em'>§</p>"),
     hides(
         "percent of nothing",
         "<div style='font-size:0'><span style='font-size:2000%'>§</span></div>",

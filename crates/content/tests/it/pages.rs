@@ -1,0 +1,182 @@
+//! The pages beside this folder, each with what Chromium shows of it, and the words of a text.
+//!
+//! `MAILWARDEN_RECORD=1` writes the records again.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use content::{BodyWish, HtmlWish};
+use testkit::Chromium;
+
+use crate::source;
+
+/// A page of a mail, and what a reader sees of it.
+struct Page {
+    name: String,
+    html: String,
+    record: PathBuf,
+}
+
+impl Page {
+    fn all() -> Vec<Self> {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/pages");
+        let entries = folder
+            .read_dir()
+            .expect("the pages are part of the checkout");
+        let mut pages: Vec<Self> = entries
+            .map(|entry| entry.unwrap().path())
+            .filter(|path| path.extension().is_some_and(|end| end == "html"))
+            .map(|path| Self {
+                name: path.file_stem().unwrap().to_string_lossy().into_owned(),
+                html: read(&path),
+                record: path.with_extension("seen.txt"),
+            })
+            .collect();
+        pages.sort_by(|a, b| a.name.cmp(&b.name));
+        pages
+    }
+
+    /// The text that we make of it.
+    fn rendered(&self) -> String {
+        let wish = BodyWish {
+            offset: 0,
+            max_chars: 100_000,
+            html: HtmlWish::Skip,
+            attachment_text: None,
+        };
+        let raw = format!(
+            "Subject: page\r\nContent-Type: text/html; charset=utf-8\r\n\r\n{}",
+            self.html
+        );
+        source::view(raw, &wish).body_text.unwrap_or_default()
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "pages and records are files")]
+fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
+
+#[test]
+fn pages_read_as_a_browser_shows_them() {
+    let pages = Page::all();
+    let mut report = String::new();
+    for page in &pages {
+        let ours = words(&without_marks(&page.rendered()));
+        let seen = words(&read(&page.record));
+        if ours != seen {
+            let _ = writeln!(report, "{}: {}", page.name, difference(&ours, &seen));
+        }
+    }
+    assert!(pages.len() >= 60, "{} pages", pages.len());
+    let count = report.lines().count();
+    assert!(
+        report.is_empty(),
+        "{count} of {} pages differ:\n{report}",
+        pages.len()
+    );
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "records are written on demand")]
+fn records_are_what_chromium_shows() {
+    let Some(chromium) = Chromium::find() else {
+        eprintln!("there is no Chromium here: the records stand for it");
+        return;
+    };
+    let pages = Page::all();
+    let htmls: Vec<&str> = pages.iter().map(|page| page.html.as_str()).collect();
+    let seen = chromium.look(&htmls);
+    let record = std::env::var_os("MAILWARDEN_RECORD").is_some();
+    let mut report = String::new();
+    for (page, seen) in pages.iter().zip(&seen) {
+        if record {
+            std::fs::write(&page.record, format!("{}\n", seen.text)).unwrap();
+        }
+        let (now, then) = (words(&seen.text), words(&read(&page.record)));
+        if now != then {
+            let _ = writeln!(report, "{}: {}", page.name, difference(&then, &now));
+        }
+    }
+    assert!(
+        report.is_empty(),
+        "records that Chromium no longer agrees with:\n{report}"
+    );
+}
+
+/// Letters and digits in runs; what separates them is left out, and so is what has no shape.
+fn words(text: &str) -> Vec<String> {
+    let shapeless = |c: &char| {
+        !matches!(
+            c,
+            '\u{AD}' | '\u{34F}' | '\u{200B}'..='\u{200F}' | '\u{2060}' | '\u{FEFF}'
+        )
+    };
+    let text: String = text.chars().filter(shapeless).collect();
+    text.split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .map(str::to_owned)
+        .collect()
+}
+
+/// Our text without what we add to a page's: numbers of lists, and hosts behind links.
+fn without_marks(text: &str) -> String {
+    let lines = text.lines().map(|line| {
+        let start = line.trim_start_matches([' ', '>', '|', '#']);
+        let digits = start.trim_start_matches(|c: char| c.is_ascii_digit());
+        let numbered = digits.len() < start.len() && digits.starts_with(". ");
+        let line = if numbered { digits } else { start };
+        let kept = line.split(' ').filter(|word| !is_host(word));
+        kept.collect::<Vec<_>>().join(" ")
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// `(host.example)`, whatever punctuation follows.
+fn is_host(word: &str) -> bool {
+    let word = word.trim_end_matches(|c: char| c != ')');
+    let inside = word
+        .strip_prefix('(')
+        .and_then(|word| word.strip_suffix(')'));
+    inside.is_some_and(|host| host.ends_with(".example") && !host.contains('@'))
+}
+
+/// Where two texts part, in a few words.
+fn difference(ours: &[String], seen: &[String]) -> String {
+    let same = ours.iter().zip(seen).take_while(|(a, b)| a == b).count();
+    let tail = |words: &[String]| {
+        let some: Vec<&str> = words
+            .iter()
+            .skip(same)
+            .take(8)
+            .map(String::as_str)
+            .collect();
+        some.join(" ")
+    };
+    let only = |these: &[String], those: &[String]| {
+        let some = these.iter().filter(|word| !those.contains(word)).take(12);
+        some.map(String::as_str).collect::<Vec<_>>().join(" ")
+    };
+    format!(
+        "after {same} words ours goes on '{}', seen is '{}'; only ours: [{}], only seen: [{}]",
+        tail(ours),
+        tail(seen),
+        only(ours, seen),
+        only(seen, ours)
+    )
+}
+
+#[test]
+fn marks_are_told_from_words() {
+    for (ours, want) in [
+        ("- one\n2. two\n> > three", "one two three"),
+        ("look (x.example), (a.b.example).", "look"),
+        (
+            "(kept@x.example) (not a host) 3.5 a",
+            "kept x example not a host 3 5 a",
+        ),
+        ("a | b\n# c [d]", "a b c d"),
+    ] {
+        assert_eq!(words(&without_marks(ours)).join(" "), want, "{ours}");
+    }
+}
