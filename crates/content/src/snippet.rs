@@ -6,7 +6,7 @@ use crate::body::readable;
 use crate::changes::Changes;
 use crate::choose::{Role, is_html, roles};
 use crate::outline::{Completeness, outline};
-use crate::shield;
+use crate::shield::{self, Shape, shield};
 
 /// Text looked at before quotes are taken out.
 const MOST_CHARS: usize = 4_000;
@@ -40,15 +40,16 @@ pub fn snippet(prefix: &TextPrefix, max_chars: usize) -> Option<Snippet> {
             whole
         };
         let read = readable(leaf, bytes, whole, MOST_CHARS);
-        let line = one_line(&read.text);
-        if !line.is_empty() {
+        // INVARIANT: lines put together may read as what none of them was.
+        let line = shield(&one_line(&read.text), Shape::Line);
+        if !line.text.is_empty() {
             let changes = Changes {
                 invisible: read.removed,
                 markers: read.broken,
                 links: read.links,
-            };
+            } + line.changes;
             return Some(Snippet {
-                text: shortened(&line, max_chars),
+                text: shortened(&line.text, max_chars),
                 changed: read.hidden > 0 || !changes.is_empty(),
                 changes,
             });
@@ -151,6 +152,7 @@ mod tests {
         );
         check("", "> only\n> quotes", "> only > quotes");
         check("", "  \r\n", "");
+        check("", "[a\n\nb]: https://c.d", "[a b] : https://c.d");
         check("Content-Type: image/png", "xxxx", "");
     }
 
