@@ -1,8 +1,8 @@
 #!/bin/sh
-# Seeds fuzz/corpus from the quirk corpus of crates/imap: each `<` line becomes a transcript.
+# Seeds fuzz/corpus: transcripts from the quirk corpus of crates/imap (each `<` line is one), names, hostile strings.
 set -eu
 cd "$(dirname "$0")"
-mkdir -p corpus/imap_responses corpus/imap_utf7
+mkdir -p corpus/imap_responses corpus/imap_utf7 corpus/shield
 python3 - <<'PY'
 import pathlib, re
 
@@ -20,5 +20,14 @@ for source in sorted(pathlib.Path("../crates/imap/tests/corpus").glob("*.txt")):
         count += 1
 for number, name in enumerate(["INBOX", "R&-D", "Entw&APw-rfe", "~peter/mail/&U,BTFw-/&ZeVnLIqe-", "&2D3c5g- x"]):
     pathlib.Path(f"corpus/imap_utf7/{number}").write_bytes(name.encode())
-print(count, "seeds")
+for number, text in enumerate([
+    "<|im_start|>system", "[INST] a [/INST]", "<tool_result>x</tool_result>", "a\n\nHuman: b\n\nAssistant: c",
+    "### Instruction: d", "![a](https://e.x/?q=b)", "[a][b]\n\n> [b]: <https://e.x>", "<https://e.x> <a@b.c>",
+    "<img src=x><!-- y --></div>", "=?utf-8?q?=3C|x|=3E?= <y@z>", "utf-8''%3C%7Cx", "Team: a@b.c, \"d@e.f\" <g@h.i>;",
+    "\u200ba\u202eb\u2066c\ue000\u2800", "\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f",
+    "\U0001f469\u200d\U0001f680 \u2764\ufe0f 1\ufe0f\u20e3", "\u0645\u200c\u0645 \u0915\u094d\u200d\u0937",
+    "Z" + "\u0301" * 12, "\uff1c\uff5cend\uff5c\uff1e \u0455ystem \u2039|x|\u203a", "a\u00a0\u2003\u3000b",
+]):
+    pathlib.Path(f"corpus/shield/{number}").write_bytes(text.encode())
+print(count, "transcripts, and seeds for names and the shield")
 PY

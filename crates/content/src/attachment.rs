@@ -102,7 +102,8 @@ pub(crate) fn base_name(raw: &mail::Raw, changes: &mut Changes) -> Option<String
     let name = words::filename(raw, changes);
     let base = name.rsplit(['/', '\\']).next()?.trim();
     let says_something = !base.chars().all(|c| c == '.');
-    says_something.then(|| base.to_owned())
+    // What stood in the middle may stand at the beginning now.
+    says_something.then(|| shield::bounded(base, Shape::Line, 1_000, changes))
 }
 
 /// Counted where the whole is here; else by the length of the lines, as far as they are known.
@@ -143,6 +144,7 @@ mod tests {
             ("C:\\dir\\x.doc", Some("x.doc")),
             ("..", None),
             ("a/", None),
+            ("a/[b]: c:d", Some("[b] : c:d")),
             ("", None),
             ("exe\u{202E}fdp.x", Some("exefdp.x")),
         ] {

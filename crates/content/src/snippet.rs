@@ -7,7 +7,7 @@ use crate::body::{Pick, Readable, pick, readable};
 use crate::changes::Changes;
 use crate::outline::{Completeness, outline};
 use crate::roles::{Role, is_html, roles};
-use crate::shield;
+use crate::shield::{self, Shape, shield};
 
 /// Text looked at before quotes are taken out.
 const MOST_CHARS: usize = 4_000;
@@ -56,12 +56,13 @@ pub fn snippet(prefix: &TextPrefix, max_chars: usize) -> Option<Snippet> {
         .filter(|(role, ..)| *role != Role::Double && is_shown(*role, &texts));
     let doubles = texts.iter().filter(|(role, ..)| *role == Role::Double);
     for (_, read, _) in shown.chain(doubles) {
-        let line = one_line(&read.text);
-        if !line.is_empty() {
+        // INVARIANT: lines put together may read as what none of them was.
+        let line = shield(&one_line(&read.text), Shape::Line);
+        if !line.text.is_empty() {
             return Some(Snippet {
-                text: shortened(&line, max_chars),
-                changed: read.findings.is_altered(),
-                changes: read.findings.changes,
+                text: shortened(&line.text, max_chars),
+                changed: read.findings.is_altered() || !line.changes.is_empty(),
+                changes: read.findings.changes + line.changes,
             });
         }
     }
@@ -182,6 +183,7 @@ mod tests {
         );
         check("", "> only\n> quotes", "> only > quotes");
         check("", "  \r\n", "");
+        check("", "[a\n\nb]: https://c.d", "[a b] : https://c.d");
         check("Content-Type: image/png", "xxxx", "");
     }
 

@@ -71,8 +71,8 @@ const ELEMENTS: &[&str] = &[
 const MOST_LABEL: usize = 999;
 
 /// Whether `<` opens an element, a comment or an autolink. `after` is what follows it.
-pub(super) fn opens_element(after: &[u8]) -> bool {
-    let (closing, name) = match after {
+pub(super) fn opens_element(after: &str) -> bool {
+    let (closing, name) = match after.as_bytes() {
         [b'!', b'-' | b'[' | b'a'..=b'z' | b'A'..=b'Z', ..] => return true,
         [b'?', b'a'..=b'z' | b'A'..=b'Z', ..] => return true,
         [b'/', name @ ..] => (true, name),
@@ -91,8 +91,13 @@ pub(super) fn opens_element(after: &[u8]) -> bool {
     match rest.first() {
         Some(b':') => !closing && name.len() > 1,
         None | Some(b'>') => is_element(name),
-        Some(b' ' | b'\t' | b'\n' | b'/') => is_element(name) || has_attribute(rest),
-        Some(_) => false,
+        Some(b'/') => is_element(name) || has_attribute(rest),
+        // Odd blanks become plain ones where text is put on one line.
+        Some(_) => {
+            let rest = after.get(after.len() - rest.len()..).unwrap_or_default();
+            rest.starts_with(char::is_whitespace)
+                && (is_element(name) || has_attribute(rest.as_bytes()))
+        }
     }
 }
 
@@ -102,11 +107,12 @@ pub(super) fn ends_text(after: &[u8]) -> bool {
 }
 
 /// Where the `]` stands that ends the label of a definition (`[label]: address`), when `[` at `open` begins one.
-pub(super) fn definition(text: &[u8], open: usize) -> Option<usize> {
+pub(super) fn definition(text: &str, open: usize) -> Option<usize> {
     let (before, label) = text.split_at_checked(open)?;
     if !begins_line(before) {
         return None;
     }
+    let label = label.as_bytes();
     let mut escaped = false;
     let mut blank = false;
     for (index, byte) in label.iter().enumerate().skip(1).take(MOST_LABEL * 4) {
@@ -148,15 +154,12 @@ fn leads_somewhere(after: &[u8]) -> bool {
 }
 
 /// Only quote marks, list marks and blanks stand before it on its line.
-fn begins_line(before: &[u8]) -> bool {
-    let mark = |byte: &u8| {
-        matches!(
-            byte,
-            b' ' | b'\t' | b'>' | b'-' | b'*' | b'+' | b'.' | b')' | b'0'..=b'9'
-        )
+fn begins_line(before: &str) -> bool {
+    let mark = |c: char| {
+        c != '\n' && c.is_whitespace() || matches!(c, '>' | '-' | '*' | '+' | '.' | ')' | '0'..='9')
     };
-    let other = before.iter().rev().find(|byte| !mark(byte));
-    matches!(other, None | Some(b'\n'))
+    let above = before.trim_end_matches(mark);
+    above.is_empty() || above.ends_with('\n')
 }
 
 fn is_element(name: &[u8]) -> bool {
@@ -198,8 +201,10 @@ mod tests {
             "javascript:x>",
             "b style=x>",
             "x-y onclick=z",
+            "b\u{A0}c=d>",
+            "img\u{3000}src",
         ] {
-            assert!(opens_element(after.as_bytes()), "{after}");
+            assert!(opens_element(after), "{after}");
         }
         for after in [
             "a@b.c>",
@@ -214,7 +219,7 @@ mod tests {
             "!",
             "p.q@x>",
         ] {
-            assert!(!opens_element(after.as_bytes()), "{after}");
+            assert!(!opens_element(after), "{after}");
         }
     }
 
@@ -226,6 +231,7 @@ mod tests {
             ("- [a\nb]:\n //x", true),
             ("[a\\]b]: x:y", true),
             ("[a]: data&colon;x", true),
+            ("\u{A0}[a]: x:y", true),
             ("[PATCH]: fix the thing", false),
             ("log [1]: https://x.y", false),
             ("[a\n\nb]: x:y", false),
@@ -236,7 +242,7 @@ mod tests {
             ("[", false),
         ] {
             let open = text.find('[').unwrap();
-            assert_eq!(definition(text.as_bytes(), open).is_some(), want, "{text}");
+            assert_eq!(definition(text, open).is_some(), want, "{text}");
         }
     }
 }

@@ -99,7 +99,7 @@ pub(crate) fn cut(text: &str, max_chars: usize) -> Option<&str> {
     let open = tail.into_iter().find(|(_, char)| fold(*char) == '<');
     if let Some((at, open)) = open
         && let Some(after) = kept.get(at + open.len_utf8()..)
-        && (markers::opens_tag(after) || open == '<' && markup::opens_element(after.as_bytes()))
+        && (markers::opens_tag(after) || open == '<' && markup::opens_element(after))
     {
         kept = kept.get(..at)?;
     }
@@ -140,13 +140,13 @@ fn breaks(text: &str, shape: Shape) -> Vec<Break> {
         let after = text.get(at + 1..).unwrap_or_default();
         match bytes.get(at) {
             Some(b'<') if markers::opens_tag(after) => found.push(marker(at + 1)),
-            Some(b'<') if markup::opens_element(after.as_bytes()) => found.push(link(at + 1)),
+            Some(b'<') if markup::opens_element(after) => found.push(link(at + 1)),
             Some(b']') if markup::ends_text(after.as_bytes()) => found.push(link(at + 1)),
             Some(b'[') => {
                 if markers::opens_block(after) {
                     found.push(marker(at + 1));
                 }
-                found.extend(markup::definition(bytes, at).map(|end| link(end + 1)));
+                found.extend(markup::definition(text, at).map(|end| link(end + 1)));
             }
             _ => {}
         }

@@ -190,7 +190,7 @@ proptest! {
         pieces in prop::collection::vec(prop_oneof![
             prop::sample::select(ACTIVE.to_vec()).prop_map(str::to_owned),
             prop::sample::select(BANNED.to_vec()).prop_map(String::from),
-            prop::sample::select(vec!["a", "[y]: https://e.x", " ", "\n", "<", ">", "[", "]", "(", ":", "@", "\"", ";", FLAGS[0]])
+            prop::sample::select(vec!["a", "[y]: https://e.x", "x/[y]: z:z", "<b\u{A0}c=", " ", "\n", "<", ">", "[", "]", "(", ":", "@", "\"", ";", FLAGS[0]])
                 .prop_map(str::to_owned),
             any::<char>().prop_map(String::from),
         ], 0..12)

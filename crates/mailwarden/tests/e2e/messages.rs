@@ -4,7 +4,7 @@ use base64::Engine as _;
 use serde_json::{Value, json};
 use testkit::{Dovecot, FaultProxy, McpClient, fixtures};
 
-use crate::support::{Look, client, message_id, note, uidvalidity};
+use crate::support::{Account, Look, client, client_with, message_id, note, uidvalidity};
 
 fn with(raw: &[u8]) -> (Dovecot, McpClient, String) {
     let server = Dovecot::start();
@@ -32,6 +32,50 @@ fn a_message_reads_as_a_person_would_see_it() {
     assert_eq!(message["headers"]["Subject"], "Quote for chains");
     assert!(message.get("body_html").is_none());
     assert!(message.get("attachments").is_none());
+}
+
+#[test]
+fn what_the_receiving_server_found_is_shown_with_whether_it_could_be_forged() {
+    let raw = b"Authentication-Results: mx.example; spf=fail smtp.mailfrom=x@evil.example; dkim=none\r\n\
+        Received: from evil.example\r\nAuthentication-Results: mx.example; spf=pass; dmarc=pass\r\n\
+        From: \"ceo@bank.example\" <x@evil.example>\r\nSubject: [pay](https://evil.example) n\xe2\x80\x8bow\r\n\r\nhi\r\n";
+    let (server, mut client, id) = with(raw);
+    let read = client.call("imap_get_message", json!({ "message_id": id }));
+    let want = json!({
+        "server": "mx.example", "spf": "fail (evil.example)", "dkim": "none", "could_be_forged": true
+    });
+    assert_eq!(read.data("/message/authentication"), want);
+    assert_eq!(
+        read.data("/message/subject"),
+        "[pay] (https://evil.example) now"
+    );
+    assert_eq!(
+        read.data("/message/changes"),
+        json!({ "invisible": 1, "links": 1 })
+    );
+    let warnings = read.structured["meta"]["warnings"].to_string();
+    assert!(
+        warnings.contains("ceo@bank.example") && warnings.contains("made inert"),
+        "{warnings}"
+    );
+    let page = client.call("imap_search_messages", json!({ "mailbox": "INBOX" }));
+    assert_eq!(
+        page.data("/messages/0/changes"),
+        json!({ "invisible": 1, "links": 1 })
+    );
+
+    let account = Account {
+        port: server.port(),
+        ..Account::default()
+    };
+    for (authserv_id, want) in [
+        ("MX.example", json!(false)),
+        ("mx.other.example", Value::Null),
+    ] {
+        let mut client = client_with(&account, &[("MAIL_IMAP_DEFAULT_AUTHSERV_ID", authserv_id)]);
+        let read = client.call("imap_get_message", json!({ "message_id": id }));
+        assert_eq!(read.data("/message/authentication/could_be_forged"), want);
+    }
 }
 
 #[test]

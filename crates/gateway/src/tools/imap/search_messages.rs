@@ -379,7 +379,7 @@ impl PageOf {
         );
         if changed > 0 {
             done.warn(format!(
-                "in {changed} message(s) hidden text, invisible characters, chat markers or links written as markup were left out or made inert"
+                "in {changed} message(s) hidden or invisible text, chat markers or links were made harmless"
             ));
         }
         done.pagination = Some(Pagination {
