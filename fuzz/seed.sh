@@ -1,8 +1,8 @@
 #!/bin/sh
-# Seeds fuzz/corpus: transcripts from the quirk corpus of crates/imap (each `<` line is one), names, hostile strings.
+# Seeds fuzz/corpus: transcripts from the quirk corpus of crates/imap, pages of crates/content, names, strings, mail.
 set -eu
 cd "$(dirname "$0")"
-mkdir -p corpus/imap_responses corpus/imap_utf7 corpus/shield
+mkdir -p corpus/imap_responses corpus/imap_utf7 corpus/shield corpus/mime_view corpus/calendar corpus/html_text
 python3 - <<'PY'
 import pathlib, re
 
@@ -29,5 +29,46 @@ for number, text in enumerate([
     "Z" + "\u0301" * 12, "\uff1c\uff5cend\uff5c\uff1e \u0455ystem \u2039|x|\u203a", "a\u00a0\u2003\u3000b",
 ]):
     pathlib.Path(f"corpus/shield/{number}").write_bytes(text.encode())
-print(count, "transcripts, and seeds for names and the shield")
+calendar = """BEGIN:VCALENDAR
+METHOD:REQUEST
+BEGIN:VEVENT
+SUMMARY;LANGUAGE=en:Plan\\, and\\n more
+DTSTART;TZID=Europe/Berlin:20261120T140000
+DTEND;TZID=Europe/Berlin:20261120T150000
+RRULE:FREQ=WEEKLY;INTERVAL=2;BYDAY=FR;UNTIL=20270101T000000Z
+ORGANIZER;CN="A; B":mailto:a@b.c
+ATTENDEE;PARTSTAT=ACCEPTED;RSVP=TRUE:mailto:d@e.f
+ olded
+BEGIN:VALARM
+END:VALARM
+END:VEVENT
+END:VCALENDAR
+"""
+pathlib.Path("corpus/calendar/invitation").write_text(calendar)
+whole_day = calendar.replace(";TZID=Europe/Berlin:20261120T140000", ";VALUE=DATE:20261120").replace("REQUEST", "CANCEL")
+pathlib.Path("corpus/calendar/whole-day").write_text(whole_day)
+
+
+def multipart(kind, *parts):
+    body = "".join(f"--{kind}\n{part}\n" for part in parts)
+    return f"Subject: =?utf-8?q?a?=\nContent-Type: multipart/{kind}; boundary={kind}\n\n{body}--{kind}--\n"
+
+
+plain = "Content-Type: text/plain; charset=utf-8; format=flowed; delsp=yes\n\nHello \nAnn\n"
+html = "Content-Type: text/html\nContent-Transfer-Encoding: quoted-printable\n\n<p style=3D'display:none'>x<p>Hello Ann"
+invitation = f"Content-Type: text/calendar; method=REQUEST\n\n{calendar}"
+pdf = "Content-Type: application/pdf; name*=utf-8''a%20b.pdf\nContent-Transfer-Encoding: base64\n\nJVBERi0xLjcK"
+mail = {
+    "plain": plain,
+    "alternative": multipart("alternative", plain, html, invitation),
+    "mixed": multipart("mixed", plain, pdf, "Content-Type: message/rfc822\n\n" + multipart("related", html, pdf)),
+    "signed": multipart("signed", plain, "Content-Type: application/pgp-signature\n\nx"),
+    "sealed": "Content-Type: application/pkcs7-mime\nContent-Transfer-Encoding: base64\n\nMIAGCSqGSIb3DQEHAqCA",
+    "armour": "Subject: x\n\n-----BEGIN PGP MESSAGE-----\n\nabc\n",
+}
+for name, text in mail.items():
+    pathlib.Path(f"corpus/mime_view/{name}").write_text(text)
+for page in sorted(pathlib.Path("../crates/content/tests/pages").glob("*.html")):
+    pathlib.Path(f"corpus/html_text/{page.stem}").write_bytes(page.read_bytes())
+print(sum(len(list(target.iterdir())) for target in pathlib.Path("corpus").iterdir()), "seeds and finds")
 PY

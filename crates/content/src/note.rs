@@ -10,7 +10,7 @@ pub enum Note {
     CharsetGuessed {
         part: Section,
     },
-    /// The message has no plain text; the text was made from HTML.
+    /// The text was made from HTML: there is no plain text, or none that tells the same.
     HtmlConverted,
     /// Text that a reader of the HTML would not see was left out.
     HiddenText {

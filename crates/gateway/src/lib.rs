@@ -6,6 +6,7 @@
 mod args;
 mod cursor;
 mod envelope;
+mod extracting;
 mod guarded_mail;
 mod pipeline;
 mod refusal;

@@ -1,25 +1,21 @@
 //! The way of one call, from ask to answer. Read [`pass`] from top to bottom; there is nothing around it.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
 use content::Extractions;
 use jiff::Timestamp;
-use mail::{AccountId, Cx, ExtractFault, ExtractJob, Extractor, MailSource, Section};
+use mail::{AccountId, Cx, ExtractJob, Extractor, MailSource, Section};
 use policy::{Permit, Policy};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
-use tokio::task::JoinSet;
 
 use crate::cursor::CursorKey;
 use crate::envelope::{self, Answered, Facts, Refused};
+use crate::extracting;
 use crate::guarded_mail::GuardedMail;
 use crate::tools::{ALL, AnyTool, Tool};
 use crate::{Code, Refusal};
-
-/// Attachments of one message that are read at the same time.
-const MOST_EXTRACTING: usize = 2;
 
 /// Everything calls share: the accounts, the policy, the cursor key, the reader of attachments.
 pub struct Gateway {
@@ -188,31 +184,9 @@ impl<'a> Ctx<'a> {
         &self.gateway.cursor_key
     }
 
-    /// Has the text of attachments taken out, a few at a time. Dropping this ends the work.
+    /// Has the text of attachments taken out. Dropping this ends the work.
     pub(crate) async fn extract(&self, jobs: Vec<(Section, ExtractJob)>) -> Extractions {
-        let Some(extractor) = &self.gateway.extractor else {
-            let failed = |(section, _)| (section, Err(ExtractFault::Unavailable));
-            return jobs.into_iter().map(failed).collect();
-        };
-        let mut done = Extractions::new();
-        let mut running = JoinSet::new();
-        let mut sections = HashMap::new();
-        let mut waiting = jobs.into_iter();
-        loop {
-            while running.len() < MOST_EXTRACTING
-                && let Some((section, job)) = waiting.next()
-            {
-                let extractor = Arc::clone(extractor);
-                let task = running.spawn(async move { extractor.text(job).await });
-                sections.insert(task.id(), section);
-            }
-            let (id, result) = match running.join_next_with_id().await {
-                Some(Ok((id, result))) => (id, result),
-                Some(Err(fell)) => (fell.id(), Err(ExtractFault::Crashed)),
-                None => return done,
-            };
-            done.extend(sections.remove(&id).map(|section| (section, result)));
-        }
+        extracting::run(self.gateway.extractor.as_ref(), jobs).await
     }
 
     /// Reads hostile bytes where a long look at them holds up nobody else.

@@ -1,0 +1,41 @@
+//! Any bytes as an invitation: they are told within bounds.
+
+#![no_main]
+
+use bytes::Bytes;
+use content::{BodyWish, HtmlWish};
+use libfuzzer_sys::fuzz_target;
+use mail::{Fetched, Part};
+
+const MAX_CHARS: usize = 50_000;
+
+fuzz_target!(|calendar: &[u8]| {
+    let header = b"Content-Type: text/calendar; charset=utf-8\r\n\r\n";
+    let raw = [&header[..], calendar].concat();
+    let outline = content::outline(&raw);
+    let wish = BodyWish {
+        offset: 0,
+        max_chars: MAX_CHARS,
+        html: HtmlWish::Skip,
+        attachment_text: Some(MAX_CHARS),
+    };
+    let structure = outline.structure.clone();
+    let section = structure.leaves[0].section.clone();
+    let fetched = Fetched {
+        flags: None,
+        arrived: None,
+        size: raw.len() as u64,
+        header: Bytes::copy_from_slice(outline.header()),
+        header_truncated: false,
+        structure,
+        parts: vec![Part {
+            section,
+            bytes: Bytes::copy_from_slice(calendar),
+            truncated: false,
+        }],
+    };
+    let view = content::view(&fetched, &wish, &Vec::new());
+    let told = view.body_text.unwrap_or_default();
+    assert!(told.chars().count() <= MAX_CHARS);
+    assert!(!told.contains("<|"));
+});

@@ -1,0 +1,57 @@
+//! Any text as the HTML of a message: what comes out is bounded, and shows nothing that a page always hides.
+
+#![no_main]
+
+use bytes::Bytes;
+use content::{BodyWish, HtmlWish, Known};
+use libfuzzer_sys::fuzz_target;
+use mail::{Fetched, Part};
+
+const MAX_CHARS: usize = 2_000;
+const HEADER: &[u8] = b"Content-Type: text/html; charset=utf-8\r\n\r\n";
+
+fuzz_target!(|html: &str| {
+    let wish = BodyWish {
+        offset: 0,
+        max_chars: MAX_CHARS,
+        html: HtmlWish::Include,
+        attachment_text: None,
+    };
+    // Before anything else, a page may hide what follows; only then is it the page's own.
+    let raw = [
+        HEADER,
+        b"<p style='display:none'>hidden0word</p>",
+        html.as_bytes(),
+    ]
+    .concat();
+    let outline = content::outline(&raw);
+    let parts = content::choose(&outline.structure, &wish)
+        .into_iter()
+        .filter_map(|wish| {
+            let (bytes, _) = outline.part(&wish.section)?;
+            let kept = bytes.get(..wish.max_bytes as usize).unwrap_or(bytes);
+            Some(Part {
+                section: wish.section,
+                bytes: Bytes::copy_from_slice(kept),
+                truncated: kept.len() < bytes.len(),
+            })
+        })
+        .collect();
+    let fetched = Fetched {
+        flags: None,
+        arrived: None,
+        size: raw.len() as u64,
+        header: Bytes::copy_from_slice(outline.header()),
+        header_truncated: false,
+        structure: outline.structure.clone(),
+        parts,
+    };
+    let view = content::view(&fetched, &wish, &Known::default());
+    let important = html.contains('!') || html.contains('@') || html.contains("\\");
+    for text in view.body_text.iter().chain(&view.body_html) {
+        assert!(text.chars().count() <= MAX_CHARS);
+        assert!(important || !text.contains("hidden0word"), "{text}");
+        let lower = text.to_ascii_lowercase();
+        assert!(!lower.contains("<script") && !lower.contains("<style") && !lower.contains("javascript:"));
+    }
+});

@@ -1,0 +1,75 @@
+//! Any bytes as a message: outline, choice, view with every wish on; what comes out is bounded.
+
+#![no_main]
+
+use bytes::Bytes;
+use content::{BodyWish, Completeness, HtmlWish, Known};
+use libfuzzer_sys::fuzz_target;
+use mail::{ExtractedText, Fetched, Part, Raw, TextPrefix};
+
+const MAX_CHARS: usize = 2_000;
+
+fuzz_target!(|raw: &[u8]| {
+    let outline = content::outline(raw);
+    for offset in [0, 700] {
+        let wish = BodyWish {
+            offset,
+            max_chars: MAX_CHARS,
+            html: HtmlWish::Include,
+            attachment_text: Some(MAX_CHARS),
+        };
+        let parts = content::choose(&outline.structure, &wish)
+            .into_iter()
+            .filter_map(|wish| {
+                let (bytes, whole) = outline.part(&wish.section)?;
+                let kept = bytes.get(..wish.max_bytes as usize).unwrap_or(bytes);
+                Some(Part {
+                    section: wish.section,
+                    bytes: Bytes::copy_from_slice(kept),
+                    truncated: kept.len() < bytes.len() || whole == Completeness::Cut,
+                })
+            })
+            .collect();
+        let fetched = Fetched {
+            flags: None,
+            arrived: None,
+            size: raw.len() as u64,
+            header: Bytes::copy_from_slice(outline.header()),
+            header_truncated: false,
+            structure: outline.structure.clone(),
+            parts,
+        };
+        // A reader that gives back what it was given is as hostile as any.
+        let extractions = content::extractions(&fetched, &wish)
+            .into_iter()
+            .map(|(section, job)| {
+                let text = ExtractedText {
+                    text: Raw::new(job.bytes),
+                    cut: false,
+                    hidden: 0,
+                };
+                (section, Ok(text))
+            })
+            .collect();
+        let known = Known {
+            authserv_id: None,
+            extractions,
+        };
+        let view = content::view(&fetched, &wish, &known);
+        let texts = view.attachments.iter().filter_map(|one| one.extracted_text.as_ref());
+        for text in texts.chain(&view.body_text).chain(&view.body_html) {
+            assert!(text.chars().count() <= MAX_CHARS);
+            assert!(!text.contains("<|") && !text.contains(['\u{202E}', '\u{200B}', '\0']));
+        }
+        if let Some(cut) = view.body_truncated {
+            assert!(cut.next_offset.is_none_or(|next| next > offset));
+        }
+        assert!(view.attachments.len() <= 50);
+    }
+    let prefix = TextPrefix {
+        header: Bytes::copy_from_slice(outline.header()),
+        text: Bytes::copy_from_slice(&raw[outline.header_len..]),
+        truncated: false,
+    };
+    content::snippet(&prefix, 200);
+});
