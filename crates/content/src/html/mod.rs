@@ -5,6 +5,7 @@
 
 mod cascade;
 mod computed;
+mod declared;
 mod dom;
 mod hidden;
 mod hints;
