@@ -26,7 +26,7 @@ const ONLY: &[Only] = &[
     only("lol_html", &["content"]),
     only("ammonia", &["content"]),
     only("htmlize", &["content"]),
-    only("encoding_rs", &["content"]),
+    only("encoding_rs", &["content", "extract"]),
     only("rustls", &["sources", "testkit"]),
     only("tokio-rustls", &["sources"]),
     only("imap", &["sources", "testkit"]),
