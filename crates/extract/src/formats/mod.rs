@@ -12,6 +12,7 @@ mod pptx;
 mod relations;
 mod rtf;
 mod sheet;
+mod sheet_look;
 mod word_style;
 mod xml;
 

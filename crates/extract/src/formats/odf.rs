@@ -163,7 +163,7 @@ impl<'a> Reader<'a> {
             "list" => self.lists += 1,
             "list-item" => self.item = true,
             "table" if self.spreadsheet && self.repeats.is_empty() => {
-                let name = tag.qualified("table:name").unwrap_or_default();
+                let name = tag.attribute("name").unwrap_or_default();
                 self.label = Some(format!("sheet {name}"));
             }
             "table-row" => {

@@ -52,10 +52,10 @@ pub(super) struct Styles {
 
 impl Styles {
     pub(super) fn begin(&mut self, tag: &Tag<'_>) {
-        let text = |name: &str| tag.qualified(name).unwrap_or_default();
-        let key = key(&text("style:family"), &text("style:name"));
+        let text = |name: &str| tag.attribute(name).unwrap_or_default();
+        let key = key(&text("family"), &text("name"));
         let parent = tag
-            .qualified("style:parent-style-name")
+            .attribute("parent-style-name")
             .map(|name| name.into_owned());
         if self.named.len() < MAX_STYLES {
             self.named.insert(key.clone(), (Look::default(), parent));
@@ -78,10 +78,10 @@ impl Styles {
         };
         match tag.name() {
             "text-properties" => {
-                if let Some(display) = tag.qualified("text:display") {
+                if let Some(display) = tag.attribute("display") {
                     look.hidden = Some(&*display == "none");
                 }
-                if let Some(color) = tag.qualified("fo:color") {
+                if let Some(color) = tag.attribute("color") {
                     look.white = Some(color.eq_ignore_ascii_case("#ffffff"));
                 }
             }

@@ -62,7 +62,7 @@ fn order(text: &str) -> Result<Vec<String>, ExtractFault> {
         if let Node::Open(tag) = node
             && tag.name() == "sldId"
             && ids.len() <= MAX_SLIDES
-            && let Some(id) = tag.qualified("r:id")
+            && let Some(id) = tag.prefixed("id")
         {
             ids.push(id.into_owned());
         }

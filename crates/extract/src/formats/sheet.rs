@@ -1,4 +1,4 @@
-//! Excel workbooks: visible sheets by name, a line for each row. Formulas are not shown, their values are.
+//! Excel workbooks: visible sheets by name, a line for each visible row. Formulas are not shown, their values are.
 //!
 //! OpenDocument spreadsheets are read with the other OpenDocument formats: they hold their cells as shown.
 
@@ -9,6 +9,7 @@ use mail::ExtractFault;
 
 use super::draft::Draft;
 use super::package::Package;
+use super::sheet_look::{self, Unseen};
 
 const MAX_SHEETS: usize = 200;
 /// Cells of all sheets together that are looked at.
@@ -19,6 +20,8 @@ const MAX_GAP: u32 = 20;
 pub(super) fn read(bytes: &[u8], draft: &mut Draft) -> Result<(), ExtractFault> {
     // The library unpacks without a bound.
     Package::open(bytes)?.prove_bounded()?;
+    let mut package = Package::open(bytes)?;
+    let places = sheet_look::places(&mut package)?;
     let mut book: Xlsx<_> = Xlsx::new(Cursor::new(bytes)).map_err(|error| fault(&error))?;
     let sheets = book.sheets_metadata().to_vec();
     let mut cells = MAX_CELLS;
@@ -29,8 +32,12 @@ pub(super) fn read(bytes: &[u8], draft: &mut Draft) -> Result<(), ExtractFault> 
         }
         match sheet.visible {
             SheetVisible::Visible => {
+                let unseen = match places.get(&sheet.name) {
+                    Some(place) => sheet_look::unseen(&mut package, place)?,
+                    None => Unseen::default(),
+                };
                 draft.label(&format!("sheet {}", sheet.name));
-                show(&mut book, &sheet.name, &mut cells, draft)?;
+                show(&mut book, &sheet.name, &unseen, &mut cells, draft)?;
             }
             SheetVisible::Hidden | SheetVisible::VeryHidden => {
                 let hidden = count(&mut book, &sheet.name, &mut cells)?;
@@ -46,6 +53,7 @@ type Book<'a> = Xlsx<Cursor<&'a [u8]>>;
 fn show(
     book: &mut Book<'_>,
     sheet: &str,
+    unseen: &Unseen,
     cells: &mut usize,
     draft: &mut Draft,
 ) -> Result<(), ExtractFault> {
@@ -53,6 +61,10 @@ fn show(
     let mut at: Option<(u32, u32)> = None;
     each(book, sheet, cells, draft, |draft, (row, column), text| {
         if text.is_empty() {
+            return;
+        }
+        if unseen.holds((row, column)) {
+            draft.hide(text);
             return;
         }
         let last = match at {
@@ -259,6 +271,19 @@ mod tests {
         ]);
         assert_eq!(found.text, "[sheet A]\nseen");
         assert_eq!(found.hidden, 10);
+    }
+
+    #[test]
+    fn hidden_rows_are_left_out_and_counted() {
+        let rows = format!(
+            "<row r='1'>{}</row><row r='2' hidden='1'>{}</row><row r='3'>{}</row>",
+            text("A1", "one"),
+            text("A2", "secret"),
+            text("A3", "three")
+        );
+        let found = read(&[("S", "visible", &rows)]);
+        assert_eq!(found.text, "[sheet S]\none\nthree");
+        assert_eq!(found.hidden, 6);
     }
 
     #[test]

@@ -106,9 +106,9 @@ impl Tag<'_> {
         self.find(|key| key.local_name().as_ref() == name)
     }
 
-    /// An attribute by its name as written, where the local name alone is not enough.
-    pub(super) fn qualified(&self, name: &str) -> Option<Cow<'_, str>> {
-        self.find(|key| key.as_ref() == name)
+    /// An attribute of another namespace than the element's own, where both have one of that name.
+    pub(super) fn prefixed(&self, name: &str) -> Option<Cow<'_, str>> {
+        self.find(|key| key.prefix().is_some() && key.local_name().as_ref() == name)
     }
 
     fn find(&self, wanted: impl Fn(QName<'_>) -> bool) -> Option<Cow<'_, str>> {
@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn attributes_are_found_by_local_name() {
-        let mut reader = Xml::new("<w:p w:val='a&amp;b' n=\"7\" off='0'/>");
+        let mut reader = Xml::new("<w:p w:val='a&amp;b' n=\"7\" off='0' id='1' r:id='2'/>");
         let Ok(Some(Node::Open(tag))) = reader.next() else {
             panic!("an element");
         };
@@ -189,6 +189,8 @@ mod tests {
         assert_eq!(tag.attribute("val").as_deref(), Some("a&b"));
         assert_eq!(tag.number("n"), Some(7));
         assert!(tag.is("off", "0"));
+        assert_eq!(tag.attribute("id").as_deref(), Some("1"));
+        assert_eq!(tag.prefixed("id").as_deref(), Some("2"));
         assert_eq!(tag.attribute("none"), None);
     }
 }

@@ -6,6 +6,7 @@ use super::protection;
 use crate::protections::Protection;
 
 /// Address space, and with it memory.
+#[cfg(not(target_os = "macos"))]
 const MEMORY: u64 = 512 * 1024 * 1024;
 /// Seconds; the parent's clock is stricter, this one holds without a parent.
 const PROCESSOR: u64 = 10;

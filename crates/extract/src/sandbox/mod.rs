@@ -3,7 +3,10 @@
 //! Each lock is a best effort: what a system does not have is told, and the others still hold. Nothing here can be
 //! taken back by the process that did it.
 
-#[cfg(target_os = "linux")]
+#[cfg(all(
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+))]
 mod calls;
 #[cfg(target_os = "linux")]
 mod files;
@@ -21,14 +24,24 @@ pub(crate) fn lock_in() -> Vec<Protection> {
     #[cfg(unix)]
     found.extend(limits::set());
     // The last, because it forbids what the others need.
-    #[cfg(target_os = "linux")]
-    found.push(protection("system calls", calls::restrict()));
-    #[cfg(not(target_os = "linux"))]
-    found.push(protection(
-        "system calls",
-        Err("this system has no filter for them".to_owned()),
-    ));
+    found.push(protection("system calls", restrict_calls()));
     found
+}
+
+#[cfg(all(
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+))]
+fn restrict_calls() -> Result<(), String> {
+    calls::restrict()
+}
+
+#[cfg(not(all(
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+)))]
+fn restrict_calls() -> Result<(), String> {
+    Err("this system has no filter for them".to_owned())
 }
 
 /// Tries what must not work. Who comes back was not stopped by the filter of system calls; something else may still
