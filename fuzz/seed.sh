@@ -1,5 +1,6 @@
 #!/bin/sh
-# Seeds fuzz/corpus: transcripts from the quirk corpus of crates/imap, pages of crates/content, names, strings, mail.
+# Seeds fuzz/corpus: transcripts from the quirk corpus of crates/imap, pages of crates/content, names, strings, mail,
+# and a few small documents for each format of attachment.
 set -eu
 cd "$(dirname "$0")"
 mkdir -p corpus/imap_responses corpus/imap_utf7 corpus/shield corpus/mime_view corpus/calendar corpus/html_text
@@ -71,4 +72,76 @@ for name, text in mail.items():
 for page in sorted(pathlib.Path("../crates/content/tests/pages").glob("*.html")):
     pathlib.Path(f"corpus/html_text/{page.stem}").write_bytes(page.read_bytes())
 print(sum(len(list(target.iterdir())) for target in pathlib.Path("corpus").iterdir()), "seeds and finds")
+PY
+python3 - <<'PY'
+import io, pathlib, zipfile, zlib
+
+def seed(target, name, data):
+    folder = pathlib.Path("corpus/extract_" + target)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_bytes(data if isinstance(data, bytes) else data.encode())
+
+def pdf(content, packed=False, extra=()):
+    body = zlib.compress(content) if packed else content
+    kind = b"/Filter /FlateDecode " if packed else b""
+    objects = [
+        b"<< /Type /Catalog /Pages 2 0 R /AcroForm << /Fields [6 0 R] >> >>",
+        b"<< /Type /Pages /Kids [4 0 R] /Count 1 >>",
+        b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>",
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Resources << /Font << /F1 3 0 R >> >> /Contents 5 0 R >>",
+        b"<< %s/Length %d >>\nstream\n%s\nendstream" % (kind, len(body), body),
+        b"<< /FT /Tx /T (name) /V (value) >>",
+        *extra,
+    ]
+    out, offsets = b"%PDF-1.4\n", []
+    for number, each in enumerate(objects, 1):
+        offsets.append(len(out))
+        out += b"%d 0 obj\n%s\nendobj\n" % (number, each)
+    table = len(out)
+    out += b"xref\n0 %d\n0000000000 65535 f \n" % (len(objects) + 1)
+    out += b"".join(b"%010d 00000 n \n" % offset for offset in offsets)
+    return out + b"trailer\n<< /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n" % (len(objects) + 1, table)
+
+text = b"BT /F1 12 Tf 72 700 Td (Hello) Tj 0 -14 Td [(Wo) -50 (rld)] TJ 3 Tr (unseen) Tj ET q 1 0 0 1 0 0 cm 10 10 100 20 re S Q"
+seed("pdf", "plain", pdf(text))
+seed("pdf", "packed", pdf(text, packed=True))
+seed("pdf", "no-table", pdf(text).split(b"xref")[0])
+stream = zlib.compress(b"7 0 8 20 << /A 1 >> [1 2 (x)]")
+seed("pdf", "objects", pdf(text, extra=[b"<< /Type /ObjStm /N 2 /First 9 /Filter /FlateDecode /Length %d >>\nstream\n%s\nendstream" % (len(stream), stream)]))
+
+run = "<w:p><w:pPr><w:pStyle w:val='A'/><w:numPr><w:ilvl w:val='1'/></w:numPr></w:pPr><w:r><w:rPr><w:vanish/><w:color w:val='FFFFFF'/></w:rPr><w:t>x &amp; y</w:t><w:tab/><w:br/></w:r></w:p>"
+table = "<w:tbl><w:tblPr/><w:tr><w:tc><w:tcPr><w:shd w:fill='000000'/></w:tcPr>%s</w:tc><w:tc>%s</w:tc></w:tr></w:tbl>" % (run, run)
+styles = "<w:styles><w:style w:styleId='A'><w:basedOn w:val='A'/><w:rPr><w:vanish w:val='0'/></w:rPr></w:style></w:styles>"
+seed("docx", "body", "<w:document><w:body>%s%s<w:del>%s</w:del></w:body></w:document>\0%s" % (run, table, run, styles))
+seed("docx", "notes", "<w:d>%s</w:d>\0\0<w:f><w:footnote w:id='1'>%s</w:footnote></w:f>\0<w:c><w:comment w:author='A'>%s</w:comment></w:c>\0<w:h>%s</w:h>" % (run, run, run, run))
+
+slide = "<p:sld show='%s'><p:sp><p:nvSpPr><p:cNvPr hidden='%s'/></p:nvSpPr><p:txBody><a:p><a:r><a:rPr sz='100'/><a:t>x</a:t></a:r><a:br/></a:p></p:txBody></p:sp><a:tbl><a:tr><a:tc><a:p><a:r><a:t>c</a:t></a:r></a:p></a:tc></a:tr></a:tbl></p:sld>"
+lists = "<p:presentation><p:sldIdLst><p:sldId r:id='r1'/></p:sldIdLst></p:presentation>\0<Relationships><Relationship Id='r1' Type='x/slide' Target='slides/slide1.xml'/></Relationships>\0"
+seed("pptx", "slide", lists + slide % (1, 0))
+seed("pptx", "hidden", lists + slide % (0, 1) + "\0<R><Relationship Id='n' Type='x/notesSlide' Target='../notesSlides/notesSlide1.xml'/></R>\0" + slide % (1, 0))
+
+office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+book = (
+    "<Relationships><Relationship Id='d' Type='%s/officeDocument' Target='xl/workbook.xml'/></Relationships>\0"
+    "<workbook xmlns:r='%s'><sheets><sheet name='S' sheetId='1' state='visible' r:id='r1'/></sheets></workbook>\0"
+    "<Relationships><Relationship Id='r1' Type='%s/worksheet' Target='worksheets/sheet1.xml'/></Relationships>\0" % (office, office, office)
+)
+cells = "<worksheet><sheetData><row r='1'><c r='A1' t='s'><v>0</v></c><c r='C1' s='1'><v>45943.5</v></c><c r='D1' t='inlineStr'><is><t>x</t></is></c></row></sheetData></worksheet>"
+seed("sheet", "book", book + cells + "\0<sst><si><t>shared</t></si></sst>\0<styleSheet><cellXfs><xf numFmtId='0'/><xf numFmtId='14'/></cellXfs></styleSheet>")
+
+look = "<s><style:style style:name='H' style:family='text'><style:text-properties text:display='none' fo:color='#ffffff'/></style:style></s>"
+cell = "<table:table-cell table:number-columns-repeated='3'><text:p>c</text:p></table:table-cell>"
+seed("odf", "text", "<d>%s<text:h>t</text:h><text:list><text:list-item><text:p>a<text:s text:c='3'/><text:span text:style-name='H'>h</text:span><text:note><text:p>n</text:p></text:note></text:p></text:list-item></text:list></d>\0<s><style:header><text:p>top</text:p></style:header></s>" % look)
+seed("odf", "sheet", "<d><office:spreadsheet><table:table table:name='S'><table:table-row table:number-rows-repeated='9'>%s%s</table:table-row></table:table></office:spreadsheet></d>" % (cell, cell))
+seed("odf", "slides", "<d><draw:page><draw:frame><draw:text-box><text:p>s</text:p></draw:text-box></draw:frame><presentation:notes><text:p>n</text:p></presentation:notes></draw:page></d>")
+
+seed("rtf", "words", r"{\rtf1\ansi\ansicpg1252{\fonttbl{\f0\fcharset128 X;}}\f0 a\'93\'fa\par{\v hidden}\u8364?{\*\generator x}\trowd a\cell b\cell\row{\footnote n}}")
+seed("rtf", "binary", b"{\\rtf1 {\\pict\\bin4 \x00\x01\x02\x03}{\\field{\\*\\fldinst X}{\\fldrslt y}}\\u-10179?\\u-8704?}")
+
+for name, method in [("stored", zipfile.ZIP_STORED), ("packed", zipfile.ZIP_DEFLATED)]:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", method) as archive:
+        archive.writestr("a.txt", "hello")
+        archive.writestr("b/c.zip", "x" * 50)
+    seed("zip", name, out.getvalue())
 PY

@@ -47,6 +47,7 @@ fuzz_target!(|raw: &[u8]| {
                     text: Raw::new(job.bytes),
                     cut: false,
                     hidden: 0,
+                    invisible: 0,
                 };
                 (section, Ok(text))
             })

@@ -130,6 +130,12 @@ impl Extracts<'_> {
             ..Readable::default()
         };
         read.findings.hidden = Hidden::in_document(found.hidden);
+        if found.invisible > 0 {
+            notes.push(Note::InvisibleInDocument {
+                part: leaf.section.clone(),
+                chars: found.invisible,
+            });
+        }
         let read = read.of_text(&String::from_utf8_lossy(found.text.bytes()));
         self.shown(leaf, read, notes)
     }

@@ -72,6 +72,11 @@ pub enum Note {
         part: Section,
         why: ExtractFault,
     },
+    /// Text that a reader of the document does not see is among what was extracted.
+    InvisibleInDocument {
+        part: Section,
+        chars: usize,
+    },
     /// Invisible characters were taken out.
     InvisibleRemoved {
         chars: usize,
@@ -188,6 +193,7 @@ impl Note {
             Self::Tnef { .. } => "tnef",
             Self::HeaderRepeated { .. } => "header_repeated",
             Self::TypeDiffers { .. } => "attachment_type_differs",
+            Self::InvisibleInDocument { .. } => "invisible_text_in_document",
             Self::ExtractionFailed { .. } => "extraction_failed",
             Self::InvisibleRemoved { .. } => "invisible_characters_removed",
             Self::MarkersBroken { .. } => "chat_markers_broken",
@@ -266,6 +272,11 @@ impl fmt::Display for Note {
                 claimed,
                 found,
             } => write!(f, "attachment {part} claims to be {claimed} but is {found}"),
+            Self::InvisibleInDocument { part, chars } => write!(
+                f,
+                "{chars} characters of the text of attachment {part} are invisible in the document, \
+                 and cannot be told apart"
+            ),
             Self::ExtractionFailed { part, why } => {
                 write!(f, "no text was extracted from attachment {part}: {why}")
             }

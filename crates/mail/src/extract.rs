@@ -53,6 +53,9 @@ pub struct ExtractedText {
     pub cut: bool,
     /// Characters left out because a reader of the document would not see them.
     pub hidden: usize,
+    /// Characters that are in `text` though a reader would not see them, where nothing tells them apart. The text
+    /// under a scanned page is not among them: it says what the picture shows.
+    pub invisible: usize,
 }
 
 /// Why there is no text.

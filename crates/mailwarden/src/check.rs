@@ -1,5 +1,6 @@
 //! `mailwarden check`: whether everything that is configured works, and what to do about what doesn't.
 
+use extract::{Protection, Runner};
 use gateway::{Call, Caller, Gateway, Outcome};
 use mail::Cx;
 use serde_json::{Map, Value, json};
@@ -7,7 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::screen::Screen;
 
 /// True when every account works. Accounts are tried side by side: a dead one does not hold up the others.
-pub(crate) async fn run(gateway: Gateway, screen: Screen) -> bool {
+pub(crate) async fn run(gateway: Gateway, extractor: &Runner, screen: Screen) -> bool {
     let accounts = call(&gateway, "imap_list_accounts", Map::new()).await;
     let ids: Vec<String> = list(&accounts, "/data/accounts")
         .iter()
@@ -16,6 +17,10 @@ pub(crate) async fn run(gateway: Gateway, screen: Screen) -> bool {
     screen.line(format!(
         "configuration: {}",
         screen.good(format!("ok, {} account(s)", ids.len()))
+    ));
+    screen.line(format!(
+        "attachments: {}",
+        attachments(extractor, screen).await
     ));
     let gateway = std::sync::Arc::new(gateway);
     let reports: Vec<_> = ids
@@ -35,6 +40,31 @@ pub(crate) async fn run(gateway: Gateway, screen: Screen) -> bool {
         }
     }
     all_work
+}
+
+/// Whether the child that reads attachments is locked in, and what this system cannot do for it.
+async fn attachments(extractor: &Runner, screen: Screen) -> String {
+    let found = match extractor.protections().await {
+        Ok(found) => found,
+        Err(fault) => return screen.bad(format!("failed, {fault}")),
+    };
+    let list = |some: Vec<&Protection>| {
+        let names: Vec<String> = some.iter().map(ToString::to_string).collect();
+        names.join(", ")
+    };
+    let missing = list(found.missing().collect());
+    let proven = list(found.proven.iter().collect());
+    match (found.is_sealed(), missing.as_str()) {
+        (true, "") => screen.good(format!("ok, read in a child with {proven}")),
+        (true, missing) => format!(
+            "{} (without: {missing})",
+            screen.good(format!("ok, read in a child with {proven}"))
+        ),
+        (false, missing) => format!(
+            "{} read in a child without: {missing}",
+            screen.warn("warning")
+        ),
+    }
 }
 
 struct Report {

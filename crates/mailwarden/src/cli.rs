@@ -28,7 +28,13 @@ pub(crate) enum Verb {
     Check,
     /// Show what it does, on a built-in sample mailbox
     Demo,
+    /// Read one attachment, locked in (what the program starts itself)
+    #[command(name = EXTRACT_WORKER, hide = true)]
+    ExtractWorker,
 }
+
+/// What makes the program a child that reads an attachment.
+pub(crate) const EXTRACT_WORKER: &str = "extract-worker";
 
 const AFTER: &str = "\
 An account is three environment variables:

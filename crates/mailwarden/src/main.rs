@@ -33,7 +33,9 @@ fn main() -> ExitCode {
             return ExitCode::SUCCESS;
         }
     };
-    if let Err(problem) = start_logging() {
+    if verb != Verb::ExtractWorker
+        && let Err(problem) = start_logging()
+    {
         complain(&problem);
         return ExitCode::from(BAD_CONFIGURATION);
     }
@@ -44,7 +46,12 @@ fn main() -> ExitCode {
             Ok(ExitCode::SUCCESS)
         }),
         Verb::Check => with_config(async |config| {
-            let works = check::run(wiring::gateway(config)?, Screen::new()).await;
+            let works = check::run(
+                wiring::gateway(config)?,
+                &wiring::extractor(),
+                Screen::new(),
+            )
+            .await;
             Ok(if works {
                 ExitCode::SUCCESS
             } else {
@@ -55,6 +62,8 @@ fn main() -> ExitCode {
             demo::run(Screen::new()).await?;
             Ok(ExitCode::SUCCESS)
         }),
+        // INVARIANT: an attachment is read in a process that holds nothing else: no log, no configuration, no runtime.
+        Verb::ExtractWorker => return extract::worker::run(),
     };
     outcome.unwrap_or_else(|error| {
         complain(&format!("{error:#}"));

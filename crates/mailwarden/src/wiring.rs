@@ -1,12 +1,15 @@
 //! From configuration to a gateway: the one place where concrete sources are named.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
+use extract::Runner;
 use gateway::Gateway;
 use mail::MailSource;
 use sources::imap::ImapSource;
 use sources::maildir::Maildir;
 
+use crate::cli::EXTRACT_WORKER;
 use crate::config::{Config, Store};
 use crate::state;
 
@@ -19,5 +22,17 @@ pub(crate) fn gateway(config: Config) -> anyhow::Result<Gateway> {
         };
         (account.id, source)
     });
-    Ok(Gateway::new(accounts.collect(), state::cursor_key()?))
+    let gateway = Gateway::new(accounts.collect(), state::cursor_key()?);
+    Ok(gateway.with_extractor(Arc::new(extractor())))
+}
+
+/// Reads attachments in children of this very program.
+pub(crate) fn extractor() -> Runner {
+    // A file that was replaced by an update while we run would be another program; this name still leads to ours.
+    let program = if cfg!(target_os = "linux") {
+        PathBuf::from("/proc/self/exe")
+    } else {
+        std::env::current_exe().unwrap_or_default()
+    };
+    Runner::new(program, EXTRACT_WORKER, extract::Limits::default())
 }

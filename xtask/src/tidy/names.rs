@@ -26,7 +26,7 @@ const ONLY: &[Only] = &[
     only("html5ever", &["content"]),
     only("ammonia", &["content"]),
     only("cssparser", &["content"]),
-    only("encoding_rs", &["content"]),
+    only("encoding_rs", &["content", "extract"]),
     only("rustls", &["sources", "testkit"]),
     only("tokio-rustls", &["sources"]),
     only("imap", &["sources", "testkit"]),

@@ -225,6 +225,7 @@ fn documents_go_to_their_reader_and_come_back_shielded() {
                 text: Raw::copied("a <|x|> \u{202E}b and so on and on".as_bytes()),
                 cut: true,
                 hidden: 7,
+                invisible: 0,
             }),
         ),
         (at("3"), Err(ExtractFault::Encrypted)),

@@ -101,6 +101,7 @@ fn check_tells_what_works_and_what_to_do() {
             shown.contains("account default") && shown.contains("ok login in"),
             "{shown}"
         );
+        assert!(shown.contains("attachments: "), "{shown}");
         assert!(
             shown.contains("not encrypted") && shown.contains("6 mailbox(es)"),
             "{shown}"
@@ -169,4 +170,36 @@ fn help_and_version() {
     let mut command = program();
     command.arg("serve");
     assert_eq!(run(command).status.code(), Some(2));
+}
+
+#[test]
+fn the_reader_of_attachments_is_locked_in_and_not_advertised() {
+    let closed = closed_port();
+    let shown = text(
+        &run({
+            let mut command = program();
+            command.arg("--help");
+            command
+        })
+        .stdout,
+    );
+    assert!(!shown.contains("extract-worker"), "{shown}");
+    let output = run({
+        let mut command = program();
+        let account = Account {
+            port: closed.number(),
+            ..Account::default()
+        };
+        configure(&mut command, "DEFAULT", &account);
+        command.arg("check");
+        command
+    });
+    let shown = text(&output.stdout);
+    #[cfg(target_os = "linux")]
+    assert!(
+        shown.contains("attachments: ok, read in a child with no files, no network, no programs"),
+        "{shown}"
+    );
+    #[cfg(not(target_os = "linux"))]
+    assert!(shown.contains("attachments: "), "{shown}");
 }
