@@ -83,7 +83,7 @@ fn plain(dice: &mut Dice) -> String {
     for _ in 0..paragraphs {
         let _ = write!(text, "{}\n\n", dice.sentence(40));
     }
-    let _ = write!(text, "On Monday Ann wrote:\n");
+    text.push_str("On Monday Ann wrote:\n");
     for _ in 0..paragraphs {
         let _ = writeln!(text, "> {}", dice.sentence(10));
     }

@@ -17,6 +17,10 @@ use html5ever::{Attribute, LocalName, QualName, local_name, ns};
 
 const MOST_DEPTH: usize = 300;
 const MOST_NODES: usize = 150_000;
+/// Bytes that the tokenizer is given at a time.
+const PIECE: usize = 16 * 1024;
+/// What stands between attributes, in one tag and not counting what came in its last piece.
+const MOST_SEPARATORS: usize = 12_000;
 /// How far up an end tag looks for its element among those that were not built.
 const NEAR: usize = 512;
 
@@ -87,19 +91,15 @@ impl Dom {
             open: RefCell::default(),
             too_deep: Cell::default(),
             full: Cell::default(),
+            tokens: Cell::default(),
         };
         let tokenizer = Tokenizer::new(limiter, TokenizerOpts::default());
-        let input = BufferQueue::default();
-        input.push_back(StrTendril::from_slice(html));
-        // It stops at scripts, which do not run, and at charsets, which are decoded already.
-        while !input.is_empty() {
-            let _ = tokenizer.feed(&input);
-        }
+        let cut = !feed(&tokenizer, html);
         tokenizer.end();
         let limiter = tokenizer.sink;
         Self {
             too_deep: limiter.too_deep.get(),
-            cut: limiter.full.get(),
+            cut: cut || limiter.full.get(),
             quirks: limiter.builder.sink.quirks.get(),
             nodes: limiter.builder.sink.nodes.into_inner(),
         }
@@ -409,6 +409,39 @@ struct Limiter {
     open: RefCell<Vec<LocalName>>,
     too_deep: Cell<usize>,
     full: Cell<bool>,
+    /// Tokens that have come so far.
+    tokens: Cell<usize>,
+}
+
+/// Gives the tokenizer its text piece by piece; false when it was not given all.
+///
+/// QUIRK: html5ever compares each attribute of a tag with all before it. A tag that goes on and on is not read.
+fn feed(tokenizer: &Tokenizer<Limiter>, html: &str) -> bool {
+    let input = BufferQueue::default();
+    let mut rest = html;
+    let mut seen = 0;
+    let mut separators = 0;
+    while !rest.is_empty() {
+        let (piece, after) = rest.split_at(rest.floor_char_boundary(PIECE));
+        rest = after;
+        input.push_back(StrTendril::from_slice(piece));
+        // It stops at scripts, which do not run, and at charsets, which are decoded already.
+        while !input.is_empty() {
+            let _ = tokenizer.feed(&input);
+        }
+        let tokens = tokenizer.sink.tokens.get();
+        if std::mem::replace(&mut seen, tokens) == tokens {
+            let between =
+                |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\x0C' | b'/' | b'"' | b'\'');
+            separators += piece.bytes().filter(|byte| between(byte)).count();
+        } else {
+            separators = 0;
+        }
+        if separators > MOST_SEPARATORS {
+            return false;
+        }
+    }
+    true
 }
 
 impl Limiter {
@@ -446,6 +479,7 @@ impl TokenSink for Limiter {
     type Handle = Handle;
 
     fn process_token(&self, token: Token, line: u64) -> TokenSinkResult<Handle> {
+        self.tokens.set(self.tokens.get() + 1);
         if self.full.get() && token != Token::EOFToken {
             return TokenSinkResult::Continue;
         }

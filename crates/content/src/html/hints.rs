@@ -211,7 +211,7 @@ fn legacy_colour(value: &str) -> Option<Rgba> {
         .take(128)
         .map(|char| char.to_digit(16).unwrap_or(0))
         .collect();
-    while digits.is_empty() || digits.len() % 3 != 0 {
+    while digits.is_empty() || !digits.len().is_multiple_of(3) {
         digits.push(0);
     }
     let third = digits.len() / 3;
