@@ -5,7 +5,7 @@
 //! seen when the HTML shows it beside the same neighbour, so that a new sentence made of old words is noticed.
 
 use std::collections::HashSet;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{DefaultHasher, Hasher as _};
 
 /// Words of either text that are looked at.
 const MOST_WORDS: usize = 300_000;
@@ -49,8 +49,8 @@ pub(crate) fn agreement(plain: &str, visible: &str, reach: Reach) -> Agreement {
         match (before, after) {
             (None, None) => shown.words.contains(&this),
             _ => {
-                before.is_some_and(|before| shown.pairs.contains(&(before, this)))
-                    || after.is_some_and(|after| shown.pairs.contains(&(this, after)))
+                before.is_some_and(|before| shown.pairs.contains(&pair(before, this)))
+                    || after.is_some_and(|after| shown.pairs.contains(&pair(this, after)))
             }
         }
     };
@@ -109,7 +109,7 @@ fn longest_run(indices: &[usize]) -> usize {
 struct Shown {
     count: usize,
     words: HashSet<u64>,
-    pairs: HashSet<(u64, u64)>,
+    pairs: HashSet<u64>,
 }
 
 impl Shown {
@@ -120,14 +120,15 @@ impl Shown {
             pairs: HashSet::new(),
         };
         // With the hosts of its links and without them: either may be how the plain text goes.
-        for side in [Side::Plain, Side::Html] {
+        let hosts = visible.contains('(').then_some(Side::Plain);
+        for side in hosts.into_iter().chain([Side::Html]) {
             let mut last = None;
             shown.count = 0;
             for word in words(visible, side).take(MOST_WORDS) {
                 shown.count += 1;
                 shown.words.insert(word.hash);
                 if let Some(last) = last.replace(word.hash) {
-                    shown.pairs.insert((last, word.hash));
+                    shown.pairs.insert(pair(last, word.hash));
                 }
             }
         }
@@ -149,7 +150,9 @@ struct Word {
 
 fn words(text: &str, side: Side) -> impl Iterator<Item = Word> {
     let pieces = text
-        .split(|c: char| c.is_whitespace() || "<>[]{}\"|".contains(c))
+        .split(|c: char| {
+            c.is_whitespace() || matches!(c, '<' | '>' | '[' | ']' | '{' | '}' | '"' | '|')
+        })
         .filter(move |piece| !is_address(piece, side));
     pieces.flat_map(|piece| {
         piece
@@ -204,16 +207,24 @@ fn is_unspaced(char: char) -> bool {
 
 fn word(piece: &str) -> Word {
     let mut hasher = DefaultHasher::new();
-    let mut chars = 0;
-    for char in piece.chars() {
-        chars += 1;
-        char.to_lowercase()
-            .for_each(|lower| lower.hash(&mut hasher));
+    let mut short = [0; 32];
+    match short.get_mut(..piece.len()) {
+        Some(short) if piece.is_ascii() => {
+            short.copy_from_slice(piece.as_bytes());
+            short.make_ascii_lowercase();
+            hasher.write(short);
+        }
+        _ => hasher.write(piece.to_lowercase().as_bytes()),
     }
     Word {
         hash: hasher.finish(),
-        chars,
+        chars: piece.chars().count(),
     }
+}
+
+/// Two words beside each other.
+fn pair(one: u64, two: u64) -> u64 {
+    one.rotate_left(23) ^ two.wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
 
 #[cfg(test)]

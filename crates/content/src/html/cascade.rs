@@ -1,6 +1,6 @@
 //! The cascade: which declarations hold for an element, in which order, and what they come to.
 //!
-//! INVARIANT: work is bounded by [`MOST_WORK`]; elements that were not judged within it count as hidden.
+//! INVARIANT: work is measured, and elements that were not judged within its measure count as hidden.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -19,9 +19,10 @@ use super::select::{self, Key, Matcher, One};
 use super::sheet::{Declaration, Sheet, inline};
 use super::substitute::substitute;
 use super::value::Bare;
+use super::work::Work;
 
-/// Elements looked at while matching selectors, about.
-const MOST_WORK: usize = 4_000_000;
+/// Custom properties of one element.
+const MOST_VARIABLES: usize = 500;
 
 pub(super) struct Cascade<'a> {
     dom: &'a Dom,
@@ -30,7 +31,7 @@ pub(super) struct Cascade<'a> {
     sheet: Sheet,
     /// Style attributes repeat all over a page.
     inline: HashMap<String, Rc<[Declaration]>>,
-    work: usize,
+    work: Work,
 }
 
 /// Rules by what their last part asks for.
@@ -50,7 +51,7 @@ impl Index {
             ..Self::default()
         };
         for (order, rule) in sheet.rules.iter().enumerate() {
-            let selectors = rule.selectors.slice().iter();
+            let selectors = rule.prelude.selectors.slice().iter();
             for selector in selectors.filter(|selector| !selector.has_pseudo_element()) {
                 if rule.declarations.is_empty() {
                     continue;
@@ -64,7 +65,7 @@ impl Index {
                 };
                 place.push(Candidate {
                     selector: selector.clone(),
-                    weight: select::weight(selector, elements),
+                    weight: rule.prelude.weight.of(elements),
                     declarations: Rc::clone(&rule.declarations),
                     layer: rule.layer,
                     order,
@@ -145,7 +146,7 @@ impl<'a> Cascade<'a> {
             index,
             sheet,
             inline: HashMap::new(),
-            work: 0,
+            work: Work::default(),
         }
     }
 
@@ -166,7 +167,7 @@ impl<'a> Cascade<'a> {
 
     /// The page was too much to judge.
     pub(super) fn gave_up(&self) -> bool {
-        self.work > MOST_WORK
+        self.work.is_spent()
     }
 
     /// What an element below `parent` comes to.
@@ -174,11 +175,12 @@ impl<'a> Cascade<'a> {
         let default = hints::display(element);
         let mut computed = parent.inherited(default);
         hints::apply(element, &mut computed);
-        if self.gave_up() {
-            computed.own.unjudged.push(Property::All);
-        }
         let style = element.attribute(&local_name!("style"));
         if self.index.is_empty && style.is_none() {
+            return computed;
+        }
+        if self.gave_up() {
+            computed.own.unjudged.push(Property::All);
             return computed;
         }
         let own = style
@@ -194,8 +196,11 @@ impl<'a> Cascade<'a> {
         ranked.extend(own.iter().map(|one| (inline_rank(one.important), one)));
         ranked.sort_by_key(|(rank, _)| *rank);
         self.variables(&ranked, element, &mut computed);
-        settle(&ranked, element, parent, default, &mut computed);
+        self.settle(&ranked, element, parent, default, &mut computed);
         self.animate(element, parent, default, &mut computed);
+        if self.gave_up() {
+            computed.own.unjudged.push(Property::All);
+        }
         if element.is_html() && *element.local() == local_name!("html") {
             computed.root_font = computed.font;
         }
@@ -215,11 +220,12 @@ impl<'a> Cascade<'a> {
         let mut found = Vec::new();
         for candidates in self.index.candidates(element) {
             for candidate in candidates {
-                self.work += candidate.weight;
-                if self.work > MOST_WORK {
+                self.work.look_at(candidate.weight);
+                if self.work.is_spent() {
                     return found;
                 }
                 if self.matcher.matches(&candidate.selector, id) {
+                    self.work.look_at(candidate.declarations.len());
                     found.push(Matched {
                         declarations: Rc::clone(&candidate.declarations),
                         layer: candidate.layer,
@@ -255,17 +261,75 @@ impl<'a> Cascade<'a> {
         for (name, value) in customs {
             own.insert(Rc::clone(name), value.to_owned());
         }
+        if own.len() > MOST_VARIABLES {
+            computed.own.unjudged.push(Property::All);
+            return;
+        }
         // Each may refer to the others.
         let resolved = own
             .iter()
             .filter_map(|(name, value)| {
                 Some((
                     Rc::clone(name),
-                    substitute(value, &own, element)?.into_owned(),
+                    substitute(value, &own, element, &self.work)?.into_owned(),
                 ))
             })
             .collect();
         computed.variables = Rc::new(resolved);
+    }
+
+    /// Fonts and colours first: other values are relative to them.
+    fn settle(
+        &self,
+        ranked: &[(Rank, &Declaration)],
+        element: &Element,
+        parent: &Computed,
+        default: Display,
+        computed: &mut Computed,
+    ) {
+        let is_base = |one: &Declaration| {
+            matches!(
+                one.property,
+                Property::All | Property::Font | Property::FontSize | Property::Color
+            )
+        };
+        let base = ranked.iter().filter(|(_, one)| is_base(one));
+        let rest = ranked
+            .iter()
+            .filter(|(_, one)| !is_base(one) && !matches!(one.property, Property::Custom(_)));
+        for (_, one) in base.chain(rest) {
+            if self.work.is_spent() {
+                return;
+            }
+            self.declare(one, element, parent, default, computed);
+        }
+    }
+
+    fn declare(
+        &self,
+        one: &Declaration,
+        element: &Element,
+        parent: &Computed,
+        default: Display,
+        computed: &mut Computed,
+    ) {
+        self.work.spend(one.value.len());
+        let variables = Rc::clone(&computed.variables);
+        let value = substitute(&one.value, &variables, element, &self.work);
+        let value = value.as_deref().unwrap_or("unset");
+        computed.apply(&one.property, value, parent, default);
+    }
+
+    /// A custom property that an animation sets.
+    fn variable(&self, one: &Declaration, element: &Element, computed: &mut Computed) {
+        if let Property::Custom(name) = &one.property {
+            let mut own = (*computed.variables).clone();
+            self.work.look_at(own.len());
+            if let Some(value) = substitute(&one.value, &own, element, &self.work) {
+                own.insert(Rc::clone(name), value.into_owned());
+                computed.variables = Rc::new(own);
+            }
+        }
     }
 
     /// Animations are taken to have ended, unless they stand still.
@@ -280,31 +344,20 @@ impl<'a> Cascade<'a> {
             return;
         }
         for name in computed.own.animation.clone() {
-            // Names tell cases apart, words were lowered.
-            let frames = self.sheet.frames.iter();
-            let found = frames.filter(|(known, _)| known.eq_ignore_ascii_case(&name));
-            for (_, frames) in found {
+            if let Some(frames) = self.sheet.frames.get(&name) {
                 let shown = if computed.own.paused {
                     &frames.first
                 } else {
                     &frames.last
                 };
                 for one in shown {
-                    variable(one, element, computed);
-                    declare(one, element, parent, default, computed);
+                    if self.work.is_spent() {
+                        return;
+                    }
+                    self.variable(one, element, computed);
+                    self.declare(one, element, parent, default, computed);
                 }
             }
-        }
-    }
-}
-
-/// A custom property that an animation sets.
-fn variable(one: &Declaration, element: &Element, computed: &mut Computed) {
-    if let Property::Custom(name) = &one.property {
-        let mut own = (*computed.variables).clone();
-        if let Some(value) = substitute(&one.value, &own, element) {
-            own.insert(Rc::clone(name), value.into_owned());
-            computed.variables = Rc::new(own);
         }
     }
 }
@@ -340,42 +393,6 @@ fn inline_rank(important: bool) -> Rank {
         specificity: 0,
         order: 0,
     }
-}
-
-/// Fonts and colours first: other values are relative to them.
-fn settle(
-    ranked: &[(Rank, &Declaration)],
-    element: &Element,
-    parent: &Computed,
-    default: Display,
-    computed: &mut Computed,
-) {
-    let is_base = |one: &Declaration| {
-        matches!(
-            one.property,
-            Property::All | Property::Font | Property::FontSize | Property::Color
-        )
-    };
-    let base = ranked.iter().filter(|(_, one)| is_base(one));
-    let rest = ranked
-        .iter()
-        .filter(|(_, one)| !is_base(one) && !matches!(one.property, Property::Custom(_)));
-    for (_, one) in base.chain(rest) {
-        declare(one, element, parent, default, computed);
-    }
-}
-
-fn declare(
-    one: &Declaration,
-    element: &Element,
-    parent: &Computed,
-    default: Display,
-    computed: &mut Computed,
-) {
-    let variables = Rc::clone(&computed.variables);
-    let value = substitute(&one.value, &variables, element);
-    let value = value.as_deref().unwrap_or("unset");
-    computed.apply(&one.property, value, parent, default);
 }
 
 /// The text of every `<style>` element that applies, in order.

@@ -21,6 +21,8 @@ const MOST_NODES: usize = 150_000;
 const PIECE: usize = 16 * 1024;
 /// What stands between attributes, in one tag and not counting what came in its last piece.
 const MOST_SEPARATORS: usize = 12_000;
+/// Attributes of `<html>` and `<body>`, to which later tags add theirs.
+const MOST_ADDED: usize = 256;
 /// How far up an end tag looks for its element among those that were not built.
 const NEAR: usize = 512;
 
@@ -371,11 +373,8 @@ impl TreeSink for Builder {
             .map(|node| &mut node.data)
         {
             for one in attributes {
-                if !element
-                    .attributes
-                    .iter()
-                    .any(|known| known.name == one.name)
-                {
+                let known = &element.attributes;
+                if known.len() < MOST_ADDED && !known.iter().any(|known| known.name == one.name) {
                     element.attributes.push(one);
                 }
             }

@@ -21,6 +21,7 @@ mod sight;
 mod substitute;
 mod value;
 mod walk;
+mod work;
 
 pub(crate) use hidden::Hidden;
 pub(crate) use render::Links;

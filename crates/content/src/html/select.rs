@@ -15,7 +15,7 @@ use selectors::context::{
 };
 use selectors::matching::{ElementSelectorFlags, matches_selector};
 use selectors::parser::{
-    Component, NonTSPseudoClass, ParseRelative, PseudoElement, Selector, SelectorImpl,
+    Combinator, Component, NonTSPseudoClass, ParseRelative, PseudoElement, Selector, SelectorImpl,
     SelectorList, SelectorParseErrorKind,
 };
 
@@ -231,22 +231,57 @@ impl<'i> selectors::parser::Parser<'i> for Syntax {
     }
 }
 
+/// What stands before a block.
+#[derive(Clone)]
+pub(super) struct Prelude {
+    pub selectors: Selectors,
+    /// How much work one match may be, in elements looked at.
+    pub weight: Weight,
+}
+
 /// The selectors before a block. `within` are those of the rule around it.
-pub(super) fn parse(input: &mut CssParser<'_>, within: Option<&Selectors>) -> Option<Selectors> {
+pub(super) fn parse(input: &mut CssParser<'_>, within: Option<&Prelude>) -> Option<Prelude> {
     let relative = match within {
         Some(_) => ParseRelative::ForNesting,
         None => ParseRelative::No,
     };
     let found = SelectorList::parse(&Syntax, input, relative).ok()?;
-    Some(match within {
-        Some(parent) => nested(&found, parent),
-        None => found,
+    let around = within.map(|parent| parent.weight).unwrap_or_default();
+    let weights = found.slice().iter().map(|one| weight(one, around));
+    let weight = weights.fold(Weight::default(), Weight::max);
+    Some(Prelude {
+        selectors: match within {
+            Some(parent) => found.replace_parent_selector(&parent.selectors),
+            None => found,
+        },
+        weight,
     })
 }
 
-/// A nested selector without `&` is one below its parent.
-fn nested(found: &Selectors, parent: &Selectors) -> Selectors {
-    found.replace_parent_selector(parent)
+/// Part of it grows with the page.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub(super) struct Weight {
+    fixed: usize,
+    per_element: usize,
+}
+
+impl Weight {
+    pub(super) fn of(self, elements: usize) -> usize {
+        self.fixed
+            .saturating_add(self.per_element.saturating_mul(elements))
+    }
+
+    fn add(&mut self, other: Self) {
+        self.fixed = self.fixed.saturating_add(other.fixed);
+        self.per_element = self.per_element.saturating_add(other.per_element);
+    }
+
+    fn max(self, other: Self) -> Self {
+        Self {
+            fixed: self.fixed.max(other.fixed),
+            per_element: self.per_element.max(other.per_element),
+        }
+    }
 }
 
 /// By what the elements that a selector can match are found.
@@ -276,26 +311,41 @@ pub(super) fn key(selector: &One) -> Key {
     key
 }
 
-/// How much work one match may be, in elements looked at, given how deep and how many elements there are.
-pub(super) fn weight(selector: &One, elements: usize) -> usize {
-    let mut weight = 1;
+/// `around` is the weight of what `&` stands for. Each `&` is matched anew, so that nested rules multiply.
+fn weight(selector: &One, around: Weight) -> Weight {
+    let mut sum = Weight {
+        fixed: 1,
+        per_element: 0,
+    };
     for component in selector.iter_raw_match_order() {
-        weight += match component {
-            Component::Combinator(_) => 8,
-            Component::Has(_) => elements,
-            Component::Nth(_) | Component::NthOf(_) => 8,
-            Component::Is(list) | Component::Where(list) => {
-                let inner = list.slice().iter();
-                inner.map(|one| self::weight(one, elements)).sum()
-            }
-            Component::Negation(list) => {
-                let inner = list.slice().iter();
-                inner.map(|one| self::weight(one, elements)).sum()
-            }
-            _ => 1,
+        let inner = |list: &Selectors| {
+            let mut inside = Weight::default();
+            list.slice()
+                .iter()
+                .for_each(|one| inside.add(weight(one, around)));
+            inside
         };
+        let fixed = |fixed: usize| Weight {
+            fixed,
+            per_element: 0,
+        };
+        let each = Weight {
+            fixed: 0,
+            per_element: 1,
+        };
+        sum.add(match component {
+            // Any sibling before it may be looked at.
+            Component::Combinator(Combinator::LaterSibling) | Component::Has(_) => each,
+            Component::Combinator(_) | Component::Nth(_) | Component::NonTSPseudoClass(_) => {
+                fixed(8)
+            }
+            Component::NthOf(_) => each,
+            Component::Is(list) | Component::Where(list) | Component::Negation(list) => inner(list),
+            Component::ParentSelector => around,
+            _ => fixed(1),
+        });
     }
-    weight
+    sum
 }
 
 /// Matches selectors against the elements of one tree.

@@ -13,21 +13,22 @@ use cssparser::{
 
 use super::media;
 use super::property::Property;
-use super::select::{self, Selectors};
+use super::select::{self, Prelude};
 
 #[derive(Default)]
 pub(super) struct Sheet {
     /// In the order in which they stand.
     pub rules: Vec<Rule>,
+    /// By their names in lower case.
     pub frames: HashMap<String, Frames>,
     /// Custom properties that `@property` gives a value.
     pub registered: Vec<Declaration>,
-    /// Cascade layers in order of their first mention.
-    layers: Vec<String>,
+    /// Cascade layers by the layer around them and their name, numbered by their first mention.
+    layers: HashMap<(Option<usize>, String), usize>,
 }
 
 pub(super) struct Rule {
-    pub selectors: Selectors,
+    pub prelude: Prelude,
     pub declarations: Rc<[Declaration]>,
     pub layer: Option<usize>,
 }
@@ -48,19 +49,13 @@ impl Sheet {
         for _ in StyleSheetParser::new(&mut input, &mut reader) {}
     }
 
-    fn layer(&mut self, name: Option<&str>, within: Option<usize>) -> usize {
-        let around = within.and_then(|index| self.layers.get(index));
-        let anonymous = format!("\u{0}{}", self.layers.len());
-        let name = name.filter(|name| !name.is_empty()).unwrap_or(&anonymous);
-        let full = match around {
-            Some(around) => format!("{around}.{name}"),
-            None => name.to_owned(),
+    fn layer(&mut self, name: &str, within: Option<usize>) -> usize {
+        let next = self.layers.len();
+        let name = match name {
+            "" => format!("\u{0}{next}"),
+            name => name.to_owned(),
         };
-        let known = self.layers.iter().position(|known| *known == full);
-        known.unwrap_or_else(|| {
-            self.layers.push(full);
-            self.layers.len() - 1
-        })
+        *self.layers.entry((within, name)).or_insert(next)
     }
 }
 
@@ -76,7 +71,7 @@ pub(super) fn inline(style: &str) -> Vec<Declaration> {
 /// Reads rules and declarations on one level.
 struct Reader<'s> {
     sheet: &'s mut Sheet,
-    within: Option<Selectors>,
+    within: Option<Prelude>,
     layer: Option<usize>,
     found: Vec<Declaration>,
 }
@@ -92,16 +87,11 @@ impl<'s> Reader<'s> {
     }
 
     /// A block of declarations and further rules.
-    fn block(
-        &mut self,
-        input: &mut Parser<'_>,
-        selectors: Option<Selectors>,
-        layer: Option<usize>,
-    ) {
-        let place = selectors.as_ref().map(|selectors| {
+    fn block(&mut self, input: &mut Parser<'_>, prelude: Option<Prelude>, layer: Option<usize>) {
+        let place = prelude.as_ref().map(|prelude| {
             // Set aside here: what is nested inside stands behind it.
             self.sheet.rules.push(Rule {
-                selectors: selectors.clone(),
+                prelude: prelude.clone(),
                 declarations: Rc::from([]),
                 layer,
             });
@@ -109,7 +99,7 @@ impl<'s> Reader<'s> {
         });
         let mut inner = Reader {
             sheet: self.sheet,
-            within: selectors,
+            within: prelude,
             layer,
             found: Vec::new(),
         };
@@ -155,7 +145,7 @@ impl Reader<'_> {
             "layer" => {
                 let mut last = None;
                 for one in prelude.split(',') {
-                    last = Some(self.sheet.layer(Some(one.trim()), self.layer));
+                    last = Some(self.sheet.layer(one.trim(), self.layer));
                 }
                 return At::Rules { layer: last };
             }
@@ -178,7 +168,14 @@ impl Reader<'_> {
             At::Frames(name) => {
                 let mut frames = Frames::default();
                 for _ in RuleBodyParser::<_, (), ()>::new(input, &mut frames) {}
-                self.sheet.frames.insert(name, frames);
+                // Names tell cases apart here, but words of values are lowered.
+                let known = self
+                    .sheet
+                    .frames
+                    .entry(name.to_ascii_lowercase())
+                    .or_default();
+                known.first.extend(frames.first);
+                known.last.extend(frames.last);
             }
             At::Registered(name) => {
                 let value = initial_value(input);
@@ -224,22 +221,22 @@ impl<'i> AtRuleParser<'i> for Reader<'_> {
 }
 
 impl<'i> QualifiedRuleParser<'i> for Reader<'_> {
-    type Prelude = Selectors;
+    type Prelude = Prelude;
     type QualifiedRule = ();
     type Error = ();
 
-    fn parse_prelude(&mut self, input: &mut Parser<'i>) -> Result<Selectors, ParseError<()>> {
+    fn parse_prelude(&mut self, input: &mut Parser<'i>) -> Result<Prelude, ParseError<()>> {
         select::parse(input, self.within.as_ref())
             .ok_or_else(|| ParseError::from_basic_kind(BasicParseErrorKind::QualifiedRuleInvalid))
     }
 
     fn parse_block(
         &mut self,
-        selectors: Selectors,
+        prelude: Prelude,
         _: &ParserState,
         input: &mut Parser<'i>,
     ) -> Result<(), ParseError<()>> {
-        self.block(input, Some(selectors), self.layer);
+        self.block(input, Some(prelude), self.layer);
         Ok(())
     }
 }
@@ -309,21 +306,21 @@ impl<'i> AtRuleParser<'i> for Inside<'_, '_> {
 }
 
 impl<'i> QualifiedRuleParser<'i> for Inside<'_, '_> {
-    type Prelude = Selectors;
+    type Prelude = Prelude;
     type QualifiedRule = ();
     type Error = ();
 
-    fn parse_prelude(&mut self, input: &mut Parser<'i>) -> Result<Selectors, ParseError<()>> {
+    fn parse_prelude(&mut self, input: &mut Parser<'i>) -> Result<Prelude, ParseError<()>> {
         QualifiedRuleParser::parse_prelude(self.0, input)
     }
 
     fn parse_block(
         &mut self,
-        selectors: Selectors,
+        prelude: Prelude,
         start: &ParserState,
         input: &mut Parser<'i>,
     ) -> Result<(), ParseError<()>> {
-        QualifiedRuleParser::parse_block(self.0, selectors, start, input)
+        QualifiedRuleParser::parse_block(self.0, prelude, start, input)
     }
 }
 

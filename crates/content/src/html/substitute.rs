@@ -6,6 +6,7 @@ use cssparser::{Parser, ToCss as _, Token};
 
 use super::computed::Variables;
 use super::dom::Element;
+use super::work::Work;
 
 const MOST_STEPS: usize = 64;
 const MOST_BYTES: usize = 4_096;
@@ -15,6 +16,7 @@ pub(super) fn substitute<'v>(
     value: &'v str,
     variables: &Variables,
     element: &Element,
+    work: &Work,
 ) -> Option<Cow<'v, str>> {
     // Escapes can spell any name; written plainly there are none left.
     let mut text = if value.contains('\\') {
@@ -23,6 +25,7 @@ pub(super) fn substitute<'v>(
         Cow::Borrowed(value)
     };
     for _ in 0..MOST_STEPS {
+        work.spend(text.len());
         let Some(found) = reference(&text) else {
             return Some(text);
         };

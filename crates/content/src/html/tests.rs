@@ -184,6 +184,12 @@ fn what_lies_too_deep_is_left_out_and_said() {
     assert_eq!(to_text(&drawing, 1_000).text, "after");
 }
 
+fn numbered(pattern: &str, count: usize) -> String {
+    (0..count)
+        .map(|number| pattern.replace('§', &number.to_string()))
+        .collect()
+}
+
 #[test]
 fn hostile_pages_end_soon() {
     let rules: String = (0..5_000)
@@ -211,6 +217,37 @@ fn hostile_pages_end_soon() {
         ),
         format!("<p style='{}'>x", "--a:var(--a)var(--a);".repeat(10_000)),
         format!("<svg>{}", "<g>".repeat(100_000)),
+        format!("<style>{}</style>x", numbered("@layer a§;", 60_000)),
+        format!("<style>{}</style><p>x", "b,b,b{& & & & & {".repeat(100)),
+        format!(
+            "<style>{}{}</style>{}",
+            numbered("@keyframes k§{to{opacity:0}}", 10_000),
+            "b{animation:k1 1s}",
+            "<b>x</b>".repeat(20_000)
+        ),
+        format!(
+            "<style>b{{color:{}}}</style>{}",
+            "red ".repeat(50_000),
+            "<b>x</b>".repeat(50_000)
+        ),
+        format!(
+            "<style>b{{{}}}</style>{}",
+            "color:red;".repeat(20_000),
+            "<b>x</b>".repeat(50_000)
+        ),
+        format!(
+            "<style>:root{{{}}}b{{--y:1}}</style>{}",
+            numbered("--x§:1;", 10_000),
+            "<b>x</b>".repeat(50_000)
+        ),
+        format!(
+            "<style>:root{{--a:1 1 1 1;--b:{};--c:{}}}b{{color:{}}}</style>{}",
+            "var(--a) ".repeat(50),
+            "var(--b) ".repeat(50),
+            "var(--c) ".repeat(50),
+            "<b>x</b>".repeat(50_000)
+        ),
+        numbered("<body a§=1>", 60_000),
     ] {
         let found = to_text(&html, 10_000);
         assert!(found.text.chars().count() <= 10_000);

@@ -1,0 +1,27 @@
+//! How much a page may cost: the measure of work that replaces a clock.
+
+use std::cell::Cell;
+
+/// Elements looked at while matching selectors, about; some tenths of a second at most.
+const MOST: usize = 4_000_000;
+/// Bytes of values that cost as much as one element.
+const BYTES: usize = 16;
+
+/// INVARIANT: what was not judged within the measure counts as hidden.
+#[derive(Default)]
+pub(super) struct Work(Cell<usize>);
+
+impl Work {
+    pub(super) fn look_at(&self, elements: usize) {
+        self.0.set(self.0.get().saturating_add(elements));
+    }
+
+    /// Reading a text of so many bytes.
+    pub(super) fn spend(&self, bytes: usize) {
+        self.look_at(4 + bytes / BYTES);
+    }
+
+    pub(super) fn is_spent(&self) -> bool {
+        self.0.get() > MOST
+    }
+}
