@@ -34,7 +34,7 @@ fuzz_target!(|calendar: &[u8]| {
             truncated: false,
         }],
     };
-    let view = content::view(&fetched, &wish, &Vec::new());
+    let view = content::view(&fetched, &wish, &content::Known::default());
     let told = view.body_text.unwrap_or_default();
     assert!(told.chars().count() <= MAX_CHARS);
     assert!(!told.contains("<|"));
