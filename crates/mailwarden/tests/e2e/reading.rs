@@ -313,3 +313,61 @@ fn imitated_senders_and_links_that_lie_are_told() {
     assert!(honest.data("/message/suspicious").is_null());
     assert_eq!(honest.warnings(), "");
 }
+
+#[test]
+fn no_word_of_a_stranger_stands_outside_the_mark() {
+    let raw = "From: \"zanzibar zanzibar@bank.example\" <zanzibar@xn--pypal-4ve.example>\r\n\
+        To: zanzibar <zanzibar@example.org>\r\nCc: zanzibar@example.net\r\nSubject: zanzibar\r\nSubject: zanzibar\r\n\
+        Date: zanzibar\r\nX-Zanzibar: zanzibar\r\nMessage-ID: <zanzibar@example.com>\r\nMIME-Version: 1.0\r\n\
+        Authentication-Results: zanzibar.example; spf=zanzibar smtp.mailfrom=zanzibar@example.com\r\n\
+        Content-Type: multipart/mixed; boundary=zanzibar\r\n\r\n\
+        --zanzibar\r\nContent-Type: text/html; charset=zanzibar\r\n\r\n\
+        <p title=zanzibar>zanzibar\u{200b} <a href=\"https://zanzibar.example/\">https://bank.example/</a>\
+        <i style=\"display:none\">zanzibar</i></p><!-- zanzibar -->\r\n\
+        --zanzibar\r\nContent-Type: image/zanzibar; name=\"zanzibar.zanzibar\"\r\n\r\n%PDF-1.4 zanzibar zanzibar\r\n\
+        --zanzibar\r\nContent-Type: x-zanzibar/zanzibar; name=\"zanzibar\"\r\n\r\nzanzibar\r\n\
+        --zanzibar\r\nContent-Type: application/pdf; name=\"zanzibar.pdf\"\r\n\r\nzanzibar zanzibar zanzibar\r\n\
+        --zanzibar\r\nContent-Type: application/zip; name=\"zanzibar.zanzibar\"\r\n\r\nPK\x03\x04zanzibar\r\n\
+        --zanzibar\r\nContent-Type: message/rfc822\r\nContent-Description: zanzibar\r\n\r\n\
+        Subject: zanzibar\r\nFrom: zanzibar@example.com\r\n\r\nzanzibar\r\n\
+        --zanzibar\r\nContent-Type: text/calendar; method=zanzibar; charset=zanzibar\r\n\r\n\
+        BEGIN:VCALENDAR\r\nMETHOD:ZANZIBAR\r\nBEGIN:VEVENT\r\nSUMMARY:zanzibar\r\nDTSTART;TZID=zanzibar:20261116T140000\r\n\
+        END:VEVENT\r\nEND:VCALENDAR\r\n--zanzibar--\r\n";
+    let (_server, mut client, id) = with(raw.as_bytes());
+    for (tool, arguments) in [
+        ("imap_get_message", json!({ "message_id": id })),
+        (
+            "imap_get_message",
+            json!({
+                "message_id": id, "include_html": true, "include_all_headers": true,
+                "extract_attachment_text": true
+            }),
+        ),
+        (
+            "imap_search_messages",
+            json!({ "mailbox": "INBOX", "include_snippet": true }),
+        ),
+    ] {
+        let found = client.call(tool, arguments);
+        let (_, begin, end) = fence(&found.text);
+        let lines: Vec<&str> = found.text.lines().collect();
+        let ours = [&lines[..begin], &lines[end..]].concat().join("\n");
+        assert!(
+            !ours.to_lowercase().contains("zanzibar"),
+            "{ours}\nin\n{}",
+            found.text
+        );
+        let inside = lines[begin..end].join("\n").to_lowercase();
+        assert!(inside.contains("zanzibar"));
+        // The same in the structured answer, the quotes of warnings aside.
+        let mut structured = found.structured.clone();
+        structured["meta"]["warnings"].take();
+        for field in structured["data"]["untrusted"].take().as_array().unwrap() {
+            structured["data"][field.as_str().unwrap()].take();
+        }
+        assert!(
+            !structured.to_string().to_lowercase().contains("zanzibar"),
+            "{structured:#}"
+        );
+    }
+}
