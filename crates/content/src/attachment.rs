@@ -93,7 +93,7 @@ fn is_undeclared(leaf: &Leaf) -> bool {
     says_nothing(&leaf.mime_type) && leaf.filename.is_none()
 }
 
-pub(crate) fn content_type(leaf: &Leaf, changes: &mut Changes) -> String {
+fn content_type(leaf: &Leaf, changes: &mut Changes) -> String {
     shield::bounded(&leaf.mime_type, Shape::Line, 128, changes)
 }
 

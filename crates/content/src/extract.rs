@@ -3,10 +3,8 @@
 use bytes::Bytes;
 use mail::{ExtractFault, ExtractJob, ExtractedText, Fetched, Leaf, Section};
 
-use crate::attachment::content_type;
 use crate::body::Readable;
 use crate::calendar;
-use crate::changes::Changes;
 use crate::charset;
 use crate::choose::{BodyWish, MOST_ATTACHMENTS, MOST_DOCUMENT, is_too_large};
 use crate::claim::{self, Family, Promise, promise};
@@ -71,10 +69,7 @@ impl Extracts<'_> {
     ) -> Option<String> {
         let part = || leaf.section.clone();
         let failed = |why| Note::ExtractionFailed { part: part(), why };
-        let unsupported = || Note::ExtractionUnsupported {
-            part: part(),
-            content_type: content_type(leaf, &mut Changes::default()),
-        };
+        let unsupported = || Note::ExtractionUnsupported { part: part() };
         if promise(leaf) == Promise::Nothing {
             notes.push(unsupported());
             return None;

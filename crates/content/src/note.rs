@@ -122,7 +122,6 @@ pub enum Note {
     /// No text can be taken out of this kind of attachment.
     ExtractionUnsupported {
         part: Section,
-        content_type: String,
     },
 }
 
@@ -172,6 +171,7 @@ impl Note {
             Self::LinkNamesOther { shown, target } => Some(format!("{shown} -> {target}")),
             Self::LookAlike { shown } => Some(shown.clone()),
             Self::NameHoldsAddress { shown, real } => Some(format!("{shown} -> {real}")),
+            Self::TypeDiffers { claimed, .. } => Some(claimed.clone()),
             _ => None,
         }
     }
@@ -214,6 +214,7 @@ impl Note {
     }
 }
 
+/// INVARIANT: our words alone, for they are shown where no mark sets off a stranger's; those are in the quote.
 impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -267,11 +268,10 @@ impl fmt::Display for Note {
                 f,
                 "there is more than one {name} header; other programs may show another one"
             ),
-            Self::TypeDiffers {
-                part,
-                claimed,
-                found,
-            } => write!(f, "attachment {part} claims to be {claimed} but is {found}"),
+            Self::TypeDiffers { part, found, .. } => write!(
+                f,
+                "attachment {part} is {found}, which is not what it claims to be"
+            ),
             Self::InvisibleInDocument { part, chars } => write!(
                 f,
                 "{chars} characters of the text of attachment {part} are invisible in the document, \
@@ -320,9 +320,9 @@ impl fmt::Display for Note {
                 f,
                 "no text was extracted from attachment {part}: the message holds too much text"
             ),
-            Self::ExtractionUnsupported { part, content_type } => write!(
+            Self::ExtractionUnsupported { part } => write!(
                 f,
-                "no text was extracted from attachment {part}: {content_type} is not a kind that is read"
+                "no text was extracted from attachment {part}: it is of a kind that is not read"
             ),
         }
     }

@@ -186,7 +186,9 @@ impl<'a> Ctx<'a> {
 
     /// Has the text of attachments taken out. Dropping this ends the work.
     pub(crate) async fn extract(&self, jobs: Vec<(Section, ExtractJob)>) -> Extractions {
-        extracting::run(self.gateway.extractor.as_ref(), jobs).await
+        let extractor = self.gateway.extractor.as_ref();
+        let time_up = tokio::time::sleep(extracting::PATIENCE);
+        extracting::run(extractor, jobs, time_up).await
     }
 
     /// Reads hostile bytes where a long look at them holds up nobody else.

@@ -92,8 +92,12 @@ impl Gateway {
                 base64: base64.clone(),
             }),
             Some(message) => {
-                let warnings = answered.structured.pointer("/meta/warnings");
-                let shown = json!({ "message": message, "warnings": warnings });
+                let shown = json!({
+                    "message": message,
+                    "issues": data.get("issues"),
+                    "warnings": answered.structured.pointer("/meta/warnings"),
+                    "untrusted": data.get("untrusted"),
+                });
                 Ok(Content::Text {
                     mime_type: "application/json",
                     text: shown.to_string(),

@@ -183,7 +183,7 @@ fn attachments_are_looked_at() {
     );
     assert_eq!(
         found.notes[0].to_string(),
-        "attachment 2 claims to be application/pdf but is text/html"
+        "attachment 2 is text/html, which is not what it claims to be"
     );
     assert_eq!(found.attachments[2].size_bytes, 24);
 }

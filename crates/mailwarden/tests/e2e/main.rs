@@ -7,9 +7,11 @@
     reason = "tests stop at the first surprise"
 )]
 
+mod attachments;
 mod bad_input;
 mod command_line;
 mod cyrus;
+mod documents;
 mod faults;
 mod folders;
 mod hostile;
@@ -19,7 +21,10 @@ mod messages;
 mod pool;
 mod protocol;
 mod quirks;
+mod reading;
+mod refused_attachments;
 mod resources;
 mod round_trips;
 mod search;
 mod support;
+mod workers;

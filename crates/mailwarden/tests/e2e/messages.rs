@@ -2,17 +2,9 @@
 
 use base64::Engine as _;
 use serde_json::{Value, json};
-use testkit::{Dovecot, FaultProxy, McpClient, fixtures};
+use testkit::{Dovecot, FaultProxy, fixtures};
 
-use crate::support::{Account, Look, client, client_with, message_id, note, uidvalidity};
-
-fn with(raw: &[u8]) -> (Dovecot, McpClient, String) {
-    let server = Dovecot::start();
-    server.deliver("alice", "INBOX", raw);
-    let client = client(server.port());
-    let id = message_id(&server, "INBOX", 1);
-    (server, client, id)
-}
+use crate::support::{Account, Look, client, client_with, message_id, note, uidvalidity, with};
 
 #[test]
 fn a_message_reads_as_a_person_would_see_it() {

@@ -25,6 +25,8 @@ fn the_uris_of_a_page_can_be_read() {
     let message: Value = serde_json::from_str(parsed["text"].as_str().unwrap()).unwrap();
     assert_eq!(message["message"]["body_text"], "body of it");
     assert_eq!(message["warnings"], json!([]));
+    assert_eq!(message["issues"], json!([]));
+    assert_eq!(message["untrusted"], json!(["message"]));
     let source = read(&mut client, page.text("/messages/0/message_raw_uri"));
     assert_eq!(source["mimeType"], "message/rfc822");
     let bytes = base64::engine::general_purpose::STANDARD

@@ -86,12 +86,42 @@ pub(crate) fn start(mut command: Command) -> McpClient {
     client
 }
 
+/// A server that holds one message, a client of it, and the message's id.
+pub(crate) fn with(raw: &[u8]) -> (Dovecot, McpClient, String) {
+    let server = Dovecot::start();
+    server.deliver("alice", "INBOX", raw);
+    let client = client(server.port());
+    let id = message_id(&server, "INBOX", 1);
+    (server, client, id)
+}
+
+/// The bytes of one section as the server has them.
+pub(crate) fn section(server: &Dovecot, uid: u32, section: &str) -> Vec<u8> {
+    let mut imap = server.login("alice", "secret");
+    imap.command("EXAMINE INBOX");
+    let reply = imap.command(&format!("UID FETCH {uid} BODY.PEEK[{section}]"));
+    let line = reply.untagged.first().expect("a reply to FETCH");
+    let at = |octet: u8, from: usize| {
+        from + line[from..]
+            .iter()
+            .position(|found| *found == octet)
+            .expect("a literal")
+    };
+    let open = at(b'{', 0);
+    let close = at(b'}', open);
+    let length = std::str::from_utf8(&line[open + 1..close]).unwrap();
+    let begin = close + "}\r\n".len();
+    line[begin..begin + length.parse::<usize>().unwrap()].to_vec()
+}
+
 /// Looks at an answer.
 pub(crate) trait Look {
     fn data(&self, pointer: &str) -> Value;
     fn text(&self, pointer: &str) -> String;
     fn number(&self, pointer: &str) -> u64;
     fn round_trips(&self) -> u64;
+    /// All warnings, a line each.
+    fn warnings(&self) -> String;
 }
 
 impl Look for CallOutcome {
@@ -121,6 +151,12 @@ impl Look for CallOutcome {
         self.structured["meta"]["telemetry"]["imap_round_trips"]
             .as_u64()
             .unwrap()
+    }
+
+    fn warnings(&self) -> String {
+        let warnings = self.structured["meta"]["warnings"].as_array();
+        let lines = warnings.into_iter().flatten().filter_map(Value::as_str);
+        lines.collect::<Vec<_>>().join("\n")
     }
 }
 
