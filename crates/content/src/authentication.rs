@@ -18,8 +18,8 @@ const MOST_HEADERS: usize = 20;
 /// INVARIANT: every string in here has passed the shield and is bounded.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Authentication {
-    /// Who says so; empty when it does not name itself, as Exchange does not.
-    pub server: String,
+    /// Who says so; Exchange does not name itself.
+    pub server: Option<String>,
     pub spf: Option<Verdict>,
     pub dkim: Option<Verdict>,
     pub dmarc: Option<Verdict>,
@@ -29,9 +29,9 @@ pub struct Authentication {
 /// Why a header is believed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Trust {
-    /// It carries the configured name of the receiving server.
+    /// It carries the configured name of the receiving server, as no other does.
     Configured,
-    /// It is only the topmost one: it could be forged.
+    /// No name is configured, or another header carries it, too: it could be forged.
     Unconfirmed,
 }
 
@@ -54,8 +54,9 @@ impl fmt::Display for Verdict {
 
 /// The results of the server `authserv_id`, or of whichever wrote the topmost header.
 ///
-/// A server may write several headers. They stand together: below the next `Received` is what came in with the
-/// mail, whatever name it carries.
+/// What stands above the first `Received` was written by the last server alone, so that its headers there count
+/// together. Below, where some servers write theirs, only the topmost counts, and a second one of that name says
+/// that the server lets forged ones in.
 pub(crate) fn authentication(
     header: &[u8],
     authserv_id: Option<&str>,
@@ -63,34 +64,40 @@ pub(crate) fn authentication(
 ) -> Option<Authentication> {
     let mut server: Option<String> = authserv_id.map(str::to_owned);
     let mut results: Vec<Result> = Vec::new();
-    let mut counted = 0;
+    let mut above = true;
+    let mut used = 0;
+    let mut ignored = 0;
     for field in fields(header) {
-        if field.is("Received") && counted > 0 {
-            break;
-        }
-        if !field.is("Authentication-Results") || counted >= MOST_HEADERS {
+        above &= !field.is("Received");
+        if !field.is("Authentication-Results") {
             continue;
         }
         let value = unfolded(field.value.get(..MOST_BYTES).unwrap_or(field.value));
         let said = Said::read(&String::from_utf8_lossy(&value));
         let own = server.get_or_insert_with(|| said.server.clone());
-        if said.server.eq_ignore_ascii_case(own) {
-            counted += 1;
+        if !said.server.eq_ignore_ascii_case(own) {
+            continue;
+        }
+        if above && used < MOST_HEADERS || used == 0 {
+            used += 1;
             results.extend(said.results);
+        } else {
+            ignored += 1;
         }
     }
-    if counted == 0 {
+    if used == 0 {
         return None;
     }
     let mut verdict = |method| verdict(&results, method, changes);
+    let server = server.filter(|name| !name.is_empty());
     Some(Authentication {
         spf: verdict("spf"),
         dkim: verdict("dkim"),
         dmarc: verdict("dmarc"),
-        server: shield::bounded(&server.unwrap_or_default(), Shape::Line, 253, changes),
+        server: server.map(|name| shield::bounded(&name, Shape::Line, 253, changes)),
         trust: match authserv_id {
-            Some(_) => Trust::Configured,
-            None => Trust::Unconfirmed,
+            Some(_) if ignored == 0 => Trust::Configured,
+            _ => Trust::Unconfirmed,
         },
     })
 }
@@ -298,7 +305,10 @@ mod tests {
         };
         let word = |verdict: Option<Verdict>| verdict.map_or("-".to_owned(), |v| v.to_string());
         let (spf, dkim, dmarc) = (word(found.spf), word(found.dkim), word(found.dmarc));
-        format!("{}: {spf}, {dkim}, {dmarc}", found.server)
+        format!(
+            "{}: {spf}, {dkim}, {dmarc}",
+            found.server.unwrap_or_default()
+        )
     }
 
     #[test]
@@ -391,7 +401,7 @@ mod tests {
         let mut changes = Changes::default();
         let header = "Authentication-Results: \"<|x|>\"; dkim=pass header.d=\"[a](b)\u{202E}\"\r\n";
         let found = authentication(header.as_bytes(), None, &mut changes).unwrap();
-        assert_eq!(found.server, "< |x|>");
+        assert_eq!(found.server.as_deref(), Some("< |x|>"));
         assert_eq!(found.dkim.unwrap().domain.as_deref(), Some("[a] (b)"));
         assert_eq!(
             (changes.invisible, changes.markers, changes.links),

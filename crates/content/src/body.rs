@@ -9,7 +9,7 @@ use crate::calendar;
 use crate::charset::Decoded;
 use crate::choose::{BodyWish, HtmlWish};
 use crate::findings::Findings;
-use crate::html;
+use crate::html::{self, Links};
 use crate::note::Note;
 use crate::outline::Completeness;
 use crate::parts::{Parts, Piece, Sought};
@@ -81,6 +81,10 @@ pub(crate) fn body(
         open: left_out > 0,
         ..Assembled::default()
     };
+    // What HTML hides and where it leads is told, also when its text is not the one that is shown.
+    for read in reads.iter().filter(|read| read.shown == Shown::No) {
+        whole.findings.take_page(&read.readable.findings);
+    }
     for read in reads.iter().filter(|read| read.shown == Shown::Yes) {
         whole.add(read, notes);
         // What stands behind a gap has no place yet.
@@ -117,7 +121,10 @@ pub(crate) fn body(
             Left::Exactly(shown.left)
         },
     });
-    let text = (!shown.text.is_empty()).then(|| shown.text.to_owned());
+    // A stretch may begin in the middle of what was harmless as a whole.
+    let stretch = shield(shown.text, Shape::Body);
+    whole.findings.changes += stretch.changes;
+    let text = (!stretch.text.is_empty()).then_some(stretch.text);
     whole.tell(truncated.as_ref(), notes);
     Body {
         text,
@@ -215,7 +222,11 @@ fn pick_versions(reads: &mut [Read<'_>], notes: &mut Vec<Note>) {
         });
         let reach = if cut { Reach::Beginning } else { Reach::Whole };
         let (plain, html) = (joined(Role::Plain(number)), joined(Role::Html(number)));
-        let displaced = match pick(&plain, &html, reach) {
+        let mut links = Links::default();
+        for read in reads.iter().filter(|read| read.role == Role::Html(number)) {
+            links.merge(&read.readable.findings.links);
+        }
+        let displaced = match pick(&plain, &html, &links, reach) {
             Pick::Plain => Role::Html(number),
             Pick::Html => Role::Plain(number),
             Pick::HtmlDespite(chars) => {
@@ -238,17 +249,17 @@ pub(crate) enum Pick {
     HtmlDespite(usize),
 }
 
-pub(crate) fn pick(plain: &str, html: &str, reach: Reach) -> Pick {
+pub(crate) fn pick(plain: &str, html: &str, links: &Links, reach: Reach) -> Pick {
     if html.is_empty() {
         return Pick::Plain;
     }
     if plain.is_empty() {
         return Pick::Html;
     }
-    match agreement(plain, html, reach) {
+    match agreement(plain, html, links, reach) {
         Agreement::Agrees => Pick::Plain,
         Agreement::Differs(chars) => Pick::HtmlDespite(chars),
-        Agreement::Unknown | Agreement::Lacks => Pick::Html,
+        Agreement::Unknown | Agreement::Lacks | Agreement::Strays => Pick::Html,
     }
 }
 
@@ -315,10 +326,7 @@ impl Assembled {
             let decoded = text::of_leaf(read.leaf, piece.bytes, piece.whole);
             let rendered = html::sanitize(&decoded.text, room);
             self.html_cut |= rendered.cut || piece.is_cut();
-            // Left out of the HTML and of the text made from it is left out once.
-            if read.shown == Shown::No {
-                self.findings.take(&rendered);
-            }
+            self.findings.changes += rendered.changes;
             safe.push_str(&rendered.text);
         }
         if !found {

@@ -31,6 +31,13 @@ impl Findings {
         self.too_deep += rendered.too_deep;
     }
 
+    /// What a page hides and where it leads, its text aside.
+    pub(crate) fn take_page(&mut self, other: &Self) {
+        self.hidden.merge(&other.hidden);
+        self.links.merge(&other.links);
+        self.too_deep += other.too_deep;
+    }
+
     pub(crate) fn merge(&mut self, other: &Self) {
         self.hidden.merge(&other.hidden);
         self.links.merge(&other.links);

@@ -5,6 +5,7 @@ use mail::{Leaf, TextPrefix};
 use crate::agree::Reach;
 use crate::body::{Pick, Readable, pick, readable};
 use crate::changes::Changes;
+use crate::html::Links;
 use crate::outline::{Completeness, outline};
 use crate::roles::{Role, is_html, roles};
 use crate::shield::{self, Shape, shield};
@@ -21,6 +22,8 @@ pub struct Snippet {
     /// Hidden text was left out, or the shield changed something.
     pub changed: bool,
     pub changes: Changes,
+    /// Characters of hidden text that were left out.
+    pub hidden: usize,
 }
 
 /// The first words of the body on one line, at most `max_chars` characters. `None` when there is no text.
@@ -63,6 +66,7 @@ pub fn snippet(prefix: &TextPrefix, max_chars: usize) -> Option<Snippet> {
                 text: shortened(&line.text, max_chars),
                 changed: read.findings.is_altered() || !line.changes.is_empty(),
                 changes: read.findings.changes + line.changes,
+                hidden: read.findings.hidden.chars() + read.findings.too_deep,
             });
         }
     }
@@ -85,7 +89,15 @@ fn is_shown(role: Role, texts: &[(Role, Readable, Completeness)]) -> bool {
         *role == Role::Html(number) && (read.cut || *whole == Completeness::Cut)
     });
     let (plain, html) = (version(Role::Plain(number)), version(Role::Html(number)));
-    let plain_wins = (cut && !plain.is_empty()) || pick(&plain, &html, Reach::Whole) == Pick::Plain;
+    let mut links = Links::default();
+    for (_, read, _) in texts
+        .iter()
+        .filter(|(role, ..)| *role == Role::Html(number))
+    {
+        links.merge(&read.findings.links);
+    }
+    let plain_wins =
+        (cut && !plain.is_empty()) || pick(&plain, &html, &links, Reach::Whole) == Pick::Plain;
     plain_wins == (role == Role::Plain(number))
 }
 

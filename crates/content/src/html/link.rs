@@ -42,22 +42,28 @@ pub(super) fn other_host(text: &str, target: &str) -> Option<String> {
     (plausible && !is_same_site(&named, target)).then_some(named)
 }
 
-/// Subdomains of one another.
+/// Under one name that is bought: its last two labels, or three where two are a country's.
 fn is_same_site(one: &str, two: &str) -> bool {
-    let below = |low: &str, high: &str| {
-        low.strip_suffix(high)
-            .is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
-    };
-    let bare = |host: &str| host.strip_prefix("www.").unwrap_or(host).to_owned();
-    let (one, two) = (bare(one), bare(two));
-    below(&one, &two) || below(&two, &one)
+    fn site(host: &str) -> &str {
+        const SHARED: [&str; 8] = ["co", "com", "net", "org", "gov", "ac", "edu", "or"];
+        let mut starts = host.rmatch_indices('.').map(|(at, _)| at + 1);
+        let (last, second, third) = (starts.next(), starts.next(), starts.next());
+        let label = |from: Option<usize>, to: Option<usize>| {
+            host.get(from.unwrap_or(0)..to.map_or(host.len(), |to| to - 1))
+                .unwrap_or_default()
+        };
+        let country = label(last, None).len() == 2 && SHARED.contains(&label(second, last));
+        let from = if country { third } else { second };
+        host.get(from.unwrap_or(0)..).unwrap_or(host)
+    }
+    site(one) == site(two)
 }
 
 /// Names of files look like hosts.
 fn is_file(extension: &str) -> bool {
-    const KNOWN: [&str; 16] = [
+    const KNOWN: [&str; 24] = [
         "pdf", "doc", "docx", "xls", "xlsx", "ppt", "pptx", "txt", "csv", "jpg", "jpeg", "png",
-        "gif", "htm", "html", "ics",
+        "gif", "htm", "html", "ics", "js", "json", "xml", "css", "md", "exe", "mp3", "php",
     ];
     KNOWN.contains(&extension)
 }
@@ -120,7 +126,10 @@ mod tests {
             ("plan.pdf", "files.example", None),
             ("a@bank.example", "evil.example", None),
             ("v1.2", "evil.example", None),
-            ("Node.js", "evil.example", Some("node.js")),
+            ("Node.js", "evil.example", None),
+            ("shop.bank.example", "links.bank.example", None),
+            ("news.bank.co.uk", "links.bank.co.uk", None),
+            ("bank.co.uk", "evil.co.uk", Some("bank.co.uk")),
         ] {
             assert_eq!(other_host(text, target).as_deref(), want, "{text}");
         }

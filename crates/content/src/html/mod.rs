@@ -26,6 +26,8 @@ mod work;
 pub(crate) use hidden::Hidden;
 pub(crate) use render::Links;
 
+use crate::changes::Changes;
+
 use dom::Dom;
 
 /// HTML beyond this many bytes is not looked at.
@@ -37,6 +39,8 @@ pub(crate) struct Rendered {
     /// What was left out because a reader would not see it.
     pub hidden: Hidden,
     pub links: Links,
+    /// What the shield changed; text is not shielded yet.
+    pub changes: Changes,
     /// Characters left out because they are nested too deeply.
     pub too_deep: usize,
     /// Not all of the HTML was rendered.
@@ -53,6 +57,7 @@ pub(crate) fn to_text(html: &str, max_chars: usize) -> Rendered {
         text,
         hidden: walked.hidden,
         links,
+        changes: Changes::default(),
         too_deep: dom.too_deep,
         cut: walked.cut || html.len() > MOST_BYTES,
     }
@@ -66,7 +71,7 @@ pub(crate) fn sanitize(html: &str, max_chars: usize) -> Rendered {
     for _ in 0..3 {
         let mut safe = safe::Safe::new(budget);
         let walked = walk::walk(&dom, &mut safe);
-        let text = safe.finish();
+        let (text, changes) = safe.finish();
         if text.chars().count() <= max_chars {
             return Rendered {
                 text,
@@ -74,6 +79,7 @@ pub(crate) fn sanitize(html: &str, max_chars: usize) -> Rendered {
                 too_deep: dom.too_deep,
                 cut: walked.cut || html.len() > MOST_BYTES,
                 links: Links::default(),
+                changes,
             };
         }
         budget /= 2;

@@ -10,6 +10,7 @@ const MOST_QUOTES: usize = 5;
 const MOST_INDENT: usize = 8;
 /// Links and hosts that are remembered.
 const MOST_LINKS: usize = 50;
+const MOST_TARGETS: usize = 2_000;
 
 #[derive(Default)]
 pub(super) struct Render {
@@ -37,6 +38,8 @@ pub(super) struct Render {
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub(crate) struct Links {
     pub hosts: Vec<String>,
+    /// The addresses themselves.
+    pub targets: Vec<String>,
     /// Links whose text names another host: what it reads, and where it leads.
     pub misnamed: Vec<(String, String)>,
 }
@@ -59,6 +62,9 @@ impl Links {
                 self.hosts.push(host.clone());
             }
         }
+        let room = MOST_TARGETS.saturating_sub(self.targets.len());
+        self.targets
+            .extend(other.targets.iter().take(room).cloned());
         for pair in &other.misnamed {
             if self.misnamed.len() < MOST_LINKS && !self.misnamed.contains(pair) {
                 self.misnamed.push(pair.clone());
@@ -144,6 +150,16 @@ impl Render {
             if !line.is_empty() {
                 self.word(line);
             }
+        }
+    }
+
+    fn remember(&mut self, element: &Element) {
+        let target = element.attribute(&local_name!("href")).map(str::trim);
+        if let Some(target) = target
+            && self.seen.targets.len() < MOST_TARGETS
+            && target.len() <= 2_000
+        {
+            self.seen.targets.push(target.to_owned());
         }
     }
 
@@ -263,6 +279,7 @@ impl Sink for Render {
                 self.heading = Some(3);
             }
             local_name!("a") => {
+                self.remember(element);
                 let host = element.attribute(&local_name!("href")).and_then(link::host);
                 self.links.push((self.out.len(), host));
             }

@@ -10,9 +10,12 @@ use html5ever::LocalName;
 use super::dom::Element;
 use super::link;
 use super::walk::{Layout, Sink, Space};
+use crate::changes::Changes;
 use crate::shield::{Shape, shield};
 
 const MOST_DEPTH: usize = 64;
+/// Bytes of text that wait for a tag, before it is asked whether there is room for them.
+const MOST_WAITING: usize = 64 * 1024;
 
 /// `s` is missing on purpose: it is also a chat marker.
 const ELEMENTS: &[&str] = &[
@@ -74,6 +77,9 @@ pub(super) struct Safe {
     /// For each open element the name it was written with, if it was, and where it begins and its inside does.
     open: Vec<Option<Written>>,
     depth: usize,
+    /// Text that waits for the next tag: elements that are not written must not part what is read as one.
+    text: String,
+    changes: Changes,
 }
 
 #[derive(Clone, Copy)]
@@ -91,13 +97,35 @@ impl Safe {
         }
     }
 
-    pub(super) fn finish(self) -> String {
-        cleaner().clean(&self.out).to_string()
+    pub(super) fn finish(mut self) -> (String, Changes) {
+        self.flush();
+        (cleaner().clean(&self.out).to_string(), self.changes)
     }
 
     fn push(&mut self, text: &str, chars: usize) {
         self.room = self.room.saturating_sub(chars);
         self.out.push_str(text);
+    }
+
+    /// Writes the text that waits.
+    fn flush(&mut self) {
+        let shielded = shield(&std::mem::take(&mut self.text), Shape::Body);
+        self.changes += shielded.changes;
+        for char in shielded.text.chars() {
+            let mut one = [0; 4];
+            let (written, chars) = match char {
+                '&' => ("&amp;", 5),
+                '<' => ("&lt;", 4),
+                '>' => ("&gt;", 4),
+                '\u{A0}' => ("&nbsp;", 6),
+                _ => (&*char.encode_utf8(&mut one), 1),
+            };
+            if chars > self.room {
+                self.full = true;
+                return;
+            }
+            self.push(written, chars);
+        }
     }
 
     /// Writes `text` if there is room for it and for `after` (an end tag to come).
@@ -120,6 +148,9 @@ impl Sink for Safe {
             let found = names.iter().find(|name| **name == own).copied();
             found.filter(|_| element.is_html())
         };
+        if known(VOID).is_some() || known(ELEMENTS).is_some() {
+            self.flush();
+        }
         if known(VOID).is_some() {
             self.push_whole(&start_tag(element, ""), 0);
         }
@@ -139,6 +170,7 @@ impl Sink for Safe {
         let Some(Some(written)) = self.open.pop() else {
             return;
         };
+        self.flush();
         self.depth -= 1;
         // A link that shows nothing is no link for a reader.
         if written.name == "a" && self.out.len() == written.inside {
@@ -152,29 +184,16 @@ impl Sink for Safe {
     fn pass(&mut self, _: Layout) {}
 
     fn picture(&mut self, element: &Element, alt: &str) {
+        self.flush();
         self.push_whole(&start_tag(element, alt), 0);
     }
 
     fn text(&mut self, text: &str, _: Space) {
-        for char in shield(text, Shape::Body).text.chars() {
-            let mut one = [0; 4];
-            let (written, chars) = match char {
-                '&' => ("&amp;", 5),
-                '<' => ("&lt;", 4),
-                '>' => ("&gt;", 4),
-                '\u{A0}' => ("&nbsp;", 6),
-                _ => (&*char.encode_utf8(&mut one), 1),
-            };
-            if chars > self.room {
-                self.full = true;
-                return;
-            }
-            self.push(written, chars);
-        }
+        self.text.push_str(text);
     }
 
     fn is_full(&self) -> bool {
-        self.full
+        self.full || self.text.len() > MOST_WAITING && self.text.len() > self.room.saturating_mul(4)
     }
 }
 

@@ -147,6 +147,10 @@ fn leads_somewhere(after: &[u8]) -> bool {
     let target = start
         .and_then(|start| target.get(start..))
         .unwrap_or_default();
+    // A text that was cut there says no more.
+    if target.starts_with("…".as_bytes()) {
+        return false;
+    }
     target
         .iter()
         .take_while(|byte| !byte.is_ascii_whitespace())

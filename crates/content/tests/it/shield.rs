@@ -127,7 +127,7 @@ fn everywhere(text: &str) -> Vec<String> {
         );
     }
     if let Some(said) = shown.authentication {
-        all.push(said.server);
+        all.extend(said.server);
         all.extend(said.spf.and_then(|spf| spf.domain));
     }
     all
