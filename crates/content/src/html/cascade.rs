@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use html5ever::interface::QuirksMode;
@@ -15,17 +15,19 @@ use super::dom::{DOCUMENT, Dom, Element, NodeId};
 use super::hints;
 use super::media;
 use super::property::Property;
-use super::select::{self, Key, Matcher, One};
+use super::select::{self, Key, Matcher, One, Pseudo};
 use super::sheet::{Declaration, Sheet, inline};
 use super::substitute::substitute;
 use super::value::Bare;
 use super::work::Work;
+use super::world::{Doubt, World};
 
 /// Custom properties of one element.
 const MOST_VARIABLES: usize = 500;
 
 pub(super) struct Cascade<'a> {
     dom: &'a Dom,
+    world: World,
     matcher: Matcher<'a>,
     index: Index,
     sheet: Sheet,
@@ -45,14 +47,19 @@ struct Index {
 }
 
 impl Index {
-    fn new(sheet: &Sheet, elements: usize) -> Self {
+    fn new(sheet: &Sheet, dom: &Dom, world: World) -> Self {
         let mut index = Self {
             is_empty: true,
             ..Self::default()
         };
         for (order, rule) in sheet.rules.iter().enumerate() {
+            let about_text = |selector: &&One| match select::part(selector) {
+                None => true,
+                Some(Pseudo::Letters) => world.doubt == Doubt::Applies,
+                Some(Pseudo::Other) => false,
+            };
             let selectors = rule.prelude.selectors.slice().iter();
-            for selector in selectors.filter(|selector| !selector.has_pseudo_element()) {
+            for selector in selectors.filter(about_text) {
                 if rule.declarations.is_empty() {
                     continue;
                 }
@@ -65,7 +72,7 @@ impl Index {
                 };
                 place.push(Candidate {
                     selector: selector.clone(),
-                    weight: rule.prelude.weight.of(elements),
+                    weight: rule.prelude.weight.of(dom),
                     declarations: Rc::clone(&rule.declarations),
                     layer: rule.layer,
                     order,
@@ -86,10 +93,9 @@ impl Index {
         }
         if !self.by_class.is_empty() {
             let classes = element.attribute(&local_name!("class")).unwrap_or_default();
-            let mut seen: Vec<&str> = Vec::new();
-            for class in classes.split_ascii_whitespace().take(64) {
-                if !seen.contains(&class) {
-                    seen.push(class);
+            let mut seen: HashSet<&str> = HashSet::new();
+            for class in classes.split_ascii_whitespace() {
+                if seen.insert(class) {
                     found.extend(self.by_class.get(lower(class).as_ref()).map(Vec::as_slice));
                 }
             }
@@ -134,15 +140,16 @@ enum Layer {
 }
 
 impl<'a> Cascade<'a> {
-    pub(super) fn new(dom: &'a Dom) -> Self {
-        let mut sheet = Sheet::default();
-        for css in sheets(dom) {
+    pub(super) fn new(dom: &'a Dom, world: World) -> Self {
+        let mut sheet = Sheet::new(world);
+        for css in sheets(dom, &mut sheet.differs, world) {
             sheet.read(&css);
         }
-        let index = Index::new(&sheet, dom.len());
+        let index = Index::new(&sheet, dom, world);
         Self {
             dom,
-            matcher: Matcher::new(dom),
+            matcher: Matcher::new(dom, world.doubt),
+            world,
             index,
             sheet,
             inline: HashMap::new(),
@@ -163,6 +170,11 @@ impl<'a> Cascade<'a> {
             },
             ..Computed::initial(Display::Block)
         }
+    }
+
+    /// Another world may see the page differently.
+    pub(super) fn differs(&self) -> bool {
+        self.sheet.differs
     }
 
     /// The page was too much to judge.
@@ -287,6 +299,11 @@ impl<'a> Cascade<'a> {
         default: Display,
         computed: &mut Computed,
     ) {
+        // What `all` resets is gone, whatever it was; only what is ranked above it counts.
+        let from = ranked
+            .iter()
+            .rposition(|(_, one)| one.property == Property::All);
+        let ranked = ranked.get(from.unwrap_or(0)..).unwrap_or_default();
         let is_base = |one: &Declaration| {
             matches!(
                 one.property,
@@ -340,7 +357,8 @@ impl<'a> Cascade<'a> {
         default: Display,
         computed: &mut Computed,
     ) {
-        if self.sheet.frames.is_empty() || computed.own.animation.is_empty() {
+        let still = self.world.doubt == Doubt::Fails;
+        if still || self.sheet.frames.is_empty() || computed.own.animation.is_empty() {
             return;
         }
         for name in computed.own.animation.clone() {
@@ -395,22 +413,28 @@ fn inline_rank(important: bool) -> Rank {
     }
 }
 
-/// The text of every `<style>` element that applies, in order.
-fn sheets(dom: &Dom) -> Vec<String> {
+/// The text of every `<style>` element that applies, in the order of the tree.
+fn sheets(dom: &Dom, differs: &mut bool, world: World) -> Vec<String> {
     let mut found = Vec::new();
-    for id in 0..dom.len() {
-        let Some(element) = dom.element(id) else {
-            continue;
+    let mut next = dom.first_child(DOCUMENT);
+    while let Some(id) = next {
+        let element = dom.element(id);
+        let is_template = element.is_some_and(|one| *one.local() == local_name!("template"));
+        if let Some(element) = element
+            && *element.local() == local_name!("style")
+            && (element.is_html() || element.name.ns == ns!(svg))
+            && is_css(element)
+        {
+            let media = element.attribute(&local_name!("media")).unwrap_or_default();
+            *differs |= media::asks_for_window(media);
+            if media::applies(media, world.window) {
+                found.push(dom.text_of(id));
+            }
+        }
+        next = match dom.first_child(id).filter(|_| !is_template) {
+            Some(child) => Some(child),
+            None => dom.following(id),
         };
-        let is_style = *element.local() == local_name!("style")
-            && (element.is_html() || element.name.ns == ns!(svg));
-        if !is_style || !is_css(element) || is_in_template(dom, id) {
-            continue;
-        }
-        let media = element.attribute(&local_name!("media")).unwrap_or_default();
-        if media::applies(media) {
-            found.push(dom.text_of(id));
-        }
     }
     found
 }
@@ -418,20 +442,4 @@ fn sheets(dom: &Dom) -> Vec<String> {
 fn is_css(element: &Element) -> bool {
     let kind = element.attribute(&local_name!("type")).unwrap_or_default();
     kind.is_empty() || kind.eq_ignore_ascii_case("text/css")
-}
-
-fn is_in_template(dom: &Dom, id: NodeId) -> bool {
-    let mut up = dom.parent(id);
-    // Detached elements have no document above them.
-    let mut top = id;
-    while let Some(at) = up {
-        if let Some(element) = dom.element(at)
-            && *element.local() == local_name!("template")
-        {
-            return true;
-        }
-        top = at;
-        up = dom.parent(at);
-    }
-    top != DOCUMENT
 }

@@ -17,6 +17,8 @@ use html5ever::{Attribute, LocalName, QualName, local_name, ns};
 
 const MOST_DEPTH: usize = 300;
 const MOST_NODES: usize = 150_000;
+/// A tree that is deeper in truth ends there: tags can open more than their names tell.
+const MOST_LEVELS: usize = 700;
 /// Bytes that the tokenizer is given at a time.
 const PIECE: usize = 16 * 1024;
 /// What stands between attributes, in one tag and not counting what came in its last piece.
@@ -32,6 +34,8 @@ pub(super) const DOCUMENT: NodeId = 0;
 pub(super) struct Dom {
     nodes: Vec<Node>,
     pub quirks: QuirksMode,
+    /// Levels of the tree.
+    pub depth: usize,
     /// Characters nested beyond [`MOST_DEPTH`].
     pub too_deep: usize,
     /// The tree ends before the HTML does.
@@ -44,6 +48,8 @@ pub(super) struct Node {
     after: Option<NodeId>,
     first: Option<NodeId>,
     last: Option<NodeId>,
+    /// As it was when the node was put in its place.
+    depth: usize,
     pub data: Data,
 }
 
@@ -57,6 +63,8 @@ pub(super) enum Data {
 pub(super) struct Element {
     pub name: Rc<QualName>,
     attributes: Vec<Attribute>,
+    /// An annotation of MathML inside which HTML goes on.
+    holds_html: bool,
 }
 
 impl Element {
@@ -103,6 +111,7 @@ impl Dom {
             too_deep: limiter.too_deep.get(),
             cut: cut || limiter.full.get(),
             quirks: limiter.builder.sink.quirks.get(),
+            depth: limiter.builder.sink.deepest.get(),
             nodes: limiter.builder.sink.nodes.into_inner(),
         }
     }
@@ -132,6 +141,17 @@ impl Dom {
 
     pub(super) fn before(&self, id: NodeId) -> Option<NodeId> {
         self.node(id)?.before
+    }
+
+    /// The next node of the tree that is not below this one.
+    pub(super) fn following(&self, id: NodeId) -> Option<NodeId> {
+        let mut at = id;
+        loop {
+            if let Some(after) = self.after(at) {
+                return Some(after);
+            }
+            at = self.parent(at)?;
+        }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -168,6 +188,7 @@ struct Builder {
     nodes: RefCell<Vec<Node>>,
     nothing: Rc<QualName>,
     quirks: Cell<QuirksMode>,
+    deepest: Cell<usize>,
 }
 
 impl Builder {
@@ -177,6 +198,7 @@ impl Builder {
             nodes: RefCell::default(),
             nothing: Rc::new(nothing),
             quirks: Cell::new(QuirksMode::NoQuirks),
+            deepest: Cell::default(),
         };
         builder.add(Data::Document);
         builder
@@ -194,6 +216,7 @@ impl Builder {
             after: None,
             first: None,
             last: None,
+            depth: 0,
             data,
         });
         Handle {
@@ -232,7 +255,10 @@ impl Builder {
             Some(after) => nodes.get(after).and_then(|node| node.before),
             None => nodes.get(parent).and_then(|node| node.last),
         };
+        let depth = nodes.get(parent).map_or(0, |parent| parent.depth) + 1;
+        self.deepest.set(self.deepest.get().max(depth));
         if let Some(node) = nodes.get_mut(id) {
+            node.depth = depth;
             (node.parent, node.before, node.after) = (Some(parent), before, after);
         }
         match before.and_then(|before| nodes.get_mut(before)) {
@@ -301,12 +327,21 @@ impl TreeSink for Builder {
         &self,
         name: QualName,
         attributes: Vec<Attribute>,
-        _: ElementFlags,
+        flags: ElementFlags,
     ) -> Handle {
         self.add(Data::Element(Box::new(Element {
             name: Rc::new(name),
             attributes,
+            holds_html: flags.mathml_annotation_xml_integration_point,
         })))
+    }
+
+    fn is_mathml_annotation_xml_integration_point(&self, handle: &Handle) -> bool {
+        let nodes = self.nodes.borrow();
+        match nodes.get(handle.id).map(|node| &node.data) {
+            Some(Data::Element(element)) => element.holds_html,
+            _ => false,
+        }
     }
 
     fn create_comment(&self, text: StrTendril) -> Handle {
@@ -374,7 +409,21 @@ impl TreeSink for Builder {
         {
             for one in attributes {
                 let known = &element.attributes;
-                if known.len() < MOST_ADDED && !known.iter().any(|known| known.name == one.name) {
+                let matters = matches!(
+                    one.name.local,
+                    local_name!("bgcolor")
+                        | local_name!("class")
+                        | local_name!("dir")
+                        | local_name!("hidden")
+                        | local_name!("id")
+                        | local_name!("lang")
+                        | local_name!("link")
+                        | local_name!("style")
+                        | local_name!("text")
+                );
+                if (matters || known.len() < MOST_ADDED)
+                    && !known.iter().any(|known| known.name == one.name)
+                {
                     element.attributes.push(one);
                 }
             }
@@ -482,12 +531,18 @@ impl TokenSink for Limiter {
         if self.full.get() && token != Token::EOFToken {
             return TokenSinkResult::Continue;
         }
-        if self.builder.sink.nodes.borrow().len() >= MOST_NODES {
+        let sink = &self.builder.sink;
+        // The names that are counted here are a model; the tree is the truth.
+        if sink.nodes.borrow().len() >= MOST_NODES || sink.deepest.get() >= MOST_LEVELS {
             self.full.set(true);
         }
         let deep = self.open.borrow().len() > MOST_DEPTH;
         match &token {
-            Token::TagToken(tag) if !self.passes(tag) => return TokenSinkResult::Continue,
+            Token::TagToken(tag) if !self.passes(tag) => {
+                // Its text would be taken for tags.
+                self.full.set(self.full.get() || is_raw(&tag.name));
+                return TokenSinkResult::Continue;
+            }
             Token::CharacterTokens(text) if deep => {
                 let chars = text.chars().filter(|c| !c.is_whitespace()).count();
                 self.too_deep.set(self.too_deep.get() + chars);
@@ -506,6 +561,22 @@ impl TokenSink for Limiter {
     fn adjusted_current_node_present_but_not_in_html_namespace(&self) -> bool {
         self.is_foreign()
     }
+}
+
+/// Elements whose inside is no HTML.
+fn is_raw(name: &LocalName) -> bool {
+    matches!(
+        *name,
+        local_name!("iframe")
+            | local_name!("noembed")
+            | local_name!("noframes")
+            | local_name!("plaintext")
+            | local_name!("script")
+            | local_name!("style")
+            | local_name!("textarea")
+            | local_name!("title")
+            | local_name!("xmp")
+    )
 }
 
 /// Elements that hold nothing, or that the next of their kind ends: they cannot nest by themselves.

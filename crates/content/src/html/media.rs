@@ -1,70 +1,56 @@
-//! Whether the conditions of style sheets hold: on a screen, in light colours, in a window of ordinary size.
+//! Whether the conditions of style sheets hold: on a screen, in light colours, in a window of a given size.
 
 use cssparser::{ParseError, Parser, Token};
 
-use super::value::{self, Units, WINDOW};
+use super::value::{self, Units};
 
-/// A list of media queries, such as `screen and (max-width: 600px), print`.
-pub(super) fn applies(query: &str) -> bool {
-    let query = query.trim();
-    query.is_empty()
-        || Parser::new(query)
-            .parse_comma_separated(|one| Ok::<_, ParseError<()>>(holds(one)))
-            .is_ok_and(|found| found.contains(&true))
-}
+/// Width and height in pixels.
+pub(super) type Window = (f32, f32);
 
 /// Whether something holds, as far as can be told.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Truth {
+pub(super) enum Truth {
     Yes,
     No,
     Unknown,
 }
 
-/// `@supports`. Rules whose condition cannot be judged apply: hiding too much is said, hiding too little is not.
-pub(super) fn supports(condition: &str) -> bool {
-    supported(&mut Parser::new(condition)) != Truth::No
+impl Truth {
+    fn of(holds: bool) -> Self {
+        if holds { Self::Yes } else { Self::No }
+    }
+
+    fn not(self) -> Self {
+        match self {
+            Self::Yes => Self::No,
+            Self::No => Self::Yes,
+            Self::Unknown => Self::Unknown,
+        }
+    }
+
+    fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::No, _) | (_, Self::No) => Self::No,
+            (Self::Yes, Self::Yes) => Self::Yes,
+            _ => Self::Unknown,
+        }
+    }
+
+    fn or(self, other: Self) -> Self {
+        self.not().and(other.not()).not()
+    }
+}
+
+/// `@supports`.
+pub(super) fn supports(condition: &str) -> Truth {
+    supported(&mut Parser::new(condition))
 }
 
 fn supported(parser: &mut Parser<'_>) -> Truth {
-    let mut found: Option<Truth> = None;
-    let mut either = false;
-    let mut negated = false;
-    while let Ok(token) = parser.next() {
-        let one = match token.clone() {
-            Token::Ident(word) => {
-                either |= word.eq_ignore_ascii_case("or");
-                negated |= word.eq_ignore_ascii_case("not");
-                continue;
-            }
-            Token::ParenthesisBlock => {
-                let inside =
-                    parser.parse_nested_block(|inner| Ok::<_, ParseError<()>>(declared(inner)));
-                inside.unwrap_or(Truth::Unknown)
-            }
-            Token::Function(_) => {
-                let _ = parser.parse_nested_block(|inner| {
-                    while inner.next().is_ok() {}
-                    Ok::<_, ParseError<()>>(())
-                });
-                Truth::Unknown
-            }
-            _ => Truth::Unknown,
-        };
-        let one = match (std::mem::take(&mut negated), one) {
-            (true, Truth::Yes) => Truth::No,
-            (true, Truth::No) => Truth::Yes,
-            (_, one) => one,
-        };
-        found = Some(match (found, one, either) {
-            (None, one, _) => one,
-            (Some(Truth::Yes), _, true) | (_, Truth::Yes, true) => Truth::Yes,
-            (Some(Truth::No), _, false) | (_, Truth::No, false) => Truth::No,
-            (Some(known), one, _) if known == one => one,
-            _ => Truth::Unknown,
-        });
+    match items(parser, declared) {
+        Some(items) => condition(&items).unwrap_or(Truth::Unknown),
+        None => Truth::Unknown,
     }
-    found.unwrap_or(Truth::Unknown)
 }
 
 /// `display: grid`, or a condition again.
@@ -96,69 +82,171 @@ fn declared(parser: &mut Parser<'_>) -> Truth {
     }
 }
 
-/// One query. What is not understood does not hold, as in browsers.
-fn holds(parser: &mut Parser<'_>) -> bool {
-    let mut all = true;
-    let mut any = false;
-    let mut negated = false;
-    let mut either = false;
+/// A list of media queries, such as `screen and (max-width: 600px), print`.
+pub(super) fn applies(query: &str, window: Window) -> bool {
+    let query = query.trim();
+    let one = |parser: &mut Parser<'_>| Ok::<_, ParseError<()>>(holds(parser, window));
+    query.is_empty()
+        || Parser::new(query)
+            .parse_comma_separated(one)
+            .is_ok_and(|found| found.contains(&true))
+}
+
+/// Whether what a query says depends on the window.
+pub(super) fn asks_for_window(query: &str) -> bool {
+    let query = query.to_ascii_lowercase();
+    [
+        "width",
+        "height",
+        "orientation",
+        "aspect",
+        "inline-size",
+        "block-size",
+    ]
+    .iter()
+    .any(|word| query.contains(word))
+}
+
+/// A word, or what stands in parentheses.
+enum Item {
+    Word(String),
+    Inside(Truth),
+}
+
+fn items(
+    parser: &mut Parser<'_>,
+    inside: impl Fn(&mut Parser<'_>) -> Truth + Copy,
+) -> Option<Vec<Item>> {
+    let mut found = Vec::new();
     while let Ok(token) = parser.next() {
-        let found = match token.clone() {
-            Token::Ident(word) => match word.to_ascii_lowercase().as_str() {
-                "not" => {
-                    negated = true;
-                    continue;
-                }
-                "only" | "and" => continue,
-                "or" => {
-                    either = true;
-                    continue;
-                }
-                kind => matches!(kind, "all" | "screen"),
-            },
-            Token::ParenthesisBlock => parser
-                .parse_nested_block(|inner| Ok::<_, ParseError<()>>(feature(inner)))
-                .unwrap_or(false),
-            _ => false,
-        };
-        all &= found;
-        any |= found;
+        found.push(match token.clone() {
+            Token::Ident(word) => Item::Word(word.to_ascii_lowercase()),
+            Token::ParenthesisBlock => Item::Inside(
+                parser
+                    .parse_nested_block(|inner| Ok::<_, ParseError<()>>(inside(inner)))
+                    .unwrap_or(Truth::Unknown),
+            ),
+            Token::Function(_) => {
+                let _ = parser.parse_nested_block(|inner| {
+                    while inner.next().is_ok() {}
+                    Ok::<_, ParseError<()>>(())
+                });
+                Item::Inside(Truth::Unknown)
+            }
+            _ => return None,
+        });
     }
-    (if either { any } else { all }) != negated
+    Some(found)
+}
+
+/// `not (a)`, `(a) and (b)`, `(a) or (b)`; `None` for what is no condition.
+fn condition(items: &[Item]) -> Option<Truth> {
+    match items {
+        [Item::Word(not), Item::Inside(one)] if not == "not" => Some(one.not()),
+        [Item::Inside(first), rest @ ..] => {
+            let mut sum = *first;
+            let mut join: Option<&str> = None;
+            for pair in rest.chunks(2) {
+                let [Item::Word(word), Item::Inside(next)] = pair else {
+                    return None;
+                };
+                if !matches!(word.as_str(), "and" | "or") || join.is_some_and(|join| join != word) {
+                    return None;
+                }
+                join = Some(word);
+                sum = if word == "and" {
+                    sum.and(*next)
+                } else {
+                    sum.or(*next)
+                };
+            }
+            Some(sum)
+        }
+        _ => None,
+    }
+}
+
+/// One query. What is not understood does not hold, as in browsers.
+fn holds(parser: &mut Parser<'_>, window: Window) -> bool {
+    let Some(items) = items(parser, |inner| feature(inner, window)) else {
+        return false;
+    };
+    let reserved = |word: &str| matches!(word, "and" | "or" | "not" | "only" | "layer");
+    let (prefix, rest) = match items.as_slice() {
+        [Item::Word(prefix), rest @ ..]
+            if matches!(prefix.as_str(), "not" | "only")
+                && matches!(rest.first(), Some(Item::Word(_))) =>
+        {
+            (prefix.as_str(), rest)
+        }
+        all => ("", all),
+    };
+    let found = match rest {
+        [Item::Word(kind), rest @ ..] if !reserved(kind) => {
+            let kind = Truth::of(matches!(kind.as_str(), "all" | "screen"));
+            match rest {
+                [] => Some(kind),
+                [Item::Word(and), rest @ ..] if and == "and" => {
+                    condition(rest).map(|rest| kind.and(rest))
+                }
+                _ => None,
+            }
+        }
+        rest => condition(rest),
+    };
+    let Some(found) = found else {
+        return false;
+    };
+    (if prefix == "not" { found.not() } else { found }) == Truth::Yes
 }
 
 /// What stands in parentheses: `max-width: 600px`, `width < 600px`, `hover`, or a condition again.
-fn feature(parser: &mut Parser<'_>) -> bool {
+fn feature(parser: &mut Parser<'_>, window: Window) -> Truth {
     let start = parser.state();
-    let Ok(name) = parser.expect_ident().map(|name| name.to_ascii_lowercase()) else {
+    let name = parser.expect_ident().map(|name| name.to_ascii_lowercase());
+    let Ok(name) = name else {
         parser.reset(&start);
         if matches!(parser.next(), Ok(Token::ParenthesisBlock)) {
             parser.reset(&start);
-            return holds(parser);
+            let items = items(parser, |inner| feature(inner, window));
+            return items
+                .and_then(|items| condition(&items))
+                .unwrap_or(Truth::Unknown);
         }
         parser.reset(&start);
-        return range(parser);
+        return range(parser, window);
     };
     if name == "not" {
-        return !holds(parser);
+        parser.reset(&start);
+        let items = items(parser, |inner| feature(inner, window));
+        return items
+            .and_then(|items| condition(&items))
+            .unwrap_or(Truth::Unknown);
     }
     if parser.is_exhausted() {
-        return matches!(
-            name.as_str(),
-            "width" | "height" | "color" | "hover" | "pointer" | "aspect-ratio"
-        );
+        return match name.as_str() {
+            "width" | "height" | "color" | "hover" | "pointer" | "aspect-ratio" | "orientation" => {
+                Truth::Yes
+            }
+            "monochrome" | "grid" => Truth::No,
+            _ => Truth::Unknown,
+        };
     }
     if parser.try_parse(Parser::expect_colon).is_err() {
         parser.reset(&start);
-        return range(parser);
+        return range(parser, window);
     }
     let from = parser.position();
     while parser.next().is_ok() {}
-    compare(&name, parser.slice_from(from).trim())
+    compare(&name, parser.slice_from(from).trim(), window)
 }
 
-fn compare(name: &str, value: &str) -> bool {
-    let (name, bound) = match name.split_once('-') {
+fn compare(name: &str, value: &str, window: Window) -> Truth {
+    let (name, bound) = match name
+        .strip_prefix("-webkit-")
+        .unwrap_or(name)
+        .split_once('-')
+    {
         Some(("min", rest)) => (rest, "min"),
         Some(("max", rest)) => (rest, "max"),
         _ => (name, "is"),
@@ -166,31 +254,40 @@ fn compare(name: &str, value: &str) -> bool {
     let name = name.strip_prefix("device-").unwrap_or(name);
     let wanted = value.to_ascii_lowercase();
     let own = match name {
-        "width" => WINDOW.0,
-        "height" => WINDOW.1,
-        "resolution" | "-webkit-device-pixel-ratio" | "device-pixel-ratio" => 1.0,
+        "width" => window.0,
+        "height" => window.1,
+        "resolution" | "-webkit-device-pixel-ratio" | "pixel-ratio" => 1.0,
         "color" => 8.0,
-        "orientation" => return wanted == "portrait",
-        "prefers-color-scheme" => return wanted == "light",
-        "prefers-reduced-motion" | "prefers-contrast" => return wanted == "no-preference",
-        "hover" | "any-hover" => return wanted == "hover",
-        "pointer" | "any-pointer" => return wanted == "fine",
-        "scripting" => return wanted == "none",
-        "display-mode" => return wanted == "browser",
-        _ => return false,
+        "orientation" => {
+            let own = if window.1 >= window.0 {
+                "portrait"
+            } else {
+                "landscape"
+            };
+            return Truth::of(wanted == own);
+        }
+        "prefers-color-scheme" => return Truth::of(wanted == "light"),
+        "prefers-reduced-motion" | "prefers-contrast" => {
+            return Truth::of(wanted == "no-preference");
+        }
+        "hover" | "any-hover" => return Truth::of(wanted == "hover"),
+        "pointer" | "any-pointer" => return Truth::of(wanted == "fine"),
+        "scripting" => return Truth::of(wanted == "none"),
+        "display-mode" => return Truth::of(wanted == "browser"),
+        _ => return Truth::Unknown,
     };
     let Some(value) = pixels(value) else {
-        return false;
+        return Truth::Unknown;
     };
-    match bound {
+    Truth::of(match bound {
         "min" => own >= value,
         "max" => own <= value,
         _ => (own - value).abs() < 0.5,
-    }
+    })
 }
 
 /// `width < 600px`, `400px <= width <= 700px`.
-fn range(parser: &mut Parser<'_>) -> bool {
+fn range(parser: &mut Parser<'_>, window: Window) -> Truth {
     let start = parser.position();
     while parser.next().is_ok() {}
     let text = parser.slice_from(start).to_ascii_lowercase();
@@ -207,25 +304,26 @@ fn range(parser: &mut Parser<'_>) -> bool {
     }
     parts.push(rest.trim());
     let own = |part: &str| match part {
-        "width" | "device-width" => Some(WINDOW.0),
-        "height" | "device-height" => Some(WINDOW.1),
+        "width" | "device-width" => Some(window.0),
+        "height" | "device-height" => Some(window.1),
         other => pixels(other),
     };
-    !signs.is_empty()
-        && parts.windows(2).zip(&signs).all(|(pair, sign)| {
-            let [Some(left), Some(right)] =
-                [pair.first(), pair.get(1)].map(|part| own(part.copied()?))
-            else {
-                return false;
-            };
-            match *sign {
-                "<" => left < right,
-                "<=" => left <= right,
-                ">" => left > right,
-                ">=" => left >= right,
-                _ => (left - right).abs() < 0.5,
-            }
-        })
+    if signs.is_empty() {
+        return Truth::Unknown;
+    }
+    Truth::of(parts.windows(2).zip(&signs).all(|(pair, sign)| {
+        let [Some(left), Some(right)] = [pair.first(), pair.get(1)].map(|part| own(part.copied()?))
+        else {
+            return false;
+        };
+        match *sign {
+            "<" => left < right,
+            "<=" => left <= right,
+            ">" => left > right,
+            ">=" => left >= right,
+            _ => (left - right).abs() < 0.5,
+        }
+    }))
 }
 
 fn pixels(value: &str) -> Option<f32> {
@@ -260,7 +358,7 @@ mod tests {
             "(not (display: bogus))",
             "",
         ] {
-            assert!(supports(condition), "{condition}");
+            assert_ne!(supports(condition), Truth::No, "{condition}");
         }
         for condition in [
             "not (display: grid)",
@@ -269,7 +367,7 @@ mod tests {
             "(display: grid) and (-moz-appearance: none)",
             "not (not (-ms-high-contrast: none))",
         ] {
-            assert!(!supports(condition), "{condition}");
+            assert_eq!(supports(condition), Truth::No, "{condition}");
         }
     }
 
@@ -288,12 +386,12 @@ mod tests {
             "screen and (prefers-color-scheme: light)",
             "not all and (max-width: 100px)",
             "(min-width: 10em) and (orientation: portrait)",
-            "(print) or (min-width: 1px)",
+            "(width: 1px) or (min-width: 1px)",
             "((min-width: 1px))",
             "(not (max-width: 10px))",
             "(min-resolution: 1dppx)",
         ] {
-            assert!(applies(query), "{query}");
+            assert!(applies(query, (900.0, 1200.0)), "{query}");
         }
         for query in [
             "print",
@@ -303,12 +401,20 @@ mod tests {
             "(width < 600px)",
             "speech",
             "bogus",
+            "not (foo: bar)",
+            "not screen and (max-width: 2000px)",
+            "and",
+            ",",
+            "screen screen",
+            "screen (color)",
+            "only",
+            "(color) and (hover) or (width)",
             "(bogus: 1)",
             "screen and (min-width: 3000px)",
             "(-webkit-min-device-pixel-ratio: 2)",
             "(min-resolution: 2dppx)",
         ] {
-            assert!(!applies(query), "{query}");
+            assert!(!applies(query, (900.0, 1200.0)), "{query}");
         }
     }
 }

@@ -22,6 +22,7 @@ mod substitute;
 mod value;
 mod walk;
 mod work;
+mod world;
 
 pub(crate) use hidden::Hidden;
 pub(crate) use render::Links;

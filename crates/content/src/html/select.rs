@@ -1,5 +1,6 @@
 //! CSS selectors over the tree: what the selector engine asks of an element.
 
+use std::cell::Cell;
 use std::fmt;
 
 use cssparser::{ParseError, Parser as CssParser, ToCss};
@@ -20,6 +21,7 @@ use selectors::parser::{
 };
 
 use super::dom::{Data, Dom, Element, NodeId};
+use super::world::Doubt;
 
 pub(super) type Selectors = SelectorList<Mail>;
 pub(super) type One = Selector<Mail>;
@@ -90,9 +92,8 @@ pub(super) enum State {
     /// In one of these languages; in lower case.
     Language(Vec<String>),
     Direction(String),
-    Checked,
-    Enabled,
-    Open,
+    /// Depends on what is not known here.
+    Doubtful,
     Never,
 }
 
@@ -112,9 +113,14 @@ impl NonTSPseudoClass for State {
     }
 }
 
-/// `::before` and the like: rules for them say nothing about text.
+/// Parts of elements.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Pseudo;
+pub(super) enum Pseudo {
+    /// The first line or letter: what is said of it may be said of all.
+    Letters,
+    /// `::before` and the like: rules for them say nothing about text.
+    Other,
+}
 
 impl ToCss for Pseudo {
     fn to_css<W: fmt::Write>(&self, out: &mut W) -> fmt::Result {
@@ -124,29 +130,40 @@ impl ToCss for Pseudo {
 
 impl PseudoElement for Pseudo {}
 
-/// Pseudo-classes that browsers know and that hold for nothing in mail. Those they do not know end a rule.
+/// Pseudo-classes that hold for nothing while mail is read.
 const NEVER: &[&str] = &[
     "active",
-    "autofill",
-    "-webkit-autofill",
-    "blank",
-    "buffering",
-    "current",
-    "default",
-    "disabled",
     "focus",
     "focus-visible",
     "focus-within",
     "fullscreen",
     "-webkit-full-screen",
-    "future",
     "hover",
+    "target",
+    "target-within",
+    "visited",
+];
+
+/// Pseudo-classes whose truth depends on more than is known here. Those that nobody knows end a rule.
+const DOUBTFUL: &[&str] = &[
+    "autofill",
+    "-webkit-autofill",
+    "blank",
+    "buffering",
+    "checked",
+    "current",
+    "default",
+    "defined",
+    "disabled",
+    "enabled",
+    "future",
     "in-range",
     "indeterminate",
     "invalid",
     "local-link",
     "modal",
     "muted",
+    "open",
     "optional",
     "out-of-range",
     "past",
@@ -155,23 +172,31 @@ const NEVER: &[&str] = &[
     "placeholder-shown",
     "playing",
     "popover-open",
+    "read-only",
     "read-write",
     "required",
     "seeking",
     "stalled",
-    "target",
-    "target-within",
     "user-invalid",
     "user-valid",
     "valid",
-    "visited",
 ];
 
-struct Syntax;
+/// Remembers whether it met something that it cannot judge.
+#[derive(Default)]
+struct Syntax {
+    doubt: Cell<bool>,
+}
 
 impl<'i> selectors::parser::Parser<'i> for Syntax {
     type Impl = Mail;
     type Error = SelectorParseErrorKind;
+
+    fn is_is_alias(&self, name: &str) -> bool {
+        ["-webkit-any", "-moz-any", "matches"]
+            .iter()
+            .any(|alias| name.eq_ignore_ascii_case(alias))
+    }
 
     fn parse_is_and_where(&self) -> bool {
         true
@@ -194,10 +219,11 @@ impl<'i> selectors::parser::Parser<'i> for Syntax {
         name: &str,
     ) -> Result<State, ParseError<SelectorParseErrorKind>> {
         Ok(match name.to_ascii_lowercase().as_str() {
-            "link" | "any-link" => State::Link,
-            "checked" => State::Checked,
-            "enabled" | "read-only" | "defined" => State::Enabled,
-            "open" => State::Open,
+            "link" | "any-link" | "-webkit-any-link" => State::Link,
+            known if DOUBTFUL.contains(&known) => {
+                self.doubt.set(true);
+                State::Doubtful
+            }
             known if NEVER.contains(&known) => State::Never,
             _ => {
                 return Err(ParseError::custom(
@@ -226,8 +252,32 @@ impl<'i> selectors::parser::Parser<'i> for Syntax {
         }
     }
 
-    fn parse_pseudo_element(&self, _: &str) -> Result<Pseudo, ParseError<SelectorParseErrorKind>> {
-        Ok(Pseudo)
+    fn parse_pseudo_element(
+        &self,
+        name: &str,
+    ) -> Result<Pseudo, ParseError<SelectorParseErrorKind>> {
+        match name.to_ascii_lowercase().as_str() {
+            "first-line" | "first-letter" => {
+                self.doubt.set(true);
+                Ok(Pseudo::Letters)
+            }
+            "before"
+            | "after"
+            | "backdrop"
+            | "cue"
+            | "details-content"
+            | "file-selector-button"
+            | "grammar-error"
+            | "marker"
+            | "placeholder"
+            | "selection"
+            | "spelling-error"
+            | "target-text" => Ok(Pseudo::Other),
+            name if name.starts_with("-webkit-") => Ok(Pseudo::Other),
+            _ => Err(ParseError::custom(
+                SelectorParseErrorKind::UnsupportedPseudoClassOrElement,
+            )),
+        }
     }
 }
 
@@ -237,6 +287,8 @@ pub(super) struct Prelude {
     pub selectors: Selectors,
     /// How much work one match may be, in elements looked at.
     pub weight: Weight,
+    /// It holds something that cannot be judged.
+    pub doubt: bool,
 }
 
 /// The selectors before a block. `within` are those of the rule around it.
@@ -245,7 +297,8 @@ pub(super) fn parse(input: &mut CssParser<'_>, within: Option<&Prelude>) -> Opti
         Some(_) => ParseRelative::ForNesting,
         None => ParseRelative::No,
     };
-    let found = SelectorList::parse(&Syntax, input, relative).ok()?;
+    let syntax = Syntax::default();
+    let found = SelectorList::parse(&syntax, input, relative).ok()?;
     let around = within.map(|parent| parent.weight).unwrap_or_default();
     let weights = found.slice().iter().map(|one| weight(one, around));
     let weight = weights.fold(Weight::default(), Weight::max);
@@ -255,6 +308,7 @@ pub(super) fn parse(input: &mut CssParser<'_>, within: Option<&Prelude>) -> Opti
             None => found,
         },
         weight,
+        doubt: syntax.doubt.get(),
     })
 }
 
@@ -262,26 +316,40 @@ pub(super) fn parse(input: &mut CssParser<'_>, within: Option<&Prelude>) -> Opti
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(super) struct Weight {
     fixed: usize,
+    per_level: usize,
     per_element: usize,
 }
 
 impl Weight {
-    pub(super) fn of(self, elements: usize) -> usize {
+    pub(super) fn of(self, dom: &Dom) -> usize {
         self.fixed
-            .saturating_add(self.per_element.saturating_mul(elements))
+            .saturating_add(self.per_level.saturating_mul(dom.depth))
+            .saturating_add(self.per_element.saturating_mul(dom.len()))
     }
 
     fn add(&mut self, other: Self) {
         self.fixed = self.fixed.saturating_add(other.fixed);
+        self.per_level = self.per_level.saturating_add(other.per_level);
         self.per_element = self.per_element.saturating_add(other.per_element);
     }
 
     fn max(self, other: Self) -> Self {
         Self {
             fixed: self.fixed.max(other.fixed),
+            per_level: self.per_level.max(other.per_level),
             per_element: self.per_element.max(other.per_element),
         }
     }
+}
+
+/// Whether a selector is for the letters of elements, or for a part that holds no text.
+pub(super) fn part(selector: &One) -> Option<Pseudo> {
+    selector
+        .iter_raw_match_order()
+        .find_map(|component| match component {
+            Component::PseudoElement(pseudo) => Some(*pseudo),
+            _ => None,
+        })
 }
 
 /// By what the elements that a selector can match are found.
@@ -313,10 +381,19 @@ pub(super) fn key(selector: &One) -> Key {
 
 /// `around` is the weight of what `&` stands for. Each `&` is matched anew, so that nested rules multiply.
 fn weight(selector: &One, around: Weight) -> Weight {
-    let mut sum = Weight {
-        fixed: 1,
-        per_element: 0,
+    let fixed = |fixed: usize| Weight {
+        fixed,
+        ..Weight::default()
     };
+    let level = Weight {
+        per_level: 1,
+        ..Weight::default()
+    };
+    let element = Weight {
+        per_element: 1,
+        ..Weight::default()
+    };
+    let mut sum = fixed(1);
     for component in selector.iter_raw_match_order() {
         let inner = |list: &Selectors| {
             let mut inside = Weight::default();
@@ -325,21 +402,13 @@ fn weight(selector: &One, around: Weight) -> Weight {
                 .for_each(|one| inside.add(weight(one, around)));
             inside
         };
-        let fixed = |fixed: usize| Weight {
-            fixed,
-            per_element: 0,
-        };
-        let each = Weight {
-            fixed: 0,
-            per_element: 1,
-        };
         sum.add(match component {
             // Any sibling before it may be looked at.
-            Component::Combinator(Combinator::LaterSibling) | Component::Has(_) => each,
-            Component::Combinator(_) | Component::Nth(_) | Component::NonTSPseudoClass(_) => {
-                fixed(8)
-            }
-            Component::NthOf(_) => each,
+            Component::Combinator(Combinator::LaterSibling)
+            | Component::Has(_)
+            | Component::NthOf(_) => element,
+            Component::Combinator(_) | Component::NonTSPseudoClass(_) => level,
+            Component::Nth(_) => fixed(8),
             Component::Is(list) | Component::Where(list) | Component::Negation(list) => inner(list),
             Component::ParentSelector => around,
             _ => fixed(1),
@@ -351,13 +420,15 @@ fn weight(selector: &One, around: Weight) -> Weight {
 /// Matches selectors against the elements of one tree.
 pub(super) struct Matcher<'a> {
     dom: &'a Dom,
+    doubt: Doubt,
     caches: SelectorCaches,
 }
 
 impl<'a> Matcher<'a> {
-    pub(super) fn new(dom: &'a Dom) -> Self {
+    pub(super) fn new(dom: &'a Dom, doubt: Doubt) -> Self {
         Self {
             dom,
+            doubt,
             caches: SelectorCaches::default(),
         }
     }
@@ -368,15 +439,24 @@ impl<'a> Matcher<'a> {
             TreeQuirks::LimitedQuirks => QuirksMode::LimitedQuirks,
             TreeQuirks::NoQuirks => QuirksMode::NoQuirks,
         };
+        let mode = if selector.has_pseudo_element() {
+            MatchingMode::ForStatelessPseudoElement
+        } else {
+            MatchingMode::Normal
+        };
         let mut context = MatchingContext::new(
-            MatchingMode::Normal,
+            mode,
             None,
             &mut self.caches,
             quirks,
             NeedsSelectorFlags::No,
             MatchingForInvalidation::No,
         );
-        let at = At { dom: self.dom, id };
+        let at = At {
+            dom: self.dom,
+            doubt: self.doubt,
+            id,
+        };
         matches_selector(selector, 0, None, at, &mut context)
     }
 }
@@ -385,6 +465,7 @@ impl<'a> Matcher<'a> {
 #[derive(Clone, Copy)]
 struct At<'a> {
     dom: &'a Dom,
+    doubt: Doubt,
     id: NodeId,
 }
 
@@ -427,7 +508,7 @@ impl<'a> At<'a> {
         let mut next = from;
         while let Some(id) = next {
             if self.dom.element(id).is_some() {
-                return Some(At { dom: self.dom, id });
+                return Some(At { id, ..*self });
             }
             next = step(self.dom, id);
         }
@@ -447,7 +528,7 @@ impl selectors::Element for At<'_> {
 
     fn parent_element(&self) -> Option<Self> {
         let id = self.dom.parent(self.id)?;
-        self.dom.element(id).map(|_| At { dom: self.dom, id })
+        self.dom.element(id).map(|_| At { id, ..*self })
     }
 
     fn parent_node_is_shadow_root(&self) -> bool {
@@ -516,8 +597,7 @@ impl selectors::Element for At<'_> {
     fn match_non_ts_pseudo_class(&self, state: &State, _: &mut MatchingContext<'_, Mail>) -> bool {
         match state {
             State::Link => self.is_link(),
-            State::Checked => self.attribute(&local_name!("checked")).is_some(),
-            State::Enabled => self.attribute(&local_name!("disabled")).is_none(),
+            State::Doubtful => self.doubt == Doubt::Applies,
             State::Language(wanted) => self.language().is_some_and(|own| {
                 let own = own.to_ascii_lowercase();
                 wanted.iter().any(|one| {
@@ -529,7 +609,6 @@ impl selectors::Element for At<'_> {
                 let own = self.inherited(&local_name!("dir")).unwrap_or("ltr");
                 own.eq_ignore_ascii_case(wanted)
             }
-            State::Open => self.attribute(&local_name!("open")).is_some(),
             State::Never => false,
         }
     }

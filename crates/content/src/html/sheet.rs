@@ -11,12 +11,15 @@ use cssparser::{
     parse_important,
 };
 
-use super::media;
+use super::media::{self, Truth};
 use super::property::Property;
 use super::select::{self, Prelude};
+use super::world::{Doubt, World};
 
-#[derive(Default)]
 pub(super) struct Sheet {
+    world: World,
+    /// Another world may read it differently.
+    pub differs: bool,
     /// In the order in which they stand.
     pub rules: Vec<Rule>,
     /// By their names in lower case.
@@ -41,12 +44,29 @@ pub(super) struct Declaration {
 }
 
 impl Sheet {
+    pub(super) fn new(world: World) -> Self {
+        Self {
+            world,
+            differs: false,
+            rules: Vec::new(),
+            frames: HashMap::new(),
+            registered: Vec::new(),
+            layers: HashMap::new(),
+        }
+    }
+
+    /// What cannot be judged: whether it applies in this world.
+    fn doubt(&mut self) -> bool {
+        self.differs = true;
+        self.world.doubt == Doubt::Applies
+    }
+
     /// Adds what one `<style>` element says.
     pub(super) fn read(&mut self, css: &str) {
         let mut input = Parser::new(css);
         let mut reader = Reader::outside(self, None);
         // Rules that make no sense are skipped one by one, as browsers do.
-        for _ in StyleSheetParser::new(&mut input, &mut reader) {}
+        for _ in StyleSheetParser::new(&mut input, &mut Inside(&mut reader)) {}
     }
 
     fn layer(&mut self, name: &str, within: Option<usize>) -> usize {
@@ -61,7 +81,7 @@ impl Sheet {
 
 /// The declarations of a `style` attribute.
 pub(super) fn inline(style: &str) -> Vec<Declaration> {
-    let mut sheet = Sheet::default();
+    let mut sheet = Sheet::new(World::FIRST);
     let mut reader = Reader::outside(&mut sheet, None);
     let mut input = Parser::new(style);
     for _ in RuleBodyParser::<_, (), ()>::new(&mut input, &mut Inside(&mut reader)) {}
@@ -74,6 +94,8 @@ struct Reader<'s> {
     within: Option<Prelude>,
     layer: Option<usize>,
     found: Vec<Declaration>,
+    /// Selectors may be meant for another namespace than HTML's.
+    foreign: bool,
 }
 
 impl<'s> Reader<'s> {
@@ -83,11 +105,19 @@ impl<'s> Reader<'s> {
             within: None,
             layer,
             found: Vec::new(),
+            foreign: false,
         }
     }
 
     /// A block of declarations and further rules.
     fn block(&mut self, input: &mut Parser<'_>, prelude: Option<Prelude>, layer: Option<usize>) {
+        if prelude.as_ref().is_some_and(|prelude| prelude.doubt) {
+            self.sheet.differs = true;
+        }
+        if self.foreign && !self.sheet.doubt() {
+            while input.next().is_ok() {}
+            return;
+        }
         let place = prelude.as_ref().map(|prelude| {
             // Set aside here: what is nested inside stands behind it.
             self.sheet.rules.push(Rule {
@@ -98,6 +128,7 @@ impl<'s> Reader<'s> {
             self.sheet.rules.len() - 1
         });
         let mut inner = Reader {
+            foreign: self.foreign,
             sheet: self.sheet,
             within: prelude,
             layer,
@@ -138,21 +169,28 @@ impl Reader<'_> {
     fn at(&mut self, name: &str, input: &mut Parser<'_>) -> At {
         let prelude = rest(input);
         let applies = match name.to_ascii_lowercase().as_str() {
-            "media" => media::applies(prelude),
-            "supports" => media::supports(prelude),
-            // Whether a container or a scope is meant cannot be told here; hiding too much is said, too little is not.
-            "container" | "scope" | "document" | "-moz-document" => true,
-            "layer" => {
-                let mut last = None;
-                for one in prelude.split(',') {
-                    last = Some(self.sheet.layer(one.trim(), self.layer));
-                }
-                return At::Rules { layer: last };
+            "media" => {
+                self.sheet.differs |= media::asks_for_window(prelude);
+                media::applies(prelude, self.sheet.world.window)
             }
+            "supports" => match media::supports(prelude) {
+                Truth::Yes => true,
+                Truth::No => false,
+                Truth::Unknown => self.sheet.doubt(),
+            },
+            "container" | "scope" | "document" | "-moz-document" | "starting-style" => {
+                self.sheet.doubt()
+            }
+            "layer" => return self.layers(prelude),
             "keyframes" | "-webkit-keyframes" => {
+                self.sheet.differs = true;
                 return At::Frames(prelude.trim_matches(['"', '\'']).to_owned());
             }
-            "property" => return At::Registered(prelude.to_owned()),
+            "property" if self.sheet.doubt() => return At::Registered(prelude.to_owned()),
+            "namespace" => {
+                self.foreign = true;
+                false
+            }
             _ => false,
         };
         if applies {
@@ -160,6 +198,19 @@ impl Reader<'_> {
         } else {
             At::Nothing
         }
+    }
+
+    /// Layers within layers have an order of their own, which is not followed here.
+    fn layers(&mut self, prelude: &str) -> At {
+        let mut last = None;
+        for one in prelude.split(',') {
+            last = Some(self.sheet.layer(one.trim(), self.layer));
+        }
+        let nested = self.layer.is_some() || prelude.contains('.');
+        if nested && !self.sheet.doubt() {
+            return At::Nothing;
+        }
+        At::Rules { layer: last }
     }
 
     fn at_block(&mut self, at: At, input: &mut Parser<'_>) {
@@ -189,55 +240,6 @@ impl Reader<'_> {
             }
             At::Nothing => while input.next().is_ok() {},
         }
-    }
-}
-
-impl<'i> AtRuleParser<'i> for Reader<'_> {
-    type Prelude = At;
-    type AtRule = ();
-    type Error = ();
-
-    fn parse_prelude(
-        &mut self,
-        name: CowRcStr<'i>,
-        input: &mut Parser<'i>,
-    ) -> Result<At, ParseError<()>> {
-        Ok(self.at(&name, input))
-    }
-
-    fn rule_without_block(&mut self, _: At, _: &ParserState) -> Result<(), ()> {
-        Ok(())
-    }
-
-    fn parse_block(
-        &mut self,
-        at: At,
-        _: &ParserState,
-        input: &mut Parser<'i>,
-    ) -> Result<(), ParseError<()>> {
-        self.at_block(at, input);
-        Ok(())
-    }
-}
-
-impl<'i> QualifiedRuleParser<'i> for Reader<'_> {
-    type Prelude = Prelude;
-    type QualifiedRule = ();
-    type Error = ();
-
-    fn parse_prelude(&mut self, input: &mut Parser<'i>) -> Result<Prelude, ParseError<()>> {
-        select::parse(input, self.within.as_ref())
-            .ok_or_else(|| ParseError::from_basic_kind(BasicParseErrorKind::QualifiedRuleInvalid))
-    }
-
-    fn parse_block(
-        &mut self,
-        prelude: Prelude,
-        _: &ParserState,
-        input: &mut Parser<'i>,
-    ) -> Result<(), ParseError<()>> {
-        self.block(input, Some(prelude), self.layer);
-        Ok(())
     }
 }
 
@@ -311,16 +313,18 @@ impl<'i> QualifiedRuleParser<'i> for Inside<'_, '_> {
     type Error = ();
 
     fn parse_prelude(&mut self, input: &mut Parser<'i>) -> Result<Prelude, ParseError<()>> {
-        QualifiedRuleParser::parse_prelude(self.0, input)
+        select::parse(input, self.0.within.as_ref())
+            .ok_or_else(|| ParseError::from_basic_kind(BasicParseErrorKind::QualifiedRuleInvalid))
     }
 
     fn parse_block(
         &mut self,
         prelude: Prelude,
-        start: &ParserState,
+        _: &ParserState,
         input: &mut Parser<'i>,
     ) -> Result<(), ParseError<()>> {
-        QualifiedRuleParser::parse_block(self.0, prelude, start, input)
+        self.0.block(input, Some(prelude), self.0.layer);
+        Ok(())
     }
 }
 

@@ -74,6 +74,15 @@ pub(super) fn number(value: &str) -> Option<f32> {
     length(value, Units::ONE)
 }
 
+/// The number that an attribute begins with: `1px` is one.
+pub(super) fn leading(value: &str) -> Option<f32> {
+    let value = value.trim_start();
+    let end = value
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(value.len());
+    value.get(..end)?.parse().ok()
+}
+
 /// The first word of a value, in lower case.
 pub(super) fn word(value: &str) -> Option<String> {
     let mut parser = Parser::new(value);

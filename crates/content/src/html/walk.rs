@@ -9,6 +9,7 @@ use super::hidden::Hidden;
 use super::hints;
 use super::sight::{Sight, Why};
 use super::value;
+use super::world::World;
 
 /// Is told only of what can be seen; `open` and `close` pair up.
 pub(super) trait Sink {
@@ -47,9 +48,16 @@ pub(super) struct Walked {
     pub cut: bool,
 }
 
-struct Frame {
+/// One element in one world.
+struct Side {
     style: Computed,
     sight: Sight,
+}
+
+struct Frame {
+    side: Side,
+    /// In the other world, where there is one.
+    other: Option<Box<Side>>,
     /// What comes next inside.
     next: Option<NodeId>,
     /// The element, when the sink was told of it.
@@ -60,12 +68,50 @@ struct Frame {
     broken: bool,
 }
 
+impl Frame {
+    /// Why text directly in here is not seen, in whichever world.
+    fn hides(&self) -> Option<Why> {
+        let other = || self.other.as_ref().and_then(|side| self.hides_in(side));
+        self.hides_in(&self.side).or_else(other)
+    }
+
+    fn hides_in(&self, side: &Side) -> Option<Why> {
+        let pushed = || side.sight.indents_away().filter(|_| !self.broken);
+        side.sight.hides(&side.style).or_else(pushed)
+    }
+}
+
+/// The ways to read a page: one, or two where they differ.
+struct Worlds<'a> {
+    first: Cascade<'a>,
+    second: Option<Cascade<'a>>,
+}
+
+impl<'a> Worlds<'a> {
+    fn new(dom: &'a Dom) -> Self {
+        let first = Cascade::new(dom, World::FIRST);
+        let second = first.differs().then(|| Cascade::new(dom, World::SECOND));
+        Self { first, second }
+    }
+
+    fn gave_up(&self) -> bool {
+        self.first.gave_up() || self.second.as_ref().is_some_and(Cascade::gave_up)
+    }
+}
+
 pub(super) fn walk(dom: &Dom, sink: &mut impl Sink) -> Walked {
-    let mut cascade = Cascade::new(dom);
+    let mut worlds = Worlds::new(dom);
     let mut hidden = Hidden::default();
-    let mut stack = vec![Frame {
+    let beginning = |cascade: &Cascade<'_>| Side {
         style: cascade.initial(),
         sight: Sight::default(),
+    };
+    let mut stack = vec![Frame {
+        side: beginning(&worlds.first),
+        other: worlds
+            .second
+            .as_ref()
+            .map(|second| Box::new(beginning(second))),
         broken: false,
         next: dom.first_child(DOCUMENT),
         told: None,
@@ -85,11 +131,7 @@ pub(super) fn walk(dom: &Dom, sink: &mut impl Sink) -> Walked {
         match dom.node(id).map(|node| &node.data) {
             Some(Data::Text(text)) => {
                 let closed = frame.only.map(|_| Why::Closed);
-                let pushed = frame.sight.indents_away().filter(|_| !frame.broken);
-                match closed
-                    .or_else(|| frame.sight.hides(&frame.style))
-                    .or(pushed)
-                {
+                match closed.or_else(|| frame.hides()) {
                     Some(why) => {
                         hidden.add(why, text);
                         // What is invisible keeps its place, and parts the words around it.
@@ -97,14 +139,14 @@ pub(super) fn walk(dom: &Dom, sink: &mut impl Sink) -> Walked {
                             sink.text(" ", Space::Folded);
                         }
                     }
-                    None if frame.style.kept => sink.text(text, Space::Kept),
+                    None if frame.side.style.kept => sink.text(text, Space::Kept),
                     None => sink.text(text, Space::Folded),
                 }
             }
             Some(Data::Comment(text)) => hidden.add_comment(text),
             Some(Data::Element(element)) => {
                 frame.broken |= *element.local() == local_name!("br");
-                if let Some(inner) = enter(&mut cascade, frame, id, element, sink, &mut hidden) {
+                if let Some(inner) = enter(&mut worlds, frame, id, element, sink, &mut hidden) {
                     stack.push(inner);
                 }
             }
@@ -117,13 +159,13 @@ pub(super) fn walk(dom: &Dom, sink: &mut impl Sink) -> Walked {
     }
     Walked {
         hidden,
-        cut: dom.cut || cascade.gave_up(),
+        cut: dom.cut || worlds.gave_up(),
     }
 }
 
 /// `None` when there is nothing to look at inside.
 fn enter(
-    cascade: &mut Cascade<'_>,
+    worlds: &mut Worlds<'_>,
     frame: &Frame,
     id: NodeId,
     element: &Element,
@@ -133,22 +175,34 @@ fn enter(
     if hints::is_machinery(element) {
         return None;
     }
-    let dom = cascade.dom();
-    let style = cascade.compute(id, element, &frame.style);
-    let mut sight = frame.sight.inside(&style);
-    if hints::is_unrendered(element) {
-        sight.gone = sight.gone.or(Some(Why::NotRendered));
-    }
-    if frame.only.is_some_and(|only| only != id) {
-        sight.gone = sight.gone.or(Some(Why::Closed));
-    }
+    let dom = worlds.first.dom();
+    let closed = frame.only.is_some_and(|only| only != id);
+    let inside = |cascade: &mut Cascade<'_>, around: &Side| {
+        let style = cascade.compute(id, element, &around.style);
+        let mut sight = around.sight.inside(&style);
+        if hints::is_unrendered(element) {
+            sight.gone = sight.gone.or(Some(Why::NotRendered));
+        }
+        if closed {
+            sight.gone = sight.gone.or(Some(Why::Closed));
+        }
+        Side { style, sight }
+    };
+    let side = inside(&mut worlds.first, &frame.side);
+    let other = match (&mut worlds.second, &frame.other) {
+        (Some(cascade), Some(around)) => Some(Box::new(inside(cascade, around))),
+        _ => None,
+    };
     if is_picture(element) {
-        picture(element, &style, &sight, sink, hidden);
+        picture(element, &side, other.as_deref(), sink, hidden);
         return None;
     }
-    let layout = layout(&style, frame.style.own.display);
-    let told = sight.gone.is_none().then_some((id, layout));
-    match sight.gone {
+    let layout = layout(&side.style, frame.side.style.own.display);
+    let gone = side
+        .sight
+        .gone
+        .or(other.as_ref().and_then(|other| other.sight.gone));
+    match gone {
         None => sink.open(element, layout),
         Some(Why::Display | Why::NotRendered) => {}
         Some(_) => sink.pass(layout),
@@ -156,10 +210,10 @@ fn enter(
     Some(Frame {
         only: closed_to(dom, id, element),
         broken: frame.broken && layout == Layout::Inline,
-        style,
-        sight,
+        side,
+        other,
         next: dom.first_child(id),
-        told,
+        told: gone.is_none().then_some((id, layout)),
     })
 }
 
@@ -193,18 +247,20 @@ fn is_picture(element: &Element) -> bool {
 
 fn picture(
     element: &Element,
-    style: &Computed,
-    sight: &Sight,
+    side: &Side,
+    other: Option<&Side>,
     sink: &mut impl Sink,
     hidden: &mut Hidden,
 ) {
     let alt = element.attribute(&local_name!("alt")).unwrap_or_default();
     let words: Vec<&str> = alt.split_whitespace().collect();
     let alt = words.join(" ");
-    if let Some(why) = sight.hides_picture(style) {
+    let hides = |side: &Side| side.sight.hides_picture(&side.style);
+    let style = &side.style;
+    if let Some(why) = hides(side).or_else(|| other.and_then(hides)) {
         return hidden.add(why, &alt);
     }
-    let given = |attribute: LocalName| element.attribute(&attribute).and_then(value::number);
+    let given = |attribute: LocalName| element.attribute(&attribute).and_then(value::leading);
     let width = style
         .own
         .width

@@ -497,7 +497,7 @@ pub(crate) const SHOWN: &[(&str, &str, &str)] = &[
     ),
     (
         "wide screens only",
-        "@media (min-width:1000px){.k{display:none}}",
+        "@media (min-width:3000px){.k{display:none}}",
         "<p class=k>§</p>",
     ),
     (
