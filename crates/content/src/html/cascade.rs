@@ -17,11 +17,13 @@ use super::media;
 use super::property::Property;
 use super::select::{self, Key, Matcher, One, Pseudo};
 use super::sheet::{Declaration, Sheet, inline};
-use super::substitute::substitute;
-use super::value::Bare;
+use super::substitute::{Substituted, substitute};
+use super::value::{self, Bare};
 use super::work::Work;
 use super::world::{Doubt, World};
 
+/// A value that no property can read: what it decides is not judged.
+const UNKNOWN: &str = "unknown()";
 /// Custom properties of one element.
 const MOST_VARIABLES: usize = 500;
 
@@ -146,6 +148,10 @@ impl<'a> Cascade<'a> {
             sheet.read(&css);
         }
         let index = Index::new(&sheet, dom, world);
+        let work = Work::default();
+        if sheet.is_too_much() {
+            work.exhaust();
+        }
         Self {
             dom,
             matcher: Matcher::new(dom, world.doubt),
@@ -153,7 +159,7 @@ impl<'a> Cascade<'a> {
             index,
             sheet,
             inline: HashMap::new(),
-            work: Work::default(),
+            work,
         }
     }
 
@@ -188,11 +194,11 @@ impl<'a> Cascade<'a> {
         let mut computed = parent.inherited(default);
         hints::apply(element, &mut computed);
         let style = element.attribute(&local_name!("style"));
-        if self.index.is_empty && style.is_none() {
-            return computed;
-        }
         if self.gave_up() {
             computed.own.unjudged.push(Property::All);
+            return computed;
+        }
+        if self.index.is_empty && style.is_none() {
             return computed;
         }
         let own = style
@@ -208,13 +214,16 @@ impl<'a> Cascade<'a> {
         ranked.extend(own.iter().map(|one| (inline_rank(one.important), one)));
         ranked.sort_by_key(|(rank, _)| *rank);
         self.variables(&ranked, element, &mut computed);
-        self.settle(&ranked, element, parent, default, &mut computed);
-        self.animate(element, parent, default, &mut computed);
+        self.settle(&ranked, parent, default, &mut computed);
+        self.animate(parent, default, &mut computed);
         if self.gave_up() {
             computed.own.unjudged.push(Property::All);
         }
         if element.is_html() && *element.local() == local_name!("html") {
             computed.root_font = computed.font;
+        }
+        if element.is_html() && *element.local() == local_name!("body") {
+            computed.page_ink = computed.ink;
         }
         computed
     }
@@ -271,22 +280,29 @@ impl<'a> Cascade<'a> {
         }
         let mut own: Variables = (*computed.variables).clone();
         for (name, value) in customs {
-            own.insert(Rc::clone(name), value.to_owned());
+            match value::keyword(value).as_deref() {
+                Some("initial") => drop(own.remove(name)),
+                Some("inherit" | "unset" | "revert" | "revert-layer") => {}
+                _ => drop(own.insert(Rc::clone(name), value.to_owned())),
+            }
         }
         if own.len() > MOST_VARIABLES {
             computed.own.unjudged.push(Property::All);
             return;
         }
         // Each may refer to the others.
-        let resolved = own
-            .iter()
-            .filter_map(|(name, value)| {
-                Some((
-                    Rc::clone(name),
-                    substitute(value, &own, element, &self.work)?.into_owned(),
-                ))
-            })
-            .collect();
+        let mut resolved = Variables::new();
+        for (name, value) in &own {
+            match substitute(value, &own, &self.work) {
+                Substituted::Value(value) => {
+                    drop(resolved.insert(Rc::clone(name), value.into_owned()))
+                }
+                Substituted::Missing => {}
+                Substituted::Unknown => {
+                    resolved.insert(Rc::clone(name), UNKNOWN.to_owned());
+                }
+            }
+        }
         computed.variables = Rc::new(resolved);
     }
 
@@ -294,7 +310,6 @@ impl<'a> Cascade<'a> {
     fn settle(
         &self,
         ranked: &[(Rank, &Declaration)],
-        element: &Element,
         parent: &Computed,
         default: Display,
         computed: &mut Computed,
@@ -318,31 +333,34 @@ impl<'a> Cascade<'a> {
             if self.work.is_spent() {
                 return;
             }
-            self.declare(one, element, parent, default, computed);
+            self.declare(one, parent, default, computed);
         }
     }
 
     fn declare(
         &self,
         one: &Declaration,
-        element: &Element,
         parent: &Computed,
         default: Display,
         computed: &mut Computed,
     ) {
         self.work.spend(one.value.len());
         let variables = Rc::clone(&computed.variables);
-        let value = substitute(&one.value, &variables, element, &self.work);
-        let value = value.as_deref().unwrap_or("unset");
+        let value = substitute(&one.value, &variables, &self.work);
+        let value = match &value {
+            Substituted::Value(value) => value.as_ref(),
+            Substituted::Missing => "unset",
+            Substituted::Unknown => UNKNOWN,
+        };
         computed.apply(&one.property, value, parent, default);
     }
 
     /// A custom property that an animation sets.
-    fn variable(&self, one: &Declaration, element: &Element, computed: &mut Computed) {
+    fn variable(&self, one: &Declaration, computed: &mut Computed) {
         if let Property::Custom(name) = &one.property {
             let mut own = (*computed.variables).clone();
             self.work.look_at(own.len());
-            if let Some(value) = substitute(&one.value, &own, element, &self.work) {
+            if let Substituted::Value(value) = substitute(&one.value, &own, &self.work) {
                 own.insert(Rc::clone(name), value.into_owned());
                 computed.variables = Rc::new(own);
             }
@@ -350,13 +368,7 @@ impl<'a> Cascade<'a> {
     }
 
     /// Animations are taken to have ended, unless they stand still.
-    fn animate(
-        &self,
-        element: &Element,
-        parent: &Computed,
-        default: Display,
-        computed: &mut Computed,
-    ) {
+    fn animate(&self, parent: &Computed, default: Display, computed: &mut Computed) {
         let still = self.world.doubt == Doubt::Fails;
         if still || self.sheet.frames.is_empty() || computed.own.animation.is_empty() {
             return;
@@ -372,8 +384,8 @@ impl<'a> Cascade<'a> {
                     if self.work.is_spent() {
                         return;
                     }
-                    self.variable(one, element, computed);
-                    self.declare(one, element, parent, default, computed);
+                    self.variable(one, computed);
+                    self.declare(one, parent, default, computed);
                 }
             }
         }

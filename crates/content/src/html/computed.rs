@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::declared::{
-    clips, display, font_shorthand, font_size, gradient, has_unknown_function, sides, size, tall,
-    without_functions,
+    background_is_valid, clips, display, font_shorthand, font_size, gradient, is_beyond_us,
+    is_small_part, outline, sides, size, tall, without_functions,
 };
 use super::property::Property;
 use super::shape;
@@ -21,6 +21,9 @@ pub(super) struct Computed {
     pub font: f32,
     pub root_font: f32,
     pub ink: Rgba,
+    /// The colour of the page's text, and of its links.
+    pub page_ink: Rgba,
+    pub link_ink: Rgba,
     /// `-webkit-text-fill-color`, which goes before the colour.
     pub fill: Option<Rgba>,
     pub indent: f32,
@@ -53,6 +56,8 @@ pub(super) struct Own {
     pub in_letters: bool,
     pub width: Range,
     pub height: Range,
+    /// A height that is next to nothing of the height around it, if that is given.
+    pub low: bool,
     pub clips: Axes,
     pub position: Position,
     pub inset: Inset,
@@ -63,6 +68,8 @@ pub(super) struct Own {
     /// `clip-path` or a mask around nothing.
     pub clip_path: bool,
     pub masked: bool,
+    /// A picture stands in place of what the element holds.
+    pub replaced: bool,
     pub transform: Moved,
     pub translate: Moved,
     pub scale: Moved,
@@ -172,6 +179,7 @@ impl Own {
             in_letters: false,
             width: Range::default(),
             height: Range::default(),
+            low: false,
             clips: Axes::default(),
             position: Position::Static,
             inset: Inset::default(),
@@ -180,6 +188,7 @@ impl Own {
             clip: false,
             clip_path: false,
             masked: false,
+            replaced: false,
             transform: Moved::default(),
             translate: Moved::default(),
             scale: Moved::default(),
@@ -207,6 +216,8 @@ impl Computed {
             font: 16.0,
             root_font: 16.0,
             ink: Rgba::BLACK,
+            page_ink: Rgba::BLACK,
+            link_ink: Rgba::LINK,
             fill: None,
             indent: 0.0,
             spacing: 0.0,
@@ -250,14 +261,28 @@ impl Computed {
     ) {
         let value = value.trim();
         if value.starts_with(['i', 'I', 'u', 'U', 'r', 'R', '\\', '/'])
-            && let Some(word) = value::word(value)
+            && let Some(word) = value::keyword(value)
             && let Some(source) = wide(&word, property, parent, default)
         {
             return self.take(property, &source);
         }
+        // Back to what a weaker rule said, which is not kept.
+        if matches!(
+            value::keyword(value).as_deref(),
+            Some("revert" | "revert-layer")
+        ) {
+            self.own.unjudged.push(property.clone());
+            return;
+        }
+        let before = self.own.unjudged.len();
         if self.set(property, value, parent).is_some() {
-            self.own.unjudged.retain(|one| one != property);
-        } else if has_unknown_function(property, value) {
+            // What it said before no longer counts, unless it was said just now.
+            let mut index = 0;
+            self.own.unjudged.retain(|one| {
+                index += 1;
+                one != property || index > before
+            });
+        } else if is_beyond_us(property, value) {
             self.own.unjudged.push(property.clone());
         }
     }
@@ -266,7 +291,7 @@ impl Computed {
     fn set(&mut self, property: &Property, value: &str, parent: &Self) -> Option<()> {
         let across = self.units(WINDOW.0);
         let down = self.units(WINDOW.1);
-        let word = || value::word(value);
+        let word = || value::keyword(value);
         match property {
             Property::Display => self.own.display = display(value)?,
             Property::Visibility => {
@@ -279,36 +304,64 @@ impl Computed {
             Property::Opacity => self.own.opacity = value::number(value)?.clamp(0.0, 1.0),
             Property::FontSize => self.font = font_size(value, parent.units(parent.font))?,
             Property::Font => self.font = font_shorthand(value, parent.units(parent.font))?,
-            Property::FontSizeAdjust => self.flattened = value::number(value) == Some(0.0),
+            Property::FontSizeAdjust => {
+                let numbers = value::lengths(value, Units::ONE);
+                self.flattened = numbers.iter().any(|number| *number < 0.05);
+            }
             Property::Color => self.ink = painted(value::colour(value)?, parent.ink),
             Property::TextFill => self.fill = Some(painted(value::colour(value)?, self.ink)),
             Property::BackgroundColor => {
                 self.own.paper = painted(value::colour(value)?, self.ink);
             }
-            Property::BackgroundImage => self.own.gradient = gradient(value, self.ink),
+            Property::BackgroundImage => {
+                let known = ["none"];
+                value::only_functions(&value.replace(',', " "), &known)?;
+                self.own.gradient = gradient(value, self.ink);
+            }
             Property::Background => {
                 let plain = without_functions(value);
+                background_is_valid(&plain)?;
                 self.own.paper = value::colour_in(&plain)
                     .map_or(Rgba::CLEAR, |colour| painted(colour, self.ink));
                 self.own.gradient = gradient(value, self.ink);
                 self.own.in_letters = value::words(value).iter().any(|word| word == "text");
             }
-            Property::BackgroundClip => self.own.in_letters = word()? == "text",
+            Property::BackgroundClip => {
+                self.own.in_letters = match word()?.as_str() {
+                    "text" => true,
+                    "border-box" | "padding-box" | "content-box" | "border-area" => false,
+                    _ => return None,
+                }
+            }
             Property::Width => self.own.width.size = size(value, across)?,
-            Property::Height => self.own.height.size = tall(value, down)?,
+            Property::Height => {
+                self.own.height.size = tall(value, down)?;
+                self.own.low = is_small_part(value);
+            }
             Property::MaxWidth => self.own.width.most = size(value, across)?,
-            Property::MaxHeight => self.own.height.most = tall(value, down)?,
+            Property::MaxHeight => {
+                self.own.height.most = tall(value, down)?;
+                self.own.low = is_small_part(value);
+            }
             Property::MinWidth => self.own.width.least = size(value, across)?,
             Property::MinHeight => self.own.height.least = tall(value, down)?,
             Property::Overflow => {
-                let words = value::words(value);
-                let x = clips(words.first()?)?;
-                let y = words.get(1).map_or(Some(x), |word| clips(word))?;
+                let (x, y) = match value::idents(value)?.as_slice() {
+                    [both] => (clips(both)?, clips(both)?),
+                    [x, y] => (clips(x)?, clips(y)?),
+                    _ => return None,
+                };
                 self.own.clips = Axes { x, y };
             }
             Property::OverflowX => self.own.clips.x = clips(&word()?)?,
             Property::OverflowY => self.own.clips.y = clips(&word()?)?,
-            Property::Float => self.own.floats = word()? != "none",
+            Property::Float => {
+                self.own.floats = match word()?.as_str() {
+                    "none" => false,
+                    "left" | "right" | "inline-start" | "inline-end" => true,
+                    _ => return None,
+                }
+            }
             Property::Position => {
                 self.own.position = match word()?.as_str() {
                     "static" => Position::Static,
@@ -322,7 +375,8 @@ impl Computed {
             Property::Top => self.own.inset.top = size(value, down)?,
             Property::Bottom => self.own.inset.bottom = size(value, down)?,
             Property::Inset => {
-                let [top, right, bottom, left] = sides(&value::lengths(value, across))?.map(Some);
+                let [top, right, bottom, left] =
+                    sides(&value::all_lengths(value, across)?)?.map(Some);
                 self.own.inset = Inset {
                     left,
                     right,
@@ -331,15 +385,14 @@ impl Computed {
                 };
             }
             Property::Margin => {
-                let lengths = value::lengths(&value.replace("auto", "0"), across);
-                let [top, _, _, left] = sides(&lengths)?;
+                let [top, _, _, left] = sides(&value::all_lengths(value, across)?)?;
                 (self.own.margin_top, self.own.margin_left) = (top, left);
             }
             Property::MarginLeft => self.own.margin_left = size(value, across)?.unwrap_or(0.0),
             Property::MarginTop => self.own.margin_top = size(value, across)?.unwrap_or(0.0),
             Property::TextIndent => {
-                let mut words = value.split_ascii_whitespace();
-                self.indent = words.find_map(|word| value::length(word, across))?;
+                let plain = value.replace("hanging", " ").replace("each-line", " ");
+                self.indent = value::length(plain.trim(), across)?;
             }
             Property::LetterSpacing => {
                 self.spacing = if word().as_deref() == Some("normal") {
@@ -350,25 +403,32 @@ impl Computed {
             }
             Property::TextSecurity => self.dotted = word()? != "none",
             Property::WhiteSpace => {
+                let words = value::idents(value)?;
                 self.kept = matches!(
-                    word()?.as_str(),
+                    words.first()?.as_str(),
                     "pre" | "pre-wrap" | "pre-line" | "break-spaces"
                 );
             }
-            Property::Clip => self.own.clip = shape::clips_all(value, across),
-            Property::ClipPath => self.own.clip_path = shape::hides_all(value, across),
+            Property::Clip => self.own.clip = shape::clips_all(value, across)?,
+            Property::ClipPath => self.own.clip_path = shape::hides_all(value, across)?,
             Property::Mask => self.own.masked = word().as_deref() != Some("none"),
-            Property::Transform => self.own.transform = shape::transform(value, across),
-            Property::Translate => self.own.translate = shape::translate(value, across),
-            Property::Scale => self.own.scale = shape::scale(value),
-            Property::Rotate => self.own.rotate = shape::rotate(value, across),
+            Property::Transform => self.own.transform = shape::transform(value, across)?,
+            Property::Translate => self.own.translate = shape::translate(value, across)?,
+            Property::Scale => self.own.scale = shape::scale(value)?,
+            Property::Rotate => self.own.rotate = shape::rotate(value, across)?,
             Property::Zoom => {
                 // Browsers take zero for no zoom at all.
                 let zoom = value::number(value)?;
                 self.own.zoom = if zoom > 0.0 { zoom } else { 1.0 };
             }
-            Property::Filter => self.own.filter = shape::filter(value),
-            Property::ContentVisibility => self.own.skipped = word()? == "hidden",
+            Property::Filter => self.own.filter = shape::filter(value)?,
+            Property::ContentVisibility => {
+                self.own.skipped = match word()?.as_str() {
+                    "hidden" => true,
+                    "visible" | "auto" => false,
+                    _ => return None,
+                }
+            }
             Property::AnimationName => {
                 self.own.animation = value::words(value);
                 self.own.paused = self.own.animation.iter().any(|word| word == "paused");
@@ -378,13 +438,15 @@ impl Computed {
             Property::Contain => {
                 let words = value::words(value);
                 let has = |wanted: &str| words.iter().any(|word| word == wanted);
-                if has("strict") || has("size") && has("paint") {
+                if has("strict") || has("size") {
                     self.own.height.size = self.own.height.size.or(Some(0.0));
+                }
+                if has("strict") || has("paint") || has("content") {
                     self.own.clips = Axes { x: true, y: true };
                 }
             }
             // A picture in place of what the element holds.
-            Property::Content => self.own.masked = value.contains('('),
+            Property::Content => self.own.replaced = value.contains('('),
             Property::LineHeight => {
                 self.line = match value::number(value) {
                     Some(times) => Some(times * self.font),
@@ -393,19 +455,50 @@ impl Computed {
                 }
             }
             Property::Padding => {
-                let [_, right, bottom, _] = sides(&value::lengths(value, across))?;
+                let [_, right, bottom, _] = sides(&value::all_lengths(value, across)?)?;
                 (self.own.padding_right, self.own.padding_bottom) = (right, bottom);
             }
             Property::PaddingBottom => self.own.padding_bottom = value::length(value, across)?,
             Property::PaddingRight => self.own.padding_right = value::length(value, across)?,
             Property::TableLayout => self.own.fixed_table = word()? == "fixed",
             Property::TextShadow | Property::TextStroke => {
-                let found = value::colour_in(value).map(|colour| painted(colour, self.ink));
-                let none = word().as_deref() == Some("none");
-                self.outline = found.or((!none).then_some(self.ink)).filter(|_| !none);
+                self.outline = outline(value, self.ink)?;
+            }
+            Property::InsetInline | Property::InsetBlock => {
+                let lengths = value::all_lengths(value, across)?;
+                let (first, last) = (lengths.first().copied(), lengths.last().copied());
+                if *property == Property::InsetInline {
+                    (self.own.inset.left, self.own.inset.right) = (first, last);
+                } else {
+                    (self.own.inset.top, self.own.inset.bottom) = (first, last);
+                }
+            }
+            Property::MarginInline => {
+                self.own.margin_left = *value::all_lengths(value, across)?.first()?;
+            }
+            Property::MarginBlock => {
+                self.own.margin_top = *value::all_lengths(value, across)?.first()?;
+            }
+            // A row without height holds nothing that could be seen; which one it is, only layout tells.
+            Property::Tracks => {
+                let low = value::lengths(value, across)
+                    .iter()
+                    .any(|size| *size <= shape::NOTHING);
+                if low {
+                    self.own.unjudged.push(Property::Tracks);
+                }
+            }
+            // Whatever else places or sizes boxes; nobody needs it for mail.
+            Property::Beyond => {
+                if !matches!(word().as_deref(), Some("none" | "auto" | "normal")) {
+                    return None;
+                }
             }
             Property::ZIndex => {
                 let given = value::number(value);
+                if given.is_none() && word().as_deref() != Some("auto") {
+                    return None;
+                }
                 self.own.layered = given.is_some();
                 self.own.below = given.is_some_and(|index| index < 0.0);
             }
@@ -477,7 +570,7 @@ impl Computed {
             Property::AnimationState => own.paused = from.paused,
             Property::Backface => own.one_sided = from.one_sided,
             Property::Contain => {}
-            Property::Content => own.masked = from.masked,
+            Property::Content => own.replaced = from.replaced,
             Property::LineHeight => self.line = source.line,
             Property::Padding => {
                 own.padding_right = from.padding_right;
@@ -488,6 +581,10 @@ impl Computed {
             Property::TableLayout => own.fixed_table = from.fixed_table,
             Property::TextShadow | Property::TextStroke => self.outline = source.outline,
             Property::ZIndex => (own.layered, own.below) = (from.layered, from.below),
+            Property::InsetInline | Property::InsetBlock => own.inset = from.inset,
+            Property::MarginInline => own.margin_left = from.margin_left,
+            Property::MarginBlock => own.margin_top = from.margin_top,
+            Property::Beyond | Property::Tracks => own.unjudged.retain(|one| one != property),
             Property::Custom(_) => {}
         }
     }
@@ -517,11 +614,10 @@ fn wide(word: &str, property: &Property, parent: &Computed, default: Display) ->
     match word {
         "inherit" => Some(parent.clone()),
         "initial" => Some(Computed::initial(Display::Inline)),
-        "unset" | "revert" | "revert-layer" => Some(match property {
+        "unset" => Some(match property {
             Property::All => parent.inherited(default),
             _ if is_inherited(property) => parent.clone(),
-            _ if word == "unset" => Computed::initial(Display::Inline),
-            _ => Computed::initial(default),
+            _ => Computed::initial(Display::Inline),
         }),
         _ => None,
     }

@@ -2,36 +2,49 @@
 
 use super::computed::{Display, painted};
 use super::property::Property;
+use cssparser::{Parser, Token};
+
 use super::value::{self, Rgba, Units};
 
 pub(super) fn display(value: &str) -> Option<Display> {
-    let words = value::words(value);
-    let mut found = None;
-    for word in &words {
-        found = Some(match word.as_str() {
-            "none" if words.len() == 1 => Display::None,
-            "contents" => Display::Contents,
-            "inline" | "ruby" | "ruby-base" | "ruby-text" | "math" => Display::Inline,
+    let words = value::idents(value)?;
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    Some(match words.as_slice() {
+        ["none"] => Display::None,
+        ["contents"] => Display::Contents,
+        ["inline" | "ruby" | "ruby-base" | "ruby-text" | "math" | "inline-ruby"]
+        | ["inline", "flow"] => Display::Inline,
+        [
             "block" | "inline-block" | "flow-root" | "list-item" | "-webkit-box"
-            | "-webkit-inline-box" => Display::Block,
-            "flow" => found.unwrap_or(Display::Block),
-            "flex" | "inline-flex" | "grid" | "inline-grid" | "-webkit-flex" | "grid-lanes" => {
-                Display::Flex
-            }
+            | "-webkit-inline-box" | "table-caption" | "flow",
+        ]
+        | ["block", "flow" | "flow-root" | "math" | "ruby"]
+        | ["inline", "flow-root"]
+        | ["block" | "inline", "list-item"] => Display::Block,
+        [
+            "flex"
+            | "inline-flex"
+            | "grid"
+            | "inline-grid"
+            | "-webkit-flex"
+            | "-webkit-inline-flex"
+            | "grid-lanes",
+        ]
+        | ["block" | "inline", "flex" | "grid"] => Display::Flex,
+        [
             "table" | "inline-table" | "table-row" | "table-row-group" | "table-header-group"
-            | "table-footer-group" => Display::Table,
-            "table-caption" => Display::Block,
-            "table-cell" => Display::Cell,
-            "table-column" | "table-column-group" => Display::Column,
-            _ => return None,
-        });
-    }
-    found
+            | "table-footer-group",
+        ]
+        | ["block" | "inline", "table"] => Display::Table,
+        ["table-cell"] => Display::Cell,
+        ["table-column" | "table-column-group"] => Display::Column,
+        _ => return None,
+    })
 }
 
 /// `Some(None)` for sizes that are left to the browser.
 pub(super) fn size(value: &str, units: Units) -> Option<Option<f32>> {
-    if let Some(word) = value::word(value) {
+    if let Some(word) = value::keyword(value) {
         let known = matches!(
             word.as_str(),
             "auto"
@@ -81,7 +94,7 @@ pub(super) fn sides(lengths: &[f32]) -> Option<[f32; 4]> {
 /// `units` are those of the parent.
 pub(super) fn font_size(value: &str, units: Units) -> Option<f32> {
     let parent = units.font;
-    if let Some(word) = value::word(value) {
+    if let Some(word) = value::keyword(value) {
         return Some(match word.as_str() {
             "xx-small" => 9.0,
             "x-small" => 10.0,
@@ -100,16 +113,32 @@ pub(super) fn font_size(value: &str, units: Units) -> Option<f32> {
 
 /// The size in `font: italic bold 12px/30px Georgia, serif`. Without a family it is no font.
 pub(super) fn font_shorthand(value: &str, units: Units) -> Option<f32> {
-    let words: Vec<&str> = value.split_ascii_whitespace().collect();
-    let index = words.iter().position(|word| {
-        let size = word.split('/').next().unwrap_or(word);
-        // A plain number is a weight, zero is a size.
-        let is_weight = size != "0" && size.parse::<f32>().is_ok();
-        !is_weight && font_size(size, units).is_some()
-    })?;
-    words.get(index + 1)?;
-    let size = words.get(index)?.split('/').next()?;
-    font_size(size, units)
+    let mut parser = Parser::new(value);
+    loop {
+        let start = parser.position();
+        let token = parser.next().ok()?.clone();
+        let is_size = match &token {
+            Token::Number { value, .. } => *value == 0.0,
+            Token::Ident(word) => font_size(word, units).is_some(),
+            Token::Dimension { .. } | Token::Percentage { .. } | Token::Function(_) => true,
+            _ => return None,
+        };
+        if !is_size {
+            continue;
+        }
+        if matches!(token, Token::Function(_)) {
+            let _ = parser.parse_nested_block(|inner| {
+                while inner.next().is_ok() {}
+                Ok::<_, cssparser::ParseError<()>>(())
+            });
+        }
+        let size = font_size(parser.slice_from(start).trim(), units)?;
+        if parser.try_parse(|parser| parser.expect_delim('/')).is_ok() {
+            parser.next().ok()?;
+        }
+        // A family must follow.
+        return (!parser.is_exhausted()).then_some(size);
+    }
 }
 
 /// The colours of gradients, when there are any.
@@ -128,50 +157,164 @@ pub(super) fn gradient(value: &str, own: Rgba) -> Vec<Rgba> {
 
 /// Without `url(…)` and gradients, whose colours are not the background's.
 pub(super) fn without_functions(value: &str) -> String {
-    let mut out = value.to_owned();
-    for (name, inside) in value::functions(value) {
-        if name.ends_with("gradient") || name == "url" || name.ends_with("image-set") {
-            out = out.replacen(&format!("({inside})"), " ", 1);
+    let mut parser = Parser::new(value);
+    let mut out = String::new();
+    let mut from = parser.position();
+    loop {
+        let before = parser.position();
+        let picture = match parser.next() {
+            Ok(Token::Function(name)) => {
+                let name = name.to_ascii_lowercase();
+                name.ends_with("gradient") || name == "url" || name.ends_with("image-set")
+            }
+            Ok(_) => false,
+            Err(_) => break,
+        };
+        if picture {
+            out.push_str(parser.slice(from..before));
+            out.push(' ');
+            let _ = parser.parse_nested_block(|inner| {
+                while inner.next().is_ok() {}
+                Ok::<_, cssparser::ParseError<()>>(())
+            });
+            from = parser.position();
         }
     }
+    out.push_str(parser.slice_from(from));
     out
 }
 
-/// Whether a value depends on something that browsers may know and we do not.
-pub(super) fn has_unknown_function(property: &Property, value: &str) -> bool {
-    let matters = matches!(
-        property,
-        Property::Display
-            | Property::Visibility
-            | Property::Opacity
-            | Property::FontSize
-            | Property::Font
-            | Property::Color
-            | Property::TextFill
-            | Property::ContentVisibility
-            | Property::Position
-            | Property::Left
-            | Property::Top
-            | Property::MaxHeight
-            | Property::Height
-    );
-    matters && names_unknown_function(value)
+/// Shadow or stroke: a colour with lengths, or nothing.
+pub(super) fn outline(value: &str, own: Rgba) -> Option<Option<Rgba>> {
+    if value::keyword(value).as_deref() == Some("none") {
+        return Some(None);
+    }
+    let mut parser = Parser::new(value);
+    let mut found = None;
+    let mut lengths = Vec::new();
+    while !parser.is_exhausted() {
+        if parser.try_parse(Parser::expect_comma).is_ok() {
+            continue;
+        }
+        match value::next_colour(&mut parser) {
+            Some(colour) => found = Some(painted(colour, own)),
+            None => lengths.push(value::factor(&mut parser, Units::ONE)?),
+        }
+    }
+    // A stroke of no width is none.
+    let drawn = lengths.iter().any(|length| *length != 0.0);
+    Some(drawn.then_some(found.unwrap_or(own)))
 }
 
-/// A function that browsers may know and we do not; a colour made from another one is one, too.
-fn names_unknown_function(value: &str) -> bool {
-    const KNOWN: [&str; 20] = [
-        "rgb", "rgba", "hsl", "hsla", "hwb", "lab", "lch", "oklab", "oklch", "color", "calc",
-        "min", "max", "clamp", "abs", "url", "rect", "var", "attr", "",
+/// A background of words and lengths that browsers know.
+pub(super) fn background_is_valid(plain: &str) -> Option<()> {
+    const KNOWN: [&str; 23] = [
+        "none",
+        "repeat",
+        "repeat-x",
+        "repeat-y",
+        "no-repeat",
+        "round",
+        "space",
+        "scroll",
+        "fixed",
+        "local",
+        "center",
+        "top",
+        "left",
+        "right",
+        "bottom",
+        "cover",
+        "contain",
+        "auto",
+        "border-box",
+        "padding-box",
+        "content-box",
+        "text",
+        "border-area",
     ];
-    let lower = value.to_ascii_lowercase();
-    let mut heads = lower.split('(').collect::<Vec<_>>();
-    // What stands behind the last parenthesis is no name.
-    heads.pop();
-    heads.iter().any(|head| {
-        let name = head
-            .rsplit(|c: char| !c.is_ascii_alphanumeric() && c != '-' && c != '_')
-            .next();
-        !KNOWN.contains(&name.unwrap_or_default())
-    }) || lower.contains("(from ")
+    let mut parser = Parser::new(plain);
+    let mut colours = 0;
+    while !parser.is_exhausted() {
+        let known = parser.try_parse(|parser| match parser.next() {
+            Ok(Token::Ident(word))
+                if KNOWN.iter().any(|known| word.eq_ignore_ascii_case(known)) =>
+            {
+                Ok(())
+            }
+            Ok(Token::Comma | Token::Delim('/') | Token::UnquotedUrl(_)) => Ok(()),
+            Ok(Token::Dimension { .. } | Token::Percentage { .. }) => Ok(()),
+            Ok(Token::Number { value, .. }) if *value == 0.0 => Ok(()),
+            _ => Err(()),
+        });
+        if known.is_err() {
+            value::next_colour(&mut parser)?;
+            colours += 1;
+        }
+    }
+    (colours <= 1).then_some(())
+}
+
+/// A percentage of next to nothing.
+pub(super) fn is_small_part(value: &str) -> bool {
+    let part = value
+        .trim()
+        .strip_suffix('%')
+        .and_then(|part| part.trim().parse::<f32>().ok());
+    part.is_some_and(|part| part <= 2.0)
+}
+
+/// Whether a value that we cannot read may still mean something to a browser: then nobody can say what.
+pub(super) fn is_beyond_us(property: &Property, value: &str) -> bool {
+    let colour = matches!(
+        property,
+        Property::Color | Property::TextFill | Property::BackgroundColor
+    );
+    if *property == Property::Beyond {
+        return true;
+    }
+    if colour && value::keyword(value).is_some_and(|word| is_system_colour(&word)) {
+        return true;
+    }
+    // Colours that are only misspelt are known not to be any.
+    let misspelt = colour && {
+        let lower = value.to_ascii_lowercase();
+        let plain = ["rgb(", "rgba(", "hsl(", "hsla("]
+            .iter()
+            .any(|head| lower.starts_with(head));
+        plain && lower.matches('(').count() == 1 && !lower.contains("from")
+    };
+    value.contains('(')
+        && !misspelt
+        && !matches!(property, Property::Custom(_) | Property::AnimationName)
+}
+
+/// Colours of the reader's desktop.
+fn is_system_colour(word: &str) -> bool {
+    const SUFFIXES: [&str; 12] = [
+        "text",
+        "face",
+        "border",
+        "background",
+        "menu",
+        "scrollbar",
+        "highlight",
+        "shadow",
+        "frame",
+        "caption",
+        "workspace",
+        "color",
+    ];
+    const NAMED: [&str; 8] = [
+        "mark",
+        "selecteditem",
+        "accentcolor",
+        "activecaption",
+        "appworkspace",
+        "inactivecaption",
+        "threedface",
+        "infobackground",
+    ];
+    word != "currentcolor"
+        && (NAMED.contains(&word) || SUFFIXES.iter().any(|suffix| word.ends_with(suffix)))
 }

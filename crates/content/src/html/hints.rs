@@ -4,7 +4,7 @@ use html5ever::{LocalName, local_name, ns};
 
 use super::computed::{Computed, Display};
 use super::dom::Element;
-use super::value::{self, Colour, Rgba};
+use super::value::{self, Bare, Colour, Rgba};
 
 /// What holds no text for readers, and is not told of either.
 pub(super) fn is_machinery(element: &Element) -> bool {
@@ -41,14 +41,25 @@ pub(super) fn is_unrendered(element: &Element) -> bool {
                 | local_name!("meter")
                 | local_name!("progress")
                 | local_name!("annotation")
+                | local_name!("maction")
+                | local_name!("mphantom")
                 | local_name!("annotation-xml")
                 | local_name!("select")
                 | local_name!("option")
                 | local_name!("textarea")
                 | local_name!("rp")
         )
+        || element.name.ns == ns!(mathml) && has_own_look(element)
         || *element.local() == local_name!("object")
             && (element.attribute(&local_name!("type")).is_some() || holds_its_own_data(element))
+}
+
+/// Formulas have colours and sizes of their own.
+fn has_own_look(element: &Element) -> bool {
+    element
+        .attributes()
+        .iter()
+        .any(|one| one.name.local.starts_with("math"))
 }
 
 /// Nothing is loaded for mail, so that what stands inside is shown; but for data written into the mail itself.
@@ -130,7 +141,7 @@ pub(super) fn apply(element: &Element, computed: &mut Computed) {
     }
     match *element.local() {
         local_name!("a") if element.attribute(&local_name!("href")).is_some() => {
-            computed.ink = Rgba::LINK;
+            computed.ink = computed.link_ink;
         }
         local_name!("button") => {
             computed.ink = Rgba::BLACK;
@@ -155,6 +166,8 @@ pub(super) fn apply(element: &Element, computed: &mut Computed) {
         }
         local_name!("body") => {
             set(element, &local_name!("text"), &mut computed.ink);
+            set(element, &local_name!("link"), &mut computed.link_ink);
+            computed.page_ink = computed.ink;
             set(element, &local_name!("bgcolor"), &mut computed.own.paper);
         }
         local_name!("dialog") if element.attribute(&local_name!("open")).is_none() => {
@@ -168,6 +181,11 @@ pub(super) fn apply(element: &Element, computed: &mut Computed) {
         | local_name!("td")
         | local_name!("th")
         | local_name!("marquee") => {
+            // QUIRK: in documents of old, tables take the page's font and colour, not those around them.
+            if *element.local() == local_name!("table") && computed.bare == Bare::Number {
+                computed.ink = computed.page_ink;
+                computed.font = computed.root_font;
+            }
             set(element, &local_name!("bgcolor"), &mut computed.own.paper);
         }
         _ => {}

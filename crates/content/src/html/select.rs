@@ -300,14 +300,16 @@ pub(super) fn parse(input: &mut CssParser<'_>, within: Option<&Prelude>) -> Opti
     let syntax = Syntax::default();
     let found = SelectorList::parse(&syntax, input, relative).ok()?;
     let around = within.map(|parent| parent.weight).unwrap_or_default();
+    // `&` in a rule inside stands for all of these.
+    let mut all = Weight::default();
     let weights = found.slice().iter().map(|one| weight(one, around));
-    let weight = weights.fold(Weight::default(), Weight::max);
+    weights.for_each(|one| all.add(one));
     Some(Prelude {
         selectors: match within {
             Some(parent) => found.replace_parent_selector(&parent.selectors),
             None => found,
         },
-        weight,
+        weight: all,
         doubt: syntax.doubt.get(),
     })
 }
@@ -333,11 +335,17 @@ impl Weight {
         self.per_element = self.per_element.saturating_add(other.per_element);
     }
 
-    fn max(self, other: Self) -> Self {
+    /// So much for each element.
+    fn each(self) -> Self {
+        let nested = if self.per_element > 0 {
+            usize::MAX / 2
+        } else {
+            0
+        };
         Self {
-            fixed: self.fixed.max(other.fixed),
-            per_level: self.per_level.max(other.per_level),
-            per_element: self.per_element.max(other.per_element),
+            fixed: nested,
+            per_level: 0,
+            per_element: self.fixed.saturating_add(self.per_level.saturating_mul(64)),
         }
     }
 }
@@ -404,9 +412,22 @@ fn weight(selector: &One, around: Weight) -> Weight {
         };
         sum.add(match component {
             // Any sibling before it may be looked at.
-            Component::Combinator(Combinator::LaterSibling)
-            | Component::Has(_)
-            | Component::NthOf(_) => element,
+            Component::Combinator(Combinator::LaterSibling) => element,
+            Component::Has(inner) => {
+                let mut inside = fixed(1);
+                inner
+                    .iter()
+                    .for_each(|one| inside.add(weight(&one.selector, around)));
+                inside.each()
+            }
+            Component::NthOf(inner) => {
+                let mut inside = fixed(1);
+                inner
+                    .selectors()
+                    .iter()
+                    .for_each(|one| inside.add(weight(one, around)));
+                inside.each()
+            }
             Component::Combinator(_) | Component::NonTSPseudoClass(_) => level,
             Component::Nth(_) => fixed(8),
             Component::Is(list) | Component::Where(list) | Component::Negation(list) => inner(list),

@@ -4,39 +4,75 @@ use super::computed::Moved;
 use super::value::{self, Units};
 
 /// Boxes and shapes of at most this many pixels show nothing that could be read.
-pub(super) const NOTHING: f32 = 2.0;
+pub(super) const NOTHING: f32 = 3.5;
 
 /// `clip: rect(top, right, bottom, left)`.
-pub(super) fn clips_all(value: &str, units: Units) -> bool {
-    let functions = value::functions(value);
-    let Some((_, inside)) = functions.iter().find(|(name, _)| name == "rect") else {
-        return false;
+pub(super) fn clips_all(value: &str, units: Units) -> Option<bool> {
+    let functions = value::only_functions(value, &["auto"])?;
+    let Some((name, inside)) = functions.first() else {
+        return Some(false);
     };
-    if inside.contains("auto") {
-        return false;
+    if name != "rect" {
+        return None;
     }
-    match *value::lengths(inside, units).as_slice() {
-        [top, right, bottom, left] => bottom - top <= NOTHING || right - left <= NOTHING,
-        _ => false,
+    if inside.contains("auto") {
+        return Some(false);
+    }
+    match *value::arguments(inside, units, &[])?.as_slice() {
+        [top, right, bottom, left] => Some(bottom - top <= NOTHING || right - left <= NOTHING),
+        _ => None,
     }
 }
 
 /// `clip-path`: a shape without room for a word.
-pub(super) fn hides_all(value: &str, units: Units) -> bool {
+pub(super) fn hides_all(value: &str, units: Units) -> Option<bool> {
+    const BOXES: [&str; 9] = [
+        "none",
+        "border-box",
+        "padding-box",
+        "content-box",
+        "margin-box",
+        "fill-box",
+        "stroke-box",
+        "view-box",
+        "auto",
+    ];
+    if value.trim_start().to_ascii_lowercase().starts_with("url") {
+        return Some(true);
+    }
     let percent = Units {
         whole: 100.0,
         ..units
     };
-    value::functions(value).iter().any(|(name, inside)| {
-        let inside = inside.split(" round").next().unwrap_or(inside);
-        let lengths = value::lengths(inside, percent);
-        match name.as_str() {
+    let mut hides = false;
+    for (name, inside) in value::only_functions(value, &BOXES)? {
+        let inside = inside.split(" round").next().unwrap_or(&inside);
+        let known = [
+            "at",
+            "center",
+            "left",
+            "right",
+            "top",
+            "bottom",
+            "nonzero",
+            "evenodd",
+            "closest-side",
+            "farthest-side",
+            "auto",
+        ];
+        let lengths = value::arguments(inside, percent, &known);
+        // Paths, references and what cannot be read are drawings; nobody needs them for mail.
+        let (Some(lengths), false) = (lengths, matches!(name.as_str(), "path" | "shape" | "url"))
+        else {
+            return Some(true);
+        };
+        hides |= match name.as_str() {
             "inset" => match *lengths.as_slice() {
                 [all] => all >= 49.0,
                 [block, inline] => block >= 49.0 || inline >= 49.0,
                 [top, inline, bottom] => top + bottom >= 98.0 || inline >= 49.0,
                 [top, right, bottom, left, ..] => top + bottom >= 98.0 || right + left >= 98.0,
-                [] => false,
+                [] => return None,
             },
             "circle" => lengths.first().is_some_and(|radius| *radius <= NOTHING),
             "ellipse" => lengths.iter().take(2).any(|radius| *radius <= NOTHING),
@@ -44,15 +80,14 @@ pub(super) fn hides_all(value: &str, units: Units) -> bool {
                 [top, right, bottom, left, ..] => {
                     bottom - top <= NOTHING || right - left <= NOTHING
                 }
-                _ => false,
+                _ => return None,
             },
             "xywh" => lengths.iter().skip(2).take(2).any(|side| *side <= NOTHING),
             "polygon" => area(&lengths) <= NOTHING * NOTHING,
-            // Paths and references are drawings; nobody needs them for mail.
-            "path" | "shape" | "url" => true,
-            _ => false,
-        }
-    }) || value.trim_start().to_ascii_lowercase().starts_with("url")
+            _ => return None,
+        };
+    }
+    Some(hides)
 }
 
 /// Of a polygon given by its corners.
@@ -74,7 +109,7 @@ fn area(corners: &[f32]) -> f32 {
 const OWN_WIDTH: f32 = 260.0;
 const OWN_HEIGHT: f32 = 40.0;
 
-pub(super) fn transform(value: &str, units: Units) -> Moved {
+pub(super) fn transform(value: &str, units: Units) -> Option<Moved> {
     let mut moved = Moved::default();
     let across = Units {
         whole: OWN_WIDTH,
@@ -84,11 +119,11 @@ pub(super) fn transform(value: &str, units: Units) -> Moved {
         whole: OWN_HEIGHT,
         ..units
     };
-    for (name, inside) in value::functions(value) {
+    for (name, inside) in value::only_functions(value, &["none"])? {
         let along = if name == "translatey" { down } else { across };
-        let lengths = value::lengths(&inside, along);
-        let first = lengths.first().copied().unwrap_or(0.0);
-        let second = value::lengths(&inside, down).get(1).copied();
+        let lengths = value::arguments(&inside, along, &[])?;
+        let first = lengths.first().copied()?;
+        let second = value::arguments(&inside, down, &[])?.get(1).copied();
         match name.as_str() {
             "translate" | "translate3d" => {
                 moved.x += first;
@@ -110,23 +145,24 @@ pub(super) fn transform(value: &str, units: Units) -> Moved {
             }
             "matrix" => {
                 if let [a, b, c, d, x, y] = *lengths.as_slice() {
-                    moved.scale *= (a * d - b * c).abs().sqrt();
+                    moved.scale *= a.hypot(b).min(c.hypot(d)).min((a * d - b * c).abs());
                     moved.x += x;
                     moved.y += y;
                 }
             }
             "matrix3d" => {
                 if let [a, b, _, _, c, d, ..] = *lengths.as_slice() {
-                    moved.scale *= (a * d - b * c).abs().sqrt();
+                    moved.scale *= a.hypot(b).min(c.hypot(d)).min((a * d - b * c).abs());
                 }
                 moved.x += lengths.get(12).copied().unwrap_or(0.0);
                 moved.y += lengths.get(13).copied().unwrap_or(0.0);
             }
             "skew" | "skewx" | "skewy" => moved.scale *= edge_on(first),
-            _ => {}
+            "rotate" | "rotatez" | "translatez" | "scalez" | "perspective" => {}
+            _ => return None,
         }
     }
-    moved
+    Some(moved)
 }
 
 fn is_back(degrees: f32) -> bool {
@@ -139,57 +175,67 @@ fn edge_on(degrees: f32) -> f32 {
 }
 
 /// The property `translate`.
-pub(super) fn translate(value: &str, units: Units) -> Moved {
-    let lengths = value::lengths(value, units);
-    Moved {
+pub(super) fn translate(value: &str, units: Units) -> Option<Moved> {
+    let lengths = value::arguments(value, units, &["none"])?;
+    Some(Moved {
         x: lengths.first().copied().unwrap_or(0.0),
         y: lengths.get(1).copied().unwrap_or(0.0),
         ..Moved::default()
-    }
+    })
 }
 
 /// The property `scale`.
-pub(super) fn scale(value: &str) -> Moved {
-    let lengths = value::lengths(value, Units::ONE);
-    Moved {
-        scale: lengths
-            .iter()
-            .take(2)
-            .fold(1.0, |least: f32, one| least.min(one.abs())),
+pub(super) fn scale(value: &str) -> Option<Moved> {
+    let lengths = value::arguments(value, Units::ONE, &["none"])?;
+    let least = lengths
+        .iter()
+        .take(2)
+        .fold(1.0, |least: f32, one| least.min(one.abs()));
+    Some(Moved {
+        scale: least,
         ..Moved::default()
-    }
+    })
 }
 
-/// The property `rotate`: `x 90deg`.
-pub(super) fn rotate(value: &str, units: Units) -> Moved {
-    let around = value::words(value);
-    let away = around.iter().any(|axis| axis == "x" || axis == "y");
-    let degrees = value::lengths(value, units).last().copied().unwrap_or(0.0);
-    Moved {
+/// The property `rotate`: `x 90deg`, `1 0 0 90deg`.
+pub(super) fn rotate(value: &str, units: Units) -> Option<Moved> {
+    let numbers = value::arguments(value, units, &["none", "x", "y", "z"])?;
+    let axis = value::words(value);
+    let named = axis.iter().any(|axis| axis == "x" || axis == "y");
+    let away = named || matches!(*numbers.as_slice(), [x, y, _, _] if x != 0.0 || y != 0.0);
+    let degrees = numbers.last().copied().unwrap_or(0.0);
+    Some(Moved {
         scale: if away { edge_on(degrees) } else { 1.0 },
         turned: away && is_back(degrees),
         ..Moved::default()
-    }
+    })
 }
 
 /// How much a `filter` lets through.
-pub(super) fn filter(value: &str) -> f32 {
+pub(super) fn filter(value: &str) -> Option<f32> {
     let mut left = 1.0;
-    for (name, inside) in value::functions(value) {
-        let amount = value::number(&inside);
-        let lengths = value::lengths(&inside, Units::ONE);
+    for (name, inside) in value::only_functions(value, &["none"])? {
+        let amounts = value::arguments(&inside, Units::ONE, &[]);
+        match name.as_str() {
+            "drop-shadow" => continue,
+            "url" => return None,
+            _ => {}
+        }
+        let amount = amounts?.first().copied();
         match name.as_str() {
             "opacity" => left *= amount.unwrap_or(1.0).clamp(0.0, 1.0),
             // Blurred beyond reading, or one flat colour.
-            "blur" if lengths.first().is_some_and(|pixels| *pixels > 20.0) => left = 0.0,
+            "blur" if amount.is_some_and(|pixels| pixels > 20.0) => left = 0.0,
             "contrast" if amount == Some(0.0) => left = 0.0,
             "brightness" if amount.is_some_and(|amount| amount <= 0.0 || amount > 50.0) => {
                 left = 0.0;
             }
-            _ => {}
+            "blur" | "contrast" | "brightness" | "grayscale" | "hue-rotate" | "invert"
+            | "saturate" | "sepia" => {}
+            _ => return None,
         }
     }
-    left
+    Some(left)
 }
 
 #[cfg(test)]
@@ -219,7 +265,7 @@ mod tests {
             "xywh(0 0 0 0)",
             "url(#nothing)",
         ] {
-            assert!(hides_all(value, UNITS), "{value}");
+            assert_eq!(hides_all(value, UNITS), Some(true), "{value}");
         }
         for value in [
             "none",
@@ -229,12 +275,13 @@ mod tests {
             "polygon(0 0, 100% 0, 100% 100%, 0 100%)",
             "border-box",
         ] {
-            assert!(!hides_all(value, UNITS), "{value}");
+            assert_eq!(hides_all(value, UNITS), Some(false), "{value}");
         }
-        assert!(clips_all("rect(0,0,0,0)", UNITS));
-        assert!(clips_all("rect(1px 1px 1px 1px)", UNITS));
-        assert!(!clips_all("rect(0, auto, auto, 0)", UNITS));
-        assert!(!clips_all("auto", UNITS));
+        assert_eq!(clips_all("rect(0,0,0,0)", UNITS), Some(true));
+        assert_eq!(clips_all("rect(1px 1px 1px 1px)", UNITS), Some(true));
+        assert_eq!(clips_all("rect(0, auto, auto, 0)", UNITS), Some(false));
+        assert_eq!(clips_all("auto", UNITS), Some(false));
+        assert_eq!(hides_all("bogus", UNITS), None);
     }
 
     #[test]
@@ -249,14 +296,14 @@ mod tests {
             ("none", 0.0, 1.0),
             ("rotate(45deg)", 0.0, 1.0),
         ] {
-            let found = transform(value, UNITS);
+            let found = transform(value, UNITS).unwrap();
             assert!(
                 (found.x - x).abs() < 0.01 && (found.scale - scale).abs() < 0.01,
                 "{value}: {found:?}"
             );
         }
-        assert!(transform("rotateY(90deg)", UNITS).scale < 0.01);
-        assert!(rotate("x 90deg", UNITS).scale < 0.01);
-        assert_eq!(filter("blur(2px) opacity(0)"), 0.0);
+        assert!(transform("rotateY(90deg)", UNITS).unwrap().scale < 0.01);
+        assert!(rotate("x 90deg", UNITS).unwrap().scale < 0.01);
+        assert_eq!(filter("blur(2px) opacity(0)"), Some(0.0));
     }
 }

@@ -16,10 +16,18 @@ use super::property::Property;
 use super::select::{self, Prelude};
 use super::world::{Doubt, World};
 
+/// Of all rules of a page together.
+const MOST_SELECTORS: usize = 200_000;
+/// Blocks in blocks.
+const MOST_NESTING: usize = 24;
+
 pub(super) struct Sheet {
     world: World,
     /// Another world may read it differently.
     pub differs: bool,
+    /// Selectors met so far, those that `&` stands for included.
+    selectors: usize,
+    depth: usize,
     /// In the order in which they stand.
     pub rules: Vec<Rule>,
     /// By their names in lower case.
@@ -48,11 +56,18 @@ impl Sheet {
         Self {
             world,
             differs: false,
+            selectors: 0,
+            depth: 0,
             rules: Vec::new(),
             frames: HashMap::new(),
             registered: Vec::new(),
             layers: HashMap::new(),
         }
+    }
+
+    /// There are more rules than anybody needs.
+    pub(super) fn is_too_much(&self) -> bool {
+        self.selectors > MOST_SELECTORS
     }
 
     /// What cannot be judged: whether it applies in this world.
@@ -111,6 +126,15 @@ impl<'s> Reader<'s> {
 
     /// A block of declarations and further rules.
     fn block(&mut self, input: &mut Parser<'_>, prelude: Option<Prelude>, layer: Option<usize>) {
+        let met = |prelude: Option<&Prelude>| {
+            prelude.map_or(0, |prelude| prelude.selectors.slice().len())
+        };
+        self.sheet.selectors += 1 + met(prelude.as_ref()) + met(self.within.as_ref());
+        if self.sheet.is_too_much() || self.sheet.depth >= MOST_NESTING {
+            self.sheet.selectors = MOST_SELECTORS + 1;
+            while input.next().is_ok() {}
+            return;
+        }
         if prelude.as_ref().is_some_and(|prelude| prelude.doubt) {
             self.sheet.differs = true;
         }
@@ -134,7 +158,9 @@ impl<'s> Reader<'s> {
             layer,
             found: Vec::new(),
         };
+        inner.sheet.depth += 1;
         for _ in RuleBodyParser::<_, (), ()>::new(input, &mut Inside(&mut inner)) {}
+        inner.sheet.depth -= 1;
         let found = inner.found;
         let Some(place) = place else {
             return;
@@ -313,6 +339,11 @@ impl<'i> QualifiedRuleParser<'i> for Inside<'_, '_> {
     type Error = ();
 
     fn parse_prelude(&mut self, input: &mut Parser<'i>) -> Result<Prelude, ParseError<()>> {
+        if self.0.sheet.is_too_much() {
+            return Err(ParseError::from_basic_kind(
+                BasicParseErrorKind::QualifiedRuleInvalid,
+            ));
+        }
         select::parse(input, self.0.within.as_ref())
             .ok_or_else(|| ParseError::from_basic_kind(BasicParseErrorKind::QualifiedRuleInvalid))
     }

@@ -69,8 +69,8 @@ pub(super) struct Sight {
     backdrop: Rgba,
     /// Or the colours of a gradient.
     gradient: Vec<Rgba>,
-    /// A gradient painted in the shape of the letters.
-    in_letters: bool,
+    /// What is painted in the shape of the letters.
+    letters: Vec<Rgba>,
     clips_x: bool,
     parent: Display,
     /// In a box without room, from which only what is placed elsewhere escapes.
@@ -80,6 +80,8 @@ pub(super) struct Sight {
     /// Something opaque is painted over what lies below it.
     covering: bool,
     fixed_table: bool,
+    /// The height of the box around is given.
+    definite: bool,
 }
 
 impl Default for Sight {
@@ -90,13 +92,14 @@ impl Default for Sight {
             scale: 1.0,
             backdrop: Rgba::WHITE,
             gradient: Vec::new(),
-            in_letters: false,
+            letters: Vec::new(),
             clips_x: false,
             parent: Display::Block,
             boxed_in: false,
             indent: 0.0,
             covering: false,
             fixed_table: false,
+            definite: false,
         }
     }
 }
@@ -106,7 +109,10 @@ impl Sight {
     pub(super) fn inside(&self, style: &Computed) -> Self {
         let own = &style.own;
         let boxed = self.is_boxed(own);
-        let painted = !(boxed && own.height.used().is_some_and(|height| height <= NOTHING));
+        let none = |size: Option<f32>| size.is_some_and(|size| size <= NOTHING);
+        let bare = boxed && (none(own.height.used()) || none(own.width.used()));
+        // Without a box there is nothing to paint, and in the letters it is ink.
+        let painted = !bare && !own.in_letters && own.display != Display::Contents;
         let paper = if painted { own.paper } else { Rgba::CLEAR };
         let solid = paper.alpha > 0.0;
         let placed = own.position != Position::Static;
@@ -129,19 +135,30 @@ impl Sight {
             covering: !own_layer && (self.covering || paper.alpha >= 1.0 && !own.floats),
             fixed_table: own.fixed_table || self.fixed_table && own.display == Display::Table,
             opacity: self.opacity * own.opacity * own.filter,
-            scale: self.scale * own.zoom * scale(own),
+            scale: self.scale * own.zoom * scale(own, boxed),
             backdrop: paper.over(self.backdrop),
-            gradient: if !own.gradient.is_empty() && !own.in_letters {
+            gradient: if !own.gradient.is_empty() && painted {
                 own.gradient.clone()
             } else if paper.alpha >= 1.0 {
                 Vec::new()
             } else {
                 self.gradient.clone()
             },
-            in_letters: own.in_letters && (solid || !own.gradient.is_empty())
-                || self.in_letters && own.display == Display::Inline && !solid,
+            letters: if own.in_letters {
+                let colours = own.gradient.iter().copied().chain([own.paper]);
+                colours.filter(|colour| colour.alpha >= FAINT).collect()
+            } else if own.display == Display::Inline && !solid {
+                self.letters.clone()
+            } else {
+                Vec::new()
+            },
             clips_x: self.clips_x || own.clips.x,
-            parent: own.display,
+            parent: if own.display == Display::Contents {
+                self.parent
+            } else {
+                own.display
+            },
+            definite: own.height.size.is_some(),
         }
     }
 
@@ -189,7 +206,11 @@ impl Sight {
     fn colour_hides(&self, style: &Computed) -> Option<Why> {
         let ink = style.fill.unwrap_or(style.ink);
         if ink.alpha < FAINT {
-            return (!self.in_letters).then_some(Why::Transparent);
+            let seen = self
+                .letters
+                .iter()
+                .any(|letter| !letter.over(self.backdrop).is_like(self.backdrop));
+            return (!seen).then_some(Why::Transparent);
         }
         let ink = Rgba {
             alpha: ink.alpha * self.opacity,
@@ -221,13 +242,17 @@ impl Sight {
         }
         let boxed = self.is_boxed(own);
         let turned = own.transform.turned ^ own.rotate.turned;
-        if boxed && turned && own.one_sided {
+        if is_transformed(own, boxed) && turned && own.one_sided {
             return Some(Why::Clipped);
         }
         if own.below && own.position != Position::Static && self.covering {
             return Some(Why::Clipped);
         }
-        if own.clip_path || own.masked || own.clip && own.position == Position::Absolute {
+        if own.clip_path
+            || own.masked
+            || own.replaced
+            || own.clip && own.position == Position::Absolute
+        {
             return Some(Why::Clipped);
         }
         let away = |x: f32, y: f32| x <= -AWAY || y <= -AWAY || x >= FAR;
@@ -247,7 +272,7 @@ impl Sight {
                     || own.inset.bottom.is_some_and(|bottom| bottom >= WINDOW.1)
             }
         };
-        let moved = boxed && {
+        let moved = is_transformed(own, boxed) && {
             let moved = [own.transform, own.translate];
             let x: f32 = moved.iter().map(|one| one.x).sum();
             let y: f32 = moved.iter().map(|one| one.y).sum();
@@ -274,10 +299,15 @@ impl Sight {
             return narrow && small(width);
         }
         let squeezed = own.height.used().is_none() && small(style.line);
-        let short = own.clips.y && own.padding_bottom <= NOTHING;
+        let height = own
+            .height
+            .used()
+            .map(|height| height + own.padding_bottom.max(0.0));
+        let low = own.low && (self.definite || own.position == Position::Absolute);
+        let squeezed = squeezed && own.padding_bottom <= NOTHING;
         boxed
             && (narrow && small(own.width.used())
-                || short && (small(own.height.used()) || squeezed))
+                || own.clips.y && (small(height) || squeezed || low))
     }
 
     /// Whether sizes and transformations mean anything: they do not for words in a line.
@@ -287,16 +317,21 @@ impl Sight {
             Display::Inline => {
                 own.floats || own.position == Position::Absolute || self.parent == Display::Flex
             }
-            Display::Table | Display::Cell => false,
+            // Taken out of their table, its parts are blocks.
+            Display::Table | Display::Cell => own.floats || own.position == Position::Absolute,
             Display::None | Display::Column | Display::Contents => false,
         }
     }
 }
 
-fn scale(own: &Own) -> f32 {
+/// Words in a line are not transformed.
+fn is_transformed(own: &Own, boxed: bool) -> bool {
+    boxed || matches!(own.display, Display::Table | Display::Cell)
+}
+
+fn scale(own: &Own, boxed: bool) -> f32 {
     let all: [Moved; 3] = [own.transform, own.scale, own.rotate];
-    // Words in a line are not transformed.
-    if own.display == Display::Inline && !own.floats && own.position != Position::Absolute {
+    if !is_transformed(own, boxed) {
         return 1.0;
     }
     all.iter().map(|one| one.scale).product()

@@ -1,25 +1,31 @@
-//! `var()` and `attr()` in values, replaced by what they stand for.
+//! `var()` in values, replaced by what it stands for.
 
 use std::borrow::Cow;
 
 use cssparser::{Parser, ToCss as _, Token};
 
 use super::computed::Variables;
-use super::dom::Element;
 use super::work::Work;
 
 const MOST_STEPS: usize = 64;
-const MOST_BYTES: usize = 4_096;
+const MOST_BYTES: usize = 16 * 1024;
 
-/// `None` when something that is referred to is not there: the declaration is then as if unset.
+/// What a value came to.
+pub(super) enum Substituted<'v> {
+    Value(Cow<'v, str>),
+    /// Something that is referred to is not there: the declaration is as if unset.
+    Missing,
+    /// Too long a way, or through an attribute: nobody can say.
+    Unknown,
+}
+
 pub(super) fn substitute<'v>(
     value: &'v str,
     variables: &Variables,
-    element: &Element,
     work: &Work,
-) -> Option<Cow<'v, str>> {
-    // Escapes can spell any name; written plainly there are none left.
-    let mut text = if value.contains('\\') {
+) -> Substituted<'v> {
+    // Escapes can spell any name, and comments can stand in it; written plainly there are none left.
+    let mut text = if value.contains('\\') || value.contains("/*") {
         Cow::Owned(plain(value))
     } else {
         Cow::Borrowed(value)
@@ -27,29 +33,28 @@ pub(super) fn substitute<'v>(
     for _ in 0..MOST_STEPS {
         work.spend(text.len());
         let Some(found) = reference(&text) else {
-            return Some(text);
+            return Substituted::Value(text);
         };
         let stands_for = match found.kind {
             Kind::Variable => variables.get(found.name).cloned(),
-            Kind::Attribute => element
-                .attributes()
-                .iter()
-                .find(|one| str::eq_ignore_ascii_case(&one.name.local, found.name))
-                .map(|one| one.value.to_string()),
+            Kind::Other => return Substituted::Unknown,
         };
-        let put = stands_for.or_else(|| found.fallback.map(str::to_owned))?;
-        let next = format!("{}{put}{}", found.before, found.after);
+        let Some(put) = stands_for.or_else(|| found.fallback.map(str::to_owned)) else {
+            return Substituted::Missing;
+        };
+        let next = format!("{} {put} {}", found.before, found.after);
         if next.len() > MOST_BYTES {
-            return None;
+            return Substituted::Unknown;
         }
         text = Cow::Owned(next);
     }
-    None
+    Substituted::Unknown
 }
 
 enum Kind {
     Variable,
-    Attribute,
+    /// `attr()` and `env()`.
+    Other,
 }
 
 struct Reference<'t> {
@@ -67,7 +72,9 @@ fn reference(text: &str) -> Option<Reference<'_>> {
     }
     let lower = text.to_ascii_lowercase();
     let variable = lower.rfind("var(").map(|at| (at, Kind::Variable, 4));
-    let attribute = lower.rfind("attr(").map(|at| (at, Kind::Attribute, 5));
+    let attribute = lower.rfind("attr(").map(|at| (at, Kind::Other, 5));
+    let environment = lower.rfind("env(").map(|at| (at, Kind::Other, 4));
+    let attribute = attribute.or(environment);
     let (at, kind, len) = match (variable, attribute) {
         (Some(one), Some(two)) => {
             if one.0 > two.0 {

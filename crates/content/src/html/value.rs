@@ -40,9 +40,12 @@ pub(super) const WINDOW: (f32, f32) = (900.0, 1200.0);
 /// A length in pixels, `calc()` and its kin included.
 pub(super) fn length(value: &str, units: Units) -> Option<f32> {
     let mut parser = Parser::new(value);
-    let bare = matches!(parser.next(), Ok(Token::Number { value, .. }) if *value != 0.0);
-    if bare && units.bare == Bare::Invalid {
-        return None;
+    match parser.next() {
+        Ok(Token::Number { value, .. }) if *value != 0.0 && units.bare == Bare::Invalid => {
+            return None;
+        }
+        Ok(Token::Ident(_)) => return None,
+        _ => {}
     }
     parser = Parser::new(value);
     let found = sum(&mut parser, units)?;
@@ -83,11 +86,89 @@ pub(super) fn leading(value: &str) -> Option<f32> {
     value.get(..end)?.parse().ok()
 }
 
-/// The first word of a value, in lower case.
-pub(super) fn word(value: &str) -> Option<String> {
+/// A value that is one word and nothing else, in lower case.
+pub(super) fn keyword(value: &str) -> Option<String> {
+    match idents(value)?.as_slice() {
+        [one] => Some(one.clone()),
+        _ => None,
+    }
+}
+
+/// A value that consists of words, in lower case.
+pub(super) fn idents(value: &str) -> Option<Vec<String>> {
     let mut parser = Parser::new(value);
-    let word = parser.expect_ident().ok()?.to_ascii_lowercase();
-    Some(word)
+    let mut found = Vec::new();
+    while !parser.is_exhausted() {
+        found.push(parser.expect_ident().ok()?.to_ascii_lowercase());
+        if found.len() > 32 {
+            return None;
+        }
+    }
+    (!found.is_empty()).then_some(found)
+}
+
+/// A value that consists of lengths, with `auto` as zero.
+pub(super) fn all_lengths(value: &str, units: Units) -> Option<Vec<f32>> {
+    let mut parser = Parser::new(value);
+    let mut found = Vec::new();
+    while !parser.is_exhausted() {
+        let auto = parser.try_parse(|parser| parser.expect_ident_matching("auto"));
+        found.push(match auto {
+            Ok(()) => 0.0,
+            Err(_) => factor(&mut parser, units)?,
+        });
+        if found.len() > 4 {
+            return None;
+        }
+    }
+    (!found.is_empty()).then_some(found)
+}
+
+/// A value that consists of functions and of the words in `known`; `None` when there is anything else.
+pub(super) fn only_functions(value: &str, known: &[&str]) -> Option<Vec<(String, String)>> {
+    let mut parser = Parser::new(value);
+    let mut found = Vec::new();
+    while !parser.is_exhausted() {
+        let name = match parser.next().ok()? {
+            Token::Ident(word) if known.iter().any(|known| word.eq_ignore_ascii_case(known)) => {
+                continue;
+            }
+            Token::Function(name) => name.to_ascii_lowercase(),
+            _ => return None,
+        };
+        let inside = parser.parse_nested_block(|inner| {
+            let start = inner.position();
+            while inner.next().is_ok() {}
+            Ok::<_, cssparser::ParseError<()>>(inner.slice_from(start).to_owned())
+        });
+        found.push((name, inside.ok()?));
+        if found.len() > 32 {
+            return None;
+        }
+    }
+    Some(found)
+}
+
+/// The arguments of a function: lengths, numbers and the words in `known`; `None` when there is anything else.
+pub(super) fn arguments(inside: &str, units: Units, known: &[&str]) -> Option<Vec<f32>> {
+    let mut parser = Parser::new(inside);
+    let mut found = Vec::new();
+    while !parser.is_exhausted() {
+        if parser.try_parse(Parser::expect_comma).is_ok() {
+            continue;
+        }
+        let word = parser.try_parse(|parser| match parser.expect_ident() {
+            Ok(word) if known.iter().any(|known| word.eq_ignore_ascii_case(known)) => Ok(()),
+            _ => Err(()),
+        });
+        if word.is_err() {
+            found.push(factor(&mut parser, units)?);
+        }
+        if found.len() > 256 {
+            return None;
+        }
+    }
+    Some(found)
 }
 
 /// Every word of a value, in lower case; functions are left out.
@@ -155,11 +236,21 @@ fn product(parser: &mut Parser<'_>, units: Units) -> Option<f32> {
     }
 }
 
-fn factor(parser: &mut Parser<'_>, units: Units) -> Option<f32> {
+pub(super) fn factor(parser: &mut Parser<'_>, units: Units) -> Option<f32> {
     let name = match parser.next().ok()? {
         Token::Number { value, .. } => return Some(*value),
         Token::Percentage { unit_value, .. } => return Some(unit_value * units.whole),
         Token::Dimension { value, unit, .. } => return pixels(*value, unit, units),
+        // Constants of calc().
+        Token::Ident(word) => {
+            return match word.to_ascii_lowercase().as_str() {
+                "pi" => Some(std::f32::consts::PI),
+                "e" => Some(std::f32::consts::E),
+                "infinity" => Some(1e9),
+                "-infinity" => Some(-1e9),
+                _ => None,
+            };
+        }
         Token::ParenthesisBlock => "calc".to_owned(),
         Token::Function(name) => name.to_ascii_lowercase(),
         _ => return None,
@@ -319,7 +410,7 @@ pub(super) fn colour_in(value: &str) -> Option<Colour> {
     None
 }
 
-fn next_colour(parser: &mut Parser<'_>) -> Option<Colour> {
+pub(super) fn next_colour(parser: &mut Parser<'_>) -> Option<Colour> {
     let parsed = parser.try_parse(|parser| Color::parse(parser));
     if let Ok(colour) = parsed {
         return Some(plain(colour));

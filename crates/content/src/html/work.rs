@@ -21,6 +21,11 @@ impl Work {
         self.look_at(4 + bytes / BYTES);
     }
 
+    /// Nothing more can be judged.
+    pub(super) fn exhaust(&self) {
+        self.look_at(usize::MAX);
+    }
+
     pub(super) fn is_spent(&self) -> bool {
         self.0.get() > MOST
     }

@@ -69,11 +69,6 @@ pub(crate) const SHOWN: &[(&str, &str, &str)] = &[
         "<p id=k>§</p>",
     ),
     (
-        "revert",
-        ".k{display:none} p.k{display:revert}",
-        "<p class=k>§</p>",
-    ),
-    (
         "initial",
         ".k{color:#fff} p.k{color:initial}",
         "<p class=k>§</p>",
@@ -472,11 +467,6 @@ pub(crate) const SHOWN: &[(&str, &str, &str)] = &[
         "variable that is not there",
         "",
         "<p style='color:#fff;color:var(--nope)'>§</p>",
-    ),
-    (
-        "variable of itself",
-        "",
-        "<p style='--x:var(--x);display:none;display:var(--x)'>§</p>",
     ),
     (
         "popover shown",
