@@ -9,6 +9,7 @@
 //! | [`mcp`] | the program under test, driven over stdio |
 //! | [`chromium`] | what a reader sees of an HTML page |
 //! | [`mailgen`], [`fixtures`] | mail |
+//! | [`corpora`] | public sample messages, when they are there, and what should be read in them |
 //! | [`tls`], [`ports`] | certificates, and ports that are free, closed or silent |
 #![allow(
     clippy::unwrap_used,
@@ -21,6 +22,7 @@
 
 pub mod chromium;
 pub mod client;
+pub mod corpora;
 pub mod cyrus;
 pub mod delivery;
 pub mod dovecot;
