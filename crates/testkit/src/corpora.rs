@@ -2,8 +2,8 @@
 //!
 //! Shows no message and knows no view: whoever does hands in what is [`Shown`], and is told what differs.
 
-mod mail_parser;
 mod mime4j;
+mod parsed;
 mod reasons;
 mod words;
 
@@ -26,6 +26,8 @@ pub enum Expected {
     Subject(String),
     /// The text of one part.
     Text(String),
+    /// What a reader of an HTML page sees: all of it and nothing else.
+    Page(String),
 }
 
 /// What a view shows of a message.
@@ -63,7 +65,7 @@ impl Corpus {
 
     pub fn samples(self) -> Vec<Sample> {
         let (ending, expected): (_, fn(&Path) -> Vec<Expected>) = match self {
-            Self::MailParserLegacy | Self::MailParserRfc => ("eml", mail_parser::expected),
+            Self::MailParserLegacy | Self::MailParserRfc => ("eml", parsed::expected),
             Self::Mime4j => ("msg", mime4j::expected),
         };
         let paths = files(&folder().join(self.name()), ending);
@@ -87,6 +89,11 @@ impl Sample {
                 (!same(subject, found)).then(|| format!("subject {found:?}, expected {subject:?}"))
             }
             Expected::Text(text) => words::absent(text, shown.texts),
+            Expected::Page(seen) => {
+                let ours = words(&without_marks(&shown.texts.join("\n")));
+                let seen = words(seen);
+                (ours != seen).then(|| difference(&ours, &seen))
+            }
         });
         missing.collect()
     }
