@@ -10,11 +10,11 @@ use testkit::mcp::{RequestId, RpcError};
 use super::world::World;
 use crate::samples::Samples;
 
-pub(crate) const ROUNDS: usize = 3;
+pub(crate) const ROUNDS: usize = 10;
 /// Of each attack alone.
 const TIMES: usize = 5;
 /// Between two calls of the bystander, whether or not the one before was answered.
-const PACE: Duration = Duration::from_millis(4);
+const PACE: Duration = Duration::from_millis(2);
 const CALM_CALLS: usize = 500;
 const BYSTANDER: &str = "imap_list_accounts";
 
@@ -32,16 +32,19 @@ pub(crate) struct Alone {
     pub name: &'static str,
     pub bytes: usize,
     pub times: Samples,
+    /// Of the bystander meanwhile.
+    pub beside: Samples,
 }
 
 pub(crate) fn one_by_one(world: &World) -> Vec<Alone> {
     let mut alone = Vec::new();
     for mail in &world.mails {
-        let mut times = Samples::default();
+        let [mut times, mut beside] = [Samples::default(), Samples::default()];
         for _ in 0..TIMES {
             let mut client = warm(world);
             let begun = Instant::now();
             let id = client.send_call("imap_get_message", mail.arguments());
+            beside.append(bystander(&mut client, &[id]));
             let (answer, came) = client.wait_timed(id);
             expect_ok(mail.name, answer);
             times.add(came - begun);
@@ -50,6 +53,7 @@ pub(crate) fn one_by_one(world: &World) -> Vec<Alone> {
             name: mail.name,
             bytes: mail.bytes,
             times,
+            beside,
         });
     }
     alone
@@ -74,12 +78,7 @@ pub(crate) fn at_once(world: &World) -> Crowd {
         .iter()
         .map(|mail| client.send_call("imap_get_message", mail.arguments()))
         .collect();
-    let mut calls = Vec::new();
-    while !reads.iter().all(|id| client.has_answer(*id)) {
-        calls.push((Instant::now(), client.send_call(BYSTANDER, json!({}))));
-        thread::sleep(PACE);
-    }
-    let bystander = collected(&mut client, calls);
+    let bystander = bystander(&mut client, &reads);
     let answers = reads.into_iter().zip(&world.mails).map(|(id, mail)| {
         let (answer, came) = client.wait_timed(id);
         expect_ok(mail.name, answer);
@@ -90,6 +89,16 @@ pub(crate) fn at_once(world: &World) -> Crowd {
         bystander,
         peak_memory: client.peak_rss(),
     }
+}
+
+/// Its calls until these have their answers.
+fn bystander(client: &mut McpClient, reads: &[RequestId]) -> Samples {
+    let mut calls = Vec::new();
+    while !reads.iter().all(|id| client.has_answer(*id)) {
+        calls.push((Instant::now(), client.send_call(BYSTANDER, json!({}))));
+        thread::sleep(PACE);
+    }
+    collected(client, calls)
 }
 
 /// A program that has logged in, and read no message.

@@ -22,6 +22,11 @@ impl Samples {
         self.at(95)
     }
 
+    pub(crate) fn append(&mut self, other: Self) {
+        self.0.extend(other.0);
+        self.0.sort_by(f64::total_cmp);
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
