@@ -43,7 +43,7 @@ impl Report {
              Written by `cargo bench -p mailwarden --bench hostile`; do not edit. Twenty mails that are meant to hang, \
              bloat or crash their reader lie in one Dovecot. Each is read over stdio by `imap_get_message` with every \
              wish on (20,000 characters, HTML, all headers, text of attachments): alone, and all twenty at once in one \
-             session, while the same session is asked for `imap_list_accounts` every 2 ms, answered or not. Times run \
+             session with a small mail behind them, while the same session is asked for `imap_list_accounts` every 2 ms, answered or not. Times run \
              from the request written to the answer received.\n\n\
              Goals: each answer in under 1 s; p99 of `imap_list_accounts` at most 50 ms meanwhile.\n\n\
              {date}; {cores} cores, {memory_gib} GiB, Linux {kernel}, Dovecot {dovecot}; load average {load} before \

@@ -4,12 +4,14 @@ use std::process::Command;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use testkit::{Delivery, Dovecot, McpClient, RawImap, hostile};
+use testkit::{Delivery, Dovecot, McpClient, RawImap, fixtures, hostile};
 
 const USER: &str = "alice";
 const PASSWORD: &str = "secret";
 /// One of the names in the certificate.
 const HOST: &str = "127.0.0.1";
+/// Harmless, and the last in the crowd: it waits for whatever the attacks hold.
+const SMALL: &str = "a small mail, asked for last";
 /// A miss should be measured, not end the run.
 const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -29,16 +31,20 @@ pub(crate) struct Mail {
 impl World {
     pub(crate) fn build() -> Self {
         let dovecot = Dovecot::start();
-        let raws: Vec<Vec<u8>> = hostile::ALL.iter().map(hostile::Hostile::raw).collect();
+        let attacks = hostile::ALL
+            .iter()
+            .map(|attack| (attack.name, attack.raw()));
+        let (names, raws): (Vec<&'static str>, Vec<Vec<u8>>) =
+            attacks.chain([(SMALL, fixtures::plain())]).unzip();
         let sizes: Vec<usize> = raws.iter().map(Vec::len).collect();
         dovecot.deliver_many(USER, "INBOX", raws.into_iter().map(Delivery::new));
         let validity = uidvalidity(&mut dovecot.login(USER, PASSWORD));
-        let mails = hostile::ALL
-            .iter()
+        let mails = names
+            .into_iter()
             .zip(sizes)
             .zip(1..)
-            .map(|((attack, bytes), uid)| Mail {
-                name: attack.name,
+            .map(|((name, bytes), uid)| Mail {
+                name,
                 bytes,
                 id: format!("imap:default:INBOX:{validity}:{uid}"),
             })
