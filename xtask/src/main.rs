@@ -1,5 +1,6 @@
 //! `cargo xtask`: checks that the tree keeps its rules, and documents that are made from the code.
 
+mod corpora;
 mod docs;
 mod tidy;
 mod tree;
@@ -13,7 +14,14 @@ const HELP: &str = "\
 cargo xtask tidy           check file headers and lengths, import directions, leftovers, links
 cargo xtask docs           write docs/tools.md and docs/config.md from the code
 cargo xtask docs --check   fail when they are not what the code says
+cargo xtask corpora          view all sample messages, and write docs/corpora.md
+cargo xtask corpora --check  fail when one panics, takes too much memory, or reads otherwise than expected
+cargo xtask corpora --also DIR  tell the same of the messages in a folder, and write nothing
 ";
+
+/// Counts the heap that a message takes. The system's allocator does the work.
+#[global_allocator]
+static HEAP: peak_alloc::PeakAlloc = corpora::HEAP;
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -22,6 +30,9 @@ fn main() -> ExitCode {
         ["tidy"] => Tree::read().and_then(|tree| tidy::run(&tree)),
         ["docs"] => docs::write(),
         ["docs", "--check"] => docs::check(),
+        ["corpora"] => corpora::write(),
+        ["corpora", "--check"] => corpora::check(),
+        ["corpora", "--also", folder] => corpora::also(folder),
         _ => {
             say(HELP.trim_end());
             return ExitCode::from(u8::from(!words.is_empty()) * 2);

@@ -9,6 +9,7 @@ use mail::{AccountId, Cx, ExtractJob, Extractor, MailSource, Section};
 use policy::{Permit, Policy};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
+use tokio::sync::Semaphore;
 
 use crate::cursor::CursorKey;
 use crate::envelope::{self, Answered, Facts, Refused};
@@ -23,6 +24,8 @@ pub struct Gateway {
     policy: Policy,
     cursor_key: CursorKey,
     extractor: Option<Arc<dyn Extractor>>,
+    /// One for each message that is rendered at a time.
+    renderers: Arc<Semaphore>,
 }
 
 /// Who calls. Identity is fixed by the transport, never by an argument.
@@ -60,6 +63,7 @@ impl Gateway {
             policy: Policy::Owner,
             cursor_key,
             extractor: None,
+            renderers: Arc::new(Semaphore::new(renderers())),
         }
     }
 
@@ -197,13 +201,27 @@ impl<'a> Ctx<'a> {
         work: impl FnOnce() -> R + Send + 'static,
     ) -> Result<R, Refusal> {
         self.cx.enter(mail::Stage::Render);
-        tokio::task::spawn_blocking(work).await.map_err(|_| {
+        let fell = || {
             Refusal::new(
                 Code::Internal,
                 "the message could not be rendered; please report this",
             )
-        })
+        };
+        let renderers = Arc::clone(&self.gateway.renderers);
+        let place = renderers.acquire_owned().await.map_err(|_| fell())?;
+        let working = tokio::task::spawn_blocking(move || {
+            // Work that nobody waits for any more still takes its place until it is done.
+            let _place = place;
+            work()
+        });
+        working.await.map_err(|_| fell())
     }
+}
+
+/// More at a time would end none of them sooner, and keep the threads from running that serve everybody. Two at least,
+/// so that one long look does not hold up all others.
+fn renderers() -> usize {
+    std::thread::available_parallelism().map_or(2, |cores| cores.get().max(2))
 }
 
 /// Strict: unknown fields, wrong types and values out of bounds are refused, each by its name.

@@ -8,7 +8,8 @@
 //! | [`client`] | a bare IMAP connection, for fixtures and as the yardstick in benchmarks |
 //! | [`mcp`] | the program under test, driven over stdio |
 //! | [`chromium`] | what a reader sees of an HTML page |
-//! | [`mailgen`], [`fixtures`] | mail |
+//! | [`mailgen`], [`fixtures`], [`hostile`] | mail |
+//! | [`corpora`] | public sample messages, when they are there, and what should be read in them |
 //! | [`tls`], [`ports`] | certificates, and ports that are free, closed or silent |
 #![allow(
     clippy::unwrap_used,
@@ -21,11 +22,13 @@
 
 pub mod chromium;
 pub mod client;
+pub mod corpora;
 pub mod cyrus;
 pub mod delivery;
 pub mod dovecot;
 pub mod fake;
 pub mod fixtures;
+pub mod hostile;
 mod literal;
 pub mod mailgen;
 pub mod mcp;

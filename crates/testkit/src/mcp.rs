@@ -157,10 +157,24 @@ impl McpClient {
         )
     }
 
-    pub fn wait(&mut self, RequestId(id): RequestId) -> Result<Value, RpcError> {
-        let mut answer = self.await_inbox(&format!("the answer to request {id}"), |mail| {
+    pub fn wait(&mut self, id: RequestId) -> Result<Value, RpcError> {
+        self.wait_timed(id).0
+    }
+
+    /// Waits, and tells when the answer came, which may be long ago.
+    pub fn wait_timed(&mut self, RequestId(id): RequestId) -> (Result<Value, RpcError>, Instant) {
+        let (answer, came) = self.await_inbox(&format!("the answer to request {id}"), |mail| {
             mail.answers.remove(&id)
         });
+        (Self::result(answer), came)
+    }
+
+    /// Whether an answer has come that was not waited for yet.
+    pub fn has_answer(&self, RequestId(id): RequestId) -> bool {
+        self.inbox.read(|mail| mail.answers.contains_key(&id))
+    }
+
+    fn result(mut answer: Value) -> Result<Value, RpcError> {
         if let Some(error) = answer.get_mut("error") {
             let message = error["message"].as_str().unwrap_or_default().to_owned();
             return Err(RpcError {

@@ -1,4 +1,4 @@
-//! The pages beside this folder, each with what Chromium shows of it, and the words of a text.
+//! The pages beside this folder, each with what Chromium shows of it.
 //!
 //! `MAILWARDEN_RECORD=1` writes the records again.
 
@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use content::{BodyWish, HtmlWish};
 use testkit::Chromium;
+use testkit::corpora::{difference, without_marks, words};
 
 use crate::source;
 
@@ -102,81 +103,4 @@ fn records_are_what_chromium_shows() {
         report.is_empty(),
         "records that Chromium no longer agrees with:\n{report}"
     );
-}
-
-/// Letters and digits in runs; what separates them is left out, and so is what has no shape.
-fn words(text: &str) -> Vec<String> {
-    let shapeless = |c: &char| {
-        !matches!(
-            c,
-            '\u{AD}' | '\u{34F}' | '\u{200B}'..='\u{200F}' | '\u{2060}' | '\u{FEFF}'
-        )
-    };
-    let text: String = text.chars().filter(shapeless).collect();
-    text.split(|c: char| !c.is_alphanumeric())
-        .filter(|word| !word.is_empty())
-        .map(str::to_owned)
-        .collect()
-}
-
-/// Our text without what we add to a page's: numbers of lists, and hosts behind links.
-fn without_marks(text: &str) -> String {
-    let lines = text.lines().map(|line| {
-        let start = line.trim_start_matches([' ', '>', '|', '#']);
-        let digits = start.trim_start_matches(|c: char| c.is_ascii_digit());
-        let numbered = digits.len() < start.len() && digits.starts_with(". ");
-        let line = if numbered { digits } else { start };
-        let kept = line.split(' ').filter(|word| !is_host(word));
-        kept.collect::<Vec<_>>().join(" ")
-    });
-    lines.collect::<Vec<_>>().join("\n")
-}
-
-/// `(host.example)`, whatever punctuation follows.
-fn is_host(word: &str) -> bool {
-    let word = word.trim_end_matches(|c: char| c != ')');
-    let inside = word
-        .strip_prefix('(')
-        .and_then(|word| word.strip_suffix(')'));
-    inside.is_some_and(|host| host.ends_with(".example") && !host.contains('@'))
-}
-
-/// Where two texts part, in a few words.
-fn difference(ours: &[String], seen: &[String]) -> String {
-    let same = ours.iter().zip(seen).take_while(|(a, b)| a == b).count();
-    let tail = |words: &[String]| {
-        let some: Vec<&str> = words
-            .iter()
-            .skip(same)
-            .take(8)
-            .map(String::as_str)
-            .collect();
-        some.join(" ")
-    };
-    let only = |these: &[String], those: &[String]| {
-        let some = these.iter().filter(|word| !those.contains(word)).take(12);
-        some.map(String::as_str).collect::<Vec<_>>().join(" ")
-    };
-    format!(
-        "after {same} words ours goes on '{}', seen is '{}'; only ours: [{}], only seen: [{}]",
-        tail(ours),
-        tail(seen),
-        only(ours, seen),
-        only(seen, ours)
-    )
-}
-
-#[test]
-fn marks_are_told_from_words() {
-    for (ours, want) in [
-        ("- one\n2. two\n> > three", "one two three"),
-        ("look (x.example), (a.b.example).", "look"),
-        (
-            "(kept@x.example) (not a host) 3.5 a",
-            "kept x example not a host 3 5 a",
-        ),
-        ("a | b\n# c [d]", "a b c d"),
-    ] {
-        assert_eq!(words(&without_marks(ours)).join(" "), want, "{ours}");
-    }
 }

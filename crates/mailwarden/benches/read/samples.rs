@@ -22,8 +22,17 @@ impl Samples {
         self.at(95)
     }
 
+    pub(crate) fn append(&mut self, other: Self) {
+        self.0.extend(other.0);
+        self.0.sort_by(f64::total_cmp);
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
     /// The nearest rank.
-    fn at(&self, percent: usize) -> f64 {
+    pub(crate) fn at(&self, percent: usize) -> f64 {
         let rank = (self.0.len() * percent).div_ceil(100).max(1);
         self.0[rank - 1]
     }

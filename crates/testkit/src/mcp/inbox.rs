@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 #[derive(Debug, Default)]
 pub(super) struct Mail {
-    /// Responses by request, until waited for.
-    pub(super) answers: HashMap<u64, Value>,
+    /// Responses by request, with the time they came, until waited for.
+    pub(super) answers: HashMap<u64, (Value, Instant)>,
     pub(super) notifications: Vec<Value>,
     /// Requests of the server to us.
     pub(super) requests: VecDeque<Value>,
@@ -26,10 +26,11 @@ pub(super) struct Inbox {
 
 impl Inbox {
     pub(super) fn receive(&self, line: &str) {
+        let now = Instant::now();
         let mut mail = self.lock();
         match serde_json::from_str::<Value>(line) {
             Ok(message) if message.get("method").is_none() => match message["id"].as_u64() {
-                Some(id) => drop(mail.answers.insert(id, message)),
+                Some(id) => drop(mail.answers.insert(id, (message, now))),
                 // An answer to something that could not be parsed has no id of ours.
                 None => mail.notifications.push(message),
             },
