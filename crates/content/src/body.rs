@@ -227,7 +227,12 @@ fn pick_versions(reads: &mut [Read<'_>], notes: &mut Vec<Note>) {
             links.merge(&read.readable.findings.links);
         }
         let displaced = match pick(&plain, &html, &links, reach) {
-            Pick::Plain => Role::Html(number),
+            Pick::Plain => {
+                if html.is_empty() && !plain.is_empty() {
+                    notes.push(Note::HtmlShowsNothing);
+                }
+                Role::Html(number)
+            }
             Pick::Html => Role::Plain(number),
             Pick::HtmlDespite(chars) => {
                 notes.push(Note::PlainDiffers { chars });

@@ -39,7 +39,7 @@ const LEAST_PLAIN: u64 = 64 * 1024;
 /// Attachments that are looked at.
 pub(crate) const MOST_ATTACHMENTS: usize = 50;
 /// Decoded bytes of one attachment whose text is wanted.
-pub(crate) const MOST_DOCUMENT: usize = 5 * 1024 * 1024;
+pub(crate) const MOST_DOCUMENT: usize = mail::MOST_EXTRACT_BYTES;
 /// The same in base64, with its line endings and some room.
 const MOST_DOCUMENT_ENCODED: u64 = 7_400_000;
 /// Encoded bytes of all such attachments.

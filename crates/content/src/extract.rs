@@ -71,7 +71,10 @@ impl Extracts<'_> {
         let failed = |why| Note::ExtractionFailed { part: part(), why };
         let unsupported = || Note::ExtractionUnsupported { part: part() };
         if promise(leaf) == Promise::Nothing {
-            notes.push(unsupported());
+            // Nobody expects words of a picture or of a signature.
+            if !is_wordless(leaf) {
+                notes.push(unsupported());
+            }
             return None;
         }
         if is_too_large(leaf) {
@@ -192,6 +195,14 @@ impl Extracts<'_> {
         }
         shown.text.to_owned()
     }
+}
+
+fn is_wordless(leaf: &Leaf) -> bool {
+    let kind = leaf.mime_type.as_str();
+    ["image/", "audio/", "video/", "font/"]
+        .iter()
+        .any(|main| kind.starts_with(main))
+        || kind.ends_with("-signature")
 }
 
 /// Who reads it: the bytes decide. Text that says nothing of itself is taken for what it claims to be.

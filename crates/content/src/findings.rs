@@ -46,11 +46,6 @@ impl Findings {
         self.guessed |= other.guessed;
     }
 
-    /// Whether what is shown is not all that was sent.
-    pub(crate) fn is_altered(&self) -> bool {
-        self.hidden.chars() > 0 || self.too_deep > 0 || !self.changes.is_empty()
-    }
-
     /// Says everything but a guessed charset, which belongs to a part.
     pub(crate) fn tell(&self, notes: &mut Vec<Note>) {
         if self.hidden.chars() > 0 {

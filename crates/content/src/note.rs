@@ -24,6 +24,8 @@ pub enum Note {
     PlainDiffers {
         chars: usize,
     },
+    /// The HTML that people are shown holds no text that could be read; the plain text is the body.
+    HtmlShowsNothing,
     /// HTML nested beyond any use was left out.
     TooDeep {
         chars: usize,
@@ -183,6 +185,7 @@ impl Note {
             Self::HtmlConverted => "html_converted",
             Self::HiddenText { .. } => "hidden_text_left_out",
             Self::PlainDiffers { .. } => "plain_text_differs",
+            Self::HtmlShowsNothing => "html_shows_no_text",
             Self::TooDeep { .. } => "nested_too_deeply",
             Self::LinksInert { .. } => "links_made_inert",
             Self::LinkNamesOther { .. } => "link_names_other_host",
@@ -237,6 +240,9 @@ impl fmt::Display for Note {
                 f,
                 "the plain-text part differs from the HTML that people see; the HTML is shown, \
                  {chars} characters stand only in the plain text"
+            ),
+            Self::HtmlShowsNothing => f.write_str(
+                "the HTML that people see holds no text that could be read; this is the plain-text part",
             ),
             Self::TooDeep { chars } => {
                 write!(f, "{chars} characters nested too deeply were left out")

@@ -19,6 +19,11 @@ pub trait Extractor: Send + Sync {
 pub type Extracting<'a> =
     Pin<Box<dyn Future<Output = Result<ExtractedText, ExtractFault>> + Send + 'a>>;
 
+/// Bytes of an attachment that are read, transfer encoding off.
+pub const MOST_EXTRACT_BYTES: usize = 5 * 1024 * 1024;
+/// Characters of text taken out of one.
+pub const MOST_EXTRACT_CHARS: usize = 50_000;
+
 /// What an attachment is, judged by its bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Format {

@@ -20,7 +20,10 @@ mod structure;
 pub use account::{AccountId, BadAccountId};
 pub use cx::{Cx, Stage};
 pub use envelope::{Address, Envelope};
-pub use extract::{ExtractFault, ExtractJob, ExtractedText, Extracting, Extractor, Format};
+pub use extract::{
+    ExtractFault, ExtractJob, ExtractedText, Extracting, Extractor, Format, MOST_EXTRACT_BYTES,
+    MOST_EXTRACT_CHARS,
+};
 pub use fault::{Fault, FaultKind};
 pub use flag::Flag;
 pub use folder::{BadFolderName, Counts, Folder, FolderName, SpecialUse};

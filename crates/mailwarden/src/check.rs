@@ -18,16 +18,14 @@ pub(crate) async fn run(gateway: Gateway, extractor: &Runner, screen: Screen) ->
         "configuration: {}",
         screen.good(format!("ok, {} account(s)", ids.len()))
     ));
-    screen.line(format!(
-        "attachments: {}",
-        attachments(extractor, screen).await
-    ));
+    let (reads, line) = attachments(extractor, screen).await;
+    screen.line(format!("attachments: {line}"));
     let gateway = std::sync::Arc::new(gateway);
     let reports: Vec<_> = ids
         .into_iter()
         .map(|id| tokio::spawn(report(std::sync::Arc::clone(&gateway), screen, id)))
         .collect();
-    let mut all_work = true;
+    let mut all_work = reads == Reads::Yes;
     for pending in reports {
         let Ok(report) = pending.await else {
             all_work = false;
@@ -42,11 +40,23 @@ pub(crate) async fn run(gateway: Gateway, extractor: &Runner, screen: Screen) ->
     all_work
 }
 
+/// Whether text can be taken out of attachments.
+#[derive(PartialEq, Eq)]
+enum Reads {
+    Yes,
+    No,
+}
+
 /// Whether the child that reads attachments is locked in, and what this system cannot do for it.
-async fn attachments(extractor: &Runner, screen: Screen) -> String {
+async fn attachments(extractor: &Runner, screen: Screen) -> (Reads, String) {
     let found = match extractor.protections().await {
         Ok(found) => found,
-        Err(fault) => return screen.bad(format!("failed, {fault}")),
+        Err(fault) => {
+            let line = screen.bad(format!(
+                "failed, {fault}; no text can be taken out of attachments"
+            ));
+            return (Reads::No, line);
+        }
     };
     let list = |some: Vec<&Protection>| {
         let names: Vec<String> = some.iter().map(ToString::to_string).collect();
@@ -54,7 +64,7 @@ async fn attachments(extractor: &Runner, screen: Screen) -> String {
     };
     let missing = list(found.missing().collect());
     let proven = list(found.proven.iter().collect());
-    match (found.is_sealed(), missing.as_str()) {
+    let line = match (found.is_sealed(), missing.as_str()) {
         (true, "") => screen.good(format!("ok, read in a child with {proven}")),
         (true, missing) => format!(
             "{} (without: {missing})",
@@ -64,7 +74,8 @@ async fn attachments(extractor: &Runner, screen: Screen) -> String {
             "{} read in a child without: {missing}",
             screen.warn("warning")
         ),
-    }
+    };
+    (Reads::Yes, line)
 }
 
 struct Report {

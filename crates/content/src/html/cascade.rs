@@ -10,14 +10,16 @@ use std::rc::Rc;
 use html5ever::interface::QuirksMode;
 use html5ever::{LocalName, local_name, ns};
 
-use super::computed::{Computed, Display, Variables};
+use super::computed::{Computed, Variables};
 use super::dom::{DOCUMENT, Dom, Element, NodeId};
 use super::hints;
 use super::media;
+use super::own::Display;
 use super::property::Property;
-use super::select::{self, Key, Matcher, One, Pseudo};
+use super::select::{self, Key, Matcher, One};
 use super::sheet::{Declaration, Sheet, inline};
 use super::substitute::{Substituted, substitute};
+use super::syntax::Pseudo;
 use super::value::{self, Bare};
 use super::work::Work;
 use super::world::{Doubt, World};

@@ -1,6 +1,7 @@
 //! What the values of single properties mean: sizes, fonts, gradients, and values that nobody can judge here.
 
-use super::computed::{Display, painted};
+use super::computed::painted;
+use super::own::Display;
 use super::property::Property;
 use cssparser::{Parser, Token};
 

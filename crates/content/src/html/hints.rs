@@ -2,8 +2,9 @@
 
 use html5ever::{LocalName, local_name, ns};
 
-use super::computed::{Computed, Display};
+use super::computed::Computed;
 use super::dom::Element;
+use super::own::Display;
 use super::value::{self, Bare, Colour, Rgba};
 
 /// What holds no text for readers, and is not told of either.

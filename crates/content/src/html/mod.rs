@@ -9,8 +9,10 @@ mod declared;
 mod dom;
 mod hidden;
 mod hints;
+mod limiter;
 mod link;
 mod media;
+mod own;
 mod property;
 mod render;
 mod safe;
@@ -19,6 +21,7 @@ mod shape;
 mod sheet;
 mod sight;
 mod substitute;
+mod syntax;
 mod value;
 mod walk;
 mod work;
@@ -96,5 +99,7 @@ fn start(html: &str) -> &str {
         .unwrap_or(html)
 }
 
+#[cfg(test)]
+mod attacks;
 #[cfg(test)]
 mod tests;

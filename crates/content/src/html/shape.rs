@@ -1,6 +1,6 @@
 //! Shapes and transformations: do they leave anything to be seen, and where do they put it?
 
-use super::computed::Moved;
+use super::own::Moved;
 use super::value::{self, Units};
 
 /// Boxes and shapes of at most this many pixels show nothing that could be read.

@@ -13,7 +13,7 @@ use cssparser::{
 
 use super::media::{self, Truth};
 use super::property::Property;
-use super::select::{self, Prelude};
+use super::syntax::{self, Prelude};
 use super::world::{Doubt, World};
 
 /// Of all rules of a page together.
@@ -344,7 +344,7 @@ impl<'i> QualifiedRuleParser<'i> for Inside<'_, '_> {
                 BasicParseErrorKind::QualifiedRuleInvalid,
             ));
         }
-        select::parse(input, self.0.within.as_ref())
+        syntax::parse(input, self.0.within.as_ref())
             .ok_or_else(|| ParseError::from_basic_kind(BasicParseErrorKind::QualifiedRuleInvalid))
     }
 

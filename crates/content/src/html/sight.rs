@@ -1,6 +1,7 @@
 //! Whether a reader sees the text of an element, and if not, why.
 
-use super::computed::{Computed, Display, Moved, Own, Position};
+use super::computed::Computed;
+use super::own::{Display, Moved, Own, Position};
 use super::shape::NOTHING;
 use super::value::{Rgba, WINDOW};
 

@@ -3,10 +3,11 @@
 use html5ever::{LocalName, local_name, ns};
 
 use super::cascade::Cascade;
-use super::computed::{Computed, Display};
+use super::computed::Computed;
 use super::dom::{DOCUMENT, Data, Dom, Element, NodeId};
 use super::hidden::Hidden;
 use super::hints;
+use super::own::Display;
 use super::sight::{Sight, Why};
 use super::value;
 use super::world::World;

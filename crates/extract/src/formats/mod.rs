@@ -25,9 +25,9 @@ use mail::{ExtractFault, ExtractedText, Format};
 use draft::Draft;
 
 /// Larger attachments are not looked at.
-pub const MAX_BYTES: usize = 5 * 1024 * 1024;
+pub const MAX_BYTES: usize = mail::MOST_EXTRACT_BYTES;
 /// More text than that is cut, whatever is asked for.
-pub const MAX_CHARS: usize = 50_000;
+pub const MAX_CHARS: usize = mail::MOST_EXTRACT_CHARS;
 
 /// The text of an attachment. Parsers of others may panic, overflow the stack or take all memory on hostile bytes:
 /// for the child, tests and fuzzing only.

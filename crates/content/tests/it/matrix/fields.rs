@@ -127,7 +127,7 @@ impl Outputs {
         Self {
             field: Field::Snippet,
             texts: vec![("snippet", found.text)],
-            told: found.changed,
+            told: found.hidden > 0 || !found.changes.is_empty(),
         }
     }
 

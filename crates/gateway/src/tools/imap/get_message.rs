@@ -1,7 +1,7 @@
 //! `imap_get_message`: one message as a person would read it, within bounds.
 
 use content::{BodyWish, Changes, HtmlWish, Known, Left, Note, Trust, Verdict, View};
-use mail::{ExtractFault, Level, MessageRef};
+use mail::{Level, MessageRef};
 use policy::Ask;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -109,7 +109,8 @@ struct HiddenText {
 /// What the receiving server says about the sender.
 #[derive(Serialize, JsonSchema)]
 struct Authentication {
-    server: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    server: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     spf: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -205,7 +206,10 @@ impl Tool for GetMessage {
             .iter()
             .filter_map(|note| issue(note, &at))
             .collect();
-        let warnings = view.notes.iter().filter(|note| issue(note, &at).is_none());
+        let warnings = view
+            .notes
+            .iter()
+            .filter(|note| issue(note, &at).is_none() && **note != Note::HtmlConverted);
         let warnings: Vec<Warning> = warnings.map(|note| warning(note, &view)).collect();
         let mut done = Done::new(
             summary(&view),
@@ -277,8 +281,9 @@ fn message(at: &MessageRef, flags: Option<Vec<String>>, view: View, headers: Hea
         suspicious: view.notes.iter().filter_map(suspicious).collect(),
         body_text: view.body_text,
         body_next_offset: view.body_truncated.and_then(|cut| cut.next_offset),
-        body_chars_left: view.body_truncated.map(|cut| match cut.left {
-            Left::Exactly(chars) | Left::AtLeast(chars) => chars,
+        body_chars_left: view.body_truncated.and_then(|cut| match cut.left {
+            Left::AtLeast(0) => None,
+            Left::Exactly(chars) | Left::AtLeast(chars) => Some(chars),
         }),
         body_html: view.body_html,
         attachments: view
@@ -294,7 +299,7 @@ fn message(at: &MessageRef, flags: Option<Vec<String>>, view: View, headers: Hea
             })
             .collect(),
         authentication: view.authentication.map(authentication),
-        changes: Changed::of(view.changes),
+        changes: Changed::of(view.changes, 0),
     }
 }
 
@@ -369,14 +374,7 @@ fn issue(note: &Note, at: &MessageRef) -> Option<Issue> {
         code: note.code().to_owned(),
         stage: mail::Stage::Render.name().to_owned(),
         message: note.to_string(),
-        retryable: matches!(
-            note,
-            Note::PartMissing { .. }
-                | Note::ExtractionFailed {
-                    why: ExtractFault::TimedOut,
-                    ..
-                }
-        ),
+        retryable: matches!(note, Note::PartMissing { .. }),
         uid: Some(at.uid.0),
         message_id: Some(at.to_string()),
     })

@@ -379,7 +379,7 @@ impl PageOf {
         );
         if changed > 0 {
             done.warn(format!(
-                "in {changed} message(s) hidden or invisible text, chat markers or links were made harmless"
+                "in {changed} message(s) hidden text was left out, or invisible characters, chat markers or links were made harmless (changes)"
             ));
         }
         done.pagination = Some(Pagination {
@@ -450,17 +450,11 @@ impl Lines {
             .iter()
             .map(|one| content::snippet(one.text.as_ref()?, self.snippet_chars))
             .collect();
-        let hides = |snippet: &Option<Snippet>| snippet.as_ref().is_some_and(|one| one.changed);
-        let hiding: Vec<bool> = snippets.iter().map(hides).collect();
         let lines = summaries.iter().zip(snippets);
         let lines: Vec<Line> = lines
             .map(|(summary, snippet)| self.line(summary, snippet))
             .collect();
-        let changed = lines
-            .iter()
-            .zip(hiding)
-            .filter(|(line, hides)| line.changes.is_some() || *hides)
-            .count();
+        let changed = lines.iter().filter(|line| line.changes.is_some()).count();
         (lines, changed)
     }
 
@@ -474,6 +468,7 @@ impl Lines {
         };
         let envelope = &summary.envelope;
         let mut changes: Changes = snippet.iter().map(|snippet| snippet.changes).sum();
+        let hidden = snippet.as_ref().map_or(0, |snippet| snippet.hidden);
         let from = content::addresses(&envelope.from, &mut changes);
         let subject = envelope.subject.as_ref();
         let subject = subject.map(|raw| content::header_text(raw, &mut changes));
@@ -484,7 +479,7 @@ impl Lines {
             subject,
             flags: shown::flags(summary.flags.as_deref(), &mut changes),
             snippet: snippet.map(|snippet| snippet.text),
-            changes: Changed::of(changes),
+            changes: Changed::of(changes, hidden),
         }
     }
 }

@@ -43,11 +43,15 @@ pub(super) struct Changed {
     markers: usize,
     #[serde(skip_serializing_if = "is_zero")]
     links: usize,
+    /// Characters of hidden text that were left out.
+    #[serde(skip_serializing_if = "is_zero")]
+    hidden: usize,
 }
 
 impl Changed {
-    pub(super) fn of(changes: Changes) -> Option<Self> {
-        (!changes.is_empty()).then_some(Self {
+    pub(super) fn of(changes: Changes, hidden: usize) -> Option<Self> {
+        (!changes.is_empty() || hidden > 0).then_some(Self {
+            hidden,
             invisible: changes.invisible,
             markers: changes.markers,
             links: changes.links,
