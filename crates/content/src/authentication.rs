@@ -67,6 +67,7 @@ pub(crate) fn authentication(
     let mut above = true;
     let mut used = 0;
     let mut ignored = 0;
+    let mut certain = false;
     for field in fields(header) {
         above &= !field.is("Received");
         if !field.is("Authentication-Results") {
@@ -79,6 +80,8 @@ pub(crate) fn authentication(
             continue;
         }
         if above && used < MOST_HEADERS || used == 0 {
+            // Above the first `Received` nobody else can write.
+            certain |= above;
             used += 1;
             results.extend(said.results);
         } else {
@@ -96,7 +99,7 @@ pub(crate) fn authentication(
         dmarc: verdict("dmarc"),
         server: server.map(|name| shield::bounded(&name, Shape::Line, 253, changes)),
         trust: match authserv_id {
-            Some(_) if ignored == 0 => Trust::Configured,
+            Some(_) if certain || ignored == 0 => Trust::Configured,
             _ => Trust::Unconfirmed,
         },
     })

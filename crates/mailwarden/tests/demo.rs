@@ -30,7 +30,6 @@ fn it_shows_real_answers_and_leaves_nothing_behind() {
         "  ← 2 of 5 message(s) returned · ",
         "Запрос: цепи КВ-9 для велопроката, 150 штук",
         "    │ hot wax | 51.2 | 180",
-        "    warning: the text was made from HTML",
         "    part 2: BD-2026-031.csv, text/csv, 227 bytes",
         "    │ 10,KW-11-118-NI,1200,8.60,2026-11-30",
         "    warning: 19 invisible characters were removed",

@@ -252,7 +252,6 @@ fn documents_go_to_their_reader_and_come_back_shielded() {
             "chat_markers_broken",
             "attachment_text_truncated",
             "extraction_failed",
-            "extraction_unsupported",
             "extraction_failed",
         ]
     );

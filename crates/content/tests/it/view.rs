@@ -149,7 +149,7 @@ fn the_version_that_people_see_is_shown() {
             "Look at the pictures",
             "<img src=cid:a>",
             "Look at the pictures",
-            vec![],
+            vec!["html_shows_no_text"],
         ),
         (" ", "<p>Only here", "Only here", vec!["html_converted"]),
         ("Only here", " ", "Only here", vec![]),
