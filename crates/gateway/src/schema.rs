@@ -52,7 +52,7 @@ pub(crate) fn output<T: JsonSchema>(untrusted: &[&str]) -> Map<String, Value> {
     if !untrusted.is_empty()
         && let Some(properties) = data.get_mut("properties").and_then(Value::as_object_mut)
     {
-        let names = json!({ "type": "array", "items": { "enum": untrusted } });
+        let names = json!({ "type": "array", "items": { "type": "string", "enum": untrusted } });
         properties.insert("untrusted".to_owned(), names);
     }
     object(json!({

@@ -27,6 +27,19 @@ An answer is one envelope, as `structuredContent` and, shorter, as text:
   `not_found`, `auth_failed`, `conflict`, `timeout` or `internal`. With `MAIL_IMAP_ERRORS=result` they are tool results
   with `isError` instead.
 - Unknown arguments are refused.
+- `data.untrusted` names the fields of `data` that strangers wrote. In the text they stand last, between two lines with a
+  number that is made for the call.
+
+What an answer says about a message, beside the message:
+
+| field | what it says |
+|---|---|
+| `changes` | how many `invisible` characters, chat `markers` and written `links` were taken out or made harmless; in lists also how many `hidden` characters were left out |
+| `hidden_text` | how much text a person would not have seen and why; the first words of the longest piece |
+| `suspicious` | `shown -> real`: a link whose text names another host, a name that holds another address; or an address or host that imitates another |
+| `authentication` | SPF, DKIM and DMARC as the receiving server judged them; `could_be_forged` unless the server is named by `MAIL_IMAP_<ACCOUNT>_AUTHSERV_ID` |
+| `body_next_offset`, `body_chars_left` | the `body_offset` that goes on, and how much is known to follow |
+| `detected_type` | what an attachment is by its bytes, where it says something else or nothing |
 ";
 
 pub(super) fn page() -> String {

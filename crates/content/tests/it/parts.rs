@@ -260,7 +260,7 @@ fn documents_go_to_their_reader_and_come_back_shielded() {
         why,
     };
     assert_eq!(found.notes[4], failed("3", ExtractFault::Encrypted));
-    assert_eq!(found.notes[6], failed("5", ExtractFault::Unavailable));
+    assert_eq!(found.notes[5], failed("5", ExtractFault::Unavailable));
 }
 
 #[test]
