@@ -9,6 +9,23 @@ pub(crate) fn decode(bytes: &[u8], encoding: &str) -> Vec<u8> {
     }
 }
 
+/// `%41` decoded, as in addresses and in RFC 2231.
+pub(crate) fn percent(data: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(data.len());
+    let mut rest = data;
+    while let Some((first, after)) = rest.split_first() {
+        rest = after;
+        match (first, after) {
+            (b'%', [high, low, after @ ..]) if hex(*high, *low).is_some() => {
+                bytes.extend(hex(*high, *low));
+                rest = after;
+            }
+            _ => bytes.push(*first),
+        }
+    }
+    bytes
+}
+
 /// Foreign characters are passed over; padding ends a group, and more groups may follow it.
 pub(crate) fn base64(bytes: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(bytes.len() / 4 * 3 + 3);

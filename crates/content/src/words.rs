@@ -158,18 +158,7 @@ fn ext_value(value: &[u8]) -> Option<String> {
     }
     let charset = std::str::from_utf8(charset).ok()?;
     encoding_rs::Encoding::for_label(charset.as_bytes())?;
-    let mut bytes = Vec::with_capacity(data.len());
-    let mut rest = data;
-    while let Some((first, after)) = rest.split_first() {
-        rest = after;
-        match (first, after) {
-            (b'%', [high, low, after @ ..]) if transfer::hex(*high, *low).is_some() => {
-                bytes.extend(transfer::hex(*high, *low));
-                rest = after;
-            }
-            _ => bytes.push(*first),
-        }
-    }
+    let bytes = transfer::percent(data);
     Some(text(&bytes, Some(charset)))
 }
 

@@ -149,6 +149,11 @@ fn what_does_not_count_undoes_nothing() {
         "<math><annotation-xml encoding=text/html><p>secret</annotation-xml></math>",
         "<math><mphantom><mi>secret</mi></mphantom></math>",
         "<img width=1px height=1px alt=secret>",
+        "<p style='filter:invert(1)'>secret",
+        "<p style='color:white;background:linear-gradient(#000,#000);background-size:0'>secret",
+        "<p style='color:white;text-shadow:9999px 0 black'>secret",
+        "<p style='color-scheme:dark;color:Canvas'>secret",
+        "<link rel=stylesheet href='data:text/css,.x%7Bdisplay:none%7D'><p class=x>secret",
         "<p style='inset-inline:-9999px auto;position:absolute'>secret",
         "<p style='margin-inline:-9999px 0'>secret",
     ] {

@@ -10,6 +10,8 @@ use std::rc::Rc;
 use html5ever::interface::QuirksMode;
 use html5ever::{LocalName, local_name, ns};
 
+use crate::transfer;
+
 use super::computed::{Computed, Variables};
 use super::dom::{DOCUMENT, Dom, Element, NodeId};
 use super::hints;
@@ -445,12 +447,37 @@ fn sheets(dom: &Dom, differs: &mut bool, world: World) -> Vec<String> {
                 found.push(dom.text_of(id));
             }
         }
+        // Few programs read these, so that they are a matter of doubt.
+        if let Some(css) = element.and_then(linked) {
+            *differs = true;
+            if world.doubt == Doubt::Applies {
+                found.push(css);
+            }
+        }
         next = match dom.first_child(id).filter(|_| !is_template) {
             Some(child) => Some(child),
             None => dom.following(id),
         };
     }
     found
+}
+
+/// A style sheet that is written into the address of a link.
+fn linked(element: &Element) -> Option<String> {
+    let is_link = element.is_html() && *element.local() == local_name!("link");
+    let address = element.attribute(&local_name!("href"))?.trim();
+    let (head, data) = address.split_once(',')?;
+    let head = head.to_ascii_lowercase();
+    if !is_link || !head.starts_with("data:") {
+        return None;
+    }
+    let bytes = transfer::percent(data.as_bytes());
+    let bytes = if head.contains(";base64") {
+        transfer::base64(&bytes)
+    } else {
+        bytes
+    };
+    Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 fn is_css(element: &Element) -> bool {

@@ -315,6 +315,14 @@ impl Computed {
             Property::MarginBlock => {
                 self.own.margin_top = *value::all_lengths(value, across)?.first()?;
             }
+            // Light letters on a dark page, where nothing else is said.
+            Property::ColorScheme => {
+                let words = value::idents(value)?;
+                let has = |wanted: &str| words.iter().any(|word| word == wanted);
+                if has("dark") && !has("light") {
+                    return None;
+                }
+            }
             // A row without height holds nothing that could be seen; which one it is, only layout tells.
             Property::Tracks => {
                 let low = value::lengths(value, across)
@@ -420,7 +428,9 @@ impl Computed {
             Property::InsetInline | Property::InsetBlock => own.inset = from.inset,
             Property::MarginInline => own.margin_left = from.margin_left,
             Property::MarginBlock => own.margin_top = from.margin_top,
-            Property::Beyond | Property::Tracks => own.unjudged.retain(|one| one != property),
+            Property::Beyond | Property::Tracks | Property::ColorScheme => {
+                own.unjudged.retain(|one| one != property)
+            }
             Property::Custom(_) => {}
         }
     }

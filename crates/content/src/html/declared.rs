@@ -202,8 +202,9 @@ pub(super) fn outline(value: &str, own: Rgba) -> Option<Option<Rgba>> {
             None => lengths.push(value::factor(&mut parser, Units::ONE)?),
         }
     }
-    // A stroke of no width is none.
-    let drawn = lengths.iter().any(|length| *length != 0.0);
+    // A stroke of no width is none, and a shadow far away is not these letters.
+    let drawn = lengths.iter().any(|length| *length != 0.0)
+        && lengths.iter().all(|length| length.abs() <= 20.0);
     Some(drawn.then_some(found.unwrap_or(own)))
 }
 
@@ -271,7 +272,7 @@ pub(super) fn is_beyond_us(property: &Property, value: &str) -> bool {
         property,
         Property::Color | Property::TextFill | Property::BackgroundColor
     );
-    if *property == Property::Beyond {
+    if matches!(property, Property::Beyond | Property::ColorScheme) {
         return true;
     }
     if colour && value::keyword(value).is_some_and(|word| is_system_colour(&word)) {

@@ -18,6 +18,7 @@ pub(super) enum Property {
     Clip,
     ClipPath,
     Color,
+    ColorScheme,
     Contain,
     Content,
     ContentVisibility,
@@ -62,7 +63,7 @@ pub(super) enum Property {
     TextShadow,
     TextStroke,
     Top,
-    /// Rows and columns of a grid.
+    /// Rows and columns of a grid, sizes of backgrounds.
     Tracks,
     Transform,
     Translate,
@@ -127,7 +128,9 @@ impl Property {
             "min-height" | "min-block-size" => Self::MinHeight,
             "min-width" | "min-inline-size" => Self::MinWidth,
             "offset" | "offset-path" | "container-type" | "container" => Self::Beyond,
-            "grid"
+            "color-scheme" => Self::ColorScheme,
+            "background-size"
+            | "grid"
             | "grid-template"
             | "grid-template-rows"
             | "grid-template-columns"

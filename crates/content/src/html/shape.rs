@@ -230,6 +230,8 @@ pub(super) fn filter(value: &str) -> Option<f32> {
             "brightness" if amount.is_some_and(|amount| amount <= 0.0 || amount > 50.0) => {
                 left = 0.0;
             }
+            // Ink becomes paper.
+            "invert" if amount.is_none_or(|amount| amount > 0.2) => return None,
             "blur" | "contrast" | "brightness" | "grayscale" | "hue-rotate" | "invert"
             | "saturate" | "sepia" => {}
             _ => return None,

@@ -14,6 +14,7 @@ const TAGS: &[&str] = &[
     "assistant",
     "beginoftext",
     "bos",
+    "developer",
     "endofsentence",
     "endoftext",
     "endofturn",
