@@ -20,7 +20,7 @@ use super::own::Display;
 use super::property::Property;
 use super::select::{self, Key, Matcher, One};
 use super::sheet::{Declaration, Sheet, inline};
-use super::substitute::{Substituted, substitute};
+use super::substitute::{REGISTERED, Substituted, substitute};
 use super::syntax::Pseudo;
 use super::value::{self, Bare};
 use super::work::Work;
@@ -217,7 +217,7 @@ impl<'a> Cascade<'a> {
         }
         ranked.extend(own.iter().map(|one| (inline_rank(one.important), one)));
         ranked.sort_by_key(|(rank, _)| *rank);
-        self.variables(&ranked, element, &mut computed);
+        self.variables(&ranked, &mut computed);
         self.settle(&ranked, parent, default, &mut computed);
         self.animate(parent, default, &mut computed);
         if self.gave_up() {
@@ -263,23 +263,17 @@ impl<'a> Cascade<'a> {
         found
     }
 
-    fn variables(
-        &self,
-        ranked: &[(Rank, &Declaration)],
-        element: &Element,
-        computed: &mut Computed,
-    ) {
-        let root = self.dom.parent(DOCUMENT).is_none() && *element.local() == local_name!("html");
-        let registered = self.sheet.registered.iter().filter(|_| root);
-        let given = ranked.iter().map(|(_, one)| *one);
-        let customs: Vec<(&Rc<str>, &str)> = registered
-            .chain(given)
-            .filter_map(|one| match &one.property {
+    fn variables(&self, ranked: &[(Rank, &Declaration)], computed: &mut Computed) {
+        let customs: Vec<(&Rc<str>, &str)> = ranked
+            .iter()
+            .filter_map(|(_, one)| match &one.property {
                 Property::Custom(name) => Some((name, one.value.as_str())),
                 _ => None,
             })
             .collect();
-        if customs.is_empty() {
+        let missing = |name: &&Rc<str>| !computed.variables.contains_key(*name);
+        let registered: Vec<&Rc<str>> = self.sheet.registered.iter().filter(missing).collect();
+        if customs.is_empty() && registered.is_empty() {
             return;
         }
         let mut own: Variables = (*computed.variables).clone();
@@ -289,6 +283,10 @@ impl<'a> Cascade<'a> {
                 Some("inherit" | "unset" | "revert" | "revert-layer") => {}
                 _ => drop(own.insert(Rc::clone(name), value.to_owned())),
             }
+        }
+        // What their rules come to is not followed here.
+        for name in &self.sheet.registered {
+            own.insert(Rc::clone(name), REGISTERED.to_owned());
         }
         if own.len() > MOST_VARIABLES {
             computed.own.unjudged.push(Property::All);

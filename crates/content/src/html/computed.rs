@@ -274,12 +274,8 @@ impl Computed {
             Property::Contain => {
                 let words = value::words(value);
                 let has = |wanted: &str| words.iter().any(|word| word == wanted);
-                if has("strict") || has("size") {
-                    self.own.height.size = self.own.height.size.or(Some(0.0));
-                }
-                if has("strict") || has("paint") || has("content") {
-                    self.own.clips = Axes { x: true, y: true };
-                }
+                self.own.sized = has("strict") || has("size");
+                self.own.painted_inside = has("strict") || has("paint") || has("content");
             }
             // A picture in place of what the element holds.
             Property::Content => self.own.replaced = value.contains('('),
@@ -330,6 +326,12 @@ impl Computed {
                     .any(|size| *size <= shape::NOTHING);
                 if low {
                     self.own.unjudged.push(Property::Tracks);
+                }
+            }
+            Property::AspectRatio => {
+                let numbers = value::lengths(value, Units::ONE);
+                if numbers.iter().any(|number| *number > 50.0) {
+                    return None;
                 }
             }
             // Whatever else places or sizes boxes; nobody needs it for mail.
@@ -413,7 +415,9 @@ impl Computed {
             Property::AnimationName => own.animation.clone_from(&from.animation),
             Property::AnimationState => own.paused = from.paused,
             Property::Backface => own.one_sided = from.one_sided,
-            Property::Contain => {}
+            Property::Contain => {
+                (own.sized, own.painted_inside) = (from.sized, from.painted_inside);
+            }
             Property::Content => own.replaced = from.replaced,
             Property::LineHeight => self.line = source.line,
             Property::Padding => {
@@ -428,7 +432,7 @@ impl Computed {
             Property::InsetInline | Property::InsetBlock => own.inset = from.inset,
             Property::MarginInline => own.margin_left = from.margin_left,
             Property::MarginBlock => own.margin_top = from.margin_top,
-            Property::Beyond | Property::Tracks | Property::ColorScheme => {
+            Property::Beyond | Property::Tracks | Property::ColorScheme | Property::AspectRatio => {
                 own.unjudged.retain(|one| one != property)
             }
             Property::Custom(_) => {}

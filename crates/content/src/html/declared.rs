@@ -272,10 +272,17 @@ pub(super) fn is_beyond_us(property: &Property, value: &str) -> bool {
         property,
         Property::Color | Property::TextFill | Property::BackgroundColor
     );
-    if matches!(property, Property::Beyond | Property::ColorScheme) {
+    if matches!(
+        property,
+        Property::Beyond | Property::ColorScheme | Property::AspectRatio
+    ) {
         return true;
     }
     if colour && value::keyword(value).is_some_and(|word| is_system_colour(&word)) {
+        return true;
+    }
+    let words = || value::words(value);
+    if *property == Property::Background && words().iter().any(|word| is_system_colour(word)) {
         return true;
     }
     // Colours that are only misspelt are known not to be any.

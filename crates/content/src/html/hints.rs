@@ -51,6 +51,9 @@ pub(super) fn is_unrendered(element: &Element) -> bool {
                 | local_name!("rp")
         )
         || element.name.ns == ns!(mathml) && has_own_look(element)
+        || *element.local() == local_name!("marquee")
+            && (element.attribute(&local_name!("width")).is_some()
+                || element.attribute(&local_name!("height")).is_some())
         || *element.local() == local_name!("object")
             && (element.attribute(&local_name!("type")).is_some() || holds_its_own_data(element))
 }

@@ -17,6 +17,10 @@ pub(super) struct Own {
     pub height: Range,
     /// A height that is next to nothing of the height around it, if that is given.
     pub low: bool,
+    /// `contain: size`: as high as nothing, unless it is said how high.
+    pub sized: bool,
+    /// `contain: paint`
+    pub painted_inside: bool,
     pub clips: Axes,
     pub position: Position,
     pub inset: Inset,
@@ -139,6 +143,8 @@ impl Own {
             width: Range::default(),
             height: Range::default(),
             low: false,
+            sized: false,
+            painted_inside: false,
             clips: Axes::default(),
             position: Position::Static,
             inset: Inset::default(),

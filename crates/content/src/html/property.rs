@@ -7,6 +7,7 @@ pub(super) enum Property {
     All,
     AnimationName,
     AnimationState,
+    AspectRatio,
     Backface,
     Background,
     BackgroundClip,
@@ -127,7 +128,10 @@ impl Property {
             "max-width" | "max-inline-size" => Self::MaxWidth,
             "min-height" | "min-block-size" => Self::MinHeight,
             "min-width" | "min-inline-size" => Self::MinWidth,
-            "offset" | "offset-path" | "container-type" | "container" => Self::Beyond,
+            "aspect-ratio" => Self::AspectRatio,
+            "perspective" | "offset" | "offset-path" | "container-type" | "container" => {
+                Self::Beyond
+            }
             "color-scheme" => Self::ColorScheme,
             "background-size"
             | "grid"

@@ -158,7 +158,8 @@ pub(super) fn transform(value: &str, units: Units) -> Option<Moved> {
                 moved.y += lengths.get(13).copied().unwrap_or(0.0);
             }
             "skew" | "skewx" | "skewy" => moved.scale *= edge_on(first),
-            "rotate" | "rotatez" | "translatez" | "scalez" | "perspective" => {}
+            "rotate" | "rotatez" | "scalez" => {}
+            "translatez" if first.abs() < 100.0 => {}
             _ => return None,
         }
     }

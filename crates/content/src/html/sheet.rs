@@ -32,8 +32,8 @@ pub(super) struct Sheet {
     pub rules: Vec<Rule>,
     /// By their names in lower case.
     pub frames: HashMap<String, Frames>,
-    /// Custom properties that `@property` gives a value.
-    pub registered: Vec<Declaration>,
+    /// Custom properties that `@property` has given rules of their own.
+    pub registered: Vec<Rc<str>>,
     /// Cascade layers by the layer around them and their name, numbered by their first mention.
     layers: HashMap<(Option<usize>, String), usize>,
 }
@@ -255,14 +255,8 @@ impl Reader<'_> {
                 known.last.extend(frames.last);
             }
             At::Registered(name) => {
-                let value = initial_value(input);
-                if let (Some(property), Some(value)) = (Property::named(&name), value) {
-                    self.sheet.registered.push(Declaration {
-                        property,
-                        value,
-                        important: false,
-                    });
-                }
+                while input.next().is_ok() {}
+                self.sheet.registered.push(Rc::from(name));
             }
             At::Nothing => while input.next().is_ok() {},
         }
@@ -422,14 +416,4 @@ impl RuleBodyItemParser<'_, (), ()> for Frames {
     fn parse_qualified(&self) -> bool {
         true
     }
-}
-
-/// The `initial-value` of an `@property` block.
-fn initial_value(input: &mut Parser<'_>) -> Option<String> {
-    let text = rest(input);
-    text.split(';').find_map(|one| {
-        let (name, value) = one.split_once(':')?;
-        let named = name.trim().eq_ignore_ascii_case("initial-value");
-        named.then(|| value.trim().to_owned())
-    })
 }

@@ -290,7 +290,7 @@ impl Sight {
         let own = &style.own;
         let small = |size: Option<f32>| size.is_some_and(|size| size <= NOTHING);
         let narrow = own.clips.x && own.padding_right <= NOTHING;
-        if own.display == Display::Cell {
+        if own.display == Display::Cell && !boxed {
             // Cells grow with what they hold, unless they must not.
             let width = if self.fixed_table {
                 own.width.used()
@@ -306,9 +306,11 @@ impl Sight {
             .map(|height| height + own.padding_bottom.max(0.0));
         let low = own.low && (self.definite || own.position == Position::Absolute);
         let squeezed = squeezed && own.padding_bottom <= NOTHING;
+        let unsized_box = own.sized && own.height.used().is_none();
+        let squeezed = squeezed || unsized_box;
+        let clips_y = own.clips.y || own.painted_inside;
         boxed
-            && (narrow && small(own.width.used())
-                || own.clips.y && (small(height) || squeezed || low))
+            && (narrow && small(own.width.used()) || clips_y && (small(height) || squeezed || low))
     }
 
     /// Whether sizes and transformations mean anything: they do not for words in a line.

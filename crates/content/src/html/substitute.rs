@@ -7,6 +7,9 @@ use cssparser::{Parser, ToCss as _, Token};
 use super::computed::Variables;
 use super::work::Work;
 
+/// The value of a custom property that `@property` has given rules of its own.
+pub(super) const REGISTERED: &str = "registered()";
+
 const MOST_STEPS: usize = 64;
 const MOST_BYTES: usize = 16 * 1024;
 
@@ -36,6 +39,13 @@ pub(super) fn substitute<'v>(
             return Substituted::Value(text);
         };
         let stands_for = match found.kind {
+            Kind::Variable
+                if variables
+                    .get(found.name)
+                    .is_some_and(|value| value == REGISTERED) =>
+            {
+                return Substituted::Unknown;
+            }
             Kind::Variable => variables.get(found.name).cloned(),
             Kind::Other => return Substituted::Unknown,
         };
@@ -125,7 +135,7 @@ fn plain(value: &str) -> String {
 }
 
 fn flatten(parser: &mut Parser<'_>, out: &mut String) {
-    while let Ok(token) = parser.next_including_whitespace() {
+    while let Ok(token) = parser.next_including_whitespace_and_comments() {
         let token = token.clone();
         let close = match &token {
             Token::Function(name) => {
@@ -147,6 +157,10 @@ fn flatten(parser: &mut Parser<'_>, out: &mut String) {
             }
             Token::Ident(word) => {
                 out.push_str(word);
+                continue;
+            }
+            Token::Comment(_) => {
+                out.push(' ');
                 continue;
             }
             other => {

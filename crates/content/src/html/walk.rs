@@ -272,7 +272,7 @@ fn picture(
         .height
         .used()
         .or_else(|| given(local_name!("height")));
-    let is_small = |size: Option<f32>| size.is_some_and(|size| size <= 3.0);
+    let is_small = |size: Option<f32>| size.is_some_and(|size| size <= 5.0);
     if is_small(width) || is_small(height) {
         return hidden.add(Why::Pixel, &alt);
     }
