@@ -440,7 +440,7 @@ fn sheets(dom: &Dom, differs: &mut bool, world: World) -> Vec<String> {
             && is_css(element)
         {
             let media = element.attribute(&local_name!("media")).unwrap_or_default();
-            *differs |= media::asks_for_window(media);
+            *differs |= media::depends_on_window(media);
             if media::applies(media, world.window) {
                 found.push(dom.text_of(id));
             }

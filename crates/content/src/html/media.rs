@@ -3,6 +3,7 @@
 use cssparser::{ParseError, Parser, Token};
 
 use super::value::{self, Units};
+use super::world::World;
 
 /// Width and height in pixels.
 pub(super) type Window = (f32, f32);
@@ -92,19 +93,9 @@ pub(super) fn applies(query: &str, window: Window) -> bool {
             .is_ok_and(|found| found.contains(&true))
 }
 
-/// Whether what a query says depends on the window.
-pub(super) fn asks_for_window(query: &str) -> bool {
-    let query = query.to_ascii_lowercase();
-    [
-        "width",
-        "height",
-        "orientation",
-        "aspect",
-        "inline-size",
-        "block-size",
-    ]
-    .iter()
-    .any(|word| query.contains(word))
+/// Whether a query says one thing in one world and another in the other.
+pub(super) fn depends_on_window(query: &str) -> bool {
+    applies(query, World::FIRST.window) != applies(query, World::SECOND.window)
 }
 
 /// A word, or what stands in parentheses.

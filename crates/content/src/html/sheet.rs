@@ -196,7 +196,7 @@ impl Reader<'_> {
         let prelude = rest(input);
         let applies = match name.to_ascii_lowercase().as_str() {
             "media" => {
-                self.sheet.differs |= media::asks_for_window(prelude);
+                self.sheet.differs |= media::depends_on_window(prelude);
                 media::applies(prelude, self.sheet.world.window)
             }
             "supports" => match media::supports(prelude) {
