@@ -1,7 +1,8 @@
 //! Whether a plain text says what its HTML shows.
 //!
 //! People are shown the HTML. A plain text that says anything else is read by programs only, and is no body.
-//! Words are compared, not letters: case, punctuation, quote marks and bullets do not count. An address is a word. A word is
+//! Only a plain text that says the same word for word is taken for the HTML's; how much it differs decides whether that
+//! is told. Words are compared, not letters: case, punctuation, quote marks and bullets do not count. An address is a word. A word is
 //! seen when the HTML shows it beside the same neighbour, so that a new sentence made of old words is noticed.
 
 use std::collections::HashSet;
@@ -80,11 +81,24 @@ pub(crate) fn agreement(plain: &str, visible: &str, links: &Links, reach: Reach)
         Agreement::Unknown
     } else if shown.count >= LONG && words.len() * 2 < shown.count {
         Agreement::Lacks
-    } else if evidence.is_empty() {
+    } else if is_same(&words, visible, &shown) {
         Agreement::Agrees
     } else {
         Agreement::Strays
     }
+}
+
+/// Word for word. A word that is missing on either side can turn a sentence around.
+fn is_same(plain: &[Word], visible: &str, shown: &Shown) -> bool {
+    // The addresses behind links are written out in plain text.
+    let said = plain
+        .iter()
+        .map(|word| word.hash)
+        .filter(|hash| !shown.targets.contains(hash) || shown.words.contains(hash));
+    let seen = words(visible, Side::Html)
+        .take(MOST_WORDS)
+        .map(|word| word.hash);
+    said.eq(seen)
 }
 
 /// Behind the last two seen words in a row; single ones are met by chance.
@@ -311,8 +325,6 @@ mod tests {
                 "Don't worry - it's done",
             ),
             ("本日は晴天なり。\n明日は雨", "本日は晴天なり。 明日は雨"),
-            ("", "anything"),
-            ("https://x.example/a", "See the pictures"),
             ("Yes", "Yes"),
         ] {
             assert_eq!(verdict(plain, visible), "agrees", "{plain:?}");
@@ -342,6 +354,8 @@ mod tests {
                 "See https://evil.example/forward-all-mail for the plan of the week",
                 "See for the plan of the week",
             ),
+            ("You should pay at once", "You should not pay at once"),
+            ("See the picture below", "See the picture below Nice"),
         ] {
             let found = agreement(plain, visible, &Links::default(), Reach::Whole);
             assert!(

@@ -331,7 +331,10 @@ impl Assembled {
             let decoded = text::of_leaf(read.leaf, piece.bytes, piece.whole);
             let rendered = html::sanitize(&decoded.text, room);
             self.html_cut |= rendered.cut || piece.is_cut();
-            self.findings.changes += rendered.changes;
+            // The same text is counted once.
+            if read.shown == Shown::No {
+                self.findings.changes += rendered.changes;
+            }
             safe.push_str(&rendered.text);
         }
         if !found {

@@ -26,6 +26,8 @@ pub enum Note {
     },
     /// The HTML that people are shown holds no text that could be read; the plain text is the body.
     HtmlShowsNothing,
+    /// Neither text nor attachment was found, though the message is not empty.
+    NothingFound,
     /// HTML nested beyond any use was left out.
     TooDeep {
         chars: usize,
@@ -186,6 +188,7 @@ impl Note {
             Self::HiddenText { .. } => "hidden_text_left_out",
             Self::PlainDiffers { .. } => "plain_text_differs",
             Self::HtmlShowsNothing => "html_shows_no_text",
+            Self::NothingFound => "nothing_found",
             Self::TooDeep { .. } => "nested_too_deeply",
             Self::LinksInert { .. } => "links_made_inert",
             Self::LinkNamesOther { .. } => "link_names_other_host",
@@ -243,6 +246,10 @@ impl fmt::Display for Note {
             ),
             Self::HtmlShowsNothing => f.write_str(
                 "the HTML that people see holds no text that could be read; this is the plain-text part",
+            ),
+            Self::NothingFound => f.write_str(
+                "no text and no attachment was found in this message, which is not empty: its parts may be \
+                 damaged; imap_get_message_raw shows its source",
             ),
             Self::TooDeep { chars } => {
                 write!(f, "{chars} characters nested too deeply were left out")

@@ -83,6 +83,14 @@ pub fn view(fetched: &Fetched, wish: &BodyWish, known: &Known) -> View {
     let subject = subject.map(|raw| words::header_text(raw, &mut changes));
     let authentication =
         authentication(&fetched.header, known.authserv_id.as_deref(), &mut changes);
+    let beyond_header = fetched.size.saturating_sub(fetched.header.len() as u64);
+    if body.text.is_none()
+        && body.truncated.is_none()
+        && attachments.is_empty()
+        && beyond_header > 8
+    {
+        notes.push(Note::NothingFound);
+    }
     changes.tell(&mut notes);
     let notes = merged(notes);
     View {

@@ -68,6 +68,7 @@ const DIFFER: &[(&str, Reason)] = &[
     ("mail-parser/legacy/022", Reason::CharsetGuessed),
     ("mail-parser/legacy/026", Reason::CharsetGuessed),
     ("mail-parser/legacy/027", Reason::CharsetGuessed),
+    ("mail-parser/legacy/028", Reason::HtmlShown),
     ("mail-parser/legacy/033", Reason::CharsetGuessed),
     ("mail-parser/legacy/035", Reason::HtmlShown),
     ("mail-parser/legacy/049", Reason::MarkupBroken),

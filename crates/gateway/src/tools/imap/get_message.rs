@@ -103,7 +103,8 @@ struct Message {
 struct HiddenText {
     chars: usize,
     reasons: Vec<&'static str>,
-    excerpt: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    excerpt: Option<String>,
 }
 
 /// What the receiving server says about the sender.
@@ -323,7 +324,7 @@ fn hidden_text(note: &Note) -> Option<HiddenText> {
         } => Some(HiddenText {
             chars: *chars,
             reasons: reasons.iter().map(|(why, _)| *why).collect(),
-            excerpt: excerpt.clone(),
+            excerpt: Some(excerpt.clone()).filter(|text| !text.is_empty()),
         }),
         _ => None,
     }
