@@ -90,15 +90,13 @@ pub(crate) fn agreement(plain: &str, visible: &str, links: &Links, reach: Reach)
 
 /// Word for word. A word that is missing on either side can turn a sentence around.
 fn is_same(plain: &[Word], visible: &str, shown: &Shown) -> bool {
-    // The addresses behind links are written out in plain text.
-    let said = plain
-        .iter()
-        .map(|word| word.hash)
-        .filter(|hash| !shown.targets.contains(hash) || shown.words.contains(hash));
-    let seen = words(visible, Side::Html)
-        .take(MOST_WORDS)
-        .map(|word| word.hash);
-    said.eq(seen)
+    // The addresses behind links are written out in plain text; their hosts stand in parentheses in ours.
+    let said = || {
+        let hashes = plain.iter().map(|word| word.hash);
+        hashes.filter(|hash| !shown.targets.contains(hash) || shown.words.contains(hash))
+    };
+    let seen = |side| words(visible, side).take(MOST_WORDS).map(|word| word.hash);
+    said().eq(seen(Side::Html)) || said().eq(seen(Side::Plain))
 }
 
 /// Behind the last two seen words in a row; single ones are met by chance.
