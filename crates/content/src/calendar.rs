@@ -59,13 +59,13 @@ fn entries(lines: &[Line]) -> Vec<Entry<'_>> {
     let mut open = false;
     let mut inside = 0_usize;
     for line in lines {
-        let component = line.value.trim().to_ascii_uppercase();
+        let component = line.value.trim().to_ascii_lowercase();
         match (line.name.as_str(), component.as_str()) {
             ("BEGIN", _) if open => inside += 1,
-            ("BEGIN", "VEVENT") => begin(&mut found, &mut open, "Event"),
-            ("BEGIN", "VTODO") => begin(&mut found, &mut open, "Task"),
-            ("BEGIN", "VJOURNAL") => begin(&mut found, &mut open, "Note"),
-            ("BEGIN", "VFREEBUSY") => begin(&mut found, &mut open, "Free/busy times"),
+            ("BEGIN", "vevent") => begin(&mut found, &mut open, "Event"),
+            ("BEGIN", "vtodo") => begin(&mut found, &mut open, "Task"),
+            ("BEGIN", "vjournal") => begin(&mut found, &mut open, "Note"),
+            ("BEGIN", "vfreebusy") => begin(&mut found, &mut open, "Free/busy times"),
             ("END", _) if inside > 0 => inside -= 1,
             ("END", _) => open = false,
             _ if open && inside == 0 => {
