@@ -175,7 +175,7 @@ impl<'a> Cascade<'a> {
     pub(super) fn initial(&self) -> Computed {
         Computed {
             bare: match self.dom.quirks {
-                QuirksMode::Quirks => Bare::Number,
+                QuirksMode::Quirks => Bare::Pixels,
                 _ => Bare::Invalid,
             },
             ..Computed::initial(Display::Block)

@@ -116,7 +116,8 @@ impl Computed {
             let mut index = 0;
             self.own.unjudged.retain(|one| {
                 index += 1;
-                one != property || index > before
+                let sticks = matches!(one, Property::Tracks | Property::AspectRatio);
+                one != property || index > before || sticks && !is_reset(value)
             });
         } else if is_beyond_us(property, value) {
             self.own.unjudged.push(property.clone());
@@ -142,7 +143,8 @@ impl Computed {
             Property::Font => self.font = font_shorthand(value, parent.units(parent.font))?,
             Property::FontSizeAdjust => {
                 let numbers = value::lengths(value, Units::ONE);
-                self.flattened = numbers.iter().any(|number| *number < 0.05);
+                let flat = numbers.iter().any(|number| *number < 0.05);
+                self.flattened = flat || self.flattened && !is_reset(value);
             }
             Property::Color => self.ink = painted(value::colour(value)?, parent.ink),
             Property::TextFill => self.fill = Some(painted(value::colour(value)?, self.ink)),
@@ -245,19 +247,62 @@ impl Computed {
                     "pre" | "pre-wrap" | "pre-line" | "break-spaces"
                 );
             }
-            Property::Clip => self.own.clip = shape::clips_all(value, across)?,
-            Property::ClipPath => self.own.clip_path = shape::hides_all(value, across)?,
+            // INVARIANT: only the plain word that resets such a property undoes what it hid. Which other values browsers
+            // refuse is too long a list to be sure of.
+            Property::Clip => {
+                let hides = shape::clips_all(value, across)?;
+                self.own.clip = hides || self.own.clip && !is_reset(value);
+            }
+            Property::ClipPath => {
+                let hides = shape::hides_all(value, across)?;
+                self.own.clip_path = hides || self.own.clip_path && !is_reset(value);
+            }
             Property::Mask => self.own.masked = word().as_deref() != Some("none"),
-            Property::Transform => self.own.transform = shape::transform(value, across)?,
-            Property::Translate => self.own.translate = shape::translate(value, across)?,
-            Property::Scale => self.own.scale = shape::scale(value)?,
-            Property::Rotate => self.own.rotate = shape::rotate(value, across)?,
+            Property::Transform => {
+                let moved = shape::transform(value, across)?;
+                self.own.transform = if is_reset(value) {
+                    moved
+                } else {
+                    self.own.transform.worse(moved)
+                };
+            }
+            Property::Translate => {
+                let moved = shape::translate(value, across)?;
+                self.own.translate = if is_reset(value) {
+                    moved
+                } else {
+                    self.own.translate.worse(moved)
+                };
+            }
+            Property::Scale => {
+                let moved = shape::scale(value)?;
+                self.own.scale = if is_reset(value) {
+                    moved
+                } else {
+                    self.own.scale.worse(moved)
+                };
+            }
+            Property::Rotate => {
+                let moved = shape::rotate(value, across)?;
+                self.own.rotate = if is_reset(value) {
+                    moved
+                } else {
+                    self.own.rotate.worse(moved)
+                };
+            }
             Property::Zoom => {
                 // Browsers take zero for no zoom at all.
                 let zoom = value::number(value)?;
                 self.own.zoom = if zoom > 0.0 { zoom } else { 1.0 };
             }
-            Property::Filter => self.own.filter = shape::filter(value)?,
+            Property::Filter => {
+                let left = shape::filter(value)?;
+                self.own.filter = if is_reset(value) {
+                    left
+                } else {
+                    left.min(self.own.filter)
+                };
+            }
             Property::ContentVisibility => {
                 self.own.skipped = match word()?.as_str() {
                     "hidden" => true,
@@ -266,19 +311,37 @@ impl Computed {
                 }
             }
             Property::AnimationName => {
-                self.own.animation = value::words(value);
+                self.own.animation.extend(value::words(value));
                 self.own.paused = self.own.animation.iter().any(|word| word == "paused");
             }
-            Property::AnimationState => self.own.paused = word()? == "paused",
-            Property::Backface => self.own.one_sided = word()? == "hidden",
+            Property::AnimationState => {
+                self.own.paused = match word()?.as_str() {
+                    "paused" => true,
+                    "running" => false,
+                    _ => return None,
+                }
+            }
+            Property::Backface => {
+                self.own.one_sided = match word()?.as_str() {
+                    "hidden" => true,
+                    "visible" => false,
+                    _ => return None,
+                }
+            }
             Property::Contain => {
                 let words = value::words(value);
                 let has = |wanted: &str| words.iter().any(|word| word == wanted);
-                self.own.sized = has("strict") || has("size");
-                self.own.painted_inside = has("strict") || has("paint") || has("content");
+                let reset = is_reset(value);
+                self.own.sized = has("strict") || has("size") || self.own.sized && !reset;
+                self.own.painted_inside = has("strict")
+                    || has("paint")
+                    || has("content")
+                    || self.own.painted_inside && !reset;
             }
             // A picture in place of what the element holds.
-            Property::Content => self.own.replaced = value.contains('('),
+            Property::Content => {
+                self.own.replaced = value.contains('(') || self.own.replaced && !is_reset(value);
+            }
             Property::LineHeight => {
                 self.line = match value::number(value) {
                     Some(times) => Some(times * self.font),
@@ -292,10 +355,15 @@ impl Computed {
             }
             Property::PaddingBottom => self.own.padding_bottom = value::length(value, across)?,
             Property::PaddingRight => self.own.padding_right = value::length(value, across)?,
-            Property::TableLayout => self.own.fixed_table = word()? == "fixed",
-            Property::TextShadow | Property::TextStroke => {
-                self.outline = outline(value, self.ink)?;
+            Property::TableLayout => {
+                self.own.fixed_table = match word()?.as_str() {
+                    "fixed" => true,
+                    "auto" => false,
+                    _ => return None,
+                }
             }
+            Property::TextShadow => self.outline = outline(value, self.ink, 2..=3)?,
+            Property::TextStroke => self.outline = outline(value, self.ink, 0..=1)?,
             Property::InsetInline | Property::InsetBlock => {
                 let lengths = value::all_lengths(value, across)?;
                 let (first, last) = (lengths.first().copied(), lengths.last().copied());
@@ -438,6 +506,14 @@ impl Computed {
             Property::Custom(_) => {}
         }
     }
+}
+
+/// The one word that sets a property back to nothing.
+fn is_reset(value: &str) -> bool {
+    matches!(
+        value::keyword(value).as_deref(),
+        Some("none" | "auto" | "normal")
+    )
 }
 
 fn is_inherited(property: &Property) -> bool {

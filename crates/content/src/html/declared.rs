@@ -3,6 +3,8 @@
 use super::computed::painted;
 use super::own::Display;
 use super::property::Property;
+use std::ops::RangeInclusive;
+
 use cssparser::{Parser, Token};
 
 use super::value::{self, Rgba, Units};
@@ -120,7 +122,13 @@ pub(super) fn font_shorthand(value: &str, units: Units) -> Option<f32> {
         let token = parser.next().ok()?.clone();
         let is_size = match &token {
             Token::Number { value, .. } => *value == 0.0,
-            Token::Ident(word) => font_size(word, units).is_some(),
+            Token::Ident(word) => {
+                let is_size = font_size(word, units).is_some();
+                if !is_size && !is_font_word(word) {
+                    return None;
+                }
+                is_size
+            }
             Token::Dimension { .. } | Token::Percentage { .. } | Token::Function(_) => true,
             _ => return None,
         };
@@ -137,9 +145,41 @@ pub(super) fn font_shorthand(value: &str, units: Units) -> Option<f32> {
         if parser.try_parse(|parser| parser.expect_delim('/')).is_ok() {
             parser.next().ok()?;
         }
-        // A family must follow.
-        return (!parser.is_exhausted()).then_some(size);
+        // A family must follow, and nothing else.
+        let mut family = false;
+        while let Ok(token) = parser.next() {
+            match token {
+                Token::Ident(_) | Token::QuotedString(_) => family = true,
+                Token::Comma => {}
+                _ => return None,
+            }
+        }
+        return family.then_some(size);
     }
+}
+
+fn is_font_word(word: &str) -> bool {
+    const KNOWN: [&str; 18] = [
+        "normal",
+        "italic",
+        "oblique",
+        "small-caps",
+        "bold",
+        "bolder",
+        "lighter",
+        "ultra-condensed",
+        "extra-condensed",
+        "condensed",
+        "semi-condensed",
+        "semi-expanded",
+        "expanded",
+        "extra-expanded",
+        "ultra-expanded",
+        "caption",
+        "icon",
+        "menu",
+    ];
+    KNOWN.iter().any(|known| word.eq_ignore_ascii_case(known))
 }
 
 /// The colours of gradients, when there are any.
@@ -185,8 +225,12 @@ pub(super) fn without_functions(value: &str) -> String {
     out
 }
 
-/// Shadow or stroke: a colour with lengths, or nothing.
-pub(super) fn outline(value: &str, own: Rgba) -> Option<Option<Rgba>> {
+/// Shadow or stroke: a colour with so many lengths, or nothing.
+pub(super) fn outline(
+    value: &str,
+    own: Rgba,
+    count: RangeInclusive<usize>,
+) -> Option<Option<Rgba>> {
     if value::keyword(value).as_deref() == Some("none") {
         return Some(None);
     }
@@ -194,13 +238,14 @@ pub(super) fn outline(value: &str, own: Rgba) -> Option<Option<Rgba>> {
     let mut found = None;
     let mut lengths = Vec::new();
     while !parser.is_exhausted() {
-        if parser.try_parse(Parser::expect_comma).is_ok() {
-            continue;
-        }
         match value::next_colour(&mut parser) {
+            Some(_) if found.is_some() => return None,
             Some(colour) => found = Some(painted(colour, own)),
             None => lengths.push(value::factor(&mut parser, Units::ONE)?),
         }
+    }
+    if !count.contains(&lengths.len()) {
+        return None;
     }
     // A stroke of no width is none, and a shadow far away is not these letters.
     let drawn = lengths.iter().any(|length| *length != 0.0)

@@ -186,7 +186,7 @@ pub(super) fn apply(element: &Element, computed: &mut Computed) {
         | local_name!("th")
         | local_name!("marquee") => {
             // QUIRK: in documents of old, tables take the page's font and colour, not those around them.
-            if *element.local() == local_name!("table") && computed.bare == Bare::Number {
+            if *element.local() == local_name!("table") && computed.bare == Bare::Pixels {
                 computed.ink = computed.page_ink;
                 computed.font = computed.root_font;
             }

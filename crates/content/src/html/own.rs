@@ -120,6 +120,19 @@ pub(super) struct Moved {
     pub turned: bool,
 }
 
+impl Moved {
+    /// Whatever of both hides more.
+    pub(super) fn worse(self, other: Self) -> Self {
+        let farther = |one: f32, two: f32| if one.abs() > two.abs() { one } else { two };
+        Self {
+            x: farther(self.x, other.x),
+            y: farther(self.y, other.y),
+            scale: self.scale.min(other.scale),
+            turned: self.turned || other.turned,
+        }
+    }
+}
+
 impl Default for Moved {
     fn default() -> Self {
         Self {

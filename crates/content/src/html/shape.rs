@@ -1,7 +1,7 @@
 //! Shapes and transformations: do they leave anything to be seen, and where do they put it?
 
 use super::own::Moved;
-use super::value::{self, Units};
+use super::value::{self, Bare, Units};
 
 /// Boxes and shapes of at most this many pixels show nothing that could be read.
 pub(super) const NOTHING: f32 = 3.5;
@@ -113,11 +113,12 @@ pub(super) fn transform(value: &str, units: Units) -> Option<Moved> {
     let mut moved = Moved::default();
     let across = Units {
         whole: OWN_WIDTH,
+        bare: Bare::Number,
         ..units
     };
     let down = Units {
         whole: OWN_HEIGHT,
-        ..units
+        ..across
     };
     for (name, inside) in value::only_functions(value, &["none"])? {
         let along = if name == "translatey" { down } else { across };
@@ -200,6 +201,10 @@ pub(super) fn scale(value: &str) -> Option<Moved> {
 
 /// The property `rotate`: `x 90deg`, `1 0 0 90deg`.
 pub(super) fn rotate(value: &str, units: Units) -> Option<Moved> {
+    let units = Units {
+        bare: Bare::Number,
+        ..units
+    };
     let numbers = value::arguments(value, units, &["none", "x", "y", "z"])?;
     let axis = value::words(value);
     let named = axis.iter().any(|axis| axis == "x" || axis == "y");
@@ -243,7 +248,6 @@ pub(super) fn filter(value: &str) -> Option<f32> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::value::Bare;
     use super::*;
 
     const UNITS: Units = Units {

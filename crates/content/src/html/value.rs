@@ -20,7 +20,9 @@ pub(super) struct Units {
 pub(super) enum Bare {
     /// Nothing, unless it is zero.
     Invalid,
-    /// A number, or pixels in documents of old.
+    /// Pixels, in documents of old.
+    Pixels,
+    /// A number: in functions. Angles are numbers of degrees there.
     Number,
 }
 
@@ -296,7 +298,8 @@ fn pixels(value: f32, unit: &str, units: Units) -> Option<f32> {
         "vh" | "vb" | "svh" | "lvh" | "dvh" | "vmax" | "cqh" | "cqb" | "cqmax" => {
             value * WINDOW.1 / 100.0
         }
-        // Angles, for transforms.
+        // Angles: only functions take them.
+        "deg" | "turn" | "rad" | "grad" if units.bare != Bare::Number => return None,
         "deg" => value,
         "turn" => value * 360.0,
         "rad" => value.to_degrees(),
