@@ -2,10 +2,8 @@
 
 #![no_main]
 
-use bytes::Bytes;
-use content::{BodyWish, HtmlWish};
+use content::{BodyWish, Completeness, HtmlWish};
 use libfuzzer_sys::fuzz_target;
-use mail::{Fetched, Part};
 
 const MAX_CHARS: usize = 50_000;
 
@@ -19,21 +17,7 @@ fuzz_target!(|calendar: &[u8]| {
         html: HtmlWish::Skip,
         attachment_text: Some(MAX_CHARS),
     };
-    let structure = outline.structure.clone();
-    let section = structure.leaves[0].section.clone();
-    let fetched = Fetched {
-        flags: None,
-        arrived: None,
-        size: raw.len() as u64,
-        header: Bytes::copy_from_slice(outline.header()),
-        header_truncated: false,
-        structure,
-        parts: vec![Part {
-            section,
-            bytes: Bytes::copy_from_slice(calendar),
-            truncated: false,
-        }],
-    };
+    let fetched = outline.fetched(&wish, Completeness::Complete);
     let view = content::view(&fetched, &wish, &content::Known::default());
     let told = view.body_text.unwrap_or_default();
     assert!(told.chars().count() <= MAX_CHARS);

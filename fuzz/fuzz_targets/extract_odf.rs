@@ -5,9 +5,6 @@
 use libfuzzer_sys::fuzz_target;
 use mailwarden_fuzz::{attachment, package};
 
-const PARTS: &[&str] = &[
-    "content.xml",
-    "styles.xml",
-];
+const PARTS: &[&str] = &["content.xml", "styles.xml"];
 
 fuzz_target!(|bytes: &[u8]| attachment(mail::Format::Odt, &package(PARTS, bytes)));

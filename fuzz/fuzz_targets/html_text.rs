@@ -2,10 +2,8 @@
 
 #![no_main]
 
-use bytes::Bytes;
-use content::{BodyWish, HtmlWish, Known};
+use content::{BodyWish, Completeness, HtmlWish, Known};
 use libfuzzer_sys::fuzz_target;
-use mail::{Fetched, Part};
 
 const MAX_CHARS: usize = 2_000;
 const HEADER: &[u8] = b"Content-Type: text/html; charset=utf-8\r\n\r\n";
@@ -25,34 +23,20 @@ fuzz_target!(|html: &str| {
     ]
     .concat();
     let outline = content::outline(&raw);
-    let parts = content::choose(&outline.structure, &wish)
-        .into_iter()
-        .filter_map(|wish| {
-            let (bytes, _) = outline.part(&wish.section)?;
-            let kept = bytes.get(..wish.max_bytes as usize).unwrap_or(bytes);
-            Some(Part {
-                section: wish.section,
-                bytes: Bytes::copy_from_slice(kept),
-                truncated: kept.len() < bytes.len(),
-            })
-        })
-        .collect();
-    let fetched = Fetched {
-        flags: None,
-        arrived: None,
-        size: raw.len() as u64,
-        header: Bytes::copy_from_slice(outline.header()),
-        header_truncated: false,
-        structure: outline.structure.clone(),
-        parts,
-    };
+    let fetched = outline.fetched(&wish, Completeness::Cut);
     let view = content::view(&fetched, &wish, &Known::default());
     let important = html.contains('!') || html.contains('@') || html.contains("\\");
     for text in view.body_text.iter().chain(&view.body_html) {
         assert!(text.chars().count() <= MAX_CHARS);
         assert!(important || !text.contains("hidden0word"), "{text}");
         let lower = text.to_ascii_lowercase();
-        for live in ["<script>", "<script ", "<style>", "<style ", "<a href=\"javascript"] {
+        for live in [
+            "<script>",
+            "<script ",
+            "<style>",
+            "<style ",
+            "<a href=\"javascript",
+        ] {
             assert!(!lower.contains(live), "{live}: {text}");
         }
     }

@@ -5,7 +5,7 @@
 use bytes::Bytes;
 use content::{BodyWish, Completeness, HtmlWish, Known};
 use libfuzzer_sys::fuzz_target;
-use mail::{ExtractedText, Fetched, Part, Raw, TextPrefix};
+use mail::{ExtractedText, Raw, TextPrefix};
 
 const MAX_CHARS: usize = 2_000;
 
@@ -18,27 +18,7 @@ fuzz_target!(|raw: &[u8]| {
             html: HtmlWish::Include,
             attachment_text: Some(MAX_CHARS),
         };
-        let parts = content::choose(&outline.structure, &wish)
-            .into_iter()
-            .filter_map(|wish| {
-                let (bytes, whole) = outline.part(&wish.section)?;
-                let kept = bytes.get(..wish.max_bytes as usize).unwrap_or(bytes);
-                Some(Part {
-                    section: wish.section,
-                    bytes: Bytes::copy_from_slice(kept),
-                    truncated: kept.len() < bytes.len() || whole == Completeness::Cut,
-                })
-            })
-            .collect();
-        let fetched = Fetched {
-            flags: None,
-            arrived: None,
-            size: raw.len() as u64,
-            header: Bytes::copy_from_slice(outline.header()),
-            header_truncated: false,
-            structure: outline.structure.clone(),
-            parts,
-        };
+        let fetched = outline.fetched(&wish, Completeness::Cut);
         // A reader that gives back what it was given is as hostile as any.
         let extractions = content::extractions(&fetched, &wish)
             .into_iter()
@@ -57,7 +37,10 @@ fuzz_target!(|raw: &[u8]| {
             extractions,
         };
         let view = content::view(&fetched, &wish, &known);
-        let texts = view.attachments.iter().filter_map(|one| one.extracted_text.as_ref());
+        let texts = view
+            .attachments
+            .iter()
+            .filter_map(|one| one.extracted_text.as_ref());
         for text in texts.chain(&view.body_text).chain(&view.body_html) {
             assert!(text.chars().count() <= MAX_CHARS);
             assert!(!text.contains("<|") && !text.contains(['\u{202E}', '\u{200B}', '\0']));

@@ -29,7 +29,9 @@ fuzz_target!(|bytes: &[u8]| {
     shown.extend(content::snippet(&prefix, 300).map(|found| found.text));
     for one in shown {
         assert!(one.chars().all(is_seen), "{one:?}");
-        for active in ["<|", "](", "][", "<!--", "[inst]", "<system>", "<img ", "<https:"] {
+        for active in [
+            "<|", "](", "][", "<!--", "[inst]", "<system>", "<img ", "<https:",
+        ] {
             assert!(!one.to_ascii_lowercase().contains(active), "{one:?}");
         }
         let mut again = Changes::default();

@@ -1,16 +1,15 @@
 //! A forwarded message as text: who, when, what about, its body by the same rules, and what is attached to it.
 
-use bytes::Bytes;
-use mail::{Fetched, Leaf, Part, Section};
+use mail::{Leaf, Section};
 
 use crate::address::addresses;
 use crate::attachment::{base_name, decoded_size};
 use crate::body::{Readable, body};
 use crate::changes::Changes;
-use crate::choose::{BodyWish, HtmlWish, choose};
+use crate::choose::{BodyWish, HtmlWish};
 use crate::envelope::{date, envelope};
 use crate::note::Note;
-use crate::outline::{Completeness, Outline, outline};
+use crate::outline::{Completeness, outline};
 use crate::parts::Parts;
 use crate::roles::{Role, roles};
 use crate::shield::{self, Shape};
@@ -67,7 +66,7 @@ fn message(raw: &[u8], around: Around<'_>, max_chars: usize, depth: usize, told:
         html: HtmlWish::Skip,
         attachment_text: None,
     };
-    let fetched = fetch(&outline, &wish, whole);
+    let fetched = outline.fetched(&wish, whole);
     let roles = roles(&fetched.structure);
     let parts = Parts::new(&fetched, &wish);
     let mut notes = Vec::new();
@@ -130,32 +129,6 @@ fn concerns_the_reader(note: &Note) -> bool {
             | Note::MarkersBroken { .. }
             | Note::TooDeep { .. }
     )
-}
-
-/// The last part of a whole message may lack its closing boundary; it is whole all the same.
-fn fetch(outline: &Outline<'_>, wish: &BodyWish, message: Completeness) -> Fetched {
-    let parts = choose(&outline.structure, wish)
-        .into_iter()
-        .filter_map(|wish| {
-            let (bytes, part) = outline.part(&wish.section)?;
-            let most = usize::try_from(wish.max_bytes).unwrap_or(usize::MAX);
-            let kept = bytes.get(..most).unwrap_or(bytes);
-            Some(Part {
-                section: wish.section,
-                bytes: Bytes::copy_from_slice(kept),
-                truncated: kept.len() < bytes.len()
-                    || (part == Completeness::Cut && message == Completeness::Cut),
-            })
-        });
-    Fetched {
-        flags: None,
-        arrived: None,
-        size: 0,
-        header: Bytes::copy_from_slice(outline.header()),
-        header_truncated: false,
-        structure: outline.structure.clone(),
-        parts: parts.collect(),
-    }
 }
 
 fn head(header: &[u8], changes: &mut Changes) -> String {

@@ -5,8 +5,10 @@
 
 use std::ops::Range;
 
-use mail::{Disposition, Flow, Leaf, Raw, Section, Structure};
+use bytes::Bytes;
+use mail::{Disposition, Fetched, Flow, Leaf, Part, Raw, Section, Structure};
 
+use crate::choose::{BodyWish, choose};
 use crate::header;
 use crate::lines::{Line, lines_from};
 use crate::params::Params;
@@ -47,6 +49,34 @@ impl<'a> Outline<'a> {
         let index = leaves.iter().position(|leaf| leaf.section == *section)?;
         let (range, whole) = self.ranges.get(index)?;
         Some((self.raw.get(range.clone())?, *whole))
+    }
+}
+
+impl Outline<'_> {
+    /// The message as a source brings it: the header, and of the parts what is wished. `message` says whether these are
+    /// all its bytes: the last part of a whole message may lack its closing boundary and is whole all the same.
+    pub fn fetched(&self, wish: &BodyWish, message: Completeness) -> Fetched {
+        let wishes = choose(&self.structure, wish).into_iter();
+        let parts = wishes.filter_map(|wish| {
+            let (bytes, part) = self.part(&wish.section)?;
+            let most = usize::try_from(wish.max_bytes).unwrap_or(usize::MAX);
+            let kept = bytes.get(..most).unwrap_or(bytes);
+            let open = part == Completeness::Cut && message == Completeness::Cut;
+            Some(Part {
+                section: wish.section,
+                bytes: Bytes::copy_from_slice(kept),
+                truncated: kept.len() < bytes.len() || open,
+            })
+        });
+        Fetched {
+            flags: None,
+            arrived: None,
+            size: u64::try_from(self.raw.len()).unwrap_or(u64::MAX),
+            header: Bytes::copy_from_slice(self.header()),
+            header_truncated: false,
+            structure: self.structure.clone(),
+            parts: parts.collect(),
+        }
     }
 }
 

@@ -8,7 +8,6 @@ use std::thread;
 use std::time::Instant;
 
 use content::{BodyWish, Completeness, HtmlWish, Known, View};
-use mail::{Fetched, Part};
 use peak_alloc::PeakAlloc;
 use testkit::corpora::{Sample, Shown};
 
@@ -56,33 +55,8 @@ pub(super) fn look(sample: &Sample) -> Option<Look> {
 }
 
 fn view(raw: &[u8]) -> View {
-    let fetched = fetched(raw);
+    let fetched = content::outline(raw).fetched(&WISH, Completeness::Cut);
     content::view(&fetched, &WISH, &Known::default())
-}
-
-/// As a source brings it: the header, and of the parts what is wished.
-fn fetched(raw: &[u8]) -> Fetched {
-    let outline = content::outline(raw);
-    let wishes = content::choose(&outline.structure, &WISH).into_iter();
-    let parts = wishes.filter_map(|wish| {
-        let (bytes, whole) = outline.part(&wish.section)?;
-        let most = usize::try_from(wish.max_bytes).unwrap_or(usize::MAX);
-        let kept = bytes.get(..most).unwrap_or(bytes);
-        Some(Part {
-            section: wish.section,
-            bytes: kept.to_vec().into(),
-            truncated: kept.len() < bytes.len() || whole == Completeness::Cut,
-        })
-    });
-    Fetched {
-        flags: None,
-        arrived: None,
-        size: raw.len() as u64,
-        header: outline.header().to_vec().into(),
-        header_truncated: false,
-        parts: parts.collect(),
-        structure: outline.structure,
-    }
 }
 
 fn missing(sample: &Sample, view: &View) -> Vec<String> {
