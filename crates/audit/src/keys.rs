@@ -74,28 +74,45 @@ impl Digester {
 }
 
 pub(crate) struct Keys {
+    seeds: Seeds,
     pair: Ed25519KeyPair,
     digester: Digester,
     log: LogId,
 }
 
+/// The keys themselves, for a process whose directory was taken from under it.
+#[derive(Clone)]
+pub(crate) struct Seeds {
+    signing: [u8; 32],
+    digest: [u8; 32],
+}
+
 impl Keys {
-    /// Reads the keys of a directory, or makes them. Two processes that start at once end up with the same ones.
-    pub(crate) fn of(dir: &Path) -> io::Result<Self> {
-        let seed = kept(dir, SIGNING)?;
-        let pair = Ed25519KeyPair::from_seed_unchecked(&seed)
+    /// Reads the keys of a directory; where there are none, puts those that are known, or makes new ones. Two processes
+    /// that start at once end up with the same ones.
+    pub(crate) fn of(dir: &Path, known: Option<&Seeds>) -> io::Result<Self> {
+        let seeds = Seeds {
+            signing: kept(dir, SIGNING, known.map(|seeds| seeds.signing))?,
+            digest: kept(dir, DIGEST, known.map(|seeds| seeds.digest))?,
+        };
+        let pair = Ed25519KeyPair::from_seed_unchecked(&seeds.signing)
             .map_err(|_| io::Error::other("signing.key is damaged"))?;
-        let digester = Digester::new(&kept(dir, DIGEST)?);
+        let digester = Digester::new(&seeds.digest);
         let verifier = Verifier::of(&pair);
         let public = dir.join(PUBLIC);
         if !public.exists() {
             place(dir, &public, format!("{verifier}\n").as_bytes())?;
         }
         Ok(Self {
+            seeds,
             pair,
             digester,
             log: verifier.log_id(),
         })
+    }
+
+    pub(crate) fn seeds(&self) -> &Seeds {
+        &self.seeds
     }
 
     pub(crate) fn log(&self) -> &LogId {
@@ -117,26 +134,31 @@ pub fn verifier(dir: &Path) -> io::Result<Verifier> {
     Verifier::parse(&text).ok_or_else(|| io::Error::other("log.pub is no public key of a log"))
 }
 
-fn kept(dir: &Path, name: &str) -> io::Result<[u8; 32]> {
+fn kept(dir: &Path, name: &str, known: Option<[u8; 32]>) -> io::Result<[u8; 32]> {
     let path = dir.join(name);
     if let Some(key) = read(&path)? {
         return Ok(key);
     }
-    let mut key = [0u8; 32];
-    getrandom::fill(&mut key).map_err(|error| io::Error::other(error.to_string()))?;
+    let key = match known {
+        Some(key) => key,
+        None => fresh()?,
+    };
     place(dir, &path, &key)?;
     // Another process may have been first.
     read(&path)?.ok_or_else(|| io::Error::other(format!("{name} cannot be kept")))
+}
+
+fn fresh() -> io::Result<[u8; 32]> {
+    let mut key = [0u8; 32];
+    getrandom::fill(&mut key).map_err(|error| io::Error::other(error.to_string()))?;
+    Ok(key)
 }
 
 fn read(path: &Path) -> io::Result<Option<[u8; 32]>> {
     match fs::read(path) {
         Ok(bytes) => match <[u8; 32]>::try_from(bytes.as_slice()) {
             Ok(key) => Ok(Some(key)),
-            Err(_) => Err(io::Error::other(format!(
-                "{} is damaged: it should hold 32 bytes",
-                path.display()
-            ))),
+            Err(_) => Err(io::Error::other("a key beside the log is damaged")),
         },
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
@@ -162,8 +184,8 @@ mod tests {
     #[test]
     fn keys_are_made_once_and_are_private() {
         let dir = tempfile::tempdir().unwrap();
-        let first = Keys::of(dir.path()).unwrap();
-        let again = Keys::of(dir.path()).unwrap();
+        let first = Keys::of(dir.path(), None).unwrap();
+        let again = Keys::of(dir.path(), None).unwrap();
         assert_eq!(first.log(), again.log());
         assert_eq!(
             first.digester().digest("word"),
@@ -182,7 +204,7 @@ mod tests {
     fn a_damaged_key_is_not_used() {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join(SIGNING), b"short").unwrap();
-        assert!(Keys::of(dir.path()).is_err());
+        assert!(Keys::of(dir.path(), None).is_err());
     }
 
     #[test]

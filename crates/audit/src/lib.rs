@@ -3,16 +3,35 @@
 //! It never holds a body, a subject, a password or a token. What is said here is durable before [`Log::append`] answers;
 //! what cannot be made durable is an error, and there is no way around it.
 
+mod book;
+mod chain;
 mod checkpoint;
 mod day;
+#[cfg(feature = "discard")]
+mod discard;
+mod event;
+mod fields;
+mod files;
 mod hash;
+mod hook;
+mod keeper;
 mod keys;
 mod line;
+mod log;
+mod recover;
+mod retention;
+mod summary;
 mod tree;
+mod writer;
 
 pub use checkpoint::{BadCheckpoint, Checkpoint, Verifier};
 pub use day::{Day, DayFile, Form, days};
+pub use event::{Asked, Decision, Ended, Event};
 pub use hash::Hash;
 pub use keys::{Digester, LogId, verifier};
 pub use line::{Line, Malformed, Place};
+pub use log::{Clock, Entry, Log, Settings};
+pub use retention::Retention;
+pub use summary::Summary;
 pub use tree::Peaks;
+pub use writer::{Health, Receipt, Unavailable};

@@ -18,3 +18,18 @@ pub enum Level {
     /// Everything, attachments and source included.
     Full,
 }
+
+impl Level {
+    /// The name that the contract gives it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::None => "NONE",
+            Self::Count => "COUNT",
+            Self::Metadata => "METADATA",
+            Self::Envelope => "ENVELOPE",
+            Self::Headers => "HEADERS",
+            Self::Body => "BODY",
+            Self::Full => "FULL",
+        }
+    }
+}

@@ -1,0 +1,327 @@
+//! A log's directory as one process holds it: takes the lock, sees what others wrote, writes, makes it durable.
+//!
+//! Nothing here knows threads or waits for anybody but the lock. A failed write leaves the file as it was, or as the
+//! next one will find and mend it.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+
+use crate::chain::Chain;
+use crate::event::{DAY_CLOSED, Event};
+use crate::files;
+use crate::keys::{Keys, Seeds};
+use crate::line::{self, Line};
+use crate::recover::{self, Closed};
+use crate::{Day, Hash, LogId, Peaks};
+
+const LOCK: &str = "lock";
+const CHECKPOINT: &str = "checkpoint";
+/// A clock may be set right by a little without a word.
+const CLOCK_SLACK: jiff::SignedDuration = jiff::SignedDuration::from_secs(1);
+
+pub(crate) struct Book {
+    dir: PathBuf,
+    open: Option<Open>,
+    /// The end of the chain when this process last made something durable: disks forget, we don't.
+    known: Option<Known>,
+}
+
+struct Known {
+    log: LogId,
+    seeds: Seeds,
+    chain: Chain,
+}
+
+/// The directory, while it is the one that was opened.
+struct Open {
+    lock: File,
+    keys: Keys,
+    head: Option<Head>,
+}
+
+/// The file that is written to.
+struct Head {
+    day: Day,
+    file: File,
+    len: u64,
+    chain: Chain,
+    closed: Closed,
+}
+
+/// Where the records ended up.
+#[derive(Debug)]
+pub(crate) struct Written {
+    pub log: LogId,
+    pub places: Vec<(u64, Hash)>,
+    pub tree: Peaks,
+}
+
+impl Book {
+    pub(crate) fn new(dir: PathBuf) -> Self {
+        Self {
+            dir,
+            open: None,
+            known: None,
+        }
+    }
+
+    /// Writes events and makes them durable, or none of them. They are asked for once the lock is held, so that all
+    /// that gathered meanwhile shares one sync.
+    pub(crate) fn write(
+        &mut self,
+        now: Timestamp,
+        events: impl FnOnce() -> Vec<Event>,
+    ) -> io::Result<Written> {
+        let mut open = match self.open.take() {
+            Some(open) if files::is_at(&open.lock, &self.dir.join(LOCK)) => open,
+            _ => Open::at(&self.dir, self.known.as_ref().map(|known| &known.seeds))?,
+        };
+        let locked = open.lock.lock();
+        let written = locked.and_then(|()| self.write_locked(&mut open, now, events));
+        let unlocked = open.lock.unlock();
+        // After any failure the directory is looked at afresh.
+        if written.is_ok() && unlocked.is_ok() {
+            self.open = Some(open);
+        }
+        written
+    }
+
+    fn write_locked(
+        &mut self,
+        open: &mut Open,
+        now: Timestamp,
+        events: impl FnOnce() -> Vec<Event>,
+    ) -> io::Result<Written> {
+        let mut first = Vec::new();
+        let current = match open.head.take() {
+            Some(mut head) => head.catch_up(&self.dir)?.then_some(head),
+            None => None,
+        };
+        let (head, chain) = match current {
+            Some(head) => {
+                let chain = head.chain.clone();
+                (Some(head), chain)
+            }
+            None => self.look(&open.keys, &mut first)?,
+        };
+        let mut head = match head {
+            Some(head) if head.is_for(Day::of(now)) => head,
+            before => turn(&self.dir, &open.keys, before, chain, now, &mut first)?,
+        };
+        if let Some(last) = head.chain.last_ts()
+            && now < last - CLOCK_SLACK
+        {
+            first.push(Event::clock_back(&line::stamp(last)));
+        }
+        let mut out = Vec::new();
+        let mut chain = head.chain.clone();
+        let mut write = |event: &Event| {
+            if chain.wants_base() {
+                let base = Event::checkpoint();
+                chain.write(&mut out, now, &base, open.keys.digester());
+            }
+            chain.write(&mut out, now, event, open.keys.digester())
+        };
+        first.iter().for_each(|event| {
+            write(event);
+        });
+        let places = events().iter().map(write).collect();
+        head.append(&out, &self.dir)?;
+        head.chain = chain.clone();
+        let written = Written {
+            log: open.keys.log().clone(),
+            places,
+            tree: chain.tree().clone(),
+        };
+        self.known = Some(Known {
+            log: written.log.clone(),
+            seeds: open.keys.seeds().clone(),
+            chain,
+        });
+        open.head = Some(head);
+        Ok(written)
+    }
+
+    /// Finds the end of the log on disk, sets aside what a crash left, and compares with what this process knows.
+    fn look(&self, keys: &Keys, first: &mut Vec<Event>) -> io::Result<(Option<Head>, Chain)> {
+        let found = recover::find(&self.dir)?;
+        let mut chain = found.chain;
+        if let Some(known) = &self.known {
+            if known.log != *keys.log() {
+                first.push(Event::log_replaced(known.log.as_str(), known.chain.tree()));
+            } else if chain.seq() < known.chain.seq() {
+                first.push(Event::log_cut(chain.seq()));
+                chain = known.chain.clone();
+            }
+        }
+        let Some(newest) = found.newest else {
+            return Ok((None, chain));
+        };
+        let file = match newest.closed {
+            Closed::Yes => File::open(&newest.path)?,
+            Closed::No => OpenOptions::new()
+                .read(true)
+                .append(true)
+                .open(&newest.path)?,
+        };
+        if !newest.torn.is_empty() {
+            let kept_as = files::set_aside(&self.dir, newest.day, &newest.torn)?;
+            file.set_len(newest.len)?;
+            first.push(Event::torn_tail(&kept_as, &newest.torn));
+        }
+        let head = Head {
+            day: newest.day,
+            file,
+            len: newest.len,
+            chain: chain.clone(),
+            closed: newest.closed,
+        };
+        Ok((Some(head), chain))
+    }
+
+    /// Signs what is durable, and keeps the text beside the log.
+    pub(crate) fn checkpoint(&mut self) -> io::Result<Option<(Peaks, String)>> {
+        let (Some(open), Some(known)) = (&self.open, &self.known) else {
+            return Ok(None);
+        };
+        let tree = known.chain.tree().clone();
+        let note = open.keys.sign(&tree);
+        files::replace(&self.dir, &self.dir.join(CHECKPOINT), note.as_bytes())?;
+        Ok(Some((tree, note)))
+    }
+
+    /// The day that is written to.
+    pub(crate) fn day(&self) -> Option<Day> {
+        let head = self.open.as_ref()?.head.as_ref()?;
+        (head.closed == Closed::No).then_some(head.day)
+    }
+}
+
+impl Open {
+    fn at(dir: &Path, known: Option<&Seeds>) -> io::Result<Self> {
+        files::create_private_dir(dir)?;
+        let lock = files::private()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(dir.join(LOCK))?;
+        Ok(Self {
+            lock,
+            keys: Keys::of(dir, known)?,
+            head: None,
+        })
+    }
+}
+
+/// Closes the day that is over, if it still has to be, and opens the one that has come. A day never comes back: what a
+/// clock that was set back would call yesterday is still today here.
+fn turn(
+    dir: &Path,
+    keys: &Keys,
+    before: Option<Head>,
+    mut chain: Chain,
+    now: Timestamp,
+    first: &mut Vec<Event>,
+) -> io::Result<Head> {
+    let mut day = Day::of(now);
+    if let Some(mut head) = before {
+        if head.closed == Closed::No && head.len > 0 {
+            let mut out = Vec::new();
+            // What was found wrong with this day is said in it.
+            for event in first.drain(..).chain([Event::day_closed()]) {
+                chain.write(&mut out, now, &event, keys.digester());
+            }
+            head.append(&out, dir)?;
+            head.closed = Closed::Yes;
+        }
+        day = match head.closed {
+            Closed::Yes => {
+                files::seal(&head.file)?;
+                let note = keys.sign(chain.tree());
+                files::replace(dir, &head.day.checkpoint(dir), note.as_bytes())?;
+                day.max(head.day.next())
+            }
+            Closed::No => day.max(head.day),
+        };
+    }
+    let file = files::private()
+        .create(true)
+        .read(true)
+        .append(true)
+        .open(day.file(dir))?;
+    files::sync_dir(dir)?;
+    first.insert(0, Event::day_opened());
+    Ok(Head {
+        day,
+        file,
+        len: 0,
+        chain,
+        closed: Closed::No,
+    })
+}
+
+impl Head {
+    /// A clock that was set back does not reopen a day, and a file without a first record has yet to be opened.
+    fn is_for(&self, today: Day) -> bool {
+        self.closed == Closed::No && self.len > 0 && today <= self.day
+    }
+
+    /// Takes in what other processes wrote. False when the file is not the one it was, or holds what is no record.
+    fn catch_up(&mut self, dir: &Path) -> io::Result<bool> {
+        if !files::is_at(&self.file, &self.day.file(dir)) {
+            return Ok(false);
+        }
+        let len = self.file.metadata()?.len();
+        if len == self.len {
+            return Ok(self.closed == Closed::No);
+        }
+        let Some(more) = len.checked_sub(self.len) else {
+            return Ok(false);
+        };
+        let mut bytes = Vec::new();
+        self.file.seek(SeekFrom::Start(self.len))?;
+        (&self.file).take(more).read_to_end(&mut bytes)?;
+        let Some(lines) = bytes.strip_suffix(b"\n") else {
+            return Ok(false);
+        };
+        for text in lines.split(|byte| *byte == b'\n') {
+            let followed = Line::parse(text).is_ok_and(|line| {
+                if line.event == DAY_CLOSED {
+                    self.closed = Closed::Yes;
+                }
+                self.chain.follow(&line).is_ok()
+            });
+            if !followed {
+                return Ok(false);
+            }
+        }
+        self.len = len;
+        Ok(self.closed == Closed::No)
+    }
+
+    /// Adds bytes and makes them durable. When that fails, the file is what it was before.
+    fn append(&mut self, bytes: &[u8], dir: &Path) -> io::Result<()> {
+        let added = self
+            .file
+            .write_all(bytes)
+            .and_then(|()| self.file.sync_data());
+        if let Err(error) = added {
+            // INVARIANT: what was not made durable must not be found later as if it had been. If this fails too, what
+            // is left is taken for torn.
+            let _ = self.file.set_len(self.len);
+            return Err(error);
+        }
+        // A file that was deleted takes writes without complaint.
+        if !files::is_at(&self.file, &self.day.file(dir)) {
+            return Err(io::Error::other("the log's file was taken away"));
+        }
+        self.len += u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

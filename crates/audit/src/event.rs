@@ -1,0 +1,298 @@
+//! What can be recorded. The constructors are the whole list: nothing else gets into the log.
+
+use mail::{AccountId, Level};
+
+use crate::fields::{Fields, Value};
+use crate::{Day, Hash, Peaks, Summary};
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Event {
+    pub(crate) name: &'static str,
+    pub(crate) fields: Fields,
+    pub(crate) states: States,
+}
+
+/// What a record says of the tree before it. It is filled in when the record is written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum States {
+    Nothing,
+    Root,
+    /// Enough to go on from here without what is before.
+    Peaks,
+}
+
+impl States {
+    pub(crate) fn fields(self, tree: &Peaks) -> Fields {
+        let size = || Fields::default().number("tree_size", tree.size());
+        match self {
+            Self::Nothing => Fields::default(),
+            Self::Root => size().text("root", tree.root().to_string()),
+            Self::Peaks => {
+                let peaks = tree.as_slice().iter().map(ToString::to_string);
+                size().with("peaks", Value::List(peaks.collect()))
+            }
+        }
+    }
+}
+
+/// Who asked for what, and what was decided: known before anything is done.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Asked {
+    pub caller_id: String,
+    /// Where the caller is: `stdio`, or an address.
+    pub caller_addr: String,
+    pub request_id: String,
+    pub tool: String,
+    pub arguments: Summary,
+    pub decision: Decision,
+    /// One of the reasons that the contract lists, or the code of a refusal.
+    pub reason: &'static str,
+    pub level: Option<Level>,
+    /// The policy's rule that decided.
+    pub rule: Option<u64>,
+    pub missing_capability: Option<&'static str>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Decision {
+    Allow,
+    Deny,
+}
+
+impl Decision {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Allow => "ALLOW",
+            Self::Deny => "DENY",
+        }
+    }
+}
+
+/// How it came out.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Ended {
+    /// `ok`, `partial`, `failed`, `cancelled`, or the code of a refusal.
+    pub result: &'static str,
+    /// What kept it from being ok, as a code.
+    pub issue: Option<String>,
+    /// The argument that was refused.
+    pub argument: Option<String>,
+    /// How many things the caller was shown, and how many were kept from it.
+    pub shown: u64,
+    pub hidden: u64,
+    pub round_trips: u64,
+    pub latency_ms: u64,
+    pub transaction: Option<String>,
+}
+
+impl Event {
+    /// A process begins to serve.
+    pub fn start(version: &str, verb: &'static str) -> Self {
+        Self::new("start")
+            .text("version", version)
+            .number("pid", u64::from(std::process::id()))
+            .text("verb", verb)
+    }
+
+    /// It ends, and why.
+    pub fn stop(why: &'static str) -> Self {
+        Self::new("stop")
+            .number("pid", u64::from(std::process::id()))
+            .text("why", why)
+    }
+
+    pub fn config_loaded<'a>(accounts: impl Iterator<Item = &'a AccountId>) -> Self {
+        let accounts = accounts.map(ToString::to_string).collect();
+        Self::new("config_loaded").with("accounts", Value::List(accounts))
+    }
+
+    /// A configuration that was not used, and the settings that are wrong; never their values.
+    pub fn config_refused(settings: Vec<String>) -> Self {
+        Self::new("config_refused").with("settings", Value::List(settings))
+    }
+
+    /// A call that could change nothing, in one record.
+    pub fn call(asked: &Asked, ended: &Ended) -> Self {
+        Self::new("call").and(asked.fields().and(ended.fields()))
+    }
+
+    /// A call that may change something, before it does.
+    pub fn intent(asked: &Asked) -> Self {
+        Self::new("intent").and(asked.fields())
+    }
+
+    /// How the call of that intent came out.
+    pub fn outcome(intent: u64, asked: &Asked, ended: &Ended) -> Self {
+        Self::new("outcome")
+            .number("intent", intent)
+            .text("caller_id", &asked.caller_id)
+            .text("request_id", &asked.request_id)
+            .text("tool", &asked.tool)
+            .and(ended.fields())
+    }
+
+    pub(crate) fn day_opened() -> Self {
+        Self::stating(DAY_OPENED, States::Peaks)
+    }
+
+    pub(crate) fn day_closed() -> Self {
+        Self::stating(DAY_CLOSED, States::Root)
+    }
+
+    pub(crate) fn checkpoint() -> Self {
+        Self::stating(CHECKPOINT, States::Peaks)
+    }
+
+    /// Bytes behind the last whole record, which are no record.
+    pub(crate) fn torn_tail(kept_as: &str, bytes: &[u8]) -> Self {
+        Self::new("torn_tail")
+            .text("kept_as", kept_as)
+            .number("bytes", u64::try_from(bytes.len()).unwrap_or(u64::MAX))
+            .text("sha256", Hash::of_bytes(bytes).to_string())
+    }
+
+    /// The files hold fewer records than this process has written.
+    pub(crate) fn log_cut(found: u64) -> Self {
+        Self::stating(LOG_CUT, States::Peaks).number("found", found)
+    }
+
+    /// The files are those of another log than the one that this process wrote to.
+    pub(crate) fn log_replaced(log: &str, known: &Peaks) -> Self {
+        Self::new("log_replaced")
+            .text("log_id", log)
+            .number("size", known.size())
+            .text("root_hash", known.root().to_string())
+    }
+
+    /// The clock is behind the record before this one.
+    pub(crate) fn clock_back(before: &str) -> Self {
+        Self::new("clock_back").text("before", before)
+    }
+
+    /// The log could not be written since then; so many answers were withheld and calls turned away.
+    pub(crate) fn interrupted(since: &str, why: &str, withheld: u64, turned_away: u64) -> Self {
+        Self::new("interrupted")
+            .text("since", since)
+            .text("why", why)
+            .number("withheld", withheld)
+            .number("turned_away", turned_away)
+    }
+
+    pub(crate) fn compressed(day: Day, bytes: u64, sha256: &Hash) -> Self {
+        Self::new("retention")
+            .text("step", "compressed")
+            .text("day", day.to_string())
+            .number("bytes", bytes)
+            .text("sha256", sha256.to_string())
+    }
+
+    /// A day that is about to be deleted, and the last record of it.
+    pub(crate) fn deleted(day: Day, through: u64, hash: &Hash) -> Self {
+        Self::new("retention")
+            .text("step", "deleted")
+            .text("day", day.to_string())
+            .number("through_seq", through)
+            .text("through_hash", hash.to_string())
+    }
+
+    /// A step that could not be taken; it is tried again.
+    pub(crate) fn retention_failed(day: Day, why: &str) -> Self {
+        Self::new("retention")
+            .text("step", "failed")
+            .text("day", day.to_string())
+            .text("why", why)
+    }
+
+    /// The root over so many records was handed to the operator's program.
+    pub(crate) fn root_sent(size: u64, root: &Hash) -> Self {
+        Self::new("root_sent")
+            .number("size", size)
+            .text("root_hash", root.to_string())
+    }
+
+    pub(crate) fn root_failed(size: u64, why: &str) -> Self {
+        Self::new("root_failed")
+            .number("size", size)
+            .text("why", why)
+    }
+
+    /// Nobody was answered for it: the log was out of order when it happened.
+    pub(crate) fn withheld(self) -> Self {
+        self.with("withheld", Value::Switch(true))
+    }
+
+    fn new(name: &'static str) -> Self {
+        Self::stating(name, States::Nothing)
+    }
+
+    fn stating(name: &'static str, states: States) -> Self {
+        Self {
+            name,
+            fields: Fields::default(),
+            states,
+        }
+    }
+
+    fn and(mut self, more: Fields) -> Self {
+        self.fields = self.fields.and(more);
+        self
+    }
+
+    fn with(mut self, name: &'static str, value: Value) -> Self {
+        self.fields = self.fields.with(name, value);
+        self
+    }
+
+    fn text(self, name: &'static str, text: impl Into<String>) -> Self {
+        self.with(name, Value::Text(text.into()))
+    }
+
+    fn number(self, name: &'static str, number: u64) -> Self {
+        self.with(name, Value::Number(number))
+    }
+}
+
+pub(crate) const DAY_OPENED: &str = "day_opened";
+pub(crate) const DAY_CLOSED: &str = "day_closed";
+pub(crate) const CHECKPOINT: &str = "checkpoint";
+pub(crate) const LOG_CUT: &str = "log_cut";
+
+/// Events that state the whole tree before them: a reader can begin at any of them.
+pub(crate) const BASES: [&str; 3] = [DAY_OPENED, CHECKPOINT, LOG_CUT];
+
+impl Asked {
+    fn fields(&self) -> Fields {
+        Fields::default()
+            .text("caller_id", &self.caller_id)
+            .text("caller_addr", &self.caller_addr)
+            .text("request_id", &self.request_id)
+            .text("tool", &self.tool)
+            .with("arguments", Value::Group(self.arguments.fields().clone()))
+            .text("decision", self.decision.name())
+            .text("reason", self.reason)
+            .text_if("level", self.level.map(Level::name))
+            .number_if("rule", self.rule)
+            .text_if("missing_capability", self.missing_capability)
+    }
+}
+
+impl Ended {
+    pub fn of(result: &'static str) -> Self {
+        Self {
+            result,
+            ..Self::default()
+        }
+    }
+
+    fn fields(&self) -> Fields {
+        Fields::default()
+            .text("result", self.result)
+            .text_if("issue", self.issue.as_deref())
+            .text_if("argument", self.argument.as_deref())
+            .number("shown", self.shown)
+            .number("hidden", self.hidden)
+            .number("round_trips", self.round_trips)
+            .number("latency_ms", self.latency_ms)
+            .text_if("transaction", self.transaction.as_deref())
+    }
+}

@@ -1,0 +1,93 @@
+//! What the log asks of the file system: private files, whole files, files that are still where they were.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::Path;
+
+use crate::Day;
+
+/// A new file that only its owner may read.
+pub(crate) fn private() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        options.mode(0o600);
+    }
+    options
+}
+
+pub(crate) fn create_private_dir(dir: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::DirBuilderExt as _;
+        builder.mode(0o700);
+    }
+    builder.recursive(true).create(dir)
+}
+
+/// Whether a path still leads to an open file.
+#[cfg(unix)]
+pub(crate) fn is_at(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    let identity = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
+    match (file.metadata(), fs::metadata(path)) {
+        (Ok(open), Ok(there)) => identity(open) == identity(there),
+        _ => false,
+    }
+}
+
+/// Elsewhere open files cannot be taken away.
+#[cfg(not(unix))]
+pub(crate) fn is_at(_: &File, path: &Path) -> bool {
+    path.exists()
+}
+
+/// From now on nobody writes to it.
+pub(crate) fn seal(file: &File) -> io::Result<()> {
+    let mut permissions = file.metadata()?.permissions();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        permissions.set_mode(0o400);
+    }
+    #[cfg(not(unix))]
+    permissions.set_readonly(true);
+    file.set_permissions(permissions)
+}
+
+/// Names in a directory are durable once the directory is.
+pub(crate) fn sync_dir(dir: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    File::open(dir)?.sync_all()?;
+    Ok(())
+}
+
+/// Puts a whole file in the place of another.
+pub(crate) fn replace(dir: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = tempfile::Builder::new().prefix(".new-").tempfile_in(dir)?;
+    file.write_all(bytes)?;
+    file.as_file().sync_all()?;
+    file.persist(path).map_err(|error| error.error)?;
+    sync_dir(dir)
+}
+
+/// Keeps bytes that are no record, under the first free name, and tells the name.
+pub(crate) fn set_aside(dir: &Path, day: Day, bytes: &[u8]) -> io::Result<String> {
+    for number in 1u32.. {
+        let name = format!("{day}.torn-{number}");
+        let opened = private().write(true).create_new(true).open(dir.join(&name));
+        let mut file = match opened {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+            Err(error) => return Err(error),
+        };
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        seal(&file)?;
+        sync_dir(dir)?;
+        return Ok(name);
+    }
+    Err(io::Error::other("no name is left for what was torn"))
+}

@@ -1,0 +1,163 @@
+//! What a log needs beside being written: days that have aged, checkpoints, and the root handed to the operator's program.
+//!
+//! A thread of its own, so that nobody who calls waits for it. Of all processes that share a directory, one does this.
+
+use std::fs::{self, File};
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use crate::event::Event;
+use crate::log::{Clock, Jobs, Settings};
+use crate::retention::Retention;
+use crate::writer::{Job, Unavailable};
+use crate::{Day, Peaks, files, hook};
+
+const LOCK: &str = "keeper.lock";
+/// Up to how many records the root was handed on.
+const SENT: &str = "root-sent";
+const NAP: Duration = Duration::from_secs(30);
+const FIRST_RETRY: Duration = Duration::from_secs(60);
+const LAST_RETRY: Duration = Duration::from_secs(3_600);
+
+pub(crate) struct Keeper {
+    dir: PathBuf,
+    clock: Clock,
+    retention: Retention,
+    hook: Option<PathBuf>,
+    every: Duration,
+    jobs: Jobs,
+    /// Held by the one who keeps.
+    lock: Option<File>,
+    aged: Option<Day>,
+    signed: Option<Instant>,
+    failed: Option<Failed>,
+}
+
+/// The root could not be handed on.
+struct Failed {
+    at: Instant,
+    wait: Duration,
+}
+
+impl Keeper {
+    pub(crate) fn new(settings: &Settings, jobs: Jobs) -> Option<Self> {
+        Some(Self {
+            dir: settings.dir.clone()?,
+            clock: settings.clock.clone(),
+            retention: settings.retention,
+            hook: settings.root_hook.clone(),
+            every: settings.checkpoint_every,
+            jobs,
+            lock: None,
+            aged: None,
+            signed: None,
+            failed: None,
+        })
+    }
+
+    /// Wakes when a day has begun, and now and then.
+    pub(crate) fn run(mut self, days: &Receiver<()>) {
+        let nap = NAP.min(self.every);
+        loop {
+            match days.recv_timeout(nap) {
+                Ok(()) => self.signed = None,
+                Err(RecvTimeoutError::Timeout) => {}
+                // The log is closed.
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+            // What cannot be done now is tried at the next turn.
+            let _ = self.look();
+        }
+    }
+
+    fn look(&mut self) -> Result<(), Unavailable> {
+        if !self.is_the_one() {
+            return Ok(());
+        }
+        let today = Day::of((self.clock)());
+        if self.aged != Some(today) {
+            let record = |event| self.record(event);
+            self.retention.run(&self.dir, today, &record)?;
+            self.aged = Some(today);
+        }
+        let due = match (&self.failed, self.signed) {
+            (Some(failed), _) => failed.at.elapsed() >= failed.wait,
+            (None, Some(at)) => at.elapsed() >= self.every,
+            (None, None) => true,
+        };
+        if due {
+            self.sign()?;
+        }
+        Ok(())
+    }
+
+    fn is_the_one(&mut self) -> bool {
+        let path = self.dir.join(LOCK);
+        if self
+            .lock
+            .as_ref()
+            .is_some_and(|lock| files::is_at(lock, &path))
+        {
+            return true;
+        }
+        let opened = files::private()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(path);
+        self.lock = opened.ok().filter(|lock| lock.try_lock().is_ok());
+        self.lock.is_some()
+    }
+
+    /// Signs a checkpoint, and hands the root on where it has grown.
+    fn sign(&mut self) -> Result<(), Unavailable> {
+        let Some((tree, note)) = self.jobs.ask_and_wait(Job::Checkpoint)? else {
+            return Ok(());
+        };
+        self.signed = Some(Instant::now());
+        let Some(hook) = self.hook.clone() else {
+            return Ok(());
+        };
+        // That it was handed on is a record too, and no reason to do it again.
+        if self.sent().is_some_and(|sent| tree.size() <= sent + 1) {
+            return Ok(());
+        }
+        match hook::run(&hook, &tree, &note) {
+            Ok(()) => {
+                self.failed = None;
+                self.keep_sent(&tree);
+                self.record(Event::root_sent(tree.size(), &tree.root()))
+            }
+            Err(why) => {
+                let wait = match &self.failed {
+                    Some(failed) => failed.wait.saturating_mul(2).min(LAST_RETRY),
+                    None => FIRST_RETRY.min(self.every),
+                };
+                let at = Instant::now();
+                self.failed = Some(Failed { at, wait });
+                self.record(Event::root_failed(tree.size(), &why))
+            }
+        }
+    }
+
+    fn sent(&self) -> Option<u64> {
+        fs::read_to_string(self.dir.join(SENT))
+            .ok()?
+            .trim()
+            .parse()
+            .ok()
+    }
+
+    /// One that cannot be kept is handed on once more: that does no harm.
+    fn keep_sent(&self, tree: &Peaks) {
+        let text = format!("{}\n", tree.size());
+        let _ = files::replace(&self.dir, &self.dir.join(SENT), text.as_bytes());
+    }
+
+    fn record(&self, event: Event) -> Result<(), Unavailable> {
+        self.jobs
+            .ask_and_wait(|reply| Job::Append(event, reply))
+            .map(|_| ())
+    }
+}

@@ -1,0 +1,197 @@
+//! How long days are kept: plain at first, then compressed, then no more. Each step is recorded.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write as _};
+use std::path::Path;
+
+use flate2::Compression;
+use flate2::read::MultiGzDecoder;
+use flate2::write::GzEncoder;
+use sha2::{Digest as _, Sha256};
+
+use crate::event::Event;
+use crate::line::Line;
+use crate::writer::Unavailable;
+use crate::{Day, DayFile, Form, Hash, day, files};
+
+/// Days count from the day in a file's name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Retention {
+    /// Days that stay plain.
+    pub hot_days: u32,
+    /// Days after those that are kept compressed.
+    pub warm_days: u32,
+    /// The age at which a day is deleted; never before the warm days are over.
+    pub delete_after_days: u32,
+}
+
+impl Default for Retention {
+    fn default() -> Self {
+        Self {
+            hot_days: 90,
+            warm_days: 275,
+            delete_after_days: 365,
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Step {
+    Keep,
+    Compress,
+    Delete,
+}
+
+impl Retention {
+    fn step(&self, file: &DayFile, today: Day) -> Step {
+        let age = today.since(file.day);
+        let hot = i64::from(self.hot_days);
+        let all = (hot + i64::from(self.warm_days)).max(i64::from(self.delete_after_days));
+        match file.form {
+            _ if age > all => Step::Delete,
+            Form::Plain if age > hot => Step::Compress,
+            _ => Step::Keep,
+        }
+    }
+
+    /// Does what is due. What cannot be done is recorded, and tried again the next time; what cannot be recorded is not
+    /// done.
+    pub(crate) fn run(
+        &self,
+        dir: &Path,
+        today: Day,
+        record: &dyn Fn(Event) -> Result<(), Unavailable>,
+    ) -> Result<(), Unavailable> {
+        let files = match day::days(dir) {
+            Ok(files) => files,
+            // Whoever writes next to this directory will say what is wrong with it.
+            Err(_) => return Ok(()),
+        };
+        sweep(dir);
+        // INVARIANT: the newest file is where the chain ends; it stays.
+        let Some((_, older)) = files.split_last() else {
+            return Ok(());
+        };
+        for file in older {
+            let done = match self.step(file, today) {
+                Step::Keep => continue,
+                Step::Compress => compress(dir, file)
+                    .map(|(bytes, sha256)| record(Event::compressed(file.day, bytes, &sha256))),
+                Step::Delete => last_record(file)
+                    .map(|(seq, hash)| {
+                        // Said before it is done: a deletion that nobody can explain looks like tampering.
+                        record(Event::deleted(file.day, seq, &hash))
+                    })
+                    .and_then(|recorded| match recorded {
+                        Ok(()) => delete(dir, file).map(Ok),
+                        refused => Ok(refused),
+                    }),
+            };
+            match done {
+                Ok(recorded) => recorded?,
+                Err(error) => {
+                    let why = Unavailable::from(&error).to_string();
+                    record(Event::retention_failed(file.day, &why))?;
+                    // A day that must stay keeps those behind it: days are deleted in their order.
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+const PREFIX: &str = ".compressing-";
+
+/// What a process that was killed while compressing left behind.
+fn sweep(dir: &Path) {
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        if entry
+            .file_name()
+            .as_encoded_bytes()
+            .starts_with(PREFIX.as_bytes())
+        {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+/// Puts a compressed day in the place of the plain one, after reading it back.
+fn compress(dir: &Path, file: &DayFile) -> io::Result<(u64, Hash)> {
+    let packed = tempfile::Builder::new().prefix(PREFIX).tempfile_in(dir)?;
+    let mut plain = File::open(&file.path)?;
+    let mut encoder = GzEncoder::new(io::BufWriter::new(packed.as_file()), Compression::default());
+    let (bytes, sha256) = copy(&mut plain, |chunk| encoder.write_all(chunk))?;
+    encoder.finish()?.flush()?;
+    packed.as_file().sync_all()?;
+    let (_, read_back) = copy(&mut MultiGzDecoder::new(File::open(packed.path())?), |_| {
+        Ok(())
+    })?;
+    if read_back != sha256 {
+        return Err(io::Error::other("the compressed day reads otherwise"));
+    }
+    files::seal(packed.as_file())?;
+    packed
+        .persist(file.day.gzip(dir))
+        .map_err(|error| error.error)?;
+    files::sync_dir(dir)?;
+    fs::remove_file(&file.path)?;
+    files::sync_dir(dir)?;
+    Ok((bytes, sha256))
+}
+
+fn copy(
+    from: &mut impl Read,
+    mut to: impl FnMut(&[u8]) -> io::Result<()>,
+) -> io::Result<(u64, Hash)> {
+    let mut chunk = vec![0u8; 64 * 1024];
+    let mut hash = Sha256::new();
+    let mut bytes = 0;
+    loop {
+        let read = from.read(&mut chunk)?;
+        let Some(part @ [_, ..]) = chunk.get(..read) else {
+            return Ok((bytes, Hash::from_bytes(hash.finalize().into())));
+        };
+        hash.update(part);
+        to(part)?;
+        bytes += u64::try_from(read).unwrap_or(u64::MAX);
+    }
+}
+
+fn delete(dir: &Path, file: &DayFile) -> io::Result<()> {
+    // A day may be there in both forms when the process was killed between the two steps of compressing.
+    for path in [
+        file.day.file(dir),
+        file.day.gzip(dir),
+        file.day.checkpoint(dir),
+    ] {
+        match fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    files::sync_dir(dir)
+}
+
+/// Number and hash of a day's last record. Only the last line has to stay in memory.
+fn last_record(file: &DayFile) -> io::Result<(u64, Hash)> {
+    let opened = File::open(&file.path)?;
+    let mut tail = Vec::new();
+    let mut keep = |chunk: &[u8]| {
+        tail.extend_from_slice(chunk);
+        // The line before the last one ends the part that matters.
+        let body = tail.strip_suffix(b"\n").unwrap_or(&tail);
+        if let Some(at) = memchr::memrchr(b'\n', body) {
+            tail.drain(..=at);
+        }
+        Ok(())
+    };
+    match file.form {
+        Form::Plain => copy(&mut { opened }, &mut keep)?,
+        Form::Gzip => copy(&mut MultiGzDecoder::new(opened), &mut keep)?,
+    };
+    let text = tail.strip_suffix(b"\n").unwrap_or(&tail);
+    let line = Line::parse(text)
+        .map_err(|_| io::Error::other("the day does not end with a record; please look at it"))?;
+    Ok((line.seq, line.hash))
+}
