@@ -15,7 +15,7 @@ use crate::files;
 use crate::keys::{Keys, Seeds};
 use crate::line::{self, Line};
 use crate::recover::{self, Closed};
-use crate::{Day, Hash, LogId, Peaks};
+use crate::{Clock, Day, Hash, LogId, Peaks};
 
 const LOCK: &str = "lock";
 const CHECKPOINT: &str = "checkpoint";
@@ -68,11 +68,11 @@ impl Book {
         }
     }
 
-    /// Writes events and makes them durable, or none of them. They are asked for once the lock is held, so that all
-    /// that gathered meanwhile shares one sync.
+    /// Writes events and makes them durable, or none of them. They and the time are asked for once the lock is held, so
+    /// that all that gathered meanwhile shares one sync.
     pub(crate) fn write(
         &mut self,
-        now: Timestamp,
+        clock: &Clock,
         events: impl FnOnce() -> Vec<Event>,
     ) -> io::Result<Written> {
         let mut open = match self.open.take() {
@@ -80,7 +80,7 @@ impl Book {
             _ => Open::at(&self.dir, self.known.as_ref().map(|known| &known.seeds))?,
         };
         let locked = open.lock.lock();
-        let written = locked.and_then(|()| self.write_locked(&mut open, now, events));
+        let written = locked.and_then(|()| self.write_locked(&mut open, clock.now(), events));
         let unlocked = open.lock.unlock();
         // After any failure the directory is looked at afresh.
         if written.is_ok() && unlocked.is_ok() {

@@ -75,7 +75,7 @@ impl Keeper {
         if !self.is_the_one() {
             return Ok(());
         }
-        let today = Day::of((self.clock)());
+        let today = Day::of(self.clock.now());
         if self.aged != Some(today) {
             let record = |event| self.record(event);
             self.retention.run(&self.dir, today, &record)?;

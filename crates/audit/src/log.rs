@@ -1,6 +1,7 @@
 //! The log as the program holds it: entries are opened before a call is carried out, and closed before it is answered.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,14 +17,31 @@ use crate::retention::Retention;
 use crate::writer::{Health, Job, Receipt, Reply, Status, Unavailable, Writer};
 
 /// What time it is. Given from outside, so that a test can let days pass.
-pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
+#[derive(Clone)]
+pub struct Clock(Arc<dyn Fn() -> Timestamp + Send + Sync>);
+
+impl Clock {
+    pub fn new(now: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
+        Self(Arc::new(now))
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        (self.0)()
+    }
+}
+
+impl fmt::Debug for Clock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Clock")
+    }
+}
 
 /// A disk that takes longer than this does not answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// The process ends no later than this after it was told to.
 const PARTING: Duration = Duration::from_millis(400);
 
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Settings {
     /// None when the program has nowhere to keep a log: then nothing can be recorded, and nothing is done.
     pub dir: Option<PathBuf>,
@@ -39,7 +57,7 @@ impl Settings {
     pub fn new(dir: Option<PathBuf>) -> Self {
         Self {
             dir,
-            clock: Arc::new(Timestamp::now),
+            clock: Clock::new(Timestamp::now),
             retention: Retention::default(),
             root_hook: None,
             checkpoint_every: Duration::from_secs(3_600),
@@ -86,7 +104,7 @@ impl Log {
         let (new_day, days) = mpsc::channel();
         let status = Arc::new(Status::default());
         let book = settings.dir.clone().map(Book::new);
-        let clock = Arc::clone(&settings.clock);
+        let clock = settings.clock.clone();
         let writer = Writer::new(book, taken, Arc::clone(&status), clock, new_day);
         // Without its thread nothing takes jobs, and every call is refused.
         let _ = std::thread::Builder::new()
@@ -265,9 +283,13 @@ impl Entry {
 impl Drop for Entry {
     fn drop(&mut self) {
         self.say(|jobs| {
+            let result = match std::thread::panicking() {
+                true => "internal",
+                false => "cancelled",
+            };
             let ended = Ended {
                 latency_ms: u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX),
-                ..Ended::of("cancelled")
+                ..Ended::of(result)
             };
             jobs.send(Job::Note(self.kind.ended(&self.asked, &ended)));
         });

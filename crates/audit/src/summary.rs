@@ -50,9 +50,9 @@ impl Summary {
     }
 
     /// Words of the caller's own, as a keyed digest: the same words can be looked for, but not read.
-    pub fn digest_if(self, name: &'static str, words: Option<&str>) -> Self {
+    pub fn digest_if(self, name: &'static str, words: Option<String>) -> Self {
         match words {
-            Some(words) => Self(self.0.with(name, Value::Digest(Unkept(words.to_owned())))),
+            Some(words) => Self(self.0.with(name, Value::Digest(Unkept(words)))),
             None => self,
         }
     }

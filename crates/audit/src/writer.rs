@@ -157,7 +157,7 @@ impl Writer {
 
     /// Ends the day when it is over, and says what waits to be said.
     fn tend(&mut self) {
-        let over = self.day.is_some_and(|day| Day::of((self.clock)()) > day);
+        let over = self.day.is_some_and(|day| Day::of(self.clock.now()) > day);
         if over || !self.unsaid.is_empty() {
             self.commit(Vec::new());
         }
@@ -172,7 +172,6 @@ impl Writer {
 
     /// Writes these jobs' records and all that are waiting behind them.
     fn commit(&mut self, jobs: Vec<Job>) {
-        let now = (self.clock)();
         let mut batch = Batch::default();
         jobs.into_iter().for_each(|job| {
             batch.take(job);
@@ -184,7 +183,7 @@ impl Writer {
             Some(book) => {
                 let (jobs, next) = (&self.jobs, &mut self.next);
                 let (outage, unsaid) = (&self.outage, &self.unsaid);
-                let gathered = book.write(now, || {
+                let gathered = book.write(&self.clock, || {
                     batch.gather(jobs, next);
                     let gap = outage.iter().map(Outage::event);
                     let events = gap.chain(unsaid.iter().cloned());
@@ -199,7 +198,7 @@ impl Writer {
         };
         match written {
             Ok(written) => self.written(batch, &written),
-            Err(why) => self.failed(batch, why, now),
+            Err(why) => self.failed(batch, why),
         }
     }
 
@@ -231,10 +230,10 @@ impl Writer {
         }
     }
 
-    fn failed(&mut self, batch: Batch, why: Unavailable, now: Timestamp) {
+    fn failed(&mut self, batch: Batch, why: Unavailable) {
         self.status.set(Health::Bad(why.clone()));
         let outage = self.outage.get_or_insert_with(|| Outage {
-            since: now,
+            since: self.clock.now(),
             why: why.clone(),
             withheld: 0,
             turned_away: 0,

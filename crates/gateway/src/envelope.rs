@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use audit::Receipt;
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -9,6 +10,7 @@ use serde_json::{Map, Value, json};
 
 use crate::Refusal;
 use crate::text;
+use crate::trouble::Issue;
 
 /// How a tool's work came out (`data.status`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
@@ -25,6 +27,14 @@ pub(crate) trait Reply: Serialize + JsonSchema + Send {
     fn status(&self) -> Status {
         Status::Ok
     }
+
+    /// What went wrong, the gravest first.
+    fn issues(&self) -> &[Issue] {
+        &[]
+    }
+
+    /// How many accounts, folders or messages the caller gets to see.
+    fn shown(&self) -> usize;
 }
 
 /// What a tool hands back to the pipeline.
@@ -93,6 +103,8 @@ pub(crate) struct Facts {
     pub duration_ms: u64,
     pub round_trips: u32,
     pub cache_hit: bool,
+    /// Proof that the call is in the audit log; none when it could not be written.
+    pub receipt: Option<Receipt>,
 }
 
 impl Facts {
@@ -116,6 +128,14 @@ impl Facts {
             "cache_hit": self.cache_hit,
         });
         meta.insert("telemetry".into(), telemetry);
+        if let Some(receipt) = &self.receipt {
+            let receipt = json!({
+                "log_id": receipt.log_id.as_str(),
+                "seq": receipt.seq,
+                "leaf_hash": receipt.leaf_hash.to_string(),
+            });
+            meta.insert("receipt".into(), receipt);
+        }
         meta
     }
 }

@@ -9,6 +9,7 @@ mod envelope;
 mod extracting;
 mod guarded_mail;
 mod pipeline;
+mod recording;
 mod refusal;
 mod resources;
 mod schema;

@@ -1,8 +1,11 @@
 //! The way of one call, from ask to answer. Read [`pass`] from top to bottom; there is nothing around it.
+//!
+//! What is said to the audit log on the way is put together in `recording`.
 
 use std::sync::Arc;
 use std::time::Instant;
 
+use audit::{Entry, Log, Receipt, Unavailable};
 use content::Extractions;
 use jiff::Timestamp;
 use mail::{AccountId, Cx, ExtractJob, Extractor, MailSource, Section};
@@ -12,16 +15,18 @@ use serde_json::{Map, Value};
 use tokio::sync::Semaphore;
 
 use crate::cursor::CursorKey;
-use crate::envelope::{self, Answered, Facts, Refused};
+use crate::envelope::{self, Answered, Done, Facts, Refused};
 use crate::extracting;
 use crate::guarded_mail::GuardedMail;
+use crate::recording;
 use crate::tools::{ALL, AnyTool, Tool};
 use crate::{Code, Refusal};
 
-/// Everything calls share: the accounts, the policy, the cursor key, the reader of attachments.
+/// Everything calls share: the accounts, the policy, the log, the cursor key, the reader of attachments.
 pub struct Gateway {
     accounts: Vec<(AccountId, Arc<dyn MailSource>)>,
     policy: Policy,
+    log: Log,
     cursor_key: CursorKey,
     extractor: Option<Arc<dyn Extractor>>,
     /// One for each message that is rendered at a time.
@@ -30,16 +35,26 @@ pub struct Gateway {
 
 /// Who calls. Identity is fixed by the transport, never by an argument.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Caller(String);
+pub struct Caller {
+    id: String,
+    address: String,
+}
 
 impl Caller {
-    /// The person who configured the accounts.
-    pub fn owner() -> Self {
-        Self("owner".to_owned())
+    /// The person who configured the accounts, calling from there.
+    pub fn owner(address: impl Into<String>) -> Self {
+        Self {
+            id: "owner".to_owned(),
+            address: address.into(),
+        }
     }
 
     pub(crate) fn as_str(&self) -> &str {
-        &self.0
+        &self.id
+    }
+
+    pub(crate) fn address(&self) -> &str {
+        &self.address
     }
 }
 
@@ -57,10 +72,15 @@ pub enum Outcome {
 }
 
 impl Gateway {
-    pub fn new(accounts: Vec<(AccountId, Arc<dyn MailSource>)>, cursor_key: CursorKey) -> Self {
+    pub fn new(
+        accounts: Vec<(AccountId, Arc<dyn MailSource>)>,
+        cursor_key: CursorKey,
+        log: Log,
+    ) -> Self {
         Self {
             accounts,
             policy: Policy::Owner,
+            log,
             cursor_key,
             extractor: None,
             renderers: Arc::new(Semaphore::new(renderers())),
@@ -82,10 +102,9 @@ impl Gateway {
                     "unknown tool '{}'; call tools/list for the tools there are",
                     content::name(call.tool, &mut content::Changes::default())
                 );
-                Outcome::Refused(envelope::refused(
-                    Refusal::invalid(message),
-                    &begun.facts(call.cx),
-                ))
+                let refusal = Refusal::invalid(message);
+                let asked = recording::unknown_tool(call.caller, call.tool, &begun.request_id);
+                self.turn_away(&begun, call.cx, asked, refusal, None).await
             }
         }
     }
@@ -99,55 +118,122 @@ impl Gateway {
         self.tools().find(|tool| tool.name() == name)
     }
 
-    pub(crate) fn account_ids(&self) -> impl Iterator<Item = &AccountId> {
-        self.accounts.iter().map(|(id, _)| id)
+    /// Refuses a call for what it asks, once that is recorded.
+    async fn turn_away(
+        &self,
+        begun: &Begun,
+        cx: &Cx,
+        asked: audit::Asked,
+        refusal: Refusal,
+        argument: Option<String>,
+    ) -> Outcome {
+        let facts = begun.facts(cx);
+        let ended = recording::refused(&refusal, &facts, argument);
+        let receipt = self.log.append(audit::Event::call(&asked, &ended)).await;
+        tracing::info!(
+            tool = asked.tool,
+            request = facts.request_id,
+            code = refusal.code.name(),
+            "refused"
+        );
+        Outcome::Refused(refuse(refusal, facts, receipt))
     }
 }
 
 /// Steps 2 to 8 of the way of a call.
 pub(crate) async fn pass<T: Tool>(gateway: &Gateway, call: Call<'_>) -> Outcome {
     let begun = Begun::now();
-    let work = async {
-        let args: T::Args = parse(call.arguments)?;
-        let ask = T::ask(&args)?;
-        let permit = policy::decide(&gateway.policy, &ask);
-        let ctx = Ctx {
-            gateway,
-            permit,
-            caller: call.caller,
-            cx: call.cx,
-            now: begun.now,
-        };
-        T::run(ctx, args).await
+    let wanted = parse(call.arguments).and_then(|args| Ok((T::ask(&args)?, args)));
+    let (ask, args): (_, T::Args) = match wanted {
+        Ok(wanted) => wanted,
+        Err(refusal) => {
+            let asked = recording::bad_arguments::<T>(call.caller, &begun.request_id);
+            let argument = recording::argument::<T>(&refusal);
+            return gateway
+                .turn_away(&begun, call.cx, asked, refusal, argument)
+                .await;
+        }
     };
-    let outcome = work.await;
+    let permit = policy::decide(&gateway.policy, &ask);
+    let asked = recording::permitted::<T>(call.caller, &begun.request_id, &args, &permit);
+    // INVARIANT: a call that may change something is durably said to be about to.
+    let opened = match T::ANNOTATIONS.read_only {
+        true => gateway.log.reading(asked).await,
+        false => gateway.log.changing(asked).await,
+    };
+    let entry = match opened {
+        Ok(entry) => entry,
+        Err(why) => {
+            let refused = refuse(Refusal::unrecorded(&why), begun.facts(call.cx), Err(why));
+            return Outcome::Refused(refused);
+        }
+    };
+    let ctx = Ctx {
+        gateway,
+        permit,
+        _entry: &entry,
+        caller: call.caller,
+        cx: call.cx,
+        now: begun.now,
+    };
+    let outcome = T::run(ctx, args).await;
     let facts = begun.facts(call.cx);
+    // INVARIANT: what happened is durable before anybody is told.
     match outcome {
         Ok(done) => {
-            tracing::debug!(
-                tool = T::NAME,
-                request = facts.request_id,
-                ms = facts.duration_ms,
-                "answered"
-            );
-            Outcome::Answered(envelope::answered(done, T::UNTRUSTED, &facts))
+            let receipt = entry.close(recording::done(&done, &facts)).await;
+            answer::<T>(done, facts, receipt)
         }
         Err(refusal) => {
+            let receipt = entry
+                .close(recording::refused(&refusal, &facts, None))
+                .await;
             tracing::info!(
                 tool = T::NAME,
                 request = facts.request_id,
                 code = refusal.code.name(),
                 "refused"
             );
-            Outcome::Refused(envelope::refused(refusal, &facts))
+            Outcome::Refused(refuse(refusal, facts, receipt))
         }
     }
 }
 
-/// What a tool runs with. It can only be made from a permit.
+fn answer<T: Tool>(
+    done: Done<T::Reply>,
+    facts: Facts,
+    receipt: Result<Receipt, Unavailable>,
+) -> Outcome {
+    let receipt = match receipt {
+        Ok(receipt) => Some(receipt),
+        Err(why) => return Outcome::Refused(refuse(Refusal::unrecorded(&why), facts, Err(why))),
+    };
+    tracing::debug!(
+        tool = T::NAME,
+        request = facts.request_id,
+        ms = facts.duration_ms,
+        "answered"
+    );
+    let facts = Facts { receipt, ..facts };
+    Outcome::Answered(envelope::answered(done, T::UNTRUSTED, &facts))
+}
+
+/// A refusal that could not be recorded is itself withheld.
+fn refuse(refusal: Refusal, facts: Facts, receipt: Result<Receipt, Unavailable>) -> Refused {
+    match receipt {
+        Ok(receipt) => {
+            let receipt = Some(receipt);
+            envelope::refused(refusal, &Facts { receipt, ..facts })
+        }
+        Err(why) => envelope::refused(Refusal::unrecorded(&why), &facts),
+    }
+}
+
+/// What a tool runs with. It can only be made from a permit and an open entry of the audit log.
 pub(crate) struct Ctx<'a> {
     gateway: &'a Gateway,
     permit: Permit,
+    _entry: &'a Entry,
     pub caller: &'a Caller,
     pub cx: &'a Cx,
     pub now: Timestamp,
@@ -293,6 +379,7 @@ impl Begun {
             duration_ms: u64::try_from(self.instant.elapsed().as_millis()).unwrap_or(u64::MAX),
             round_trips: cx.round_trips(),
             cache_hit: cx.cache_hit(),
+            receipt: None,
         }
     }
 }

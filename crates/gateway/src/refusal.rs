@@ -11,6 +11,8 @@ pub enum Code {
     Timeout,
     Conflict,
     Internal,
+    /// What is done could not be recorded, so it is not done, or not told.
+    AuditUnavailable,
 }
 
 impl Code {
@@ -23,6 +25,7 @@ impl Code {
             Self::Timeout => "timeout",
             Self::Conflict => "conflict",
             Self::Internal => "internal",
+            Self::AuditUnavailable => "audit_unavailable",
         }
     }
 
@@ -35,6 +38,7 @@ impl Code {
             Self::Timeout => "operation timed out",
             Self::Conflict => "conflict",
             Self::Internal => "internal error",
+            Self::AuditUnavailable => "audit unavailable",
         }
     }
 }
@@ -64,6 +68,22 @@ impl Refusal {
     /// One argument is wrong.
     pub fn argument(name: &str, message: impl Into<String>) -> Self {
         Self::invalid(message).with_details(json!({ "argument": name }))
+    }
+
+    /// The audit log cannot be written.
+    pub(crate) fn unrecorded(why: &audit::Unavailable) -> Self {
+        Self::new(
+            Code::AuditUnavailable,
+            format!(
+                "this call cannot be recorded ({why}), and nothing is done or told without a record; try again later, \
+                 and ask whoever runs this to look at `mailwarden check`"
+            ),
+        )
+    }
+
+    /// The argument that is wrong, as far as one is named.
+    pub(crate) fn named_argument(&self) -> Option<&str> {
+        self.details.as_ref()?.get("argument")?.as_str()
     }
 
     pub(crate) fn with_details(self, details: Value) -> Self {

@@ -117,8 +117,18 @@ impl Gateway {
         account: Option<&str>,
     ) -> Vec<String> {
         let all = match (variable, account) {
-            ("account", _) => self.account_ids().map(ToString::to_string).collect(),
-            ("mailbox", Some(account)) => self.mailboxes(cx, caller, account).await,
+            ("account", _) => {
+                let call = ("imap_list_accounts", Map::new());
+                self.names(cx, caller, call, "/data/accounts", "account_id")
+                    .await
+            }
+            ("mailbox", Some(account)) => {
+                let mut arguments = Map::new();
+                arguments.insert("account_id".into(), json!(account));
+                let call = ("imap_list_mailboxes", arguments);
+                self.names(cx, caller, call, "/data/mailboxes", "name")
+                    .await
+            }
             _ => Vec::new(),
         };
         let typed = typed.to_lowercase();
@@ -128,12 +138,18 @@ impl Gateway {
             .collect()
     }
 
-    async fn mailboxes(&self, cx: &Cx, caller: &Caller, account: &str) -> Vec<String> {
-        let mut arguments = Map::new();
-        arguments.insert("account_id".into(), json!(account));
+    /// One field of each thing that a tool lists: what is completed is decided and recorded like any other call.
+    async fn names(
+        &self,
+        cx: &Cx,
+        caller: &Caller,
+        (tool, arguments): (&str, Map<String, Value>),
+        list: &str,
+        field: &str,
+    ) -> Vec<String> {
         let call = Call {
             caller,
-            tool: "imap_list_mailboxes",
+            tool,
             arguments,
             cx,
         };
@@ -142,13 +158,13 @@ impl Gateway {
         };
         let list = answered
             .structured
-            .pointer("/data/mailboxes")
+            .pointer(list)
             .and_then(Value::as_array)
             .cloned();
         let names = list
             .into_iter()
             .flatten()
-            .filter_map(|one| one.get("name").and_then(Value::as_str).map(str::to_owned));
+            .filter_map(|one| one.get(field).and_then(Value::as_str).map(str::to_owned));
         names.collect()
     }
 }

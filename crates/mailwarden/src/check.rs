@@ -1,15 +1,22 @@
 //! `mailwarden check`: whether everything that is configured works, and what to do about what doesn't.
 
+use audit::{Health, Log};
 use extract::{Protection, Runner};
 use gateway::{Call, Caller, Gateway, Outcome};
 use mail::Cx;
 use serde_json::{Map, Value, json};
 
 use crate::screen::Screen;
+use crate::state;
 
 /// True when every account works. Accounts are tried side by side: a dead one does not hold up the others.
-pub(crate) async fn run(gateway: Gateway, extractor: &Runner, screen: Screen) -> bool {
+pub(crate) async fn run(gateway: Gateway, log: &Log, extractor: &Runner, screen: Screen) -> bool {
     let accounts = call(&gateway, "imap_list_accounts", Map::new()).await;
+    let (records, line) = records(log, screen);
+    if records == Records::No {
+        screen.line(format!("audit log: {line}"));
+        return false;
+    }
     let ids: Vec<String> = list(&accounts, "/data/accounts")
         .iter()
         .filter_map(|account| account.get("account_id")?.as_str().map(str::to_owned))
@@ -18,6 +25,7 @@ pub(crate) async fn run(gateway: Gateway, extractor: &Runner, screen: Screen) ->
         "configuration: {}",
         screen.good(format!("ok, {} account(s)", ids.len()))
     ));
+    screen.line(format!("audit log: {line}"));
     let (reads, line) = attachments(extractor, screen).await;
     screen.line(format!("attachments: {line}"));
     let gateway = std::sync::Arc::new(gateway);
@@ -38,6 +46,34 @@ pub(crate) async fn run(gateway: Gateway, extractor: &Runner, screen: Screen) ->
         }
     }
     all_work
+}
+
+/// Whether calls can be recorded. Without that nothing is done, so nothing else is worth checking.
+#[derive(PartialEq, Eq)]
+enum Records {
+    Yes,
+    No,
+}
+
+/// What the first call of this check has met.
+fn records(log: &Log, screen: Screen) -> (Records, String) {
+    match log.health() {
+        Health::Good { log_id, records } => {
+            let line = screen.good(format!("ok, log {log_id} holds {records} records"));
+            (Records::Yes, line)
+        }
+        Health::Bad(why) => {
+            let place = match state::audit_directory() {
+                Some(dir) => format!(" in {}", dir.display()),
+                None => String::new(),
+            };
+            let line = screen.bad(format!(
+                "failed, it cannot be written{place}: {why}; every call is refused until it can"
+            ));
+            (Records::No, line)
+        }
+        Health::Untried => (Records::No, screen.bad("failed, nothing was recorded")),
+    }
 }
 
 /// Whether text can be taken out of attachments.
@@ -179,7 +215,7 @@ fn extensions(capabilities: &[Value]) -> String {
 
 async fn call(gateway: &Gateway, tool: &str, arguments: Map<String, Value>) -> Value {
     let cx = Cx::new();
-    let caller = Caller::owner();
+    let caller = Caller::owner(format!("check:{}", std::process::id()));
     match gateway
         .call(Call {
             caller: &caller,

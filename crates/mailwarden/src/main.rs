@@ -13,6 +13,7 @@ mod wiring;
 use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
+use audit::{Event, Log};
 use clap::{CommandFactory as _, Parser as _};
 
 use cli::{Cli, Transport, Verb};
@@ -40,18 +41,18 @@ fn main() -> ExitCode {
         return ExitCode::from(BAD_CONFIGURATION);
     }
     let outcome = match verb {
-        Verb::Stdio => with_config(async |config| {
+        Verb::Stdio => with_config("stdio", async |config, log| {
             let errors = config.errors;
-            server::run(wiring::gateway(config)?, errors).await?;
-            Ok(ExitCode::SUCCESS)
+            let gateway = wiring::gateway(config, log.clone())?;
+            let ended = server::run(gateway, errors).await;
+            log.close(ended.as_ref().unwrap_or(&"the transport failed"))
+                .await;
+            ended.map(|_| ExitCode::SUCCESS)
         }),
-        Verb::Check => with_config(async |config| {
-            let works = check::run(
-                wiring::gateway(config)?,
-                &wiring::extractor(),
-                Screen::new(),
-            )
-            .await;
+        Verb::Check => with_config("check", async |config, log| {
+            let gateway = wiring::gateway(config, log.clone())?;
+            let works = check::run(gateway, &log, &wiring::extractor(), Screen::new()).await;
+            log.close("done").await;
             Ok(if works {
                 ExitCode::SUCCESS
             } else {
@@ -71,16 +72,26 @@ fn main() -> ExitCode {
     })
 }
 
-/// Every problem of the configuration is one line on stderr, and nothing starts.
+/// Every problem of the configuration is one line on stderr and a name in the audit log, and nothing starts.
 fn with_config(
-    work: impl AsyncFnOnce(config::Config) -> anyhow::Result<ExitCode>,
+    verb: &'static str,
+    work: impl AsyncFnOnce(config::Config, Log) -> anyhow::Result<ExitCode>,
 ) -> anyhow::Result<ExitCode> {
     match config::from_environment(std::env::vars_os()) {
-        Ok(config) => in_runtime(work(config)),
-        Err(problems) => {
+        Ok(config) => in_runtime(async {
+            let log = wiring::log(config.audit.clone(), verb);
+            log.note(Event::config_loaded(
+                config.accounts.iter().map(|account| &account.id),
+            ));
+            work(config, log).await
+        }),
+        Err(problems) => in_runtime(async {
             complain(&problems.to_string());
+            let log = wiring::log(audit::Settings::new(None), verb);
+            log.note(Event::config_refused(problems.variables()));
+            log.close("the configuration is refused").await;
             Ok(ExitCode::from(BAD_CONFIGURATION))
-        }
+        }),
     }
 }
 

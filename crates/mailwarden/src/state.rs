@@ -1,4 +1,4 @@
-//! The little that survives a restart: the key that seals cursors, made once per installation.
+//! The little that survives a restart: the key that seals cursors, made once per installation, and the audit log's place.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -20,6 +20,11 @@ pub(crate) fn cursor_key() -> anyhow::Result<CursorKey> {
             Ok(CursorKey::new(fresh()?))
         }
     }
+}
+
+/// Where the audit log is, when nothing else is said.
+pub(crate) fn audit_directory() -> Option<PathBuf> {
+    directory().map(|state| state.join("audit"))
 }
 
 fn directory() -> Option<PathBuf> {

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use audit::{Event, Log, Settings};
 use extract::Runner;
 use gateway::Gateway;
 use mail::MailSource;
@@ -14,7 +15,7 @@ use crate::config::{Config, Store};
 use crate::state;
 
 /// Opens nothing: sources connect when they are first asked.
-pub(crate) fn gateway(config: Config) -> anyhow::Result<Gateway> {
+pub(crate) fn gateway(config: Config, log: Log) -> anyhow::Result<Gateway> {
     let accounts = config.accounts.into_iter().map(|account| {
         let source: Arc<dyn MailSource> = match account.store {
             Store::Imap(settings) => Arc::new(ImapSource::new(*settings)),
@@ -22,8 +23,18 @@ pub(crate) fn gateway(config: Config) -> anyhow::Result<Gateway> {
         };
         (account.id, source)
     });
-    let gateway = Gateway::new(accounts.collect(), state::cursor_key()?);
+    let gateway = Gateway::new(accounts.collect(), state::cursor_key()?, log);
     Ok(gateway.with_extractor(Arc::new(extractor())))
+}
+
+/// The audit log of this installation. What is wrong with it is said to whoever calls.
+pub(crate) fn log(settings: Settings, verb: &'static str) -> Log {
+    let log = Log::open(Settings {
+        dir: state::audit_directory(),
+        ..settings
+    });
+    log.note(Event::start(env!("CARGO_PKG_VERSION"), verb));
+    log
 }
 
 /// Reads attachments in children of this very program.

@@ -16,6 +16,22 @@ pub enum Policy {
 pub struct Permit {
     account: Option<AccountId>,
     level: Level,
+    reason: Reason,
+}
+
+/// Why it was given. The contract lists the names.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reason {
+    /// No rule spoke: what holds for the whole folder does. The owner has no other.
+    FolderDefaultApplied,
+}
+
+impl Reason {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::FolderDefaultApplied => "folder_default_applied",
+        }
+    }
 }
 
 pub fn decide(policy: &Policy, ask: &Ask) -> Permit {
@@ -26,6 +42,7 @@ pub fn decide(policy: &Policy, ask: &Ask) -> Permit {
     Permit {
         account: ask.account().cloned(),
         level,
+        reason: Reason::FolderDefaultApplied,
     }
 }
 
@@ -38,6 +55,10 @@ impl Permit {
     /// How much of a message may be seen.
     pub fn level(&self) -> Level {
         self.level
+    }
+
+    pub fn reason(&self) -> Reason {
+        self.reason
     }
 }
 

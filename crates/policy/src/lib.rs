@@ -8,4 +8,4 @@ mod ask;
 mod decide;
 
 pub use ask::Ask;
-pub use decide::{Permit, Policy, decide};
+pub use decide::{Permit, Policy, Reason, decide};

@@ -16,7 +16,8 @@ const NOON: &str = "2026-11-15T12:00:00Z";
 
 fn say(book: &mut Book, now: &str, count: usize) -> Written {
     let events = || (0..count).map(|_| Event::stop("test")).collect();
-    book.write(at(now), events).unwrap()
+    let now = at(now);
+    book.write(&Clock::new(move || now), events).unwrap()
 }
 
 /// All records, after checking that they are one chain from the first to the last.

@@ -84,6 +84,9 @@ pub(crate) trait Tool: Send + Sync + 'static {
     /// does not compile.
     fn ask(args: &Self::Args) -> Result<Ask, Refusal>;
 
+    /// What of the arguments is kept in the audit log: where, and how much; words only as digests. No default either.
+    fn kept(args: &Self::Args) -> audit::Summary;
+
     fn run(
         ctx: Ctx<'_>,
         args: Self::Args,

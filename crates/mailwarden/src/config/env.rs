@@ -55,6 +55,7 @@ struct Reader {
     /// By account name as spelled, then by suffix.
     imap: BTreeMap<String, BTreeMap<String, String>>,
     maildir: BTreeMap<String, String>,
+    audit: BTreeMap<String, String>,
     problems: Vec<String>,
 }
 
@@ -70,6 +71,10 @@ impl Reader {
                     "is not a known variable; a Maildir is set by MAIL_MAILDIR_<ACCOUNT>_PATH",
                 ),
             }
+            return;
+        }
+        if super::audit::NAMES.contains(&name.as_str()) {
+            self.audit.insert(name, value);
             return;
         }
         if name.starts_with(OURS) && !PROCESS_WIDE.contains(&name.as_str()) {
@@ -141,6 +146,7 @@ impl Reader {
             }
         }
         let errors = self.errors();
+        let audit = super::audit::read(&self.audit, &mut self.problems);
         if accounts.is_empty() && self.problems.is_empty() {
             self.problems.push(
                 "no account is configured; set MAIL_IMAP_DEFAULT_HOST, MAIL_IMAP_DEFAULT_USER and MAIL_IMAP_DEFAULT_PASS".to_owned(),
@@ -151,7 +157,11 @@ impl Reader {
         }
         // `default` first: it is what a call without account_id means.
         accounts.sort_by_key(|account| (account.id.as_str() != "default", account.id.clone()));
-        Ok(Config { accounts, errors })
+        Ok(Config {
+            accounts,
+            errors,
+            audit,
+        })
     }
 
     fn add(&mut self, accounts: &mut Vec<Account>, name: &str, variable: &str, store: Store) {

@@ -1,12 +1,14 @@
 //! Configuration: what an operator set, checked whole before anything starts.
 
+mod audit;
 mod env;
 
 use std::fmt;
 use std::path::PathBuf;
 
+use ::audit::Settings;
 use mail::AccountId;
-use sources::imap::Settings;
+use sources::imap;
 
 pub(crate) use env::from_environment;
 
@@ -15,6 +17,8 @@ pub(crate) use env::from_environment;
 pub(crate) struct Config {
     pub accounts: Vec<Account>,
     pub errors: ErrorStyle,
+    /// Of the audit log; where it is kept is the program's business.
+    pub audit: Settings,
 }
 
 #[derive(Debug)]
@@ -25,7 +29,7 @@ pub(crate) struct Account {
 
 #[derive(Debug)]
 pub(crate) enum Store {
-    Imap(Box<Settings>),
+    Imap(Box<imap::Settings>),
     Maildir(PathBuf),
 }
 
@@ -42,6 +46,20 @@ pub(crate) enum ErrorStyle {
 /// Everything that is wrong, each in one line that names its variable.
 #[derive(Debug, Default, PartialEq, Eq, thiserror::Error)]
 pub(crate) struct Problems(pub Vec<String>);
+
+impl Problems {
+    /// The variables that are wrong, without a word about their values.
+    pub(crate) fn variables(&self) -> Vec<String> {
+        let name = |problem: &String| problem.split(' ').next().map(str::to_owned);
+        let is_variable = |word: &String| {
+            word.bytes()
+                .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_')
+        };
+        let mut names: Vec<String> = self.0.iter().filter_map(name).filter(is_variable).collect();
+        names.dedup();
+        names
+    }
+}
 
 impl fmt::Display for Problems {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

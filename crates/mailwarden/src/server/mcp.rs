@@ -247,7 +247,7 @@ fn error(refused: &Refused, context: &RequestContext<RoleServer>) -> ErrorData {
         Code::NotFound if modern => ErrorCode::INVALID_PARAMS,
         Code::NotFound => ErrorCode::RESOURCE_NOT_FOUND,
         Code::AuthFailed | Code::Conflict => ErrorCode::INVALID_REQUEST,
-        Code::Timeout | Code::Internal => ErrorCode::INTERNAL_ERROR,
+        Code::Timeout | Code::Internal | Code::AuditUnavailable => ErrorCode::INTERNAL_ERROR,
     };
     ErrorData::new(
         code,

@@ -19,9 +19,10 @@ use crate::config::ErrorStyle;
 /// Calls under way when the client hangs up get this long to finish.
 const GRACE: Duration = Duration::from_millis(1_500);
 
-/// Serves until the client closes stdin or the process is told to end.
-pub(crate) async fn run(gateway: Gateway, errors: ErrorStyle) -> anyhow::Result<()> {
-    let server = Server::new(gateway, Caller::owner(), errors);
+/// Serves until the client closes stdin or the process is told to end, and says which of the two it was.
+pub(crate) async fn run(gateway: Gateway, errors: ErrorStyle) -> anyhow::Result<&'static str> {
+    let caller = Caller::owner(format!("stdio:{}", std::process::id()));
+    let server = Server::new(gateway, caller, errors);
     let (stdin, stdout) = stdio_pipes();
     let hung_up = Arc::new(Notify::new());
     let stdin = Watched {
@@ -32,23 +33,25 @@ pub(crate) async fn run(gateway: Gateway, errors: ErrorStyle) -> anyhow::Result<
         let running = match server.serve((stdin, stdout)).await {
             Ok(running) => running,
             // A client that leaves before it said anything is no error.
-            Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
+            Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(HUNG_UP),
             Err(error) => return Err(anyhow::Error::new(error)),
         };
         running.waiting().await?;
-        Ok(())
+        Ok(HUNG_UP)
     };
     let abandoned = async {
         hung_up.notified().await;
         tokio::time::sleep(GRACE).await;
-        Ok(())
+        Ok(HUNG_UP)
     };
     tokio::select! {
         outcome = serving => outcome,
         outcome = abandoned => outcome,
-        outcome = told_to_end() => outcome,
+        told = told_to_end() => told.map(|()| "told to end"),
     }
 }
+
+const HUNG_UP: &str = "the client hung up";
 
 /// Stdin, telling when it ends: the protocol library would wait longer for calls under way than we may.
 struct Watched<R> {

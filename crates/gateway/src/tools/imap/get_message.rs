@@ -1,5 +1,6 @@
 //! `imap_get_message`: one message as a person would read it, within bounds.
 
+use audit::Summary;
 use content::{BodyWish, Changes, HtmlWish, Known, Left, Note, Trust, Verdict, View};
 use mail::{Level, MessageRef};
 use policy::Ask;
@@ -139,6 +140,14 @@ impl Reply for Read {
     fn status(&self) -> Status {
         self.status
     }
+
+    fn issues(&self) -> &[Issue] {
+        &self.issues
+    }
+
+    fn shown(&self) -> usize {
+        usize::from(self.message.is_some())
+    }
 }
 
 impl Tool for GetMessage {
@@ -168,6 +177,23 @@ impl Tool for GetMessage {
             folder: at.folder.clone(),
             level: if extracts { Level::Full } else { Level::Body },
         })
+    }
+
+    fn kept(args: &Args) -> Summary {
+        let at = &args.message_id.0;
+        Summary::new()
+            .account(&at.account)
+            .message(at)
+            .number_if("body_max_chars", args.body_max_chars.map(|n| n.0))
+            .number_if("body_offset", args.body_offset.map(|n| n.0))
+            .switch_if("include_headers", args.include_headers)
+            .switch_if("include_all_headers", args.include_all_headers)
+            .switch_if("include_html", args.include_html)
+            .switch_if("extract_attachment_text", args.extract_attachment_text)
+            .number_if(
+                "attachment_text_max_chars",
+                args.attachment_text_max_chars.map(|n| n.0),
+            )
     }
 
     async fn run(ctx: Ctx<'_>, args: Args) -> Result<Done<Read>, Refusal> {

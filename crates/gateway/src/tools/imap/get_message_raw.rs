@@ -1,5 +1,6 @@
 //! `imap_get_message_raw`: a message's source, byte for byte.
 
+use audit::Summary;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use mail::{Level, MessageRef};
@@ -45,6 +46,14 @@ impl Reply for RawSource {
     fn status(&self) -> Status {
         self.status
     }
+
+    fn issues(&self) -> &[Issue] {
+        &self.issues
+    }
+
+    fn shown(&self) -> usize {
+        usize::from(self.raw_source_base64.is_some())
+    }
 }
 
 impl Tool for GetMessageRaw {
@@ -66,6 +75,14 @@ impl Tool for GetMessageRaw {
             folder: at.folder.clone(),
             level: Level::Full,
         })
+    }
+
+    fn kept(args: &Args) -> Summary {
+        let at = &args.message_id.0;
+        Summary::new()
+            .account(&at.account)
+            .message(at)
+            .number_if("max_bytes", args.max_bytes.map(|n| n.0))
     }
 
     async fn run(ctx: Ctx<'_>, args: Args) -> Result<Done<RawSource>, Refusal> {

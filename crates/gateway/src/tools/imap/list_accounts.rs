@@ -1,5 +1,6 @@
 //! `imap_list_accounts`: which accounts are configured, without their secrets.
 
+use audit::Summary;
 use policy::Ask;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -33,7 +34,11 @@ struct Account {
     secure: bool,
 }
 
-impl Reply for Accounts {}
+impl Reply for Accounts {
+    fn shown(&self) -> usize {
+        self.accounts.len()
+    }
+}
 
 impl Tool for ListAccounts {
     const NAME: &'static str = "imap_list_accounts";
@@ -48,6 +53,10 @@ impl Tool for ListAccounts {
 
     fn ask(_: &Args) -> Result<Ask, Refusal> {
         Ok(Ask::Accounts)
+    }
+
+    fn kept(_: &Args) -> Summary {
+        Summary::new()
     }
 
     async fn run(ctx: Ctx<'_>, _: Args) -> Result<Done<Accounts>, Refusal> {

@@ -1,5 +1,6 @@
 //! `imap_list_mailboxes`: the folders of an account, with what they are for and how full they are.
 
+use audit::Summary;
 use mail::{AccountId, Folder};
 use policy::Ask;
 use schemars::JsonSchema;
@@ -51,6 +52,14 @@ impl Reply for Mailboxes {
     fn status(&self) -> Status {
         self.status
     }
+
+    fn issues(&self) -> &[Issue] {
+        &self.issues
+    }
+
+    fn shown(&self) -> usize {
+        self.mailboxes.len()
+    }
 }
 
 impl Tool for ListMailboxes {
@@ -69,6 +78,10 @@ impl Tool for ListMailboxes {
         Ok(Ask::Folders {
             account: args.account_id.0.clone(),
         })
+    }
+
+    fn kept(args: &Args) -> Summary {
+        Summary::new().account(&args.account_id.0)
     }
 
     async fn run(ctx: Ctx<'_>, args: Args) -> Result<Done<Mailboxes>, Refusal> {

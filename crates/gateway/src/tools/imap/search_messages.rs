@@ -97,6 +97,14 @@ impl Reply for Page {
     fn status(&self) -> Status {
         self.status
     }
+
+    fn issues(&self) -> &[Issue] {
+        &self.issues
+    }
+
+    fn shown(&self) -> usize {
+        self.messages.len()
+    }
 }
 
 impl Tool for SearchMessages {
@@ -123,6 +131,25 @@ impl Tool for SearchMessages {
                 Level::Envelope
             },
         })
+    }
+
+    fn kept(args: &Args) -> audit::Summary {
+        let words = |text: &Option<SearchText>| text.as_ref().map(|text| text.0.clone());
+        audit::Summary::new()
+            .account(&args.account_id.0)
+            .folder(&args.mailbox.0)
+            .switch_if("cursor", args.cursor.as_ref().map(|_| true))
+            .digest_if("query", words(&args.query))
+            .digest_if("from", words(&args.from))
+            .digest_if("to", words(&args.to))
+            .digest_if("subject", words(&args.subject))
+            .switch_if("unread_only", args.unread_only)
+            .number_if("last_days", args.last_days.map(|n| n.0))
+            .date_if("start_date", args.start_date.as_ref().map(|day| day.0))
+            .date_if("end_date", args.end_date.as_ref().map(|day| day.0))
+            .number_if("limit", args.limit.map(|n| n.0))
+            .switch_if("include_snippet", args.include_snippet)
+            .number_if("snippet_max_chars", args.snippet_max_chars.map(|n| n.0))
     }
 
     async fn run(ctx: Ctx<'_>, args: Args) -> Result<Done<Page>, Refusal> {

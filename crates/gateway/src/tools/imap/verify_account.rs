@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use audit::Summary;
 use content::Changes;
 use policy::Ask;
 use schemars::JsonSchema;
@@ -52,6 +53,14 @@ impl Reply for Verified {
     fn status(&self) -> Status {
         self.status
     }
+
+    fn issues(&self) -> &[Issue] {
+        &self.issues
+    }
+
+    fn shown(&self) -> usize {
+        0
+    }
 }
 
 impl Tool for VerifyAccount {
@@ -69,6 +78,10 @@ impl Tool for VerifyAccount {
         Ok(Ask::Account {
             account: args.account_id.0.clone(),
         })
+    }
+
+    fn kept(args: &Args) -> Summary {
+        Summary::new().account(&args.account_id.0)
     }
 
     async fn run(ctx: Ctx<'_>, args: Args) -> Result<Done<Verified>, Refusal> {

@@ -1,0 +1,109 @@
+//! What of a call goes into the audit log: who asked what, what was decided, how it came out. No word of mail.
+
+use audit::{Asked, Decision, Ended, Summary};
+use policy::Permit;
+
+use crate::Refusal;
+use crate::envelope::{Done, Facts, Reply, Status};
+use crate::pipeline::Caller;
+use crate::schema;
+use crate::tools::Tool;
+
+pub(crate) fn permitted<T: Tool>(
+    caller: &Caller,
+    request_id: &str,
+    args: &T::Args,
+    permit: &Permit,
+) -> Asked {
+    Asked {
+        arguments: T::kept(args),
+        decision: Decision::Allow,
+        reason: permit.reason().name(),
+        level: Some(permit.level()),
+        ..denied(caller, request_id, T::NAME, "")
+    }
+}
+
+/// Arguments that could not be read are not kept: what stands in them is anybody's guess.
+pub(crate) fn bad_arguments<T: Tool>(caller: &Caller, request_id: &str) -> Asked {
+    denied(caller, request_id, T::NAME, "invalid_input")
+}
+
+pub(crate) fn unknown_tool(caller: &Caller, name: &str, request_id: &str) -> Asked {
+    denied(caller, request_id, shaped(name), "unknown_tool")
+}
+
+fn denied(caller: &Caller, request_id: &str, tool: &str, reason: &'static str) -> Asked {
+    Asked {
+        caller_id: caller.as_str().to_owned(),
+        caller_addr: caller.address().to_owned(),
+        request_id: request_id.to_owned(),
+        tool: tool.to_owned(),
+        arguments: Summary::new(),
+        decision: Decision::Deny,
+        reason,
+        level: None,
+        rule: None,
+        missing_capability: None,
+    }
+}
+
+/// The caller's own words are kept only where they look like the name of a tool.
+fn shaped(name: &str) -> &str {
+    let good = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
+    match name.len() <= 64 && name.bytes().all(good) {
+        true => name,
+        false => "(not a name)",
+    }
+}
+
+/// The argument that was refused, if the tool has one of that name.
+pub(crate) fn argument<T: Tool>(refusal: &Refusal) -> Option<String> {
+    let named = refusal.named_argument()?;
+    let schema = schema::input::<T::Args>();
+    let known = schema.get("properties")?.get(named).is_some();
+    let kept = if known { named } else { "(unknown)" };
+    Some(kept.to_owned())
+}
+
+pub(crate) fn done<R: Reply>(done: &Done<R>, facts: &Facts) -> Ended {
+    let result = match done.data.status() {
+        Status::Ok => "ok",
+        Status::Partial => "partial",
+        Status::Failed => "failed",
+    };
+    let issues = done.data.issues();
+    Ended {
+        issue: issues.first().map(|issue| issue.code.clone()),
+        shown: u64::try_from(done.data.shown()).unwrap_or(u64::MAX),
+        ..ended(result, facts)
+    }
+}
+
+pub(crate) fn refused(refusal: &Refusal, facts: &Facts, argument: Option<String>) -> Ended {
+    Ended {
+        argument,
+        ..ended(refusal.code.name(), facts)
+    }
+}
+
+fn ended(result: &'static str, facts: &Facts) -> Ended {
+    Ended {
+        round_trips: u64::from(facts.round_trips),
+        latency_ms: facts.duration_ms,
+        ..Ended::of(result)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_looks_like_a_name_is_kept() {
+        assert_eq!(shaped("imap_delete_message"), "imap_delete_message");
+        for text in ["two words", "naïve", "a\nb", &"x".repeat(65)] {
+            assert_eq!(shaped(text), "(not a name)", "{text}");
+        }
+    }
+}
