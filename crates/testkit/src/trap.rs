@@ -1,11 +1,31 @@
 //! A program under ptrace, killed, torn or lied to at the n-th system call that a test cares for. Knows nothing of what
 //! the program is; Linux on `x86_64` only.
 //!
-//! All threads of the program are watched. Processes that it starts are let go at birth: they are neither counted nor
-//! hit, and they are killed when the program ends, as it leads a process group of its own.
+//! ```no_run
+//! # use testkit::{McpClient, trap::{Deed, Kind, Plan, Stream, Trapped, Watch}};
+//! # fn program() -> std::process::Command { std::process::Command::new("mailwarden") }
+//! let watch = Watch::of([Kind::Write, Kind::Sync])
+//!     .under("/the/audit/folder")
+//!     .or(Watch::of([Kind::Send]).on(Stream::Stdout));
+//! for nth in 1.. {
+//!     let plan = Plan::at(nth, watch.clone(), Deed::Kill);
+//!     let mut mcp = McpClient::over(Trapped::spawn(program(), plan));
+//!     let _ = mcp.try_initialize();
+//!     mcp.close_stdin();
+//!     mcp.await_silence();
+//!     // What is in the folder now must account for every request in `mcp.answered()`.
+//!     if mcp.trapped().expect("a trap").wait().hit().is_none() {
+//!         break; // there are no more calls to die at
+//!     }
+//! }
+//! ```
 //!
-//! QUIRK: nix has no safe `PTRACE_LISTEN`, so a stop signal does not hold a trapped program, and none for real-time
-//! signals, so one of those ends the run with a panic that says so. Every other signal reaches the program.
+//! All threads of the program are watched. A call counts when a thread begins it; one that another thread is in the middle
+//! of when the program dies may or may not have its effect, as in life. Processes that the program starts are let go at
+//! birth: they are neither counted nor hit, and they are killed when the program ends, as it leads a group of its own.
+//!
+//! QUIRK: nix has no `PTRACE_LISTEN`, so a stop signal does not hold a trapped program, and no real-time signals, so one
+//! of those ends the run with a panic that says so. Every other signal reaches the program.
 
 mod call;
 mod launch;

@@ -6,7 +6,7 @@ use std::process::{Child, ExitStatus};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Dropping it kills a trapped process and leaves a child to whoever killed it before.
+/// Whoever holds it kills it before letting it go.
 #[derive(Debug)]
 pub(super) enum Server {
     Child(Child),

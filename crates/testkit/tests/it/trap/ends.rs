@@ -65,6 +65,26 @@ fn a_cleared_environment_is_refused() {
 }
 
 #[test]
+#[should_panic(expected = "a real-time signal came to the program")]
+fn a_signal_that_cannot_be_handed_on_fails_the_test() {
+    run("kill -40 $$", |_| nothing());
+}
+
+#[test]
+fn a_thread_that_becomes_another_program_is_followed() {
+    const PROGRAM: &str = "
+import os, threading
+def work(): os.execv('/bin/sh', ['sh', '-c', 'echo x > log; exit 8'])
+threading.Thread(target=threading.Event().wait, daemon=True).start()
+threading.Thread(target=work).start()
+";
+    let folder = Folder::new();
+    let plan = Plan::count(folder.watch([Kind::Write]));
+    let outcome = Trapped::spawn(script("python3", PROGRAM, &folder.path), plan).wait();
+    assert_eq!((outcome.end, outcome.seen.len()), (End::Exited(8), 1));
+}
+
+#[test]
 fn dropping_kills() {
     let trapped = Trapped::spawn(script("sh", "exec sleep 600", Path::new("/")), nothing());
     let pid = trapped.pid();

@@ -38,7 +38,7 @@ fn a_server_that_dies_is_an_answer_at_once() {
             }
             mcp.await_silence();
             let lines = (nth as u64 - 1 + lines_at_death).min(7);
-            let answers = (lines + 1) / 2;
+            let answers = lines.div_ceil(2);
             let answered: Vec<_> = (1..=answers).map(RequestId).collect();
             assert_eq!(mcp.answered(), answered, "{deed:?} at {nth}");
             let torn = matches!(deed, Deed::Tear) && nth < 8;
