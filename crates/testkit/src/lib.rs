@@ -7,6 +7,7 @@
 //! | [`fake`] | a scripted server for answers no real one would give |
 //! | [`client`] | a bare IMAP connection, for fixtures and as the yardstick in benchmarks |
 //! | [`mcp`] | the program under test, driven over stdio |
+//! | [`trap`] | a program killed, torn or lied to at its n-th write, sync or send |
 //! | [`chromium`] | what a reader sees of an HTML page |
 //! | [`mailgen`], [`fixtures`], [`hostile`] | mail |
 //! | [`corpora`] | public sample messages, when they are there, and what should be read in them |
@@ -36,6 +37,8 @@ pub mod ports;
 mod process;
 pub mod proxy;
 pub mod tls;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub mod trap;
 mod utf7;
 
 pub use chromium::Chromium;

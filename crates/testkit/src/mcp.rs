@@ -1,12 +1,19 @@
 //! The program under test, driven as an MCP client does: JSON lines over stdio, in either era of the protocol. Never
-//! judges an answer; a missing one ends the test with the program's last words.
+//! judges an answer; a missing one ends the test with the program's last words, unless the test means the program to die
+//! and asks with one of the `try_` functions.
 
 mod inbox;
+mod mortal;
+mod server;
 
-use inbox::Inbox;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+use crate::trap::Trapped;
+use inbox::{Inbox, Missing, Stream};
+pub use mortal::Gone;
 use serde_json::{Value, json};
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use server::Server;
+use std::io::{BufReader, Read};
+use std::process::{ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -18,7 +25,7 @@ const MODERN: &str = "2026-07-28";
 /// A running program and the conversation with it. Dropping it kills the program.
 #[derive(Debug)]
 pub struct McpClient {
-    child: Child,
+    server: Server,
     stdin: Option<ChildStdin>,
     inbox: Arc<Inbox>,
     requests: u64,
@@ -68,30 +75,40 @@ impl McpClient {
         let mut child = command
             .spawn()
             .unwrap_or_else(|e| panic!("cannot start {command:?}: {e}"));
+        let streams = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        Self::converse(Server::Child(child), streams)
+    }
+
+    /// Speaks with a program in a trap, over the pipes that it was started with.
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    pub fn over(mut trapped: Trapped) -> Self {
+        let streams = (
+            trapped.stdin.take(),
+            trapped.stdout.take(),
+            trapped.stderr.take(),
+        );
+        Self::converse(Server::Trapped(trapped), streams)
+    }
+
+    fn converse<O, E>(server: Server, streams: (Option<ChildStdin>, Option<O>, Option<E>)) -> Self
+    where
+        O: Read + Send + 'static,
+        E: Read + Send + 'static,
+    {
+        let (stdin, stdout, stderr) = streams;
+        let stdout = BufReader::new(stdout.expect("a piped stdout"));
+        let stderr = BufReader::new(stderr.expect("a piped stderr"));
         let inbox = Arc::new(Inbox::default());
-        let stdin = child.stdin.take();
-        let stdout = BufReader::new(child.stdout.take().expect("a piped stdout"));
-        let stderr = BufReader::new(child.stderr.take().expect("a piped stderr"));
         thread::spawn({
             let inbox = Arc::clone(&inbox);
-            move || {
-                stdout
-                    .lines()
-                    .map_while(Result::ok)
-                    .for_each(|line| inbox.receive(&line));
-                inbox.close();
-            }
+            move || inbox.fill(Stream::Stdout, stdout)
         });
         thread::spawn({
             let inbox = Arc::clone(&inbox);
-            move || {
-                for line in stderr.split(b'\n').map_while(Result::ok) {
-                    inbox.complain(&String::from_utf8_lossy(&line));
-                }
-            }
+            move || inbox.fill(Stream::Stderr, stderr)
         });
         Self {
-            child,
+            server,
             stdin,
             inbox,
             requests: 0,
@@ -116,14 +133,8 @@ impl McpClient {
 
     /// The handshake of 2025-11-25; returns its result.
     pub fn initialize(&mut self) -> Value {
-        let params = json!({
-            "protocolVersion": LEGACY,
-            "capabilities": {},
-            "clientInfo": client_info(),
-        });
-        let result = self.request("initialize", params);
-        self.notify("notifications/initialized", json!({}));
-        result.unwrap_or_else(|e| panic!("initialize: {e:?}"))
+        let result = self.try_initialize();
+        self.alive(result)
     }
 
     /// Sends a request and waits for its answer.
@@ -140,13 +151,8 @@ impl McpClient {
 
     /// Sends a request without waiting.
     pub fn send(&mut self, method: &str, params: Value) -> RequestId {
-        self.requests += 1;
-        let id = self.requests;
-        let params = self.dress(params);
-        self.send_message(
-            &json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }),
-        );
-        RequestId(id)
+        let sent = self.try_send(method, params);
+        self.alive(sent)
     }
 
     /// Calls a tool without waiting.
@@ -162,11 +168,17 @@ impl McpClient {
     }
 
     /// Waits, and tells when the answer came, which may be long ago.
-    pub fn wait_timed(&mut self, RequestId(id): RequestId) -> (Result<Value, RpcError>, Instant) {
-        let (answer, came) = self.await_inbox(&format!("the answer to request {id}"), |mail| {
-            mail.answers.remove(&id)
-        });
+    pub fn wait_timed(&mut self, id: RequestId) -> (Result<Value, RpcError>, Instant) {
+        let (answer, came) = self.alive(self.answer(id));
         (Self::result(answer), came)
+    }
+
+    fn answer(&self, RequestId(id): RequestId) -> Result<(Value, Instant), Gone> {
+        self.find(
+            &format!("the answer to request {id}"),
+            Stream::Stdout,
+            |mail| mail.answers.remove(&id),
+        )
     }
 
     /// Whether an answer has come that was not waited for yet.
@@ -188,7 +200,12 @@ impl McpClient {
 
     /// Waits for a tool's result; panics on a protocol error.
     pub fn wait_call(&mut self, id: RequestId) -> CallOutcome {
-        match self.wait(id) {
+        let result = self.wait(id);
+        self.outcome(result)
+    }
+
+    fn outcome(&self, result: Result<Value, RpcError>) -> CallOutcome {
+        match result {
             Ok(result) => CallOutcome::from_result(result),
             Err(e) => panic!(
                 "the call failed in the protocol: {e:?}\nstderr:\n{}",
@@ -198,7 +215,7 @@ impl McpClient {
     }
 
     pub fn notify(&mut self, method: &str, params: Value) {
-        self.send_message(&json!({ "jsonrpc": "2.0", "method": method, "params": params }));
+        self.send_message(&message(method, params));
     }
 
     /// Says that nobody waits for the answer any more.
@@ -216,16 +233,8 @@ impl McpClient {
 
     /// Sends one line as it is.
     pub fn send_line(&mut self, line: &str) {
-        let stdin = self.stdin.as_mut().expect("stdin was closed");
-        let sent = stdin
-            .write_all(format!("{line}\n").as_bytes())
-            .and_then(|()| stdin.flush());
-        if let Err(e) = sent {
-            panic!(
-                "cannot write to the program: {e}\nstderr:\n{}",
-                self.stderr()
-            );
-        }
+        let sent = self.try_send_line(line);
+        self.alive(sent);
     }
 
     /// Notifications received so far, oldest first.
@@ -235,14 +244,14 @@ impl McpClient {
 
     /// Waits for a notification that fits, the ones already here included.
     pub fn await_notification(&self, fits: impl Fn(&Value) -> bool) -> Value {
-        self.await_inbox("a notification", |mail| {
+        self.await_inbox("a notification", Stream::Stdout, |mail| {
             mail.notifications.iter().find(|n| fits(n)).cloned()
         })
     }
 
     /// Waits for the next request from the server to us.
     pub fn await_request(&self) -> Value {
-        self.await_inbox("a request from the server", |mail| {
+        self.await_inbox("a request from the server", Stream::Stdout, |mail| {
             mail.requests.pop_front()
         })
     }
@@ -254,7 +263,7 @@ impl McpClient {
 
     /// Waits until stderr holds `text`.
     pub fn await_stderr(&self, text: &str) {
-        self.await_inbox(&format!("{text:?} on stderr"), |mail| {
+        self.await_inbox(&format!("{text:?} on stderr"), Stream::Stderr, |mail| {
             mail.stderr.contains(text).then_some(())
         });
     }
@@ -266,18 +275,20 @@ impl McpClient {
 
     /// Waits for the program to exit; none if it is still there after `timeout`.
     pub fn wait_exit(&mut self, timeout: Duration) -> Option<ExitStatus> {
-        let deadline = Instant::now() + timeout;
-        loop {
-            let status = self.child.try_wait().expect("ask for the program's state");
-            if status.is_some() || Instant::now() >= deadline {
-                return status;
-            }
-            thread::sleep(Duration::from_millis(1));
-        }
+        self.server.wait_exit(timeout)
     }
 
     pub fn pid(&self) -> u32 {
-        self.child.id()
+        self.server.pid()
+    }
+
+    /// The trap that the program is in, if it is in one.
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    pub fn trapped(&self) -> Option<&Trapped> {
+        match &self.server {
+            Server::Trapped(trapped) => Some(trapped),
+            Server::Child(_) => None,
+        }
     }
 
     /// Resident memory in bytes.
@@ -291,8 +302,7 @@ impl McpClient {
     }
 
     pub fn kill(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        self.server.kill();
     }
 
     fn send_message(&mut self, message: &Value) {
@@ -317,12 +327,37 @@ impl McpClient {
         params
     }
 
-    fn await_inbox<T>(&self, what: &str, take: impl FnMut(&mut inbox::Mail) -> Option<T>) -> T {
-        self.inbox.wait(self.patience, take).unwrap_or_else(|why| {
-            panic!(
-                "waited for {what}, but {why}\nstderr:\n{}",
-                inbox::tail(&self.stderr())
-            )
+    fn await_inbox<T>(
+        &self,
+        what: &str,
+        stream: Stream,
+        take: impl FnMut(&mut inbox::Mail) -> Option<T>,
+    ) -> T {
+        self.alive(self.find(what, stream, take))
+    }
+
+    /// Finds what is or comes on a stream; an error if the program ends before. Panics at any other reason to give up.
+    fn find<T>(
+        &self,
+        what: &str,
+        stream: Stream,
+        take: impl FnMut(&mut inbox::Mail) -> Option<T>,
+    ) -> Result<T, Gone> {
+        let found = self.inbox.wait(self.patience, stream, take);
+        found.map_err(|missing| {
+            let why = Gone(format!("waited for {what}, but {missing}"));
+            match missing {
+                Missing::Closed(_) => why,
+                Missing::Noise(_) | Missing::Late(_) => self.alive(Err(why)),
+            }
+        })
+    }
+
+    /// What there is if the program lives; else its last words end the test.
+    fn alive<T>(&self, found: Result<T, Gone>) -> T {
+        found.unwrap_or_else(|Gone(why)| {
+            self.inbox.settle();
+            panic!("{why}\nstderr:\n{}", inbox::tail(&self.stderr()))
         })
     }
 
@@ -356,6 +391,10 @@ impl CallOutcome {
             raw,
         }
     }
+}
+
+fn message(method: &str, params: Value) -> Value {
+    json!({ "jsonrpc": "2.0", "method": method, "params": params })
 }
 
 fn client_info() -> Value {

@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 use std::collections::{HashMap, VecDeque};
+use std::fmt;
+use std::io::BufRead;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -9,13 +11,51 @@ use std::time::{Duration, Instant};
 pub(super) struct Mail {
     /// Responses by request, with the time they came, until waited for.
     pub(super) answers: HashMap<u64, (Value, Instant)>,
+    /// Requests in the order in which they were answered.
+    pub(super) answered: Vec<u64>,
     pub(super) notifications: Vec<Value>,
     /// Requests of the server to us.
     pub(super) requests: VecDeque<Value>,
     pub(super) stderr: String,
     /// A line on stdout that is no JSON: a fault of the program.
     noise: Option<String>,
-    closed: bool,
+    /// The beginning of a line on stdout that never ended.
+    pub(super) torn: Option<String>,
+    closed: Vec<Stream>,
+}
+
+/// What a program speaks on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stream {
+    Stdout,
+    Stderr,
+}
+
+/// Why something will not come.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Missing {
+    /// The stream that it would have come on is at its end.
+    Closed(Stream),
+    Noise(String),
+    Late(Duration),
+}
+
+impl fmt::Display for Missing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Closed(Stream::Stdout) => f.write_str("the program closed its stdout"),
+            Self::Closed(Stream::Stderr) => f.write_str("the program closed its stderr"),
+            Self::Noise(noise) => write!(f, "stdout holds something that is no JSON: {noise}"),
+            Self::Late(patience) => write!(f, "nothing came in {patience:?}"),
+        }
+    }
+}
+
+impl Mail {
+    /// Whether nothing more can come from there.
+    pub(super) fn is_closed(&self, stream: Stream) -> bool {
+        self.closed.contains(&stream)
+    }
 }
 
 #[derive(Debug, Default)]
@@ -25,12 +65,32 @@ pub(super) struct Inbox {
 }
 
 impl Inbox {
-    pub(super) fn receive(&self, line: &str) {
+    /// Takes what comes on a stream until its end.
+    pub(super) fn fill(&self, stream: Stream, mut from: impl BufRead) {
+        let mut line = Vec::new();
+        while from.read_until(b'\n', &mut line).is_ok_and(|n| n > 0) {
+            let whole = line.pop_if(|last| *last == b'\n').is_some();
+            let text = String::from_utf8_lossy(&line);
+            match stream {
+                Stream::Stdout if whole => self.receive(&text),
+                Stream::Stdout => self.lock().torn = Some(text.into_owned()),
+                Stream::Stderr => self.complain(&text),
+            }
+            line.clear();
+        }
+        self.lock().closed.push(stream);
+        self.changed.notify_all();
+    }
+
+    fn receive(&self, line: &str) {
         let now = Instant::now();
         let mut mail = self.lock();
         match serde_json::from_str::<Value>(line) {
             Ok(message) if message.get("method").is_none() => match message["id"].as_u64() {
-                Some(id) => drop(mail.answers.insert(id, (message, now))),
+                Some(id) => {
+                    mail.answered.push(id);
+                    mail.answers.insert(id, (message, now));
+                }
                 // An answer to something that could not be parsed has no id of ours.
                 None => mail.notifications.push(message),
             },
@@ -41,15 +101,10 @@ impl Inbox {
         self.changed.notify_all();
     }
 
-    pub(super) fn complain(&self, line: &str) {
+    fn complain(&self, line: &str) {
         let mut mail = self.lock();
         mail.stderr.push_str(line);
         mail.stderr.push('\n');
-        self.changed.notify_all();
-    }
-
-    pub(super) fn close(&self) {
-        self.lock().closed = true;
         self.changed.notify_all();
     }
 
@@ -57,12 +112,13 @@ impl Inbox {
         look(&self.lock())
     }
 
-    /// Waits until `take` finds what it wants; the error says why that will not happen.
+    /// Waits until `take` finds what it wants, which comes on `stream`; the error says why that will not happen.
     pub(super) fn wait<T>(
         &self,
         patience: Duration,
+        stream: Stream,
         mut take: impl FnMut(&mut Mail) -> Option<T>,
-    ) -> Result<T, String> {
+    ) -> Result<T, Missing> {
         let deadline = Instant::now() + patience;
         let mut mail = self.lock();
         loop {
@@ -70,35 +126,23 @@ impl Inbox {
                 return Ok(found);
             }
             if let Some(noise) = &mail.noise {
-                return Err(format!("stdout holds something that is no JSON: {noise}"));
+                return Err(Missing::Noise(noise.clone()));
+            }
+            if mail.is_closed(stream) {
+                return Err(Missing::Closed(stream));
             }
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                return Err(format!("nothing came in {patience:?}"));
+                return Err(Missing::Late(patience));
             }
-            // After the end of stdout only stderr may still come, and that soon.
-            if mail.closed && left > Duration::from_secs(1) {
-                let (again, timeout) = self.pause(mail, Duration::from_millis(200));
-                mail = again;
-                if timeout && take(&mut mail).is_none() {
-                    return Err("the program closed its stdout".to_owned());
-                }
-                continue;
-            }
-            mail = self.pause(mail, left).0;
+            let waited = self.changed.wait_timeout(mail, left);
+            mail = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 
-    fn pause<'a>(
-        &self,
-        mail: MutexGuard<'a, Mail>,
-        time: Duration,
-    ) -> (MutexGuard<'a, Mail>, bool) {
-        let (mail, result) = self
-            .changed
-            .wait_timeout(mail, time)
-            .unwrap_or_else(PoisonError::into_inner);
-        (mail, result.timed_out())
+    /// Gives a program that is dying the time to say why.
+    pub(super) fn settle(&self) {
+        let _ = self.wait(Duration::from_millis(200), Stream::Stderr, |_| None::<()>);
     }
 
     fn lock(&self) -> MutexGuard<'_, Mail> {

@@ -13,3 +13,5 @@ mod fake;
 mod mail;
 mod mcp;
 mod proxy;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod trap;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use testkit::McpClient;
 
 /// Answers each line by a rule per method; ids are taken from the line.
-const SERVER: &str = r#"
+pub(crate) const SERVER: &str = r#"
 echo started >&2
 while read -r line; do
   id=$(printf %s "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
