@@ -104,8 +104,7 @@ impl Log {
         let (new_day, days) = mpsc::channel();
         let status = Arc::new(Status::default());
         let book = settings.dir.clone().map(Book::new);
-        let clock = settings.clock.clone();
-        let writer = Writer::new(book, taken, Arc::clone(&status), clock, new_day);
+        let writer = Writer::new(book, taken, Arc::clone(&status), &settings, new_day);
         // Without its thread nothing takes jobs, and every call is refused.
         let _ = std::thread::Builder::new()
             .name("audit".to_owned())

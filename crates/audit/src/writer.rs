@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 
 use crate::book::{Book, Written};
 use crate::event::Event;
-use crate::{Clock, Day, Hash, LogId, Peaks, line};
+use crate::{Clock, Day, Hash, LogId, Peaks, Settings, line};
 
 /// A day that ends while nobody calls is closed no later than this.
 const NAP: Duration = Duration::from_secs(30);
@@ -101,6 +101,7 @@ pub(crate) struct Writer {
     jobs: Receiver<Job>,
     status: Arc<Status>,
     clock: Clock,
+    nap: Duration,
     /// Told when another day has begun.
     new_day: Sender<()>,
     day: Option<Day>,
@@ -115,14 +116,15 @@ impl Writer {
         book: Option<Book>,
         jobs: Receiver<Job>,
         status: Arc<Status>,
-        clock: Clock,
+        settings: &Settings,
         new_day: Sender<()>,
     ) -> Self {
         Self {
             book,
             jobs,
             status,
-            clock,
+            clock: settings.clock.clone(),
+            nap: NAP.min(settings.checkpoint_every),
             new_day,
             day: None,
             outage: None,
@@ -136,7 +138,7 @@ impl Writer {
         loop {
             let job = match self.next.take() {
                 Some(job) => Ok(job),
-                None => self.jobs.recv_timeout(NAP),
+                None => self.jobs.recv_timeout(self.nap),
             };
             match job {
                 Ok(Job::Checkpoint(reply)) => {
