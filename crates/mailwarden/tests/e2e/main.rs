@@ -8,7 +8,10 @@
 )]
 
 mod attachments;
+mod audit_crash;
+mod audit_faults;
 mod bad_input;
+mod chain;
 mod command_line;
 mod cyrus;
 mod documents;
