@@ -1,6 +1,8 @@
 //! `cargo xtask`: checks that the tree keeps its rules, and documents that are made from the code.
 
 mod corpora;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod crash;
 mod docs;
 mod tidy;
 mod tree;
@@ -14,6 +16,8 @@ const HELP: &str = "\
 cargo xtask tidy           check file headers and lengths, import directions, leftovers, links
 cargo xtask docs           write docs/tools.md and docs/config.md from the code
 cargo xtask docs --check   fail when they are not what the code says
+cargo xtask crash          kill a worker and the program at every step and at random, 1,000 times each (minutes)
+cargo xtask crash --short  the worker alone, a few times
 cargo xtask corpora          view all sample messages, and write docs/corpora.md
 cargo xtask corpora --check  fail when one panics, takes too much memory, or reads otherwise than expected
 cargo xtask corpora --also DIR  tell the same of the messages in a folder, and write nothing
@@ -30,6 +34,15 @@ fn main() -> ExitCode {
         ["tidy"] => Tree::read().and_then(|tree| tidy::run(&tree)),
         ["docs"] => docs::write(),
         ["docs", "--check"] => docs::check(),
+        #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+        ["crash"] => crash::long(),
+        #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+        ["crash", "--short"] => crash::short(),
+        #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+        ["crash-worker", dir, server, callers, calls] => match (callers.parse(), calls.parse()) {
+            (Ok(callers), Ok(calls)) => crash::work(dir, server, callers, calls),
+            _ => Err("crash-worker DIR SERVER CALLERS CALLS".to_owned()),
+        },
         ["corpora"] => corpora::write(),
         ["corpora", "--check"] => corpora::check(),
         ["corpora", "--also", folder] => corpora::also(folder),

@@ -228,10 +228,13 @@ fn killed_at_random_with_many_callers() {
     client.await_silence();
     let points = client.trapped().expect("a trap").wait().seen.len();
     let mut random = 0x2545_f491_4f6c_dd1d_u64;
-    let runs = long().unwrap_or(12);
-    let mut hits = 0;
-    for _ in 0..runs {
-        // One log for all of them: it has to survive them all.
+    let wanted = long().unwrap_or(12);
+    let (mut kills, mut runs) = (0, 0);
+    // How many calls a run makes depends on who meets whom: some end before they are killed. One log for all of them: it
+    // has to survive them all.
+    while kills < wanted {
+        runs += 1;
+        assert!(runs < 4 * wanted, "only {kills} of {runs} runs were killed");
         random ^= random << 13;
         random ^= random >> 7;
         random ^= random << 17;
@@ -241,7 +244,7 @@ fn killed_at_random_with_many_callers() {
         } else {
             Deed::Tear
         };
-        hits += usize::from(run(
+        kills += usize::from(run(
             &world,
             &state,
             Plan::at(nth, watch(), deed),
@@ -250,6 +253,5 @@ fn killed_at_random_with_many_callers() {
         ));
     }
     goes_on(&world, &state);
-    eprintln!("killed {hits} times in {runs} runs, up to {points} points each, no violation");
-    assert!(hits * 2 > runs, "{hits} of {runs}");
+    eprintln!("killed {kills} times in {runs} runs, up to {points} points each, no violation");
 }

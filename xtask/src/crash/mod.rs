@@ -1,0 +1,42 @@
+//! `cargo xtask crash`: kills a program at every write, sync and send, and at random, and looks whether the log held.
+//!
+//! Here the program is a worker that changes something at a server (`worker`); the real one is killed the same way by its
+//! own tests, which this starts in their long form.
+
+mod matrix;
+mod server;
+mod worker;
+
+use std::process::Command;
+
+pub(crate) use worker::run as work;
+
+/// So often is each killed at random in the long form.
+const RUNS: usize = 1_000;
+
+/// The worker alone, and a few runs of it.
+pub(crate) fn short() -> Result<String, String> {
+    matrix::run(20)
+}
+
+pub(crate) fn long() -> Result<String, String> {
+    let worker = matrix::run(RUNS)?;
+    let status = Command::new("cargo")
+        .args([
+            "nextest",
+            "run",
+            "--release",
+            "-p",
+            "mailwarden",
+            "--test",
+            "e2e",
+        ])
+        .args(["--no-capture", "audit_crash"])
+        .env("CRASH_RUNS", RUNS.to_string())
+        .status()
+        .map_err(|error| format!("cargo nextest: {error}"))?;
+    match status.success() {
+        true => Ok(format!("{worker}\nthe program: as told above")),
+        false => Err("the program did not hold, see above".to_owned()),
+    }
+}
