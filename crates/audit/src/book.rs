@@ -182,15 +182,21 @@ impl Book {
         Ok((Some(head), chain))
     }
 
-    /// Signs what is durable, and keeps the text beside the log.
-    pub(crate) fn checkpoint(&mut self) -> io::Result<Option<(Peaks, String)>> {
-        let (Some(open), Some(known)) = (&self.open, &self.known) else {
-            return Ok(None);
-        };
+    /// Signs what is durable.
+    pub(crate) fn sign(&self) -> Option<(Peaks, String)> {
+        let (open, known) = (self.open.as_ref()?, self.known.as_ref()?);
         let tree = known.chain.tree().clone();
         let note = open.keys.sign(&tree);
-        files::replace(&self.dir, &self.dir.join(CHECKPOINT), note.as_bytes())?;
-        Ok(Some((tree, note)))
+        Some((tree, note))
+    }
+
+    /// Keeps the newest signed text beside the log.
+    pub(crate) fn keep(dir: &Path, note: &str) -> io::Result<()> {
+        files::replace(dir, &dir.join(CHECKPOINT), note.as_bytes())
+    }
+
+    pub(crate) fn dir(&self) -> &Path {
+        &self.dir
     }
 
     /// The day that is written to.

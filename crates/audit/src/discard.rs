@@ -15,7 +15,7 @@ pub(crate) fn answer(job: Job) {
         Job::Probe(reply) => {
             let _ = reply.send(Ok(()));
         }
-        Job::Checkpoint(reply) => {
+        Job::Sign(reply) => {
             let _ = reply.send(Ok(None));
         }
         Job::Note(_) | Job::Close(..) => {}

@@ -3,6 +3,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::Path;
+use std::time::Duration;
 
 use crate::Day;
 
@@ -64,9 +65,33 @@ pub(crate) fn sync_dir(dir: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// What files are called before they are whole.
+const NEW: &str = ".new-";
+pub(crate) const COMPRESSING: &str = ".compressing-";
+/// A file that is still new after so long has lost its process.
+const FORSAKEN: Duration = Duration::from_secs(3_600);
+
+/// Removes what killed processes left half-way. Only the keeper compresses, so only it knows that nobody does; other new
+/// files may be somebody's.
+pub(crate) fn sweep(dir: &Path) {
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let begins = |prefix: &str| name.as_encoded_bytes().starts_with(prefix.as_bytes());
+        let age = || entry.metadata().ok()?.modified().ok()?.elapsed().ok();
+        if begins(COMPRESSING) || (begins(NEW) && age() > Some(FORSAKEN)) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+/// A file that gets its name when it is whole.
+pub(crate) fn new_file(dir: &Path) -> io::Result<tempfile::NamedTempFile> {
+    tempfile::Builder::new().prefix(NEW).tempfile_in(dir)
+}
+
 /// Puts a whole file in the place of another.
 pub(crate) fn replace(dir: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = tempfile::Builder::new().prefix(".new-").tempfile_in(dir)?;
+    let mut file = new_file(dir)?;
     file.write_all(bytes)?;
     file.as_file().sync_all()?;
     file.persist(path).map_err(|error| error.error)?;

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
+use crate::book::Book;
 use crate::event::Event;
 use crate::log::{Clock, Jobs, Settings};
 use crate::retention::Retention;
@@ -78,6 +79,7 @@ impl Keeper {
         let today = Day::of(self.clock.now());
         if self.aged != Some(today) {
             let record = |event| self.record(event);
+            files::sweep(&self.dir);
             self.retention.run(&self.dir, today, &record)?;
             self.aged = Some(today);
         }
@@ -112,9 +114,11 @@ impl Keeper {
 
     /// Signs a checkpoint, and hands the root on where it has grown.
     fn sign(&mut self) -> Result<(), Unavailable> {
-        let Some((tree, note)) = self.jobs.ask_and_wait(Job::Checkpoint)? else {
+        let Some((tree, note)) = self.jobs.ask_and_wait(Job::Sign)? else {
             return Ok(());
         };
+        // Written here, where nobody waits for the disk.
+        Book::keep(&self.dir, &note).map_err(|error| Unavailable::from(&error))?;
         self.signed = Some(Instant::now());
         let Some(hook) = self.hook.clone() else {
             return Ok(());

@@ -11,7 +11,7 @@ use aws_lc_rs::hmac;
 use aws_lc_rs::signature::Ed25519KeyPair;
 
 use crate::checkpoint::{Checkpoint, Verifier};
-use crate::{Hash, Peaks};
+use crate::{Hash, Peaks, files};
 
 const SIGNING: &str = "signing.key";
 const DIGEST: &str = "digest.key";
@@ -167,7 +167,7 @@ fn read(path: &Path) -> io::Result<Option<[u8; 32]>> {
 
 /// Puts a whole file where there is none. One that is there already stays.
 fn place(dir: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = tempfile::NamedTempFile::new_in(dir)?;
+    let mut file = files::new_file(dir)?;
     file.write_all(bytes)?;
     file.as_file().sync_all()?;
     match file.persist_noclobber(path) {

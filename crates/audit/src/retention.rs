@@ -67,7 +67,6 @@ impl Retention {
             // Whoever writes next to this directory will say what is wrong with it.
             Err(_) => return Ok(()),
         };
-        sweep(dir);
         // INVARIANT: the newest file is where the chain ends; it stays.
         let Some((_, older)) = files.split_last() else {
             return Ok(());
@@ -101,24 +100,11 @@ impl Retention {
     }
 }
 
-const PREFIX: &str = ".compressing-";
-
-/// What a process that was killed while compressing left behind.
-fn sweep(dir: &Path) {
-    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
-        if entry
-            .file_name()
-            .as_encoded_bytes()
-            .starts_with(PREFIX.as_bytes())
-        {
-            let _ = fs::remove_file(entry.path());
-        }
-    }
-}
-
 /// Puts a compressed day in the place of the plain one, after reading it back.
 fn compress(dir: &Path, file: &DayFile) -> io::Result<(u64, Hash)> {
-    let packed = tempfile::Builder::new().prefix(PREFIX).tempfile_in(dir)?;
+    let packed = tempfile::Builder::new()
+        .prefix(files::COMPRESSING)
+        .tempfile_in(dir)?;
     let mut plain = File::open(&file.path)?;
     let mut encoder = GzEncoder::new(io::BufWriter::new(packed.as_file()), Compression::default());
     let (bytes, sha256) = copy(&mut plain, |chunk| encoder.write_all(chunk))?;

@@ -52,7 +52,7 @@ pub(crate) enum Job {
     /// Whether the log can be written again.
     Probe(Reply<()>),
     /// Sign what there is.
-    Checkpoint(Reply<Option<(Peaks, String)>>),
+    Sign(Reply<Option<(Peaks, String)>>),
     /// The last things to say.
     Close(Vec<Event>, oneshot::Sender<()>),
 }
@@ -141,12 +141,12 @@ impl Writer {
                 None => self.jobs.recv_timeout(self.nap),
             };
             match job {
-                Ok(Job::Checkpoint(reply)) => {
-                    let _ = reply.send(self.checkpoint());
+                Ok(Job::Sign(reply)) => {
+                    let _ = reply.send(Ok(self.book.as_ref().and_then(Book::sign)));
                 }
                 Ok(Job::Close(last, reply)) => {
                     self.commit(last.into_iter().map(Job::Note).collect());
-                    let _ = self.checkpoint();
+                    self.keep_checkpoint();
                     let _ = reply.send(());
                     return;
                 }
@@ -165,10 +165,12 @@ impl Writer {
         }
     }
 
-    fn checkpoint(&mut self) -> Result<Option<(Peaks, String)>, Unavailable> {
-        match &mut self.book {
-            Some(book) => book.checkpoint().map_err(|error| Unavailable::from(&error)),
-            None => Ok(None),
+    /// One that cannot be kept is made again by the next process.
+    fn keep_checkpoint(&self) {
+        if let Some(book) = &self.book
+            && let Some((_, note)) = book.sign()
+        {
+            let _ = Book::keep(book.dir(), &note);
         }
     }
 

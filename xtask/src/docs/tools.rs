@@ -14,7 +14,8 @@ An answer is one envelope, as `structuredContent` and, shorter, as text:
 ```json
 { \"success\": true, \"summary\": \"…\", \"data\": {}, \"error\": null,
   \"meta\": { \"version\": \"response-v2\", \"request_id\": \"req_…\", \"now_utc\": \"…Z\", \"duration_ms\": 12, \"warnings\": [],
-            \"telemetry\": { \"duration_ms\": 12, \"imap_round_trips\": 1, \"cache_hit\": false } } }
+            \"telemetry\": { \"duration_ms\": 12, \"imap_round_trips\": 1, \"cache_hit\": false },
+            \"receipt\": { \"log_id\": \"…\", \"seq\": 17, \"leaf_hash\": \"…\" } } }
 ```
 
 - The tables below show what stands in `data`. An optional field is absent, never null.
@@ -26,6 +27,8 @@ An answer is one envelope, as `structuredContent` and, shorter, as text:
 - Wrong arguments, ids of nothing and worn-out cursors are JSON-RPC errors with `data.code` = `invalid_input`,
   `not_found`, `auth_failed`, `conflict`, `timeout` or `internal`. With `MAIL_IMAP_ERRORS=result` they are tool results
   with `isError` instead.
+- Every call is recorded in the [audit log](audit.md) before it is answered; `meta.receipt` says where. When that cannot be
+  done, the call is refused with `audit_unavailable`.
 - Unknown arguments are refused.
 - `data.untrusted` names the fields of `data` that strangers wrote. In the text they stand last, between two lines with a
   number that is made for the call.

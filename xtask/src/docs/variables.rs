@@ -89,9 +89,34 @@ pub(crate) const VARIABLES: &[Variable] = &[
         "`result` sends hard errors as tool results, for hosts that hide protocol errors from the model.",
     ),
     variable(
+        "MAILWARDEN_AUDIT_HOT_DAYS",
+        "`90`",
+        "So many days of the [audit log](audit.md) stay plain text, 1 to 36500.",
+    ),
+    variable(
+        "MAILWARDEN_AUDIT_WARM_DAYS",
+        "`275`",
+        "So many days after those are kept compressed.",
+    ),
+    variable(
+        "MAILWARDEN_AUDIT_DELETE_AFTER_DAYS",
+        "`365`, or hot and warm days together if that is more",
+        "A day of this age is deleted; at least hot and warm days together.",
+    ),
+    variable(
+        "MAILWARDEN_AUDIT_ROOT_HOOK",
+        "none",
+        "The whole path of a program that is given the root of the audit log when a day ends and at each checkpoint, to keep it elsewhere.",
+    ),
+    variable(
+        "MAILWARDEN_AUDIT_CHECKPOINT_MINUTES",
+        "`60`",
+        "How often a checkpoint of the audit log is signed, 1 to 1440.",
+    ),
+    variable(
         "MAILWARDEN_STATE_DIR",
         "`$XDG_STATE_HOME/mailwarden`, else `~/.local/state/mailwarden`",
-        "Where the key that seals cursors is kept.",
+        "Where the key that seals cursors and the [audit log](audit.md) (in `audit/`) are kept. Without a log nothing is answered.",
     ),
     variable(
         "MAILWARDEN_LOG",

@@ -102,7 +102,7 @@ pub(crate) fn records(dir: &Path) -> Vec<Value> {
             }
         }
         // A line that is being written is not there yet.
-        let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+        let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
         for line in whole.lines() {
             let read = Line::parse(line.as_bytes()).unwrap();
             assert!(read.is_whole(), "{line}");

@@ -55,7 +55,9 @@ impl Problems {
             word.bytes()
                 .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_')
         };
-        let mut names: Vec<String> = self.0.iter().filter_map(name).filter(is_variable).collect();
+        let short = |word: &String| word.len() <= 128;
+        let names = self.0.iter().filter_map(name).filter(is_variable);
+        let mut names: Vec<String> = names.filter(short).take(100).collect();
         names.dedup();
         names
     }
