@@ -1,7 +1,5 @@
 //! The fields of a record, and how they are spelled: JSON without spaces, in the order in which they were said.
 
-use std::io::Write as _;
-
 use crate::Digester;
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -104,7 +102,7 @@ impl Value {
 
 fn string(out: &mut Vec<u8>, text: &str) {
     // Writing to memory does not fail.
-    let _ = write!(out, "{}", serde_json::Value::from(text));
+    let _ = serde_json::to_writer(out, text);
 }
 
 #[cfg(test)]

@@ -162,6 +162,7 @@ impl Log {
         let id = open.next;
         open.next += 1;
         open.calls.insert(id, (Arc::clone(&asked), kind));
+        self.0.status.count(open.calls.len());
         drop(open);
         Entry {
             log: self.clone(),
@@ -173,7 +174,7 @@ impl Log {
     }
 
     pub fn health(&self) -> Health {
-        self.0.status.get()
+        self.0.status.health()
     }
 
     /// Says the last things, among them which calls were left undone, and signs what there is.
@@ -274,8 +275,11 @@ impl Entry {
     /// Takes the call off the list of open ones and says how it ended, as one step: whoever closes the log sees it
     /// before both or after both. None when it was closed before.
     fn say<T>(&self, how: impl FnOnce(&Jobs) -> T) -> Option<T> {
-        let mut open = self.log.0.open();
-        open.calls.remove(&self.id).map(|_| how(&self.log.0.jobs))
+        let shared = &self.log.0;
+        let mut open = shared.open();
+        open.calls.remove(&self.id)?;
+        shared.status.count(open.calls.len());
+        Some(how(&shared.jobs))
     }
 }
 

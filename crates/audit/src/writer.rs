@@ -1,9 +1,10 @@
 //! The one thread that writes: it takes all that waits, makes it durable at once, and answers everybody.
 
 use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use tokio::sync::oneshot;
@@ -16,6 +17,9 @@ use crate::{Clock, Day, Hash, LogId, Peaks, Settings, line};
 const NAP: Duration = Duration::from_secs(30);
 /// More would make those wait who came first.
 const MOST_AT_ONCE: usize = 4_096;
+/// When so many calls are under way, others are about to end too: they are waited for this long, so that they share a sync.
+const CROWD: usize = 8;
+const LINGER: Duration = Duration::from_millis(1);
 /// So many records wait for a disk that is out of order; of what comes after them, only the number is kept.
 const MOST_UNSAID: usize = 4_096;
 
@@ -72,18 +76,31 @@ pub enum Health {
 
 /// Shared between the writer and those who ask.
 #[derive(Default)]
-pub(crate) struct Status(Mutex<Health>);
+pub(crate) struct Status {
+    health: Mutex<Health>,
+    /// Calls that have an entry and have not closed it.
+    under_way: AtomicUsize,
+}
 
 impl Status {
-    pub(crate) fn get(&self) -> Health {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+    pub(crate) fn health(&self) -> Health {
+        self.lock().clone()
     }
 
     fn set(&self, health: Health) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = health;
+        *self.lock() = health;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Health> {
+        self.health.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn count(&self, under_way: usize) {
+        self.under_way.store(under_way, Ordering::Relaxed);
+    }
+
+    fn is_crowded(&self) -> bool {
+        self.under_way.load(Ordering::Relaxed) >= CROWD
     }
 }
 
@@ -180,6 +197,7 @@ impl Writer {
         jobs.into_iter().for_each(|job| {
             batch.take(job);
         });
+        self.next = batch.linger(&self.jobs, &self.status);
         let written = match &mut self.book {
             None => Err(Unavailable(
                 "there is no directory for it; set MAILWARDEN_STATE_DIR".to_owned(),
@@ -188,7 +206,9 @@ impl Writer {
                 let (jobs, next) = (&self.jobs, &mut self.next);
                 let (outage, unsaid) = (&self.outage, &self.unsaid);
                 let gathered = book.write(&self.clock, || {
-                    batch.gather(jobs, next);
+                    if next.is_none() {
+                        *next = batch.gather(jobs);
+                    }
                     let gap = outage.iter().map(Outage::event);
                     let events = gap.chain(unsaid.iter().cloned());
                     events.chain(batch.events.iter().cloned()).collect()
@@ -282,15 +302,28 @@ struct Batch {
 
 impl Batch {
     /// Takes everything that is waiting, up to a job that is no record.
-    fn gather(&mut self, jobs: &Receiver<Job>, next: &mut Option<Job>) {
+    fn gather(&mut self, jobs: &Receiver<Job>) -> Option<Job> {
         while self.events.len() < MOST_AT_ONCE
             && let Ok(job) = jobs.try_recv()
         {
             if let Some(other) = self.take(job) {
-                *next = Some(other);
-                return;
+                return Some(other);
             }
         }
+        None
+    }
+
+    /// Waits a little for more, as long as there is a crowd.
+    fn linger(&mut self, jobs: &Receiver<Job>, status: &Status) -> Option<Job> {
+        let end = Instant::now() + LINGER;
+        while self.events.len() < MOST_AT_ONCE && status.is_crowded() {
+            let left = end.saturating_duration_since(Instant::now());
+            let job = jobs.recv_timeout(left).ok()?;
+            if let Some(other) = self.take(job) {
+                return Some(other);
+            }
+        }
+        None
     }
 
     fn take(&mut self, job: Job) -> Option<Job> {
