@@ -8,6 +8,8 @@ mod day;
 mod hash;
 mod keys;
 mod line;
+pub mod proof;
+pub mod read;
 mod tree;
 
 pub use checkpoint::{BadCheckpoint, Checkpoint, Verifier};

@@ -1,0 +1,1 @@
+//! A receipt for one record.

@@ -1,0 +1,482 @@
+//! One record after the other: each whole, in its place, behind the one before it, and right in what it states.
+
+use std::path::Path;
+
+use super::days::Spot;
+use super::fault::{Cause, Fault, Wrong};
+use super::lines::Piece;
+use super::next::{Chain, Whole, after};
+use super::stated::Stated;
+use super::torn::{self, Kept};
+use super::verify::Notice;
+use crate::{Checkpoint, Day, DayFile, Hash, Line, Peaks};
+
+/// What a hostile log can make us remember.
+const MOST_NOTICES: usize = 100;
+
+pub(super) struct Check<'a> {
+    dir: &'a Path,
+    files: &'a [DayFile],
+    /// The last file that holds anything: its end is where the log is being written.
+    newest: usize,
+    /// Whether the beginning may lie behind us.
+    begins: Begins,
+    tree: Peaks,
+    /// The hash of the record before.
+    head: Hash,
+    position: Position,
+    last: Option<Spot>,
+    /// The first record, the hash before it, and whether it is known why nothing stands before it.
+    first: Option<First>,
+    /// Smallest first.
+    checkpoints: &'a [(String, Checkpoint)],
+    /// How many of them are behind us, and which one was right last.
+    passed: usize,
+    agreed: u64,
+    pub(super) checked: usize,
+    pub(super) notices: Vec<Notice>,
+}
+
+/// Where reading starts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Begins {
+    /// With the oldest day that is there.
+    Oldest,
+    /// With a later one: what it states about the records before it is believed.
+    Later,
+}
+
+/// Within a file.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Position {
+    Fresh,
+    Open,
+    Closed,
+}
+
+struct First {
+    seq: u64,
+    prev: Hash,
+    spot: Spot,
+    explained: bool,
+}
+
+/// The first thing that is wrong, before it is known why.
+pub(super) struct Break {
+    spot: Option<Spot>,
+    found: Option<u64>,
+    wrong: Wrong,
+    doubt: Doubt,
+}
+
+enum Doubt {
+    Known(Cause),
+    /// It is no whole record. The first line of all tells how many records it seems to be.
+    Broken(u64),
+    /// It is another record.
+    Other(Whole),
+    /// It does not follow the one before.
+    Prev(Whole),
+}
+
+impl Break {
+    /// Counts the records in a broken line: where a line feed is gone, there are two.
+    fn holding(self, line: &[u8]) -> Self {
+        let records = memchr::memmem::find_iter(line, br#"{"seq":"#).count();
+        Self {
+            doubt: Doubt::Broken(records.max(1) as u64),
+            ..self
+        }
+    }
+}
+
+impl<'a> Check<'a> {
+    pub(super) fn new(
+        dir: &'a Path,
+        files: &'a [DayFile],
+        begins: Begins,
+        checkpoints: &'a [(String, Checkpoint)],
+    ) -> Self {
+        let holds = |file: &DayFile| file.path.metadata().is_ok_and(|data| data.len() > 0);
+        Self {
+            dir,
+            files,
+            newest: files.iter().rposition(holds).unwrap_or_default(),
+            begins,
+            tree: Peaks::default(),
+            head: Hash::ZERO,
+            position: Position::Fresh,
+            last: None,
+            first: None,
+            checkpoints,
+            passed: 0,
+            agreed: 0,
+            checked: 0,
+            notices: Vec::new(),
+        }
+    }
+
+    pub(super) fn tree(&self) -> &Peaks {
+        &self.tree
+    }
+
+    pub(super) fn head(&self) -> Hash {
+        self.head
+    }
+
+    pub(super) fn first(&self) -> Option<u64> {
+        self.first.as_ref().map(|first| first.seq)
+    }
+
+    pub(super) fn piece(&mut self, piece: Piece<'_>, spot: Spot) -> Result<(), Break> {
+        match piece {
+            Piece::Line(line) => self.line(line, spot),
+            Piece::TooLong => Err(broken(spot, None, Wrong::TooLong)),
+            Piece::Tail(tail) => self.tail(tail, spot),
+        }
+    }
+
+    fn line(&mut self, bytes: &[u8], spot: Spot) -> Result<(), Break> {
+        let line = match Line::parse(bytes) {
+            Ok(line) if line.is_whole() => line,
+            Ok(line) => return Err(broken(spot, Some(line.seq), Wrong::Hash).holding(bytes)),
+            Err(why) => return Err(broken(spot, None, why.into()).holding(bytes)),
+        };
+        if self.first.is_none() {
+            self.begin(&line, bytes, spot)?;
+        }
+        let here = |wrong, doubt| Break {
+            spot: Some(spot),
+            found: Some(line.seq),
+            wrong,
+            doubt,
+        };
+        if line.seq != self.tree.size() {
+            let jumped = line.event == "log_cut" && line.seq > self.tree.size();
+            return Err(match jumped {
+                true => here(
+                    Wrong::CutWhileWriting,
+                    Doubt::Known(Cause::Missing(line.seq)),
+                ),
+                false => here(Wrong::Place, Doubt::Other(Whole::of(&line))),
+            });
+        }
+        if line.prev != self.head {
+            return Err(here(Wrong::Prev, Doubt::Prev(Whole::of(&line))));
+        }
+        self.place(&line, spot)
+            .map_err(|(wrong, cause)| here(wrong, Doubt::Known(cause)))?;
+        self.states(&line, bytes)
+            .map_err(|(wrong, cause)| here(wrong, Doubt::Known(cause)))?;
+        self.tree.push(line.hash);
+        self.head = line.hash;
+        self.last = Some(spot);
+        self.compare()
+    }
+
+    /// The first record that is read: 0, or one that opens a day and states what stood before it.
+    fn begin(&mut self, line: &Line<'_>, bytes: &[u8], spot: Spot) -> Result<(), Break> {
+        let stated = match line.event {
+            "day_opened" => Stated::of(line.event, bytes),
+            _ => None,
+        };
+        let from = match stated {
+            Some(Stated::Tree(tree)) if tree.size() == line.seq => tree,
+            _ => Peaks::default(),
+        };
+        if from.size() > 0 {
+            let [next, _] = after(self.files, spot);
+            if next.is_some_and(|next| next.opens_same_file()) {
+                return Err(Break {
+                    spot: Some(spot),
+                    found: Some(line.seq),
+                    wrong: Wrong::Place,
+                    doubt: Doubt::Broken(1),
+                });
+            }
+            (self.tree, self.head) = (from, line.prev);
+        }
+        if self.tree.size() != line.seq {
+            return Ok(());
+        }
+        self.first = Some(First {
+            seq: line.seq,
+            prev: line.prev,
+            spot,
+            explained: line.seq == 0 || self.begins == Begins::Later,
+        });
+        self.agreed = line.seq;
+        for (name, before) in self.checkpoints {
+            if before.size >= line.seq {
+                break;
+            }
+            self.passed += 1;
+            self.notice(Notice::NotCovered {
+                name: name.clone(),
+                size: before.size,
+            });
+        }
+        self.compare()
+    }
+
+    /// Whether a record of this kind may stand here in its file.
+    fn place(&mut self, line: &Line<'_>, spot: Spot) -> Result<(), (Wrong, Cause)> {
+        let opens = line.event == "day_opened";
+        match self.position {
+            Position::Fresh if !opens => {
+                return Err((Wrong::NotOpened(line.event.to_owned()), Cause::OutOfOrder));
+            }
+            Position::Fresh => {
+                let day = line.ts.get(..10).and_then(Day::parse);
+                if day != self.files.get(spot.file).map(|file| file.day) {
+                    return Err((Wrong::OtherDay, Cause::Elsewhere));
+                }
+            }
+            Position::Open if opens => return Err((Wrong::OpenedAgain, Cause::OutOfOrder)),
+            Position::Open => {}
+            Position::Closed => return Err((Wrong::AfterClosed, Cause::OutOfOrder)),
+        }
+        self.position = match line.event {
+            "day_closed" => Position::Closed,
+            _ => Position::Open,
+        };
+        Ok(())
+    }
+
+    fn states(&mut self, line: &Line<'_>, bytes: &[u8]) -> Result<(), (Wrong, Cause)> {
+        let stated = Stated::of(line.event, bytes).ok_or((Wrong::Unclear, Cause::Rewritten))?;
+        let right = match stated {
+            Stated::Nothing => true,
+            Stated::Tree(tree) => tree == self.tree,
+            Stated::Root { size, root } => size == self.tree.size() && root == self.tree.root(),
+            Stated::Torn {
+                kept_as,
+                bytes,
+                sha256,
+            } => return self.kept(line.seq, kept_as, bytes, sha256),
+            Stated::Deleted { day, last, hash } => {
+                self.deleted(line.seq, &day, last, hash);
+                true
+            }
+        };
+        match right {
+            true => Ok(()),
+            false => Err((Wrong::Tree, Cause::Rewritten)),
+        }
+    }
+
+    fn kept(
+        &mut self,
+        seq: u64,
+        name: String,
+        bytes: u64,
+        sha256: Hash,
+    ) -> Result<(), (Wrong, Cause)> {
+        match torn::look(self.dir, &name, bytes, sha256) {
+            Kept::Same => self.notice(Notice::Torn { seq, name, bytes }),
+            Kept::Gone => self.notice(Notice::TornGone { seq, name }),
+            Kept::Changed => return Err((Wrong::KeptChanged(name), Cause::Elsewhere)),
+            Kept::Records(count) => {
+                return Err((Wrong::KeptRecords(name, count), Cause::Inserted));
+            }
+        }
+        Ok(())
+    }
+
+    /// INVARIANT: a beginning is only explained by a record of the chain that names the very record that stood before it.
+    fn deleted(&mut self, seq: u64, day: &str, last: u64, hash: Hash) {
+        let Some(first) = &mut self.first else { return };
+        if !first.explained && last.checked_add(1) == Some(first.seq) && hash == first.prev {
+            first.explained = true;
+            self.notice(Notice::Deleted {
+                seq,
+                last,
+                day: day.to_owned(),
+            });
+        }
+    }
+
+    /// What stands behind the last line feed.
+    fn tail(&mut self, tail: &[u8], spot: Spot) -> Result<(), Break> {
+        let whole = |bytes: &[u8]| {
+            Line::parse(bytes)
+                .ok()
+                .filter(Line::is_whole)
+                .map(|line| line.seq)
+        };
+        if spot.file < self.newest {
+            return Err(broken(spot, whole(tail), Wrong::Unended));
+        }
+        // A write that was torn leaves less than a record, never more.
+        let (_, before) = tail.split_last().unwrap_or((&0, &[]));
+        if let Some(seq) = whole(before) {
+            return Err(broken(spot, Some(seq), Wrong::Overlong));
+        }
+        let bytes = tail.len() as u64;
+        self.notice(Notice::Tail { bytes });
+        Ok(())
+    }
+
+    /// A file was read to its end, which is at this line.
+    pub(super) fn end(&mut self, spot: Spot) -> Result<(), Break> {
+        let position = std::mem::replace(&mut self.position, Position::Fresh);
+        match position {
+            Position::Open if spot.file < self.newest => Err(Break {
+                spot: Some(Spot {
+                    line: spot.line + 1,
+                    ..spot
+                }),
+                found: None,
+                wrong: Wrong::NotClosed,
+                doubt: Doubt::Known(self.missing_after(spot)),
+            }),
+            Position::Fresh => {
+                self.notice(Notice::Empty { file: spot.file });
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn missing_after(&self, spot: Spot) -> Cause {
+        match after(self.files, spot) {
+            [Some(next), _] if next.seq > self.tree.size() => Cause::Missing(next.seq),
+            _ => Cause::OutOfOrder,
+        }
+    }
+
+    pub(super) fn unreadable(&self, spot: Spot, error: &std::io::Error) -> Break {
+        Break {
+            spot: Some(spot),
+            found: None,
+            wrong: Wrong::Unreadable(error.to_string()),
+            doubt: Doubt::Known(Cause::Changed),
+        }
+    }
+
+    /// Compares with the checkpoints that cover just the records so far.
+    fn compare(&mut self) -> Result<(), Break> {
+        while let Some((name, stated)) = self.checkpoints.get(self.passed) {
+            if stated.size != self.tree.size() {
+                break;
+            }
+            if stated.root != self.tree.root() {
+                let last = stated.size.saturating_sub(1);
+                let name = name.clone();
+                return Err(Break {
+                    spot: None,
+                    found: None,
+                    wrong: Wrong::Root { name, last },
+                    doubt: Doubt::Known(Cause::Rewritten),
+                });
+            }
+            self.passed += 1;
+            self.checked += 1;
+            self.agreed = stated.size;
+        }
+        Ok(())
+    }
+
+    /// The whole log was read, and no record of it is bad.
+    pub(super) fn finish(&mut self, spot: Spot) -> Option<Fault> {
+        if let Some(first) = self.first.as_ref().filter(|first| !first.explained) {
+            return Some(Fault {
+                expected: Some(0),
+                found: Some(first.seq),
+                at: Some(super::days::name(self.files, first.spot)),
+                wrong: Wrong::Beginning(first.seq),
+                cause: Cause::Missing(first.seq),
+            });
+        }
+        let (name, stated) = self.checkpoints.get(self.passed)?;
+        let line = self.last.map_or(1, |last| last.line + 1);
+        let file = self.last.map_or(spot.file, |last| last.file);
+        Some(Fault {
+            expected: Some(self.tree.size()),
+            found: None,
+            at: Some(super::days::name(self.files, Spot { file, line })),
+            wrong: Wrong::Short {
+                name: name.clone(),
+                size: stated.size,
+            },
+            cause: Cause::Cut,
+        })
+    }
+
+    /// Looks at what stands behind the bad line, and says what happened.
+    pub(super) fn explain(&mut self, found: Break) -> Fault {
+        if let Some(first) = self.first.as_ref().filter(|first| !first.explained) {
+            let seq = first.seq;
+            self.notice(Notice::Unexplained { first: seq });
+        }
+        let chain = Chain {
+            next: self.tree.size(),
+            head: self.head,
+        };
+        let behind = found.spot.map(|spot| after(self.files, spot));
+        let behind = behind.unwrap_or_default();
+        let mut fault = Fault {
+            expected: Some(chain.next),
+            found: found.found,
+            at: found.spot.map(|spot| super::days::name(self.files, spot)),
+            wrong: found.wrong,
+            cause: Cause::Changed,
+        };
+        match found.doubt {
+            Doubt::Known(cause) => fault.cause = cause,
+            Doubt::Broken(records) if self.first.is_none() => {
+                // Which record it should be is only told by the next one.
+                (fault.cause, fault.expected) = match &behind[0] {
+                    Some(next) if next.opens_same_file() => (Cause::Inserted, Some(next.seq)),
+                    Some(next) if next.files_on == 0 => {
+                        (Cause::Changed, next.seq.checked_sub(records))
+                    }
+                    _ => (Cause::Changed, Some(fault.found.unwrap_or(0))),
+                };
+            }
+            Doubt::Broken(_) => fault.cause = chain.cause_of_broken(&behind),
+            Doubt::Other(whole) => fault.cause = chain.cause_of_other(&whole, &behind),
+            Doubt::Prev(whole) => self.unlinked(&mut fault, &chain, &whole, &behind),
+        }
+        if matches!(fault.wrong, Wrong::Root { .. }) {
+            fault.expected = Some(self.agreed);
+        }
+        fault
+    }
+
+    /// Two records that do not follow each other: which of them is the odd one is told by the next.
+    fn unlinked(
+        &self,
+        fault: &mut Fault,
+        chain: &Chain,
+        found: &Whole,
+        behind: &[Option<Whole>; 2],
+    ) {
+        fault.cause = match chain.cause_of_broken(behind) {
+            Cause::Inserted => Cause::Inserted,
+            _ => Cause::Rewritten,
+        };
+        let followed = matches!(&behind[0], Some(next) if next.prev == found.hash);
+        if let (true, Cause::Rewritten, Some(last)) = (followed, fault.cause, self.last) {
+            fault.expected = chain.next.checked_sub(1);
+            fault.found = fault.expected;
+            fault.at = Some(super::days::name(self.files, last));
+            fault.wrong = Wrong::Next;
+        }
+    }
+
+    fn notice(&mut self, notice: Notice) {
+        if self.notices.len() < MOST_NOTICES {
+            self.notices.push(notice);
+        }
+    }
+}
+
+fn broken(spot: Spot, found: Option<u64>, wrong: Wrong) -> Break {
+    Break {
+        spot: Some(spot),
+        found,
+        wrong,
+        doubt: Doubt::Broken(1),
+    }
+}
