@@ -81,12 +81,10 @@ enum Doubt {
 
 impl Break {
     /// Counts the records in a broken line: where a line feed is gone, there are two.
-    fn holding(self, line: &[u8]) -> Self {
+    fn holding(mut self: Box<Self>, line: &[u8]) -> Box<Self> {
         let records = memchr::memmem::find_iter(line, br#"{"seq":"#).count();
-        Self {
-            doubt: Doubt::Broken(records.max(1) as u64),
-            ..self
-        }
+        self.doubt = Doubt::Broken(records.max(1) as u64);
+        self
     }
 }
 
@@ -128,7 +126,7 @@ impl<'a> Check<'a> {
         self.first.as_ref().map(|first| first.seq)
     }
 
-    pub(super) fn piece(&mut self, piece: Piece<'_>, spot: Spot) -> Result<(), Break> {
+    pub(super) fn piece(&mut self, piece: Piece<'_>, spot: Spot) -> Result<(), Box<Break>> {
         match piece {
             Piece::Line(line) => self.line(line, spot),
             Piece::TooLong => Err(broken(spot, None, Wrong::TooLong)),
@@ -136,7 +134,7 @@ impl<'a> Check<'a> {
         }
     }
 
-    fn line(&mut self, bytes: &[u8], spot: Spot) -> Result<(), Break> {
+    fn line(&mut self, bytes: &[u8], spot: Spot) -> Result<(), Box<Break>> {
         let line = match Line::parse(bytes) {
             Ok(line) if line.is_whole() => line,
             Ok(line) => return Err(broken(spot, Some(line.seq), Wrong::Hash).holding(bytes)),
@@ -145,11 +143,13 @@ impl<'a> Check<'a> {
         if self.first.is_none() {
             self.begin(&line, bytes, spot)?;
         }
-        let here = |wrong, doubt| Break {
-            spot: Some(spot),
-            found: Some(line.seq),
-            wrong,
-            doubt,
+        let here = |wrong, doubt| {
+            Box::new(Break {
+                spot: Some(spot),
+                found: Some(line.seq),
+                wrong,
+                doubt,
+            })
         };
         if line.seq != self.tree.size() {
             let jumped = line.event == "log_cut" && line.seq > self.tree.size();
@@ -175,7 +175,7 @@ impl<'a> Check<'a> {
     }
 
     /// The first record that is read: 0, or one that opens a day and states what stood before it.
-    fn begin(&mut self, line: &Line<'_>, bytes: &[u8], spot: Spot) -> Result<(), Break> {
+    fn begin(&mut self, line: &Line<'_>, bytes: &[u8], spot: Spot) -> Result<(), Box<Break>> {
         let stated = match line.event {
             "day_opened" => Stated::of(line.event, bytes),
             _ => None,
@@ -187,12 +187,7 @@ impl<'a> Check<'a> {
         if from.size() > 0 {
             let [next, _] = after(self.files, spot);
             if next.is_some_and(|next| next.opens_same_file()) {
-                return Err(Break {
-                    spot: Some(spot),
-                    found: Some(line.seq),
-                    wrong: Wrong::Place,
-                    doubt: Doubt::Broken(1),
-                });
+                return Err(broken(spot, Some(line.seq), Wrong::Place));
             }
             (self.tree, self.head) = (from, line.prev);
         }
@@ -297,7 +292,7 @@ impl<'a> Check<'a> {
     }
 
     /// What stands behind the last line feed.
-    fn tail(&mut self, tail: &[u8], spot: Spot) -> Result<(), Break> {
+    fn tail(&mut self, tail: &[u8], spot: Spot) -> Result<(), Box<Break>> {
         let whole = |bytes: &[u8]| {
             Line::parse(bytes)
                 .ok()
@@ -318,10 +313,10 @@ impl<'a> Check<'a> {
     }
 
     /// A file was read to its end, which is at this line.
-    pub(super) fn end(&mut self, spot: Spot) -> Result<(), Break> {
+    pub(super) fn end(&mut self, spot: Spot) -> Result<(), Box<Break>> {
         let position = std::mem::replace(&mut self.position, Position::Fresh);
         match position {
-            Position::Open if spot.file < self.newest => Err(Break {
+            Position::Open if spot.file < self.newest => Err(Box::new(Break {
                 spot: Some(Spot {
                     line: spot.line + 1,
                     ..spot
@@ -329,7 +324,7 @@ impl<'a> Check<'a> {
                 found: None,
                 wrong: Wrong::NotClosed,
                 doubt: Doubt::Known(self.missing_after(spot)),
-            }),
+            })),
             Position::Fresh => {
                 self.notice(Notice::Empty { file: spot.file });
                 Ok(())
@@ -345,17 +340,17 @@ impl<'a> Check<'a> {
         }
     }
 
-    pub(super) fn unreadable(&self, spot: Spot, error: &std::io::Error) -> Break {
-        Break {
+    pub(super) fn unreadable(&self, spot: Spot, error: &std::io::Error) -> Box<Break> {
+        Box::new(Break {
             spot: Some(spot),
             found: None,
             wrong: Wrong::Unreadable(error.to_string()),
             doubt: Doubt::Known(Cause::Changed),
-        }
+        })
     }
 
     /// Compares with the checkpoints that cover just the records so far.
-    fn compare(&mut self) -> Result<(), Break> {
+    fn compare(&mut self) -> Result<(), Box<Break>> {
         while let Some((name, stated)) = self.checkpoints.get(self.passed) {
             if stated.size != self.tree.size() {
                 break;
@@ -363,12 +358,12 @@ impl<'a> Check<'a> {
             if stated.root != self.tree.root() {
                 let last = stated.size.saturating_sub(1);
                 let name = name.clone();
-                return Err(Break {
+                return Err(Box::new(Break {
                     spot: None,
                     found: None,
                     wrong: Wrong::Root { name, last },
                     doubt: Doubt::Known(Cause::Rewritten),
-                });
+                }));
             }
             self.passed += 1;
             self.checked += 1;
@@ -404,7 +399,8 @@ impl<'a> Check<'a> {
     }
 
     /// Looks at what stands behind the bad line, and says what happened.
-    pub(super) fn explain(&mut self, found: Break) -> Fault {
+    pub(super) fn explain(&mut self, found: Box<Break>) -> Fault {
+        let found = *found;
         if let Some(first) = self.first.as_ref().filter(|first| !first.explained) {
             let seq = first.seq;
             self.notice(Notice::Unexplained { first: seq });
@@ -472,11 +468,11 @@ impl<'a> Check<'a> {
     }
 }
 
-fn broken(spot: Spot, found: Option<u64>, wrong: Wrong) -> Break {
-    Break {
+fn broken(spot: Spot, found: Option<u64>, wrong: Wrong) -> Box<Break> {
+    Box::new(Break {
         spot: Some(spot),
         found,
         wrong,
         doubt: Doubt::Broken(1),
-    }
+    })
 }

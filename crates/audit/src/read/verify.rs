@@ -193,7 +193,7 @@ fn walk(
     days: &mut Days,
     check: &mut Check<'_>,
     progress: &mut dyn FnMut(u64),
-) -> Result<(), super::check::Break> {
+) -> Result<(), Box<super::check::Break>> {
     let mut spot: Option<Spot> = None;
     while let Some(read) = days.next() {
         match (read, &mut spot) {
