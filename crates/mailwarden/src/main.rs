@@ -1,5 +1,6 @@
 //! mailwarden: one program between agents and mail. This file reads the command line and starts what it says.
 
+mod audit;
 mod check;
 mod cli;
 mod config;
@@ -62,6 +63,7 @@ fn main() -> ExitCode {
             demo::run(Screen::new()).await?;
             Ok(ExitCode::SUCCESS)
         }),
+        Verb::Audit(wanted) => audit::run(wanted, Screen::new()),
         // INVARIANT: an attachment is read in a process that holds nothing else: no log, no configuration, no runtime.
         Verb::ExtractWorker => return extract::worker::run(),
     };

@@ -22,7 +22,8 @@ pub(crate) fn cursor_key() -> anyhow::Result<CursorKey> {
     }
 }
 
-fn directory() -> Option<PathBuf> {
+/// Where it is kept.
+pub(crate) fn directory() -> Option<PathBuf> {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     if let Some(given) = set("MAILWARDEN_STATE_DIR") {
         return Some(PathBuf::from(given));
