@@ -38,8 +38,8 @@ impl Record {
         let seq = self.0.get("seq").map(Value::to_string).unwrap_or_default();
         let screen = page.screen;
         let event = self.text("event");
-        let head = format!("{seq:>8}  {}  ", screen.dim(self.time()));
-        let used = 8 + 2 + 19 + 2;
+        let head = format!("{seq:>7} {} ", screen.dim(self.time()));
+        let used = 7 + 1 + 19 + 1;
         let rest = page.columns().saturating_sub(used);
         let decision = match event {
             "call" | "intent" => self.text("decision"),
@@ -53,10 +53,10 @@ impl Record {
             "ALLOW" => screen.good(format!("{decision:<5}")),
             other => screen.bad(format!("{:<5}", safe(&cut(other, 5)))),
         };
-        let who = cut(&safe(self.text("caller_id")), 12);
-        let tool = cut(&safe(self.text("tool")), 24);
-        let what = format!("{who:<12}  {tool:<24}  {}", self.detail());
-        format!("{head}{painted}  {}", cut(&what, rest.saturating_sub(7)))
+        let who = cut(&safe(self.text("caller_id")), 10);
+        let tool = cut(&safe(self.text("tool")), 22);
+        let what = format!("{who:<10} {tool:<22} {}", self.detail());
+        format!("{head}{painted} {}", cut(&what, rest.saturating_sub(6)))
     }
 
     /// What a call was about, and how long it took.

@@ -20,9 +20,12 @@ const BLOCK: usize = 1 << 16;
 
 pub(super) fn run(dir: &Path, count: usize, page: &mut Page) -> anyhow::Result<ExitCode> {
     let files = files(dir)?;
+    let mut unread = 0;
     for line in newest(&files, count)? {
-        record::print(&line, page)?;
+        unread += u64::from(!record::print(&line, page)?);
     }
+    page.flush()?;
+    record::complain(unread);
     Ok(ExitCode::SUCCESS)
 }
 
