@@ -33,7 +33,7 @@ pub(crate) enum Verb {
     /// Show what it does, on a built-in sample mailbox
     Demo,
     /// Verify, read and search the audit log
-    Audit(Audit),
+    Audit(Box<Audit>),
     /// Read one attachment, locked in (what the program starts itself)
     #[command(name = EXTRACT_WORKER, hide = true)]
     ExtractWorker,

@@ -63,7 +63,7 @@ fn main() -> ExitCode {
             demo::run(Screen::new()).await?;
             Ok(ExitCode::SUCCESS)
         }),
-        Verb::Audit(wanted) => audit::run(wanted, Screen::new()),
+        Verb::Audit(wanted) => audit::run(*wanted, Screen::new()),
         // INVARIANT: an attachment is read in a process that holds nothing else: no log, no configuration, no runtime.
         Verb::ExtractWorker => return extract::worker::run(),
     };

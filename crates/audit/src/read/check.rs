@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::days::Spot;
+use super::explain::{Break, Doubt, Known, broken};
 use super::fault::{Cause, Fault, Wrong};
 use super::lines::Piece;
 use super::next::{Chain, Whole, after};
@@ -59,33 +60,6 @@ struct First {
     prev: Hash,
     spot: Spot,
     explained: bool,
-}
-
-/// The first thing that is wrong, before it is known why.
-pub(super) struct Break {
-    spot: Option<Spot>,
-    found: Option<u64>,
-    wrong: Wrong,
-    doubt: Doubt,
-}
-
-enum Doubt {
-    Known(Cause),
-    /// It is no whole record. The first line of all tells how many records it seems to be.
-    Broken(u64),
-    /// It is another record.
-    Other(Whole),
-    /// It does not follow the one before.
-    Prev(Whole),
-}
-
-impl Break {
-    /// Counts the records in a broken line: where a line feed is gone, there are two.
-    fn holding(mut self: Box<Self>, line: &[u8]) -> Box<Self> {
-        let records = memchr::memmem::find_iter(line, br#"{"seq":"#).count();
-        self.doubt = Doubt::Broken(records.max(1) as u64);
-        self
-    }
 }
 
 impl<'a> Check<'a> {
@@ -398,67 +372,23 @@ impl<'a> Check<'a> {
         })
     }
 
-    /// Looks at what stands behind the bad line, and says what happened.
+    /// Says what happened.
     pub(super) fn explain(&mut self, found: Box<Break>) -> Fault {
-        let found = *found;
         if let Some(first) = self.first.as_ref().filter(|first| !first.explained) {
-            let seq = first.seq;
-            self.notice(Notice::Unexplained { first: seq });
+            let first = first.seq;
+            self.notice(Notice::Unexplained { first });
         }
-        let chain = Chain {
-            next: self.tree.size(),
-            head: self.head,
+        let known = Known {
+            files: self.files,
+            chain: Chain {
+                next: self.tree.size(),
+                head: self.head,
+            },
+            started: self.first.is_some(),
+            last: self.last,
+            agreed: self.agreed,
         };
-        let behind = found.spot.map(|spot| after(self.files, spot));
-        let behind = behind.unwrap_or_default();
-        let mut fault = Fault {
-            expected: Some(chain.next),
-            found: found.found,
-            at: found.spot.map(|spot| super::days::name(self.files, spot)),
-            wrong: found.wrong,
-            cause: Cause::Changed,
-        };
-        match found.doubt {
-            Doubt::Known(cause) => fault.cause = cause,
-            Doubt::Broken(records) if self.first.is_none() => {
-                // Which record it should be is only told by the next one.
-                (fault.cause, fault.expected) = match &behind[0] {
-                    Some(next) if next.opens_same_file() => (Cause::Inserted, Some(next.seq)),
-                    Some(next) if next.files_on == 0 => {
-                        (Cause::Changed, next.seq.checked_sub(records))
-                    }
-                    _ => (Cause::Changed, Some(fault.found.unwrap_or(0))),
-                };
-            }
-            Doubt::Broken(_) => fault.cause = chain.cause_of_broken(&behind),
-            Doubt::Other(whole) => fault.cause = chain.cause_of_other(&whole, &behind),
-            Doubt::Prev(whole) => self.unlinked(&mut fault, &chain, &whole, &behind),
-        }
-        if matches!(fault.wrong, Wrong::Root { .. }) {
-            fault.expected = Some(self.agreed);
-        }
-        fault
-    }
-
-    /// Two records that do not follow each other: which of them is the odd one is told by the next.
-    fn unlinked(
-        &self,
-        fault: &mut Fault,
-        chain: &Chain,
-        found: &Whole,
-        behind: &[Option<Whole>; 2],
-    ) {
-        fault.cause = match chain.cause_of_broken(behind) {
-            Cause::Inserted => Cause::Inserted,
-            _ => Cause::Rewritten,
-        };
-        let followed = matches!(&behind[0], Some(next) if next.prev == found.hash);
-        if let (true, Cause::Rewritten, Some(last)) = (followed, fault.cause, self.last) {
-            fault.expected = chain.next.checked_sub(1);
-            fault.found = fault.expected;
-            fault.at = Some(super::days::name(self.files, last));
-            fault.wrong = Wrong::Next;
-        }
+        found.explain(&known)
     }
 
     fn notice(&mut self, notice: Notice) {
@@ -466,13 +396,4 @@ impl<'a> Check<'a> {
             self.notices.push(notice);
         }
     }
-}
-
-fn broken(spot: Spot, found: Option<u64>, wrong: Wrong) -> Box<Break> {
-    Box::new(Break {
-        spot: Some(spot),
-        found,
-        wrong,
-        doubt: Doubt::Broken(1),
-    })
 }

@@ -90,7 +90,8 @@ impl Days {
         }
     }
 
-    pub fn next(&mut self) -> Option<Read<'_>> {
+    /// Goes on to what comes next.
+    pub fn advance(&mut self) -> Option<Read<'_>> {
         let moved = match &mut self.lines {
             Some(lines) => lines.advance(),
             None => Ok(false),

@@ -61,13 +61,13 @@ pub enum Wrong {
     KeptChanged(String),
     #[error("the bytes that were set aside as {0} hold whole records, {1} of them")]
     KeptRecords(String, u64),
-    #[error("the checkpoint {0} cannot be used: {1}")]
+    #[error("the checkpoint in the file {0} cannot be used: {1}")]
     Checkpoint(String, BadCheckpoint),
     #[error(
-        "the checkpoint {name} signs another root: of the records up to {last}, from this one on, not all are those that were signed"
+        "the checkpoint in the file {name} signs another root: of the records up to {last}, from this one on, not all are those that were signed"
     )]
     Root { name: String, last: u64 },
-    #[error("the checkpoint {name} covers {size} records, and the log ends before")]
+    #[error("the checkpoint in the file {name} covers {size} records, and the log ends before")]
     Short { name: String, size: u64 },
 }
 

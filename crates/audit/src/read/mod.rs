@@ -6,6 +6,7 @@
 mod check;
 mod checkpoints;
 mod days;
+mod explain;
 mod fault;
 mod lines;
 mod next;

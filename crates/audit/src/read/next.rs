@@ -40,7 +40,7 @@ pub(super) fn after(files: &[DayFile], spot: Spot) -> [Option<Whole>; 2] {
     let mut left = found.iter_mut();
     let mut here = Spot { file: 0, line: 0 };
     let mut begun = false;
-    while let Some(read) = days.next() {
+    while let Some(read) = days.advance() {
         let record = match read {
             Read::Day(_) => {
                 here.file += usize::from(begun);

@@ -75,7 +75,11 @@ impl Sample {
         let n = self.tree.size();
         let pick = usize::try_from(n % 4).unwrap_or_default();
         let tool = TOOLS.get(pick).copied().unwrap_or_default();
-        let caller = if n % 3 == 0 { "triage" } else { "owner" };
+        let caller = if n.is_multiple_of(3) {
+            "triage"
+        } else {
+            "owner"
+        };
         let digest = self.keys.digester().digest(&format!("word {}", n % 10));
         let (decision, reason) = match n % 7 {
             3 => ("DENY", "rule"),

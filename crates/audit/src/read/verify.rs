@@ -129,7 +129,7 @@ impl fmt::Display for Notice {
             Self::NotCovered { name, size } => {
                 write!(
                     f,
-                    "the checkpoint {name} covers {size} records, and the log begins behind them"
+                    "the checkpoint in the file {name} covers {size} records, and the log begins behind them"
                 )
             }
             Self::NoKey => f.write_str("there is no log.pub: no checkpoint was compared"),
@@ -193,9 +193,9 @@ fn walk(
     days: &mut Days,
     check: &mut Check<'_>,
     progress: &mut dyn FnMut(u64),
-) -> Result<(), Box<super::check::Break>> {
+) -> Result<(), Box<super::explain::Break>> {
     let mut spot: Option<Spot> = None;
-    while let Some(read) = days.next() {
+    while let Some(read) = days.advance() {
         match (read, &mut spot) {
             (Read::Day(_), before) => {
                 if let Some(before) = *before {

@@ -20,7 +20,7 @@ pub(super) fn run(dir: &Path, asked: &AuditQuery, page: &mut Page) -> anyhow::Re
     // With a limit the newest count, and these are only known at the end.
     let mut kept: VecDeque<Vec<u8>> = VecDeque::new();
     let mut days = wanted.span.days(dir)?;
-    while let Some(read) = days.next() {
+    while let Some(read) = days.advance() {
         let line = match read {
             Read::Piece(Piece::Line(line)) => line,
             Read::Day(_) | Read::Piece(Piece::Tail(_)) => continue,

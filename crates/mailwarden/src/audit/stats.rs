@@ -31,7 +31,7 @@ pub(super) fn run(dir: &Path, asked: &AuditStats, page: &mut Page) -> anyhow::Re
     let mut days = span.days(dir)?;
     let mut stats = Stats::default();
     let mut unread = 0;
-    while let Some(read) = days.next() {
+    while let Some(read) = days.advance() {
         match read {
             Read::Piece(Piece::Line(line)) => {
                 unread += u64::from(stats.take(line, &span).is_none())

@@ -120,7 +120,7 @@ fn last_of_plain(file: &DayFile, end: u64, count: usize) -> io::Result<VecDeque<
 fn last_of(file: &DayFile, count: usize) -> VecDeque<Vec<u8>> {
     let mut days = Days::new(vec![file.clone()]);
     let mut found = VecDeque::new();
-    while let Some(read) = days.next() {
+    while let Some(read) = days.advance() {
         if let Read::Piece(Piece::Line(line)) = read {
             keep(&mut found, line, count);
         }

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 use audit::Verifier;
 use audit::proof::{LONGEST, verify_proof};
-use audit::read::{Fault, Report, Signed, Verify};
+use audit::read::{Cause, Fault, Report, Signed, Verify};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -65,20 +65,21 @@ fn show(dir: &Path, report: &Report, page: &mut Page) -> std::io::Result<()> {
     page.beside("log", &safe(&dir.display().to_string()))?;
     let records = match last {
         Some(last) if last >= report.first => format!(
-            "{} to {last}, in {} day(s), {:.1} MB on disk",
+            "{} to {last}, in {} day(s), {}",
             report.first,
             report.days,
-            report.bytes as f64 / 1e6
+            size(report.bytes)
         ),
         _ => "none".to_owned(),
     };
     page.beside("records", &records)?;
     page.beside("last hash", &report.head.to_string())?;
     page.beside("root", &report.root.to_string())?;
-    page.beside(
-        "checkpoints",
-        &format!("{} compared, all right", report.checkpoints),
-    )?;
+    let compared = match report.checkpoints {
+        0 => "none compared".to_owned(),
+        count => format!("{count} compared, all right"),
+    };
+    page.beside("checkpoints", &compared)?;
     for notice in &report.notices {
         page.beside("notice", &safe(&notice.to_string()))?;
     }
@@ -87,6 +88,13 @@ fn show(dir: &Path, report: &Report, page: &mut Page) -> std::io::Result<()> {
     match &report.fault {
         None => page.line(screen.good("good: every record is the one that was written")),
         Some(fault) => bad(fault, report, page),
+    }
+}
+
+fn size(bytes: u64) -> String {
+    match bytes {
+        0..1_000_000 => format!("{} kB on disk", bytes.div_ceil(1000)),
+        _ => format!("{:.1} MB on disk", bytes as f64 / 1e6),
     }
 }
 
@@ -100,6 +108,7 @@ fn bad(fault: &Fault, report: &Report, page: &mut Page) -> std::io::Result<()> {
     if fault.expected.is_some() || fault.found.is_some() {
         let found = match fault.found {
             Some(found) => format!("record {found}"),
+            None if fault.cause == Cause::Cut => "nothing".to_owned(),
             None => "no record that can be read".to_owned(),
         };
         let found = format!("{}; found is {found}", seq(fault.expected));

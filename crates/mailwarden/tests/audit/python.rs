@@ -48,7 +48,8 @@ fn the_script_is_short_and_agrees() {
 
 #[test]
 fn the_script_finds_what_was_changed() {
-    let changes: [(&str, fn(String) -> String); 4] = [
+    type Change = fn(String) -> String;
+    let changes: [(&str, Change); 4] = [
         ("record 70,", |text| {
             text.replacen("\"seq\":70,", "\"seq\":71,", 1)
         }),
