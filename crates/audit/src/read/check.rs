@@ -159,14 +159,22 @@ impl<'a> Check<'a> {
             _ => Peaks::default(),
         };
         if from.size() > 0 {
-            let [next, _] = after(self.files, spot);
-            if next.is_some_and(|next| next.opens_same_file()) {
+            // Of two that open the day, the right one is the one that is gone on from.
+            if let [Some(next), Some(then)] = after(self.files, spot)
+                && next.opens_same_file()
+                && then.prev == next.hash
+            {
                 return Err(broken(spot, Some(line.seq), Wrong::Place));
             }
             (self.tree, self.head) = (from, line.prev);
         }
         if self.tree.size() != line.seq {
-            return Ok(());
+            return Err(Box::new(Break {
+                spot: Some(spot),
+                found: Some(line.seq),
+                wrong: Wrong::Place,
+                doubt: Doubt::First(Whole::of(line)),
+            }));
         }
         self.first = Some(First {
             seq: line.seq,
@@ -299,12 +307,17 @@ impl<'a> Check<'a> {
                 wrong: Wrong::NotClosed,
                 doubt: Doubt::Known(self.missing_after(spot)),
             })),
-            Position::Fresh => {
+            Position::Fresh if self.started() => {
                 self.notice(Notice::Empty { file: spot.file });
                 Ok(())
             }
             _ => Ok(()),
         }
+    }
+
+    /// Whether there was a record.
+    pub(super) fn started(&self) -> bool {
+        self.first.is_some()
     }
 
     fn missing_after(&self, spot: Spot) -> Cause {
@@ -384,6 +397,7 @@ impl<'a> Check<'a> {
                 next: self.tree.size(),
                 head: self.head,
             },
+            begins: self.begins,
             started: self.first.is_some(),
             last: self.last,
             agreed: self.agreed,

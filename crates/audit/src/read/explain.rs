@@ -1,5 +1,6 @@
 //! Why a line is bad: what was found where, what stands behind it, and what that makes of it.
 
+use super::check::Begins;
 use super::days::{Spot, name};
 use super::fault::{Cause, Fault, Wrong};
 use super::next::{Chain, Whole, after};
@@ -19,6 +20,8 @@ pub(super) enum Doubt {
     Broken(u64),
     /// It is another record.
     Other(Whole),
+    /// It is the first that is read, and neither record 0 nor one that opens a day.
+    First(Whole),
     /// It does not follow the one before.
     Prev(Whole),
 }
@@ -57,6 +60,7 @@ impl Break {
             }
             Doubt::Broken(_) => fault.cause = chain.cause_of_broken(&behind),
             Doubt::Other(whole) => fault.cause = chain.cause_of_other(&whole, &behind),
+            Doubt::First(whole) => known.beheaded(&mut fault, &whole, &behind),
             Doubt::Prev(whole) => known.unlinked(&mut fault, &whole, &behind),
         }
         if matches!(fault.wrong, Wrong::Root { .. }) {
@@ -70,6 +74,7 @@ impl Break {
 pub(super) struct Known<'a> {
     pub(super) files: &'a [DayFile],
     pub(super) chain: Chain,
+    pub(super) begins: Begins,
     /// Whether there was a record at all.
     pub(super) started: bool,
     /// Where the record before stands.
@@ -79,6 +84,25 @@ pub(super) struct Known<'a> {
 }
 
 impl Known<'_> {
+    /// The log, or the day that it is read from, does not begin as it should.
+    fn beheaded(&self, fault: &mut Fault, found: &Whole, behind: &[Option<Whole>; 2]) {
+        match (&behind[0], self.begins) {
+            (Some(next), _) if next.opens_same_file() => {
+                let chain = Chain {
+                    next: next.seq,
+                    head: next.prev,
+                };
+                fault.expected = Some(next.seq);
+                fault.cause = chain.cause_of_other(found, behind);
+            }
+            (_, Begins::Oldest) => fault.cause = Cause::Missing(found.seq),
+            (_, Begins::Later) => {
+                fault.expected = found.seq.checked_sub(1);
+                fault.cause = Cause::Missing(found.seq);
+            }
+        }
+    }
+
     /// Two records that do not follow each other: which of them is the odd one is told by the next.
     fn unlinked(&self, fault: &mut Fault, found: &Whole, behind: &[Option<Whole>; 2]) {
         fault.cause = match self.chain.cause_of_broken(behind) {

@@ -4,6 +4,9 @@ use serde_json::Value;
 
 use crate::{Hash, Peaks};
 
+/// No log gets so long; whoever states more wants us to miscount.
+const MOST: u64 = 1 << 48;
+
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Stated {
     /// Nothing that a reader has to compare.
@@ -48,7 +51,10 @@ impl Stated {
     }
 
     fn tree(value: &Value) -> Option<Self> {
-        let size = value.get("tree_size")?.as_u64()?;
+        let size = value
+            .get("tree_size")?
+            .as_u64()
+            .filter(|size| *size < MOST)?;
         let peaks = value.get("peaks")?.as_array()?;
         let peaks: Option<Vec<Hash>> = peaks.iter().map(hash).collect();
         Peaks::new(size, peaks?).map(Self::Tree)
@@ -90,9 +96,12 @@ mod tests {
             of("retention", r#"{"step":"compressed","day":"2026-11-15"}"#),
             Some(Stated::Nothing)
         );
+        let peaks = vec![Hash::ZERO.to_string(); 64];
+        let endless = serde_json::json!({ "tree_size": u64::MAX, "peaks": peaks }).to_string();
         for (event, line) in [
             ("day_opened", r#"{"tree_size":1,"peaks":[]}"#),
             ("checkpoint", r#"{"tree_size":0}"#),
+            ("day_opened", &endless),
             ("log_cut", r#"{"tree_size":-1,"peaks":[]}"#),
             ("day_closed", r#"{"tree_size":0,"root":"00"}"#),
             ("torn_tail", r#"{"kept_as":7,"bytes":1,"sha256":""}"#),

@@ -541,3 +541,36 @@ fn days_keep_their_names_and_their_ends() {
         assert_eq!(named(&report, 66, 0, 66).wrong, Wrong::NotClosed);
     });
 }
+
+#[test]
+fn where_the_beginning_is_gone_the_first_lines_are_named_too() {
+    let (log, foreign) = (Log::new(), Log::new());
+    let since = Verify {
+        since: Some(day_of(DAYS[1])),
+        ..Verify::default()
+    };
+    let seq = log.days[0].len() as u64;
+    let with = |lines: &[&[u8]], seq: u64, line: usize, cause: Cause| {
+        fs::write(log.file(1), lines.concat()).unwrap();
+        let report = verify(log.path(), &since, &mut |_, _| {}).unwrap();
+        let fault = named(&report, seq, 1, line);
+        assert_eq!(fault.cause, cause, "{fault}");
+    };
+    for line in 0..3 {
+        let at = seq + line as u64;
+        let day = || log.day(1);
+        let mut removed = day();
+        removed.remove(line);
+        with(&removed, at, line, Cause::Missing(at + 1));
+        let mut swapped = day();
+        swapped.swap(line, line + 1);
+        with(&swapped, at, line, Cause::OutOfOrder);
+        for splice in splices(&log, &foreign) {
+            let mut spliced = day();
+            spliced.insert(line, &splice);
+            if splice != log.days[1][line] {
+                with(&spliced, at, line, Cause::Inserted);
+            }
+        }
+    }
+}

@@ -211,6 +211,13 @@ fn walk(
                     progress(days.taken());
                 }
             }
+            // Retention deleted the oldest day just now. That it may have is for the records that follow to say.
+            (Read::Unreadable(error), before)
+                if error.kind() == io::ErrorKind::NotFound && !check.started() =>
+            {
+                let file = before.map_or(0, |before| before.file + 1);
+                *before = Some(Spot { file, line: 0 });
+            }
             (Read::Unreadable(error), _) => return Err(check.unreadable(days.spot(), &error)),
             (Read::Piece(_), None) => {}
         }
