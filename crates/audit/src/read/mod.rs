@@ -26,4 +26,4 @@ pub(crate) use stated::Stated;
 #[cfg(any(test, feature = "sample"))]
 pub mod sample;
 #[cfg(test)]
-mod tamper;
+mod tests;

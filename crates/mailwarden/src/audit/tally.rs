@@ -30,7 +30,8 @@ impl Times {
         place.map(|(place, _)| {
             let step = u64::from(place & ((1 << (STEPS + 1)) - 1));
             let shift = place >> (STEPS + 1);
-            (step << shift) as f64 / 1000.0
+            // The middle of the step.
+            (((step << shift) + (1 << shift) / 2) as f64) / 1000.0
         })
     }
 }
