@@ -18,6 +18,8 @@ mod keeper;
 mod keys;
 mod line;
 mod log;
+pub mod proof;
+pub mod read;
 mod recover;
 mod retention;
 mod summary;

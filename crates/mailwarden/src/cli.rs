@@ -1,6 +1,10 @@
 //! The command line.
 
-use clap::{Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::audit::When;
 
 /// An MCP server through which AI agents read your mail.
 #[derive(Debug, Parser)]
@@ -19,7 +23,7 @@ pub(crate) enum Transport {
     Stdio,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Subcommand)]
+#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub(crate) enum Verb {
     /// Serve MCP over stdin and stdout (what clients start)
     Stdio,
@@ -28,9 +32,114 @@ pub(crate) enum Verb {
     Check,
     /// Show what it does, on a built-in sample mailbox
     Demo,
+    /// Verify, read and search the audit log
+    Audit(Box<Audit>),
     /// Read one attachment, locked in (what the program starts itself)
     #[command(name = EXTRACT_WORKER, hide = true)]
     ExtractWorker,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub(crate) struct Audit {
+    /// The log's directory (default: `audit` in the state directory)
+    #[arg(long, global = true, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long, global = true)]
+    pub json: bool,
+
+    #[command(subcommand)]
+    pub verb: AuditVerb,
+}
+
+/// They only read: they take no lock and write nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
+pub(crate) enum AuditVerb {
+    /// Verify every record, or a proof; name the first bad record
+    Verify(AuditVerify),
+    /// Show the newest records
+    Tail {
+        /// How many
+        #[arg(short, value_name = "N", default_value_t = 20)]
+        n: usize,
+        /// Go on with what is written
+        #[arg(short)]
+        follow: bool,
+    },
+    /// Search the records
+    Query(AuditQuery),
+    /// Make a proof that a record is in the log, to be checked without it
+    Prove {
+        /// The number of the record
+        seq: u64,
+    },
+    /// Count calls by day, tool, caller and decision
+    Stats(AuditStats),
+    /// Print the newest signed checkpoint, to be kept elsewhere
+    Checkpoint,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub(crate) struct AuditVerify {
+    /// Begin with this day, and believe what it states about those before it
+    #[arg(long, value_name = "WHEN")]
+    pub since: Option<When>,
+    /// A signed checkpoint that was kept elsewhere: the log must contain what it covers
+    #[arg(long, value_name = "FILE")]
+    pub checkpoint: Vec<PathBuf>,
+    /// Verify this proof instead of the log
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["since", "checkpoint"])]
+    pub proof: Option<PathBuf>,
+    /// The log's public key, if its own `log.pub` is not to be believed
+    #[arg(long, value_name = "FILE_OR_KEY")]
+    pub key: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Args, Default)]
+pub(crate) struct AuditQuery {
+    /// Of this caller
+    #[arg(long)]
+    pub caller: Option<String>,
+    /// Of this tool
+    #[arg(long)]
+    pub tool: Option<String>,
+    /// With this decision
+    #[arg(long, value_enum, ignore_case = true)]
+    pub decision: Option<Decision>,
+    /// Of this kind: call, start, config_loaded, …
+    #[arg(long)]
+    pub event: Option<String>,
+    /// Not before: 2026-11-15, 2026-11-15T08:00:00Z, 2h or 30d ago
+    #[arg(long, value_name = "WHEN")]
+    pub since: Option<When>,
+    /// Not after
+    #[arg(long, value_name = "WHEN")]
+    pub until: Option<When>,
+    /// About this message
+    #[arg(long, value_name = "ID")]
+    pub message: Option<String>,
+    /// That searched for this text, which the log holds as a digest
+    #[arg(long, value_name = "TEXT")]
+    pub search_text: Option<String>,
+    /// At most so many, the newest
+    #[arg(long, value_name = "N")]
+    pub limit: Option<usize>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub(crate) struct AuditStats {
+    /// Not before
+    #[arg(long, value_name = "WHEN")]
+    pub since: Option<When>,
+    /// Not after
+    #[arg(long, value_name = "WHEN")]
+    pub until: Option<When>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Decision {
+    Allow,
+    Deny,
 }
 
 /// What makes the program a child that reads an attachment.

@@ -1,5 +1,6 @@
 //! mailwarden: one program between agents and mail. This file reads the command line and starts what it says.
 
+mod audit;
 mod check;
 mod cli;
 mod config;
@@ -13,7 +14,7 @@ mod wiring;
 use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
-use audit::{Event, Log};
+use ::audit::{Event, Log};
 use clap::{CommandFactory as _, Parser as _};
 
 use cli::{Cli, Transport, Verb};
@@ -63,6 +64,7 @@ fn main() -> ExitCode {
             demo::run(Screen::new()).await?;
             Ok(ExitCode::SUCCESS)
         }),
+        Verb::Audit(wanted) => audit::run(*wanted, Screen::new()),
         // INVARIANT: an attachment is read in a process that holds nothing else: no log, no configuration, no runtime.
         Verb::ExtractWorker => return extract::worker::run(),
     };
@@ -87,7 +89,7 @@ fn with_config(
         }),
         Err(problems) => in_runtime(async {
             complain(&problems.to_string());
-            let log = wiring::log(audit::Settings::new(None), verb);
+            let log = wiring::log(::audit::Settings::new(None), verb);
             log.note(Event::config_refused(problems.variables()));
             log.close("the configuration is refused").await;
             Ok(ExitCode::from(BAD_CONFIGURATION))

@@ -1,0 +1,64 @@
+//! `mailwarden audit`: what the log says, for people and for scripts. It only reads, also beside a running server.
+
+mod bar;
+mod checkpoint;
+mod page;
+mod prove;
+mod query;
+mod record;
+mod span;
+mod stats;
+mod tail;
+mod tally;
+mod verify;
+mod when;
+
+use std::io;
+use std::process::ExitCode;
+
+use crate::cli::{Audit, AuditVerb};
+use crate::screen::Screen;
+use page::{Form, Page};
+
+pub(crate) use when::When;
+
+pub(crate) fn run(wanted: Audit, screen: Screen) -> anyhow::Result<ExitCode> {
+    let dir = match wanted.dir {
+        Some(dir) => dir,
+        None => crate::state::audit_directory().ok_or_else(|| {
+            anyhow::anyhow!("there is no home directory; say where the log is with --dir")
+        })?,
+    };
+    let form = match wanted.json {
+        true => Form::Json,
+        false => Form::Human,
+    };
+    let mut page = Page::new(screen, form);
+    let outcome = match wanted.verb {
+        AuditVerb::Verify(wanted) => verify::run(&dir, &wanted, &mut page),
+        AuditVerb::Tail { n, follow: false } => tail::run(&dir, n, &mut page),
+        AuditVerb::Tail { n, follow: true } => tail::follow(&dir, n, &mut page),
+        AuditVerb::Query(wanted) => query::run(&dir, &wanted, &mut page),
+        AuditVerb::Prove { seq } => prove::run(&dir, seq, &mut page),
+        AuditVerb::Stats(wanted) => stats::run(&dir, &wanted, &mut page),
+        AuditVerb::Checkpoint => checkpoint::run(&dir, &mut page),
+    };
+    let outcome = outcome.and_then(|code| {
+        page.flush()?;
+        Ok(code)
+    });
+    match outcome {
+        // Whoever reads has seen enough.
+        Err(error) if is_broken_pipe(&error) => Ok(ExitCode::SUCCESS),
+        outcome => outcome,
+    }
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    let kinds = error
+        .chain()
+        .filter_map(|cause| cause.downcast_ref::<io::Error>());
+    kinds
+        .into_iter()
+        .any(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}

@@ -1,0 +1,122 @@
+//! One record as a person reads it: a line with the time, who, what, and what came of it.
+
+use serde_json::Value;
+
+use super::page::{Page, cut, safe};
+
+pub(super) struct Record(Value);
+
+impl Record {
+    pub(super) fn parse(line: &[u8]) -> Option<Self> {
+        serde_json::from_slice(line).ok().map(Self)
+    }
+
+    /// A field's text; empty when it is not there.
+    pub(super) fn text(&self, field: &str) -> &str {
+        self.0
+            .get(field)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    }
+
+    pub(super) fn number(&self, field: &str) -> Option<f64> {
+        self.0.get(field)?.as_f64()
+    }
+
+    pub(super) fn argument(&self, name: &str) -> Option<&str> {
+        self.0.get("arguments")?.get(name)?.as_str()
+    }
+
+    /// `2026-11-15 08:00:05`, in UTC.
+    fn time(&self) -> String {
+        let seconds: String = self.text("ts").chars().take(19).collect();
+        safe(&seconds.replace('T', " "))
+    }
+
+    /// As wide as the page, and no wider.
+    pub(super) fn line(&self, page: &Page) -> String {
+        let seq = self.0.get("seq").map(Value::to_string).unwrap_or_default();
+        let screen = page.screen;
+        let event = self.text("event");
+        let head = format!("{seq:>7} {} ", screen.dim(self.time()));
+        let used = 7 + 1 + 19 + 1;
+        let rest = page.columns().saturating_sub(used);
+        let decision = match event {
+            "call" | "intent" => self.text("decision"),
+            _ => "",
+        };
+        if decision.is_empty() {
+            let what = format!("{} {}", safe(event), self.other());
+            return format!("{head}{}", screen.dim(cut(&what, rest)));
+        }
+        let painted = match decision {
+            "ALLOW" => screen.good(format!("{decision:<5}")),
+            other => screen.bad(format!("{:<5}", safe(&cut(other, 5)))),
+        };
+        let who = cut(&safe(self.text("caller_id")), 10);
+        let tool = cut(&safe(self.text("tool")), 22);
+        let what = format!("{who:<10} {tool:<22} {}", self.detail());
+        format!("{head}{painted} {}", cut(&what, rest.saturating_sub(6)))
+    }
+
+    /// What a call was about, and how long it took.
+    fn detail(&self) -> String {
+        let mut parts = Vec::new();
+        match self.text("decision") {
+            "ALLOW" => {}
+            _ => parts.push(safe(self.text("reason"))),
+        }
+        match self.text("result") {
+            "" | "ok" => {}
+            result => parts.push(safe(result)),
+        }
+        if let Some(ms) = self.number("latency_ms") {
+            parts.push(format!("{ms} ms"));
+        }
+        let about = self
+            .argument("message_id")
+            .or_else(|| self.argument("folder"));
+        parts.extend(about.map(safe));
+        parts.join(" ")
+    }
+
+    /// What a record of another kind holds, its long hashes aside.
+    fn other(&self) -> String {
+        const PLAIN: [&str; 5] = ["seq", "ts", "prev_hash", "event", "hash"];
+        const LONG: [&str; 5] = ["peaks", "root", "sha256", "through_hash", "arguments"];
+        let fields = self.0.as_object().into_iter().flatten();
+        let told = fields
+            .filter(|(name, _)| !PLAIN.contains(&name.as_str()) && !LONG.contains(&name.as_str()));
+        let told: Vec<String> = told
+            .map(|(name, value)| match value {
+                Value::String(text) => format!("{}={}", safe(name), safe(text)),
+                value => format!("{}={}", safe(name), safe(&value.to_string())),
+            })
+            .collect();
+        told.join(" ")
+    }
+}
+
+/// Prints a record in the form that was asked for. False when it is none.
+pub(super) fn print(line: &[u8], page: &mut Page) -> std::io::Result<bool> {
+    let Some(record) = Record::parse(line) else {
+        return Ok(false);
+    };
+    match page.form {
+        super::page::Form::Json => page.bytes(line)?,
+        super::page::Form::Human => {
+            let line = record.line(page);
+            page.line(line)?;
+        }
+    }
+    Ok(true)
+}
+
+/// Says on stderr that lines were left out.
+pub(super) fn complain(unread: u64) {
+    if unread > 0 {
+        eprintln!(
+            "mailwarden: {unread} line(s) are no records; `mailwarden audit verify` says what is wrong"
+        );
+    }
+}
