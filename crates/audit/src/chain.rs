@@ -72,17 +72,28 @@ impl Chain {
         event: &Event,
         digester: &Digester,
     ) -> (u64, Hash) {
+        let mut fields = Vec::new();
+        let tree = event.states.fields(&self.tree);
+        tree.write(&mut fields, digester);
+        event.fields.write(&mut fields, digester);
+        self.write_fields(out, ts, event.name, &fields)
+    }
+
+    /// The same with fields that are spelled already, each behind a comma.
+    pub(crate) fn write_fields(
+        &mut self,
+        out: &mut Vec<u8>,
+        ts: Timestamp,
+        event: &str,
+        fields: &[u8],
+    ) -> (u64, Hash) {
         let place = Place {
             seq: self.seq(),
             ts,
             prev: self.prev,
         };
-        let mut fields = Vec::new();
-        let tree = event.states.fields(&self.tree);
-        tree.write(&mut fields, digester);
-        event.fields.write(&mut fields, digester);
-        let hash = line::write(out, &place, event.name, &fields);
-        self.advance(hash, event.name);
+        let hash = line::write(out, &place, event, fields);
+        self.advance(hash, event);
         self.ts = Some(ts);
         (place.seq, hash)
     }

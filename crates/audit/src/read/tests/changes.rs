@@ -130,10 +130,7 @@ fn a_beginning_is_only_gone_when_the_log_says_so() {
         (last, Hash::ZERO, false),
         (last, hash, true),
     ] {
-        let fields = format!(
-            r#","step":"deleted","day":"{oldest}","through_seq":{through},"through_hash":"{hash}""#
-        );
-        sample.add("retention", &fields).unwrap();
+        sample.deleted(oldest, through, &hash).unwrap();
         sample.call().unwrap();
         let copy = tempfile::tempdir().unwrap();
         for day in [DAYS[1], DAYS[2]].map(day_of) {
@@ -174,12 +171,7 @@ fn what_the_log_noticed_itself_is_said() {
     (0..5).for_each(|_| sample.call().unwrap());
     let piece = b"{\"seq\":6,\"ts\":\"20";
     fs::write(dir.path().join("2026-11-13.torn-0"), piece).unwrap();
-    let torn = format!(
-        r#","kept_as":"2026-11-13.torn-0","bytes":{},"sha256":"{}""#,
-        piece.len(),
-        Hash::of_bytes(piece)
-    );
-    sample.add("torn_tail", &torn).unwrap();
+    sample.torn("2026-11-13.torn-0", piece).unwrap();
     sample.flush().unwrap();
     let kept = Notice::Torn {
         seq: 6,
