@@ -34,6 +34,9 @@ fn it_shows_real_answers_and_leaves_nothing_behind() {
         "    │ 10,KW-11-118-NI,1200,8.60,2026-11-30",
         "    warning: 19 invisible characters were removed",
         "    invalid input: limit must be a whole number from 1 to 50",
+        "    $ mailwarden audit verify",
+        " DENY  owner      imap_search_messages   invalid_input",
+        "    good: every record is the one that was written",
         " tokens",
     ] {
         assert!(shown.contains(line), "{line:?} is missing in\n{shown}");

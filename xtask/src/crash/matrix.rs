@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use super::server::Server;
+use audit::read::Verify;
 use audit::{Hash, Line};
 use serde_json::Value;
 use testkit::trap::{Deed, Kind, Plan, Trapped, Watch};
@@ -39,6 +40,7 @@ pub(super) fn run(random_kills: usize) -> Result<String, String> {
             }
             // Whoever comes after it finds a log to go on with.
             one(&server, dir.path(), Plan::count(watch()), (1, 1))?;
+            verify(dir.path())?;
             points += 1;
         }
     }
@@ -62,12 +64,22 @@ pub(super) fn run(random_kills: usize) -> Result<String, String> {
         kills += usize::from(one(&server, dir.path(), plan, (CALLERS, 2))?.hit);
     }
     one(&server, dir.path(), Plan::count(watch()), (1, 1))?;
+    verify(dir.path())?;
     let records = records(dir.path())?.len();
     Ok(format!(
         "the worker: {points} kill points in turn, {kills} kills at random in {runs} runs with {CALLERS} callers; \
          {} effects at the server; the last log holds {records} records; no violation",
         server.effects().map_err(|error| error.to_string())?.len()
     ))
+}
+
+/// What `audit verify` says of it.
+fn verify(dir: &Path) -> Result<(), String> {
+    let report = audit::read::verify(dir, &Verify::default(), &mut |_, _| {});
+    match report.map_err(|error| error.to_string())?.fault {
+        None => Ok(()),
+        Some(fault) => Err(fault.to_string()),
+    }
 }
 
 struct Ran {

@@ -1,5 +1,6 @@
 //! One record as a person reads it: a line with the time, who, what, and what came of it.
 
+use mail::MessageRef;
 use serde_json::Value;
 
 use super::page::{Page, cut, safe};
@@ -68,16 +69,28 @@ impl Record {
         }
         match self.text("result") {
             "" | "ok" => {}
+            result if result == self.text("reason") => {}
             result => parts.push(safe(result)),
+        }
+        if self.0.get("withheld").is_some() {
+            parts.push("withheld".to_owned());
         }
         if let Some(ms) = self.number("latency_ms") {
             parts.push(format!("{ms} ms"));
         }
-        let about = self
-            .argument("message_id")
-            .or_else(|| self.argument("folder"));
-        parts.extend(about.map(safe));
+        parts.push(safe(&self.about()));
+        parts.retain(|part| !part.is_empty());
         parts.join(" ")
+    }
+
+    /// The account, the folder and the uid, as far as it asked for one.
+    fn about(&self) -> String {
+        let id = self.argument("message_id").map(MessageRef::parse);
+        if let Some(Ok(at)) = id {
+            return format!("{} {} uid {}", at.account, at.folder, at.uid.0);
+        }
+        let named = ["account", "folder"].map(|name| self.argument(name));
+        named.into_iter().flatten().collect::<Vec<_>>().join(" ")
     }
 
     /// What a record of another kind holds, its long hashes aside.

@@ -6,6 +6,7 @@ mod client;
 mod connect;
 mod naive;
 mod page;
+mod record;
 mod story;
 mod teller;
 mod width;
@@ -36,9 +37,14 @@ async fn show(page: Page) -> anyhow::Result<()> {
         .context("no directory for the sample mailbox")?;
     let mailbox = dir.path().join("mail");
     let messages = sample::write_to(&mailbox).context("the sample mailbox cannot be written")?;
-    let mut client = Client::start(&program, &mailbox, &dir.path().join("state")).await?;
+    let state = dir.path().join("state");
+    let mut client = Client::start(&program, &mailbox, &state).await?;
     page.opening(&client, messages);
-    let told = story::tell(&client, &page).await;
+    let told = async {
+        story::tell(&client, &page).await?;
+        record::show(&page, &program, &state).await
+    };
+    let told = told.await;
     let ended = client.end().await;
     told.and(ended)?;
     connect::show(&page, &program);

@@ -150,7 +150,7 @@ impl Page {
         }
     }
 
-    fn room(&self) -> usize {
+    pub(super) fn room(&self) -> usize {
         self.columns.saturating_sub(INDENT.len())
     }
 }

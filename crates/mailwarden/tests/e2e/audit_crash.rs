@@ -136,6 +136,7 @@ fn goes_on(world: &World, state: &State) {
     world.prime(state);
     let records = state.records(Tail::Whole);
     assert_eq!(records.last().unwrap()["event"], "stop");
+    state.verify();
 }
 
 /// Whether the log has been used before the run that is killed.

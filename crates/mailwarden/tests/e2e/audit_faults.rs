@@ -121,6 +121,7 @@ fn a_disk_that_fails_refuses_calls_and_heals() {
             has_record(&records, &before.meta).unwrap();
             has_record(&records, &after.meta).unwrap();
             all_are_told(&records, during.len());
+            state.verify();
         }
     }
 }

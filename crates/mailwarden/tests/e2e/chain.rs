@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use audit::read::Verify;
 use audit::{Hash, Line};
 use serde_json::Value;
 
@@ -67,6 +68,15 @@ impl State {
             }
         }
         records
+    }
+}
+
+impl State {
+    /// What `audit verify` says: the tree, the days, the checkpoints and whatever was set aside.
+    pub(crate) fn verify(&self) {
+        let report =
+            audit::read::verify(&self.audit(), &Verify::default(), &mut |_, _| {}).unwrap();
+        assert_eq!(report.fault, None, "{report:?}");
     }
 }
 
