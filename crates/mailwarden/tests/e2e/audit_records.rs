@@ -1,6 +1,6 @@
 //! What a call leaves in the audit log, and that the answer's receipt leads there.
 
-mod endings;
+pub(crate) mod endings;
 pub(crate) mod log;
 mod outage;
 mod refused;

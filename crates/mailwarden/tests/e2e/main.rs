@@ -8,6 +8,7 @@
 )]
 
 mod attachments;
+mod audit_processes;
 mod audit_records;
 mod bad_input;
 mod command_line;

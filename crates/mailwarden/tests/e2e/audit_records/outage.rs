@@ -191,7 +191,7 @@ fn nothing_is_asked_of_a_server_while_the_log_is_known_to_be_out_of_order() {
 }
 
 #[test]
-fn a_log_that_is_taken_away_under_a_running_program_is_made_anew() {
+fn a_log_that_was_moved_away_and_comes_back_goes_on_as_one_chain() {
     let closed = closed_port();
     let home = Installation::new();
     let mut client = home.client(closed.number());
