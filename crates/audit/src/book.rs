@@ -182,11 +182,40 @@ impl Book {
         Ok((Some(head), chain))
     }
 
-    /// Signs what is durable, and keeps the text beside the log.
+    /// Signs what is durable, whoever wrote it, and keeps the text beside the log. Under the lock, so that it never takes
+    /// the place of a text that covers more.
     pub(crate) fn checkpoint(&mut self) -> io::Result<Option<(Peaks, String)>> {
-        let (Some(open), Some(known)) = (&self.open, &self.known) else {
+        let path = self.dir.join(LOCK);
+        let Some(mut open) = self.open.take_if(|open| files::is_at(&open.lock, &path)) else {
             return Ok(None);
         };
+        let locked = open.lock.lock();
+        let signed = locked.and_then(|()| self.checkpoint_locked(&mut open));
+        let unlocked = open.lock.unlock();
+        if signed.is_ok() && unlocked.is_ok() {
+            self.open = Some(open);
+        }
+        signed
+    }
+
+    fn checkpoint_locked(&mut self, open: &mut Open) -> io::Result<Option<(Peaks, String)>> {
+        if let Some(mut head) = open.head.take()
+            && head.catch_up(&self.dir)?
+        {
+            open.head = Some(head);
+        }
+        let chain = match &open.head {
+            Some(head) => head.chain.clone(),
+            // Another day has begun, or there is something to mend, which the next record will do.
+            None => recover::find(&self.dir)?.chain,
+        };
+        let Some(known) = &mut self.known else {
+            return Ok(None);
+        };
+        // Of a log that was cut, what this process knows stays signed.
+        if chain.seq() > known.chain.seq() {
+            known.chain = chain;
+        }
         let tree = known.chain.tree().clone();
         let note = open.keys.sign(&tree);
         files::replace(&self.dir, &self.dir.join(CHECKPOINT), note.as_bytes())?;
