@@ -383,3 +383,6 @@ impl Begun {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
