@@ -11,6 +11,7 @@ mod attachments;
 mod audit_processes;
 mod audit_records;
 mod bad_input;
+mod canary;
 mod command_line;
 mod cyrus;
 mod documents;
