@@ -131,6 +131,11 @@ impl Event {
             .and(ended.fields())
     }
 
+    /// The call of that intent was cancelled before anything was done about it.
+    pub(crate) fn never_begun(intent: u64, asked: &Asked) -> Self {
+        Self::outcome(intent, asked, &Ended::of("cancelled"))
+    }
+
     pub(crate) fn day_opened() -> Self {
         Self::stating(DAY_OPENED, States::Peaks)
     }

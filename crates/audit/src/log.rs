@@ -154,8 +154,15 @@ impl Log {
 
     /// Opens the entry of a call that may change something: that it will be tried is durable when this returns.
     pub async fn changing(&self, asked: Asked) -> Result<Entry, Unavailable> {
-        let intent = self.append(Event::intent(&asked)).await?.seq;
-        Ok(self.entry(Arc::new(asked), Kind::Changing { intent }))
+        let asked = Arc::new(asked);
+        let intended = Arc::clone(&asked);
+        let mut waiting = Intent {
+            jobs: &self.0.jobs,
+            asked: Arc::clone(&asked),
+            answer: self.0.jobs.post(|reply| Job::Intend(intended, reply)),
+        };
+        let intent = answered(&mut waiting.answer).await?.seq;
+        Ok(self.entry(asked, Kind::Changing { intent }))
     }
 
     fn entry(&self, asked: Arc<Asked>, kind: Kind) -> Entry {
@@ -216,7 +223,7 @@ impl Jobs {
     }
 
     async fn ask<T>(&self, job: impl FnOnce(Reply<T>) -> Job) -> Result<T, Unavailable> {
-        answered(self.post(job)).await
+        answered(&mut self.post(job)).await
     }
 
     /// The same for a thread that may wait.
@@ -231,7 +238,7 @@ impl Jobs {
 
 type Answer<T> = oneshot::Receiver<Result<T, Unavailable>>;
 
-async fn answered<T>(answer: Answer<T>) -> Result<T, Unavailable> {
+async fn answered<T>(answer: &mut Answer<T>) -> Result<T, Unavailable> {
     match tokio::time::timeout(PATIENCE, answer).await {
         Ok(Ok(answer)) => answer,
         Ok(Err(_)) => Err(closed()),
@@ -252,6 +259,25 @@ impl Kind {
     }
 }
 
+/// An intent on its way to the disk. When nobody waits for it any more, nothing was done about it, and that is said too:
+/// here when it is durable already, else by the writer, who finds nobody to tell.
+struct Intent<'a> {
+    jobs: &'a Jobs,
+    asked: Arc<Asked>,
+    answer: Answer<Receipt>,
+}
+
+impl Drop for Intent<'_> {
+    fn drop(&mut self) {
+        self.answer.close();
+        // Taken long ago, unless the call was dropped in between.
+        if let Ok(Ok(receipt)) = self.answer.try_recv() {
+            let never_begun = Event::never_begun(receipt.seq, &self.asked);
+            self.jobs.send(Job::Note(never_begun));
+        }
+    }
+}
+
 /// A call under way. Nothing reaches a mail store without one, and none ends unsaid: one that is dropped was cancelled.
 pub struct Entry {
     log: Log,
@@ -267,7 +293,7 @@ impl Entry {
         let event = self.kind.ended(&self.asked, &ended);
         let answer = self.say(|jobs| jobs.post(|reply| Job::Append(event, reply)));
         match answer {
-            Some(answer) => answered(answer).await,
+            Some(mut answer) => answered(&mut answer).await,
             None => Err(closed()),
         }
     }

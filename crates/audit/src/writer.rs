@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use tokio::sync::oneshot;
 
 use crate::book::{Book, Written};
-use crate::event::Event;
+use crate::event::{Asked, Event};
 use crate::{Clock, Day, Hash, LogId, Peaks, line};
 
 /// A day that ends while nobody calls is closed no later than this.
@@ -47,6 +47,8 @@ pub(crate) type Reply<T> = oneshot::Sender<Result<T, Unavailable>>;
 
 pub(crate) enum Job {
     Append(Event, Reply<Receipt>),
+    /// What is about to be done. If nobody waits for it when it is durable, it is not.
+    Intend(Arc<Asked>, Reply<Receipt>),
     /// Nobody waits for it, and it is not lost while the disk is out of order.
     Note(Event),
     /// Whether the log can be written again.
@@ -170,8 +172,16 @@ impl Writer {
         }
     }
 
-    /// Writes these jobs' records and all that are waiting behind them.
+    /// Writes these jobs' records, and what there is to say once their senders are told.
     fn commit(&mut self, jobs: Vec<Job>) {
+        self.write(jobs);
+        while self.outage.is_none() && !self.unsaid.is_empty() {
+            self.write(Vec::new());
+        }
+    }
+
+    /// Writes these jobs' records and all that are waiting behind them.
+    fn write(&mut self, jobs: Vec<Job>) {
         let mut batch = Batch::default();
         jobs.into_iter().for_each(|job| {
             batch.take(job);
@@ -216,14 +226,16 @@ impl Writer {
             let _ = self.new_day.send(());
         }
         let places = written.places.iter().skip(before);
-        for (reply, (seq, hash)) in batch.replies.into_iter().zip(places) {
+        for (waits, (seq, hash)) in batch.waits.into_iter().zip(places) {
             let receipt = Receipt {
                 log_id: written.log.clone(),
                 seq: *seq,
                 leaf_hash: *hash,
             };
-            // Whoever no longer waits has been recorded all the same.
-            let _ = reply.map(|reply| reply.send(Ok(receipt)));
+            let left = waits.answer(Ok(receipt));
+            // Whoever no longer waits has been recorded all the same; an intent that nobody acts on must not look open.
+            let outcome = left.map(|asked| Event::never_begun(*seq, &asked));
+            self.unsaid.extend(outcome);
         }
         for probe in batch.probes {
             let _ = probe.send(Ok(()));
@@ -238,17 +250,19 @@ impl Writer {
             withheld: 0,
             turned_away: 0,
         });
-        for (reply, event) in batch.replies.into_iter().zip(batch.events) {
+        for (waits, event) in batch.waits.into_iter().zip(batch.events) {
             // What happened is told as soon as it can be, but nobody is answered for it.
-            let event = match &reply {
-                Some(_) => event.withheld(),
-                None => event,
+            let event = match &waits {
+                Waits::Nobody => event,
+                Waits::Call(_) | Waits::Intent(..) => {
+                    outage.withheld += 1;
+                    event.withheld()
+                }
             };
-            outage.withheld += u64::from(reply.is_some());
             if self.unsaid.len() < MOST_UNSAID {
                 self.unsaid.push(event);
             }
-            let _ = reply.map(|reply| reply.send(Err(why.clone())));
+            waits.answer(Err(why.clone()));
         }
         for probe in batch.probes {
             outage.turned_away += 1;
@@ -268,24 +282,44 @@ impl Outage {
     }
 }
 
+/// Who waits for a record to be durable.
+enum Waits {
+    Nobody,
+    Call(Reply<Receipt>),
+    Intent(Arc<Asked>, Reply<Receipt>),
+}
+
+impl Waits {
+    /// Tells whoever waits; what was intended, when nobody does any more.
+    fn answer(self, answer: Result<Receipt, Unavailable>) -> Option<Arc<Asked>> {
+        match self {
+            Self::Nobody => None,
+            // A call that was cancelled meanwhile has ended all the same.
+            Self::Call(reply) => {
+                let _ = reply.send(answer);
+                None
+            }
+            Self::Intent(asked, reply) => reply.send(answer).is_err().then_some(asked),
+        }
+    }
+}
+
 /// Records that become durable together, and who waits for each.
 #[derive(Default)]
 struct Batch {
     events: Vec<Event>,
-    replies: Vec<Option<Reply<Receipt>>>,
+    waits: Vec<Waits>,
     probes: Vec<Reply<()>>,
 }
 
 impl Batch {
     /// Takes everything that is waiting, up to a job that is no record.
     fn gather(&mut self, jobs: &Receiver<Job>, next: &mut Option<Job>) {
-        while self.events.len() < MOST_AT_ONCE
+        while next.is_none()
+            && self.events.len() < MOST_AT_ONCE
             && let Ok(job) = jobs.try_recv()
         {
-            if let Some(other) = self.take(job) {
-                *next = Some(other);
-                return;
-            }
+            *next = self.take(job);
         }
     }
 
@@ -293,11 +327,15 @@ impl Batch {
         match job {
             Job::Append(event, reply) => {
                 self.events.push(event);
-                self.replies.push(Some(reply));
+                self.waits.push(Waits::Call(reply));
+            }
+            Job::Intend(asked, reply) => {
+                self.events.push(Event::intent(&asked));
+                self.waits.push(Waits::Intent(asked, reply));
             }
             Job::Note(event) => {
                 self.events.push(event);
-                self.replies.push(None);
+                self.waits.push(Waits::Nobody);
             }
             Job::Probe(reply) => self.probes.push(reply),
             other => return Some(other),

@@ -383,6 +383,45 @@ async fn every_intent_has_its_outcome_however_the_tool_ends() {
 }
 
 #[tokio::test]
+async fn a_call_that_is_cancelled_while_its_intent_is_written_is_said_to_be() {
+    let world = World::new();
+    assert_eq!(code(world.call::<Changes>().await), "answered");
+    // Another process is at it, so that the intent has to wait.
+    let lock = fs::File::open(world.witness.dir.join("lock")).unwrap();
+    lock.lock().unwrap();
+    let gateway = Arc::clone(&world.gateway);
+    tokio::select! {
+        biased;
+        _ = call::<Changes>(&gateway) => panic!("nobody can have written its intent"),
+        () = tokio::task::yield_now() => {}
+    }
+    lock.unlock().unwrap();
+    assert_eq!(code(world.call::<Changes>().await), "answered");
+    world.log.close("test").await;
+    let records = world.records();
+    let of = |event: &str| -> Vec<&Value> {
+        records
+            .iter()
+            .filter(|record| record["event"] == event)
+            .collect()
+    };
+    let (intents, mut outcomes) = (of("intent"), of("outcome"));
+    outcomes.sort_by_key(|outcome| outcome["intent"].as_u64());
+    assert_eq!(intents.len(), 3);
+    let results: Vec<(&Value, &Value)> = outcomes
+        .iter()
+        .map(|outcome| (&outcome["intent"], &outcome["result"]))
+        .collect();
+    let (ok, cancelled) = (json!("ok"), json!("cancelled"));
+    let expected = [&ok, &cancelled, &ok].into_iter().zip(&intents);
+    let expected: Vec<(&Value, &Value)> = expected
+        .map(|(result, intent)| (&intent["seq"], result))
+        .collect();
+    assert_eq!(results, expected);
+    assert_eq!(world.witness.asked(), 2);
+}
+
+#[tokio::test]
 async fn without_a_log_a_tool_that_changes_something_never_runs() {
     let world = World::without_a_log();
     for _ in 0..3 {
