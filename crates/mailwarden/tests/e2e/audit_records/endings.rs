@@ -109,6 +109,25 @@ fn a_process_that_is_told_to_end_says_so_and_what_it_left_undone() {
 }
 
 #[test]
+fn a_log_that_somebody_else_holds_keeps_nobody_from_leaving() {
+    let closed = closed_port();
+    let home = Installation::new();
+    let mut client = home.client(closed.number());
+    client.call("imap_list_accounts", json!({}));
+    let lock = std::fs::File::open(home.audit().join("lock")).unwrap();
+    lock.lock().unwrap();
+    client.close_stdin();
+    assert!(client.wait_exit(Duration::from_secs(2)).is_some());
+    lock.unlock().unwrap();
+    // Its last word is lost, and nothing else.
+    let mut next = home.client(closed.number());
+    leave(&mut next);
+    let stop = home.only("stop", |_| true);
+    assert_eq!(stop.number("pid"), u64::from(next.pid()));
+    home.only("call", |_| true);
+}
+
+#[test]
 fn a_process_says_how_it_began_what_it_was_given_and_that_it_ended() {
     let closed = closed_port();
     let home = Installation::new();
