@@ -305,6 +305,8 @@ fn no_canary_is_heard_where_it_should_not_be() {
         }
         talk.misbehave();
         assert_answers(&talk.answers);
+        // Answers quote what a server says of its trouble: of servers that say the login back, only what is logged and
+        // kept is looked at.
         let told = talk.answers.len();
         for account in ["echo", "echosasl"] {
             talk.exhaust(account);
