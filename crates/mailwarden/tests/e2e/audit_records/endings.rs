@@ -104,7 +104,10 @@ fn a_process_that_is_told_to_end_says_so_and_what_it_left_undone() {
         .unwrap();
     assert!(told.success());
     assert!(client.wait_exit(Duration::from_secs(2)).is_some());
-    assert_eq!(home.only("call", |_| true).text("result"), "abandoned");
+    // Which of the two depends on who comes first: the transport that is dropped, or the log that is closed.
+    let record = home.only("call", |_| true);
+    let result = record.text("result");
+    assert!(["abandoned", "cancelled"].contains(&result), "{result}");
     assert_eq!(home.only("stop", |_| true).text("why"), "told to end");
 }
 
