@@ -3,16 +3,17 @@
 //! Nothing here knows threads or waits for anybody but the lock. A failed write leaves the file as it was, or as the
 //! next one will find and mend it.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
 use crate::chain::Chain;
+use crate::checkpoint::Checkpoint;
 use crate::event::{DAY_CLOSED, Event};
 use crate::files;
-use crate::keys::{Keys, Seeds};
+use crate::keys::{Keys, Seeds, verifier};
 use crate::line::{self, Line};
 use crate::recover::{self, Closed};
 use crate::{Clock, Day, Hash, LogId, Peaks};
@@ -182,17 +183,53 @@ impl Book {
         Ok((Some(head), chain))
     }
 
-    /// Signs what is durable.
-    pub(crate) fn sign(&self) -> Option<(Peaks, String)> {
-        let (open, known) = (self.open.as_ref()?, self.known.as_ref()?);
-        let tree = known.chain.tree().clone();
-        let note = open.keys.sign(&tree);
-        Some((tree, note))
+    /// Signs what is durable, whoever wrote it.
+    pub(crate) fn sign(&mut self) -> io::Result<Option<(Peaks, String)>> {
+        let path = self.dir.join(LOCK);
+        let Some(mut open) = self.open.take_if(|open| files::is_at(&open.lock, &path)) else {
+            return Ok(None);
+        };
+        let locked = open.lock.lock();
+        let signed = locked.and_then(|()| self.sign_locked(&mut open));
+        let unlocked = open.lock.unlock();
+        if signed.is_ok() && unlocked.is_ok() {
+            self.open = Some(open);
+        }
+        signed
     }
 
-    /// Keeps the newest signed text beside the log.
-    pub(crate) fn keep(dir: &Path, note: &str) -> io::Result<()> {
-        files::replace(dir, &dir.join(CHECKPOINT), note.as_bytes())
+    fn sign_locked(&mut self, open: &mut Open) -> io::Result<Option<(Peaks, String)>> {
+        if let Some(mut head) = open.head.take()
+            && head.catch_up(&self.dir)?
+        {
+            open.head = Some(head);
+        }
+        let chain = match &open.head {
+            Some(head) => head.chain.clone(),
+            // Another day has begun, or there is something to mend, which the next record will do.
+            None => recover::find(&self.dir)?.chain,
+        };
+        let Some(known) = &mut self.known else {
+            return Ok(None);
+        };
+        // Of a log that was cut, what this process knows stays signed.
+        if chain.seq() > known.chain.seq() {
+            known.chain = chain;
+        }
+        let tree = known.chain.tree().clone();
+        let note = open.keys.sign(&tree);
+        Ok(Some((tree, note)))
+    }
+
+    /// Keeps a signed text beside the log, unless the one that is there covers more.
+    pub(crate) fn keep(dir: &Path, tree: &Peaks, note: &str) -> io::Result<()> {
+        let path = dir.join(CHECKPOINT);
+        let there = fs::read_to_string(&path).ok().zip(verifier(dir).ok());
+        let there = there.and_then(|(note, key)| Checkpoint::open(&note, &key).ok());
+        match there {
+            Some(there) if there.size >= tree.size() => Ok(()),
+            _ => files::replace(dir, &path, note.as_bytes()),
+        }
     }
 
     pub(crate) fn dir(&self) -> &Path {

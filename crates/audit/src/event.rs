@@ -121,10 +121,12 @@ impl Event {
         Self::new("intent").and(asked.fields())
     }
 
-    /// How the call of that intent came out.
-    pub fn outcome(intent: u64, asked: &Asked, ended: &Ended) -> Self {
+    /// How the call of an intent came out. The request is the same in both; the number of the intent's record is there
+    /// unless the call was given up before it was known.
+    pub fn outcome(intent: Option<u64>, asked: &Asked, ended: &Ended) -> Self {
+        let intent = Fields::default().number_if("intent", intent);
         Self::new("outcome")
-            .number("intent", intent)
+            .and(intent)
             .text("caller_id", &asked.caller_id)
             .text("request_id", &asked.request_id)
             .text("tool", &asked.tool)

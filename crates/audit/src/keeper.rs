@@ -118,7 +118,7 @@ impl Keeper {
             return Ok(());
         };
         // Written here, where nobody waits for the disk.
-        Book::keep(&self.dir, &note).map_err(|error| Unavailable::from(&error))?;
+        Book::keep(&self.dir, &tree, &note).map_err(|error| Unavailable::from(&error))?;
         self.signed = Some(Instant::now());
         let Some(hook) = self.hook.clone() else {
             return Ok(());

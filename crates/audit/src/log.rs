@@ -36,6 +36,9 @@ impl fmt::Debug for Clock {
     }
 }
 
+/// How a call ends that nobody is answered for, because it could not be recorded in time.
+const UNRECORDED: &str = "audit_unavailable";
+
 /// A disk that takes longer than this does not answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// The process ends no later than this after it was told to.
@@ -82,11 +85,11 @@ struct Open {
     calls: HashMap<u64, (Arc<Asked>, Kind)>,
 }
 
-/// Whether a call could change something; then its intent is in the log, under this number.
+/// Whether a call could change something; then its intent is in the log, under this number as soon as that is known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Kind {
     Reading,
-    Changing { intent: u64 },
+    Changing { intent: Option<u64> },
 }
 
 /// Who takes the jobs.
@@ -153,8 +156,21 @@ impl Log {
 
     /// Opens the entry of a call that may change something: that it will be tried is durable when this returns.
     pub async fn changing(&self, asked: Asked) -> Result<Entry, Unavailable> {
-        let intent = self.append(Event::intent(&asked)).await?.seq;
-        Ok(self.entry(Arc::new(asked), Kind::Changing { intent }))
+        let event = Event::intent(&asked);
+        // Open before the intent is durable: a call that is given up while it waits has its outcome said too.
+        let mut entry = self.entry(Arc::new(asked), Kind::Changing { intent: None });
+        match self.append(event).await {
+            Ok(receipt) => {
+                let intent = Some(receipt.seq);
+                entry.kind = Kind::Changing { intent };
+                Ok(entry)
+            }
+            Err(why) => {
+                // It may still become durable, on a disk that was only slow: then it must not look open.
+                entry.give_up(UNRECORDED);
+                Err(why)
+            }
+        }
     }
 
     fn entry(&self, asked: Arc<Asked>, kind: Kind) -> Entry {
@@ -235,8 +251,12 @@ async fn answered<T>(answer: Answer<T>) -> Result<T, Unavailable> {
     match tokio::time::timeout(PATIENCE, answer).await {
         Ok(Ok(answer)) => answer,
         Ok(Err(_)) => Err(closed()),
-        Err(_) => Err(Unavailable("the disk does not answer".to_owned())),
+        Err(_) => Err(no_answer()),
     }
+}
+
+fn no_answer() -> Unavailable {
+    Unavailable("the disk does not answer".to_owned())
 }
 
 fn closed() -> Unavailable {
@@ -267,9 +287,27 @@ impl Entry {
         let event = self.kind.ended(&self.asked, &ended);
         let answer = self.say(|jobs| jobs.post(|reply| Job::Append(event, reply)));
         match answer {
-            Some(answer) => answered(answer).await,
+            Some(answer) => answered(answer).await.inspect_err(|why| {
+                // The record may still become durable and say that all was well, but nobody was told so.
+                if *why == no_answer() {
+                    self.note(UNRECORDED);
+                }
+            }),
             None => Err(closed()),
         }
+    }
+
+    /// Ends it with a word, for which nobody waits.
+    fn give_up(&self, result: &'static str) {
+        self.say(|_| self.note(result));
+    }
+
+    fn note(&self, result: &'static str) {
+        let ended = Ended {
+            latency_ms: u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX),
+            ..Ended::of(result)
+        };
+        self.log.note(self.kind.ended(&self.asked, &ended));
     }
 
     /// Takes the call off the list of open ones and says how it ended, as one step: whoever closes the log sees it
@@ -285,16 +323,9 @@ impl Entry {
 
 impl Drop for Entry {
     fn drop(&mut self) {
-        self.say(|jobs| {
-            let result = match std::thread::panicking() {
-                true => "internal",
-                false => "cancelled",
-            };
-            let ended = Ended {
-                latency_ms: u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX),
-                ..Ended::of(result)
-            };
-            jobs.send(Job::Note(self.kind.ended(&self.asked, &ended)));
+        self.give_up(match std::thread::panicking() {
+            true => "internal",
+            false => "cancelled",
         });
     }
 }

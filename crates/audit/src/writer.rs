@@ -159,7 +159,7 @@ impl Writer {
             };
             match job {
                 Ok(Job::Sign(reply)) => {
-                    let _ = reply.send(Ok(self.book.as_ref().and_then(Book::sign)));
+                    let _ = reply.send(self.sign());
                 }
                 Ok(Job::Close(last, reply)) => {
                     self.commit(last.into_iter().map(Job::Note).collect());
@@ -183,11 +183,18 @@ impl Writer {
     }
 
     /// One that cannot be kept is made again by the next process.
-    fn keep_checkpoint(&self) {
-        if let Some(book) = &self.book
-            && let Some((_, note)) = book.sign()
+    fn keep_checkpoint(&mut self) {
+        if let Ok(Some((tree, note))) = self.sign()
+            && let Some(book) = &self.book
         {
-            let _ = Book::keep(book.dir(), &note);
+            let _ = Book::keep(book.dir(), &tree, &note);
+        }
+    }
+
+    fn sign(&mut self) -> Result<Option<(Peaks, String)>, Unavailable> {
+        match &mut self.book {
+            Some(book) => book.sign().map_err(|error| Unavailable::from(&error)),
+            None => Ok(None),
         }
     }
 

@@ -185,9 +185,9 @@ pub(crate) async fn pass<T: Tool>(gateway: &Gateway, call: Call<'_>) -> Outcome 
             answer::<T>(done, facts, receipt)
         }
         Err(refusal) => {
-            let receipt = entry
-                .close(recording::refused(&refusal, &facts, None))
-                .await;
+            let argument = recording::argument::<T>(&refusal);
+            let ended = recording::refused(&refusal, &facts, argument);
+            let receipt = entry.close(ended).await;
             tracing::info!(
                 tool = T::NAME,
                 request = facts.request_id,
@@ -383,3 +383,6 @@ impl Begun {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

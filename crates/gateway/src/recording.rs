@@ -51,7 +51,7 @@ fn denied(caller: &Caller, request_id: &str, tool: &str, reason: &'static str) -
 /// The caller's own words are kept only where they look like the name of a tool.
 fn shaped(name: &str) -> &str {
     let good = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
-    match name.len() <= 64 && name.bytes().all(good) {
+    match (1..=64).contains(&name.len()) && name.bytes().all(good) {
         true => name,
         false => "(not a name)",
     }
@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn only_what_looks_like_a_name_is_kept() {
         assert_eq!(shaped("imap_delete_message"), "imap_delete_message");
-        for text in ["two words", "naïve", "a\nb", &"x".repeat(65)] {
+        for text in ["", "two words", "naïve", "a\nb", &"x".repeat(65)] {
             assert_eq!(shaped(text), "(not a name)", "{text}");
         }
     }

@@ -138,6 +138,47 @@ fn many_threads_of_many_processes_keep_one_chain() {
 }
 
 #[test]
+fn a_checkpoint_covers_what_other_processes_wrote_too() {
+    let dir = tempfile::tempdir().unwrap();
+    let signed = || {
+        let note = fs::read_to_string(dir.path().join(CHECKPOINT)).unwrap();
+        let verifier = crate::verifier(dir.path()).unwrap();
+        crate::Checkpoint::open(&note, &verifier).unwrap()
+    };
+    let mut idle = Book::new(dir.path().into());
+    let mut busy = Book::new(dir.path().into());
+    say(&mut idle, NOON, 1);
+    for now in [NOON, NOON, "2026-11-16T00:00:01Z", "2026-11-18T00:00:01Z"] {
+        let written = say(&mut busy, now, 3);
+        let (older, note) = busy.sign().unwrap().unwrap();
+        let (tree, newest) = idle.sign().unwrap().unwrap();
+        Book::keep(dir.path(), &tree, &newest).unwrap();
+        // What covers less must not take the place of what covers more.
+        Book::keep(dir.path(), &older, &note).unwrap();
+        assert_eq!(tree, written.tree);
+        assert_eq!(signed().size, written.tree.size());
+        assert_eq!(signed().root, written.tree.root());
+    }
+    say(&mut idle, "2026-11-18T00:00:02Z", 1);
+    records(dir.path());
+}
+
+#[test]
+fn a_checkpoint_of_a_log_that_was_cut_still_tells_of_the_cut() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut book = Book::new(dir.path().into());
+    let written = say(&mut book, NOON, 3);
+    let path = dir.path().join("2026-11-15.jsonl");
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, text.split_inclusive('\n').next().unwrap()).unwrap();
+    let (tree, _) = book.sign().unwrap().unwrap();
+    assert_eq!(tree, written.tree);
+    say(&mut book, NOON, 1);
+    let text = fs::read_to_string(&path).unwrap();
+    assert_eq!(text.matches("\"log_cut\"").count(), 1, "{text}");
+}
+
+#[test]
 fn a_torn_line_is_kept_aside_and_recorded() {
     let dir = tempfile::tempdir().unwrap();
     say(&mut Book::new(dir.path().into()), NOON, 3);

@@ -10,7 +10,10 @@
 mod attachments;
 mod audit_crash;
 mod audit_faults;
+mod audit_processes;
+mod audit_records;
 mod bad_input;
+mod canary;
 mod chain;
 mod command_line;
 mod cyrus;

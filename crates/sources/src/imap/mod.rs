@@ -5,6 +5,7 @@
 
 mod cache;
 mod convert;
+mod echo;
 mod faults;
 mod folders;
 mod job;
@@ -57,6 +58,7 @@ impl ImapSource {
     /// Runs a job on a lent session; a session that turns out dead costs one retry on another.
     async fn run<J: Job>(&self, cx: &Cx, job: J) -> Result<J::Out, Fault> {
         let outcome = self.attempt(cx, job).await;
+        let outcome = outcome.map_err(|fault| echo::silence(fault, &self.settings));
         if let Err(fault) = &outcome {
             // INVARIANT: what the server said may hold mail; only what it means is logged.
             tracing::debug!(host = self.settings.host, stage = fault.stage.name(), kind = ?fault.kind, "failed");
@@ -97,7 +99,8 @@ impl MailSource for ImapSource {
     fn verify<'a>(&'a self, cx: &'a Cx) -> Answer<'a, Verified> {
         Box::pin(async move {
             let slot = self.pool.slot().await?;
-            let session = session::Session::open(&self.settings, cx).await?;
+            let opened = session::Session::open(&self.settings, cx).await;
+            let session = opened.map_err(|fault| echo::silence(fault, &self.settings))?;
             let capabilities = session.capabilities().names().to_vec();
             slot.fill(session, cx);
             Ok(Verified { capabilities })
