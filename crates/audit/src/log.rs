@@ -163,6 +163,9 @@ impl Log {
             Ok(receipt) => {
                 let intent = Some(receipt.seq);
                 entry.kind = Kind::Changing { intent };
+                if let Some((_, kind)) = self.0.open().calls.get_mut(&entry.id) {
+                    *kind = entry.kind;
+                }
                 Ok(entry)
             }
             Err(why) => {
