@@ -10,7 +10,7 @@ use testkit::mcp::Gone;
 use testkit::trap::{Call, Deed, Kind, Plan, Stream, Trapped, Watch};
 use testkit::{Dovecot, McpClient};
 
-use crate::chain::{State, Tail, has_record};
+use crate::installation::{Installation, Tail, has_record};
 use crate::support::{Account, configure, note, start};
 
 /// Everything that leaves the process or changes a file.
@@ -45,14 +45,14 @@ impl World {
         Self { server }
     }
 
-    fn program(&self, state: &State) -> Command {
+    fn program(&self, state: &Installation) -> Command {
         let mut command = self.configured(state);
         command.arg("stdio");
         command
     }
 
     /// A run that ends by itself, so that the next one finds everything in place.
-    fn prime(&self, state: &State) {
+    fn prime(&self, state: &Installation) {
         let mut client = start(self.configured(state));
         client.call("imap_list_accounts", json!({}));
         client.close_stdin();
@@ -61,7 +61,7 @@ impl World {
             .expect("an end");
     }
 
-    fn configured(&self, state: &State) -> Command {
+    fn configured(&self, state: &Installation) -> Command {
         let mut command = state.program();
         let account = Account {
             port: self.server.port(),
@@ -105,7 +105,7 @@ fn meta(reply: Result<Value, testkit::mcp::RpcError>) -> Value {
 }
 
 /// One run with its end, and what must hold afterwards. False when the deed never came to pass.
-fn run(world: &World, state: &State, plan: Plan, at_once: usize, in_all: usize) -> bool {
+fn run(world: &World, state: &Installation, plan: Plan, at_once: usize, in_all: usize) -> bool {
     let mut client = McpClient::over(Trapped::spawn(world.program(state), plan));
     let mut told = Vec::new();
     let ended = talk(&mut client, at_once, in_all, &mut told);
@@ -122,7 +122,7 @@ fn run(world: &World, state: &State, plan: Plan, at_once: usize, in_all: usize) 
     }
     told.retain(|meta| !meta.is_null());
     let outcome = client.trapped().expect("a trap").wait();
-    let records = state.records(Tail::MayBeTorn);
+    let records = state.read(Tail::MayBeTorn);
     for meta in &told {
         if let Err(missing) = has_record(&records, meta) {
             panic!("after {:?}: {missing}", outcome.hit());
@@ -132,10 +132,10 @@ fn run(world: &World, state: &State, plan: Plan, at_once: usize, in_all: usize) 
 }
 
 /// What every log must be after whatever happened: one that the next process goes on with.
-fn goes_on(world: &World, state: &State) {
+fn goes_on(world: &World, state: &Installation) {
     world.prime(state);
-    let records = state.records(Tail::Whole);
-    assert_eq!(records.last().unwrap()["event"], "stop");
+    let records = state.records();
+    assert_eq!(records.last().unwrap().event, "stop");
     state.verify();
 }
 
@@ -157,7 +157,7 @@ fn killed_at_every_write_sync_and_send() {
         (Log::Used, Deed::Tear),
     ] {
         for nth in 1.. {
-            let state = State::new();
+            let state = Installation::new();
             if log == Log::Used {
                 world.prime(&state);
             }
@@ -176,7 +176,7 @@ fn killed_at_every_write_sync_and_send() {
 #[test]
 fn a_reply_leaves_after_its_record_is_on_disk() {
     let world = World::new();
-    let state = State::new();
+    let state = Installation::new();
     world.prime(&state);
     let log = Watch::of([Kind::Write, Kind::Sync]).under(state.audit());
     let replies = Watch::of([Kind::Send]).on(Stream::Stdout);
@@ -220,7 +220,7 @@ fn long() -> Option<usize> {
 fn killed_at_random_with_many_callers() {
     const CALLERS: usize = 32;
     let world = World::new();
-    let state = State::new();
+    let state = Installation::new();
     world.prime(&state);
     let counted = Trapped::spawn(world.program(&state), Plan::count(watch()));
     let mut client = McpClient::over(counted);

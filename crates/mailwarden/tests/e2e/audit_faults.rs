@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use testkit::McpClient;
 use testkit::trap::{Deed, Errno, Kind, Plan, Span, Switch, Trapped, Watch};
 
-use crate::chain::{State, Tail, has_record};
+use crate::installation::{Installation, Record, has_record};
 use crate::support::{note, start};
 
 /// A Maildir with one message: the disk under the log is what matters here.
@@ -26,7 +26,7 @@ fn mail() -> tempfile::TempDir {
     dir
 }
 
-fn program(state: &State, mail: &Path) -> Command {
+fn program(state: &Installation, mail: &Path) -> Command {
     let mut command = state.program();
     command.env("MAIL_MAILDIR_DEFAULT_PATH", mail);
     command
@@ -63,15 +63,15 @@ fn end(mut client: McpClient) {
 }
 
 /// Every call that was refused is in the log as withheld, or counted as turned away.
-fn all_are_told(records: &[Value], refused: usize) {
+fn all_are_told(records: &[Record], refused: usize) {
     let withheld = records
         .iter()
-        .filter(|record| record["withheld"] == true)
+        .filter(|record| record.json["withheld"] == true)
         .count();
     let turned_away: u64 = records
         .iter()
-        .filter(|record| record["event"] == "interrupted")
-        .filter_map(|record| record["turned_away"].as_u64())
+        .filter(|record| record.event == "interrupted")
+        .filter_map(|record| record.json["turned_away"].as_u64())
         .sum();
     assert_eq!(withheld + usize::try_from(turned_away).unwrap(), refused);
 }
@@ -97,7 +97,7 @@ fn a_disk_that_fails_refuses_calls_and_heals() {
     ];
     for error in errors {
         for kinds in kinds {
-            let state = State::new();
+            let state = Installation::new();
             let broken = Switch::turned_off();
             let watch = Watch::of(kinds.iter().copied()).under(state.audit());
             let plan = Plan::at(1, watch, Deed::Fail(error, Span::While(broken.clone())));
@@ -117,7 +117,7 @@ fn a_disk_that_fails_refuses_calls_and_heals() {
             let after = ask(&mut client);
             assert_eq!(after.code, None, "{error:?} {kinds:?}: it did not heal");
             end(client);
-            let records = state.records(Tail::Whole);
+            let records = state.records();
             has_record(&records, &before.meta).unwrap();
             has_record(&records, &after.meta).unwrap();
             all_are_told(&records, during.len());
@@ -136,7 +136,7 @@ fn a_disk_that_fails_from_the_start_refuses_calls_and_heals() {
         &[Kind::Sync],
         &[Kind::Rename, Kind::Link],
     ] {
-        let state = State::new();
+        let state = Installation::new();
         let broken = Switch::turned_on();
         let watch = Watch::of(kinds.iter().copied()).under(state.audit());
         let plan = Plan::at(
@@ -157,12 +157,12 @@ fn a_disk_that_fails_from_the_start_refuses_calls_and_heals() {
         let after = ask(&mut client);
         assert_eq!(after.code, None, "{kinds:?}: it did not heal");
         end(client);
-        let records = state.records(Tail::Whole);
+        let records = state.records();
         has_record(&records, &after.meta).unwrap();
         all_are_told(&records, during.len());
         let started = records
             .iter()
-            .filter(|record| record["event"] == "start")
+            .filter(|record| record.event == "start")
             .count();
         assert_eq!(started, 1, "what was said while it failed is not lost");
     }
@@ -171,7 +171,7 @@ fn a_disk_that_fails_from_the_start_refuses_calls_and_heals() {
 #[test]
 fn a_sync_that_fails_leaves_no_record_that_was_not_durable_before_the_next_one() {
     let mail = mail();
-    let state = State::new();
+    let state = Installation::new();
     let watch = Watch::of([Kind::Sync]).under(state.audit());
     let broken = Switch::turned_off();
     let plan = Plan::at(
@@ -184,10 +184,10 @@ fn a_sync_that_fails_leaves_no_record_that_was_not_durable_before_the_next_one()
     let mut client = McpClient::over(Trapped::spawn(command, plan));
     client.initialize();
     ask(&mut client);
-    let before = state.records(Tail::Whole).len();
+    let before = state.records().len();
     broken.on();
     assert_eq!(ask(&mut client).code.as_deref(), REFUSED);
-    assert_eq!(state.records(Tail::Whole).len(), before);
+    assert_eq!(state.records().len(), before);
     broken.off();
     ask(&mut client);
     end(client);
@@ -196,8 +196,9 @@ fn a_sync_that_fails_leaves_no_record_that_was_not_durable_before_the_next_one()
 #[test]
 fn a_full_disk_refuses_calls_until_there_is_room() {
     let mail = mail();
-    let state = State::new();
+    let state = Installation::new();
     // A disk of its own, seen by the program alone.
+    fs::create_dir(state.state()).unwrap();
     let script = r#"mount -t tmpfs -o size=128k tmpfs "$MAILWARDEN_STATE_DIR" && exec "$0" stdio"#;
     let mut command = Command::new("unshare");
     let inner = program(&state, mail.path());
@@ -217,7 +218,7 @@ fn a_full_disk_refuses_calls_until_there_is_room() {
     let inside = Path::new("/proc")
         .join(client.pid().to_string())
         .join("root");
-    let disk = inside.join(state.path().strip_prefix("/").unwrap());
+    let disk = inside.join(state.state().strip_prefix("/").unwrap());
     // As many bytes as fit.
     let ballast = disk.join("ballast");
     let _ = fs::write(&ballast, vec![0; 1 << 20]);
@@ -240,13 +241,13 @@ fn a_full_disk_refuses_calls_until_there_is_room() {
     assert_eq!(after.code, None, "it did not heal");
     answered.push(after);
     // The disk goes with the program: what is on it is looked at before that.
-    let kept = State::new();
-    fs::create_dir(kept.audit()).unwrap();
+    let kept = Installation::new();
+    fs::create_dir_all(kept.audit()).unwrap();
     for entry in fs::read_dir(disk.join("audit")).unwrap() {
         let entry = entry.unwrap();
         fs::copy(entry.path(), kept.audit().join(entry.file_name())).unwrap();
     }
-    let records = kept.records(Tail::Whole);
+    let records = kept.records();
     for told in &answered {
         has_record(&records, &told.meta).unwrap();
     }
@@ -257,7 +258,7 @@ fn a_full_disk_refuses_calls_until_there_is_room() {
 #[test]
 fn a_directory_that_is_deleted_is_made_again_and_the_chain_goes_on() {
     let mail = mail();
-    let state = State::new();
+    let state = Installation::new();
     let mut client = start(program(&state, mail.path()));
     let before = ask(&mut client);
     fs::remove_dir_all(state.audit()).unwrap();

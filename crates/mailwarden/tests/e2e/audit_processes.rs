@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use testkit::{Dovecot, McpClient};
 
 use crate::audit_records::endings::leave;
-use crate::audit_records::log::{Installation, receipted};
+use crate::installation::{Installation, receipted};
 use crate::support::{inbox, message_id, note};
 
 /// What one client was told.
@@ -117,7 +117,7 @@ fn clients_at_once(clients: usize, bursts: usize) {
     }
 }
 
-fn is_of(record: &crate::audit_records::log::Record, event: &str, pid: u64) -> bool {
+fn is_of(record: &crate::installation::Record, event: &str, pid: u64) -> bool {
     record.event == event && record.json["pid"] == pid
 }
 

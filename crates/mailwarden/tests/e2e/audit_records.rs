@@ -1,15 +1,14 @@
 //! What a call leaves in the audit log, and that the answer's receipt leads there.
 
 pub(crate) mod endings;
-pub(crate) mod log;
 mod outage;
 mod refused;
 
 use serde_json::{Value, json};
 use testkit::{Dovecot, McpClient};
 
+use crate::installation::{Installation, Record};
 use crate::support::{inbox, message_id, note};
-use log::{Installation, Record};
 
 /// What stands in the record of an allowed call.
 struct Kept {

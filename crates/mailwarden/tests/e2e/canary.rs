@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use testkit::{Dovecot, Fake, McpClient, closed_port};
 
 use crate::audit_records::endings::leave;
-use crate::audit_records::log::Installation;
+use crate::installation::Installation;
 use crate::support::{Account, configure, start};
 use planted::{CANARIES, Shown};
 use trail::Trail;

@@ -8,7 +8,7 @@ use testkit::{Fake, McpClient, closed_port};
 
 use crate::support::{Account, configure, inbox};
 
-use super::log::Installation;
+use crate::installation::Installation;
 
 /// Hangs up, and waits until the program is gone.
 pub(crate) fn leave(client: &mut McpClient) {

@@ -9,7 +9,7 @@ use testkit::{Dovecot, Fake, closed_port};
 use crate::support::{Account, configure, inbox, note};
 
 use super::endings::leave;
-use super::log::Installation;
+use crate::installation::Installation;
 
 fn check(home: &Installation, port: u16) -> (Output, String) {
     let mut command = home.program();

@@ -5,7 +5,7 @@ use testkit::{Dovecot, Fake, McpClient, closed_port};
 
 use crate::support::{Account, inbox, message_id, note, uidvalidity};
 
-use super::log::{Installation, Record};
+use crate::installation::{Installation, Record};
 
 /// In every argument that must not be kept.
 const WORD: &str = "zanzibar";

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
+use audit::read::Verify;
 use audit::{Checkpoint, Hash, Line, Peaks};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -12,6 +13,14 @@ use crate::support::{Account, configure, program, start};
 
 /// A state directory that no other test uses. It is not there before the program makes it.
 pub(crate) struct Installation(TempDir);
+
+/// What may stand at the end of a log.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Tail {
+    Whole,
+    /// A process was killed while it wrote.
+    MayBeTorn,
+}
 
 /// One record of the log.
 #[derive(Clone, PartialEq, Debug)]
@@ -63,13 +72,20 @@ impl Installation {
 
     /// All records, from the very first: one chain without a gap, and the signed checkpoint is of it.
     pub(crate) fn records(&self) -> Vec<Record> {
+        self.read(Tail::Whole)
+    }
+
+    pub(crate) fn read(&self, tail: Tail) -> Vec<Record> {
         let mut records = Vec::new();
         let (mut prev, mut tree) = (Hash::ZERO, Peaks::default());
         let mut roots = vec![tree.root()];
-        for file in audit::days(&self.audit()).unwrap() {
+        for file in audit::days(&self.audit()).unwrap_or_default() {
             let bytes = std::fs::read(&file.path).unwrap();
-            let lines = bytes.strip_suffix(b"\n").expect("a file of whole lines");
-            for text in lines.split(|byte| *byte == b'\n') {
+            for text in bytes.split_inclusive(|byte| *byte == b'\n') {
+                let Some(text) = text.strip_suffix(b"\n") else {
+                    assert_eq!(tail, Tail::MayBeTorn, "{}", String::from_utf8_lossy(text));
+                    break;
+                };
                 let shown = String::from_utf8_lossy(text);
                 let line = Line::parse(text).unwrap_or_else(|bad| panic!("{bad}: {shown}"));
                 assert!(line.is_whole(), "{shown}");
@@ -92,6 +108,13 @@ impl Installation {
             assert_eq!(roots[usize::try_from(signed.size).unwrap()], signed.root);
         }
         records
+    }
+
+    /// What `audit verify` says: the tree, the days, the checkpoints and whatever was set aside.
+    pub(crate) fn verify(&self) {
+        let report =
+            audit::read::verify(&self.audit(), &Verify::default(), &mut |_, _| {}).unwrap();
+        assert_eq!(report.fault, None, "{report:?}");
     }
 
     /// The record that an answer's `meta` has a receipt for, which is the only one of its call.
@@ -130,6 +153,22 @@ impl Installation {
             }
         }
         files
+    }
+}
+
+/// Whether the record of a reply is there, given the reply's `meta`.
+pub(crate) fn has_record(records: &[Record], meta: &Value) -> Result<(), String> {
+    let receipt = &meta["receipt"];
+    let seq = receipt["seq"]
+        .as_u64()
+        .ok_or_else(|| format!("no receipt: {meta}"))?;
+    let record = usize::try_from(seq).ok().and_then(|seq| records.get(seq));
+    let record = record.ok_or_else(|| format!("record {seq} of {} is missing", records.len()))?;
+    let same =
+        receipt["leaf_hash"] == record.hash && record.json["request_id"] == meta["request_id"];
+    match same {
+        true => Ok(()),
+        false => Err(format!("{} is not the record of {meta}", record.json)),
     }
 }
 
