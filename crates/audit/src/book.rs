@@ -6,6 +6,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use jiff::Timestamp;
 
@@ -74,7 +75,7 @@ impl Book {
     pub(crate) fn write(
         &mut self,
         clock: &Clock,
-        events: impl FnOnce() -> Vec<Event>,
+        events: impl FnOnce() -> Vec<Arc<Event>>,
     ) -> io::Result<Written> {
         let mut open = match self.open.take() {
             Some(open) if files::is_at(&open.lock, &self.dir.join(LOCK)) => open,
@@ -94,7 +95,7 @@ impl Book {
         &mut self,
         open: &mut Open,
         now: Timestamp,
-        events: impl FnOnce() -> Vec<Event>,
+        events: impl FnOnce() -> Vec<Arc<Event>>,
     ) -> io::Result<Written> {
         let mut first = Vec::new();
         let current = match open.head.take() {
@@ -129,7 +130,7 @@ impl Book {
         first.iter().for_each(|event| {
             write(event);
         });
-        let places = events().iter().map(write).collect();
+        let places = events().iter().map(|event| write(event)).collect();
         head.append(&out, &self.dir)?;
         head.chain = chain.clone();
         let written = Written {

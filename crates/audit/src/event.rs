@@ -80,7 +80,8 @@ pub struct Ended {
     /// How many things the caller was shown, and how many were kept from it.
     pub shown: u64,
     pub hidden: u64,
-    pub round_trips: u64,
+    /// Unknown of a call that was given up.
+    pub round_trips: Option<u64>,
     pub latency_ms: u64,
     pub transaction: Option<String>,
 }
@@ -293,7 +294,7 @@ impl Ended {
             .text_if("argument", self.argument.as_deref())
             .number("shown", self.shown)
             .number("hidden", self.hidden)
-            .number("round_trips", self.round_trips)
+            .number_if("round_trips", self.round_trips)
             .number("latency_ms", self.latency_ms)
             .text_if("transaction", self.transaction.as_deref())
     }

@@ -4,7 +4,7 @@ use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use jiff::Timestamp;
 use tokio::sync::oneshot;
@@ -17,7 +17,8 @@ use crate::{Clock, Day, Hash, LogId, Peaks, Settings, line};
 const NAP: Duration = Duration::from_secs(30);
 /// More would make those wait who came first.
 const MOST_AT_ONCE: usize = 4_096;
-/// When so many calls are under way, others are about to end too: they are waited for this long, so that they share a sync.
+/// When so many calls are under way, others are about to end too: they are given this long to share a sync. Nobody has to
+/// wake the writer meanwhile, which costs more than all it does with a record.
 const CROWD: usize = 8;
 const LINGER: Duration = Duration::from_millis(1);
 /// So many records wait for a disk that is out of order; of what comes after them, only the number is kept.
@@ -123,7 +124,7 @@ pub(crate) struct Writer {
     new_day: Sender<()>,
     day: Option<Day>,
     outage: Option<Outage>,
-    unsaid: Vec<Event>,
+    unsaid: Vec<Arc<Event>>,
     /// Taken from the queue and not yet looked at.
     next: Option<Job>,
 }
@@ -204,7 +205,9 @@ impl Writer {
         jobs.into_iter().for_each(|job| {
             batch.take(job);
         });
-        self.next = batch.linger(&self.jobs, &self.status);
+        if self.status.is_crowded() {
+            std::thread::sleep(LINGER);
+        }
         let written = match &mut self.book {
             None => Err(Unavailable(
                 "there is no directory for it; set MAILWARDEN_STATE_DIR".to_owned(),
@@ -213,10 +216,8 @@ impl Writer {
                 let (jobs, next) = (&self.jobs, &mut self.next);
                 let (outage, unsaid) = (&self.outage, &self.unsaid);
                 let gathered = book.write(&self.clock, || {
-                    if next.is_none() {
-                        *next = batch.gather(jobs);
-                    }
-                    let gap = outage.iter().map(Outage::event);
+                    *next = batch.gather(jobs);
+                    let gap = outage.iter().map(|outage| Arc::new(outage.event()));
                     let events = gap.chain(unsaid.iter().cloned());
                     events.chain(batch.events.iter().cloned()).collect()
                 });
@@ -272,7 +273,7 @@ impl Writer {
         for (reply, event) in batch.replies.into_iter().zip(batch.events) {
             // What happened is told as soon as it can be, but nobody is answered for it.
             let event = match &reply {
-                Some(_) => event.withheld(),
+                Some(_) => Arc::new(Event::clone(&event).withheld()),
                 None => event,
             };
             outage.withheld += u64::from(reply.is_some());
@@ -302,7 +303,7 @@ impl Outage {
 /// Records that become durable together, and who waits for each.
 #[derive(Default)]
 struct Batch {
-    events: Vec<Event>,
+    events: Vec<Arc<Event>>,
     replies: Vec<Option<Reply<Receipt>>>,
     probes: Vec<Reply<()>>,
 }
@@ -320,27 +321,14 @@ impl Batch {
         None
     }
 
-    /// Waits a little for more, as long as there is a crowd.
-    fn linger(&mut self, jobs: &Receiver<Job>, status: &Status) -> Option<Job> {
-        let end = Instant::now() + LINGER;
-        while self.events.len() < MOST_AT_ONCE && status.is_crowded() {
-            let left = end.saturating_duration_since(Instant::now());
-            let job = jobs.recv_timeout(left).ok()?;
-            if let Some(other) = self.take(job) {
-                return Some(other);
-            }
-        }
-        None
-    }
-
     fn take(&mut self, job: Job) -> Option<Job> {
         match job {
             Job::Append(event, reply) => {
-                self.events.push(event);
+                self.events.push(Arc::new(event));
                 self.replies.push(Some(reply));
             }
             Job::Note(event) => {
-                self.events.push(event);
+                self.events.push(Arc::new(event));
                 self.replies.push(None);
             }
             Job::Probe(reply) => self.probes.push(reply),

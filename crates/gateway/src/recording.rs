@@ -89,7 +89,7 @@ pub(crate) fn refused(refusal: &Refusal, facts: &Facts, argument: Option<String>
 
 fn ended(result: &'static str, facts: &Facts) -> Ended {
     Ended {
-        round_trips: u64::from(facts.round_trips),
+        round_trips: Some(u64::from(facts.round_trips)),
         latency_ms: facts.duration_ms,
         ..Ended::of(result)
     }

@@ -39,6 +39,17 @@ pub(crate) enum Verb {
     ExtractWorker,
 }
 
+impl Verb {
+    /// The name in the audit log, of those that reach mail.
+    pub(crate) fn recorded_as(&self) -> Option<&'static str> {
+        match self {
+            Self::Stdio => Some("stdio"),
+            Self::Check => Some("check"),
+            Self::Demo | Self::Audit(_) | Self::ExtractWorker => None,
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub(crate) struct Audit {
     /// The log's directory (default: `audit` in the state directory)

@@ -18,6 +18,7 @@ use ::audit::{Event, Log};
 use clap::{CommandFactory as _, Parser as _};
 
 use cli::{Cli, Transport, Verb};
+use config::Problems;
 use screen::Screen;
 
 /// A configuration that cannot be used.
@@ -38,11 +39,10 @@ fn main() -> ExitCode {
     if verb != Verb::ExtractWorker
         && let Err(problem) = start_logging()
     {
-        complain(&problem);
-        return ExitCode::from(BAD_CONFIGURATION);
+        return refuse(&Problems(vec![problem]), verb.recorded_as());
     }
-    let outcome = match verb {
-        Verb::Stdio => with_config("stdio", async |config, log| {
+    let outcome = match &verb {
+        Verb::Stdio => with_config(&verb, async |config, log| {
             let errors = config.errors;
             let gateway = wiring::gateway(config, log.clone())?;
             let ended = server::run(gateway, errors).await;
@@ -50,7 +50,7 @@ fn main() -> ExitCode {
                 .await;
             ended.map(|_| ExitCode::SUCCESS)
         }),
-        Verb::Check => with_config("check", async |config, log| {
+        Verb::Check => with_config(&verb, async |config, log| {
             let gateway = wiring::gateway(config, log.clone())?;
             let works = check::run(gateway, &log, &wiring::extractor(), Screen::new()).await;
             log.close("done").await;
@@ -64,7 +64,7 @@ fn main() -> ExitCode {
             demo::run(Screen::new()).await?;
             Ok(ExitCode::SUCCESS)
         }),
-        Verb::Audit(wanted) => audit::run(*wanted, Screen::new()),
+        Verb::Audit(wanted) => audit::run(wanted, Screen::new()),
         // INVARIANT: an attachment is read in a process that holds nothing else: no log, no configuration, no runtime.
         Verb::ExtractWorker => return extract::worker::run(),
     };
@@ -76,25 +76,34 @@ fn main() -> ExitCode {
 
 /// Every problem of the configuration is one line on stderr and a name in the audit log, and nothing starts.
 fn with_config(
-    verb: &'static str,
+    verb: &Verb,
     work: impl AsyncFnOnce(config::Config, Log) -> anyhow::Result<ExitCode>,
 ) -> anyhow::Result<ExitCode> {
     match config::from_environment(std::env::vars_os()) {
         Ok(config) => in_runtime(async {
-            let log = wiring::log(config.audit.clone(), verb);
+            let log = wiring::log(config.audit.clone(), verb.recorded_as().unwrap_or_default());
             log.note(Event::config_loaded(
                 config.accounts.iter().map(|account| &account.id),
             ));
             work(config, log).await
         }),
-        Err(problems) => in_runtime(async {
-            complain(&problems.to_string());
+        Err(problems) => Ok(refuse(&problems, verb.recorded_as())),
+    }
+}
+
+/// Says what is wrong, here and in the audit log of a verb that is recorded there.
+fn refuse(problems: &Problems, verb: Option<&'static str>) -> ExitCode {
+    complain(&problems.to_string());
+    if let Some(verb) = verb {
+        // That it could not be recorded does not make it a better configuration.
+        let _ = in_runtime(async {
             let log = wiring::log(::audit::Settings::new(None), verb);
             log.note(Event::config_refused(problems.variables()));
             log.close("the configuration is refused").await;
-            Ok(ExitCode::from(BAD_CONFIGURATION))
-        }),
+            Ok(ExitCode::SUCCESS)
+        });
     }
+    ExitCode::from(BAD_CONFIGURATION)
 }
 
 fn in_runtime(work: impl Future<Output = anyhow::Result<ExitCode>>) -> anyhow::Result<ExitCode> {

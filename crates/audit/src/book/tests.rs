@@ -15,7 +15,7 @@ fn at(text: &str) -> Timestamp {
 const NOON: &str = "2026-11-15T12:00:00Z";
 
 fn say(book: &mut Book, now: &str, count: usize) -> Written {
-    let events = || (0..count).map(|_| Event::stop("test")).collect();
+    let events = || (0..count).map(|_| Arc::new(Event::stop("test"))).collect();
     let now = at(now);
     book.write(&Clock::new(move || now), events).unwrap()
 }

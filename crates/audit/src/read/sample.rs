@@ -180,7 +180,7 @@ fn call(n: u64) -> Option<Event> {
     let ended = Ended {
         shown: u64::from(!denied),
         hidden: u64::from(denied),
-        round_trips: n % 5,
+        round_trips: Some(n % 5),
         latency_ms: 1 + n % 90,
         ..Ended::of("ok")
     };

@@ -22,9 +22,9 @@ use page::{Form, Page};
 
 pub(crate) use when::When;
 
-pub(crate) fn run(wanted: Audit, screen: Screen) -> anyhow::Result<ExitCode> {
-    let dir = match wanted.dir {
-        Some(dir) => dir,
+pub(crate) fn run(wanted: &Audit, screen: Screen) -> anyhow::Result<ExitCode> {
+    let dir = match &wanted.dir {
+        Some(dir) => dir.clone(),
         None => crate::state::audit_directory().ok_or_else(|| {
             anyhow::anyhow!("there is no home directory; say where the log is with --dir")
         })?,
@@ -34,13 +34,13 @@ pub(crate) fn run(wanted: Audit, screen: Screen) -> anyhow::Result<ExitCode> {
         false => Form::Human,
     };
     let mut page = Page::new(screen, form);
-    let outcome = match wanted.verb {
-        AuditVerb::Verify(wanted) => verify::run(&dir, &wanted, &mut page),
-        AuditVerb::Tail { n, follow: false } => tail::run(&dir, n, &mut page),
-        AuditVerb::Tail { n, follow: true } => tail::follow(&dir, n, &mut page),
-        AuditVerb::Query(wanted) => query::run(&dir, &wanted, &mut page),
-        AuditVerb::Prove { seq } => prove::run(&dir, seq, &mut page),
-        AuditVerb::Stats(wanted) => stats::run(&dir, &wanted, &mut page),
+    let outcome = match &wanted.verb {
+        AuditVerb::Verify(wanted) => verify::run(&dir, wanted, &mut page),
+        AuditVerb::Tail { n, follow: false } => tail::run(&dir, *n, &mut page),
+        AuditVerb::Tail { n, follow: true } => tail::follow(&dir, *n, &mut page),
+        AuditVerb::Query(wanted) => query::run(&dir, wanted, &mut page),
+        AuditVerb::Prove { seq } => prove::run(&dir, *seq, &mut page),
+        AuditVerb::Stats(wanted) => stats::run(&dir, wanted, &mut page),
         AuditVerb::Checkpoint => checkpoint::run(&dir, &mut page),
     };
     let outcome = outcome.and_then(|code| {

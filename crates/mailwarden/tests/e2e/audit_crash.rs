@@ -189,6 +189,7 @@ fn a_reply_leaves_after_its_record_is_on_disk() {
     let mut replies = 0;
     let mut written = 0;
     let mut synced = 0;
+    let mut syncs = 0;
     let is_log = |call: &Call| {
         call.path
             .as_ref()
@@ -197,7 +198,10 @@ fn a_reply_leaves_after_its_record_is_on_disk() {
     for call in client.trapped().expect("a trap").wait().seen {
         match call.kind {
             Kind::Write if is_log(&call) => written += 1,
-            Kind::Sync if is_log(&call) => synced = written,
+            Kind::Sync if is_log(&call) => {
+                synced = written;
+                syncs += 1;
+            }
             // The first reply is the one to `initialize`.
             Kind::Send => {
                 assert!(
@@ -210,6 +214,8 @@ fn a_reply_leaves_after_its_record_is_on_disk() {
         }
     }
     assert_eq!(replies, 1 + CALLS);
+    // One for each call, one for the start, one for the stop.
+    assert!(syncs <= CALLS + 2, "{syncs} syncs");
 }
 
 fn long() -> Option<usize> {

@@ -83,7 +83,7 @@ fn compressed_days_are_the_same_log() {
         (warm.fault, warm.size, warm.root),
         (None, plain.size, plain.root)
     );
-    // Damaged ones are found, whatever the damage is; what changes no record may pass.
+    // Damaged ones are found, whatever the damage is. Some bits of a compressed file mean nothing: the records are the same.
     let gzip = day_of(DAYS[0]).gzip(log.path());
     let bytes = fs::read(&gzip).unwrap();
     let mut found = 0;
@@ -100,7 +100,7 @@ fn compressed_days_are_the_same_log() {
                     "{fault}"
                 );
             }
-            None => assert!(at < 10 && now.root == plain.root, "byte {at}"),
+            None => assert_eq!((now.size, now.root), (plain.size, plain.root), "byte {at}"),
         }
     }
     assert!(found > 100);
