@@ -35,6 +35,9 @@ impl Default for Retention {
     }
 }
 
+/// After so many days without a record, nothing is deleted on the first day that has one.
+const LONG_GAP: i64 = 31;
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Step {
     Keep,
@@ -71,8 +74,17 @@ impl Retention {
         let Some((_, older)) = files.split_last() else {
             return Ok(());
         };
+        // A clock that has leapt makes everything look old. Unless it is wrong for a whole day, that costs nothing.
+        let leapt = older
+            .last()
+            .is_none_or(|before| today.since(before.day) > LONG_GAP);
         for file in older {
-            let done = match self.step(file, today) {
+            let step = match (self.step(file, today), file.form) {
+                (Step::Delete, Form::Plain) if leapt => Step::Compress,
+                (Step::Delete, Form::Gzip) if leapt => Step::Keep,
+                (step, _) => step,
+            };
+            let done = match step {
                 Step::Keep => continue,
                 Step::Compress => compress(dir, file)
                     .map(|(bytes, sha256)| record(Event::compressed(file.day, bytes, &sha256))),

@@ -100,6 +100,32 @@ async fn days_grow_old_by_their_names_and_each_step_is_recorded() {
 }
 
 #[tokio::test]
+async fn a_clock_that_leaps_deletes_nothing_on_its_first_day() {
+    let bench = Bench::new();
+    live(&bench, &["2026-11-01", "2026-11-02"]).await;
+    bench.hands.set("2036-01-01T12:00:00Z");
+    let log = bench.log();
+    log.append(Event::start("0", "test")).await.unwrap();
+    until("a look", || bench.named("retention").first().cloned());
+    until("another one", || {
+        fs::remove_file(bench.dir().join("checkpoint")).ok()
+    });
+    assert!(
+        bench
+            .named("retention")
+            .iter()
+            .all(|step| step["step"] == "compressed")
+    );
+    // A clock that is still there on the next day is taken at its word.
+    bench.hands.set("2036-01-02T12:00:00Z");
+    until("a deletion", || {
+        let steps = bench.named("retention");
+        steps.into_iter().find(|step| step["step"] == "deleted")
+    });
+    log.close("test").await;
+}
+
+#[tokio::test]
 async fn a_compression_that_was_interrupted_is_taken_up_again() {
     let mut bench = Bench::new();
     live(&bench, &["2026-11-01", "2026-11-02"]).await;
