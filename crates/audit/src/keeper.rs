@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 
 use crate::book::Book;
 use crate::event::Event;
-use crate::log::{Clock, Jobs, Settings};
+use crate::log::{Jobs, Settings};
 use crate::retention::Retention;
 use crate::writer::{Job, Unavailable};
-use crate::{Day, Peaks, files, hook};
+use crate::{Day, Peaks, day, files, hook};
 
 const LOCK: &str = "keeper.lock";
 /// Up to how many records the root was handed on.
@@ -23,7 +23,6 @@ const LAST_RETRY: Duration = Duration::from_secs(3_600);
 
 pub(crate) struct Keeper {
     dir: PathBuf,
-    clock: Clock,
     retention: Retention,
     hook: Option<PathBuf>,
     every: Duration,
@@ -45,7 +44,6 @@ impl Keeper {
     pub(crate) fn new(settings: &Settings, jobs: Jobs) -> Option<Self> {
         Some(Self {
             dir: settings.dir.clone()?,
-            clock: settings.clock.clone(),
             retention: settings.retention,
             hook: settings.root_hook.clone(),
             every: settings.checkpoint_every,
@@ -57,11 +55,12 @@ impl Keeper {
         })
     }
 
-    /// Wakes when a day has begun, and now and then.
+    /// Begins once the first record is written, and wakes when a day has begun, and now and then.
     pub(crate) fn run(mut self, days: &Receiver<()>) {
         let nap = NAP.min(self.every);
+        let mut told = days.recv().map_err(|_| RecvTimeoutError::Disconnected);
         loop {
-            match days.recv_timeout(nap) {
+            match told {
                 Ok(()) => self.signed = None,
                 Err(RecvTimeoutError::Timeout) => {}
                 // The log is closed.
@@ -69,6 +68,7 @@ impl Keeper {
             }
             // What cannot be done now is tried at the next turn.
             let _ = self.look();
+            told = days.recv_timeout(nap);
         }
     }
 
@@ -76,12 +76,14 @@ impl Keeper {
         if !self.is_the_one() {
             return Ok(());
         }
-        let today = Day::of(self.clock.now());
-        if self.aged != Some(today) {
+        // Without a directory there is nothing to keep; whoever writes next will say what is wrong with it.
+        let days = day::days(&self.dir).unwrap_or_default();
+        let today = days.last().map(|file| file.day);
+        if self.aged != today {
             let record = |event| self.record(event);
             files::sweep(&self.dir);
-            self.retention.run(&self.dir, today, &record)?;
-            self.aged = Some(today);
+            self.retention.run(&self.dir, &days, &record)?;
+            self.aged = today;
         }
         let due = match (&self.failed, self.signed) {
             (Some(failed), _) => failed.at.elapsed() >= failed.wait,

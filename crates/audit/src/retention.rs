@@ -12,7 +12,7 @@ use sha2::{Digest as _, Sha256};
 use crate::event::Event;
 use crate::line::Line;
 use crate::writer::Unavailable;
-use crate::{Day, DayFile, Form, Hash, day, files};
+use crate::{Day, DayFile, Form, Hash, files};
 
 /// Days count from the day in a file's name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -62,18 +62,14 @@ impl Retention {
     pub(crate) fn run(
         &self,
         dir: &Path,
-        today: Day,
+        files: &[DayFile],
         record: &dyn Fn(Event) -> Result<(), Unavailable>,
     ) -> Result<(), Unavailable> {
-        let files = match day::days(dir) {
-            Ok(files) => files,
-            // Whoever writes next to this directory will say what is wrong with it.
-            Err(_) => return Ok(()),
-        };
-        // INVARIANT: the newest file is where the chain ends; it stays.
-        let Some((_, older)) = files.split_last() else {
+        // INVARIANT: the newest file is where the chain ends; it stays. Its day is today, whatever a clock says.
+        let Some((newest, older)) = files.split_last() else {
             return Ok(());
         };
+        let today = newest.day;
         // A clock that has leapt makes everything look old. Unless it is wrong for a whole day, that costs nothing.
         let leapt = older
             .last()

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use audit::{Asked, Clock, Decision, Form, Hash, Line, Log, Settings, Summary};
+use audit::{Asked, Clock, DayFile, Decision, Form, Hash, Line, Log, Settings, Summary};
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -88,19 +88,11 @@ pub(crate) fn asked(request: &str) -> Asked {
 
 /// All records, after checking that they follow each other.
 pub(crate) fn records(dir: &Path) -> Vec<Value> {
+    // Days are compressed and deleted meanwhile: then it is read again.
+    let days = until("a whole look", || whole(dir).ok());
     let mut last: Option<(u64, Hash)> = None;
     let mut records = Vec::new();
-    for file in audit::days(dir).unwrap_or_default() {
-        let mut text = String::new();
-        match file.form {
-            Form::Plain => text = fs::read_to_string(&file.path).unwrap(),
-            Form::Gzip => {
-                let packed = fs::File::open(&file.path).unwrap();
-                flate2::read::GzDecoder::new(packed)
-                    .read_to_string(&mut text)
-                    .unwrap();
-            }
-        }
+    for text in days {
         // A line that is being written is not there yet.
         let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
         for line in whole.lines() {
@@ -114,6 +106,20 @@ pub(crate) fn records(dir: &Path) -> Vec<Value> {
         }
     }
     records
+}
+
+fn whole(dir: &Path) -> std::io::Result<Vec<String>> {
+    let days = audit::days(dir).unwrap_or_default();
+    let text = |file: DayFile| match file.form {
+        Form::Plain => fs::read_to_string(&file.path),
+        Form::Gzip => {
+            let mut text = String::new();
+            let packed = fs::File::open(&file.path)?;
+            flate2::read::GzDecoder::new(packed).read_to_string(&mut text)?;
+            Ok(text)
+        }
+    };
+    days.into_iter().map(text).collect()
 }
 
 /// Waits for what another thread is about to do.
