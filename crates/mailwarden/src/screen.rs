@@ -24,6 +24,12 @@ impl Screen {
         told.or_else(terminal_columns).unwrap_or(100).clamp(40, 120)
     }
 
+    /// How much of a line is shown where lines are cut. Nothing is cut on its way into a file or another program.
+    pub(crate) fn cut_at(&self) -> Option<usize> {
+        let told = std::env::var_os("COLUMNS").is_some();
+        (told || io::stdout().is_terminal()).then(|| self.columns())
+    }
+
     pub(crate) fn line(&self, text: impl Display) {
         // A reader that went away is no reason to fail.
         let _ = writeln!(io::stdout(), "{text}");

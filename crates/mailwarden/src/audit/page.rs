@@ -15,6 +15,7 @@ pub(super) struct Page {
     pub(super) screen: Screen,
     pub(super) form: Form,
     columns: usize,
+    cut_at: usize,
     out: BufWriter<Stdout>,
 }
 
@@ -24,12 +25,14 @@ impl Page {
             screen,
             form,
             columns: screen.columns().min(100),
+            cut_at: screen.cut_at().unwrap_or(usize::MAX),
             out: BufWriter::new(io::stdout()),
         }
     }
 
-    pub(super) fn columns(&self) -> usize {
-        self.columns
+    /// How long a line may be that is cut.
+    pub(super) fn cut_at(&self) -> usize {
+        self.cut_at
     }
 
     pub(super) fn line(&mut self, text: impl Display) -> io::Result<()> {

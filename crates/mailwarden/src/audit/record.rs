@@ -41,7 +41,7 @@ impl Record {
         let event = self.text("event");
         let head = format!("{seq:>7} {} ", screen.dim(self.time()));
         let used = 7 + 1 + 19 + 1;
-        let rest = page.columns().saturating_sub(used);
+        let rest = page.cut_at().saturating_sub(used);
         let decision = match event {
             "call" | "intent" => self.text("decision"),
             _ => "",
@@ -63,14 +63,10 @@ impl Record {
     /// What a call was about, and how long it took.
     fn detail(&self) -> String {
         let mut parts = Vec::new();
-        match self.text("decision") {
-            "ALLOW" => {}
+        match (self.text("decision"), self.text("result")) {
+            ("ALLOW", "" | "ok") => {}
+            ("ALLOW", result) => parts.push(safe(result)),
             _ => parts.push(safe(self.text("reason"))),
-        }
-        match self.text("result") {
-            "" | "ok" => {}
-            result if result == self.text("reason") => {}
-            result => parts.push(safe(result)),
         }
         if self.0.get("withheld").is_some() {
             parts.push("withheld".to_owned());
