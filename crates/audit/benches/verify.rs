@@ -96,7 +96,7 @@ fn write(dir: &Path, size: u64) -> std::path::PathBuf {
     loop {
         count += 1;
         match count % 1024 {
-            0 => sample.checkpoint().unwrap(),
+            0 => sample.state_tree().unwrap(),
             512 if fs::metadata(&file).unwrap().len() >= size => break,
             _ => sample.call().unwrap(),
         }

@@ -16,7 +16,7 @@ use crate::event::{DAY_CLOSED, Event};
 use crate::files;
 use crate::keys::{Keys, Seeds, verifier};
 use crate::line::{self, Line};
-use crate::recover::{self, Closed};
+use crate::recover::{self, Closed, Found};
 use crate::{Clock, Day, Hash, LogId, Peaks};
 
 const LOCK: &str = "lock";
@@ -29,12 +29,52 @@ pub(crate) struct Book {
     open: Option<Open>,
     /// The end of the chain when this process last made something durable: disks forget, we don't.
     known: Option<Known>,
+    /// What could neither be made durable nor cut off again.
+    undone: Option<Undone>,
+}
+
+struct Undone {
+    day: Day,
+    begin: u64,
+    end: u64,
+    /// As it was before.
+    chain: Chain,
+}
+
+impl Undone {
+    /// Cuts off what was written and not made durable, unless another process has gone on from it. What it says is said
+    /// again, as withheld.
+    fn take_back(&self, found: &mut Found) -> io::Result<()> {
+        let Some(newest) = &mut found.newest else {
+            return Ok(());
+        };
+        if newest.day != self.day || newest.closed == Closed::Yes || newest.len <= self.begin {
+            return Ok(());
+        }
+        let file = OpenOptions::new().append(true).open(&newest.path)?;
+        if file.metadata()?.len() > self.end {
+            return Ok(());
+        }
+        file.set_len(self.begin)?;
+        newest.torn.clear();
+        newest.len = self.begin;
+        found.chain = self.chain.clone();
+        Ok(())
+    }
 }
 
 struct Known {
     log: LogId,
     seeds: Seeds,
     chain: Chain,
+}
+
+impl Known {
+    /// Whether the files are not those that this process wrote.
+    fn is_other(&self, log: &LogId, found: &Chain) -> bool {
+        let rewritten = found.seq() == self.chain.seq() && found.prev() != self.chain.prev();
+        self.log != *log || rewritten
+    }
 }
 
 /// The directory, while it is the one that was opened.
@@ -67,6 +107,7 @@ impl Book {
             dir,
             open: None,
             known: None,
+            undone: None,
         }
     }
 
@@ -77,18 +118,29 @@ impl Book {
         clock: &Clock,
         events: impl FnOnce() -> Vec<Arc<Event>>,
     ) -> io::Result<Written> {
-        let mut open = match self.open.take() {
-            Some(open) if files::is_at(&open.lock, &self.dir.join(LOCK)) => open,
-            _ => Open::at(&self.dir, self.known.as_ref().map(|known| &known.seeds))?,
-        };
-        let locked = open.lock.lock();
-        let written = locked.and_then(|()| self.write_locked(&mut open, clock.now(), events));
+        let mut open = self.lock()?;
+        let written = self.write_locked(&mut open, clock.now(), events);
         let unlocked = open.lock.unlock();
         // After any failure the directory is looked at afresh.
         if written.is_ok() && unlocked.is_ok() {
             self.open = Some(open);
         }
         written
+    }
+
+    /// Takes the lock of the directory as it is now. Whoever waited for it may find that it leads nowhere any more.
+    fn lock(&mut self) -> io::Result<Open> {
+        for _ in 0..3 {
+            let open = match self.open.take() {
+                Some(open) => open,
+                None => Open::at(&self.dir, self.known.as_ref().map(|known| &known.seeds))?,
+            };
+            open.lock.lock()?;
+            if files::is_at(&open.lock, &self.dir.join(LOCK)) {
+                return Ok(open);
+            }
+        }
+        Err(io::Error::other("the log's directory is being replaced"))
     }
 
     fn write_locked(
@@ -98,6 +150,7 @@ impl Book {
         events: impl FnOnce() -> Vec<Arc<Event>>,
     ) -> io::Result<Written> {
         let mut first = Vec::new();
+        let mut told = Vec::new();
         let current = match open.head.take() {
             Some(mut head) => head.catch_up(&self.dir)?.then_some(head),
             None => None,
@@ -107,11 +160,11 @@ impl Book {
                 let chain = head.chain.clone();
                 (Some(head), chain)
             }
-            None => self.look(&open.keys, &mut first)?,
+            None => self.look(&open.keys, &mut first, &mut told)?,
         };
         let mut head = match head {
             Some(head) if head.is_for(Day::of(now)) => head,
-            before => turn(&self.dir, &open.keys, before, chain, now, &mut first)?,
+            before => self.turn(&open.keys, before, chain, now, &mut first)?,
         };
         if let Some(last) = head.chain.last_ts()
             && now < last - CLOCK_SLACK
@@ -122,7 +175,7 @@ impl Book {
         let mut chain = head.chain.clone();
         let mut write = |event: &Event| {
             if chain.wants_base() {
-                let base = Event::checkpoint();
+                let base = Event::tree_stated();
                 chain.write(&mut out, now, &base, open.keys.digester());
             }
             chain.write(&mut out, now, event, open.keys.digester())
@@ -131,7 +184,10 @@ impl Book {
             write(event);
         });
         let places = events().iter().map(|event| write(event)).collect();
-        head.append(&out, &self.dir)?;
+        self.append(&mut head, &out)?;
+        for name in told {
+            files::said(&self.dir, &name);
+        }
         head.chain = chain.clone();
         let written = Written {
             log: open.keys.log().clone(),
@@ -147,17 +203,110 @@ impl Book {
         Ok(written)
     }
 
+    /// Closes the day that is over, if it still has to be, and opens the one that has come. A day never comes back: what a
+    /// clock that was set back would call yesterday is still today here.
+    fn turn(
+        &mut self,
+        keys: &Keys,
+        before: Option<Head>,
+        mut chain: Chain,
+        now: Timestamp,
+        first: &mut Vec<Event>,
+    ) -> io::Result<Head> {
+        let mut day = Day::of(now);
+        if let Some(mut head) = before {
+            if head.closed == Closed::No && head.len > 0 {
+                let mut out = Vec::new();
+                // What was found wrong with this day is said in it.
+                for event in first.drain(..).chain([Event::day_closed()]) {
+                    chain.write(&mut out, now, &event, keys.digester());
+                }
+                self.append(&mut head, &out)?;
+                head.closed = Closed::Yes;
+            }
+            day = match head.closed {
+                Closed::Yes => {
+                    files::seal(&head.file)?;
+                    let note = keys.sign(chain.tree());
+                    files::replace(&self.dir, &head.day.checkpoint(&self.dir), note.as_bytes())?;
+                    day.max(head.day.next())
+                }
+                // A file that never had a record stands in nobody's way once its day is over.
+                Closed::No if day > head.day => {
+                    fs::remove_file(head.day.file(&self.dir))?;
+                    day
+                }
+                Closed::No => day.max(head.day),
+            };
+        }
+        let file = files::private()
+            .create(true)
+            .read(true)
+            .append(true)
+            .open(day.file(&self.dir))?;
+        files::sync_dir(&self.dir)?;
+        first.insert(0, Event::day_opened());
+        Ok(Head {
+            day,
+            file,
+            len: 0,
+            chain,
+            closed: Closed::No,
+        })
+    }
+
+    /// Adds bytes and makes them durable. When that fails, the file is what it was before.
+    fn append(&mut self, head: &mut Head, bytes: &[u8]) -> io::Result<()> {
+        let more = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+        let added = head
+            .file
+            .write_all(bytes)
+            .and_then(|()| head.file.sync_data());
+        if let Err(error) = added {
+            // INVARIANT: what was not made durable must not be found later as if it had been.
+            if head.file.set_len(head.len).is_err() {
+                self.undone = Some(Undone {
+                    day: head.day,
+                    begin: head.len,
+                    end: head.len.saturating_add(more),
+                    chain: head.chain.clone(),
+                });
+            }
+            return Err(error);
+        }
+        // A file that was deleted takes writes without complaint.
+        if !files::is_at(&head.file, &head.day.file(&self.dir)) {
+            return Err(io::Error::other("the log's file was taken away"));
+        }
+        head.len += more;
+        Ok(())
+    }
+
     /// Finds the end of the log on disk, sets aside what a crash left, and compares with what this process knows.
-    fn look(&self, keys: &Keys, first: &mut Vec<Event>) -> io::Result<(Option<Head>, Chain)> {
-        let found = recover::find(&self.dir)?;
+    /// What is said first, and the names of what was set aside and is told in it.
+    fn look(
+        &mut self,
+        keys: &Keys,
+        first: &mut Vec<Event>,
+        told: &mut Vec<String>,
+    ) -> io::Result<(Option<Head>, Chain)> {
+        let mut found = recover::find(&self.dir)?;
+        if let Some(undone) = &self.undone {
+            undone.take_back(&mut found)?;
+            self.undone = None;
+        }
         let mut chain = found.chain;
-        if let Some(known) = &self.known {
-            if known.log != *keys.log() {
+        let signed = self.signed();
+        match &self.known {
+            Some(known) if known.is_other(keys.log(), &chain) => {
                 first.push(Event::log_replaced(known.log.as_str(), known.chain.tree()));
-            } else if chain.seq() < known.chain.seq() {
-                first.push(Event::log_cut(chain.seq()));
+            }
+            Some(known) if chain.seq() < known.chain.seq() => {
+                first.push(Event::log_cut(chain.seq(), known.chain.seq()));
                 chain = known.chain.clone();
             }
+            None if chain.seq() < signed => first.push(Event::log_cut(chain.seq(), signed)),
+            _ => {}
         }
         let Some(newest) = found.newest else {
             return Ok((None, chain));
@@ -170,9 +319,12 @@ impl Book {
                 .open(&newest.path)?,
         };
         if !newest.torn.is_empty() {
-            let kept_as = files::set_aside(&self.dir, newest.day, &newest.torn)?;
+            files::set_aside(&self.dir, newest.day, &newest.torn)?;
             file.set_len(newest.len)?;
-            first.push(Event::torn_tail(&kept_as, &newest.torn));
+        }
+        for (name, bytes) in files::unsaid(&self.dir)? {
+            first.push(Event::torn_tail(&name, &bytes));
+            told.push(name);
         }
         let head = Head {
             day: newest.day,
@@ -184,14 +336,21 @@ impl Book {
         Ok((Some(head), chain))
     }
 
+    /// How many records the checkpoint beside the log covers.
+    fn signed(&self) -> u64 {
+        let note = fs::read_to_string(self.dir.join(CHECKPOINT)).ok();
+        let there = note.zip(verifier(&self.dir).ok());
+        let opened = there.and_then(|(note, key)| Checkpoint::open(&note, &key).ok());
+        opened.map_or(0, |checkpoint| checkpoint.size)
+    }
+
     /// Signs what is durable, whoever wrote it.
     pub(crate) fn sign(&mut self) -> io::Result<Option<(Peaks, String)>> {
-        let path = self.dir.join(LOCK);
-        let Some(mut open) = self.open.take_if(|open| files::is_at(&open.lock, &path)) else {
+        if self.open.is_none() {
             return Ok(None);
-        };
-        let locked = open.lock.lock();
-        let signed = locked.and_then(|()| self.sign_locked(&mut open));
+        }
+        let mut open = self.lock()?;
+        let signed = self.sign_locked(&mut open);
         let unlocked = open.lock.unlock();
         if signed.is_ok() && unlocked.is_ok() {
             self.open = Some(open);
@@ -206,7 +365,11 @@ impl Book {
             open.head = Some(head);
         }
         let chain = match &open.head {
-            Some(head) => head.chain.clone(),
+            Some(head) => {
+                // What another process wrote and died over may not have reached the disk.
+                head.file.sync_data()?;
+                head.chain.clone()
+            }
             // Another day has begun, or there is something to mend, which the next record will do.
             None => recover::find(&self.dir)?.chain,
         };
@@ -247,64 +410,12 @@ impl Book {
 impl Open {
     fn at(dir: &Path, known: Option<&Seeds>) -> io::Result<Self> {
         files::create_private_dir(dir)?;
-        let lock = files::private()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(dir.join(LOCK))?;
         Ok(Self {
-            lock,
+            lock: files::lock(dir, LOCK)?,
             keys: Keys::of(dir, known)?,
             head: None,
         })
     }
-}
-
-/// Closes the day that is over, if it still has to be, and opens the one that has come. A day never comes back: what a
-/// clock that was set back would call yesterday is still today here.
-fn turn(
-    dir: &Path,
-    keys: &Keys,
-    before: Option<Head>,
-    mut chain: Chain,
-    now: Timestamp,
-    first: &mut Vec<Event>,
-) -> io::Result<Head> {
-    let mut day = Day::of(now);
-    if let Some(mut head) = before {
-        if head.closed == Closed::No && head.len > 0 {
-            let mut out = Vec::new();
-            // What was found wrong with this day is said in it.
-            for event in first.drain(..).chain([Event::day_closed()]) {
-                chain.write(&mut out, now, &event, keys.digester());
-            }
-            head.append(&out, dir)?;
-            head.closed = Closed::Yes;
-        }
-        day = match head.closed {
-            Closed::Yes => {
-                files::seal(&head.file)?;
-                let note = keys.sign(chain.tree());
-                files::replace(dir, &head.day.checkpoint(dir), note.as_bytes())?;
-                day.max(head.day.next())
-            }
-            Closed::No => day.max(head.day),
-        };
-    }
-    let file = files::private()
-        .create(true)
-        .read(true)
-        .append(true)
-        .open(day.file(dir))?;
-    files::sync_dir(dir)?;
-    first.insert(0, Event::day_opened());
-    Ok(Head {
-        day,
-        file,
-        len: 0,
-        chain,
-        closed: Closed::No,
-    })
 }
 
 impl Head {
@@ -344,26 +455,6 @@ impl Head {
         }
         self.len = len;
         Ok(self.closed == Closed::No)
-    }
-
-    /// Adds bytes and makes them durable. When that fails, the file is what it was before.
-    fn append(&mut self, bytes: &[u8], dir: &Path) -> io::Result<()> {
-        let added = self
-            .file
-            .write_all(bytes)
-            .and_then(|()| self.file.sync_data());
-        if let Err(error) = added {
-            // INVARIANT: what was not made durable must not be found later as if it had been. If this fails too, what
-            // is left is taken for torn.
-            let _ = self.file.set_len(self.len);
-            return Err(error);
-        }
-        // A file that was deleted takes writes without complaint.
-        if !files::is_at(&self.file, &self.day.file(dir)) {
-            return Err(io::Error::other("the log's file was taken away"));
-        }
-        self.len += u64::try_from(bytes.len()).unwrap_or(u64::MAX);
-        Ok(())
     }
 }
 

@@ -1,10 +1,10 @@
 //! The end of the chain: all that is needed to write the next record, or to check the next one.
 
 use jiff::Timestamp;
-use serde_json::Value;
 
 use crate::event::{BASES, Event};
 use crate::line::{self, Line, Place};
+use crate::read::Stated;
 use crate::{Digester, Hash, Peaks};
 
 /// A reader finds the end of a file without reading all of it: at most so many records back, the whole tree is stated.
@@ -39,14 +39,10 @@ impl Chain {
         if !BASES.contains(&line.event) || !line.is_whole() {
             return None;
         }
-        let record: Value = serde_json::from_slice(text).ok()?;
-        let size = record.get("tree_size")?.as_u64()?;
-        let peaks = record.get("peaks")?.as_array()?.iter();
-        let peaks: Option<Vec<Hash>> = peaks
-            .map(|peak| Hash::parse(peak.as_str()?.as_bytes()))
-            .collect();
-        let tree = Peaks::new(size, peaks?)?;
-        (size == line.seq).then_some(Self {
+        let Some(Stated::Tree(tree)) = Stated::of(line.event, text) else {
+            return None;
+        };
+        (tree.size() == line.seq).then_some(Self {
             tree,
             prev: line.prev,
             ts: None,
@@ -98,6 +94,11 @@ impl Chain {
         (place.seq, hash)
     }
 
+    /// Goes on by a record that cannot be read, but whose hash is known.
+    pub(crate) fn step_over(&mut self, hash: Hash) {
+        self.advance(hash, "");
+    }
+
     fn advance(&mut self, hash: Hash, event: &str) {
         self.prev = hash;
         self.tree.push(hash);
@@ -114,6 +115,11 @@ impl Chain {
 
     pub(crate) fn tree(&self) -> &Peaks {
         &self.tree
+    }
+
+    /// The hash of the last record.
+    pub(crate) fn prev(&self) -> Hash {
+        self.prev
     }
 
     pub(crate) fn last_ts(&self) -> Option<Timestamp> {

@@ -1,6 +1,7 @@
 //! Answers for a log that keeps nothing. For benchmarks alone: the program is built without it.
 
-use crate::writer::{Job, Receipt};
+use crate::status::Receipt;
+use crate::writer::Job;
 use crate::{Hash, LogId};
 
 pub(crate) fn answer(job: Job) {

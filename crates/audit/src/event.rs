@@ -142,21 +142,23 @@ impl Event {
         Self::stating(DAY_CLOSED, States::Root)
     }
 
-    pub(crate) fn checkpoint() -> Self {
-        Self::stating(CHECKPOINT, States::Peaks)
+    pub(crate) fn tree_stated() -> Self {
+        Self::stating(TREE_STATED, States::Peaks)
     }
 
     /// Bytes behind the last whole record, which are no record.
     pub(crate) fn torn_tail(kept_as: &str, bytes: &[u8]) -> Self {
-        Self::new("torn_tail")
+        Self::new(TORN_TAIL)
             .text("kept_as", kept_as)
             .number("bytes", u64::try_from(bytes.len()).unwrap_or(u64::MAX))
             .text("sha256", Hash::of_bytes(bytes).to_string())
     }
 
-    /// The files hold fewer records than this process has written.
-    pub(crate) fn log_cut(found: u64) -> Self {
-        Self::stating(LOG_CUT, States::Peaks).number("found", found)
+    /// The files hold fewer records than this process has written, or than a checkpoint beside them covers.
+    pub(crate) fn log_cut(found: u64, expected: u64) -> Self {
+        Self::stating(LOG_CUT, States::Peaks)
+            .number("found", found)
+            .number("expected", expected)
     }
 
     /// The files are those of another log than the one that this process wrote to.
@@ -182,7 +184,7 @@ impl Event {
     }
 
     pub(crate) fn compressed(day: Day, bytes: u64, sha256: &Hash) -> Self {
-        Self::new("retention")
+        Self::new(RETENTION)
             .text("step", "compressed")
             .text("day", day.to_string())
             .number("bytes", bytes)
@@ -191,7 +193,7 @@ impl Event {
 
     /// A day that is about to be deleted, and the last record of it.
     pub(crate) fn deleted(day: Day, through: u64, hash: &Hash) -> Self {
-        Self::new("retention")
+        Self::new(RETENTION)
             .text("step", "deleted")
             .text("day", day.to_string())
             .number("through_seq", through)
@@ -200,7 +202,7 @@ impl Event {
 
     /// A step that could not be taken; it is tried again.
     pub(crate) fn retention_failed(day: Day, why: &str) -> Self {
-        Self::new("retention")
+        Self::new(RETENTION)
             .text("step", "failed")
             .text("day", day.to_string())
             .text("why", why)
@@ -219,9 +221,10 @@ impl Event {
             .text("why", why)
     }
 
-    /// Nobody was answered for it: the log was out of order when it happened.
-    pub(crate) fn withheld(self) -> Self {
+    /// Nobody was answered for it: the log was out of order when it happened, which was then.
+    pub(crate) fn withheld(self, at: &str) -> Self {
         self.with("withheld", Value::Switch(true))
+            .text("happened_at", at)
     }
 
     fn new(name: &'static str) -> Self {
@@ -257,11 +260,13 @@ impl Event {
 
 pub(crate) const DAY_OPENED: &str = "day_opened";
 pub(crate) const DAY_CLOSED: &str = "day_closed";
-pub(crate) const CHECKPOINT: &str = "checkpoint";
+pub(crate) const TREE_STATED: &str = "tree_stated";
+pub(crate) const TORN_TAIL: &str = "torn_tail";
+pub(crate) const RETENTION: &str = "retention";
 pub(crate) const LOG_CUT: &str = "log_cut";
 
 /// Events that state the whole tree before them: a reader can begin at any of them.
-pub(crate) const BASES: [&str; 3] = [DAY_OPENED, CHECKPOINT, LOG_CUT];
+pub(crate) const BASES: [&str; 3] = [DAY_OPENED, TREE_STATED, LOG_CUT];
 
 impl Asked {
     fn fields(&self) -> Fields {

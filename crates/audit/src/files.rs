@@ -98,21 +98,48 @@ pub(crate) fn replace(dir: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
     sync_dir(dir)
 }
 
-/// Keeps bytes that are no record, under the first free name, and tells the name.
-pub(crate) fn set_aside(dir: &Path, day: Day, bytes: &[u8]) -> io::Result<String> {
-    for number in 1u32.. {
-        let name = format!("{day}.torn-{number}");
-        let opened = private().write(true).create_new(true).open(dir.join(&name));
-        let mut file = match opened {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
-            Err(error) => return Err(error),
-        };
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        seal(&file)?;
-        sync_dir(dir)?;
-        return Ok(name);
+/// What was set aside has this behind its name until a record tells of it.
+const UNSAID: &str = ".unsaid";
+
+/// Keeps bytes that are no record, under the first free name.
+pub(crate) fn set_aside(dir: &Path, day: Day, bytes: &[u8]) -> io::Result<()> {
+    let mut file = new_file(dir)?;
+    file.write_all(bytes)?;
+    file.as_file().sync_all()?;
+    seal(file.as_file())?;
+    let free = (1u32..)
+        .map(|number| format!("{day}.torn-{number}"))
+        .find(|name| !dir.join(name).exists() && !dir.join(format!("{name}{UNSAID}")).exists())
+        .ok_or_else(|| io::Error::other("no name is left for what was torn"))?;
+    file.persist(dir.join(format!("{free}{UNSAID}")))
+        .map_err(|error| error.error)?;
+    sync_dir(dir)
+}
+
+/// What was set aside and is not told yet: the names it will have, and the bytes.
+pub(crate) fn unsaid(dir: &Path) -> io::Result<Vec<(String, Vec<u8>)>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(dir)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        if let Some(name) = name.to_str().and_then(|name| name.strip_suffix(UNSAID)) {
+            found.push((name.to_owned(), fs::read(entry.path())?));
+        }
     }
-    Err(io::Error::other("no name is left for what was torn"))
+    found.sort();
+    Ok(found)
+}
+
+/// A record tells of it now. If this fails, another record will tell of it once more.
+pub(crate) fn said(dir: &Path, name: &str) {
+    let _ = fs::rename(dir.join(format!("{name}{UNSAID}")), dir.join(name));
+}
+
+/// A file that processes lock.
+pub(crate) fn lock(dir: &Path, name: &str) -> io::Result<File> {
+    private()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(dir.join(name))
 }

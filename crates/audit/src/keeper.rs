@@ -9,10 +9,11 @@ use std::time::{Duration, Instant};
 
 use crate::book::Book;
 use crate::event::Event;
-use crate::log::{Jobs, Settings};
+use crate::log::Jobs;
 use crate::retention::Retention;
-use crate::writer::{Job, Unavailable};
-use crate::{Day, Peaks, day, files, hook};
+use crate::status::Unavailable;
+use crate::writer::Job;
+use crate::{Day, Peaks, Settings, day, files, hook};
 
 const LOCK: &str = "keeper.lock";
 /// Up to how many records the root was handed on.
@@ -40,13 +41,21 @@ struct Failed {
     wait: Duration,
 }
 
+impl Failed {
+    /// Whether it is time to try again.
+    fn is_over(&self) -> bool {
+        self.at.elapsed() >= self.wait
+    }
+}
+
 impl Keeper {
     pub(crate) fn new(settings: &Settings, jobs: Jobs) -> Option<Self> {
+        let keeping = settings.keeping.clone()?;
         Some(Self {
             dir: settings.dir.clone()?,
-            retention: settings.retention,
-            hook: settings.root_hook.clone(),
-            every: settings.checkpoint_every,
+            retention: keeping.retention,
+            hook: keeping.root_hook,
+            every: keeping.checkpoint_every,
             jobs,
             lock: None,
             aged: None,
@@ -85,12 +94,9 @@ impl Keeper {
             self.retention.run(&self.dir, &days, &record)?;
             self.aged = today;
         }
-        let due = match (&self.failed, self.signed) {
-            (Some(failed), _) => failed.at.elapsed() >= failed.wait,
-            (None, Some(at)) => at.elapsed() >= self.every,
-            (None, None) => true,
-        };
-        if due {
+        let due = self.signed.is_none_or(|at| at.elapsed() >= self.every);
+        let again = self.failed.as_ref().is_some_and(Failed::is_over);
+        if due || again {
             self.sign()?;
         }
         Ok(())
@@ -105,11 +111,7 @@ impl Keeper {
         {
             return true;
         }
-        let opened = files::private()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(path);
+        let opened = files::lock(&self.dir, LOCK);
         self.lock = opened.ok().filter(|lock| lock.try_lock().is_ok());
         self.lock.is_some()
     }
@@ -126,7 +128,9 @@ impl Keeper {
             return Ok(());
         };
         // That it was handed on is a record too, and no reason to do it again.
-        if self.sent().is_some_and(|sent| tree.size() <= sent + 1) {
+        let has = self.sent().unwrap_or_default().saturating_add(1);
+        let waits = self.failed.as_ref().is_some_and(|failed| !failed.is_over());
+        if waits || tree.size() <= has {
             return Ok(());
         }
         match hook::run(&hook, &tree, &note) {

@@ -91,6 +91,13 @@ impl Keys {
     /// Reads the keys of a directory; where there are none, puts those that are known, or makes new ones. Two processes
     /// that start at once end up with the same ones.
     pub(crate) fn of(dir: &Path, known: Option<&Seeds>) -> io::Result<Self> {
+        let public = dir.join(PUBLIC);
+        // A new key would make another log of this one, and nobody would be told.
+        if public.exists() && !dir.join(SIGNING).exists() && known.is_none() {
+            return Err(io::Error::other(
+                "signing.key is gone and log.pub is there; put the key back, or move the directory away to begin a new log",
+            ));
+        }
         let seeds = Seeds {
             signing: kept(dir, SIGNING, known.map(|seeds| seeds.signing))?,
             digest: kept(dir, DIGEST, known.map(|seeds| seeds.digest))?,
@@ -99,9 +106,18 @@ impl Keys {
             .map_err(|_| io::Error::other("signing.key is damaged"))?;
         let digester = Digester::new(&seeds.digest);
         let verifier = Verifier::of(&pair);
-        let public = dir.join(PUBLIC);
-        if !public.exists() {
-            place(dir, &public, format!("{verifier}\n").as_bytes())?;
+        match verifier_at(&public) {
+            Ok(stated) if stated == verifier => {}
+            Ok(_) => {
+                return Err(io::Error::other(
+                    "log.pub is not the public half of signing.key; put the right one back, or move the directory away to \
+                     begin a new log",
+                ));
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                place(dir, &public, format!("{verifier}\n").as_bytes())?;
+            }
+            Err(error) => return Err(error),
         }
         Ok(Self {
             seeds,
@@ -130,7 +146,11 @@ impl Keys {
 
 /// The public key beside a log.
 pub fn verifier(dir: &Path) -> io::Result<Verifier> {
-    let text = fs::read_to_string(dir.join(PUBLIC))?;
+    verifier_at(&dir.join(PUBLIC))
+}
+
+fn verifier_at(path: &Path) -> io::Result<Verifier> {
+    let text = fs::read_to_string(path)?;
     Verifier::parse(&text).ok_or_else(|| io::Error::other("log.pub is no public key of a log"))
 }
 
@@ -171,7 +191,7 @@ fn place(dir: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.write_all(bytes)?;
     file.as_file().sync_all()?;
     match file.persist_noclobber(path) {
-        Ok(_) => fs::File::open(dir)?.sync_all(),
+        Ok(_) => files::sync_dir(dir),
         Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         Err(error) => Err(error.error),
     }
@@ -204,6 +224,20 @@ mod tests {
     fn a_damaged_key_is_not_used() {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join(SIGNING), b"short").unwrap();
+        assert!(Keys::of(dir.path(), None).is_err());
+    }
+
+    #[test]
+    fn a_lost_key_is_not_replaced_unseen() {
+        let dir = tempfile::tempdir().unwrap();
+        let keys = Keys::of(dir.path(), None).unwrap();
+        fs::remove_file(dir.path().join(SIGNING)).unwrap();
+        assert!(Keys::of(dir.path(), None).is_err());
+        assert!(!dir.path().join(SIGNING).exists());
+        // A process that knows it puts it back.
+        let again = Keys::of(dir.path(), Some(keys.seeds())).unwrap();
+        assert_eq!(again.log(), keys.log());
+        fs::write(dir.path().join(SIGNING), [7; 32]).unwrap();
         assert!(Keys::of(dir.path(), None).is_err());
     }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::chain::Chain;
 use crate::event::DAY_CLOSED;
 use crate::line::Line;
-use crate::{Day, Form, day};
+use crate::{Day, DayFile, Form, day};
 
 /// How much is read from the end at first; four times as much each time when that holds no record to begin at.
 const WINDOW: u64 = 256 * 1024;
@@ -25,7 +25,7 @@ pub(crate) struct Newest {
     pub closed: Closed,
     /// So long is the part that holds whole records.
     pub len: u64,
-    /// What is behind them and is no record.
+    /// What is behind them. No record is in it.
     pub torn: Vec<u8>,
 }
 
@@ -36,84 +36,87 @@ pub(crate) enum Closed {
     No,
 }
 
-/// Looks at the newest file that holds a record. The lock must be held: no other process may be writing.
+/// Looks for the last record. The lock must be held: no other process may be writing.
 pub(crate) fn find(dir: &Path) -> io::Result<Found> {
-    let mut newest = None;
-    for file in day::days(dir)?.into_iter().rev() {
-        let mut opened = File::open(&file.path)?;
-        let end = match file.form {
-            Form::Plain => end_of(&mut opened)?,
-            Form::Gzip => end_of_gzip(opened)?,
-        };
-        let this = |end: &End| Newest {
-            day: file.day,
-            path: file.path.clone(),
-            closed: end.closed,
-            len: end.len,
-            torn: end.torn.clone(),
-        };
-        match &end.chain {
-            Some(chain) => {
-                let chain = chain.clone();
-                let newest = newest.unwrap_or_else(|| this(&end));
-                return Ok(Found {
-                    chain,
-                    newest: Some(newest),
-                });
-            }
-            // Made and not yet written to when the process ended: the chain ends in the day before.
-            None => newest = newest.or_else(|| Some(this(&end))),
-        }
-    }
+    end(&day::days(dir)?)
+}
+
+fn end(files: &[DayFile]) -> io::Result<Found> {
+    let Some((file, before)) = files.split_last() else {
+        return Ok(Found {
+            chain: Chain::new(),
+            newest: None,
+        });
+    };
+    let mut tail = match file.form {
+        Form::Plain => tail_of(&mut File::open(&file.path)?)?,
+        Form::Gzip => tail_of_gzip(&file.path)?,
+    };
+    let from = match tail.base.take() {
+        Some(chain) => chain,
+        // Made and not yet written to when the process ended, or its first record is damaged: the day before says where
+        // it goes on.
+        None => end(before)?.chain,
+    };
+    let walked = walk(from, &tail.bytes).map_err(|Misfit(seq)| {
+        io::Error::other(format!(
+            "record {seq} of {} does not fit where it stands; `mailwarden audit verify` says more, and a new log begins \
+             when the directory is moved away",
+            file.day
+        ))
+    })?;
+    let torn = tail.bytes.get(walked.good..).unwrap_or_default().to_vec();
+    // Nobody writes behind a file's last record: what stands there is not ours to move.
+    let torn = match walked.closed {
+        Closed::Yes => Vec::new(),
+        Closed::No => torn,
+    };
+    let newest = Newest {
+        day: file.day,
+        path: file.path.clone(),
+        closed: walked.closed,
+        len: tail.begin + u64::try_from(walked.good).unwrap_or(u64::MAX),
+        torn,
+    };
     Ok(Found {
-        chain: Chain::new(),
-        newest,
+        chain: walked.chain,
+        newest: Some(newest),
     })
 }
 
-struct End {
-    /// None when the file holds no whole record.
-    chain: Option<Chain>,
-    closed: Closed,
-    len: u64,
-    torn: Vec<u8>,
+/// The last piece of a file: from a record that states the whole tree, or all of it where there is none.
+struct Tail {
+    base: Option<Chain>,
+    begin: u64,
+    bytes: Vec<u8>,
 }
 
-fn end_of(file: &mut File) -> io::Result<End> {
+fn tail_of(file: &mut File) -> io::Result<Tail> {
     let size = file.metadata()?.len();
     let mut window = WINDOW;
     loop {
-        let from = size.saturating_sub(window);
+        let begin = size.saturating_sub(window);
         let mut bytes = Vec::new();
-        file.seek(SeekFrom::Start(from))?;
-        file.take(size - from).read_to_end(&mut bytes)?;
+        file.seek(SeekFrom::Start(begin))?;
+        file.take(size - begin).read_to_end(&mut bytes)?;
         // The first line is whole only at the beginning of the file.
-        let skip = match from {
+        let skip = match begin {
             0 => 0,
             _ => memchr::memchr(b'\n', &bytes).map_or(bytes.len(), |at| at + 1),
         };
-        let lines = bytes.get(skip..).unwrap_or_default();
-        if let Some((chain, closed, good)) = follow(lines) {
-            let len = skip + good;
-            // Nobody writes behind a file's last record: what stands there is not ours to move.
-            let torn = match closed {
-                Closed::Yes => Vec::new(),
-                Closed::No => bytes.get(len..).unwrap_or_default().to_vec(),
-            };
-            let len = from + u64::try_from(len).unwrap_or(u64::MAX);
-            return Ok(End {
-                chain: Some(chain),
-                closed,
-                len,
-                torn,
+        if let Some((at, chain)) = last_base(bytes.get(skip..).unwrap_or_default()) {
+            bytes.drain(..skip + at);
+            return Ok(Tail {
+                base: Some(chain),
+                begin: begin + u64::try_from(skip + at).unwrap_or(u64::MAX),
+                bytes,
             });
         }
-        if from == 0 {
-            return Ok(End {
-                chain: None,
-                closed: Closed::No,
-                len: 0,
-                torn: bytes,
+        if begin == 0 {
+            return Ok(Tail {
+                base: None,
+                begin,
+                bytes,
             });
         }
         window = window.saturating_mul(4);
@@ -121,51 +124,86 @@ fn end_of(file: &mut File) -> io::Result<End> {
 }
 
 /// A day that was compressed is never the newest, unless somebody took the others away.
-fn end_of_gzip(file: File) -> io::Result<End> {
+fn tail_of_gzip(path: &Path) -> io::Result<Tail> {
     let mut bytes = Vec::new();
-    flate2::read::MultiGzDecoder::new(file).read_to_end(&mut bytes)?;
-    Ok(End {
-        chain: follow(&bytes).map(|(chain, ..)| chain),
-        closed: Closed::Yes,
-        len: 0,
-        torn: Vec::new(),
+    flate2::read::MultiGzDecoder::new(File::open(path)?).read_to_end(&mut bytes)?;
+    let found = last_base(&bytes);
+    let (at, base) = found.map_or((0, None), |(at, chain)| (at, Some(chain)));
+    bytes.drain(..at);
+    Ok(Tail {
+        base,
+        begin: 0,
+        bytes,
     })
 }
 
-/// From the last record that states the tree as far as records follow each other; and how many bytes that is.
-fn follow(lines: &[u8]) -> Option<(Chain, Closed, usize)> {
-    let whole = whole_lines(lines);
-    let (base, mut chain) = whole
-        .iter()
-        .enumerate()
-        .rev()
-        .find_map(|(index, (text, _))| {
-            let line = Line::parse(text).ok()?;
-            Some((index, Chain::before_base(&line, text)?))
-        })?;
-    let mut closed = Closed::No;
-    let mut good = 0;
-    for (text, end) in whole.iter().skip(base) {
-        let Ok(line) = Line::parse(text) else { break };
-        if closed == Closed::Yes || chain.follow(&line).is_err() {
+/// Where the last record stands that states the tree, and the chain before it.
+fn last_base(lines: &[u8]) -> Option<(usize, Chain)> {
+    let mut end = lines.len();
+    while let Some(at) = lines
+        .get(..end)
+        .and_then(|part| memchr::memrchr(b'\n', part))
+    {
+        // The line that ends at `at` begins behind the line feed before it.
+        let begin = lines
+            .get(..at)
+            .and_then(|part| memchr::memrchr(b'\n', part))
+            .map_or(0, |before| before + 1);
+        let text = lines.get(begin..at).unwrap_or_default();
+        let chain = Line::parse(text)
+            .ok()
+            .and_then(|line| Chain::before_base(&line, text));
+        if let Some(chain) = chain {
+            return Some((begin, chain));
+        }
+        end = at;
+    }
+    None
+}
+
+struct Walked {
+    chain: Chain,
+    closed: Closed,
+    /// So many bytes end with the last record.
+    good: usize,
+}
+
+/// A whole record that does not belong where it stands.
+struct Misfit(u64);
+
+/// Follows the records. INVARIANT: a whole record is never taken for what a crash left. One damaged line between two
+/// records is stepped over: the second states the hash of the first, and verifying names it.
+fn walk(mut chain: Chain, bytes: &[u8]) -> Result<Walked, Misfit> {
+    let (mut closed, mut good) = (Closed::No, 0);
+    for (text, end) in whole_lines(bytes) {
+        let Some(line) = Line::parse(text).ok().filter(Line::is_whole) else {
+            continue;
+        };
+        if closed == Closed::Yes {
             break;
         }
+        if line.seq == chain.seq() + 1 {
+            chain.step_over(line.prev);
+        }
+        chain.follow(&line).map_err(|_| Misfit(line.seq))?;
         if line.event == DAY_CLOSED {
             closed = Closed::Yes;
         }
-        good = *end;
+        good = end;
     }
-    Some((chain, closed, good))
+    Ok(Walked {
+        chain,
+        closed,
+        good,
+    })
 }
 
 /// Lines that end in a line feed, without it, and where each ends with it.
-fn whole_lines(bytes: &[u8]) -> Vec<(&[u8], usize)> {
+fn whole_lines(bytes: &[u8]) -> impl Iterator<Item = (&[u8], usize)> {
     let mut begin = 0;
-    let ends = memchr::memchr_iter(b'\n', bytes);
-    ends.map(|end| {
+    memchr::memchr_iter(b'\n', bytes).map(move |end| {
         let text = bytes.get(begin..end).unwrap_or_default();
         begin = end + 1;
         (text, begin)
     })
-    .collect()
 }

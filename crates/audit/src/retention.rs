@@ -11,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::event::Event;
 use crate::line::Line;
-use crate::writer::Unavailable;
+use crate::status::Unavailable;
 use crate::{Day, DayFile, Form, Hash, files};
 
 /// Days count from the day in a file's name.
@@ -75,28 +75,20 @@ impl Retention {
             .last()
             .is_none_or(|before| today.since(before.day) > LONG_GAP);
         for file in older {
+            // A day without a record, which a process that was killed left, is nothing to keep or to tell of.
+            if fs::metadata(&file.path).is_ok_and(|data| data.len() == 0) {
+                let _ = fs::remove_file(&file.path);
+                continue;
+            }
             let step = match (self.step(file, today), file.form) {
                 (Step::Delete, Form::Plain) if leapt => Step::Compress,
                 (Step::Delete, Form::Gzip) if leapt => Step::Keep,
                 (step, _) => step,
             };
-            let done = match step {
-                Step::Keep => continue,
-                Step::Compress => compress(dir, file)
-                    .map(|(bytes, sha256)| record(Event::compressed(file.day, bytes, &sha256))),
-                Step::Delete => last_record(file)
-                    .map(|(seq, hash)| {
-                        // Said before it is done: a deletion that nobody can explain looks like tampering.
-                        record(Event::deleted(file.day, seq, &hash))
-                    })
-                    .and_then(|recorded| match recorded {
-                        Ok(()) => delete(dir, file).map(Ok),
-                        refused => Ok(refused),
-                    }),
-            };
-            match done {
-                Ok(recorded) => recorded?,
-                Err(error) => {
+            match take(step, dir, file, record) {
+                Ok(()) => {}
+                Err(Hindrance::Log(why)) => return Err(why),
+                Err(Hindrance::Disk(error)) => {
                     let why = Unavailable::from(&error).to_string();
                     record(Event::retention_failed(file.day, &why))?;
                     // A day that must stay keeps those behind it: days are deleted in their order.
@@ -108,7 +100,49 @@ impl Retention {
     }
 }
 
-/// Puts a compressed day in the place of the plain one, after reading it back.
+/// Why a step was not taken.
+enum Hindrance {
+    Disk(io::Error),
+    Log(Unavailable),
+}
+
+impl From<io::Error> for Hindrance {
+    fn from(error: io::Error) -> Self {
+        Self::Disk(error)
+    }
+}
+
+impl From<Unavailable> for Hindrance {
+    fn from(why: Unavailable) -> Self {
+        Self::Log(why)
+    }
+}
+
+/// INVARIANT: what is gone is recorded before it is gone. A deletion that nobody can explain looks like tampering.
+fn take(
+    step: Step,
+    dir: &Path,
+    file: &DayFile,
+    record: &dyn Fn(Event) -> Result<(), Unavailable>,
+) -> Result<(), Hindrance> {
+    match step {
+        Step::Keep => {}
+        Step::Compress => {
+            let (bytes, sha256) = compress(dir, file)?;
+            record(Event::compressed(file.day, bytes, &sha256))?;
+            remove(&file.path)?;
+            files::sync_dir(dir)?;
+        }
+        Step::Delete => {
+            let (seq, hash) = last_record(file)?;
+            record(Event::deleted(file.day, seq, &hash))?;
+            delete(dir, file)?;
+        }
+    }
+    Ok(())
+}
+
+/// Puts a compressed day beside the plain one, after reading it back.
 fn compress(dir: &Path, file: &DayFile) -> io::Result<(u64, Hash)> {
     let packed = tempfile::Builder::new()
         .prefix(files::COMPRESSING)
@@ -128,8 +162,6 @@ fn compress(dir: &Path, file: &DayFile) -> io::Result<(u64, Hash)> {
     packed
         .persist(file.day.gzip(dir))
         .map_err(|error| error.error)?;
-    files::sync_dir(dir)?;
-    fs::remove_file(&file.path)?;
     files::sync_dir(dir)?;
     Ok((bytes, sha256))
 }
@@ -159,12 +191,16 @@ fn delete(dir: &Path, file: &DayFile) -> io::Result<()> {
         file.day.gzip(dir),
         file.day.checkpoint(dir),
     ] {
-        match fs::remove_file(path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
+        remove(&path)?;
     }
     files::sync_dir(dir)
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
 }
 
 /// Number and hash of a day's last record. Only the last line has to stay in memory.

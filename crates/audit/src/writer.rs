@@ -1,9 +1,7 @@
 //! The one thread that writes: it takes all that waits, makes it durable at once, and answers everybody.
 
-use std::io;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -11,42 +9,18 @@ use tokio::sync::oneshot;
 
 use crate::book::{Book, Written};
 use crate::event::Event;
-use crate::{Clock, Day, Hash, LogId, Peaks, Settings, line};
+use crate::status::{Health, Receipt, Status, Unavailable};
+use crate::{Clock, Day, Peaks, Settings, line};
 
 /// A day that ends while nobody calls is closed no later than this.
 const NAP: Duration = Duration::from_secs(30);
 /// More would make those wait who came first.
 const MOST_AT_ONCE: usize = 4_096;
-/// When so many calls are under way, others are about to end too: they are given this long to share a sync. Nobody has to
-/// wake the writer meanwhile, which costs more than all it does with a record.
-const CROWD: usize = 8;
+/// In a crowd, those about to end are given this long to share a sync. Nobody has to wake the writer meanwhile, which costs
+/// more than all it does with a record.
 const LINGER: Duration = Duration::from_millis(1);
-/// So many records wait for a disk that is out of order; of what comes after them, only the number is kept.
+/// So many records wait for a disk that is out of order. Calls that come after them are only counted.
 const MOST_UNSAID: usize = 4_096;
-
-/// Proof that something is in the log.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Receipt {
-    pub log_id: LogId,
-    pub seq: u64,
-    pub leaf_hash: Hash,
-}
-
-/// The log cannot be written, and why, in words that name no path.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct Unavailable(pub(crate) String);
-
-impl From<&io::Error> for Unavailable {
-    fn from(error: &io::Error) -> Self {
-        // Errors that carry a path keep it in their text alone.
-        Self(match (error.raw_os_error(), error.kind()) {
-            (Some(code), _) => io::Error::from_raw_os_error(code).to_string(),
-            (None, io::ErrorKind::Other) => error.to_string(),
-            (None, kind) => kind.to_string(),
-        })
-    }
-}
 
 pub(crate) type Reply<T> = oneshot::Sender<Result<T, Unavailable>>;
 
@@ -60,49 +34,6 @@ pub(crate) enum Job {
     Sign(Reply<Option<(Peaks, String)>>),
     /// The last things to say.
     Close(Vec<Event>, oneshot::Sender<()>),
-}
-
-/// How the log is doing.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub enum Health {
-    /// Nothing was written yet.
-    #[default]
-    Untried,
-    Good {
-        log_id: LogId,
-        records: u64,
-    },
-    Bad(Unavailable),
-}
-
-/// Shared between the writer and those who ask.
-#[derive(Default)]
-pub(crate) struct Status {
-    health: Mutex<Health>,
-    /// Calls that have an entry and have not closed it.
-    under_way: AtomicUsize,
-}
-
-impl Status {
-    pub(crate) fn health(&self) -> Health {
-        self.lock().clone()
-    }
-
-    fn set(&self, health: Health) {
-        *self.lock() = health;
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Health> {
-        self.health.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(crate) fn count(&self, under_way: usize) {
-        self.under_way.store(under_way, Ordering::Relaxed);
-    }
-
-    fn is_crowded(&self) -> bool {
-        self.under_way.load(Ordering::Relaxed) >= CROWD
-    }
 }
 
 /// While the log cannot be written.
@@ -142,7 +73,10 @@ impl Writer {
             jobs,
             status,
             clock: settings.clock.clone(),
-            nap: NAP.min(settings.checkpoint_every),
+            nap: settings
+                .keeping
+                .as_ref()
+                .map_or(NAP, |keeping| NAP.min(keeping.checkpoint_every)),
             new_day,
             day: None,
             outage: None,
@@ -175,10 +109,10 @@ impl Writer {
         }
     }
 
-    /// Ends the day when it is over, and says what waits to be said.
+    /// Ends the day when it is over, and tries again what could not be written.
     fn tend(&mut self) {
         let over = self.day.is_some_and(|day| Day::of(self.clock.now()) > day);
-        if over || !self.unsaid.is_empty() {
+        if over || self.outage.is_some() {
             self.commit(Vec::new());
         }
     }
@@ -209,9 +143,7 @@ impl Writer {
             std::thread::sleep(LINGER);
         }
         let written = match &mut self.book {
-            None => Err(Unavailable(
-                "there is no directory for it; set MAILWARDEN_STATE_DIR".to_owned(),
-            )),
+            None => Err(Unavailable::Nowhere),
             Some(book) => {
                 let (jobs, next) = (&self.jobs, &mut self.next);
                 let (outage, unsaid) = (&self.outage, &self.unsaid);
@@ -222,8 +154,10 @@ impl Writer {
                     events.chain(batch.events.iter().cloned()).collect()
                 });
                 gathered.map_err(|error| {
-                    // The whole story, with its path, is for whoever runs this.
-                    tracing::error!(%error, "the audit log cannot be written");
+                    // The whole story, with its path, is for whoever runs this; once is enough.
+                    if outage.is_none() {
+                        tracing::error!(%error, "the audit log cannot be written: every call is refused until it can");
+                    }
                     Unavailable::from(&error)
                 })
             }
@@ -235,7 +169,11 @@ impl Writer {
     }
 
     fn written(&mut self, batch: Batch, written: &Written) {
-        let before = usize::from(self.outage.take().is_some()) + self.unsaid.len();
+        let ended = self.outage.take().is_some();
+        if ended {
+            tracing::warn!("the audit log is written again");
+        }
+        let before = usize::from(ended) + self.unsaid.len();
         self.unsaid.clear();
         let health = Health::Good {
             log_id: written.log.clone(),
@@ -270,10 +208,11 @@ impl Writer {
             withheld: 0,
             turned_away: 0,
         });
+        let now = line::stamp(self.clock.now());
         for (reply, event) in batch.replies.into_iter().zip(batch.events) {
             // What happened is told as soon as it can be, but nobody is answered for it.
             let event = match &reply {
-                Some(_) => Arc::new(Event::clone(&event).withheld()),
+                Some(_) => Arc::new(Event::clone(&event).withheld(&now)),
                 None => event,
             };
             outage.withheld += u64::from(reply.is_some());
@@ -293,7 +232,7 @@ impl Outage {
     fn event(&self) -> Event {
         Event::interrupted(
             &line::stamp(self.since),
-            &self.why.0,
+            &self.why.to_string(),
             self.withheld,
             self.turned_away,
         )

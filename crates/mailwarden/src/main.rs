@@ -45,20 +45,17 @@ fn main() -> ExitCode {
         Verb::Stdio => with_config(&verb, async |config, log| {
             let errors = config.errors;
             let gateway = wiring::gateway(config, log.clone())?;
-            let ended = server::run(gateway, errors).await;
-            log.close(ended.as_ref().unwrap_or(&"the transport failed"))
-                .await;
-            ended.map(|_| ExitCode::SUCCESS)
+            let why = server::run(gateway, errors).await?;
+            Ok((ExitCode::SUCCESS, why))
         }),
         Verb::Check => with_config(&verb, async |config, log| {
             let gateway = wiring::gateway(config, log.clone())?;
             let works = check::run(gateway, &log, &wiring::extractor(), Screen::new()).await;
-            log.close("done").await;
-            Ok(if works {
-                ExitCode::SUCCESS
-            } else {
-                ExitCode::FAILURE
-            })
+            let code = match works {
+                true => ExitCode::SUCCESS,
+                false => ExitCode::FAILURE,
+            };
+            Ok((code, "done"))
         }),
         Verb::Demo => in_runtime(async {
             demo::run(Screen::new()).await?;
@@ -77,15 +74,21 @@ fn main() -> ExitCode {
 /// Every problem of the configuration is one line on stderr and a name in the audit log, and nothing starts.
 fn with_config(
     verb: &Verb,
-    work: impl AsyncFnOnce(config::Config, Log) -> anyhow::Result<ExitCode>,
+    work: impl AsyncFnOnce(config::Config, Log) -> anyhow::Result<(ExitCode, &'static str)>,
 ) -> anyhow::Result<ExitCode> {
     match config::from_environment(std::env::vars_os()) {
         Ok(config) => in_runtime(async {
-            let log = wiring::log(config.audit.clone(), verb.recorded_as().unwrap_or_default());
+            let log = wiring::log(
+                Some(config.audit.clone()),
+                verb.recorded_as().unwrap_or_default(),
+            );
             log.note(Event::config_loaded(
                 config.accounts.iter().map(|account| &account.id),
             ));
-            work(config, log).await
+            let outcome = work(config, log.clone()).await;
+            log.close(outcome.as_ref().map_or("it failed", |(_, why)| why))
+                .await;
+            outcome.map(|(code, _)| code)
         }),
         Err(problems) => Ok(refuse(&problems, verb.recorded_as())),
     }
@@ -97,7 +100,7 @@ fn refuse(problems: &Problems, verb: Option<&'static str>) -> ExitCode {
     if let Some(verb) = verb {
         // That it could not be recorded does not make it a better configuration.
         let _ = in_runtime(async {
-            let log = wiring::log(::audit::Settings::new(None), verb);
+            let log = wiring::log(None, verb);
             log.note(Event::config_refused(problems.variables()));
             log.close("the configuration is refused").await;
             Ok(ExitCode::SUCCESS)

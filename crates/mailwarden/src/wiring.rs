@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use audit::{Event, Log, Settings};
+use audit::{Event, Keeping, Log, Settings};
 use extract::Runner;
 use gateway::Gateway;
 use mail::MailSource;
@@ -28,10 +28,10 @@ pub(crate) fn gateway(config: Config, log: Log) -> anyhow::Result<Gateway> {
 }
 
 /// The audit log of this installation. What is wrong with it is said to whoever calls.
-pub(crate) fn log(settings: Settings, verb: &'static str) -> Log {
+pub(crate) fn log(keeping: Option<Keeping>, verb: &'static str) -> Log {
     let log = Log::open(Settings {
-        dir: state::audit_directory(),
-        ..settings
+        keeping,
+        ..Settings::new(state::audit_directory())
     });
     log.note(Event::start(env!("CARGO_PKG_VERSION"), verb));
     log

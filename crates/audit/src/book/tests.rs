@@ -381,7 +381,7 @@ fn the_end_of_a_long_day_is_found() {
     let records = records(dir.path());
     let bases = records
         .iter()
-        .filter(|r| r["event"] == "checkpoint")
+        .filter(|r| r["event"] == "tree_stated")
         .count();
     assert_eq!(bases, 4);
     assert_eq!(next.places[0].0 as usize + 1, records.len());
@@ -391,4 +391,126 @@ fn the_end_of_a_long_day_is_found() {
             .len()
             > 1_000_000
     );
+}
+
+/// What verifying says of it: the first bad record.
+fn first_bad(dir: &Path) -> Option<u64> {
+    let report = crate::read::verify(dir, &crate::read::Verify::default(), &mut |_, _| {}).unwrap();
+    report.fault.and_then(|fault| fault.expected)
+}
+
+fn torn_files(dir: &Path) -> usize {
+    let names = fs::read_dir(dir)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name());
+    names
+        .filter(|name| name.to_string_lossy().contains(".torn-"))
+        .count()
+}
+
+#[test]
+fn a_damaged_record_is_not_taken_for_torn() {
+    for damaged in 0..6 {
+        let dir = tempfile::tempdir().unwrap();
+        say(&mut Book::new(dir.path().into()), NOON, 5);
+        let path = dir.path().join("2026-11-15.jsonl");
+        let mut lines: Vec<String> = fs::read_to_string(&path)
+            .unwrap()
+            .lines()
+            .map(str::to_owned)
+            .collect();
+        lines[damaged] = lines[damaged].replacen("2026", "2027", 1);
+        fs::write(&path, lines.join("\n") + "\n").unwrap();
+        let next = say(&mut Book::new(dir.path().into()), NOON, 1);
+        let last = damaged == 5;
+        // The very last line may be what a crash left: it is set aside. Any other keeps its place, and verifying names it.
+        assert_eq!(torn_files(dir.path()), usize::from(last));
+        assert_eq!(next.places[0].0, 6, "record {damaged}");
+        let bad = (!last).then_some(damaged as u64);
+        assert_eq!(first_bad(dir.path()), bad);
+    }
+}
+
+#[test]
+fn a_damaged_first_day_does_not_restart_the_chain() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut book = Book::new(dir.path().into());
+    say(&mut book, NOON, 2);
+    say(&mut book, "2026-11-16T00:00:00Z", 2);
+    let path = dir.path().join("2026-11-16.jsonl");
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, text.replacen("day_opened", "day_0pened", 1)).unwrap();
+    let next = say(&mut Book::new(dir.path().into()), "2026-11-16T01:00:00Z", 1);
+    assert_eq!(next.places[0].0, 7);
+    assert_eq!(first_bad(dir.path()), Some(4));
+}
+
+#[test]
+fn a_record_that_stands_twice_is_not_gone_on_from() {
+    let dir = tempfile::tempdir().unwrap();
+    say(&mut Book::new(dir.path().into()), NOON, 3);
+    let path = dir.path().join("2026-11-15.jsonl");
+    let text = fs::read_to_string(&path).unwrap();
+    let last = text.lines().last().unwrap();
+    fs::write(&path, format!("{text}{last}\n")).unwrap();
+    let now = at(NOON);
+    let refused = Book::new(dir.path().into()).write(&Clock::new(move || now), Vec::new);
+    let why = refused.unwrap_err().to_string();
+    assert!(
+        why.contains("record 3") && why.contains("audit verify"),
+        "{why}"
+    );
+    assert_eq!(torn_files(dir.path()), 0);
+}
+
+#[test]
+fn a_log_that_was_cut_while_nobody_wrote_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut book = Book::new(dir.path().into());
+    say(&mut book, NOON, 5);
+    let (tree, note) = book.sign().unwrap().unwrap();
+    Book::keep(dir.path(), &tree, &note).unwrap();
+    let path = dir.path().join("2026-11-15.jsonl");
+    let text = fs::read_to_string(&path).unwrap();
+    let kept: Vec<&str> = text.lines().take(3).collect();
+    fs::write(&path, kept.join("\n") + "\n").unwrap();
+    say(&mut Book::new(dir.path().into()), NOON, 1);
+    let records = records(dir.path());
+    let cut = &records[3];
+    assert_eq!(
+        (&cut["event"], &cut["found"]),
+        (&"log_cut".into(), &3.into())
+    );
+    assert_eq!(cut["expected"], 6);
+    assert!(first_bad(dir.path()).is_some());
+}
+
+#[test]
+fn what_was_set_aside_and_not_yet_told_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    say(&mut Book::new(dir.path().into()), NOON, 1);
+    // As a process leaves it that is killed between setting aside and saying so.
+    files::set_aside(dir.path(), Day::parse("2026-11-15").unwrap(), b"half a rec").unwrap();
+    say(&mut Book::new(dir.path().into()), NOON, 1);
+    say(&mut Book::new(dir.path().into()), NOON, 1);
+    assert_eq!(
+        events(dir.path()),
+        ["day_opened", "stop", "torn_tail", "stop", "stop"]
+    );
+    assert!(dir.path().join("2026-11-15.torn-1").exists());
+    assert_eq!(first_bad(dir.path()), None);
+}
+
+#[test]
+fn a_day_that_never_had_a_record_leaves_no_file() {
+    let dir = tempfile::tempdir().unwrap();
+    say(&mut Book::new(dir.path().into()), NOON, 1);
+    say(&mut Book::new(dir.path().into()), "2026-11-16T12:00:00Z", 1);
+    fs::write(dir.path().join("2026-11-17.jsonl"), "").unwrap();
+    // Killed before its first record; and nobody was there on the next day.
+    let path = dir.path().join("2026-11-16.jsonl");
+    let text = fs::read_to_string(&path).unwrap();
+    assert!(!text.contains("day_closed"));
+    say(&mut Book::new(dir.path().into()), "2026-11-19T12:00:00Z", 1);
+    assert!(!dir.path().join("2026-11-17.jsonl").exists());
 }

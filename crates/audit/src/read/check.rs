@@ -10,6 +10,7 @@ use super::next::{Chain, Whole, after};
 use super::stated::Stated;
 use super::torn::{self, Kept};
 use super::verify::Notice;
+use crate::event::{DAY_CLOSED, DAY_OPENED, LOG_CUT};
 use crate::{Checkpoint, Day, DayFile, Hash, Line, Peaks};
 
 /// What a hostile log can make us remember.
@@ -126,7 +127,7 @@ impl<'a> Check<'a> {
             })
         };
         if line.seq != self.tree.size() {
-            let jumped = line.event == "log_cut" && line.seq > self.tree.size();
+            let jumped = line.event == LOG_CUT && line.seq > self.tree.size();
             return Err(match jumped {
                 true => here(
                     Wrong::CutWhileWriting,
@@ -151,7 +152,7 @@ impl<'a> Check<'a> {
     /// The first record that is read: 0, or one that opens a day and states what stood before it.
     fn begin(&mut self, line: &Line<'_>, bytes: &[u8], spot: Spot) -> Result<(), Box<Break>> {
         let stated = match line.event {
-            "day_opened" => Stated::of(line.event, bytes),
+            DAY_OPENED => Stated::of(line.event, bytes),
             _ => None,
         };
         let from = match stated {
@@ -198,7 +199,7 @@ impl<'a> Check<'a> {
 
     /// Whether a record of this kind may stand here in its file.
     fn place(&mut self, line: &Line<'_>, spot: Spot) -> Result<(), (Wrong, Cause)> {
-        let opens = line.event == "day_opened";
+        let opens = line.event == DAY_OPENED;
         match self.position {
             Position::Fresh if !opens => {
                 return Err((Wrong::NotOpened(line.event.to_owned()), Cause::OutOfOrder));
@@ -216,7 +217,7 @@ impl<'a> Check<'a> {
             Position::Closed => return Err((Wrong::AfterClosed, Cause::OutOfOrder)),
         }
         self.position = match line.event {
-            "day_closed" => Position::Closed,
+            DAY_CLOSED => Position::Closed,
             _ => Position::Open,
         };
         Ok(())
@@ -226,7 +227,12 @@ impl<'a> Check<'a> {
         let stated = Stated::of(line.event, bytes).ok_or((Wrong::Unclear, Cause::Rewritten))?;
         let right = match stated {
             Stated::Nothing => true,
-            Stated::Tree(tree) => tree == self.tree,
+            Stated::Tree(tree) => {
+                if line.event == LOG_CUT {
+                    self.notice(Notice::Cut { seq: line.seq });
+                }
+                tree == self.tree
+            }
             Stated::Root { size, root } => size == self.tree.size() && root == self.tree.root(),
             Stated::Torn {
                 kept_as,

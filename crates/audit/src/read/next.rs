@@ -3,6 +3,7 @@
 use super::days::{Days, Read, Spot};
 use super::fault::Cause;
 use super::lines::Piece;
+use crate::event::DAY_OPENED;
 use crate::{DayFile, Hash, Line};
 
 /// A whole record, without its text.
@@ -29,7 +30,7 @@ impl Whole {
 
     /// Whether it opens the very file that was asked about.
     pub(super) fn opens_same_file(&self) -> bool {
-        self.files_on == 0 && self.event == "day_opened"
+        self.files_on == 0 && self.event == DAY_OPENED
     }
 }
 

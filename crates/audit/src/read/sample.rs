@@ -1,4 +1,4 @@
-//! A log of made-up calls: as a server would have written it, and from the same seeds always the same.
+//! A log of made-up calls, as a server would have written it.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -89,13 +89,13 @@ impl Sample {
         self.add("call", &format!(r#","text":"{digest}""#))
     }
 
-    pub fn checkpoint(&mut self) -> io::Result<()> {
-        self.say(&Event::checkpoint())
+    pub fn state_tree(&mut self) -> io::Result<()> {
+        self.say(&Event::tree_stated())
     }
 
     /// What a process writes that finds fewer records than it wrote.
     pub fn cut(&mut self) -> io::Result<()> {
-        self.say(&Event::log_cut(0))
+        self.say(&Event::log_cut(0, 0))
     }
 
     /// What retention says before it deletes a day.
@@ -202,7 +202,7 @@ pub fn three_days(dir: &Path, records: u64, calls: Calls) -> io::Result<()> {
     while sample.tree().size() < records {
         match sample.tree().size() {
             n if n == records / 3 || n == 2 * records / 3 => sample.next_day()?,
-            n if n % 1024 == 40 => sample.checkpoint()?,
+            n if n % 1024 == 40 => sample.state_tree()?,
             _ => match calls {
                 Calls::Full => sample.call()?,
                 Calls::Brief => sample.brief()?,

@@ -2,16 +2,14 @@
 
 use serde_json::Value;
 
+use crate::event::{BASES, DAY_CLOSED, RETENTION, TORN_TAIL};
 use crate::{Hash, Peaks};
-
-/// No log gets so long; whoever states more wants us to miscount.
-const MOST: u64 = 1 << 48;
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Stated {
     /// Nothing that a reader has to compare.
     Nothing,
-    /// The tree over the records before: `day_opened`, `checkpoint`, `log_cut`.
+    /// The tree over the records before: `day_opened`, `tree_stated`, `log_cut`.
     Tree(Peaks),
     /// Its root alone: `day_closed`.
     Root { size: u64, root: Hash },
@@ -29,15 +27,15 @@ impl Stated {
     /// None when a record that must state something does not.
     pub(crate) fn of(event: &str, line: &[u8]) -> Option<Self> {
         match event {
-            "day_opened" | "checkpoint" | "log_cut" => Self::tree(&json(line)?),
-            "day_closed" => {
+            base if BASES.contains(&base) => Self::tree(&json(line)?),
+            DAY_CLOSED => {
                 let value = json(line)?;
                 Some(Self::Root {
                     size: value.get("tree_size")?.as_u64()?,
                     root: hash(value.get("root")?)?,
                 })
             }
-            "torn_tail" => {
+            TORN_TAIL => {
                 let value = json(line)?;
                 Some(Self::Torn {
                     kept_as: value.get("kept_as")?.as_str()?.to_owned(),
@@ -45,16 +43,13 @@ impl Stated {
                     sha256: hash(value.get("sha256")?)?,
                 })
             }
-            "retention" => Self::retention(&json(line)?),
+            RETENTION => Self::retention(&json(line)?),
             _ => Some(Self::Nothing),
         }
     }
 
     fn tree(value: &Value) -> Option<Self> {
-        let size = value
-            .get("tree_size")?
-            .as_u64()
-            .filter(|size| *size < MOST)?;
+        let size = value.get("tree_size")?.as_u64()?;
         let peaks = value.get("peaks")?.as_array()?;
         let peaks: Option<Vec<Hash>> = peaks.iter().map(hash).collect();
         Peaks::new(size, peaks?).map(Self::Tree)
@@ -100,7 +95,7 @@ mod tests {
         let endless = serde_json::json!({ "tree_size": u64::MAX, "peaks": peaks }).to_string();
         for (event, line) in [
             ("day_opened", r#"{"tree_size":1,"peaks":[]}"#),
-            ("checkpoint", r#"{"tree_size":0}"#),
+            ("tree_stated", r#"{"tree_size":0}"#),
             ("day_opened", &endless),
             ("log_cut", r#"{"tree_size":-1,"peaks":[]}"#),
             ("day_closed", r#"{"tree_size":0,"root":"00"}"#),

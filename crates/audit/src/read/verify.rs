@@ -67,6 +67,10 @@ pub enum Notice {
         last: u64,
         day: String,
     },
+    /// A process found fewer records than a checkpoint beside them covered, and went on.
+    Cut {
+        seq: u64,
+    },
     /// The records before were not read.
     Since {
         first: u64,
@@ -113,6 +117,10 @@ impl fmt::Display for Notice {
                 f,
                 "the records 0 to {last}, up to the day {day}, were deleted by retention (record {seq})"
             ),
+            Self::Cut { seq } => write!(
+                f,
+                "record {seq} says that records before it were gone when a process started: the end of the log had been cut off"
+            ),
             Self::Since { first } => {
                 write!(
                     f,
@@ -155,9 +163,9 @@ pub fn verify(
             format!("there is no day of a log in {}", dir.display()),
         ));
     }
-    let begins = match wanted.since {
-        Some(_) => Begins::Later,
-        None => Begins::Oldest,
+    let begins = match crate::days(dir)?.len() > files.len() {
+        true => Begins::Later,
+        false => Begins::Oldest,
     };
     let total = days.bytes();
     let mut check = Check::new(dir, &files, begins, &checkpoints);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use audit::{Asked, Clock, DayFile, Decision, Form, Hash, Line, Log, Settings, Summary};
+use audit::{Asked, Clock, DayFile, Decision, Form, Hash, Keeping, Line, Log, Settings, Summary};
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -41,8 +41,11 @@ impl Bench {
         let hands = Hands::at("2026-11-15T12:00:00Z");
         let settings = Settings {
             clock: hands.clock(),
-            // Whoever looks now and then looks often here.
-            checkpoint_every: Duration::from_millis(5),
+            keeping: Some(Keeping {
+                // Whoever looks now and then looks often here.
+                checkpoint_every: Duration::from_millis(5),
+                ..Keeping::default()
+            }),
             ..Settings::new(Some(tmp.path().join("audit")))
         };
         Self {
@@ -50,6 +53,10 @@ impl Bench {
             hands,
             settings,
         }
+    }
+
+    pub(crate) fn keeping(&mut self) -> &mut Keeping {
+        self.settings.keeping.as_mut().unwrap()
     }
 
     pub(crate) fn log(&self) -> Log {

@@ -37,7 +37,7 @@ async fn days_grow_old_by_their_names_and_each_step_is_recorded() {
         &["2026-11-01", "2026-11-02", "2026-11-04", "2026-11-05"],
     )
     .await;
-    bench.settings.retention = Retention {
+    bench.keeping().retention = Retention {
         hot_days: 2,
         warm_days: 3,
         delete_after_days: 5,
@@ -132,7 +132,7 @@ async fn a_compression_that_was_interrupted_is_taken_up_again() {
     // Both forms of a day, and a temporary file: what a killed process leaves.
     fs::write(bench.dir().join("2026-11-01.jsonl.gz"), "half").unwrap();
     fs::write(bench.dir().join(".compressing-x"), "half").unwrap();
-    bench.settings.retention.hot_days = 1;
+    bench.keeping().retention.hot_days = 1;
     bench.hands.set("2026-11-03T12:00:00Z");
     let log = bench.log();
     log.append(Event::start("0", "test")).await.unwrap();
@@ -157,7 +157,8 @@ fn hook(bench: &Bench) -> PathBuf {
 #[tokio::test]
 async fn the_root_is_handed_on_and_a_failure_is_recorded_and_mended() {
     let mut bench = Bench::new();
-    bench.settings.root_hook = Some(hook(&bench));
+    let program = hook(&bench);
+    bench.keeping().root_hook = Some(program);
     let failing = bench.tmp.path().join("failing");
     fs::write(&failing, "").unwrap();
     let log = bench.log();
@@ -184,7 +185,8 @@ async fn the_root_is_handed_on_and_a_failure_is_recorded_and_mended() {
 #[tokio::test]
 async fn a_root_that_nothing_was_added_to_is_not_handed_on_again() {
     let mut bench = Bench::new();
-    bench.settings.root_hook = Some(hook(&bench));
+    let program = hook(&bench);
+    bench.keeping().root_hook = Some(program);
     let log = bench.log();
     log.append(Event::start("0", "test")).await.unwrap();
     until("the root", || bench.named("root_sent").first().cloned());

@@ -145,6 +145,28 @@ async fn an_outage_refuses_heals_and_is_told() {
 }
 
 #[tokio::test]
+async fn the_log_is_well_again_without_a_call() {
+    let bench = Bench::new();
+    fs::write(bench.dir(), "in the way").unwrap();
+    let log = bench.log();
+    assert!(log.changing(asked("first")).await.is_err());
+    fs::remove_file(bench.dir()).unwrap();
+    until("it is well", || {
+        matches!(log.health(), Health::Good { .. }).then_some(())
+    });
+    let intents = bench.named("intent");
+    assert_eq!(intents[0]["withheld"], true);
+    assert_eq!(intents[0]["happened_at"], "2026-11-15T12:00:00.000000Z");
+    // Nothing was done about it, and that is said too.
+    let outcomes = until("its outcome", || {
+        let outcomes = bench.named("outcome");
+        (!outcomes.is_empty()).then_some(outcomes)
+    });
+    assert_eq!(outcomes[0]["request_id"], intents[0]["request_id"]);
+    assert_eq!(outcomes[0]["result"], "audit_unavailable");
+}
+
+#[tokio::test]
 async fn nowhere_to_write_is_an_outage_too() {
     let bench = Bench::new();
     let log = audit::Log::open(audit::Settings {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use audit::{Retention, Settings};
+use audit::{Keeping, Retention};
 
 const HOT_DAYS: &str = "MAILWARDEN_AUDIT_HOT_DAYS";
 const WARM_DAYS: &str = "MAILWARDEN_AUDIT_WARM_DAYS";
@@ -21,7 +21,7 @@ pub(super) const NAMES: [&str; 5] = [
 ];
 
 /// What was set of the log, and a line for each value that cannot be.
-pub(super) fn read(set: &BTreeMap<String, String>, problems: &mut Vec<String>) -> Settings {
+pub(super) fn read(set: &BTreeMap<String, String>, problems: &mut Vec<String>) -> Keeping {
     let mut number = |name: &str, low: u32, high: u32, default: u32| {
         let Some(text) = set.get(name) else {
             return default;
@@ -59,11 +59,10 @@ pub(super) fn read(set: &BTreeMap<String, String>, problems: &mut Vec<String>) -
             "{ROOT_HOOK} must be the whole path of a program; it is run without a shell"
         ));
     }
-    Settings {
+    Keeping {
         retention,
         root_hook,
         checkpoint_every: Duration::from_secs(u64::from(minutes) * 60),
-        ..Settings::new(None)
     }
 }
 
@@ -71,26 +70,26 @@ pub(super) fn read(set: &BTreeMap<String, String>, problems: &mut Vec<String>) -
 mod tests {
     use super::*;
 
-    fn check(set: &[(&str, &str)]) -> (Settings, Vec<String>) {
+    fn check(set: &[(&str, &str)]) -> (Keeping, Vec<String>) {
         let set = set
             .iter()
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
             .collect();
         let mut problems = Vec::new();
-        let settings = read(&set, &mut problems);
-        (settings, problems)
+        let keeping = read(&set, &mut problems);
+        (keeping, problems)
     }
 
     #[test]
     fn days_are_read_and_fit_together() {
-        let (settings, problems) = check(&[]);
+        let (keeping, problems) = check(&[]);
         assert_eq!(
-            (settings.retention, problems),
+            (keeping.retention, problems),
             (Retention::default(), vec![])
         );
-        let (settings, problems) =
+        let (keeping, problems) =
             check(&[(HOT_DAYS, "7"), (WARM_DAYS, "0"), (DELETE_AFTER_DAYS, "7")]);
-        assert_eq!((settings.retention.hot_days, problems), (7, vec![]));
+        assert_eq!((keeping.retention.hot_days, problems), (7, vec![]));
         for (set, said) in [
             (&[(HOT_DAYS, "0")][..], "must be a whole number"),
             (&[(HOT_DAYS, "many")], "must be a whole number"),

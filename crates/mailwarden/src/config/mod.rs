@@ -6,7 +6,7 @@ mod env;
 use std::fmt;
 use std::path::PathBuf;
 
-use ::audit::Settings;
+use ::audit::Keeping;
 use mail::AccountId;
 use sources::imap;
 
@@ -17,8 +17,8 @@ pub(crate) use env::from_environment;
 pub(crate) struct Config {
     pub accounts: Vec<Account>,
     pub errors: ErrorStyle,
-    /// Of the audit log; where it is kept is the program's business.
-    pub audit: Settings,
+    /// What is done with the audit log.
+    pub audit: Keeping,
 }
 
 #[derive(Debug)]

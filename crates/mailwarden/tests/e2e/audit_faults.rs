@@ -81,9 +81,11 @@ fn a_disk_that_fails_refuses_calls_and_heals() {
     let mail = mail();
     let errors = [Errno::EIO, Errno::ENOSPC, Errno::EROFS, Errno::EDQUOT];
     // Which calls fail together: writing alone, syncing alone, and everything that changes a disk.
-    let kinds: [&[Kind]; 3] = [
+    let kinds: [&[Kind]; 4] = [
         &[Kind::Write],
         &[Kind::Sync],
+        // Written, not synced, and not to be cut off again.
+        &[Kind::Sync, Kind::Truncate],
         &[
             Kind::Write,
             Kind::Sync,

@@ -110,7 +110,7 @@ fn clients_at_once(clients: usize, bursts: usize) {
         "stop",
         "day_opened",
         "day_closed",
-        "checkpoint",
+        "tree_stated",
     ];
     for record in &records {
         assert!(known.contains(&record.event.as_str()), "{}", record.json);

@@ -12,7 +12,7 @@ fn splices(log: &Log, foreign: &Log) -> Vec<Vec<u8>> {
     let mut found = vec![b"\n".to_vec(), b"{}\n".to_vec()];
     for from in [log, foreign] {
         let all = from.days.concat();
-        for event in ["day_opened", "start", "call", "checkpoint", "day_closed"] {
+        for event in ["day_opened", "start", "call", "tree_stated", "day_closed"] {
             let of_kind =
                 |line: &&Vec<u8>| Line::parse(line.trim_ascii_end()).unwrap().event == event;
             found.push(all.iter().rfind(of_kind).unwrap().clone());
