@@ -296,16 +296,21 @@ impl Book {
             self.undone = None;
         }
         let mut chain = found.chain;
-        let signed = self.signed();
+        let signed = signed(&self.dir);
         match &self.known {
             Some(known) if known.is_other(keys.log(), &chain) => {
+                tracing::error!("the audit log was replaced by another while it was written to");
                 first.push(Event::log_replaced(known.log.as_str(), known.chain.tree()));
             }
             Some(known) if chain.seq() < known.chain.seq() => {
+                missing(chain.seq(), known.chain.seq());
                 first.push(Event::log_cut(chain.seq(), known.chain.seq()));
                 chain = known.chain.clone();
             }
-            None if chain.seq() < signed => first.push(Event::log_cut(chain.seq(), signed)),
+            None if chain.seq() < signed => {
+                missing(chain.seq(), signed);
+                first.push(Event::log_cut(chain.seq(), signed));
+            }
             _ => {}
         }
         let Some(newest) = found.newest else {
@@ -336,14 +341,6 @@ impl Book {
         Ok((Some(head), chain))
     }
 
-    /// How many records the checkpoint beside the log covers.
-    fn signed(&self) -> u64 {
-        let note = fs::read_to_string(self.dir.join(CHECKPOINT)).ok();
-        let there = note.zip(verifier(&self.dir).ok());
-        let opened = there.and_then(|(note, key)| Checkpoint::open(&note, &key).ok());
-        opened.map_or(0, |checkpoint| checkpoint.size)
-    }
-
     /// Signs what is durable, whoever wrote it.
     pub(crate) fn sign(&mut self) -> io::Result<Option<(Peaks, String)>> {
         if self.open.is_none() {
@@ -359,17 +356,18 @@ impl Book {
     }
 
     fn sign_locked(&mut self, open: &mut Open) -> io::Result<Option<(Peaks, String)>> {
-        if let Some(mut head) = open.head.take()
-            && head.catch_up(&self.dir)?
-        {
-            open.head = Some(head);
+        if let Some(mut head) = open.head.take() {
+            let before = head.len;
+            if head.catch_up(&self.dir)? {
+                // What another process wrote and died over may not have reached the disk.
+                if head.len > before {
+                    head.file.sync_data()?;
+                }
+                open.head = Some(head);
+            }
         }
         let chain = match &open.head {
-            Some(head) => {
-                // What another process wrote and died over may not have reached the disk.
-                head.file.sync_data()?;
-                head.chain.clone()
-            }
+            Some(head) => head.chain.clone(),
             // Another day has begun, or there is something to mend, which the next record will do.
             None => recover::find(&self.dir)?.chain,
         };
@@ -385,15 +383,22 @@ impl Book {
         Ok(Some((tree, note)))
     }
 
-    /// Keeps a signed text beside the log, unless the one that is there covers more.
+    /// Keeps a signed text beside the log, unless the one that is there covers as much.
     pub(crate) fn keep(dir: &Path, tree: &Peaks, note: &str) -> io::Result<()> {
-        let path = dir.join(CHECKPOINT);
-        let there = fs::read_to_string(&path).ok().zip(verifier(dir).ok());
-        let there = there.and_then(|(note, key)| Checkpoint::open(&note, &key).ok());
-        match there {
-            Some(there) if there.size >= tree.size() => Ok(()),
-            _ => files::replace(dir, &path, note.as_bytes()),
+        if signed(dir) >= tree.size() {
+            return Ok(());
         }
+        let whole = files::whole(dir, note.as_bytes())?;
+        // Compared again and put into its place under the lock, and only that: nobody waits for the disk here.
+        let lock = files::lock(dir, LOCK)?;
+        lock.lock()?;
+        if signed(dir) >= tree.size() {
+            return Ok(());
+        }
+        whole
+            .persist(dir.join(CHECKPOINT))
+            .map_err(|error| error.error)?;
+        files::sync_dir(dir)
     }
 
     pub(crate) fn dir(&self) -> &Path {
@@ -405,6 +410,21 @@ impl Book {
         let head = self.open.as_ref()?.head.as_ref()?;
         (head.closed == Closed::No).then_some(head.day)
     }
+}
+
+/// How many records the checkpoint beside a log covers.
+fn signed(dir: &Path) -> u64 {
+    let note = fs::read_to_string(dir.join(CHECKPOINT)).ok();
+    let there = note.zip(verifier(dir).ok());
+    let opened = there.and_then(|(note, key)| Checkpoint::open(&note, &key).ok());
+    opened.map_or(0, |checkpoint| checkpoint.size)
+}
+
+/// Whoever runs this has to know at once.
+fn missing(found: u64, expected: u64) {
+    tracing::error!(
+        "the audit log holds {found} records where there were {expected}: its end was cut off; `mailwarden audit verify` says more"
+    );
 }
 
 impl Open {

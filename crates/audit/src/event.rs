@@ -80,10 +80,19 @@ pub struct Ended {
     /// How many things the caller was shown, and how many were kept from it.
     pub shown: u64,
     pub hidden: u64,
+    /// Which messages of a folder it was shown, when it did not ask for them by name.
+    pub seen: Option<Seen>,
     /// Unknown of a call that was given up.
     pub round_trips: Option<u64>,
     pub latency_ms: u64,
     pub transaction: Option<String>,
+}
+
+/// Messages of the folder that was asked for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Seen {
+    pub uidvalidity: u32,
+    pub uids: Vec<u32>,
 }
 
 impl Event {
@@ -284,6 +293,14 @@ impl Asked {
     }
 }
 
+impl Seen {
+    fn fields(&self) -> Fields {
+        Fields::default()
+            .number("uidvalidity", u64::from(self.uidvalidity))
+            .with("uids", Value::Numbers(self.uids.clone()))
+    }
+}
+
 impl Ended {
     pub fn of(result: &'static str) -> Self {
         Self {
@@ -299,6 +316,11 @@ impl Ended {
             .text_if("argument", self.argument.as_deref())
             .number("shown", self.shown)
             .number("hidden", self.hidden)
+            .and(
+                self.seen
+                    .as_ref()
+                    .map_or_else(Fields::default, Seen::fields),
+            )
             .number_if("round_trips", self.round_trips)
             .number("latency_ms", self.latency_ms)
             .text_if("transaction", self.transaction.as_deref())

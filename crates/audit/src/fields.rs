@@ -10,6 +10,7 @@ pub(crate) enum Value {
     /// Words that must not be kept: only their digest is written.
     Digest(Unkept),
     List(Vec<String>),
+    Numbers(Vec<u32>),
     Group(Fields),
 }
 
@@ -94,6 +95,10 @@ impl Value {
                     string(out, item);
                 }
                 out.push(b']');
+            }
+            Self::Numbers(numbers) => {
+                // Writing to memory does not fail.
+                let _ = serde_json::to_writer(out, numbers);
             }
             Self::Group(fields) => fields.write_group(out, digester),
         }

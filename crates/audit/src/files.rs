@@ -89,12 +89,19 @@ pub(crate) fn new_file(dir: &Path) -> io::Result<tempfile::NamedTempFile> {
     tempfile::Builder::new().prefix(NEW).tempfile_in(dir)
 }
 
-/// Puts a whole file in the place of another.
-pub(crate) fn replace(dir: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
+/// A file with these bytes on disk, which only wants its name.
+pub(crate) fn whole(dir: &Path, bytes: &[u8]) -> io::Result<tempfile::NamedTempFile> {
     let mut file = new_file(dir)?;
     file.write_all(bytes)?;
     file.as_file().sync_all()?;
-    file.persist(path).map_err(|error| error.error)?;
+    Ok(file)
+}
+
+/// Puts a whole file in the place of another.
+pub(crate) fn replace(dir: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    whole(dir, bytes)?
+        .persist(path)
+        .map_err(|error| error.error)?;
     sync_dir(dir)
 }
 
@@ -103,9 +110,7 @@ const UNSAID: &str = ".unsaid";
 
 /// Keeps bytes that are no record, under the first free name.
 pub(crate) fn set_aside(dir: &Path, day: Day, bytes: &[u8]) -> io::Result<()> {
-    let mut file = new_file(dir)?;
-    file.write_all(bytes)?;
-    file.as_file().sync_all()?;
+    let file = whole(dir, bytes)?;
     seal(file.as_file())?;
     let free = (1u32..)
         .map(|number| format!("{day}.torn-{number}"))

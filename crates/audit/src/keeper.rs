@@ -140,6 +140,7 @@ impl Keeper {
                 self.record(Event::root_sent(tree.size(), &tree.root()))
             }
             Err(why) => {
+                tracing::warn!(why, "the audit log's root could not be handed on");
                 let wait = match &self.failed {
                     Some(failed) => failed.wait.saturating_mul(2).min(LAST_RETRY),
                     None => FIRST_RETRY.min(self.every),

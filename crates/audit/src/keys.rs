@@ -4,7 +4,7 @@
 
 use std::fmt;
 use std::fs;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::Path;
 
 use aws_lc_rs::hmac;
@@ -61,9 +61,10 @@ impl Digester {
         }
     }
 
-    /// 128 bits of HMAC-SHA-256 over the text in lower case, as mail is searched and addresses are compared.
+    /// 128 bits of HMAC-SHA-256 over the text in lower case and without the space around it, as mail is searched and
+    /// addresses are compared.
     pub fn digest(&self, text: &str) -> String {
-        let tag = hmac::sign(&self.0, text.to_lowercase().as_bytes());
+        let tag = hmac::sign(&self.0, text.trim().to_lowercase().as_bytes());
         let hex = tag
             .as_ref()
             .iter()
@@ -93,10 +94,12 @@ impl Keys {
     pub(crate) fn of(dir: &Path, known: Option<&Seeds>) -> io::Result<Self> {
         let public = dir.join(PUBLIC);
         // A new key would make another log of this one, and nobody would be told.
-        if public.exists() && !dir.join(SIGNING).exists() && known.is_none() {
-            return Err(io::Error::other(
-                "signing.key is gone and log.pub is there; put the key back, or move the directory away to begin a new log",
-            ));
+        for name in [SIGNING, DIGEST] {
+            if public.exists() && !dir.join(name).exists() && known.is_none() {
+                return Err(io::Error::other(format!(
+                    "{name} is gone and log.pub is there; put the key back, or move the directory away to begin a new log"
+                )));
+            }
         }
         let seeds = Seeds {
             signing: kept(dir, SIGNING, known.map(|seeds| seeds.signing))?,
@@ -178,7 +181,10 @@ fn read(path: &Path) -> io::Result<Option<[u8; 32]>> {
     match fs::read(path) {
         Ok(bytes) => match <[u8; 32]>::try_from(bytes.as_slice()) {
             Ok(key) => Ok(Some(key)),
-            Err(_) => Err(io::Error::other("a key beside the log is damaged")),
+            Err(_) => Err(io::Error::other(format!(
+                "{} is damaged: it should hold 32 bytes",
+                path.file_name().unwrap_or_default().to_string_lossy()
+            ))),
         },
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
@@ -187,10 +193,7 @@ fn read(path: &Path) -> io::Result<Option<[u8; 32]>> {
 
 /// Puts a whole file where there is none. One that is there already stays.
 fn place(dir: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = files::new_file(dir)?;
-    file.write_all(bytes)?;
-    file.as_file().sync_all()?;
-    match file.persist_noclobber(path) {
+    match files::whole(dir, bytes)?.persist_noclobber(path) {
         Ok(_) => files::sync_dir(dir),
         Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         Err(error) => Err(error.error),
@@ -246,6 +249,7 @@ mod tests {
         let one = Digester::new(&[1; 32]);
         assert_eq!(one.digest("salary"), one.digest("salary"));
         assert_eq!(one.digest("salary"), one.digest("Salary"));
+        assert_eq!(one.digest("salary"), one.digest(" salary "));
         assert_ne!(one.digest("salary"), one.digest("salaries"));
         assert_ne!(
             one.digest("salary"),

@@ -171,17 +171,25 @@ struct Walked {
 /// A whole record that does not belong where it stands.
 struct Misfit(u64);
 
-/// Follows the records. INVARIANT: a whole record is never taken for what a crash left. One damaged line between two
-/// records is stepped over: the second states the hash of the first, and verifying names it.
+/// Follows the records. INVARIANT: a record is never taken for what a crash left, be it damaged: a torn write leaves no line
+/// that ends as a record does. A damaged one is stepped over by the hash that its successor states, or that it states
+/// itself, and verifying names it.
 fn walk(mut chain: Chain, bytes: &[u8]) -> Result<Walked, Misfit> {
     let (mut closed, mut good) = (Closed::No, 0);
+    let mut damaged = None;
     for (text, end) in whole_lines(bytes) {
-        let Some(line) = Line::parse(text).ok().filter(Line::is_whole) else {
+        let Ok(line) = Line::parse(text) else {
             continue;
         };
         if closed == Closed::Yes {
             break;
         }
+        if !line.is_whole() {
+            let fits = (line.seq, line.prev) == (chain.seq(), chain.prev());
+            damaged = damaged.or(fits.then_some((line.hash, end)));
+            continue;
+        }
+        damaged = None;
         if line.seq == chain.seq() + 1 {
             chain.step_over(line.prev);
         }
@@ -189,6 +197,10 @@ fn walk(mut chain: Chain, bytes: &[u8]) -> Result<Walked, Misfit> {
         if line.event == DAY_CLOSED {
             closed = Closed::Yes;
         }
+        good = end;
+    }
+    if let Some((hash, end)) = damaged {
+        chain.step_over(hash);
         good = end;
     }
     Ok(Walked {

@@ -35,6 +35,11 @@ pub(crate) trait Reply: Serialize + JsonSchema + Send {
 
     /// How many accounts, folders or messages the caller gets to see.
     fn shown(&self) -> usize;
+
+    /// Which messages, where they are not named in the arguments.
+    fn seen(&self) -> Option<audit::Seen> {
+        None
+    }
 }
 
 /// What a tool hands back to the pipeline.

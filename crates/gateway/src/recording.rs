@@ -76,6 +76,7 @@ pub(crate) fn done<R: Reply>(done: &Done<R>, facts: &Facts) -> Ended {
     Ended {
         issue: issues.first().map(|issue| issue.code.clone()),
         shown: u64::try_from(done.data.shown()).unwrap_or(u64::MAX),
+        seen: done.data.seen(),
         ..ended(result, facts)
     }
 }

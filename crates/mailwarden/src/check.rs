@@ -1,5 +1,8 @@
 //! `mailwarden check`: whether everything that is configured works, and what to do about what doesn't.
 
+use std::path::Path;
+
+use audit::read::Verify;
 use audit::{Health, Log};
 use extract::{Protection, Runner};
 use gateway::{Call, Caller, Gateway, Outcome};
@@ -33,7 +36,7 @@ pub(crate) async fn run(gateway: Gateway, log: &Log, extractor: &Runner, screen:
         .into_iter()
         .map(|id| tokio::spawn(report(std::sync::Arc::clone(&gateway), screen, id)))
         .collect();
-    let mut all_work = reads == Reads::Yes;
+    let mut all_work = reads == Reads::Yes && records == Records::Yes;
     for pending in reports {
         let Ok(report) = pending.await else {
             all_work = false;
@@ -52,6 +55,8 @@ pub(crate) async fn run(gateway: Gateway, log: &Log, extractor: &Runner, screen:
 #[derive(PartialEq, Eq)]
 enum Records {
     Yes,
+    /// But somebody, or a disk, has changed what was recorded.
+    Damaged,
     No,
 }
 
@@ -59,8 +64,16 @@ enum Records {
 fn records(log: &Log, screen: Screen) -> (Records, String) {
     match log.health() {
         Health::Good { log_id, records } => {
-            let line = screen.good(format!("ok, log {log_id} holds {records} records"));
-            (Records::Yes, line)
+            let dir = state::audit_directory().unwrap_or_default();
+            let line = format!("log {log_id} holds {records} records, in {}", dir.display());
+            match damage(&dir) {
+                None => (Records::Yes, screen.good(format!("ok, {line}"))),
+                Some(damage) => {
+                    let damage =
+                        screen.bad(format!("{damage}; `mailwarden audit verify` says more"));
+                    (Records::Damaged, format!("{line}; {damage}"))
+                }
+            }
         }
         Health::Bad(why) => {
             let place = match state::audit_directory() {
@@ -74,6 +87,17 @@ fn records(log: &Log, screen: Screen) -> (Records, String) {
         }
         Health::Untried => (Records::No, screen.bad("failed, nothing was recorded")),
     }
+}
+
+/// What is wrong with the newest day of the log. The whole of it may take a while to read.
+fn damage(dir: &Path) -> Option<String> {
+    let newest = audit::days(dir).ok()?.pop()?;
+    let wanted = Verify {
+        since: Some(newest.day),
+        ..Verify::default()
+    };
+    let report = audit::read::verify(dir, &wanted, &mut |_, _| {}).ok()?;
+    report.fault.map(|fault| fault.to_string())
 }
 
 /// Whether text can be taken out of attachments.

@@ -36,7 +36,7 @@ fn it_shows_real_answers_and_leaves_nothing_behind() {
         "    invalid input: limit must be a whole number from 1 to 50",
         "    $ mailwarden audit verify",
         " DENY  owner      imap_search_messages   invalid_input",
-        "    good: every record is the one that was written",
+        "    good: the records follow each other, and none was changed",
         " tokens",
     ] {
         assert!(shown.contains(line), "{line:?} is missing in\n{shown}");

@@ -55,7 +55,7 @@ pub enum Wrong {
     Unclear,
     #[error("the tree that it states is not the one over the records before it")]
     Tree,
-    #[error("records are missing before it, and the process that wrote them has noticed: log_cut")]
+    #[error("records are missing before it, and the process that wrote it has noticed: log_cut")]
     CutWhileWriting,
     #[error("the bytes that were set aside as {0} are not those that it states")]
     KeptChanged(String),

@@ -67,10 +67,6 @@ pub enum Notice {
         last: u64,
         day: String,
     },
-    /// A process found fewer records than a checkpoint beside them covered, and went on.
-    Cut {
-        seq: u64,
-    },
     /// The records before were not read.
     Since {
         first: u64,
@@ -116,10 +112,6 @@ impl fmt::Display for Notice {
             Self::Deleted { seq, last, day } => write!(
                 f,
                 "the records 0 to {last}, up to the day {day}, were deleted by retention (record {seq})"
-            ),
-            Self::Cut { seq } => write!(
-                f,
-                "record {seq} says that records before it were gone when a process started: the end of the log had been cut off"
             ),
             Self::Since { first } => {
                 write!(

@@ -7,16 +7,18 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 use audit::read::{Piece, Read};
 use audit::{Digester, Line};
+use mail::MessageRef;
 use memchr::memmem;
 
-use super::page::Page;
-use super::record::{self, Record};
+use super::page::{Form, Page};
+use super::record::{self, Record, Unread};
 use super::span::Span;
 use crate::cli::{AuditQuery, Decision};
 
 pub(super) fn run(dir: &Path, asked: &AuditQuery, page: &mut Page) -> anyhow::Result<ExitCode> {
     let wanted = Wanted::new(dir, asked)?;
-    let mut unread = 0;
+    let mut unread = Unread::default();
+    let mut found = 0u64;
     // With a limit the newest count, and these are only known at the end.
     let mut kept: VecDeque<Vec<u8>> = VecDeque::new();
     let mut days = wanted.span.days(dir)?;
@@ -24,18 +26,24 @@ pub(super) fn run(dir: &Path, asked: &AuditQuery, page: &mut Page) -> anyhow::Re
         let line = match read {
             Read::Piece(Piece::Line(line)) => line,
             Read::Day(_) | Read::Piece(Piece::Tail(_)) => continue,
-            Read::Piece(Piece::TooLong) | Read::Unreadable(_) => {
-                unread += 1;
+            Read::Piece(Piece::TooLong) => {
+                unread.line();
+                continue;
+            }
+            Read::Unreadable(error) => {
+                unread.file(&error);
                 continue;
             }
         };
         match (wanted.fits(line), asked.limit) {
-            (None, _) => unread += 1,
+            (None, _) => unread.line(),
             (Some(false), _) => {}
             (Some(true), None) => {
+                found += 1;
                 record::print(line, page)?;
             }
             (Some(true), Some(limit)) => {
+                found += 1;
                 kept.push_back(line.to_vec());
                 if kept.len() > limit {
                     kept.pop_front();
@@ -47,15 +55,17 @@ pub(super) fn run(dir: &Path, asked: &AuditQuery, page: &mut Page) -> anyhow::Re
         record::print(&line, page)?;
     }
     page.flush()?;
-    record::complain(unread);
-    Ok(ExitCode::SUCCESS)
+    if found == 0 && page.form == Form::Human {
+        eprintln!("mailwarden: no record fits");
+    }
+    Ok(unread.complain())
 }
 
 struct Wanted {
     span: Span,
     /// Fields and what they must be.
     fields: Vec<(&'static str, String)>,
-    message: Option<String>,
+    message: Option<MessageRef>,
     /// What stands in the line of every record that fits, as JSON: most lines need not be parsed.
     needles: Vec<memmem::Finder<'static>>,
 }
@@ -82,17 +92,23 @@ impl Wanted {
         .into_iter()
         .filter_map(|(field, value)| Some((field, value?)))
         .collect();
-        let texts = fields.iter().map(|(_, value)| value);
-        let texts = texts.chain(&digest).chain(&asked.message);
-        let needles = texts.map(|text| {
-            let quoted = serde_json::Value::from(text.as_str()).to_string();
-            memmem::Finder::new(quoted.as_bytes()).into_owned()
-        });
+        let message = match &asked.message {
+            None => None,
+            Some(id) => Some(MessageRef::parse(id).with_context(|| {
+                format!("'{id}' is no message id; tools answer with it, and --json shows it")
+            })?),
+        };
+        let texts = fields.iter().map(|(_, value)| value).chain(&digest);
+        let quoted = texts.map(|text| serde_json::Value::from(text.as_str()).to_string());
+        let uid = message.as_ref().map(|at| at.uid.0.to_string());
+        let needles = quoted
+            .chain(uid)
+            .map(|text| memmem::Finder::new(text.as_bytes()).into_owned());
         Ok(Self {
             span: Span::new(asked.since, asked.until),
             needles: needles.collect(),
             fields,
-            message: asked.message.clone(),
+            message,
         })
     }
 
@@ -107,8 +123,7 @@ impl Wanted {
             .fields
             .iter()
             .all(|(field, value)| record.text(field) == value);
-        let message = self.message.as_deref();
-        let message = message.is_none_or(|id| record.argument("message_id") == Some(id));
-        Some(fields && message)
+        let message = self.message.as_ref();
+        Some(fields && message.is_none_or(|at| record.is_about(at)))
     }
 }

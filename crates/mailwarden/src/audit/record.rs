@@ -1,5 +1,7 @@
 //! One record as a person reads it: a line with the time, who, what, and what came of it.
 
+use std::process::ExitCode;
+
 use mail::MessageRef;
 use serde_json::Value;
 
@@ -68,6 +70,8 @@ impl Record {
             ("ALLOW", result) => parts.push(safe(result)),
             _ => parts.push(safe(self.text("reason"))),
         }
+        parts.push(safe(self.text("issue")));
+        parts.push(safe(self.text("argument")));
         if self.0.get("withheld").is_some() {
             parts.push("withheld".to_owned());
         }
@@ -86,7 +90,30 @@ impl Record {
             return format!("{} {} uid {}", at.account, at.folder, at.uid.0);
         }
         let named = ["account", "folder"].map(|name| self.argument(name));
-        named.into_iter().flatten().collect::<Vec<_>>().join(" ")
+        let mut parts: Vec<String> = named.into_iter().flatten().map(str::to_owned).collect();
+        // How much was seen of how many: a look at a list, or fifty letters read.
+        if let (Some(shown), level) = (self.number("shown"), self.text("level"))
+            && self.0.get("uids").is_some()
+        {
+            parts.push(format!("{shown} shown, {}", level.to_lowercase()));
+        }
+        parts.join(" ")
+    }
+
+    /// Whether it asked for this message, or was shown it in a list.
+    pub(super) fn is_about(&self, at: &MessageRef) -> bool {
+        if self.argument("message_id") == Some(at.to_string().as_str()) {
+            return true;
+        }
+        let uids = self.0.get("uids").and_then(Value::as_array);
+        let same_folder = self.argument("account") == Some(at.account.as_str())
+            && self.argument("folder") == Some(at.folder.as_str())
+            && self.number("uidvalidity") == Some(f64::from(at.uidvalidity.0));
+        same_folder
+            && uids.is_some_and(|uids| {
+                uids.iter()
+                    .any(|uid| uid.as_u64() == Some(u64::from(at.uid.0)))
+            })
     }
 
     /// What a record of another kind holds, its long hashes aside.
@@ -121,11 +148,36 @@ pub(super) fn print(line: &[u8], page: &mut Page) -> std::io::Result<bool> {
     Ok(true)
 }
 
-/// Says on stderr that lines were left out.
-pub(super) fn complain(unread: u64) {
-    if unread > 0 {
-        eprintln!(
-            "mailwarden: {unread} line(s) are no records; `mailwarden audit verify` says what is wrong"
-        );
+/// What could not be read: an answer without it may be wrong.
+#[derive(Default)]
+pub(super) struct Unread {
+    lines: u64,
+    files: Vec<String>,
+}
+
+impl Unread {
+    pub(super) fn line(&mut self) {
+        self.lines += 1;
+    }
+
+    pub(super) fn file(&mut self, error: &std::io::Error) {
+        self.files.push(error.to_string());
+    }
+
+    /// Says so on stderr, and that it is a failure.
+    pub(super) fn complain(&self) -> ExitCode {
+        for error in &self.files {
+            eprintln!("mailwarden: a day of the log cannot be read, and is left out here: {error}");
+        }
+        if self.lines > 0 {
+            eprintln!(
+                "mailwarden: {} line(s) are no records, and are left out here; `mailwarden audit verify` says what is wrong",
+                self.lines
+            );
+        }
+        match self.lines == 0 && self.files.is_empty() {
+            true => ExitCode::SUCCESS,
+            false => ExitCode::FAILURE,
+        }
     }
 }

@@ -9,7 +9,7 @@ use audit::read::{Piece, Read};
 use serde_json::{Map, Value, json};
 
 use super::page::{Form, Page, cut, safe};
-use super::record::{self, Record};
+use super::record::{Record, Unread};
 use super::span::Span;
 use super::tally::Tally;
 use crate::cli::AuditStats;
@@ -30,13 +30,16 @@ pub(super) fn run(dir: &Path, asked: &AuditStats, page: &mut Page) -> anyhow::Re
     let span = Span::new(asked.since, asked.until);
     let mut days = span.days(dir)?;
     let mut stats = Stats::default();
-    let mut unread = 0;
+    let mut unread = Unread::default();
     while let Some(read) = days.advance() {
         match read {
             Read::Piece(Piece::Line(line)) => {
-                unread += u64::from(stats.take(line, &span).is_none())
+                if stats.take(line, &span).is_none() {
+                    unread.line();
+                }
             }
-            Read::Piece(Piece::TooLong) | Read::Unreadable(_) => unread += 1,
+            Read::Piece(Piece::TooLong) => unread.line(),
+            Read::Unreadable(error) => unread.file(&error),
             Read::Day(_) | Read::Piece(Piece::Tail(_)) => {}
         }
     }
@@ -45,8 +48,7 @@ pub(super) fn run(dir: &Path, asked: &AuditStats, page: &mut Page) -> anyhow::Re
         Form::Human => stats.show(page)?,
     }
     page.flush()?;
-    record::complain(unread);
-    Ok(ExitCode::SUCCESS)
+    Ok(unread.complain())
 }
 
 impl Stats {

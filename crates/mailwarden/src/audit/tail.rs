@@ -11,7 +11,7 @@ use audit::read::{Days, MOST, Piece, Read};
 use audit::{DayFile, Form};
 
 use super::page::Page;
-use super::record;
+use super::record::{self, Unread};
 use super::span::Span;
 
 /// How often is looked for more.
@@ -20,13 +20,14 @@ const BLOCK: usize = 1 << 16;
 
 pub(super) fn run(dir: &Path, count: usize, page: &mut Page) -> anyhow::Result<ExitCode> {
     let files = files(dir)?;
-    let mut unread = 0;
+    let mut unread = Unread::default();
     for line in newest(&files, count)? {
-        unread += u64::from(!record::print(&line, page)?);
+        if !record::print(&line, page)? {
+            unread.line();
+        }
     }
     page.flush()?;
-    record::complain(unread);
-    Ok(ExitCode::SUCCESS)
+    Ok(unread.complain())
 }
 
 /// Goes on until it is ended, or nobody reads.

@@ -40,7 +40,7 @@ pub(super) fn run(dir: &Path, asked: &AuditVerify, page: &mut Page) -> anyhow::R
     let report = report.with_context(|| format!("the log in {} cannot be read", dir.display()))?;
     match page.form {
         Form::Json => page.line(as_json(&report))?,
-        Form::Human => show(dir, &report, page)?,
+        Form::Human => show(dir, &report, wanted.checkpoints.len(), page)?,
     }
     Ok(match report.fault {
         None => ExitCode::SUCCESS,
@@ -60,7 +60,8 @@ fn key(text: &str) -> anyhow::Result<Verifier> {
     Verifier::parse(&read).with_context(|| format!("{text} holds no public key of a log"))
 }
 
-fn show(dir: &Path, report: &Report, page: &mut Page) -> std::io::Result<()> {
+/// `given` is the number of checkpoints from elsewhere.
+fn show(dir: &Path, report: &Report, given: usize, page: &mut Page) -> std::io::Result<()> {
     let last = report.size.checked_sub(1);
     page.beside("log", &safe(&dir.display().to_string()))?;
     let records = match last {
@@ -86,7 +87,15 @@ fn show(dir: &Path, report: &Report, page: &mut Page) -> std::io::Result<()> {
     let screen = page.screen;
     page.line("")?;
     match &report.fault {
-        None => page.line(screen.good("good: every record is the one that was written")),
+        None => {
+            page.line(screen.good("good: the records follow each other, and none was changed"))?;
+            let elsewhere = "a checkpoint that was kept elsewhere (--checkpoint) would also show a log that was cut off or \
+                             written anew as a whole";
+            match given {
+                0 => page.beside("", elsewhere),
+                _ => Ok(()),
+            }
+        }
         Some(fault) => bad(fault, report, page),
     }
 }
@@ -171,22 +180,25 @@ fn proof(
         .read_to_string(&mut document)?;
     let proven = verify_proof(&document, key);
     let own = audit::verifier(dir).ok();
-    let trust = match (&proven, key) {
-        (Ok(_), Some(_)) => "the key that was given",
-        (Ok(proven), None) if own.as_ref() == Some(&proven.key) => "the key of the log here",
-        _ => {
-            "the key in the proof itself: compare it with one that you trust, or give that with --key"
+    let (trusted, trust) = match (&proven, key) {
+        (Ok(_), Some(_)) => (true, "the key that was given"),
+        (Ok(proven), None) if own.as_ref() == Some(&proven.key) => {
+            (true, "the key of the log here")
         }
+        _ => (
+            false,
+            "the key in the proof itself, which anybody can make: give the log's public key with --key",
+        ),
     };
     let screen = page.screen;
     match (&proven, page.form) {
         (Ok(proven), Form::Json) => page.line(json!({
-            "good": true,
+            "good": trusted,
             "index": proven.index,
             "tree_size": proven.checkpoint.size,
             "root": proven.checkpoint.root.to_string(),
             "key": proven.key.to_string(),
-            "trusted_key": key.is_some(),
+            "trusted_key": trusted,
             "record": proven.record,
         }))?,
         (Err(why), Form::Json) => page.line(json!({ "good": false, "wrong": why.to_string() }))?,
@@ -201,7 +213,10 @@ fn proof(
             page.line("")?;
             record::print(proven.record.as_bytes(), page)?;
             page.line("")?;
-            page.line(screen.good(format!("good: the log contains record {}", proven.index)))?;
+            page.line(match trusted {
+                true => screen.good(format!("good: the log contains record {}", proven.index)),
+                false => screen.bad("UNPROVEN: it fits, but nobody knows whose key this is"),
+            })?;
         }
         (Err(why), Form::Human) => {
             page.line(screen.bad("BAD: this proves nothing"))?;
@@ -209,7 +224,7 @@ fn proof(
         }
     }
     Ok(match proven {
-        Ok(_) => ExitCode::SUCCESS,
-        Err(_) => ExitCode::FAILURE,
+        Ok(_) if trusted => ExitCode::SUCCESS,
+        _ => ExitCode::FAILURE,
     })
 }

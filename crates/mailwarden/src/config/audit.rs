@@ -51,13 +51,14 @@ pub(super) fn read(set: &BTreeMap<String, String>, problems: &mut Vec<String>) -
         ));
     }
     let root_hook = set.get(ROOT_HOOK).map(PathBuf::from);
-    if root_hook
-        .as_ref()
-        .is_some_and(|path| !path.is_absolute() || !path.is_file())
-    {
-        problems.push(format!(
+    match &root_hook {
+        Some(path) if !path.is_absolute() => problems.push(format!(
             "{ROOT_HOOK} must be the whole path of a program; it is run without a shell"
-        ));
+        )),
+        Some(path) if !path.is_file() => problems.push(format!(
+            "{ROOT_HOOK} names no file; it must be the whole path of a program"
+        )),
+        _ => {}
     }
     Keeping {
         retention,

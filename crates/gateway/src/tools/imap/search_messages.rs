@@ -105,6 +105,14 @@ impl Reply for Page {
     fn shown(&self) -> usize {
         self.messages.len()
     }
+
+    fn seen(&self) -> Option<audit::Seen> {
+        let first = self.messages.first()?;
+        Some(audit::Seen {
+            uidvalidity: first.at.uidvalidity,
+            uids: self.messages.iter().map(|line| line.at.uid).collect(),
+        })
+    }
 }
 
 impl Tool for SearchMessages {

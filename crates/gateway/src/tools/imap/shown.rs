@@ -17,8 +17,8 @@ pub(super) struct Located {
     message_uri: String,
     message_raw_uri: String,
     mailbox: String,
-    uidvalidity: u32,
-    uid: u32,
+    pub(super) uidvalidity: u32,
+    pub(super) uid: u32,
 }
 
 impl From<&MessageRef> for Located {
