@@ -39,10 +39,7 @@ fn main() -> ExitCode {
         #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
         ["crash", "--short"] => crash::short(),
         #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-        ["crash-worker", dir, server, callers, calls] => match (callers.parse(), calls.parse()) {
-            (Ok(callers), Ok(calls)) => crash::work(dir, server, callers, calls),
-            _ => Err("crash-worker DIR SERVER CALLERS CALLS".to_owned()),
-        },
+        ["crash-worker", words @ ..] => crash::work(words),
         ["corpora"] => corpora::write(),
         ["corpora", "--check"] => corpora::check(),
         ["corpora", "--also", folder] => corpora::also(folder),

@@ -40,7 +40,7 @@ fn main() {
     let part = part(&rows);
     println!("{part}");
     let before = fs::read_to_string(REPORT).unwrap_or_else(|_| {
-        format!("# The audit log, measured\n\nRead the ratios: the times are those of a shared machine.\n\n{BEGIN}{END}")
+        format!("# The audit log, measured\n\nRead the ratios: the times are those of one machine.\n\n{BEGIN}{END}")
     });
     let (head, rest) = before
         .split_once(BEGIN)

@@ -1,6 +1,6 @@
-//! A receipt for one record: the path from it up to a root that the log has signed (RFC 9162, section 2.1.3).
+//! A proof for one record: the path from it up to a root that the log has signed (RFC 9162, section 2.1.3).
 //!
-//! Whoever holds the receipt and the log's public key can check it without the log: that the record is in it, at its
+//! Whoever holds the proof and the log's public key can check it without the log: that the record is in it, at its
 //! place, and was there when the checkpoint was signed.
 
 use std::io;
@@ -15,10 +15,10 @@ use crate::{BadCheckpoint, Checkpoint, Hash, Line, Peaks, Verifier, verifier};
 const KIND: &str = "mailwarden-audit-proof-1";
 /// No tree is higher.
 const MOST: usize = 64;
-/// No receipt is longer: a record of the greatest length, written as a string, and little beside it.
+/// No proof is longer: a record of the greatest length, written as a string, and little beside it.
 pub const LONGEST: usize = 3 << 20;
 
-/// Why there is no receipt.
+/// Why there is no proof.
 #[derive(Debug, thiserror::Error)]
 pub enum NoProof {
     #[error(transparent)]
@@ -52,7 +52,7 @@ pub enum BadProof {
     Path,
 }
 
-/// What a receipt proves.
+/// What a proof proves.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Proven {
     /// The record's line, as it stands in the log.
@@ -63,7 +63,7 @@ pub struct Proven {
     pub key: Verifier,
 }
 
-/// Makes the receipt for a record, in one pass from the oldest day up to the newest checkpoint.
+/// Makes the proof for a record, in one pass from the oldest day up to the newest checkpoint.
 pub fn prove(dir: &Path, seq: u64) -> Result<Value, NoProof> {
     let key = verifier(dir)?;
     let (signed, checkpoint) = newest(dir, &key)?.ok_or(NoProof::NoCheckpoint)?;
@@ -248,7 +248,7 @@ fn root_of(leaf: Hash, index: u64, size: u64, path: &[Hash]) -> Option<Hash> {
     (last == 0).then_some(root)
 }
 
-/// Checks a receipt, without the log. Without a key of one's own it is checked against the key that came with it: then
+/// Checks a proof, without the log. Without a key of one's own it is checked against the key that came with it: then
 /// it proves something only to who compares that key.
 pub fn verify_proof(document: &str, key: Option<&Verifier>) -> Result<Proven, BadProof> {
     if document.len() > LONGEST {
@@ -389,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn every_record_has_a_receipt() {
+    fn every_record_has_a_proof() {
         let dir = tempfile::tempdir().unwrap();
         sample::three_days(dir.path(), 200, Calls::Brief).unwrap();
         let key = verifier(dir.path()).unwrap();
@@ -415,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn no_changed_receipt_is_accepted() {
+    fn no_changed_proof_is_accepted() {
         let dir = tempfile::tempdir().unwrap();
         sample::three_days(dir.path(), 50, Calls::Brief).unwrap();
         let key = verifier(dir.path()).unwrap();

@@ -136,7 +136,7 @@ impl Gateway {
             code = refusal.code.name(),
             "refused"
         );
-        Outcome::Refused(refuse(refusal, facts, receipt))
+        refuse(refusal, facts, receipt)
     }
 }
 
@@ -163,10 +163,7 @@ pub(crate) async fn pass<T: Tool>(gateway: &Gateway, call: Call<'_>) -> Outcome 
     };
     let entry = match opened {
         Ok(entry) => entry,
-        Err(why) => {
-            let refused = refuse(Refusal::unrecorded(&why), begun.facts(call.cx), Err(why));
-            return Outcome::Refused(refused);
-        }
+        Err(why) => return withheld(&why, &begun.facts(call.cx)),
     };
     let ctx = Ctx {
         gateway,
@@ -194,7 +191,7 @@ pub(crate) async fn pass<T: Tool>(gateway: &Gateway, call: Call<'_>) -> Outcome 
                 code = refusal.code.name(),
                 "refused"
             );
-            Outcome::Refused(refuse(refusal, facts, receipt))
+            refuse(refusal, facts, receipt)
         }
     }
 }
@@ -206,7 +203,7 @@ fn answer<T: Tool>(
 ) -> Outcome {
     let receipt = match receipt {
         Ok(receipt) => Some(receipt),
-        Err(why) => return Outcome::Refused(refuse(Refusal::unrecorded(&why), facts, Err(why))),
+        Err(why) => return withheld(&why, &facts),
     };
     tracing::debug!(
         tool = T::NAME,
@@ -218,15 +215,20 @@ fn answer<T: Tool>(
     Outcome::Answered(envelope::answered(done, T::UNTRUSTED, &facts))
 }
 
-/// A refusal that could not be recorded is itself withheld.
-fn refuse(refusal: Refusal, facts: Facts, receipt: Result<Receipt, Unavailable>) -> Refused {
+fn refuse(refusal: Refusal, facts: Facts, receipt: Result<Receipt, Unavailable>) -> Outcome {
     match receipt {
         Ok(receipt) => {
             let receipt = Some(receipt);
-            envelope::refused(refusal, &Facts { receipt, ..facts })
+            Outcome::Refused(envelope::refused(refusal, &Facts { receipt, ..facts }))
         }
-        Err(why) => envelope::refused(Refusal::unrecorded(&why), &facts),
+        // A refusal that could not be recorded is itself withheld.
+        Err(why) => withheld(&why, &facts),
     }
+}
+
+/// What could not be recorded is not told.
+fn withheld(why: &Unavailable, facts: &Facts) -> Outcome {
+    Outcome::Refused(envelope::refused(Refusal::unrecorded(why), facts))
 }
 
 /// What a tool runs with. It can only be made from a permit and an open entry of the audit log.

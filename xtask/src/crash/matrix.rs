@@ -6,12 +6,15 @@ use std::path::Path;
 use std::process::Command;
 
 use super::server::Server;
-use audit::read::Verify;
-use audit::{Hash, Line};
+use super::worker::Pace;
+use audit::Line;
+use audit::read::{Days, Piece, Read, Verify};
 use serde_json::Value;
 use testkit::trap::{Deed, Kind, Plan, Trapped, Watch};
 
 const CALLERS: usize = 32;
+/// Fewer would mean that the trap does not work.
+const LEAST_POINTS: usize = 100;
 
 fn watch() -> Watch {
     Watch::of([
@@ -31,21 +34,38 @@ fn watch() -> Watch {
 pub(super) fn run(random_kills: usize) -> Result<String, String> {
     let server = Server::start().map_err(|error| error.to_string())?;
     let mut points = 0;
-    for deed in [Deed::Kill, Deed::KillAfter, Deed::Tear] {
+    for (pace, deed) in [
+        (Pace::Real, Deed::Kill),
+        (Pace::Real, Deed::KillAfter),
+        (Pace::Real, Deed::Tear),
+        (Pace::Days, Deed::Kill),
+        (Pace::Days, Deed::Tear),
+    ] {
+        let calls = match pace {
+            Pace::Real => 3,
+            Pace::Days => 5,
+        };
         for nth in 1.. {
             let dir = tempfile::tempdir().map_err(|error| error.to_string())?;
             let plan = Plan::at(nth, watch(), deed.clone());
-            if !one(&server, dir.path(), plan, (1, 3))?.hit {
+            if !one(&server, dir.path(), plan, (1, calls), pace)?.hit {
                 break;
             }
             // Whoever comes after it finds a log to go on with.
-            one(&server, dir.path(), Plan::count(watch()), (1, 1))?;
+            one(&server, dir.path(), Plan::count(watch()), (1, 1), pace)?;
             verify(dir.path())?;
             points += 1;
         }
     }
     let dir = tempfile::tempdir().map_err(|error| error.to_string())?;
-    let calls = one(&server, dir.path(), Plan::count(watch()), (CALLERS, 2))?.calls;
+    let calls = one(
+        &server,
+        dir.path(),
+        Plan::count(watch()),
+        (CALLERS, 2),
+        Pace::Real,
+    )?
+    .calls;
     let mut random = 0x9e37_79b9_7f4a_7c15_u64;
     let (mut kills, mut runs) = (0, 0);
     // How many calls a run makes depends on who meets whom: some end before they are killed.
@@ -61,10 +81,19 @@ pub(super) fn run(random_kills: usize) -> Result<String, String> {
             Deed::Tear
         };
         let plan = Plan::at(nth, watch(), deed);
-        kills += usize::from(one(&server, dir.path(), plan, (CALLERS, 2))?.hit);
+        kills += usize::from(one(&server, dir.path(), plan, (CALLERS, 2), Pace::Real)?.hit);
     }
-    one(&server, dir.path(), Plan::count(watch()), (1, 1))?;
+    one(
+        &server,
+        dir.path(),
+        Plan::count(watch()),
+        (1, 1),
+        Pace::Real,
+    )?;
     verify(dir.path())?;
+    if points < LEAST_POINTS || kills < random_kills {
+        return Err(format!("only {points} kill points and {kills} kills"));
+    }
     let records = records(dir.path())?.len();
     Ok(format!(
         "the worker: {points} kill points in turn, {kills} kills at random in {runs} runs with {CALLERS} callers; \
@@ -73,8 +102,16 @@ pub(super) fn run(random_kills: usize) -> Result<String, String> {
     ))
 }
 
-/// What `audit verify` says of it.
+/// What `audit verify` says of it, and that whatever was set aside is told of.
 fn verify(dir: &Path) -> Result<(), String> {
+    let names = std::fs::read_dir(dir).map_err(|error| error.to_string())?;
+    let told = format!("{:?}", records(dir)?);
+    for name in names.flatten().map(|entry| entry.file_name()) {
+        let name = name.to_string_lossy();
+        if name.contains(".torn-") && !told.contains(name.as_ref()) {
+            return Err(format!("no record tells of {name}"));
+        }
+    }
     let report = audit::read::verify(dir, &Verify::default(), &mut |_, _| {});
     match report.map_err(|error| error.to_string())?.fault {
         None => Ok(()),
@@ -93,6 +130,7 @@ fn one(
     dir: &Path,
     plan: Plan,
     (callers, calls): (usize, usize),
+    pace: Pace,
 ) -> Result<Ran, String> {
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
     let mut command = Command::new(program);
@@ -101,7 +139,8 @@ fn one(
         .arg(dir)
         .arg(&server.address)
         .arg(callers.to_string())
-        .arg(calls.to_string());
+        .arg(calls.to_string())
+        .arg(pace.name());
     let mut trapped = Trapped::spawn(command, plan);
     let mut told = String::new();
     if let Some(mut stdout) = trapped.stdout.take() {
@@ -122,17 +161,24 @@ fn one(
     })
 }
 
-fn compare(records: &[Value], effects: &[String], told: &str, pid: u32) -> Result<(), String> {
+fn compare(
+    records: &HashMap<u64, Value>,
+    effects: &[String],
+    told: &str,
+    pid: u32,
+) -> Result<(), String> {
     let mut intents = HashMap::new();
-    for record in records {
+    for record in records.values() {
         if record.get("event").and_then(Value::as_str) == Some("intent") {
             let name = record.get("request_id").and_then(Value::as_str);
             intents.insert(name.unwrap_or_default(), record);
         }
     }
     let mine = format!("{pid}-");
+    // Days that were deleted took their records with them; those from then on are all there.
+    let oldest = records.keys().min().copied().unwrap_or_default();
     for effect in effects.iter().filter(|effect| effect.starts_with(&mine)) {
-        if !intents.contains_key(effect.as_str()) {
+        if oldest == 0 && !intents.contains_key(effect.as_str()) {
             return Err(format!("{effect} was done and is not in the log"));
         }
     }
@@ -141,7 +187,11 @@ fn compare(records: &[Value], effects: &[String], told: &str, pid: u32) -> Resul
         let [name, seq, hash] = words.as_slice() else {
             return Err(format!("a strange reply: {line}"));
         };
-        let record = seq.parse::<usize>().ok().and_then(|seq| records.get(seq));
+        let number = seq.parse::<u64>().map_err(|error| error.to_string())?;
+        if number < oldest {
+            continue;
+        }
+        let record = records.get(&number);
         let says = |field: &str, value: &str| {
             record.and_then(|record| record.get(field)?.as_str()) == Some(value)
         };
@@ -152,24 +202,29 @@ fn compare(records: &[Value], effects: &[String], told: &str, pid: u32) -> Resul
     Ok(())
 }
 
-/// All records; the last line of a killed process may be torn, and nothing else.
-fn records(dir: &Path) -> Result<Vec<Value>, String> {
-    let mut expected = (0, Hash::ZERO);
-    let mut records = Vec::new();
-    for file in audit::days(dir).unwrap_or_default() {
-        let bytes = std::fs::read(&file.path).map_err(|error| error.to_string())?;
-        for text in bytes.split_inclusive(|byte| *byte == b'\n') {
-            let Some(text) = text.strip_suffix(b"\n") else {
-                break;
-            };
-            let shown = String::from_utf8_lossy(text);
-            let line = Line::parse(text).map_err(|bad| format!("{bad}: {shown}"))?;
-            if !line.is_whole() || (line.seq, line.prev) != expected {
-                return Err(format!("the chain is broken at {shown}"));
-            }
-            expected = (line.seq + 1, line.hash);
-            records.push(serde_json::from_slice(text).map_err(|error| error.to_string())?);
+/// All records by their numbers; the last line of a killed process may be torn, and nothing else.
+fn records(dir: &Path) -> Result<HashMap<u64, Value>, String> {
+    let mut expected = None;
+    let mut records = HashMap::new();
+    let mut days = match Days::of(dir, None, None) {
+        Ok(days) => days,
+        Err(_) => return Ok(records),
+    };
+    while let Some(read) = days.advance() {
+        let text = match read {
+            Read::Piece(Piece::Line(text)) => text,
+            Read::Piece(Piece::TooLong) => return Err("a line is too long".to_owned()),
+            Read::Unreadable(error) => return Err(error.to_string()),
+            Read::Day(_) | Read::Piece(Piece::Tail(_)) => continue,
+        };
+        let shown = String::from_utf8_lossy(text);
+        let line = Line::parse(text).map_err(|bad| format!("{bad}: {shown}"))?;
+        if !line.is_whole() || expected.is_some_and(|place| place != (line.seq, line.prev)) {
+            return Err(format!("the chain is broken at {shown}"));
         }
+        expected = Some((line.seq + 1, line.hash));
+        let record = serde_json::from_slice(text).map_err(|error| error.to_string())?;
+        records.insert(line.seq, record);
     }
     Ok(records)
 }

@@ -9,7 +9,18 @@ mod worker;
 
 use std::process::Command;
 
-pub(crate) use worker::run as work;
+use worker::Pace;
+
+/// What is killed: `DIR SERVER CALLERS CALLS PACE`.
+pub(crate) fn work(words: &[&str]) -> Result<String, String> {
+    let [dir, server, callers, calls, pace] = words else {
+        return Err("crash-worker DIR SERVER CALLERS CALLS PACE".to_owned());
+    };
+    match (callers.parse(), calls.parse(), Pace::parse(pace)) {
+        (Ok(callers), Ok(calls), Some(pace)) => worker::run(dir, server, (callers, calls), pace),
+        _ => Err("callers and calls are numbers, and the pace is real or days".to_owned()),
+    }
+}
 
 /// So often is each killed at random in the long form.
 const RUNS: usize = 1_000;

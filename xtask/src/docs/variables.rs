@@ -101,7 +101,7 @@ pub(crate) const VARIABLES: &[Variable] = &[
     variable(
         "MAILWARDEN_AUDIT_DELETE_AFTER_DAYS",
         "`365`, or hot and warm days together if that is more",
-        "A day of this age is deleted; at least hot and warm days together.",
+        "A day that is older is deleted; at least hot and warm days together.",
     ),
     variable(
         "MAILWARDEN_AUDIT_ROOT_HOOK",

@@ -73,6 +73,9 @@ const PLACES: &[(&str, &[&str])] = &[
     ("seccompiler", &["crates/extract/src/sandbox/"]),
 ];
 
+/// What is there for tests and benchmarks alone, behind features that their builds turn on: the product must not use it.
+const FOR_TESTS: &[&str] = &["Log::discard", "read::sample"];
+
 pub(super) fn check(tree: &Tree) -> Vec<Problem> {
     let mut problems = depended_on(tree);
     problems.extend(named(tree));
@@ -109,6 +112,12 @@ fn named(tree: &Tree) -> Vec<Problem> {
     let mut problems = Vec::new();
     let product = |path: &str| path.starts_with("crates/") && path.contains("/src/");
     for file in tree.rust().filter(|file| product(&file.path)) {
+        let home = file.path.starts_with("crates/audit/");
+        for what in FOR_TESTS.iter().filter(|_| !home) {
+            if let Some((number, _)) = file.lines().find(|(_, line)| code(line).contains(what)) {
+                problems.push(file.problem(number, format!("uses {what}, which is for tests")));
+            }
+        }
         for (what, places) in PLACES {
             if places.iter().any(|place| file.path.starts_with(place)) {
                 continue;
@@ -197,5 +206,8 @@ mod tests {
             1
         );
         assert_eq!(said("crates/content/src/body.rs", "crate::ammonia::x()"), 0);
+        let discards = "let log = audit::Log::discard();";
+        assert_eq!(said("crates/mailwarden/src/main.rs", discards), 1);
+        assert_eq!(said("crates/mailwarden/benches/audit.rs", discards), 0);
     }
 }

@@ -1,4 +1,4 @@
-//! `audit prove`: a receipt for one record, for whoever has the log's public key.
+//! `audit prove`: a proof for one record, for whoever has the log's public key.
 
 use std::path::Path;
 use std::process::ExitCode;
