@@ -39,6 +39,7 @@ impl Record {
     /// As wide as the page, and no wider.
     pub(super) fn line(&self, page: &Page) -> String {
         let seq = self.0.get("seq").map(Value::to_string).unwrap_or_default();
+        let seq = cut(&safe(&seq), 20);
         let screen = page.screen;
         let event = self.text("event");
         let head = format!("{seq:>7} {} ", screen.dim(self.time()));
@@ -178,6 +179,29 @@ impl Unread {
         match self.lines == 0 && self.files.is_empty() {
             true => ExitCode::SUCCESS,
             false => ExitCode::FAILURE,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::audit::page::Form;
+    use crate::screen::Screen;
+
+    #[test]
+    fn no_field_of_a_record_steers_a_terminal() {
+        let steers = "\u{9b}2J\u{202e}";
+        for line in [
+            format!(r#"{{"seq":"{steers}","ts":"{steers}","event":"{steers}","x":"{steers}"}}"#),
+            format!(r#"{{"seq":{{"{steers}":1}},"event":"start","{steers}":["{steers}"]}}"#),
+            format!(
+                r#"{{"seq":1,"event":"call","decision":"{steers}","caller_id":"{steers}","tool":"{steers}","reason":"{steers}","result":"{steers}","arguments":{{"folder":"{steers}"}}}}"#
+            ),
+        ] {
+            let record = Record::parse(line.as_bytes()).unwrap();
+            let shown = record.line(&Page::new(Screen::new(), Form::Human));
+            assert!(!shown.contains(['\u{9b}', '\u{202e}']), "{shown}");
         }
     }
 }
