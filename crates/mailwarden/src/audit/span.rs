@@ -25,16 +25,16 @@ impl Span {
         }
     }
 
-    /// The days that may hold such records: one more at each end, because a clock may have been set back.
+    /// The days that may hold such records. When a clock was set back, later days hold earlier times, however much
+    /// earlier; no day holds later ones.
     pub(super) fn days(&self, dir: &Path) -> anyhow::Result<Days> {
         let day = SignedDuration::from_hours(24);
         let since = self.begin.and_then(|ts| ts.checked_sub(day).ok());
-        let until = self.end.and_then(|ts| ts.checked_add(day).ok());
         let nowhere = || anyhow::anyhow!("there is no audit log in {}", dir.display());
         if audit::days(dir).or_else(missing)?.is_empty() {
             return Err(nowhere());
         }
-        Ok(Days::of(dir, since.map(Day::of), until.map(Day::of))?)
+        Ok(Days::of(dir, since.map(Day::of), None)?)
     }
 
     pub(super) fn contains(&self, ts: &str) -> bool {
@@ -52,5 +52,23 @@ fn missing(error: io::Error) -> io::Result<Vec<audit::DayFile>> {
     match error.kind() {
         io::ErrorKind::NotFound => Ok(Vec::new()),
         _ => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_that_was_set_back_hides_no_record() {
+        let dir = tempfile::tempdir().unwrap();
+        for day in ["2026-11-01", "2026-11-14", "2027-11-14"] {
+            std::fs::write(dir.path().join(format!("{day}.jsonl")), "").unwrap();
+        }
+        let day = |text: &str| Some(text.parse::<When>().unwrap());
+        let span = Span::new(day("2026-11-15"), day("2026-11-16"));
+        let days = span.days(dir.path()).unwrap();
+        let read: Vec<String> = days.files().iter().map(|one| one.day.to_string()).collect();
+        assert_eq!(read, ["2026-11-14", "2027-11-14"]);
     }
 }
