@@ -111,9 +111,15 @@ impl Event {
             .text("why", why)
     }
 
+    /// So many accounts are named that the record stays one, and the rest is counted.
     pub fn config_loaded<'a>(accounts: impl Iterator<Item = &'a AccountId>) -> Self {
-        let accounts = accounts.map(ToString::to_string).collect();
-        Self::new("config_loaded").with("accounts", Value::List(accounts))
+        let mut accounts = accounts.map(ToString::to_string);
+        let named = accounts.by_ref().take(MOST_ACCOUNTS).collect();
+        let event = Self::new("config_loaded").with("accounts", Value::List(named));
+        match accounts.count() {
+            0 => event,
+            more => event.number("more", u64::try_from(more).unwrap_or(u64::MAX)),
+        }
     }
 
     /// A configuration that was not used, and the settings that are wrong; never their values.
@@ -267,6 +273,9 @@ impl Event {
     }
 }
 
+/// How many accounts a record names. Readers take no line for a record that is longer than `read::MOST`.
+const MOST_ACCOUNTS: usize = 1_000;
+
 pub(crate) const DAY_OPENED: &str = "day_opened";
 pub(crate) const DAY_CLOSED: &str = "day_closed";
 pub(crate) const TREE_STATED: &str = "tree_stated";
@@ -324,5 +333,23 @@ impl Ended {
             .number_if("round_trips", self.round_trips)
             .number("latency_ms", self.latency_ms)
             .text_if("transaction", self.transaction.as_deref())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_number_of_accounts_makes_one_record() {
+        let account = AccountId::new("a".repeat(64)).unwrap();
+        for (count, more) in [(2, None), (1_000, None), (100_000, Some(99_000))] {
+            let event = Event::config_loaded(std::iter::repeat_n(&account, count));
+            let named = vec![account.to_string(); count.min(MOST_ACCOUNTS)];
+            let counted = Fields::default()
+                .with("accounts", Value::List(named))
+                .number_if("more", more);
+            assert_eq!(event.fields, counted);
+        }
     }
 }
