@@ -109,6 +109,14 @@ impl Gateway {
         }
     }
 
+    /// A request that was meant as a call and is none: without a name, or with arguments that are no object.
+    pub async fn refuse_malformed(&self, caller: &Caller, cx: &Cx, tool: &str) -> Outcome {
+        let begun = Begun::now();
+        let refusal = Refusal::invalid("a call has the name of a tool, and arguments in an object");
+        let asked = recording::malformed(caller, tool, &begun.request_id);
+        self.turn_away(&begun, cx, asked, refusal, None).await
+    }
+
     /// The tools that this caller is shown.
     pub fn tools(&self) -> impl Iterator<Item = &'static dyn AnyTool> {
         ALL.iter().copied()

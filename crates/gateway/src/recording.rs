@@ -33,6 +33,10 @@ pub(crate) fn unknown_tool(caller: &Caller, name: &str, request_id: &str) -> Ask
     denied(caller, request_id, shaped(name), "unknown_tool")
 }
 
+pub(crate) fn malformed(caller: &Caller, name: &str, request_id: &str) -> Asked {
+    denied(caller, request_id, shaped(name), "invalid_input")
+}
+
 fn denied(caller: &Caller, request_id: &str, tool: &str, reason: &'static str) -> Asked {
     Asked {
         caller_id: caller.as_str().to_owned(),

@@ -11,11 +11,11 @@ use gateway::{
 use mail::Cx;
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams,
-    CompleteResult, CompletionInfo, ContentBlock, DiscoverResult, ErrorCode, Implementation,
-    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-    ProgressNotificationParam, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
-    ReadResourceResult, Reference, ResourceContents, ResourceTemplate, ServerCapabilities,
-    ServerConfig, Tool, ToolAnnotations,
+    CompleteResult, CompletionInfo, ContentBlock, CustomRequest, CustomResult, DiscoverResult,
+    ErrorCode, Implementation, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+    PaginatedRequestParams, ProgressNotificationParam, ProtocolVersion, ReadResourceRequestParams,
+    ReadResourceResponse, ReadResourceResult, Reference, ResourceContents, ResourceTemplate,
+    ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -73,6 +73,8 @@ impl Server {
             cx: &cx,
         };
         tokio::select! {
+            // INVARIANT: a call that is cancelled as soon as it has come is recorded too, so it is begun first.
+            biased;
             outcome = self.gateway.call(call) => Ok(outcome),
             () = context.ct.cancelled() => Err(cancelled()),
             () = report_progress(context, &cx) => Err(cancelled()),
@@ -163,6 +165,7 @@ impl ServerHandler for Server {
     ) -> Result<ReadResourceResponse, ErrorData> {
         let cx = Cx::new();
         let content = tokio::select! {
+            biased;
             content = self.gateway.read_resource(&self.caller, &cx, &request.uri) => content,
             () = context.ct.cancelled() => return Err(cancelled()),
         };
@@ -180,6 +183,27 @@ impl ServerHandler for Server {
         result.ttl_ms = Some(0);
         result.cache_scope = Some(CacheScope::Private);
         Ok(result.into())
+    }
+
+    /// What the protocol library cannot read as a request that it knows. A call among them is recorded as one.
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        if !["tools/call", "resources/read"].contains(&request.method.as_str()) {
+            let unknown = ErrorCode::METHOD_NOT_FOUND;
+            return Err(ErrorData::new(unknown, request.method, None));
+        }
+        let params = request.params.as_ref();
+        let name = params.and_then(|params| params.get("name")?.as_str());
+        let name = name.unwrap_or_default();
+        let cx = Cx::new();
+        let refused = self.gateway.refuse_malformed(&self.caller, &cx, name);
+        match refused.await {
+            Outcome::Refused(refused) => Err(error(&refused, &context)),
+            Outcome::Answered(_) => Err(cancelled()),
+        }
     }
 
     async fn complete(

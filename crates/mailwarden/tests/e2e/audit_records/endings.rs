@@ -61,6 +61,22 @@ fn a_cancelled_call_is_recorded_as_one() {
 }
 
 #[test]
+fn calls_that_are_cancelled_at_once_are_recorded_too() {
+    let home = Installation::new();
+    let closed = closed_port();
+    let mut client = home.client(closed.number());
+    for _ in 0..100 {
+        let call = client.send_call("imap_list_accounts", json!({}));
+        client.cancel(call);
+    }
+    client.call("imap_list_accounts", json!({}));
+    leave(&mut client);
+    let calls = home.records().into_iter();
+    let calls = calls.filter(|record| record.event == "call");
+    assert_eq!(calls.count(), 101);
+}
+
+#[test]
 fn a_client_that_hangs_up_leaves_its_calls_in_the_log() {
     let fake = thinker();
     let home = Installation::new();

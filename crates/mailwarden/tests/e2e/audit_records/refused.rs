@@ -364,3 +364,36 @@ fn errors_as_results_are_recorded_the_same_and_carry_their_receipt() {
     }
     assert_tells_nothing(&home);
 }
+
+#[test]
+fn what_is_no_call_but_was_meant_as_one_is_recorded() {
+    let home = Installation::new();
+    let closed = closed_port();
+    let mut client = home.client(closed.number());
+    for (method, params, tool) in [
+        (
+            "tools/call",
+            json!({ "name": "imap_list_accounts", "arguments": [WORD] }),
+            "imap_list_accounts",
+        ),
+        (
+            "tools/call",
+            json!({ "name": format!("{WORD} {WORD}"), "arguments": 7 }),
+            "(not a name)",
+        ),
+        (
+            "tools/call",
+            json!({ "arguments": { WORD: WORD } }),
+            "(not a name)",
+        ),
+        ("tools/call", json!({ "name": 7 }), "(not a name)"),
+        ("resources/read", json!({ "uri": [WORD] }), "(not a name)"),
+    ] {
+        let error = client.request(method, params.clone()).unwrap_err();
+        assert_eq!(error.code, -32602, "{params}");
+        let record = home.receipted(&error.data["meta"]);
+        assert_eq!(record.text("tool"), tool, "{params}");
+        assert_eq!(record.text("reason"), "invalid_input");
+        assert!(!record.json.to_string().contains(WORD), "{params}");
+    }
+}
