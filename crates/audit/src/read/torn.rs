@@ -16,7 +16,7 @@ pub(super) enum Kept {
     /// Not there any more.
     Gone,
     Changed,
-    /// So many whole records.
+    /// So many whole records, with their line feeds.
     Records(u64),
 }
 
@@ -56,7 +56,8 @@ fn read(path: &Path) -> io::Result<Found> {
     let mut records = 0;
     let mut lines = Lines::new(&mut seen);
     while lines.advance()? {
-        let (Piece::Line(line) | Piece::Tail(line)) = lines.piece() else {
+        // A write may be torn right before its line feed: what stands behind the last one was not written to its end.
+        let Piece::Line(line) = lines.piece() else {
             continue;
         };
         records += u64::from(Line::parse(line).is_ok_and(|line| line.is_whole()));
@@ -100,10 +101,17 @@ mod tests {
         };
         crate::line::write(&mut record, &place, "call", b"");
         let hidden = [b"xx\n".as_slice(), &record].concat();
-        let cases: [(&str, &[u8], Kept); 4] = [
+        let unended = record.strip_suffix(b"\n").unwrap();
+        let cases: [(&str, &[u8], Kept); 6] = [
             ("2026-11-15.torn-0", b"{\"seq\":1", Kept::Same),
             ("2026-11-15.torn-1", &[0; 5000], Kept::Same),
             ("2026-11-15.torn-2", &hidden, Kept::Records(1)),
+            ("2026-11-15.torn-3", unended, Kept::Same),
+            (
+                "2026-11-15.torn-4",
+                &[&record[..], unended].concat(),
+                Kept::Records(1),
+            ),
             ("2026-11-15.torn-x", b"", Kept::Changed),
         ];
         for (name, bytes, expected) in cases {

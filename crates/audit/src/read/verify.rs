@@ -101,7 +101,7 @@ impl fmt::Display for Notice {
             ),
             Self::Torn { seq, name, bytes } => write!(
                 f,
-                "{bytes} bytes that a crash left are kept as {name} (record {seq}); no record is in them"
+                "{bytes} bytes that a crash left are kept as {name} (record {seq}); no record that was written to its end is in them"
             ),
             Self::TornGone { seq, name } => {
                 write!(
