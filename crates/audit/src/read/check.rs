@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::checkpoints::{Compared, From};
 use super::days::Spot;
 use super::explain::{Break, Doubt, Known, broken};
 use super::fault::{Cause, Fault, Wrong};
@@ -11,7 +12,7 @@ use super::stated::Stated;
 use super::torn::{self, Kept};
 use super::verify::Notice;
 use crate::event::{DAY_CLOSED, DAY_OPENED, LOG_CUT};
-use crate::{Checkpoint, Day, DayFile, Hash, Line, Peaks};
+use crate::{Day, DayFile, Hash, Line, Peaks};
 
 /// What a hostile log can make us remember.
 const MOST_NOTICES: usize = 100;
@@ -31,11 +32,13 @@ pub(super) struct Check<'a> {
     /// The first record, the hash before it, and whether it is known why nothing stands before it.
     first: Option<First>,
     /// Smallest first.
-    checkpoints: &'a [(String, Checkpoint)],
+    checkpoints: &'a [Compared],
     /// How many of them are behind us, and which one was right last.
     passed: usize,
     agreed: u64,
     pub(super) checked: usize,
+    /// A checkpoint that was given and ends before the first record, unless one that was given is right.
+    behind: Option<Fault>,
     pub(super) notices: Vec<Notice>,
 }
 
@@ -68,7 +71,7 @@ impl<'a> Check<'a> {
         dir: &'a Path,
         files: &'a [DayFile],
         begins: Begins,
-        checkpoints: &'a [(String, Checkpoint)],
+        checkpoints: &'a [Compared],
     ) -> Self {
         let holds = |file: &DayFile| file.path.metadata().is_ok_and(|data| data.len() > 0);
         Self {
@@ -85,6 +88,7 @@ impl<'a> Check<'a> {
             passed: 0,
             agreed: 0,
             checked: 0,
+            behind: None,
             notices: Vec::new(),
         }
     }
@@ -184,15 +188,23 @@ impl<'a> Check<'a> {
             explained: line.seq == 0 || self.begins == Begins::Later,
         });
         self.agreed = line.seq;
-        for (name, before) in self.checkpoints {
-            if before.size >= line.seq {
+        for before in self.checkpoints {
+            let (name, size) = (before.name.clone(), before.checkpoint.size);
+            if size >= line.seq {
                 break;
             }
             self.passed += 1;
-            self.notice(Notice::NotCovered {
-                name: name.clone(),
-                size: before.size,
-            });
+            if before.from == From::Elsewhere {
+                let name = name.clone();
+                self.behind = Some(Fault {
+                    expected: None,
+                    found: None,
+                    at: None,
+                    wrong: Wrong::Behind { name, size },
+                    cause: Cause::Incomparable,
+                });
+            }
+            self.notice(Notice::NotCovered { name, size });
         }
         self.compare()
     }
@@ -345,13 +357,14 @@ impl<'a> Check<'a> {
 
     /// Compares with the checkpoints that cover just the records so far.
     fn compare(&mut self) -> Result<(), Box<Break>> {
-        while let Some((name, stated)) = self.checkpoints.get(self.passed) {
+        while let Some(compared) = self.checkpoints.get(self.passed) {
+            let stated = &compared.checkpoint;
             if stated.size != self.tree.size() {
                 break;
             }
             if stated.root != self.tree.root() {
                 let last = stated.size.saturating_sub(1);
-                let name = name.clone();
+                let name = compared.name.clone();
                 return Err(Box::new(Break {
                     spot: None,
                     found: None,
@@ -362,6 +375,9 @@ impl<'a> Check<'a> {
             self.passed += 1;
             self.checked += 1;
             self.agreed = stated.size;
+            if compared.from == From::Elsewhere {
+                self.behind = None;
+            }
         }
         Ok(())
     }
@@ -377,7 +393,15 @@ impl<'a> Check<'a> {
                 cause: Cause::Missing(first.seq),
             });
         }
-        let (name, stated) = self.checkpoints.get(self.passed)?;
+        let Some(Compared {
+            name,
+            checkpoint: stated,
+            ..
+        }) = self.checkpoints.get(self.passed)
+        else {
+            // INVARIANT: who gave a checkpoint is not told that all is well by a log that has nothing to do with it.
+            return self.behind.take();
+        };
         let line = self.last.map_or(1, |last| last.line + 1);
         let file = self.last.map_or(spot.file, |last| last.file);
         Some(Fault {

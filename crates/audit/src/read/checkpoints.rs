@@ -18,6 +18,23 @@ pub struct Signed {
     pub note: String,
 }
 
+/// One that this log has signed, to be compared with its records.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Compared {
+    pub(super) name: String,
+    pub(super) from: From,
+    pub(super) checkpoint: Checkpoint,
+}
+
+/// Where a checkpoint was kept.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum From {
+    /// By the log itself, where who writes the log can write it too.
+    Beside,
+    /// By whoever verifies.
+    Elsewhere,
+}
+
 impl Signed {
     pub fn read(path: &Path) -> io::Result<Self> {
         let mut note = Vec::new();

@@ -69,6 +69,10 @@ pub enum Wrong {
     Root { name: String, last: u64 },
     #[error("the checkpoint in the file {name} covers {size} records, and the log ends before")]
     Short { name: String, size: u64 },
+    #[error(
+        "the checkpoint in the file {name} covers {size} records, and the log begins behind them: nothing is left that it could be compared with"
+    )]
+    Behind { name: String, size: u64 },
 }
 
 /// What may have happened.
@@ -86,6 +90,8 @@ pub enum Cause {
     Rewritten,
     /// Not about a record.
     Elsewhere,
+    /// Good or bad cannot be told.
+    Incomparable,
 }
 
 impl Cause {
@@ -99,6 +105,7 @@ impl Cause {
             Self::Cut => "cut",
             Self::Rewritten => "rewritten",
             Self::Elsewhere => "elsewhere",
+            Self::Incomparable => "incomparable",
         }
     }
 }
@@ -129,6 +136,10 @@ impl Fault {
             }
             Cause::Elsewhere => {
                 "a file was renamed, was changed, or belongs to another log".to_owned()
+            }
+            Cause::Incomparable => {
+                "retention deleted what it covers, and a newer checkpoint is needed; or the whole log was written anew"
+                    .to_owned()
             }
         }
     }

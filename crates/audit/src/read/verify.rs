@@ -8,7 +8,7 @@ use std::io;
 use std::path::Path;
 
 use super::check::{Begins, Check};
-use super::checkpoints::{Signed, stored};
+use super::checkpoints::{Compared, From, Signed, stored};
 use super::days::{Days, Read, Spot};
 use super::fault::{Cause, Fault, Wrong};
 use crate::{Checkpoint, Day, Hash, Verifier, verifier};
@@ -225,11 +225,16 @@ fn walk(
     spot.map_or(Ok(()), |last| check.end(last))
 }
 
-type Gathered = (Vec<(String, Checkpoint)>, Vec<Notice>, Option<Fault>);
+type Gathered = (Vec<Compared>, Vec<Notice>, Option<Fault>);
 
 /// All checkpoints that are signed by this log, smallest first, and the first that is not.
 fn signed(dir: &Path, wanted: &Verify) -> io::Result<Gathered> {
-    let all: Vec<Signed> = [wanted.checkpoints.clone(), stored(dir)?].concat();
+    let given = wanted.checkpoints.iter().cloned();
+    let given = given.map(|signed| (From::Elsewhere, signed));
+    let beside = stored(dir)?.into_iter();
+    let all: Vec<(From, Signed)> = given
+        .chain(beside.map(|signed| (From::Beside, signed)))
+        .collect();
     let key = match &wanted.key {
         Some(key) => key.clone(),
         None => match verifier(dir) {
@@ -251,9 +256,13 @@ fn signed(dir: &Path, wanted: &Verify) -> io::Result<Gathered> {
     };
     let mut checkpoints = Vec::new();
     let mut fault = None;
-    for Signed { name, note } in all {
+    for (from, Signed { name, note }) in all {
         match Checkpoint::open(&note, &key) {
-            Ok(checkpoint) => checkpoints.push((name, checkpoint)),
+            Ok(checkpoint) => checkpoints.push(Compared {
+                name,
+                from,
+                checkpoint,
+            }),
             Err(why) => {
                 fault.get_or_insert(Fault {
                     expected: None,
@@ -265,7 +274,7 @@ fn signed(dir: &Path, wanted: &Verify) -> io::Result<Gathered> {
             }
         }
     }
-    checkpoints.sort_by_key(|(_, checkpoint)| checkpoint.size);
+    checkpoints.sort_by_key(|compared| compared.checkpoint.size);
     Ok((checkpoints, Vec::new(), fault))
 }
 

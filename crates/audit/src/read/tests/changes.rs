@@ -4,7 +4,7 @@ use std::fs;
 
 use super::{DAYS, Log, RECORDS, day_of, fault, lines, named, report};
 use crate::read::sample::{self, Calls, Sample};
-use crate::read::{Cause, Notice, Verify, Wrong, verify};
+use crate::read::{Cause, Notice, Signed, Verify, Wrong, verify};
 use crate::{Hash, Line};
 
 #[test]
@@ -69,6 +69,35 @@ fn the_checkpoints_beside_the_log_are_compared() {
     }
     let found = fault(dir.path()).unwrap();
     assert!(matches!(found.wrong, Wrong::Checkpoint(..)), "{found}");
+}
+
+#[test]
+fn a_checkpoint_that_was_given_is_never_passed_over() {
+    let dir = tempfile::tempdir().unwrap();
+    sample::three_days(dir.path(), RECORDS, Calls::Brief).unwrap();
+    let signed = |name: &str| Signed::read(&dir.path().join(name)).unwrap();
+    let [first, second, latest] = [
+        "2026-11-13.checkpoint",
+        "2026-11-14.checkpoint",
+        "checkpoint",
+    ]
+    .map(signed);
+    // Behind both of the days that are left out: what they held is only stated.
+    let of = |checkpoints: &[&Signed]| {
+        let wanted = Verify {
+            since: Some(day_of(DAYS[2])),
+            checkpoints: checkpoints.iter().copied().cloned().collect(),
+            ..Verify::default()
+        };
+        verify(dir.path(), &wanted, &mut |_, _| {}).unwrap().fault
+    };
+    let behind = of(&[&first]).unwrap();
+    assert_eq!(behind.cause, Cause::Incomparable);
+    assert!(matches!(behind.wrong, Wrong::Behind { size: 67, .. }));
+    // One that can be compared covers all that those before it cover.
+    assert_eq!(of(&[]), None);
+    assert_eq!(of(&[&second]), None);
+    assert_eq!(of(&[&first, &latest]), None);
 }
 
 #[test]
