@@ -121,6 +121,19 @@ pub(crate) fn set_aside(dir: &Path, day: Day, bytes: &[u8]) -> io::Result<()> {
     sync_dir(dir)
 }
 
+/// What was set aside is kept no longer than its day.
+pub(crate) fn delete_set_aside(dir: &Path, day: Day) -> io::Result<()> {
+    let prefix = format!("{day}.torn-");
+    for entry in fs::read_dir(dir)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        if name.as_encoded_bytes().starts_with(prefix.as_bytes()) {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
+}
+
 /// What was set aside and is not told yet: the names it will have, and the bytes.
 pub(crate) fn unsaid(dir: &Path) -> io::Result<Vec<(String, Vec<u8>)>> {
     let mut found = Vec::new();

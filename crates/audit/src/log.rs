@@ -40,6 +40,15 @@ struct Shared {
 struct Open {
     next: u64,
     calls: HashMap<u64, (Arc<Asked>, Kind)>,
+    state: State,
+}
+
+/// Whether calls may still begin.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+enum State {
+    #[default]
+    Serves,
+    Closed,
 }
 
 /// Who takes the jobs.
@@ -118,14 +127,14 @@ impl Log {
         if let Health::Bad(_) = self.health() {
             self.answered(self.0.jobs.post(Job::Probe)).await?;
         }
-        Ok(Entry::open(self, Arc::new(asked), Kind::Reading))
+        Entry::open(self, Arc::new(asked), Kind::Reading)
     }
 
     /// Opens the entry of a call that may change something: that it will be tried is durable when this returns.
     pub async fn changing(&self, asked: Asked) -> Result<Entry, Unavailable> {
         let event = Event::intent(&asked);
         // Open before the intent is durable: a call that is given up while it waits has its outcome said too.
-        let mut entry = Entry::open(self, Arc::new(asked), Kind::Changing { intent: None });
+        let mut entry = Entry::open(self, Arc::new(asked), Kind::Changing { intent: None })?;
         match self.append(event).await {
             Ok(receipt) => {
                 entry.intended(receipt.seq);
@@ -145,7 +154,11 @@ impl Log {
 
     /// Says the last things, among them which calls were left undone, and signs what there is.
     pub async fn close(&self, why: &'static str) {
-        let left: Vec<_> = self.0.open().calls.drain().collect();
+        let left: Vec<_> = {
+            let mut open = self.0.open();
+            open.state = State::Closed;
+            open.calls.drain().collect()
+        };
         let mut last: Vec<Event> = left
             .into_iter()
             .map(|(_, (asked, kind))| kind.ended(&asked, &Ended::of("abandoned")))

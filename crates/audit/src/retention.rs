@@ -193,6 +193,7 @@ fn delete(dir: &Path, file: &DayFile) -> io::Result<()> {
     ] {
         remove(&path)?;
     }
+    files::delete_set_aside(dir, file.day)?;
     files::sync_dir(dir)
 }
 

@@ -33,15 +33,7 @@ pub(crate) fn short() -> Result<String, String> {
 pub(crate) fn long() -> Result<String, String> {
     let worker = matrix::run(RUNS)?;
     let status = Command::new("cargo")
-        .args([
-            "nextest",
-            "run",
-            "--release",
-            "-p",
-            "mailwarden",
-            "--test",
-            "e2e",
-        ])
+        .args(["nextest", "run", "-p", "mailwarden", "--test", "e2e"])
         .args(["--no-capture", "audit_crash"])
         .env("CRASH_RUNS", RUNS.to_string())
         .status()

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::{Jobs, Log};
+use super::{Jobs, Log, State};
 use crate::event::{Asked, Ended, Event};
 use crate::status::{Receipt, Unavailable};
 use crate::writer::Job;
@@ -38,20 +38,24 @@ pub struct Entry {
 
 impl Entry {
     /// On the list of open calls from now on.
-    pub(super) fn open(log: &Log, asked: Arc<Asked>, kind: Kind) -> Self {
+    pub(super) fn open(log: &Log, asked: Arc<Asked>, kind: Kind) -> Result<Self, Unavailable> {
         let mut open = log.0.open();
+        // INVARIANT: once the log is closed nobody would say how it ended.
+        if open.state == State::Closed {
+            return Err(Unavailable::Closed);
+        }
         let id = open.next;
         open.next += 1;
         open.calls.insert(id, (Arc::clone(&asked), kind));
         log.0.status.count(open.calls.len());
         drop(open);
-        Self {
+        Ok(Self {
             log: log.clone(),
             id,
             asked,
             kind,
             begun: Instant::now(),
-        }
+        })
     }
 
     /// Its intent is durable, under this number.

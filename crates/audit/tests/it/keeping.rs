@@ -42,6 +42,8 @@ async fn days_grow_old_by_their_names_and_each_step_is_recorded() {
         warm_days: 3,
         delete_after_days: 5,
     };
+    fs::write(bench.dir().join("2026-11-01.torn-1"), "half").unwrap();
+    fs::write(bench.dir().join("2026-11-02.torn-1"), "half").unwrap();
     // Every file looks as if it were from today: only names count.
     bench.hands.set("2026-11-07T12:00:00Z");
     let log = bench.log();
@@ -83,6 +85,9 @@ async fn days_grow_old_by_their_names_and_each_step_is_recorded() {
         oldest["seq"].as_u64().unwrap()
     );
     assert_eq!(deleted["through_hash"], oldest["prev_hash"]);
+    // What a crash left of a day goes with it.
+    assert!(!bench.dir().join("2026-11-01.torn-1").exists());
+    assert!(bench.dir().join("2026-11-02.torn-1").exists());
     let packed = Day::parse("2026-11-02").unwrap().gzip(&bench.dir());
     assert_eq!(mode(&packed), 0o400);
     log.close("test").await;

@@ -54,6 +54,9 @@ async fn no_call_ends_unsaid() {
     assert!(reading.close(Ended::of("ok")).await.is_err());
     drop(changing);
     assert!(log.append(Event::stop("again")).await.is_err());
+    // Nor does anything begin that would reach a mail store and leave no record.
+    assert!(log.reading(asked("late")).await.is_err());
+    assert!(log.changing(asked("late")).await.is_err());
     let ends: Vec<(String, String)> = bench
         .records()
         .iter()
