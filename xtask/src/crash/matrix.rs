@@ -13,6 +13,8 @@ use serde_json::Value;
 use testkit::trap::{Deed, Kind, Plan, Trapped, Watch};
 
 const CALLERS: usize = 32;
+/// So many runs in turn are killed over one log.
+const ONE_LOG: usize = 25;
 /// Fewer would mean that the trap does not work.
 const LEAST_POINTS: usize = 100;
 
@@ -57,7 +59,7 @@ pub(super) fn run(random_kills: usize) -> Result<String, String> {
             points += 1;
         }
     }
-    let dir = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let mut dir = tempfile::tempdir().map_err(|error| error.to_string())?;
     let calls = one(
         &server,
         dir.path(),
@@ -71,6 +73,11 @@ pub(super) fn run(random_kills: usize) -> Result<String, String> {
     // How many calls a run makes depends on who meets whom: some end before they are killed.
     while kills < random_kills && runs < 4 * random_kills {
         runs += 1;
+        // A log has to survive many; reading it after each takes longer and longer.
+        if runs % ONE_LOG == 0 {
+            verify(dir.path())?;
+            dir = tempfile::tempdir().map_err(|error| error.to_string())?;
+        }
         random ^= random << 13;
         random ^= random >> 7;
         random ^= random << 17;

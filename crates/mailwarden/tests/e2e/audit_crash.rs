@@ -225,8 +225,9 @@ fn long() -> Option<usize> {
 #[test]
 fn killed_at_random_with_many_callers() {
     const CALLERS: usize = 32;
+    const ONE_LOG: usize = 25;
     let world = World::new();
-    let state = Installation::new();
+    let mut state = Installation::new();
     world.prime(&state);
     let counted = Trapped::spawn(world.program(&state), Plan::count(watch()));
     let mut client = McpClient::over(counted);
@@ -237,10 +238,15 @@ fn killed_at_random_with_many_callers() {
     let mut random = 0x2545_f491_4f6c_dd1d_u64;
     let wanted = long().unwrap_or(12);
     let (mut kills, mut runs) = (0, 0);
-    // How many calls a run makes depends on who meets whom: some end before they are killed. One log for all of them: it
-    // has to survive them all.
+    // How many calls a run makes depends on who meets whom: some end before they are killed. A log has to survive many;
+    // reading it after each takes longer and longer.
     while kills < wanted {
         runs += 1;
+        if runs % ONE_LOG == 0 {
+            goes_on(&world, &state);
+            state = Installation::new();
+            world.prime(&state);
+        }
         assert!(runs < 4 * wanted, "only {kills} of {runs} runs were killed");
         random ^= random << 13;
         random ^= random >> 7;
