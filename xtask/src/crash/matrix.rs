@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::io::Read as _;
 use std::path::Path;
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::server::Server;
 use super::worker::Pace;
@@ -141,8 +142,12 @@ fn one(
 ) -> Result<Ran, String> {
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
     let mut command = Command::new(program);
+    // Not the process's number: the system gives them out again.
+    static RUN: AtomicUsize = AtomicUsize::new(0);
+    let name = format!("run{}", RUN.fetch_add(1, Ordering::Relaxed));
     command
         .arg("crash-worker")
+        .arg(&name)
         .arg(dir)
         .arg(&server.address)
         .arg(callers.to_string())
@@ -160,7 +165,7 @@ fn one(
         .rfind('\n')
         .and_then(|end| told.get(..end))
         .unwrap_or_default();
-    compare(&records(dir)?, &effects, whole, trapped.pid())
+    compare(&records(dir)?, &effects, whole, &name)
         .map_err(|violation| format!("after {:?}: {violation}", outcome.hit()))?;
     Ok(Ran {
         hit: outcome.hit().is_some(),
@@ -172,7 +177,7 @@ fn compare(
     records: &HashMap<u64, Value>,
     effects: &[String],
     told: &str,
-    pid: u32,
+    name: &str,
 ) -> Result<(), String> {
     let mut intents = HashMap::new();
     for record in records.values() {
@@ -181,7 +186,7 @@ fn compare(
             intents.insert(name.unwrap_or_default(), record);
         }
     }
-    let mine = format!("{pid}-");
+    let mine = format!("{name}-");
     // Days that were deleted took their records with them; those from then on are all there.
     let oldest = records.keys().min().copied().unwrap_or_default();
     for effect in effects.iter().filter(|effect| effect.starts_with(&mine)) {

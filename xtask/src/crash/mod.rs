@@ -11,13 +11,15 @@ use std::process::Command;
 
 use worker::Pace;
 
-/// What is killed: `DIR SERVER CALLERS CALLS PACE`.
+/// What is killed: `NAME DIR SERVER CALLERS CALLS PACE`.
 pub(crate) fn work(words: &[&str]) -> Result<String, String> {
-    let [dir, server, callers, calls, pace] = words else {
-        return Err("crash-worker DIR SERVER CALLERS CALLS PACE".to_owned());
+    let [name, dir, server, callers, calls, pace] = words else {
+        return Err("crash-worker NAME DIR SERVER CALLERS CALLS PACE".to_owned());
     };
     match (callers.parse(), calls.parse(), Pace::parse(pace)) {
-        (Ok(callers), Ok(calls), Some(pace)) => worker::run(dir, server, (callers, calls), pace),
+        (Ok(callers), Ok(calls), Some(pace)) => {
+            worker::run(name, dir, server, (callers, calls), pace)
+        }
         _ => Err("callers and calls are numbers, and the pace is real or days".to_owned()),
     }
 }

@@ -64,6 +64,7 @@ impl Pace {
 
 /// Each caller has a connection of its own, so that what it sends is a system call of its own.
 pub(crate) fn run(
+    name: &str,
     dir: &str,
     server: &str,
     (callers, calls): (usize, usize),
@@ -77,7 +78,7 @@ pub(crate) fn run(
         let day = Arc::new(AtomicI64::new(0));
         let log = Log::open(pace.settings(dir, &day));
         let callers = (0..callers).map(|caller| {
-            let name = format!("{}-{caller}", std::process::id());
+            let name = format!("{name}-{caller}");
             tokio::spawn(call(
                 log.clone(),
                 server.to_owned(),
