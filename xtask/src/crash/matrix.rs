@@ -11,27 +11,13 @@ use super::worker::Pace;
 use audit::Line;
 use audit::read::{Days, Piece, Read, Verify};
 use serde_json::Value;
-use testkit::trap::{Deed, Kind, Plan, Trapped, Watch};
+use testkit::trap::{Deed, Plan, Trapped, Watch};
 
 const CALLERS: usize = 32;
 /// So many runs in turn are killed over one log.
 const ONE_LOG: usize = 25;
 /// Fewer would mean that the trap does not work.
 const LEAST_POINTS: usize = 100;
-
-fn watch() -> Watch {
-    Watch::of([
-        Kind::Write,
-        Kind::Sync,
-        Kind::Send,
-        Kind::Create,
-        Kind::Truncate,
-        Kind::Rename,
-        Kind::Link,
-        Kind::Mode,
-        Kind::Unlink,
-    ])
-}
 
 /// Every point with one caller, and so many kills at random with many.
 pub(super) fn run(random_kills: usize) -> Result<String, String> {
@@ -50,12 +36,18 @@ pub(super) fn run(random_kills: usize) -> Result<String, String> {
         };
         for nth in 1.. {
             let dir = tempfile::tempdir().map_err(|error| error.to_string())?;
-            let plan = Plan::at(nth, watch(), deed.clone());
+            let plan = Plan::at(nth, Watch::all_changes(), deed.clone());
             if !one(&server, dir.path(), plan, (1, calls), pace)?.hit {
                 break;
             }
             // Whoever comes after it finds a log to go on with.
-            one(&server, dir.path(), Plan::count(watch()), (1, 1), pace)?;
+            one(
+                &server,
+                dir.path(),
+                Plan::count(Watch::all_changes()),
+                (1, 1),
+                pace,
+            )?;
             verify(dir.path())?;
             points += 1;
         }
@@ -64,7 +56,7 @@ pub(super) fn run(random_kills: usize) -> Result<String, String> {
     let calls = one(
         &server,
         dir.path(),
-        Plan::count(watch()),
+        Plan::count(Watch::all_changes()),
         (CALLERS, 2),
         Pace::Real,
     )?
@@ -88,13 +80,13 @@ pub(super) fn run(random_kills: usize) -> Result<String, String> {
         } else {
             Deed::Tear
         };
-        let plan = Plan::at(nth, watch(), deed);
+        let plan = Plan::at(nth, Watch::all_changes(), deed);
         kills += usize::from(one(&server, dir.path(), plan, (CALLERS, 2), Pace::Real)?.hit);
     }
     one(
         &server,
         dir.path(),
-        Plan::count(watch()),
+        Plan::count(Watch::all_changes()),
         (1, 1),
         Pace::Real,
     )?;

@@ -13,21 +13,6 @@ use testkit::{Dovecot, McpClient};
 use crate::installation::{Installation, Tail, has_record};
 use crate::support::{Account, configure, note, start};
 
-/// Everything that leaves the process or changes a file.
-fn watch() -> Watch {
-    Watch::of([
-        Kind::Write,
-        Kind::Sync,
-        Kind::Send,
-        Kind::Create,
-        Kind::Truncate,
-        Kind::Rename,
-        Kind::Link,
-        Kind::Mode,
-        Kind::Unlink,
-    ])
-}
-
 struct World {
     server: Dovecot,
 }
@@ -161,7 +146,13 @@ fn killed_at_every_write_sync_and_send() {
             if log == Log::Used {
                 world.prime(&state);
             }
-            let hit = run(&world, &state, Plan::at(nth, watch(), deed.clone()), 3, 8);
+            let hit = run(
+                &world,
+                &state,
+                Plan::at(nth, Watch::all_changes(), deed.clone()),
+                3,
+                8,
+            );
             goes_on(&world, &state);
             if !hit {
                 break;
@@ -229,7 +220,7 @@ fn killed_at_random_with_many_callers() {
     let world = World::new();
     let mut state = Installation::new();
     world.prime(&state);
-    let counted = Trapped::spawn(world.program(&state), Plan::count(watch()));
+    let counted = Trapped::spawn(world.program(&state), Plan::count(Watch::all_changes()));
     let mut client = McpClient::over(counted);
     talk(&mut client, CALLERS, 2 * CALLERS, &mut Vec::new()).unwrap();
     client.close_stdin();
@@ -260,7 +251,7 @@ fn killed_at_random_with_many_callers() {
         kills += usize::from(run(
             &world,
             &state,
-            Plan::at(nth, watch(), deed),
+            Plan::at(nth, Watch::all_changes(), deed),
             CALLERS,
             2 * CALLERS,
         ));

@@ -24,6 +24,21 @@ enum Place {
 }
 
 impl Watch {
+    /// Everything that leaves the process or changes a file.
+    pub fn all_changes() -> Self {
+        Self::of([
+            Kind::Write,
+            Kind::Sync,
+            Kind::Send,
+            Kind::Create,
+            Kind::Truncate,
+            Kind::Rename,
+            Kind::Link,
+            Kind::Mode,
+            Kind::Unlink,
+        ])
+    }
+
     /// Calls of these kinds, wherever they go.
     pub fn of(kinds: impl IntoIterator<Item = Kind>) -> Self {
         Self {
