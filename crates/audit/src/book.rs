@@ -93,6 +93,28 @@ struct Head {
     closed: Closed,
 }
 
+/// What was found on disk, and what there is to say of it.
+struct Looked {
+    /// None when there is no file yet.
+    head: Option<Head>,
+    chain: Chain,
+    /// Said before anything else.
+    first: Vec<Event>,
+    /// The names of what was set aside and is told in it.
+    told: Vec<String>,
+}
+
+impl Looked {
+    fn nothing_new(head: Head) -> Self {
+        Self {
+            chain: head.chain.clone(),
+            head: Some(head),
+            first: Vec::new(),
+            told: Vec::new(),
+        }
+    }
+}
+
 /// Where the records ended up.
 #[derive(Debug)]
 pub(crate) struct Written {
@@ -149,25 +171,25 @@ impl Book {
         now: Timestamp,
         events: impl FnOnce() -> Vec<Arc<Event>>,
     ) -> io::Result<Written> {
-        let mut first = Vec::new();
-        let mut told = Vec::new();
         let current = match open.head.take() {
             Some(mut head) => head.catch_up(&self.dir)?.then_some(head),
             None => None,
         };
-        let (head, chain) = match current {
-            Some(head) => {
-                let chain = head.chain.clone();
-                (Some(head), chain)
-            }
-            None => self.look(&open.keys, &mut first, &mut told)?,
+        let Looked {
+            head,
+            chain,
+            mut first,
+            told,
+        } = match current {
+            Some(head) => Looked::nothing_new(head),
+            None => self.look(&open.keys)?,
         };
         let mut head = match head {
             Some(head) if head.is_for(Day::of(now)) => head,
             before => self.turn(&open.keys, before, chain, now, &mut first)?,
         };
         if let Some(last) = head.chain.last_ts()
-            && now < last - CLOCK_SLACK
+            && last.duration_since(now) > CLOCK_SLACK
         {
             first.push(Event::clock_back(&line::stamp(last)));
         }
@@ -229,16 +251,16 @@ impl Book {
                     files::seal(&head.file)?;
                     let note = keys.sign(chain.tree());
                     files::replace(&self.dir, &head.day.checkpoint(&self.dir), note.as_bytes())?;
+                    // INVARIANT: nothing is written behind a day's last record, not even on the last day of the calendar.
+                    if head.day.next() == head.day {
+                        return Err(io::Error::other("no day is left for the log"));
+                    }
                     day.max(head.day.next())
-                }
-                // A file that never had a record stands in nobody's way once its day is over.
-                Closed::No if day > head.day => {
-                    fs::remove_file(head.day.file(&self.dir))?;
-                    day
                 }
                 Closed::No => day.max(head.day),
             };
         }
+        files::remove_empty_days(&self.dir, day)?;
         let file = files::private()
             .create(true)
             .read(true)
@@ -283,13 +305,8 @@ impl Book {
     }
 
     /// Finds the end of the log on disk, sets aside what a crash left, and compares with what this process knows.
-    /// What is said first, and the names of what was set aside and is told in it.
-    fn look(
-        &mut self,
-        keys: &Keys,
-        first: &mut Vec<Event>,
-        told: &mut Vec<String>,
-    ) -> io::Result<(Option<Head>, Chain)> {
+    fn look(&mut self, keys: &Keys) -> io::Result<Looked> {
+        let mut first = Vec::new();
         let mut found = recover::find(&self.dir)?;
         if let Some(undone) = &self.undone {
             undone.take_back(&mut found)?;
@@ -314,7 +331,12 @@ impl Book {
             _ => {}
         }
         let Some(newest) = found.newest else {
-            return Ok((None, chain));
+            return Ok(Looked {
+                head: None,
+                chain,
+                first,
+                told: Vec::new(),
+            });
         };
         let file = match newest.closed {
             Closed::Yes => File::open(&newest.path)?,
@@ -327,6 +349,7 @@ impl Book {
             files::set_aside(&self.dir, newest.day, &newest.torn)?;
             file.set_len(newest.len)?;
         }
+        let mut told = Vec::new();
         for (name, bytes) in files::unsaid(&self.dir)? {
             first.push(Event::torn_tail(&name, &bytes));
             told.push(name);
@@ -338,7 +361,12 @@ impl Book {
             chain: chain.clone(),
             closed: newest.closed,
         };
-        Ok((Some(head), chain))
+        Ok(Looked {
+            head: Some(head),
+            chain,
+            first,
+            told,
+        })
     }
 
     /// Signs what is durable, whoever wrote it.

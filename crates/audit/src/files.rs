@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use std::path::Path;
 use std::time::Duration;
 
-use crate::Day;
+use crate::{Day, DayFile, Form, day};
 
 /// A new file that only its owner may read.
 pub(crate) fn private() -> OpenOptions {
@@ -119,6 +119,22 @@ pub(crate) fn set_aside(dir: &Path, day: Day, bytes: &[u8]) -> io::Result<()> {
     file.persist(dir.join(format!("{free}{UNSAID}")))
         .map_err(|error| error.error)?;
     sync_dir(dir)
+}
+
+/// A day's file without a record was left by a process that was killed, or put there by somebody: it says nothing.
+pub(crate) fn is_empty(file: &DayFile) -> bool {
+    let empty = || fs::metadata(&file.path).is_ok_and(|data| data.len() == 0);
+    file.form == Form::Plain && empty()
+}
+
+/// Removes such files, except that of the day that is about to be opened.
+pub(crate) fn remove_empty_days(dir: &Path, except: Day) -> io::Result<()> {
+    for file in day::days(dir)? {
+        if file.day != except && is_empty(&file) {
+            fs::remove_file(&file.path)?;
+        }
+    }
+    Ok(())
 }
 
 /// What was set aside is kept no longer than its day.

@@ -170,14 +170,12 @@ impl Log {
     }
 }
 
-/// A writer that falls is seen.
+/// A writer that has ended, or that never began, lets no call begin.
 struct Watched(Arc<Status>);
 
 impl Drop for Watched {
     fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.0.set(Health::Bad(Unavailable::NoWriter));
-        }
+        self.0.set(Health::Bad(Unavailable::NoWriter));
     }
 }
 

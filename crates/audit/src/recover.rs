@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::chain::Chain;
 use crate::event::DAY_CLOSED;
 use crate::line::Line;
-use crate::{Day, DayFile, Form, day};
+use crate::{Day, DayFile, Form, day, files};
 
 /// How much is read from the end at first; four times as much each time when that holds no record to begin at.
 const WINDOW: u64 = 256 * 1024;
@@ -48,14 +48,17 @@ fn end(files: &[DayFile]) -> io::Result<Found> {
             newest: None,
         });
     };
+    // The log goes on as if it were not there.
+    if files::is_empty(file) {
+        return end(before);
+    }
     let mut tail = match file.form {
         Form::Plain => tail_of(&mut File::open(&file.path)?)?,
         Form::Gzip => tail_of_gzip(&file.path)?,
     };
     let from = match tail.base.take() {
         Some(chain) => chain,
-        // Made and not yet written to when the process ended, or its first record is damaged: the day before says where
-        // it goes on.
+        // Its first record was not yet whole when the process ended, or is damaged: the day before says where it goes on.
         None => end(before)?.chain,
     };
     let walked = walk(from, &tail.bytes).map_err(|Misfit(seq)| {

@@ -74,12 +74,7 @@ impl Retention {
         let leapt = older
             .last()
             .is_none_or(|before| today.since(before.day) > LONG_GAP);
-        for file in older {
-            // A day without a record, which a process that was killed left, is nothing to keep or to tell of.
-            if fs::metadata(&file.path).is_ok_and(|data| data.len() == 0) {
-                let _ = fs::remove_file(&file.path);
-                continue;
-            }
+        for file in older.iter().filter(|file| !files::is_empty(file)) {
             let step = match (self.step(file, today), file.form) {
                 (Step::Delete, Form::Plain) if leapt => Step::Compress,
                 (Step::Delete, Form::Gzip) if leapt => Step::Keep,

@@ -511,3 +511,68 @@ fn a_day_that_never_had_a_record_leaves_no_file() {
     say(&mut Book::new(dir.path().into()), "2026-11-19T12:00:00Z", 1);
     assert!(!dir.path().join("2026-11-17.jsonl").exists());
 }
+
+#[test]
+fn a_lock_that_was_taken_away_keeps_one_chain() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join(LOCK);
+    let mut waits = Book::new(dir.path().into());
+    say(&mut waits, NOON, 1);
+    // Somebody stands still with the lock in hand, and somebody else takes it away to be rid of him.
+    let held = File::open(&path).unwrap();
+    held.lock().unwrap();
+    std::thread::scope(|scope| {
+        scope.spawn(|| (0..50).for_each(|_| drop(say(&mut waits, NOON, 1))));
+        fs::remove_file(&path).unwrap();
+        scope.spawn(|| {
+            let mut other = Book::new(dir.path().into());
+            (0..50).for_each(|_| drop(say(&mut other, NOON, 1)));
+        });
+        drop(held);
+    });
+    assert_eq!(records(dir.path()).len(), 102);
+}
+
+#[test]
+fn an_empty_file_of_a_day_to_come_changes_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut book = Book::new(dir.path().into());
+    say(&mut book, NOON, 1);
+    fs::write(dir.path().join("9999-12-31.jsonl"), "").unwrap();
+    say(&mut Book::new(dir.path().into()), NOON, 1);
+    say(&mut book, "2026-11-16T00:00:00Z", 1);
+    let expected = [
+        "day_opened",
+        "stop",
+        "stop",
+        "day_closed",
+        "day_opened",
+        "stop",
+    ];
+    assert_eq!(events(dir.path()), expected);
+    assert!(dir.path().join("2026-11-16.jsonl").exists());
+}
+
+#[test]
+fn what_no_log_states_ends_no_writer() {
+    let peaks = serde_json::json!(vec![Hash::ZERO.to_string(); 64]);
+    let endless = format!(r#","tree_size":{},"peaks":{peaks}"#, u64::MAX);
+    let line = |seq: u64, ts: Timestamp, fields: &str| {
+        let (mut out, prev) = (Vec::new(), Hash::ZERO);
+        let place = line::Place { seq, ts, prev };
+        line::write(&mut out, &place, "day_opened", fields.as_bytes());
+        out
+    };
+    let none = r#","tree_size":0,"peaks":[]"#;
+    for bytes in [
+        line(u64::MAX, at(NOON), &endless),
+        line(0, Timestamp::MIN, none),
+        line(0, Timestamp::MAX, none),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("2026-11-15.jsonl"), bytes).unwrap();
+        let now = at(NOON);
+        // It may refuse what it finds; it must not fall over it.
+        let _ = Book::new(dir.path().into()).write(&Clock::new(move || now), Vec::new);
+    }
+}

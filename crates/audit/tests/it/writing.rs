@@ -57,6 +57,9 @@ async fn no_call_ends_unsaid() {
     // Nor does anything begin that would reach a mail store and leave no record.
     assert!(log.reading(asked("late")).await.is_err());
     assert!(log.changing(asked("late")).await.is_err());
+    until("its end is seen", || {
+        matches!(log.health(), Health::Bad(_)).then_some(())
+    });
     let ends: Vec<(String, String)> = bench
         .records()
         .iter()
@@ -198,4 +201,36 @@ async fn a_day_ends_while_nobody_calls() {
     let verifier = audit::verifier(&bench.dir()).unwrap();
     let signed = audit::Checkpoint::open(&note, &verifier).unwrap();
     assert_eq!(signed.size as usize, bench.records().len());
+}
+
+/// As a process does that stands still, or a disk that hangs.
+#[tokio::test]
+async fn calls_wait_before_they_begin_while_the_log_does_not_answer() {
+    let bench = Bench::new();
+    let log = bench.log();
+    log.append(Event::start("0", "test")).await.unwrap();
+    let lock = fs::File::open(bench.dir().join("lock")).unwrap();
+    lock.lock().unwrap();
+    // Time passes as soon as all wait for it.
+    tokio::time::pause();
+    let first = log.reading(asked("finds out")).await.unwrap();
+    assert!(first.close(Ended::of("ok")).await.is_err());
+    assert!(matches!(log.health(), Health::Bad(_)));
+    assert!(log.reading(asked("does not begin")).await.is_err());
+    tokio::time::resume();
+    lock.unlock().unwrap();
+    let entry = log.reading(asked("goes on")).await.unwrap();
+    entry.close(Ended::of("ok")).await.unwrap();
+    let calls = bench.named("call");
+    let told: Vec<_> = calls
+        .iter()
+        .map(|call| (call["request_id"].as_str(), call["result"].as_str()))
+        .collect();
+    let expected = [
+        ("finds out", "ok"),
+        ("finds out", "audit_unavailable"),
+        ("goes on", "ok"),
+    ]
+    .map(|(request, result)| (Some(request), Some(result)));
+    assert_eq!(told, expected);
 }
