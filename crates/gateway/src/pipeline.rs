@@ -104,13 +104,13 @@ impl Gateway {
                 );
                 let refusal = Refusal::invalid(message);
                 let asked = recording::unknown_tool(call.caller, call.tool, &begun.request_id);
-                self.turn_away(&begun, call.cx, asked, refusal, None).await
+                Outcome::Refused(self.turn_away(&begun, call.cx, asked, refusal, None).await)
             }
         }
     }
 
     /// A request that was meant as a call and is none: without a name, or with arguments that are no object.
-    pub async fn refuse_malformed(&self, caller: &Caller, cx: &Cx, tool: &str) -> Outcome {
+    pub async fn refuse_malformed(&self, caller: &Caller, cx: &Cx, tool: &str) -> Refused {
         let begun = Begun::now();
         let refusal = Refusal::invalid("a call has the name of a tool, and arguments in an object");
         let asked = recording::malformed(caller, tool, &begun.request_id);
@@ -134,7 +134,7 @@ impl Gateway {
         asked: audit::Asked,
         refusal: Refusal,
         argument: Option<String>,
-    ) -> Outcome {
+    ) -> Refused {
         let facts = begun.facts(cx);
         let ended = recording::refused(&refusal, &facts, argument);
         let receipt = self.log.append(audit::Event::call(&asked, &ended)).await;
@@ -157,9 +157,8 @@ pub(crate) async fn pass<T: Tool>(gateway: &Gateway, call: Call<'_>) -> Outcome 
         Err(refusal) => {
             let asked = recording::bad_arguments::<T>(call.caller, &begun.request_id);
             let argument = recording::argument::<T>(&refusal);
-            return gateway
-                .turn_away(&begun, call.cx, asked, refusal, argument)
-                .await;
+            let refused = gateway.turn_away(&begun, call.cx, asked, refusal, argument);
+            return Outcome::Refused(refused.await);
         }
     };
     let permit = policy::decide(&gateway.policy, &ask);
@@ -171,7 +170,7 @@ pub(crate) async fn pass<T: Tool>(gateway: &Gateway, call: Call<'_>) -> Outcome 
     };
     let entry = match opened {
         Ok(entry) => entry,
-        Err(why) => return withheld(&why, &begun.facts(call.cx)),
+        Err(why) => return Outcome::Refused(withheld(&why, &begun.facts(call.cx))),
     };
     let ctx = Ctx {
         gateway,
@@ -199,7 +198,7 @@ pub(crate) async fn pass<T: Tool>(gateway: &Gateway, call: Call<'_>) -> Outcome 
                 code = refusal.code.name(),
                 "refused"
             );
-            refuse(refusal, facts, receipt)
+            Outcome::Refused(refuse(refusal, facts, receipt))
         }
     }
 }
@@ -211,7 +210,7 @@ fn answer<T: Tool>(
 ) -> Outcome {
     let receipt = match receipt {
         Ok(receipt) => Some(receipt),
-        Err(why) => return withheld(&why, &facts),
+        Err(why) => return Outcome::Refused(withheld(&why, &facts)),
     };
     tracing::debug!(
         tool = T::NAME,
@@ -223,11 +222,11 @@ fn answer<T: Tool>(
     Outcome::Answered(envelope::answered(done, T::UNTRUSTED, &facts))
 }
 
-fn refuse(refusal: Refusal, facts: Facts, receipt: Result<Receipt, Unavailable>) -> Outcome {
+fn refuse(refusal: Refusal, facts: Facts, receipt: Result<Receipt, Unavailable>) -> Refused {
     match receipt {
         Ok(receipt) => {
             let receipt = Some(receipt);
-            Outcome::Refused(envelope::refused(refusal, &Facts { receipt, ..facts }))
+            envelope::refused(refusal, &Facts { receipt, ..facts })
         }
         // A refusal that could not be recorded is itself withheld.
         Err(why) => withheld(&why, &facts),
@@ -235,8 +234,8 @@ fn refuse(refusal: Refusal, facts: Facts, receipt: Result<Receipt, Unavailable>)
 }
 
 /// What could not be recorded is not told.
-fn withheld(why: &Unavailable, facts: &Facts) -> Outcome {
-    Outcome::Refused(envelope::refused(Refusal::unrecorded(why), facts))
+fn withheld(why: &Unavailable, facts: &Facts) -> Refused {
+    envelope::refused(Refusal::unrecorded(why), facts)
 }
 
 /// What a tool runs with. It can only be made from a permit and an open entry of the audit log.

@@ -200,10 +200,7 @@ impl ServerHandler for Server {
         let name = name.unwrap_or_default();
         let cx = Cx::new();
         let refused = self.gateway.refuse_malformed(&self.caller, &cx, name);
-        match refused.await {
-            Outcome::Refused(refused) => Err(error(&refused, &context)),
-            Outcome::Answered(_) => Err(cancelled()),
-        }
+        Err(error(&refused.await, &context))
     }
 
     async fn complete(
