@@ -51,7 +51,7 @@ pub(crate) fn run(wanted: &Audit, screen: Screen) -> anyhow::Result<ExitCode> {
         // Whoever reads has seen enough.
         Err(error) if is_broken_pipe(&error) => Ok(ExitCode::SUCCESS),
         // A bare word of the system's tells nobody where.
-        Err(error) if error.is::<io::Error>() => {
+        Err(error) if error.is::<io::Error>() && error.chain().count() == 1 => {
             Err(error.context(format!("the audit log in {} cannot be read", dir.display())))
         }
         outcome => outcome,
