@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::rounds::Row;
-use crate::machine::{self, Machine};
+use crate::machine::Machine;
 use crate::samples::Samples;
 
 /// Calls a second with the log, of those without.
@@ -17,14 +17,6 @@ pub(crate) struct Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Machine {
-            cores,
-            memory_gib,
-            kernel,
-            dovecot,
-            date,
-            load,
-        } = &self.machine;
         writeln!(
             f,
             "# What the audit log costs\n\n\
@@ -34,9 +26,8 @@ impl fmt::Display for Report {
              Goals: with 32 callers at once at least 0.8 × the calls a second (a call that asks no server does so little that the \
              log is most of it); one caller waits for \
              one sync more and no second (that it is one is tested: `a_reply_leaves_after_its_record_is_on_disk`).\n\n\
-             {date}; {cores} cores, {memory_gib} GiB, Linux {kernel}, Dovecot {dovecot}; load average {load} before and {} \
-             after. A record's worth of bytes appended and synced the bare way: p50 {:.2} ms, p95 {:.2} ms.\n",
-            machine::load(),
+             {} A record's worth of bytes appended and synced the bare way: p50 {:.2} ms, p95 {:.2} ms.\n",
+            self.machine,
             self.sync.p50(),
             self.sync.p95(),
         )?;

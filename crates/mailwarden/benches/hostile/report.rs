@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use super::crowd::{Alone, Crowd};
-use crate::machine::{self, Machine};
+use crate::machine::Machine;
 use crate::samples::Samples;
 
 /// For each attack, alone and in the crowd.
@@ -29,14 +29,6 @@ impl fmt::Display for Report {
 
 impl Report {
     fn head(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Machine {
-            cores,
-            memory_gib,
-            kernel,
-            dovecot,
-            date,
-            load,
-        } = &self.machine;
         writeln!(
             f,
             "# Hostile mail\n\n\
@@ -46,9 +38,8 @@ impl Report {
              session with a small mail behind them, while the same session is asked for `imap_list_accounts` every 2 ms, answered or not. Times run \
              from the request written to the answer received.\n\n\
              Goals: each answer in under 1 s; p99 of `imap_list_accounts` at most 50 ms meanwhile.\n\n\
-             {date}; {cores} cores, {memory_gib} GiB, Linux {kernel}, Dovecot {dovecot}; load average {load} before \
-             and {} after.\n",
-            machine::load()
+             {}\n",
+            self.machine
         )
     }
 

@@ -1,5 +1,6 @@
 //! What the numbers were taken on, as far as it explains them; nothing that names the machine or its owner.
 
+use std::fmt;
 use std::process::Command;
 
 pub(crate) struct Machine {
@@ -25,7 +26,27 @@ impl Machine {
     }
 }
 
-pub(crate) fn load() -> String {
+/// One line, to be written when all is measured: the load of now stands in it.
+impl fmt::Display for Machine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            cores,
+            memory_gib,
+            kernel,
+            dovecot,
+            date,
+            load: before,
+        } = self;
+        write!(
+            f,
+            "{date}; {cores} cores, {memory_gib} GiB, Linux {kernel}, Dovecot {dovecot}; load average {before} before \
+             and {} after.",
+            load()
+        )
+    }
+}
+
+fn load() -> String {
     first_word(&file("/proc/loadavg"), ' ')
 }
 

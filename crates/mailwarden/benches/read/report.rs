@@ -5,7 +5,7 @@ use std::fmt::{self, Write as _};
 use super::alone::Finding;
 use super::cases;
 use super::compare::Row;
-use super::machine::{self, Machine};
+use super::machine::Machine;
 use super::world::{Goal, MESSAGES, Route, World};
 
 /// All of `docs/benchmarks.md`.
@@ -87,14 +87,6 @@ impl fmt::Display for Report<'_> {
 
 impl Report<'_> {
     fn head(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Machine {
-            cores,
-            memory_gib,
-            kernel,
-            dovecot,
-            date,
-            load,
-        } = &self.machine;
         writeln!(
             f,
             "# Benchmarks\n\n\
@@ -106,9 +98,8 @@ impl Report<'_> {
              handshake is none). It accepts at once and makes the first bytes wait for the handshake's round trip \
              instead, so what a client computes between connecting and speaking is hidden for up to 20 ms: what a \
              new connection costs shows better at loopback.\n\n\
-             {date}; {cores} cores, {memory_gib} GiB, Linux {kernel}, Dovecot {dovecot}; load average {load} before \
-             and {} after.\n",
-            machine::load()
+             {}\n",
+            self.machine
         )
     }
 
