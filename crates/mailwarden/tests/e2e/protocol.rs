@@ -3,9 +3,11 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use testkit::{BlackHole, Dovecot, Fake, McpClient};
+use testkit::{BlackHole, Dovecot, McpClient};
 
-use crate::support::{Account, Look, client, client_with, configure, inbox, note, program};
+use crate::support::{
+    Account, Look, client, client_with, configure, inbox, note, program, thinker,
+};
 
 fn modern(port: u16) -> McpClient {
     let mut command = program();
@@ -216,17 +218,6 @@ fn no_nulls(value: &Value, at: &str) {
         Value::Array(list) => list.iter().for_each(|inner| no_nulls(inner, at)),
         _ => {}
     }
-}
-
-/// A server whose search never ends.
-fn thinker() -> Fake {
-    Fake::script(|s| {
-        s.log_in("IMAP4rev1");
-        s.expect("EXAMINE");
-        s.examined(1);
-        s.expect("SEARCH");
-        s.stall();
-    })
 }
 
 #[test]

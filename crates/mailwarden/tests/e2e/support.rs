@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use serde_json::{Value, json};
 use testkit::mcp::CallOutcome;
-use testkit::{Dovecot, McpClient, RawImap};
+use testkit::{Dovecot, Fake, McpClient, RawImap};
 
 /// The program with a clean environment, ready for account variables.
 pub(crate) fn program() -> Command {
@@ -84,6 +84,17 @@ pub(crate) fn start(mut command: Command) -> McpClient {
     let mut client = McpClient::spawn(command);
     client.initialize();
     client
+}
+
+/// A server whose search never ends.
+pub(crate) fn thinker() -> Fake {
+    Fake::script(|s| {
+        s.log_in("IMAP4rev1");
+        s.expect("EXAMINE");
+        s.examined(1);
+        s.expect("SEARCH");
+        s.stall();
+    })
 }
 
 /// A server that holds one message, a client of it, and the message's id.

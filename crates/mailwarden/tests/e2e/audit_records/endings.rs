@@ -4,9 +4,9 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use serde_json::json;
-use testkit::{Fake, McpClient, closed_port};
+use testkit::{McpClient, closed_port};
 
-use crate::support::{Account, configure, inbox};
+use crate::support::{Account, configure, inbox, thinker};
 
 use crate::installation::Installation;
 
@@ -15,17 +15,6 @@ pub(crate) fn leave(client: &mut McpClient) {
     client.close_stdin();
     let ended = client.wait_exit(Duration::from_secs(10));
     assert!(ended.is_some_and(|status| status.success()), "{ended:?}");
-}
-
-/// A server whose search never ends.
-fn thinker() -> Fake {
-    Fake::script(|s| {
-        s.log_in("IMAP4rev1");
-        s.expect("EXAMINE");
-        s.examined(1);
-        s.expect("SEARCH");
-        s.stall();
-    })
 }
 
 #[test]

@@ -214,3 +214,47 @@ fn a_log_that_was_moved_away_and_comes_back_goes_on_as_one_chain() {
     home.only("interrupted", |_| true);
     leave(&mut client);
 }
+
+#[test]
+fn a_refused_configuration_ages_no_day() {
+    let home = Installation::new();
+    std::fs::create_dir_all(home.audit()).unwrap();
+    // Days long past what is kept when nothing is said.
+    let begin = "2020-01-01T00:00:00Z".parse().unwrap();
+    let mut sample = audit::read::sample::Sample::begin(&home.audit(), begin).unwrap();
+    sample.next_day().unwrap();
+    sample.finish().unwrap();
+    let mut command = home.program();
+    let output = command
+        .arg("stdio")
+        .env("MAIL_IMAP_NONSENSE", "1")
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    for day in ["2020-01-01.jsonl", "2020-01-02.jsonl"] {
+        assert!(home.audit().join(day).exists(), "{day}");
+    }
+    home.only("config_refused", |_| true);
+}
+
+#[test]
+fn check_tells_of_a_record_that_was_changed() {
+    let server = Dovecot::start();
+    let home = Installation::new();
+    let look = || {
+        let (output, said) = check(&home, server.port());
+        (output.status.code(), said)
+    };
+    assert_eq!(look().0, Some(0));
+    let day = audit::days(&home.audit()).unwrap().remove(0);
+    let text = std::fs::read_to_string(&day.path).unwrap();
+    std::fs::write(&day.path, text.replacen("\"check\"", "\"chess\"", 1)).unwrap();
+    let (code, said) = look();
+    assert_eq!(code, Some(1), "{said}");
+    assert!(
+        said.contains("record 1 (") && said.contains("audit verify"),
+        "{said}"
+    );
+    // And so does the next one: nothing mends it.
+    assert_eq!(look().0, Some(1));
+}
