@@ -1,11 +1,26 @@
 //! Who may see and do what, and why.
 //!
-//! A decision depends on its arguments alone: no I/O, no clock. Today there is one caller, the owner of the
-//! configured accounts, who may read everything; what matters already is the shape: nothing reaches mail without
-//! a [`Permit`], and only [`decide`] makes one.
+//! A decision depends on its arguments alone: no I/O, no clock. [`Policy::decide`] answers for account and folder,
+//! [`Permit::judge`] for each message by its facts. Nothing reaches mail without a [`Permit`], and nothing but a
+//! decision makes one. Whatever is not known never widens what may be seen.
 
 mod ask;
+mod capability;
 mod decide;
+mod flaw;
+mod folder;
+mod narrow;
+mod policy;
+mod reason;
+mod rule;
+mod span;
 
 pub use ask::Ask;
-pub use decide::{Permit, Policy, Reason, decide};
+pub use capability::{Capabilities, Capability};
+pub use decide::{Denial, Permit, Scope};
+pub use flaw::{Flaw, Place};
+pub use folder::{By, FolderPolicy, Judged, Mode};
+pub use policy::Policy;
+pub use reason::{Hidden, Reason, Refused};
+pub use rule::{Predicate, Rule};
+pub use span::{BadSpan, Span};
