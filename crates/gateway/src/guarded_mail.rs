@@ -71,6 +71,7 @@ mod tests {
     use super::*;
     use mail::{AccountId, Answer, FolderName, Query, SourceKind, Uid, UidValidity};
     use policy::{Ask, Policy};
+    use std::sync::Arc;
 
     /// A source that must not be reached.
     struct Untouchable;
@@ -86,6 +87,24 @@ mod tests {
             panic!("reached")
         }
         fn search<'a>(&'a self, _: &'a Cx, _: &'a Search) -> Answer<'a, Found> {
+            panic!("reached")
+        }
+        fn sift<'a>(
+            &'a self,
+            _: &'a Cx,
+            _: &'a FolderName,
+            _: &'a [mail::Condition],
+        ) -> Answer<'a, mail::Sifted> {
+            panic!("reached")
+        }
+        fn summaries<'a>(
+            &'a self,
+            _: &'a Cx,
+            _: &'a FolderName,
+            _: UidValidity,
+            _: &'a mail::UidSet,
+            _: Snippets,
+        ) -> Answer<'a, Vec<mail::Summary>> {
             panic!("reached")
         }
         fn message<'a>(
@@ -128,7 +147,8 @@ mod tests {
                 folder,
                 level,
             };
-            GuardedMail::new(&Untouchable, &policy::decide(&Policy::Owner, &ask), &cx)
+            let permit = Arc::new(Policy::owner()).decide(&ask).unwrap();
+            GuardedMail::new(&Untouchable, &permit, &cx)
         };
         let hidden = |fault: Option<Fault>| fault.unwrap().kind == FaultKind::NoSuchMessage;
         let metadata = permitted(Level::Metadata);

@@ -25,7 +25,7 @@ use crate::{Code, Refusal};
 /// Everything calls share: the accounts, the policy, the log, the cursor key, the reader of attachments.
 pub struct Gateway {
     accounts: Vec<(AccountId, Arc<dyn MailSource>)>,
-    policy: Policy,
+    policy: Arc<Policy>,
     log: Log,
     cursor_key: CursorKey,
     extractor: Option<Arc<dyn Extractor>>,
@@ -79,7 +79,7 @@ impl Gateway {
     ) -> Self {
         Self {
             accounts,
-            policy: Policy::Owner,
+            policy: Arc::new(Policy::owner()),
             log,
             cursor_key,
             extractor: None,
@@ -161,7 +161,15 @@ pub(crate) async fn pass<T: Tool>(gateway: &Gateway, call: Call<'_>) -> Outcome 
             return Outcome::Refused(refused.await);
         }
     };
-    let permit = policy::decide(&gateway.policy, &ask);
+    let permit = match gateway.policy.decide(&ask) {
+        Ok(permit) => permit,
+        Err(denial) => {
+            let asked = recording::bad_arguments::<T>(call.caller, &begun.request_id);
+            let refusal = Refusal::new(Code::NotFound, denial.refused.name());
+            let refused = gateway.turn_away(&begun, call.cx, asked, refusal, None);
+            return Outcome::Refused(refused.await);
+        }
+    };
     let asked = recording::permitted::<T>(call.caller, &begun.request_id, &args, &permit);
     // INVARIANT: a call that may change something is durably said to be about to.
     let opened = match T::ANNOTATIONS.read_only {

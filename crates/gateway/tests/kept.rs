@@ -46,6 +46,29 @@ impl MailSource for Empty {
         Box::pin(async { Ok(Found::default()) })
     }
 
+    fn sift<'a>(
+        &'a self,
+        _: &'a Cx,
+        _: &'a mail::FolderName,
+        tests: &'a [mail::Condition],
+    ) -> Answer<'a, mail::Sifted> {
+        Box::pin(async {
+            Ok(mail::Sifted {
+                uidvalidity: mail::UidValidity(1),
+                sets: vec![mail::UidSet::default(); tests.len()],
+            })
+        })
+    }
+    fn summaries<'a>(
+        &'a self,
+        _: &'a Cx,
+        _: &'a mail::FolderName,
+        _: mail::UidValidity,
+        _: &'a mail::UidSet,
+        _: mail::Snippets,
+    ) -> Answer<'a, Vec<mail::Summary>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
     fn message<'a>(&'a self, _: &'a Cx, _: &'a MessageRef, _: Choose<'a>) -> Answer<'a, Fetched> {
         Box::pin(async { Err(Fault::new(FaultKind::NoSuchMessage, Stage::Fetch)) })
     }

@@ -283,11 +283,13 @@ impl FindMessages<'_> {
     fn summary(&self, uid: u32, fetch: Fetch) -> Summary {
         Summary {
             uid: Uid(uid),
+            order: 0,
             flags: convert::flags(&fetch),
             arrived: convert::arrived(&fetch),
-            size: fetch.size.unwrap_or(0),
+            size: fetch.size,
             text: self.text(&fetch),
-            envelope: fetch.envelope.map(convert::envelope).unwrap_or_default(),
+            structure: None,
+            envelope: fetch.envelope.map(convert::envelope),
         }
     }
 

@@ -97,6 +97,26 @@ impl MailSource for Maildir {
         })
     }
 
+    fn sift<'a>(
+        &'a self,
+        _: &'a Cx,
+        _: &'a mail::FolderName,
+        _: &'a [mail::Condition],
+    ) -> Answer<'a, mail::Sifted> {
+        Box::pin(async { Err(Fault::new(mail::FaultKind::Rejected, Stage::Search)) })
+    }
+
+    fn summaries<'a>(
+        &'a self,
+        _: &'a Cx,
+        _: &'a mail::FolderName,
+        _: mail::UidValidity,
+        _: &'a mail::UidSet,
+        _: mail::Snippets,
+    ) -> Answer<'a, Vec<mail::Summary>> {
+        Box::pin(async { Err(Fault::new(mail::FaultKind::Rejected, Stage::Fetch)) })
+    }
+
     fn message<'a>(
         &'a self,
         cx: &'a Cx,

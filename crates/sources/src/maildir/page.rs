@@ -137,10 +137,12 @@ fn summary(shelf: &mut Shelf<'_>, entry: &Entry, snippets: Snippets) -> Option<S
     let envelope = content::envelope(&beginning.header);
     Some(Summary {
         uid: entry.uid,
+        order: entry.order().0,
         flags: Some(opened.entry.flags()),
         arrived: opened.entry.arrived(),
-        size: opened.size,
-        envelope,
+        size: Some(opened.size),
+        envelope: Some(envelope),
+        structure: None,
         text: (snippets != Snippets::Without).then_some(TextPrefix {
             header: beginning.header,
             text: beginning.text,

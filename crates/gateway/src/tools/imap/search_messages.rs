@@ -501,7 +501,8 @@ impl Lines {
             uidvalidity: self.uidvalidity,
             uid: summary.uid,
         };
-        let envelope = &summary.envelope;
+        let nothing = mail::Envelope::default();
+        let envelope = summary.envelope.as_ref().unwrap_or(&nothing);
         let mut changes: Changes = snippet.iter().map(|snippet| snippet.changes).sum();
         let hidden = snippet.as_ref().map_or(0, |snippet| snippet.hidden);
         let from = content::addresses(&envelope.from, &mut changes);
