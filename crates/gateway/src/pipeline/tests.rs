@@ -158,6 +158,24 @@ impl MailSource for Witness {
         unasked()
     }
 
+    fn sift<'a>(
+        &'a self,
+        _: &'a Cx,
+        _: &'a mail::FolderName,
+        _: &'a [mail::Condition],
+    ) -> Answer<'a, mail::Sifted> {
+        panic!("not asked by these tests")
+    }
+    fn summaries<'a>(
+        &'a self,
+        _: &'a Cx,
+        _: &'a mail::FolderName,
+        _: mail::UidValidity,
+        _: &'a mail::UidSet,
+        _: mail::Snippets,
+    ) -> Answer<'a, Vec<mail::Summary>> {
+        panic!("not asked by these tests")
+    }
     fn message<'a>(&'a self, _: &'a Cx, _: &'a MessageRef, _: Choose<'a>) -> Answer<'a, Fetched> {
         unasked()
     }
