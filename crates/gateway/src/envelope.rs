@@ -36,6 +36,11 @@ pub(crate) trait Reply: Serialize + JsonSchema + Send {
     /// How many accounts, folders or messages the caller gets to see.
     fn shown(&self) -> usize;
 
+    /// How many were kept from it.
+    fn hidden(&self) -> u64 {
+        0
+    }
+
     /// Which messages, where they are not named in the arguments.
     fn seen(&self) -> Option<audit::Seen> {
         None
@@ -108,6 +113,8 @@ pub(crate) struct Facts {
     pub duration_ms: u64,
     pub round_trips: u32,
     pub cache_hit: bool,
+    /// INVARIANT: what it took to answer depends on hidden mail too, so only the owner is told.
+    pub telemetry: bool,
     /// Proof that the call is in the audit log; none when it could not be written.
     pub receipt: Option<Receipt>,
 }
@@ -127,12 +134,14 @@ impl Facts {
         if let Some(pagination) = pagination {
             meta.insert("pagination".into(), json!(pagination));
         }
-        let telemetry = json!({
-            "duration_ms": self.duration_ms,
-            "imap_round_trips": self.round_trips,
-            "cache_hit": self.cache_hit,
-        });
-        meta.insert("telemetry".into(), telemetry);
+        if self.telemetry {
+            let telemetry = json!({
+                "duration_ms": self.duration_ms,
+                "imap_round_trips": self.round_trips,
+                "cache_hit": self.cache_hit,
+            });
+            meta.insert("telemetry".into(), telemetry);
+        }
         if let Some(receipt) = &self.receipt {
             let receipt = json!({
                 "log_id": receipt.log_id.as_str(),
@@ -208,7 +217,15 @@ pub(crate) fn answered<R: Reply>(done: Done<R>, untrusted: &[&str], facts: &Fact
 
 pub(crate) fn refused(refusal: Refusal, facts: &Facts) -> Refused {
     let mut data = Map::new();
-    data.insert("code".into(), json!(refusal.code.name()));
+    match &refusal.denial {
+        Some(denial) => {
+            data.insert("decision".into(), json!("DENY"));
+            data.insert("reason".into(), json!(denial.refused.name()));
+        }
+        None => {
+            data.insert("code".into(), json!(refusal.code.name()));
+        }
+    }
     if let Some(details) = &refusal.details {
         data.insert("details".into(), details.clone());
     }
@@ -220,6 +237,11 @@ pub(crate) fn refused(refusal: Refusal, facts: &Facts) -> Refused {
 }
 
 impl Refused {
+    /// The policy refused: that is an answer in every style of errors.
+    pub fn is_denial(&self) -> bool {
+        self.refusal.denial.is_some()
+    }
+
     /// The same refusal as a tool result, for hosts that hide protocol errors from the model.
     pub fn as_answer(&self) -> Answered {
         let message = self.refusal.to_string();

@@ -4,15 +4,18 @@
 //! whatever implements `mail::MailSource`.
 
 mod args;
+mod criteria;
 mod cursor;
 mod envelope;
 mod extracting;
 mod guarded_mail;
+mod knowledge;
 mod pipeline;
 mod recording;
 mod refusal;
 mod resources;
 mod schema;
+mod setup;
 mod text;
 mod tools;
 mod trouble;
@@ -22,4 +25,5 @@ pub use envelope::{Answered, Refused};
 pub use pipeline::{Call, Caller, Gateway, Outcome};
 pub use refusal::{Code, Refusal};
 pub use resources::{Content, TEMPLATES, Template};
+pub use setup::{Account, Credential, Provider, Setup, Standing};
 pub use tools::{ALL, Annotations, AnyTool, Toolset};

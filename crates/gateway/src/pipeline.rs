@@ -2,14 +2,14 @@
 //!
 //! What is said to the audit log on the way is put together in `recording`.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Instant;
 
 use audit::{Entry, Log, Receipt, Unavailable};
 use content::Extractions;
 use jiff::Timestamp;
-use mail::{AccountId, Cx, ExtractJob, Extractor, MailSource, Section};
-use policy::{Permit, Policy};
+use mail::{AccountId, Cx, ExtractJob, Extractor, Section};
+use policy::{Denial, Permit, Policy, Refused as Denied};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use tokio::sync::Semaphore;
@@ -17,15 +17,16 @@ use tokio::sync::Semaphore;
 use crate::cursor::CursorKey;
 use crate::envelope::{self, Answered, Done, Facts, Refused};
 use crate::extracting;
-use crate::guarded_mail::GuardedMail;
+use crate::guarded_mail::{GuardedMail, Verdict};
+use crate::knowledge::lock;
 use crate::recording;
+use crate::setup::{Account, Credential, Setup, Standing};
 use crate::tools::{ALL, AnyTool, Tool};
 use crate::{Code, Refusal};
 
-/// Everything calls share: the accounts, the policy, the log, the cursor key, the reader of attachments.
+/// Everything calls share: the accounts and callers, the log, the cursor key, the reader of attachments.
 pub struct Gateway {
-    accounts: Vec<(AccountId, Arc<dyn MailSource>)>,
-    policy: Arc<Policy>,
+    setup: RwLock<Arc<Setup>>,
     log: Log,
     cursor_key: CursorKey,
     extractor: Option<Arc<dyn Extractor>>,
@@ -38,15 +39,24 @@ pub struct Gateway {
 pub struct Caller {
     id: String,
     address: String,
+    credential: Credential,
 }
 
 impl Caller {
+    pub(crate) const OWNER: &'static str = "owner";
+
+    /// Whoever proved to be this caller.
+    pub fn new(id: impl Into<String>, address: impl Into<String>, credential: Credential) -> Self {
+        Self {
+            id: id.into(),
+            address: address.into(),
+            credential,
+        }
+    }
+
     /// The person who configured the accounts, calling from there.
     pub fn owner(address: impl Into<String>) -> Self {
-        Self {
-            id: "owner".to_owned(),
-            address: address.into(),
-        }
+        Self::new(Self::OWNER, address, Credential::default())
     }
 
     pub(crate) fn as_str(&self) -> &str {
@@ -55,6 +65,10 @@ impl Caller {
 
     pub(crate) fn address(&self) -> &str {
         &self.address
+    }
+
+    pub(crate) fn credential(&self) -> Credential {
+        self.credential
     }
 }
 
@@ -72,14 +86,9 @@ pub enum Outcome {
 }
 
 impl Gateway {
-    pub fn new(
-        accounts: Vec<(AccountId, Arc<dyn MailSource>)>,
-        cursor_key: CursorKey,
-        log: Log,
-    ) -> Self {
+    pub fn new(setup: Setup, cursor_key: CursorKey, log: Log) -> Self {
         Self {
-            accounts,
-            policy: Arc::new(Policy::owner()),
+            setup: RwLock::new(Arc::new(setup)),
             log,
             cursor_key,
             extractor: None,
@@ -93,9 +102,25 @@ impl Gateway {
         self
     }
 
+    /// Calls that come from now on see the new accounts and callers; those under way end as they began.
+    pub fn replace(&self, setup: Setup) {
+        *self.setup.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(setup);
+    }
+
+    pub fn setup(&self) -> Arc<Setup> {
+        Arc::clone(&self.setup.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
     pub async fn call(&self, call: Call<'_>) -> Outcome {
-        match self.tool(call.tool) {
-            Some(tool) => tool.call(self, call).await,
+        let setup = self.setup();
+        let Some(standing) = setup.standing(call.caller) else {
+            let begun = Begun::now();
+            let asked = recording::nobody(call.caller, call.tool, &begun.request_id);
+            let refused = self.turn_away(&begun, call.cx, asked, Refusal::nobody(), None);
+            return Outcome::Refused(refused.await);
+        };
+        match standing.tools().find(|tool| tool.name() == call.tool) {
+            Some(tool) => tool.call(self, &setup, standing, call).await,
             None => {
                 let begun = Begun::now();
                 let message = format!(
@@ -117,13 +142,11 @@ impl Gateway {
         self.turn_away(&begun, cx, asked, refusal, None).await
     }
 
-    /// The tools that this caller is shown.
-    pub fn tools(&self) -> impl Iterator<Item = &'static dyn AnyTool> {
-        ALL.iter().copied()
-    }
-
-    fn tool(&self, name: &str) -> Option<&'static dyn AnyTool> {
-        self.tools().find(|tool| tool.name() == name)
+    /// The tools that this caller is shown: none, if it is nobody.
+    pub fn tools(&self, caller: &Caller) -> Vec<&'static dyn AnyTool> {
+        let setup = self.setup();
+        let standing = setup.standing(caller);
+        standing.into_iter().flat_map(Standing::tools).collect()
     }
 
     /// Refuses a call for what it asks, once that is recorded.
@@ -148,8 +171,22 @@ impl Gateway {
     }
 }
 
+impl Standing {
+    /// INVARIANT: a tool that the policy could never allow is none.
+    fn tools(&self) -> impl Iterator<Item = &'static dyn AnyTool> {
+        let ceiling = self.policy.ceiling();
+        let tools = ALL.iter().copied();
+        tools.filter(move |tool| self.toolsets.contains(&tool.toolset()) && tool.least() <= ceiling)
+    }
+}
+
 /// Steps 2 to 8 of the way of a call.
-pub(crate) async fn pass<T: Tool>(gateway: &Gateway, call: Call<'_>) -> Outcome {
+pub(crate) async fn pass<T: Tool>(
+    gateway: &Gateway,
+    setup: &Setup,
+    standing: &Standing,
+    call: Call<'_>,
+) -> Outcome {
     let begun = Begun::now();
     let wanted = parse(call.arguments).and_then(|args| Ok((T::ask(&args)?, args)));
     let (ask, args): (_, T::Args) = match wanted {
@@ -161,11 +198,11 @@ pub(crate) async fn pass<T: Tool>(gateway: &Gateway, call: Call<'_>) -> Outcome 
             return Outcome::Refused(refused.await);
         }
     };
-    let permit = match gateway.policy.decide(&ask) {
+    let permit = match decide(setup, standing, &ask) {
         Ok(permit) => permit,
-        Err(denial) => {
-            let asked = recording::bad_arguments::<T>(call.caller, &begun.request_id);
-            let refusal = Refusal::new(Code::NotFound, denial.refused.name());
+        Err(refusal) => {
+            let asked =
+                recording::denied_at_once::<T>(call.caller, &begun.request_id, &args, &refusal);
             let refused = gateway.turn_away(&begun, call.cx, asked, refusal, None);
             return Outcome::Refused(refused.await);
         }
@@ -176,20 +213,29 @@ pub(crate) async fn pass<T: Tool>(gateway: &Gateway, call: Call<'_>) -> Outcome 
         true => gateway.log.reading(asked).await,
         false => gateway.log.changing(asked).await,
     };
-    let entry = match opened {
+    let mut entry = match opened {
         Ok(entry) => entry,
         Err(why) => return Outcome::Refused(withheld(&why, &begun.facts(call.cx))),
     };
+    let verdict = Mutex::new(None);
     let ctx = Ctx {
         gateway,
+        setup,
+        standing,
         permit,
+        verdict: &verdict,
         _entry: &entry,
         caller: call.caller,
         cx: call.cx,
         now: begun.now,
     };
     let outcome = T::run(ctx, args).await;
-    let facts = begun.facts(call.cx);
+    let facts = Facts {
+        telemetry: standing.policy.is_owner(),
+        ..begun.facts(call.cx)
+    };
+    let verdict = *lock(&verdict);
+    recording::decided(&mut entry, verdict, outcome.as_ref().err());
     // INVARIANT: what happened is durable before anybody is told.
     match outcome {
         Ok(done) => {
@@ -246,10 +292,27 @@ fn withheld(why: &Unavailable, facts: &Facts) -> Refused {
     envelope::refused(Refusal::unrecorded(why), facts)
 }
 
+/// INVARIANT: an account that is not configured answers as one that is hidden, to whoever is not the owner.
+fn decide(setup: &Setup, standing: &Standing, ask: &policy::Ask) -> Result<Permit, Refusal> {
+    let permit = standing.policy.decide(ask).map_err(Refusal::denied)?;
+    match ask.account() {
+        Some(account) if setup.account(account).is_none() && !standing.policy.is_owner() => {
+            Err(Refusal::denied(Denial {
+                hidden: Some(policy::Hidden::ObjectAbsent),
+                ..Denial::of(Denied::AccountHidden)
+            }))
+        }
+        _ => Ok(permit),
+    }
+}
+
 /// What a tool runs with. It can only be made from a permit and an open entry of the audit log.
 pub(crate) struct Ctx<'a> {
     gateway: &'a Gateway,
+    setup: &'a Setup,
+    standing: &'a Standing,
     permit: Permit,
+    verdict: &'a Mutex<Option<Verdict>>,
     _entry: &'a Entry,
     pub caller: &'a Caller,
     pub cx: &'a Cx,
@@ -258,15 +321,19 @@ pub(crate) struct Ctx<'a> {
 
 impl<'a> Ctx<'a> {
     /// The mail of the account that the permit is for.
-    pub(crate) fn mail(&self) -> Result<GuardedMail<'a>, Refusal> {
+    pub(crate) fn mail(&self) -> Result<GuardedMail<'_>, Refusal> {
         let wanted = self.permit.account();
-        let found = self
-            .gateway
-            .accounts
-            .iter()
-            .find(|(id, _)| Some(id) == wanted);
-        match found {
-            Some((_, source)) => Ok(GuardedMail::new(source.as_ref(), &self.permit, self.cx)),
+        match wanted.and_then(|id| self.setup.account(id)) {
+            Some(account) => {
+                let now = self.now.as_second();
+                Ok(GuardedMail::new(
+                    account,
+                    &self.permit,
+                    self.cx,
+                    now,
+                    self.verdict,
+                ))
+            }
             None => {
                 let name = wanted.map(AccountId::as_str).unwrap_or_default();
                 Err(Refusal::new(
@@ -279,12 +346,24 @@ impl<'a> Ctx<'a> {
         }
     }
 
-    /// All accounts, as configured.
-    pub(crate) fn accounts(&self) -> impl Iterator<Item = (&'a AccountId, mail::Described)> {
-        self.gateway
-            .accounts
-            .iter()
-            .map(|(id, source)| (id, source.describe()))
+    /// The accounts that the caller may know of, as configured.
+    pub(crate) fn accounts(&self) -> impl Iterator<Item = &'a Account> {
+        let policy = &self.standing.policy;
+        let all = self.setup.accounts().iter();
+        all.filter(|account| policy.shows_account(account.id()))
+    }
+
+    pub(crate) fn hidden_accounts(&self) -> usize {
+        self.setup.accounts().len() - self.accounts().count()
+    }
+
+    /// What the caller may do.
+    pub(crate) fn policy(&self) -> &'a Policy {
+        &self.standing.policy
+    }
+
+    pub(crate) fn toolsets(&self) -> &'a [crate::tools::Toolset] {
+        &self.standing.toolsets
     }
 
     pub(crate) fn cursor_key(&self) -> &'a CursorKey {
@@ -396,6 +475,7 @@ impl Begun {
             duration_ms: u64::try_from(self.instant.elapsed().as_millis()).unwrap_or(u64::MAX),
             round_trips: cx.round_trips(),
             cache_hit: cx.cache_hit(),
+            telemetry: false,
             receipt: None,
         }
     }

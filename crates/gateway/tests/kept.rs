@@ -56,6 +56,7 @@ impl MailSource for Empty {
             Ok(mail::Sifted {
                 uidvalidity: mail::UidValidity(1),
                 sets: vec![mail::UidSet::default(); tests.len()],
+                order: mail::Order::ByUid,
             })
         })
     }

@@ -37,7 +37,7 @@ pub use message::{BadMessageId, MessageRef, SourceKind, Uid, UidValidity};
 pub use query::Query;
 pub use raw::Raw;
 pub use source::{
-    Anchor, Answer, Choose, Described, Fetched, Folders, Found, MailSource, Part, PartWish,
+    Anchor, Answer, Choose, Described, Fetched, Folders, Found, MailSource, Order, Part, PartWish,
     RawMessage, Search, Sifted, Snippets, Summary, TextPrefix, Urgency, Verified,
 };
 pub use structure::{Disposition, Flow, Leaf, Section, Structure};

@@ -138,6 +138,16 @@ pub struct Found {
 pub struct Sifted {
     pub uidvalidity: UidValidity,
     pub sets: Vec<UidSet>,
+    pub order: Order,
+}
+
+/// What is newest.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Order {
+    /// The highest UID.
+    ByUid,
+    /// The first of these: all messages of the folder, each with what it is ordered by before its UID.
+    Listed(Vec<(i64, Uid)>),
 }
 
 /// One line of a list of mail.

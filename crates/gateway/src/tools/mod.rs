@@ -6,6 +6,7 @@
 use std::future::Future;
 use std::pin::Pin;
 
+use mail::Level;
 use policy::Ask;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -13,6 +14,7 @@ use serde_json::{Map, Value, json};
 
 use crate::envelope::{Done, Reply};
 use crate::pipeline::{self, Call, Ctx, Gateway, Outcome};
+use crate::setup::{Setup, Standing};
 use crate::{Refusal, schema};
 
 mod imap;
@@ -31,12 +33,16 @@ pub const ALL: &[&dyn AnyTool] = &[
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Toolset {
     Imap,
+    Gateway,
 }
 
 impl Toolset {
+    pub const ALL: [Self; 2] = [Self::Imap, Self::Gateway];
+
     pub fn name(self) -> &'static str {
         match self {
             Self::Imap => "imap",
+            Self::Gateway => "gateway",
         }
     }
 }
@@ -74,6 +80,8 @@ pub(crate) trait Tool: Send + Sync + 'static {
     const SUMMARY: &'static str;
     const TOOLSET: Toolset;
     const ANNOTATIONS: Annotations;
+    /// Of use only where a policy gives this much of some message.
+    const LEAST: Level;
     /// The fields of its data that hold text written by strangers. No default: a tool has to say so.
     const UNTRUSTED: &'static [&'static str];
     /// `deny_unknown_fields`, and types that hold their bounds.
@@ -100,6 +108,7 @@ pub trait AnyTool: Send + Sync {
     fn summary(&self) -> &'static str;
     fn toolset(&self) -> Toolset;
     fn annotations(&self) -> Annotations;
+    fn least(&self) -> Level;
     fn input_schema(&self) -> Map<String, Value>;
     fn output_schema(&self) -> Map<String, Value>;
 
@@ -124,6 +133,8 @@ pub trait AnyTool: Send + Sync {
     fn call<'a>(
         &'a self,
         gateway: &'a Gateway,
+        setup: &'a Setup,
+        standing: &'a Standing,
         call: Call<'a>,
     ) -> Pin<Box<dyn Future<Output = Outcome> + Send + 'a>>;
 }
@@ -149,6 +160,10 @@ impl<T: Tool> AnyTool for T {
         T::ANNOTATIONS
     }
 
+    fn least(&self) -> Level {
+        T::LEAST
+    }
+
     fn input_schema(&self) -> Map<String, Value> {
         schema::input::<T::Args>()
     }
@@ -160,8 +175,10 @@ impl<T: Tool> AnyTool for T {
     fn call<'a>(
         &'a self,
         gateway: &'a Gateway,
+        setup: &'a Setup,
+        standing: &'a Standing,
         call: Call<'a>,
     ) -> Pin<Box<dyn Future<Output = Outcome> + Send + 'a>> {
-        Box::pin(pipeline::pass::<T>(gateway, call))
+        Box::pin(pipeline::pass::<T>(gateway, setup, standing, call))
     }
 }

@@ -17,7 +17,7 @@ use crate::cursor::{BadCursor, Binding, Place};
 use crate::envelope::{Done, Pagination, Reply, Status};
 use crate::pipeline::Ctx;
 use crate::tools::{Annotations, Tool, Toolset};
-use crate::trouble::{self, Issue, MOST_MATCHES, NextAction};
+use crate::trouble::{Issue, MOST_MATCHES, NextAction};
 
 use super::shown::{self, Changed, Located};
 
@@ -124,6 +124,7 @@ impl Tool for SearchMessages {
         the same account_id and mailbox and no criteria. Read a message with imap_get_message.";
     const TOOLSET: Toolset = Toolset::Imap;
     const ANNOTATIONS: Annotations = Annotations::READS;
+    const LEAST: Level = Level::Metadata;
     const UNTRUSTED: &'static [&'static str] = &["messages"];
     type Args = Args;
     type Reply = Page;
@@ -136,7 +137,7 @@ impl Tool for SearchMessages {
             level: if args.include_snippet == Some(true) {
                 Level::Body
             } else {
-                Level::Envelope
+                Level::Metadata
             },
         })
     }
@@ -166,10 +167,7 @@ impl Tool for SearchMessages {
         let search = turn.search(&args);
         let found = match mail.search(&search).await {
             Ok(found) => found,
-            Err(fault) => {
-                let issue = trouble::sort(&fault, &mail.describe())?;
-                return Ok(failed(&args, issue));
-            }
+            Err(halt) => return Ok(failed(&args, mail.sort(halt)?)),
         };
         let page = PageOf {
             kind: mail.describe().kind,

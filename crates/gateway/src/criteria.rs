@@ -1,0 +1,91 @@
+//! What a search looks for, split by who can tell: facts are judged here, the rest by the source.
+
+use mail::{Condition, Level};
+use policy::{FolderPolicy, Mode, Predicate, Rule};
+
+/// All of them hold at once; none lists the folder.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Criteria {
+    /// Judged here, by facts.
+    pub predicates: Vec<Predicate>,
+    /// Evaluated by the source.
+    pub conditions: Vec<Condition>,
+    /// INVARIANT: a message matches only for callers who may see each field that is looked at.
+    pub reads: Level,
+    /// A source looks for text in attachments too, which less than FULL does not show.
+    pub in_attachments: bool,
+}
+
+impl Default for Criteria {
+    fn default() -> Self {
+        Self {
+            predicates: Vec::new(),
+            conditions: Vec::new(),
+            reads: Level::Metadata,
+            in_attachments: false,
+        }
+    }
+}
+
+impl Criteria {
+    pub(crate) fn judged(&mut self, predicate: Predicate) {
+        self.reads = self.reads.max(predicate.reads());
+        self.predicates.push(predicate);
+    }
+
+    pub(crate) fn evaluated(&mut self, condition: Condition) {
+        self.reads = self.reads.max(reads(&condition));
+        self.in_attachments |= looks_into_parts(&condition);
+        self.conditions.push(condition);
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.predicates.is_empty() && self.conditions.is_empty()
+    }
+
+    /// Every message that the predicates can hold for, as a source can find it. `None` when it cannot narrow.
+    pub(crate) fn superset(&self, folder: &mail::FolderName, now: i64) -> Option<Condition> {
+        let rule = Rule {
+            predicates: self.predicates.clone(),
+            level: Level::Full,
+        };
+        let whitelist = FolderPolicy {
+            path: folder.clone(),
+            mode: Mode::Whitelist,
+            default: Level::None,
+            rules: vec![rule],
+            capabilities: policy::Capabilities::NONE,
+        };
+        whitelist.candidates(now)
+    }
+}
+
+/// The level that shows what the condition looks at.
+pub(crate) fn reads(condition: &Condition) -> Level {
+    match condition {
+        Condition::All(each) | Condition::Any(each) => {
+            each.iter().map(reads).fold(Level::Metadata, Level::max)
+        }
+        Condition::Not(inner) => reads(inner),
+        Condition::From(_) | Condition::To(_) | Condition::Cc(_) | Condition::Subject(_) => {
+            Level::Envelope
+        }
+        Condition::Header { .. } => Level::Headers,
+        Condition::Text(_) => Level::Body,
+        Condition::Larger(_)
+        | Condition::Smaller(_)
+        | Condition::Since(_)
+        | Condition::Before(_)
+        | Condition::Flagged(_)
+        | Condition::Above(_) => Level::Metadata,
+    }
+}
+
+fn looks_into_parts(condition: &Condition) -> bool {
+    match condition {
+        Condition::All(each) | Condition::Any(each) => each.iter().any(looks_into_parts),
+        Condition::Not(inner) => looks_into_parts(inner),
+        Condition::Text(_) => true,
+        _ => false,
+    }
+}

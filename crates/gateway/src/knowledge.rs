@@ -1,0 +1,357 @@
+//! Facts that earlier calls fetched, packed, within a bound of memory.
+//!
+//! Facts never change under a UID, so they need no expiry. Flags do, and are not kept here. Nothing here is decided:
+//! a policy judges what is kept anew in every call.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use mail::{Condition, Facts, FactsBuf, FolderName, Known, Recipients, Uid, UidSet, UidValidity};
+
+/// Octets that may be kept for one account.
+const MOST: usize = 96 << 20;
+/// Octets of one piece of the store; a record that is longer has a piece of its own.
+const PIECE: usize = 32 << 10;
+/// Searches that are remembered for one folder: as many as there are policies that differ in it, in practice.
+const MOST_SIEVES: usize = 32;
+
+/// What is known about the folders of one account.
+#[derive(Default)]
+pub(crate) struct Knowledge {
+    folders: Mutex<Folders>,
+}
+
+#[derive(Default)]
+struct Folders {
+    shelves: HashMap<FolderName, (u64, Arc<Mutex<Shelf>>)>,
+    clock: u64,
+}
+
+impl Knowledge {
+    /// The shelf of a folder, empty at first.
+    pub(crate) fn shelf(&self, folder: &FolderName) -> Arc<Mutex<Shelf>> {
+        let mut folders = lock(&self.folders);
+        folders.clock += 1;
+        let now = folders.clock;
+        let place = folders.shelves.entry(folder.clone()).or_default();
+        place.0 = now;
+        Arc::clone(&place.1)
+    }
+
+    pub(crate) fn forget(&self, folder: &FolderName) {
+        lock(&self.folders).shelves.remove(folder);
+    }
+
+    /// Lets the folders go that were not looked at for longest, until the rest fits.
+    pub(crate) fn tidy(&self) {
+        let mut folders = lock(&self.folders);
+        let mut by_age: Vec<(u64, FolderName, usize)> = folders
+            .shelves
+            .iter()
+            .map(|(name, (used, shelf))| (*used, name.clone(), lock(shelf).weight()))
+            .collect();
+        let mut weight: usize = by_age.iter().map(|(_, _, weight)| weight).sum();
+        by_age.sort_unstable_by_key(|(used, _, _)| *used);
+        for (_, name, freed) in by_age {
+            if weight <= MOST {
+                break;
+            }
+            folders.shelves.remove(&name);
+            weight -= freed;
+        }
+    }
+}
+
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The facts of one folder's messages.
+#[derive(Default)]
+pub(crate) struct Shelf {
+    uidvalidity: Option<UidValidity>,
+    /// Ascending by UID: where its record lies.
+    index: Vec<Slot>,
+    pieces: Vec<Vec<u8>>,
+    /// Octets of records that nothing leads to any more.
+    waste: usize,
+    /// For a search that went before: the messages that it did not find.
+    sieves: Vec<(Condition, UidSet)>,
+}
+
+#[derive(Clone, Copy)]
+struct Slot {
+    uid: u32,
+    piece: u16,
+    at: u16,
+}
+
+impl Shelf {
+    pub(crate) fn uidvalidity(&self) -> Option<UidValidity> {
+        self.uidvalidity
+    }
+
+    /// A folder of another generation is another folder.
+    pub(crate) fn settle(&mut self, uidvalidity: UidValidity) {
+        if self.uidvalidity != Some(uidvalidity) {
+            *self = Self {
+                uidvalidity: Some(uidvalidity),
+                ..Self::default()
+            };
+        }
+    }
+
+    pub(crate) fn uids(&self) -> UidSet {
+        UidSet::from_ranges(self.index.iter().map(|slot| (slot.uid, slot.uid)))
+    }
+
+    pub(crate) fn facts(&self, uid: Uid) -> Option<Facts<'_>> {
+        let index = self.index.binary_search_by_key(&uid.0, |slot| slot.uid);
+        self.read(self.index.get(index.ok()?)?)
+    }
+
+    /// All that are kept, by ascending UID.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (Uid, Facts<'_>)> {
+        let slots = self.index.iter();
+        slots.filter_map(|slot| Some((Uid(slot.uid), self.read(slot)?)))
+    }
+
+    /// Does nothing when the folder is of another generation by now.
+    pub(crate) fn keep(&mut self, uidvalidity: UidValidity, facts: &[(Uid, FactsBuf)]) {
+        if self.uidvalidity != Some(uidvalidity) {
+            return;
+        }
+        for (uid, facts) in facts {
+            let Some((piece, at)) = self.write(facts) else {
+                return;
+            };
+            let uid = uid.0;
+            self.index.push(Slot { uid, piece, at });
+        }
+        // Stable: of two that have one UID the later one counts.
+        self.index.sort_by_key(|slot| slot.uid);
+        let mut kept: Vec<Slot> = Vec::with_capacity(self.index.len());
+        for slot in std::mem::take(&mut self.index) {
+            match kept.last_mut() {
+                Some(last) if last.uid == slot.uid => {
+                    self.waste += self.length(last);
+                    *last = slot;
+                }
+                _ => kept.push(slot),
+            }
+        }
+        self.index = kept;
+    }
+
+    pub(crate) fn drop_one(&mut self, uid: Uid) {
+        if let Ok(at) = self.index.binary_search_by_key(&uid.0, |slot| slot.uid) {
+            let slot = self.index.remove(at);
+            self.waste += self.length(&slot);
+        }
+    }
+
+    /// Forgets what is gone, once it is much.
+    pub(crate) fn retain(&mut self, all: &UidSet) {
+        let most = usize::try_from(all.len()).unwrap_or(usize::MAX);
+        if self.index.len() <= most && self.waste <= self.weight() / 4 + PIECE {
+            return;
+        }
+        for (_, passed) in &mut self.sieves {
+            *passed = passed.intersection(all);
+        }
+        let kept: Vec<(Uid, FactsBuf)> = self
+            .iter()
+            .filter(|(uid, _)| all.contains(*uid))
+            .map(|(uid, facts)| (uid, owned(&facts)))
+            .collect();
+        let sieves = std::mem::take(&mut self.sieves);
+        *self = Self {
+            uidvalidity: self.uidvalidity,
+            sieves,
+            ..Self::default()
+        };
+        if let Some(uidvalidity) = self.uidvalidity {
+            self.keep(uidvalidity, &kept);
+        }
+    }
+
+    /// Messages that a search for this did not find.
+    pub(crate) fn passed_over(&self, search: &Condition) -> Option<&UidSet> {
+        let mut sieves = self.sieves.iter();
+        sieves
+            .find(|(known, _)| known == search)
+            .map(|(_, passed)| passed)
+    }
+
+    pub(crate) fn note_passed_over(
+        &mut self,
+        uidvalidity: UidValidity,
+        search: &Condition,
+        uids: &UidSet,
+    ) {
+        if self.uidvalidity != Some(uidvalidity) {
+            return;
+        }
+        match self.sieves.iter_mut().find(|(known, _)| known == search) {
+            Some((_, passed)) => *passed = passed.union(uids),
+            None => {
+                if self.sieves.len() >= MOST_SIEVES {
+                    self.sieves.remove(0);
+                }
+                self.sieves.push((search.clone(), uids.clone()));
+            }
+        }
+    }
+
+    /// Octets that it takes.
+    pub(crate) fn weight(&self) -> usize {
+        let pieces = self
+            .pieces
+            .iter()
+            .map(|piece| piece.capacity() + size_of::<Vec<u8>>());
+        let sieves = self
+            .sieves
+            .iter()
+            .map(|(_, passed)| passed.ranges().len() * 8 + 256);
+        self.index.capacity() * size_of::<Slot>() + pieces.sum::<usize>() + sieves.sum::<usize>()
+    }
+
+    fn write(&mut self, facts: &FactsBuf) -> Option<(u16, u16)> {
+        let record = pack(facts);
+        let fits = self
+            .pieces
+            .last()
+            .is_some_and(|piece| piece.len() + record.len() <= PIECE);
+        if !fits {
+            // Pieces that are full keep no room for more.
+            if let Some(full) = self.pieces.last_mut() {
+                full.shrink_to_fit();
+            }
+            self.pieces.push(Vec::new());
+        }
+        let number = u16::try_from(self.pieces.len().checked_sub(1)?).ok()?;
+        let piece = self.pieces.last_mut()?;
+        let at = u16::try_from(piece.len()).ok()?;
+        piece.extend_from_slice(&record);
+        Some((number, at))
+    }
+
+    fn read(&self, slot: &Slot) -> Option<Facts<'_>> {
+        let piece = self.pieces.get(usize::from(slot.piece))?;
+        unpack(piece.get(usize::from(slot.at)..)?).map(|(facts, _)| facts)
+    }
+
+    fn length(&self, slot: &Slot) -> usize {
+        let piece = self.pieces.get(usize::from(slot.piece));
+        let record = piece.and_then(|piece| piece.get(usize::from(slot.at)..));
+        record.and_then(unpack).map_or(0, |(_, length)| length)
+    }
+}
+
+fn owned(facts: &Facts<'_>) -> FactsBuf {
+    FactsBuf {
+        from: facts.from.and_then(mail::MailAddress::parse),
+        recipients: facts
+            .recipients
+            .iter()
+            .filter_map(mail::MailAddress::parse)
+            .collect(),
+        recipients_known: facts.recipients.known,
+        subject: facts.subject.map(mail::Folded::new),
+        has_attachment: facts.has_attachment,
+        arrived: facts.arrived,
+        size: facts.size,
+    }
+}
+
+// What a record says by one bit each.
+const HAS_FROM: u8 = 1;
+const HAS_SUBJECT: u8 = 2;
+const WHOLE: u8 = 4;
+const KNOWS_ATTACHMENT: u8 = 8;
+const HAS_ATTACHMENT: u8 = 16;
+const HAS_ARRIVED: u8 = 32;
+const HAS_SIZE: u8 = 64;
+
+/// Bits, then what they say is there: arrival, size, and texts with their lengths.
+fn pack(facts: &FactsBuf) -> Vec<u8> {
+    let lines = facts.recipient_lines();
+    let facts = facts.borrow(&lines);
+    let bit = |holds: bool, bit: u8| if holds { bit } else { 0 };
+    let bits = bit(facts.from.is_some(), HAS_FROM)
+        | bit(facts.subject.is_some(), HAS_SUBJECT)
+        | bit(facts.recipients.known == Known::Whole, WHOLE)
+        | bit(facts.has_attachment.is_some(), KNOWS_ATTACHMENT)
+        | bit(facts.has_attachment == Some(true), HAS_ATTACHMENT)
+        | bit(facts.arrived.is_some(), HAS_ARRIVED)
+        | bit(facts.size.is_some(), HAS_SIZE);
+    let mut record = vec![bits];
+    if let Some(arrived) = facts.arrived {
+        record.extend_from_slice(&arrived.to_le_bytes());
+    }
+    if let Some(size) = facts.size {
+        record.extend_from_slice(&size.to_le_bytes());
+    }
+    let texts = [facts.from, Some(facts.recipients.lines), facts.subject];
+    for text in texts.into_iter().flatten() {
+        let length = u32::try_from(text.len()).unwrap_or(u32::MAX);
+        record.extend_from_slice(&length.to_le_bytes());
+        record.extend_from_slice(text.as_bytes());
+    }
+    record
+}
+
+/// The facts and the length of the record.
+fn unpack(bytes: &[u8]) -> Option<(Facts<'_>, usize)> {
+    let mut rest = bytes;
+    let [bits] = take::<1>(&mut rest)?;
+    let has = |bit: u8| bits & bit != 0;
+    let arrived = match has(HAS_ARRIVED) {
+        true => Some(i64::from_le_bytes(take(&mut rest)?)),
+        false => None,
+    };
+    let size = match has(HAS_SIZE) {
+        true => Some(u64::from_le_bytes(take(&mut rest)?)),
+        false => None,
+    };
+    let from = match has(HAS_FROM) {
+        true => Some(text(&mut rest)?),
+        false => None,
+    };
+    let lines = text(&mut rest)?;
+    let subject = match has(HAS_SUBJECT) {
+        true => Some(text(&mut rest)?),
+        false => None,
+    };
+    let facts = Facts {
+        from,
+        recipients: Recipients {
+            lines,
+            known: match has(WHOLE) {
+                true => Known::Whole,
+                false => Known::NotWhole,
+            },
+        },
+        subject,
+        has_attachment: has(KNOWS_ATTACHMENT).then_some(has(HAS_ATTACHMENT)),
+        arrived,
+        size,
+    };
+    Some((facts, bytes.len() - rest.len()))
+}
+
+fn take<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
+    let (head, tail) = rest.split_first_chunk::<N>()?;
+    *rest = tail;
+    Some(*head)
+}
+
+fn text<'a>(rest: &mut &'a [u8]) -> Option<&'a str> {
+    let length = usize::try_from(u32::from_le_bytes(take(rest)?)).ok()?;
+    let (head, tail) = rest.split_at_checked(length)?;
+    *rest = tail;
+    std::str::from_utf8(head).ok()
+}
+
+#[cfg(test)]
+mod tests;
