@@ -34,6 +34,37 @@ pub struct Attachment {
     pub extracted_text: Option<String>,
 }
 
+/// One part, decoded.
+pub struct File {
+    pub about: Attachment,
+    /// Absent unless the whole of it was fetched.
+    pub bytes: Option<Vec<u8>>,
+}
+
+/// A part of a message as a file; `None` where there is no such part.
+pub fn file(fetched: &Fetched, section: &Section) -> Option<File> {
+    let leaf = fetched.structure.leaf(section)?;
+    let part = fetched.parts.iter().find(|part| part.section == *section);
+    let whole = part.filter(|part| !part.truncated);
+    let bytes = whole.map(|part| transfer::decode(&part.bytes, &leaf.encoding));
+    let changes = &mut Changes::default();
+    let size = bytes.as_ref().map(|bytes| bytes.len() as u64);
+    Some(File {
+        about: Attachment {
+            filename: leaf
+                .filename
+                .as_ref()
+                .and_then(|raw| base_name(raw, changes)),
+            content_type: content_type(leaf, changes),
+            detected_type: None,
+            size_bytes: size.unwrap_or_else(|| decoded_size(leaf, None)),
+            part_id: leaf.section.clone(),
+            extracted_text: None,
+        },
+        bytes: bytes.map(|bytes| bytes.to_vec()),
+    })
+}
+
 pub(crate) fn attachments(
     fetched: &Fetched,
     roles: &[Role],

@@ -40,7 +40,7 @@ mod window;
 mod words;
 
 pub use address::addresses;
-pub use attachment::Attachment;
+pub use attachment::{Attachment, File, file};
 pub use authentication::{Authentication, Trust, Verdict};
 pub use body::{Left, Truncation};
 pub use changes::Changes;

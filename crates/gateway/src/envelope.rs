@@ -41,10 +41,23 @@ pub(crate) trait Reply: Serialize + JsonSchema + Send {
         0
     }
 
+    /// What is too large for an answer and can be read as a resource.
+    fn links(&self) -> Vec<Link> {
+        Vec::new()
+    }
+
     /// Which messages, where they are not named in the arguments.
     fn seen(&self) -> Option<audit::Seen> {
         None
     }
+}
+
+/// A resource that an answer points to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Link {
+    pub uri: String,
+    pub mime_type: String,
+    pub size: u64,
 }
 
 /// What a tool hands back to the pipeline.
@@ -163,6 +176,7 @@ pub struct Answered {
     pub text: String,
     /// `success` is false.
     pub failed: bool,
+    pub links: Vec<Link>,
 }
 
 /// A refusal, ready for any transport.
@@ -176,6 +190,7 @@ pub struct Refused {
 /// `untrusted` are the fields of the data that hold text written by strangers.
 pub(crate) fn answered<R: Reply>(done: Done<R>, untrusted: &[&str], facts: &Facts) -> Answered {
     let failed = done.data.status() == Status::Failed;
+    let links = done.data.links();
     let mut data = serde_json::to_value(&done.data).unwrap_or_else(|_| json!({}));
     let untrusted: Vec<&str> = untrusted
         .iter()
@@ -212,6 +227,7 @@ pub(crate) fn answered<R: Reply>(done: Done<R>, untrusted: &[&str], facts: &Fact
         structured,
         text,
         failed,
+        links,
     }
 }
 
@@ -260,6 +276,7 @@ impl Refused {
                 "meta": meta,
             }),
             failed: true,
+            links: Vec::new(),
         }
     }
 }

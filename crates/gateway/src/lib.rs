@@ -21,7 +21,7 @@ mod tools;
 mod trouble;
 
 pub use cursor::CursorKey;
-pub use envelope::{Answered, Refused};
+pub use envelope::{Answered, Link, Refused};
 pub use pipeline::{Call, Caller, Gateway, Outcome};
 pub use refusal::{Code, Refusal};
 pub use resources::{Content, TEMPLATES, Template};

@@ -122,7 +122,7 @@ impl Gateway {
         match standing.tools().find(|tool| tool.name() == call.tool) {
             Some(tool) => tool.call(self, &setup, standing, call).await,
             None => {
-                let begun = Begun::now();
+                let begun = Begun::by(standing);
                 let message = format!(
                     "unknown tool '{}'; call tools/list for the tools there are",
                     content::name(call.tool, &mut content::Changes::default())
@@ -134,9 +134,26 @@ impl Gateway {
         }
     }
 
+    /// For what is asked in another way than by calling a tool; decided and recorded like any call.
+    pub(crate) async fn call_unlisted(
+        &self,
+        tool: &'static dyn AnyTool,
+        call: Call<'_>,
+    ) -> Outcome {
+        let setup = self.setup();
+        let allowed = setup.standing(call.caller).filter(|standing| {
+            !standing.toolsets.is_empty() && tool.least() <= standing.policy.ceiling()
+        });
+        match allowed {
+            Some(standing) => tool.call(self, &setup, standing, call).await,
+            None => self.call(call).await,
+        }
+    }
+
     /// A request that was meant as a call and is none: without a name, or with arguments that are no object.
     pub async fn refuse_malformed(&self, caller: &Caller, cx: &Cx, tool: &str) -> Refused {
-        let begun = Begun::now();
+        let setup = self.setup();
+        let begun = setup.standing(caller).map_or_else(Begun::now, Begun::by);
         let refusal = Refusal::invalid("a call has the name of a tool, and arguments in an object");
         let asked = recording::malformed(caller, tool, &begun.request_id);
         self.turn_away(&begun, cx, asked, refusal, None).await
@@ -187,7 +204,7 @@ pub(crate) async fn pass<T: Tool>(
     standing: &Standing,
     call: Call<'_>,
 ) -> Outcome {
-    let begun = Begun::now();
+    let begun = Begun::by(standing);
     let wanted = parse(call.arguments).and_then(|args| Ok((T::ask(&args)?, args)));
     let (ask, args): (_, T::Args) = match wanted {
         Ok(wanted) => wanted,
@@ -230,10 +247,7 @@ pub(crate) async fn pass<T: Tool>(
         now: begun.now,
     };
     let outcome = T::run(ctx, args).await;
-    let facts = Facts {
-        telemetry: standing.policy.is_owner(),
-        ..begun.facts(call.cx)
-    };
+    let facts = begun.facts(call.cx);
     let verdict = *lock(&verdict);
     recording::decided(&mut entry, verdict, outcome.as_ref().err());
     // INVARIANT: what happened is durable before anybody is told.
@@ -455,15 +469,25 @@ struct Begun {
     now: Timestamp,
     instant: Instant,
     request_id: String,
+    telemetry: bool,
 }
 
 impl Begun {
+    /// What it took is told to the owner alone.
+    fn by(standing: &Standing) -> Self {
+        Self {
+            telemetry: standing.policy.is_owner(),
+            ..Self::now()
+        }
+    }
+
     fn now() -> Self {
         Self {
             now: Timestamp::now(),
             instant: Instant::now(),
             // Only a name for tracing: without randomness all calls share one, and nothing else breaks.
             request_id: format!("req_{:016x}", random().unwrap_or(0)),
+            telemetry: false,
         }
     }
 
@@ -475,7 +499,7 @@ impl Begun {
             duration_ms: u64::try_from(self.instant.elapsed().as_millis()).unwrap_or(u64::MAX),
             round_trips: cx.round_trips(),
             cache_hit: cx.cache_hit(),
-            telemetry: false,
+            telemetry: self.telemetry,
             receipt: None,
         }
     }

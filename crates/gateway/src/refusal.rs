@@ -83,6 +83,10 @@ impl Refusal {
                 "no such message is open to you; search for those that are".to_owned()
             }
             Refused::VisibilityBelow(level) => below(level),
+            Refused::NotForProvider => {
+                "this account is at a provider that has no labels; list its folders instead"
+                    .to_owned()
+            }
             other => format!(
                 "{}: your policy does not give this; ask whoever wrote it",
                 other.name()
@@ -92,6 +96,11 @@ impl Refusal {
             denial: Some(denial),
             ..Self::new(Code::Denied, message)
         }
+    }
+
+    /// The account's server has no such thing.
+    pub(crate) fn not_for_provider() -> Self {
+        Self::denied(Denial::of(Refused::NotForProvider))
     }
 
     /// Nobody that is known, or no longer.

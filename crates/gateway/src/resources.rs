@@ -4,6 +4,7 @@ use mail::{Cx, MessageRef};
 use serde_json::{Map, Value, json};
 
 use crate::pipeline::{Call, Caller, Gateway, Outcome};
+use crate::tools::PART_RESOURCE;
 use crate::{Refusal, Refused};
 
 /// A URI template that clients can fill in (RFC 6570).
@@ -27,6 +28,12 @@ pub const TEMPLATES: &[Template] = &[
         description: "A message's source, up to 1,000,000 bytes",
         mime_type: "message/rfc822",
     },
+    Template {
+        uri: "imap://{account}/mailbox/{mailbox}/message/{uidvalidity}/{uid}/part/{part}",
+        name: "attachment",
+        description: "One attachment of a message, by the part_id of its list of attachments",
+        mime_type: "application/octet-stream",
+    },
 ];
 
 /// What a resource holds.
@@ -49,34 +56,23 @@ impl Gateway {
         cx: &Cx,
         uri: &str,
     ) -> Result<Content, Refused> {
-        let (tool, field, arguments) = match uri.strip_suffix("/raw") {
-            Some(message) => {
-                let at = MessageRef::parse_uri(message);
-                (
-                    "imap_get_message_raw",
-                    "raw_source_base64",
-                    at.map(|at| raw_arguments(&at)),
-                )
-            }
-            None => {
-                let at = MessageRef::parse_uri(uri);
-                ("imap_get_message", "message", at.map(|at| arguments(&at)))
-            }
-        };
+        let (tool, field, arguments) = wanted(uri);
         // A URI that is none goes through the pipeline too, and is refused there by its message_id.
-        let arguments = arguments.unwrap_or_else(|_| {
+        let arguments = arguments.unwrap_or_else(|| {
             let mut wrong = Map::new();
             wrong.insert("message_id".into(), json!(uri));
             wrong
         });
-        let outcome = self
-            .call(Call {
-                caller,
-                tool,
-                arguments,
-                cx,
-            })
-            .await;
+        let call = Call {
+            caller,
+            tool,
+            arguments,
+            cx,
+        };
+        let outcome = match tool == PART_RESOURCE.name() {
+            true => self.call_unlisted(PART_RESOURCE, call).await,
+            false => self.call(call).await,
+        };
         let answered = match outcome {
             Outcome::Answered(answered) => answered,
             Outcome::Refused(refused) => return Err(refused),
@@ -88,7 +84,10 @@ impl Gateway {
             .unwrap_or_default();
         match data.get(field) {
             Some(Value::String(base64)) => Ok(Content::Blob {
-                mime_type: "message/rfc822",
+                mime_type: match tool == PART_RESOURCE.name() {
+                    true => "application/octet-stream",
+                    false => "message/rfc822",
+                },
                 base64: base64.clone(),
             }),
             Some(message) => {
@@ -166,6 +165,30 @@ impl Gateway {
             .flatten()
             .filter_map(|one| one.get(field).and_then(Value::as_str).map(str::to_owned));
         names.collect()
+    }
+}
+
+/// The tool that reads it, the field that holds it, and what to ask for.
+fn wanted(uri: &str) -> (&'static str, &'static str, Option<Map<String, Value>>) {
+    if let Some((message, part)) = uri.split_once("/part/") {
+        let arguments = MessageRef::parse_uri(message).ok().map(|at| {
+            let mut map = Map::new();
+            map.insert("message_id".into(), json!(at.to_string()));
+            map.insert("part_id".into(), json!(part));
+            map
+        });
+        return (PART_RESOURCE.name(), "data_base64", arguments);
+    }
+    match uri.strip_suffix("/raw") {
+        Some(message) => {
+            let at = MessageRef::parse_uri(message).ok();
+            let arguments = at.map(|at| raw_arguments(&at));
+            ("imap_get_message_raw", "raw_source_base64", arguments)
+        }
+        None => {
+            let at = MessageRef::parse_uri(uri).ok();
+            ("imap_get_message", "message", at.map(|at| arguments(&at)))
+        }
     }
 }
 

@@ -167,8 +167,10 @@ fn no_words_of_a_caller_get_into_the_log_by_any_tool() {
         .unwrap();
     let log = Log::open(Settings::new(Some(place.path().to_owned())));
     let source: Arc<dyn MailSource> = Arc::new(Empty);
-    let accounts = vec![(AccountId::new("default").unwrap(), source)];
-    let gateway = Gateway::new(accounts, CursorKey::new([7; 32]), log);
+    let id = AccountId::new("default").unwrap();
+    let account = gateway::Account::new(id, source, gateway::Provider::Standard);
+    let setup = gateway::Setup::owner(vec![account], gateway::Toolset::ALL.to_vec());
+    let gateway = Gateway::new(setup, CursorKey::new([7; 32]), log);
     let caller = Caller::owner("test:1");
     for tool in ALL {
         let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use audit::{Event, Keeping, Log, Settings};
 use extract::Runner;
-use gateway::Gateway;
+use gateway::{Account, Gateway, Provider, Setup, Toolset};
 use mail::MailSource;
 use sources::imap::ImapSource;
 use sources::maildir::Maildir;
@@ -21,9 +21,10 @@ pub(crate) fn gateway(config: Config, log: Log) -> anyhow::Result<Gateway> {
             Store::Imap(settings) => Arc::new(ImapSource::new(*settings)),
             Store::Maildir(path) => Arc::new(Maildir::open(account.id.clone(), path)),
         };
-        (account.id, source)
+        Account::new(account.id, source, Provider::Standard)
     });
-    let gateway = Gateway::new(accounts.collect(), state::cursor_key()?, log);
+    let setup = Setup::owner(accounts.collect(), vec![Toolset::Imap]);
+    let gateway = Gateway::new(setup, state::cursor_key()?, log);
     Ok(gateway.with_extractor(Arc::new(extractor())))
 }
 

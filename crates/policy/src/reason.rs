@@ -31,6 +31,8 @@ pub enum Refused {
     /// What is visible of it is less than this.
     VisibilityBelow(Level),
     CapabilityMissing,
+    /// The account's server has no such thing.
+    NotForProvider,
 }
 
 impl Refused {
@@ -47,6 +49,7 @@ impl Refused {
             Self::VisibilityBelow(Level::Body) => "visibility_below_BODY",
             Self::VisibilityBelow(Level::Full) => "visibility_below_FULL",
             Self::CapabilityMissing => "capability_missing",
+            Self::NotForProvider => "tool_not_applicable_for_provider",
         }
     }
 }

@@ -1,9 +1,11 @@
 //! What a permit does not reach is not even asked for.
 
-use super::*;
-use mail::{AccountId, Answer, FolderName, Query, SourceKind, Uid, UidValidity};
+use std::sync::{Arc, Mutex};
+
+use mail::{Answer, Folders, Found, MailSource, Query, Search, Snippets};
 use policy::{Ask, Policy};
-use std::sync::Arc;
+
+use super::*;
 
 /// A source that must not be reached.
 struct Untouchable;
@@ -67,25 +69,38 @@ async fn what_lies_above_the_permitted_level_is_not_found_and_not_asked_for() {
         most_matches: 1,
     };
     let cx = Cx::new();
-    let permitted = |level| {
-        let (account, folder) = (account.clone(), folder.clone());
+    let work = Account::new(account.clone(), Arc::new(Untouchable), Provider::Standard);
+    let verdict = Mutex::new(None);
+    let permit = |level| {
         let ask = Ask::Messages {
-            account,
-            folder,
+            account: account.clone(),
+            folder: folder.clone(),
             level,
         };
-        let permit = Arc::new(Policy::owner()).decide(&ask).unwrap();
-        GuardedMail::new(&Untouchable, &permit, &cx)
+        Arc::new(Policy::owner()).decide(&ask).unwrap()
     };
-    let hidden = |fault: Option<Fault>| fault.unwrap().kind == FaultKind::NoSuchMessage;
-    let metadata = permitted(Level::Metadata);
+    let hidden = |halt: Option<Halt>| match halt.unwrap() {
+        Halt::Fault(fault) => fault.kind == FaultKind::NoSuchMessage,
+        Halt::Denied(_) => false,
+    };
+    let guarded = |permit| GuardedMail::new(&work, permit, &cx, 0, &verdict);
+    let count = permit(Level::Count);
+    let found = guarded(&count).search(&search(Snippets::Without)).await;
+    assert!(hidden(found.err()));
+    let envelope = permit(Level::Envelope);
+    let mail = guarded(&envelope);
     assert!(hidden(
-        metadata.search(&search(Snippets::Without)).await.err()
+        mail.search(&search(Snippets::Bytes(10))).await.err()
     ));
-    let envelope = permitted(Level::Envelope);
-    assert!(hidden(
-        envelope.search(&search(Snippets::Bytes(10))).await.err()
-    ));
-    assert!(hidden(envelope.message(&at, &|_| Vec::new()).await.err()));
-    assert!(hidden(permitted(Level::Body).raw(&at, 10).await.err()));
+    let read = mail.message(&at, Level::Body, &|_| Vec::new()).await;
+    assert!(hidden(read.err()));
+    let body = permit(Level::Body);
+    let mail = guarded(&body);
+    assert!(hidden(mail.raw(&at, 10).await.err()));
+    let elsewhere = MessageRef {
+        folder: FolderName::new("Private").unwrap(),
+        ..at
+    };
+    let read = mail.message(&elsewhere, Level::Body, &|_| Vec::new()).await;
+    assert!(hidden(read.err()));
 }

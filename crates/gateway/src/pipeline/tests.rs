@@ -7,8 +7,8 @@ use std::sync::Mutex;
 
 use audit::Settings;
 use mail::{
-    Answer, Choose, Described, Fault, FaultKind, Fetched, Folders, Found, MessageRef, RawMessage,
-    Search, SourceKind, Stage, Verified,
+    Answer, Choose, Described, Fault, FaultKind, Fetched, Folders, Found, MailSource, MessageRef,
+    RawMessage, Search, SourceKind, Stage, Verified,
 };
 use policy::Ask;
 use schemars::JsonSchema;
@@ -96,6 +96,7 @@ impl<M: Manner> Tool for Made<M> {
     const TITLE: &'static str = "A tool of the tests";
     const SUMMARY: &'static str = "Does what a test wants.";
     const TOOLSET: Toolset = Toolset::Imap;
+    const LEAST: mail::Level = mail::Level::None;
     const ANNOTATIONS: Annotations = Annotations {
         read_only: M::READ_ONLY,
         destructive: !M::READ_ONLY,
@@ -220,8 +221,10 @@ impl World {
             seen: Mutex::default(),
         });
         let source: Arc<dyn MailSource> = witness.clone();
-        let accounts = vec![(AccountId::new("default").unwrap(), source)];
-        let gateway = Gateway::new(accounts, CursorKey::new([7; 32]), log.clone());
+        let id = AccountId::new("default").unwrap();
+        let account = Account::new(id, source, crate::Provider::Standard);
+        let setup = Setup::owner(vec![account], vec![Toolset::Imap]);
+        let gateway = Gateway::new(setup, CursorKey::new([7; 32]), log.clone());
         Self {
             gateway: Arc::new(gateway),
             witness,
@@ -265,7 +268,9 @@ async fn call<M: Manner>(gateway: &Gateway) -> Outcome {
         arguments,
         cx: &cx,
     };
-    pass::<Made<M>>(gateway, call).await
+    let setup = gateway.setup();
+    let standing = setup.standing(&caller).unwrap();
+    pass::<Made<M>>(gateway, &setup, standing, call).await
 }
 
 fn code(outcome: Option<Outcome>) -> &'static str {

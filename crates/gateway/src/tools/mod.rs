@@ -17,7 +17,10 @@ use crate::pipeline::{self, Call, Ctx, Gateway, Outcome};
 use crate::setup::{Setup, Standing};
 use crate::{Refusal, schema};
 
+mod gateway;
 mod imap;
+mod reading;
+mod shown;
 
 /// The one list. Its order is what clients see.
 pub const ALL: &[&dyn AnyTool] = &[
@@ -27,7 +30,21 @@ pub const ALL: &[&dyn AnyTool] = &[
     &imap::SearchMessages,
     &imap::GetMessage,
     &imap::GetMessageRaw,
+    &gateway::ListAccounts,
+    &gateway::ListFolders,
+    &gateway::ListLabels,
+    &gateway::FolderStats,
+    &gateway::Search,
+    &gateway::FetchEnvelope,
+    &gateway::FetchHeaders,
+    &gateway::FetchBody,
+    &gateway::FetchAttachment,
+    &gateway::DescribePolicy,
+    &gateway::GetCallerIdentity,
 ];
+
+/// What reads resources that no tool gives: attachments in full.
+pub(crate) const PART_RESOURCE: &dyn AnyTool = &gateway::PartResource;
 
 /// Tools that belong together for the clients of one contract.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

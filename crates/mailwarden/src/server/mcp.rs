@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gateway::{
-    Answered, AnyTool, Call, Caller, Code, Content, Gateway, Outcome, Refused, TEMPLATES,
+    Answered, AnyTool, Call, Caller, Code, Content, Gateway, Link, Outcome, Refused, TEMPLATES,
 };
 use mail::Cx;
 use rmcp::model::{
@@ -109,8 +109,13 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let mut result =
-            ListToolsResult::with_all_items(self.gateway.tools().map(definition).collect());
+        let mut result = ListToolsResult::with_all_items(
+            self.gateway
+                .tools(&self.caller)
+                .into_iter()
+                .map(definition)
+                .collect(),
+        );
         result.ttl_ms = Some(FRESH_MS);
         result.cache_scope = Some(CacheScope::Private);
         Ok(result)
@@ -123,7 +128,9 @@ impl ServerHandler for Server {
     ) -> Result<CallToolResponse, ErrorData> {
         match self.call(request, &context).await? {
             Outcome::Answered(answered) => Ok(result(answered).into()),
-            Outcome::Refused(refused) if self.errors == ErrorStyle::Result => {
+            Outcome::Refused(refused)
+                if self.errors == ErrorStyle::Result || refused.is_denial() =>
+            {
                 Ok(result(refused.as_answer()).into())
             }
             Outcome::Refused(refused) => Err(error(&refused, &context)),
@@ -249,13 +256,22 @@ fn definition(tool: &'static dyn AnyTool) -> Tool {
 }
 
 fn result(answered: Answered) -> CallToolResult {
-    let content = vec![ContentBlock::text(answered.text)];
+    let mut content = vec![ContentBlock::text(answered.text)];
+    content.extend(answered.links.into_iter().map(link));
     let mut result = match answered.failed {
         false => CallToolResult::success(content),
         true => CallToolResult::error(content),
     };
     result.structured_content = Some(answered.structured);
     result
+}
+
+/// What is too large for an answer.
+fn link(link: Link) -> ContentBlock {
+    let mut resource = Resource::new(link.uri, "attachment");
+    resource.mime_type = Some(link.mime_type);
+    resource.size = u32::try_from(link.size).ok();
+    ContentBlock::resource_link(resource)
 }
 
 fn error(refused: &Refused, context: &RequestContext<RoleServer>) -> ErrorData {
@@ -267,7 +283,7 @@ fn error(refused: &Refused, context: &RequestContext<RoleServer>) -> ErrorData {
         // The revision of 2026-07-28 gave up the code of its own.
         Code::NotFound if modern => ErrorCode::INVALID_PARAMS,
         Code::NotFound => ErrorCode::RESOURCE_NOT_FOUND,
-        Code::AuthFailed | Code::Conflict => ErrorCode::INVALID_REQUEST,
+        Code::AuthFailed | Code::Conflict | Code::Denied => ErrorCode::INVALID_REQUEST,
         Code::Timeout | Code::Internal | Code::AuditUnavailable => ErrorCode::INTERNAL_ERROR,
     };
     ErrorData::new(

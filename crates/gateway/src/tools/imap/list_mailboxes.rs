@@ -11,6 +11,7 @@ use crate::Refusal;
 use crate::args::Account;
 use crate::envelope::{Done, Reply, Status};
 use crate::pipeline::Ctx;
+use crate::tools::shown::has_safe_name;
 use crate::tools::{Annotations, Tool, Toolset};
 use crate::trouble::{Issue, NextAction};
 
@@ -128,13 +129,6 @@ impl Tool for ListMailboxes {
         }
         Ok(done)
     }
-}
-
-/// INVARIANT: a name is an argument of later calls, so it leaves as it is or not at all. One with invisible
-/// characters or chat markers in it is no name that a person gave.
-fn has_safe_name(folder: &Folder) -> bool {
-    let mut changes = content::Changes::default();
-    content::name(folder.name.as_str(), &mut changes) == folder.name.as_str()
 }
 
 fn mailbox(folder: Folder) -> Mailbox {

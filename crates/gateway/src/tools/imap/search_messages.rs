@@ -19,7 +19,7 @@ use crate::pipeline::Ctx;
 use crate::tools::{Annotations, Tool, Toolset};
 use crate::trouble::{Issue, MOST_MATCHES, NextAction};
 
-use super::shown::{self, Changed, Located};
+use crate::tools::shown::{self, Changed, Located};
 
 /// So much of each text is fetched for its snippet.
 const SNIPPET_BYTES: u32 = 4_096;

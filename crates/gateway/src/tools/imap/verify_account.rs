@@ -17,7 +17,7 @@ use crate::pipeline::Ctx;
 use crate::tools::{Annotations, Tool, Toolset};
 use crate::trouble::{Issue, NextAction};
 
-use super::shown;
+use crate::tools::shown;
 
 const MOST_CAPABILITIES: usize = 256;
 

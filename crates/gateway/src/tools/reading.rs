@@ -1,0 +1,195 @@
+//! Reading one message: what is fetched, rendered and told about it, for every tool that shows one.
+
+use content::{BodyWish, Changes, Known, Left, Note, View};
+use mail::{Level, MessageRef, PartWish, Section};
+
+use crate::Refusal;
+use crate::envelope::{Status, Warning};
+use crate::guarded_mail::GuardedMail;
+use crate::pipeline::Ctx;
+use crate::tools::shown;
+use crate::trouble::Issue;
+
+/// What is wanted of which message.
+pub(super) struct Asked<'a> {
+    pub at: &'a MessageRef,
+    pub needed: Level,
+    pub wish: BodyWish,
+    pub headers: Shown,
+}
+
+/// Which headers will be shown.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shown {
+    Curated,
+    All,
+}
+
+/// A message as its caller may see it.
+pub(super) struct Seen {
+    pub view: View,
+    pub flags: Option<Vec<String>>,
+    pub level: Level,
+    pub issues: Vec<Issue>,
+    pub warnings: Vec<Warning>,
+}
+
+/// The inner error is an answer of its own: the source could not do it.
+pub(super) async fn read(
+    ctx: &Ctx<'_>,
+    mail: &GuardedMail<'_>,
+    asked: Asked<'_>,
+) -> Result<Result<Seen, Issue>, Refusal> {
+    read_where(ctx, mail, asked, &|_| true).await
+}
+
+/// The same, but of all parts only this one travels.
+pub(super) async fn read_part(
+    ctx: &Ctx<'_>,
+    mail: &GuardedMail<'_>,
+    asked: Asked<'_>,
+    part: &Section,
+) -> Result<Result<Seen, Issue>, Refusal> {
+    read_where(ctx, mail, asked, &|wish| wish.section == *part).await
+}
+
+async fn read_where(
+    ctx: &Ctx<'_>,
+    mail: &GuardedMail<'_>,
+    asked: Asked<'_>,
+    travels: &(dyn Fn(&PartWish) -> bool + Send + Sync),
+) -> Result<Result<Seen, Issue>, Refusal> {
+    let Asked {
+        at,
+        needed,
+        wish,
+        headers,
+    } = asked;
+    let choose = |structure: &mail::Structure| {
+        let mut parts = content::choose(structure, &wish);
+        parts.retain(travels);
+        parts
+    };
+    let (fetched, level) = match mail.message(at, needed, &choose).await {
+        Ok(fetched) => fetched,
+        Err(halt) => return mail.sort(halt).map(Err),
+    };
+    let flags = fetched.flags.clone();
+    let (fetched, wish, jobs) = ctx
+        .render(move || {
+            let jobs = content::extractions(&fetched, &wish);
+            (fetched, wish, jobs)
+        })
+        .await?;
+    let known = Known {
+        authserv_id: mail.describe().authserv_id,
+        extractions: ctx.extract(jobs).await,
+    };
+    let mut view = ctx
+        .render(move || content::view(&fetched, &wish, &known))
+        .await?;
+    if headers == Shown::All {
+        view.rare_changes.tell(&mut view.notes);
+        view.changes += view.rare_changes;
+    }
+    let mut changes = Changes::default();
+    let flags = shown::flags(flags.as_deref(), &mut changes);
+    changes.tell(&mut view.notes);
+    view.changes += changes;
+    let issues: Vec<Issue> = view
+        .notes
+        .iter()
+        .filter_map(|note| issue(note, at))
+        .collect();
+    let warnings = view
+        .notes
+        .iter()
+        .filter(|note| issue(note, at).is_none() && **note != Note::HtmlConverted);
+    let mut warnings: Vec<Warning> = warnings.map(|note| warning(note, &view)).collect();
+    if level < Level::Full {
+        warnings.push(Warning::from(format!(
+            "your policy gives {} of this message: whether it has attachments is not told",
+            level.name()
+        )));
+    }
+    Ok(Ok(Seen {
+        view,
+        flags,
+        level,
+        issues,
+        warnings,
+    }))
+}
+
+impl Seen {
+    pub(super) fn status(&self) -> Status {
+        match self.issues.is_empty() {
+            true => Status::Ok,
+            false => Status::Partial,
+        }
+    }
+
+    pub(super) fn summary(&self) -> String {
+        summary(&self.view)
+    }
+}
+
+/// What is missing is an issue; what was only changed is a warning.
+fn issue(note: &Note, at: &MessageRef) -> Option<Issue> {
+    if !matches!(
+        note,
+        Note::PartMissing { .. }
+            | Note::ExtractionUnsupported { .. }
+            | Note::ExtractionSkipped { .. }
+            | Note::ExtractionFailed { .. }
+    ) {
+        return None;
+    }
+    Some(Issue {
+        code: note.code().to_owned(),
+        stage: mail::Stage::Render.name().to_owned(),
+        message: note.to_string(),
+        retryable: matches!(note, Note::PartMissing { .. }),
+        uid: Some(at.uid.0),
+        message_id: Some(at.to_string()),
+    })
+}
+
+/// A note in words, and the way to what it says is missing.
+fn warning(note: &Note, view: &View) -> Warning {
+    let next = view.body_truncated.and_then(|cut| cut.next_offset);
+    match (note, next) {
+        (Note::BodyTruncated, Some(next)) => {
+            Warning::from(format!("{note}; body_offset: {next} shows what follows"))
+        }
+        _ => Warning {
+            text: note.to_string(),
+            quote: note.quote(),
+        },
+    }
+}
+
+fn summary(view: &View) -> String {
+    let shown = view
+        .body_text
+        .as_ref()
+        .map_or(0, |text| text.chars().count());
+    let more = match view.body_truncated {
+        Some(cut) => {
+            let left = match cut.left {
+                Left::Exactly(chars) => format!("{chars} more follow"),
+                Left::AtLeast(0) => "more follow".to_owned(),
+                Left::AtLeast(chars) => format!("at least {chars} more follow"),
+            };
+            match cut.next_offset {
+                Some(next) => format!(", {left} (call again with body_offset: {next})"),
+                None => format!(", {left} that cannot be shown"),
+            }
+        }
+        None => String::new(),
+    };
+    match view.attachments.len() {
+        0 => format!("message read: {shown} characters of text{more}"),
+        n => format!("message read: {shown} characters of text{more}, {n} attachment(s)"),
+    }
+}
