@@ -1,13 +1,14 @@
 //! The envelope of a message from its raw header, and its date.
 
 use jiff::Timestamp;
-use mail::{Envelope, Raw};
+use mail::{Address, Envelope, Raw};
 
-use crate::address;
+use crate::address::{self, MOST_READ};
 use crate::header::{self, fields};
 use crate::mime;
 
-/// The header fields that IMAP's ENVELOPE gives, undecoded. The first field of a name counts.
+/// The header fields that IMAP's ENVELOPE gives, undecoded. The first field of a name counts; but of addresses all do, as
+/// if they stood in one field: else a second field would hide some.
 pub fn envelope(header: &[u8]) -> Envelope {
     let mut found = Envelope::default();
     for field in fields(header) {
@@ -17,9 +18,9 @@ pub fn envelope(header: &[u8]) -> Envelope {
             "subject" => fill(&mut found.subject, field.value),
             "message-id" => fill(&mut found.message_id, field.value),
             "in-reply-to" => fill(&mut found.in_reply_to, field.value),
-            "from" if found.from.is_empty() => found.from = address::parse(field.value),
-            "to" if found.to.is_empty() => found.to = address::parse(field.value),
-            "cc" if found.cc.is_empty() => found.cc = address::parse(field.value),
+            "from" => extend(&mut found.from, field.value),
+            "to" => extend(&mut found.to, field.value),
+            "cc" => extend(&mut found.cc, field.value),
             _ => {}
         }
     }
@@ -37,6 +38,12 @@ pub fn date(raw: Option<&Raw>, arrived: Option<Timestamp>) -> Option<String> {
     .map(|time| time.to_string())
 }
 
+fn extend(list: &mut Vec<Address>, value: &[u8]) {
+    if list.len() < MOST_READ {
+        list.extend(address::parse(value));
+    }
+}
+
 fn fill(slot: &mut Option<Raw>, value: &[u8]) {
     if slot.is_none() {
         *slot = Some(Raw::new(header::unfolded(value)));
@@ -51,11 +58,15 @@ mod tests {
     #[test]
     fn first_fields_count() {
         let found = envelope(
-            b"Subject: =?utf-8?q?a?=\r\n b\r\nSubject: other\r\nFROM: A <a@b>\r\nMessage-Id: <1@b>\r\n\r\nTo: x@y",
+            b"Subject: =?utf-8?q?a?=\r\n b\r\nSubject: other\r\nFROM: A <a@b>\r\nfrom: <c@d>\r\nMessage-Id: <1@b>\r\nCc: x@y\r\nCC: z@y, v@w\r\n\r\nTo: x@y",
         );
         assert_eq!(found.subject, Some(Raw::copied(b"=?utf-8?q?a?= b")));
         assert_eq!(found.message_id, Some(Raw::copied(b"<1@b>")));
-        assert_eq!((found.from.len(), found.to.len()), (1, 0));
+        assert_eq!(
+            (found.from.len(), found.to.len(), found.cc.len()),
+            (2, 0, 3)
+        );
+        assert_eq!(found.from[0].host, Some(Raw::copied(b"b")));
     }
 
     #[test]
