@@ -27,6 +27,25 @@ pub fn envelope(header: &[u8]) -> Envelope {
     found
 }
 
+/// The same of a header that was cut off: its last field is not read, and somebody who cannot be read stands for
+/// everybody whose field may have followed.
+pub fn envelope_of_beginning(header: &[u8]) -> Envelope {
+    // Where nothing follows, the field may go on.
+    let begins = |at: &usize| !matches!(header.get(at + 1), None | Some(b' ' | b'\t'));
+    let last = memchr::memrchr_iter(b'\n', header).find(begins);
+    let mut found = envelope(
+        header
+            .get(..last.map_or(0, |at| at + 1))
+            .unwrap_or_default(),
+    );
+    let unread = Address {
+        host: Some(Raw::default()),
+        ..Address::default()
+    };
+    found.cc.push(unread);
+    found
+}
+
 /// RFC 3339 in UTC: what the header says, else when the message arrived.
 pub fn date(raw: Option<&Raw>, arrived: Option<Timestamp>) -> Option<String> {
     raw.and_then(|raw| {
@@ -67,6 +86,21 @@ mod tests {
             (2, 0, 3)
         );
         assert_eq!(found.from[0].host, Some(Raw::copied(b"b")));
+    }
+
+    #[test]
+    fn a_header_that_was_cut_names_somebody_unknown() {
+        for (header, from, to, cc) in [
+            (&b"From: a@b\nTo: c@d\n e@f\nCc: g@h, i"[..], 1, 1, 1),
+            (b"From: a@b\nTo: c@d,\n e@f,\n g", 1, 0, 1),
+            (b"From: a@b", 0, 0, 1),
+            (b"From: a@b\nCc: c@d\n", 1, 0, 1),
+            (b"", 0, 0, 1),
+        ] {
+            let found = envelope_of_beginning(header);
+            let got = (found.from.len(), found.to.len(), found.cc.len());
+            assert_eq!(got, (from, to, cc), "{}", header.escape_ascii());
+        }
     }
 
     #[test]
