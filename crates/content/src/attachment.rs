@@ -8,7 +8,7 @@ use crate::claim::{Family, says_nothing};
 use crate::extract::Extracts;
 use crate::note::Note;
 use crate::parts::{Parts, Piece};
-use crate::roles::Role;
+use crate::roles::{Role, attached};
 use crate::shield::{self, Shape};
 use crate::sniff::{self, sniff};
 use crate::transfer;
@@ -73,11 +73,7 @@ pub(crate) fn attachments(
     changes: &mut Changes,
     notes: &mut Vec<Note>,
 ) -> Vec<Attachment> {
-    let leaves = fetched.structure.leaves.iter().zip(roles);
-    let all: Vec<&Leaf> = leaves
-        .filter(|(_, role)| **role == Role::Attachment)
-        .map(|(leaf, _)| leaf)
-        .collect();
+    let all: Vec<&Leaf> = attached(&fetched.structure, roles).collect();
     if all.len() > MOST_ATTACHMENTS {
         notes.push(Note::MoreAttachments {
             unlisted: all.len() - MOST_ATTACHMENTS,

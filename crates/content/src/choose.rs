@@ -4,7 +4,7 @@ use mail::{Leaf, PartWish, Structure, Urgency};
 
 use crate::calendar;
 use crate::claim::{Promise, promise};
-use crate::roles::{Role, is_html, is_inline_calendar, roles};
+use crate::roles::{Role, attached, is_html, is_inline_calendar, roles};
 
 /// What a caller wants to see of a body.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -64,12 +64,7 @@ pub fn choose(structure: &Structure, wish: &BodyWish) -> Vec<PartWish> {
     {
         left = chosen.add(leaf, calendar::MOST_ENCODED, left);
     }
-    let attached = || {
-        leaves()
-            .filter(|(_, role)| **role == Role::Attachment)
-            .map(|(leaf, _)| leaf)
-            .take(MOST_ATTACHMENTS)
-    };
+    let attached = || attached(structure, &roles).take(MOST_ATTACHMENTS);
     if let Some(max_chars) = wish.attachment_text {
         let mut left = MOST_DOCUMENTS;
         for leaf in attached() {

@@ -12,7 +12,7 @@ use crate::html::Hidden;
 use crate::nested::{self, Place};
 use crate::note::Note;
 use crate::parts::{Parts, Piece, Sought};
-use crate::roles::{Role, is_html, roles};
+use crate::roles::{attached, is_html, roles};
 use crate::sniff::{Reader, sniff};
 use crate::text;
 use crate::transfer;
@@ -28,14 +28,8 @@ pub fn extractions(fetched: &Fetched, wish: &BodyWish) -> Vec<(Section, ExtractJ
     };
     let parts = Parts::new(fetched, wish);
     let roles = roles(&fetched.structure);
-    let attached = fetched
-        .structure
-        .leaves
-        .iter()
-        .zip(&roles)
-        .filter(|(_, role)| **role == Role::Attachment)
-        .take(MOST_ATTACHMENTS);
-    let jobs = attached.filter_map(|(leaf, _)| {
+    let attached = attached(&fetched.structure, &roles).take(MOST_ATTACHMENTS);
+    let jobs = attached.filter_map(|leaf| {
         let piece = parts.piece(leaf).filter(|piece| !piece.is_cut())?;
         let bytes = transfer::decode(piece.bytes, &leaf.encoding);
         let Some(Reader::Format(format)) = reader(leaf, &bytes) else {

@@ -16,6 +16,7 @@ mod claim;
 mod crypto;
 mod envelope;
 mod extract;
+mod facts;
 mod findings;
 mod header;
 mod headers;
@@ -45,9 +46,10 @@ pub use authentication::{Authentication, Trust, Verdict};
 pub use body::{Left, Truncation};
 pub use changes::Changes;
 pub use choose::{BodyWish, HtmlWish, choose};
-pub use envelope::{date, envelope};
+pub use envelope::{date, envelope, envelope_of_beginning};
 pub use extract::{Extractions, extractions};
-pub use headers::curated;
+pub use facts::facts;
+pub use headers::{curated, values};
 pub use note::Note;
 pub use outline::{Completeness, Outline, outline};
 pub use params::parameter;
@@ -55,7 +57,3 @@ pub use roles::bodies;
 pub use snippet::{Snippet, snippet};
 pub use view::{Known, View, view};
 pub use words::{filename, header_text, name, said};
-
-pub fn facts(_: &mail::Summary) -> mail::FactsBuf {
-    mail::FactsBuf::default()
-}

@@ -48,6 +48,15 @@ pub fn bodies(structure: &Structure) -> Structure {
             .collect(),
         cut: structure.cut,
     }
+/// The leaves that are attachments: what tools list, what a search calls an attachment, and no others.
+pub(crate) fn attached<'a>(
+    structure: &'a Structure,
+    roles: &'a [Role],
+) -> impl Iterator<Item = &'a Leaf> + Clone {
+    let leaves = structure.leaves.iter().zip(roles);
+    leaves
+        .filter(|(_, role)| **role == Role::Attachment)
+        .map(|(leaf, _)| leaf)
 }
 
 pub(crate) fn is_html(leaf: &Leaf) -> bool {

@@ -4,7 +4,9 @@
 //! Each read is a [`Job`](job::Job) in a file of its own.
 
 mod cache;
+mod conditions;
 mod convert;
+mod describe;
 mod echo;
 mod faults;
 mod folders;
@@ -18,13 +20,16 @@ mod raw;
 mod search;
 mod session;
 mod settings;
+mod sift;
+mod summaries;
 mod tls;
 
 use std::sync::{Arc, Mutex};
 
 use mail::{
-    Answer, Choose, Cx, Described, Fault, Fetched, Folders, Found, MailSource, MessageRef,
-    RawMessage, Search, SourceKind, Stage, Verified,
+    Answer, Choose, Condition, Cx, Described, Fault, Fetched, FolderName, Folders, Found,
+    MailSource, MessageRef, RawMessage, Search, Sifted, Snippets, SourceKind, Stage, Summary,
+    UidSet, UidValidity, Verified,
 };
 
 pub use settings::{Security, Settings, Timeouts};
@@ -123,22 +128,29 @@ impl MailSource for ImapSource {
 
     fn sift<'a>(
         &'a self,
-        _: &'a Cx,
-        _: &'a mail::FolderName,
-        _: &'a [mail::Condition],
-    ) -> Answer<'a, mail::Sifted> {
-        Box::pin(async { Err(Fault::new(mail::FaultKind::Rejected, Stage::Search)) })
+        cx: &'a Cx,
+        folder: &'a FolderName,
+        tests: &'a [Condition],
+    ) -> Answer<'a, Sifted> {
+        Box::pin(self.run(cx, sift::SiftFolder { folder, tests }))
     }
 
     fn summaries<'a>(
         &'a self,
-        _: &'a Cx,
-        _: &'a mail::FolderName,
-        _: mail::UidValidity,
-        _: &'a mail::UidSet,
-        _: mail::Snippets,
-    ) -> Answer<'a, Vec<mail::Summary>> {
-        Box::pin(async { Err(Fault::new(mail::FaultKind::Rejected, Stage::Fetch)) })
+        cx: &'a Cx,
+        folder: &'a FolderName,
+        uidvalidity: UidValidity,
+        uids: &'a UidSet,
+        snippets: Snippets,
+    ) -> Answer<'a, Vec<Summary>> {
+        let job = summaries::DescribeMessages {
+            folder,
+            uidvalidity,
+            uids,
+            snippets,
+            cache: &self.cache,
+        };
+        Box::pin(self.run(cx, job))
     }
 
     fn message<'a>(

@@ -85,6 +85,11 @@ impl Session {
         (open.since.elapsed() < TRUSTED).then_some(open.exists)
     }
 
+    /// How many messages the open folder holds.
+    pub(super) fn exists(&self) -> u32 {
+        self.open.as_ref().map_or(0, |open| open.exists)
+    }
+
     pub(super) fn is_sound(&self) -> bool {
         self.link.is_sound()
     }
@@ -114,7 +119,7 @@ impl Session {
         let skip = flight.len();
         flight.extend(commands);
         let mut landed = self.fly(cx, &flight, pace).await?;
-        landed.statuses.drain(..skip);
+        landed.skip(skip);
         self.note(&landed.data);
         Ok(landed)
     }
@@ -140,7 +145,7 @@ impl Session {
         let skip = flight.len();
         flight.extend(commands);
         let mut landed = self.fly(cx, &flight, pace).await?;
-        let opening = landed.statuses.drain(..skip).next_back();
+        let opening = landed.skip(skip);
         if before.is_none()
             && let Some(status) = opening
         {
@@ -259,7 +264,7 @@ impl Session {
 }
 
 /// How many messages the server says are gone.
-fn gone(data: &[Data]) -> u32 {
+pub(super) fn gone(data: &[Data]) -> u32 {
     let counts = data.iter().map(|one| match one {
         Data::Expunge(_) => 1,
         Data::Vanished(uids) => u32::try_from(uids.len()).unwrap_or(u32::MAX),
