@@ -1,7 +1,7 @@
 //! Who may see and do what, and why.
 //!
 //! A decision depends on its arguments alone: no I/O, no clock. [`Policy::decide`] answers for account and folder,
-//! [`Permit::judge`] for each message by its facts. Nothing reaches mail without a [`Permit`], and nothing but a
+//! [`Scope::judge`] for each message by its facts. Nothing reaches mail without a [`Permit`], and nothing but a
 //! decision makes one. Whatever is not known never widens what may be seen.
 
 mod ask;
@@ -9,6 +9,7 @@ mod capability;
 mod decide;
 mod flaw;
 mod folder;
+mod imply;
 mod narrow;
 mod policy;
 mod reason;
@@ -22,5 +23,5 @@ pub use flaw::{Flaw, Place};
 pub use folder::{By, FolderPolicy, Judged, Mode};
 pub use policy::Policy;
 pub use reason::{Hidden, Reason, Refused};
-pub use rule::{Predicate, Rule};
+pub use rule::{Answer, Predicate, Rule};
 pub use span::{BadSpan, Span};
