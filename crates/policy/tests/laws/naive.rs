@@ -64,7 +64,7 @@ pub(crate) fn level(entry: &Entry, letter: &Letter, now: i64) -> usize {
 }
 
 /// `None` where the fact is missing.
-fn holds(key: &str, value: &str, letter: &Letter, now: i64) -> Option<bool> {
+pub(crate) fn holds(key: &str, value: &str, letter: &Letter, now: i64) -> Option<bool> {
     let number = || value.parse::<u64>().unwrap();
     match key {
         "from" => {
