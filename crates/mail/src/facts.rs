@@ -58,12 +58,28 @@ impl Domain {
             && ascii.len() <= 253
             && ascii.bytes().all(fits)
             && ascii.split('.').all(|label| !label.is_empty());
-        good.then(|| Self(ascii.to_ascii_lowercase()))
+        (good && spelled(text, &ascii)).then(|| Self(ascii.to_ascii_lowercase()))
     }
 
     pub fn as_str(&self) -> &str {
         &self.0
     }
+}
+
+/// Whether each label is written as one of its two forms, case and composition aside. What only becomes a domain by
+/// leaving signs out or changing them (full-width letters, soft hyphens, other dots) is meant to deceive, and no search for the
+/// domain would find it.
+fn spelled(text: &str, ascii: &str) -> bool {
+    let same = |(label, form): (&str, &str)| {
+        if label.is_ascii() {
+            return label.eq_ignore_ascii_case(form);
+        }
+        let (unicode, _) = idna::domain_to_unicode(form);
+        !unicode.is_ascii() && Folded::new(label) == Folded::new(&unicode)
+    };
+    let (written, formed) = (text.split('.'), ascii.split('.'));
+    text.is_ascii()
+        || written.clone().count() == formed.clone().count() && written.zip(formed).all(same)
 }
 
 /// `local@domain` in the one form in which addresses are compared: both halves without regard to case.
@@ -190,6 +206,21 @@ mod tests {
             ("a@b", None),
             ("a\nb", None),
             ("hornbach.de..", None),
+            (
+                "bücher.xn--mller-kva.example",
+                Some("xn--bcher-kva.xn--mller-kva.example"),
+            ),
+            (
+                "BÜCHER.İx.example",
+                Some("xn--bcher-kva.xn--ix-rub.example"),
+            ),
+            ("ᎠᎡ.example", Some("xn--58dc.example")),
+            ("ｈornbach.de", None),
+            ("horn\u{ad}bach.de", None),
+            ("hornbach。de", None),
+            ("mar\u{212a}t.de", None),
+            ("mü。example.de", None),
+            ("xn--hornbach-.de", None),
         ] {
             let domain = Domain::new(text);
             assert_eq!(domain.as_ref().map(Domain::as_str), want, "{text:?}");

@@ -80,3 +80,33 @@ fn bit(one: Capability) -> u8 {
         Capability::DraftAppend => 16,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn none_unless_given() {
+        let names = Capability::ALL.map(Capability::name);
+        let want = [
+            "mark_seen",
+            "mark_tagged",
+            "move_out",
+            "accept_incoming",
+            "draft_append",
+        ];
+        assert_eq!(names, want);
+        assert!(Capabilities::NONE.is_empty());
+        for one in Capability::ALL {
+            let only = Capabilities::NONE.with(one);
+            assert!(!only.is_empty());
+            assert_eq!(only.iter().collect::<Vec<_>>(), [one]);
+            assert_eq!(only.with(one), only);
+            assert_eq!(only.union(only), only);
+            assert_eq!(only.union(Capabilities::NONE), only);
+        }
+        let all: Capabilities = Capability::ALL.into_iter().collect();
+        assert_eq!(all.iter().collect::<Vec<_>>(), Capability::ALL);
+        assert_eq!(Capabilities::default(), Capabilities::NONE);
+    }
+}

@@ -136,21 +136,24 @@ impl Scope<'_> {
                 By::Rule(_) => Reason::RuleMatched,
             });
         }
-        let refused = match judged.level < Level::Metadata {
-            true => Refused::MessageNotVisible,
-            false => Refused::VisibilityBelow(needed),
-        };
         let rule = match judged.by {
             By::Default => None,
             By::Rule(index) => Some(index),
         };
+        if judged.level >= Level::Metadata {
+            return Err(Denial {
+                rule,
+                ..Denial::of(Refused::VisibilityBelow(needed))
+            });
+        }
         let hidden = match self {
-            Self::Each(folder) if folder.mode == Mode::Whitelist => Hidden::SenderNotWhitelisted,
-            Self::Each(_) if rule.is_some() => Hidden::SenderBlacklisted,
+            Self::Each(folder) if folder.mode == Mode::Blacklist && rule.is_some() => {
+                Hidden::SenderBlacklisted
+            }
             Self::Each(_) | Self::Alike(_) => Hidden::SenderNotWhitelisted,
         };
         Err(Denial {
-            refused,
+            refused: Refused::MessageNotVisible,
             hidden: Some(hidden),
             rule,
         })
@@ -178,5 +181,229 @@ impl Denial {
     /// The reason that the audit log keeps.
     pub fn recorded(&self) -> &'static str {
         self.hidden.map_or(self.refused.name(), Hidden::name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mail::Level::{Body, Count, Envelope, Full, Metadata, None as Nothing};
+
+    use super::*;
+    use crate::{Capabilities, Capability, Predicate, Rule};
+
+    fn account(name: &str) -> AccountId {
+        AccountId::new(name).unwrap()
+    }
+
+    fn name(path: &str) -> FolderName {
+        FolderName::new(path).unwrap()
+    }
+
+    fn folder(path: &str, mode: Mode, default: Level, rules: &[(u64, Level)]) -> FolderPolicy {
+        let rule = |(octets, level): &(u64, Level)| Rule {
+            predicates: vec![Predicate::SizeGt(*octets)],
+            level: *level,
+        };
+        FolderPolicy {
+            path: name(path),
+            mode,
+            default,
+            rules: rules.iter().map(rule).collect(),
+            capabilities: Capabilities::NONE,
+        }
+    }
+
+    fn policy() -> Arc<Policy> {
+        let mut archive = folder("Archive", Mode::Whitelist, Nothing, &[]);
+        archive.capabilities = Capabilities::NONE.with(Capability::AcceptIncoming);
+        let work = vec![
+            folder("INBOX", Mode::Whitelist, Nothing, &[(10, Body), (20, Full)]),
+            folder("Lists", Mode::Blacklist, Envelope, &[(10, Nothing)]),
+            folder("Plain", Mode::Blacklist, Body, &[]),
+            folder("Dark", Mode::Whitelist, Nothing, &[]),
+            archive,
+        ];
+        let dark = vec![folder("INBOX", Mode::Whitelist, Nothing, &[])];
+        let accounts = vec![(account("work"), work), (account("dark"), dark)];
+        Arc::new(Policy::new("some", accounts).unwrap())
+    }
+
+    fn messages(of: &str, path: &str, level: Level) -> Ask {
+        Ask::Messages {
+            account: account(of),
+            folder: name(path),
+            level,
+        }
+    }
+
+    #[test]
+    fn the_owner_gets_what_was_asked_and_no_more() {
+        let owner = Arc::new(Policy::owner());
+        let permit = owner.decide(&messages("any", "Any", Body)).unwrap();
+        assert_eq!(permit.account(), Some(&account("any")));
+        assert_eq!(permit.folder(), Some(&name("Any")));
+        assert_eq!(permit.level(), Body);
+        assert_eq!(permit.reason(), Reason::FolderDefaultApplied);
+        assert_eq!(permit.scope(), Scope::Alike(Full));
+        assert!(permit.policy().is_owner());
+
+        for ask in [Ask::Own, Ask::Accounts] {
+            let permit = owner.decide(&ask).unwrap();
+            assert_eq!((permit.account(), permit.folder()), (None, None));
+            assert_eq!(permit.level(), Count);
+        }
+    }
+
+    #[test]
+    fn what_is_not_named_does_not_exist() {
+        let policy = policy();
+        let of = |account| Ask::Account { account };
+        let folders = |account| Ask::Folders { account };
+        for (ask, want) in [
+            (of(account("work")), None),
+            (of(account("dark")), Some(Refused::AccountHidden)),
+            (of(account("other")), Some(Refused::AccountHidden)),
+            (folders(account("work")), None),
+            (folders(account("other")), Some(Refused::AccountHidden)),
+            (
+                messages("other", "INBOX", Metadata),
+                Some(Refused::AccountHidden),
+            ),
+            (
+                messages("dark", "INBOX", Nothing),
+                Some(Refused::AccountHidden),
+            ),
+            (
+                messages("work", "Other", Metadata),
+                Some(Refused::FolderHidden),
+            ),
+            (
+                messages("work", "Dark", Nothing),
+                Some(Refused::FolderHidden),
+            ),
+            (messages("work", "INBOX", Full), None),
+            (messages("work", "Lists", Envelope), None),
+            (
+                messages("work", "Lists", Body),
+                Some(Refused::VisibilityBelow(Body)),
+            ),
+            (
+                messages("work", "Archive", Count),
+                Some(Refused::VisibilityBelow(Count)),
+            ),
+        ] {
+            let denial = policy.decide(&ask).err();
+            assert_eq!(denial, want.map(Denial::of), "{ask:?}");
+        }
+    }
+
+    #[test]
+    fn a_permit_judges_by_its_folder_alone() {
+        let policy = policy();
+        let permit = |path| policy.decide(&messages("work", path, Metadata)).unwrap();
+        for (path, want) in [
+            ("Plain", Scope::Alike(Body)),
+            (
+                "INBOX",
+                Scope::Each(policy.folder(&account("work"), &name("INBOX")).unwrap()),
+            ),
+        ] {
+            assert_eq!(permit(path).scope(), want);
+            assert_eq!(permit(path).level(), Metadata);
+        }
+        let own = policy.decide(&Ask::Own).unwrap();
+        assert_eq!(own.scope(), Scope::Alike(Nothing));
+        assert_eq!(own.policy().name(), "some");
+    }
+
+    #[test]
+    fn a_refusal_tells_less_than_the_log_knows() {
+        let work = account("work");
+        let policy = policy();
+        let scope = |path| Scope::Each(policy.folder(&work, &name(path)).unwrap());
+        let denied = |refused, hidden, rule| {
+            Err(Denial {
+                refused,
+                hidden,
+                rule,
+            })
+        };
+        let not_visible = Refused::MessageNotVisible;
+        let unlisted = Some(Hidden::SenderNotWhitelisted);
+        let listed = Some(Hidden::SenderBlacklisted);
+        for (scope, size, needed, want, recorded) in [
+            (scope("INBOX"), 15, Body, Ok(Reason::RuleMatched), ""),
+            (
+                scope("INBOX"),
+                5,
+                Metadata,
+                denied(not_visible, unlisted, None),
+                "sender_not_whitelisted",
+            ),
+            (
+                scope("INBOX"),
+                15,
+                Full,
+                denied(Refused::VisibilityBelow(Full), None, Some(0)),
+                "visibility_below_FULL",
+            ),
+            (
+                scope("Lists"),
+                5,
+                Envelope,
+                Ok(Reason::FolderDefaultApplied),
+                "",
+            ),
+            (
+                scope("Lists"),
+                15,
+                Metadata,
+                denied(not_visible, listed, Some(0)),
+                "sender_blacklisted",
+            ),
+            (
+                Scope::Alike(Body),
+                5,
+                Body,
+                Ok(Reason::FolderDefaultApplied),
+                "",
+            ),
+            (
+                Scope::Alike(Body),
+                5,
+                Full,
+                denied(Refused::VisibilityBelow(Full), None, None),
+                "visibility_below_FULL",
+            ),
+            (
+                Scope::Alike(Count),
+                5,
+                Metadata,
+                denied(not_visible, unlisted, None),
+                "sender_not_whitelisted",
+            ),
+        ] {
+            let facts = Facts {
+                size: Some(size),
+                ..Facts::default()
+            };
+            let got = scope.admit(scope.judge(&facts, 0), needed);
+            assert_eq!(got, want, "{scope:?} {size} {needed:?}");
+            assert_eq!(got.map_or_else(|no| no.recorded(), |_| ""), recorded);
+        }
+        // A grant of less than METADATA spoke for it, and yet it is not whitelisted.
+        let counted = folder("X", Mode::Whitelist, Nothing, &[(1, Count)]);
+        let judged = Judged {
+            level: Count,
+            by: By::Rule(0),
+        };
+        let denial = Scope::Each(&counted).admit(judged, Metadata);
+        assert_eq!(denial, denied(not_visible, unlisted, Some(0)));
+        assert_eq!(Denial::absent().recorded(), "object_absent");
+        assert_eq!(Denial::absent().refused, not_visible);
+        assert_eq!(
+            Denial::of(Refused::FolderHidden).recorded(),
+            "folder_hidden"
+        );
     }
 }

@@ -74,3 +74,45 @@ impl Hidden {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_of_the_contract() {
+        assert_eq!(Reason::RuleMatched.name(), "rule_matched");
+        assert_eq!(
+            Reason::FolderDefaultApplied.name(),
+            "folder_default_applied"
+        );
+        let levels = [
+            Level::None,
+            Level::Count,
+            Level::Metadata,
+            Level::Envelope,
+            Level::Headers,
+            Level::Body,
+            Level::Full,
+        ];
+        for level in levels {
+            let want = format!("visibility_below_{}", level.name());
+            assert_eq!(Refused::VisibilityBelow(level).name(), want);
+        }
+        for (refused, want) in [
+            (Refused::AccountHidden, "account_hidden"),
+            (Refused::FolderHidden, "folder_hidden"),
+            (Refused::MessageNotVisible, "message_not_visible"),
+            (Refused::CapabilityMissing, "capability_missing"),
+        ] {
+            assert_eq!(refused.name(), want);
+        }
+        for (hidden, want) in [
+            (Hidden::SenderNotWhitelisted, "sender_not_whitelisted"),
+            (Hidden::SenderBlacklisted, "sender_blacklisted"),
+            (Hidden::ObjectAbsent, "object_absent"),
+        ] {
+            assert_eq!(hidden.name(), want);
+        }
+    }
+}
