@@ -39,7 +39,10 @@ fn main() -> ExitCode {
     if verb != Verb::ExtractWorker
         && let Err(problem) = start_logging()
     {
-        return refuse(&Problems(vec![problem]), verb.recorded_as());
+        return refuse(
+            &Problems(vec![config::Problem::whole(problem)]),
+            verb.recorded_as(),
+        );
     }
     let outcome = match &verb {
         Verb::Stdio => with_config(&verb, async |config, log| {
@@ -62,6 +65,7 @@ fn main() -> ExitCode {
             Ok(ExitCode::SUCCESS)
         }),
         Verb::Audit(wanted) => audit::run(wanted, Screen::new()),
+        Verb::Config(wanted) => config::verb::run(wanted, cli.config_dir.as_deref(), Screen::new()),
         // INVARIANT: an attachment is read in a process that holds nothing else: no log, no configuration, no runtime.
         Verb::ExtractWorker => return extract::worker::run(),
     };

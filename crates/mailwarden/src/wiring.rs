@@ -20,10 +20,12 @@ pub(crate) fn gateway(config: Config, log: Log) -> anyhow::Result<Gateway> {
         let source: Arc<dyn MailSource> = match account.store {
             Store::Imap(settings) => Arc::new(ImapSource::new(*settings)),
             Store::Maildir(path) => Arc::new(Maildir::open(account.id.clone(), path)),
+            Store::Unavailable { why } => anyhow::bail!("account '{}': {why}", account.id),
         };
-        (account.id, source)
+        Ok((account.id, source))
     });
-    let gateway = Gateway::new(accounts.collect(), state::cursor_key()?, log);
+    let accounts = accounts.collect::<anyhow::Result<_>>()?;
+    let gateway = Gateway::new(accounts, state::cursor_key()?, log);
     Ok(gateway.with_extractor(Arc::new(extractor())))
 }
 

@@ -1,16 +1,31 @@
 //! Configuration: what an operator set, checked whole before anything starts.
 
 mod audit;
+pub(crate) mod dir;
 mod env;
+pub(crate) mod identity;
+mod problem;
+pub(crate) mod verb;
 
-use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use ::audit::Keeping;
 use mail::AccountId;
 use sources::imap;
 
 pub(crate) use env::from_environment;
+pub(crate) use problem::{Problem, Problems};
+
+/// Names the configuration directory, unless the command line does.
+const DIRECTORY: &str = "IMAP_MCP_CONFIG_DIR";
+
+/// The configuration directory, if one is given: `option` is that of the command line.
+pub(crate) fn directory(option: Option<&Path>) -> Option<PathBuf> {
+    let set = || std::env::var_os(DIRECTORY).filter(|value| !value.is_empty());
+    option
+        .map(Path::to_owned)
+        .or_else(|| set().map(PathBuf::from))
+}
 
 /// A configuration that holds together.
 #[derive(Debug)]
@@ -24,6 +39,7 @@ pub(crate) struct Config {
 #[derive(Debug)]
 pub(crate) struct Account {
     pub id: AccountId,
+    pub provider: Provider,
     pub store: Store,
 }
 
@@ -31,6 +47,32 @@ pub(crate) struct Account {
 pub(crate) enum Store {
     Imap(Box<imap::Settings>),
     Maildir(PathBuf),
+    /// It is configured, and there is no way to it yet.
+    Unavailable {
+        why: String,
+    },
+}
+
+/// What kind of mail store an account is in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Provider {
+    /// Any IMAP server.
+    Standard,
+    /// Gmail, whose folders are labels.
+    Google,
+    AppleMail,
+    Maildir,
+}
+
+impl Provider {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Standard => "imap-standard",
+            Self::Google => "google",
+            Self::AppleMail => "apple-mail",
+            Self::Maildir => "maildir",
+        }
+    }
 }
 
 /// How hard errors travel.
@@ -41,36 +83,4 @@ pub(crate) enum ErrorStyle {
     Protocol,
     /// As tool results, for hosts that hide protocol errors from the model.
     Result,
-}
-
-/// Everything that is wrong, each in one line that names its variable.
-#[derive(Debug, Default, PartialEq, Eq, thiserror::Error)]
-pub(crate) struct Problems(pub Vec<String>);
-
-impl Problems {
-    /// The variables that are wrong, without a word about their values.
-    pub(crate) fn variables(&self) -> Vec<String> {
-        let name = |problem: &String| problem.split(' ').next().map(str::to_owned);
-        let is_variable = |word: &String| {
-            word.bytes()
-                .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_')
-        };
-        let short = |word: &String| word.len() <= 128;
-        let names = self.0.iter().filter_map(name).filter(is_variable);
-        let mut names: Vec<String> = names.filter(short).take(100).collect();
-        names.dedup();
-        names
-    }
-}
-
-impl fmt::Display for Problems {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, problem) in self.0.iter().enumerate() {
-            if index > 0 {
-                f.write_str("\n")?;
-            }
-            f.write_str(problem)?;
-        }
-        Ok(())
-    }
 }
