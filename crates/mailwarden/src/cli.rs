@@ -65,6 +65,24 @@ pub(crate) enum ConfigVerb {
         /// The directory (default: --config-dir, IMAP_MCP_CONFIG_DIR)
         dir: Option<PathBuf>,
     },
+    /// Write a commented example into a new directory
+    Init {
+        /// The directory (default: --config-dir, IMAP_MCP_CONFIG_DIR)
+        dir: Option<PathBuf>,
+    },
+    /// Print the JSON Schema of a file, for editors
+    Schema {
+        /// Which file; a policy is each file in policies/
+        #[arg(value_enum, default_value_t = ConfigFile::Accounts)]
+        file: ConfigFile,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ConfigFile {
+    Accounts,
+    Callers,
+    Policy,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Args)]

@@ -11,11 +11,23 @@ use mail::AccountId;
 use secrecy::SecretString;
 use sources::imap::{Roots, Security, Settings, Timeouts};
 
+use super::identity::{CALLER_ID, CALLER_TOKEN};
 use super::{Account, Config, ErrorStyle, Problem, Problems, Provider, Store};
 
 const IMAP: &str = "MAIL_IMAP_";
 const MAILDIR: &str = "MAIL_MAILDIR_";
 const OURS: &str = "MAILWARDEN_";
+const GATEWAY: &str = "IMAP_MCP_";
+/// Variables that belong to a configuration directory. Not all have a meaning yet.
+const OF_GATEWAY: [&str; 7] = [
+    "CONFIG_DIR",
+    "CALLER_ID",
+    "CALLER_TOKEN",
+    "HTTP_HOST",
+    "HTTP_PORT",
+    "APPEND_TIMEOUT",
+    "OAUTH_CLIENT_ID",
+];
 
 /// Variables of `MAIL_IMAP_` that belong to no account.
 const SERVER_WIDE: [&str; 8] = [
@@ -36,7 +48,17 @@ const PER_ACCOUNT: [&str; 6] = ["HOST", "PORT", "SECURE", "USER", "PASS", "AUTHS
 pub(crate) fn from_environment(
     variables: impl IntoIterator<Item = (OsString, OsString)>,
 ) -> Result<Config, Problems> {
-    Reader::of(variables).config()
+    let mut reader = Reader::of(variables);
+    // INVARIANT: who says who the caller is wants a policy to hold, and is not served as the owner.
+    for name in std::mem::take(&mut reader.gateway) {
+        if name == CALLER_ID || name == CALLER_TOKEN {
+            reader.problem(
+                &name,
+                "names a caller of a configuration directory, and none is given; set IMAP_MCP_CONFIG_DIR too",
+            );
+        }
+    }
+    reader.config()
 }
 
 /// What holds for all accounts, and the beginnings of what a file may say too.
@@ -51,6 +73,17 @@ pub(super) fn beside_directory(
     variables: impl IntoIterator<Item = (OsString, OsString)>,
 ) -> (Wide, Vec<Problem>) {
     let mut reader = Reader::of(variables);
+    for name in std::mem::take(&mut reader.gateway) {
+        if let Some(rest) = name.strip_prefix(GATEWAY)
+            && !rest.starts_with("SECRET__")
+            && !OF_GATEWAY.contains(&rest)
+        {
+            reader.problem(
+                &name,
+                "is not a known variable; see docs/config.md for those there are",
+            );
+        }
+    }
     for name in reader.account_variables() {
         reader.problem(
             &name,
@@ -72,6 +105,8 @@ struct Reader {
     imap: BTreeMap<String, BTreeMap<String, String>>,
     maildir: BTreeMap<String, String>,
     audit: BTreeMap<String, String>,
+    /// Names of `IMAP_MCP_` variables that are set.
+    gateway: Vec<String>,
     problems: Vec<Problem>,
 }
 
@@ -123,6 +158,10 @@ impl Reader {
                 &name,
                 "is not a known variable; see docs/config.md for those there are",
             );
+            return;
+        }
+        if name.starts_with(GATEWAY) && !value.is_empty() {
+            self.gateway.push(name);
             return;
         }
         let Some(rest) = name.strip_prefix(IMAP) else {
@@ -256,7 +295,8 @@ impl Reader {
             self.problem(&variable("PASS"), "contains a NUL character");
         }
         if let Some(flaw) = flaw_of_host(&host) {
-            self.problem(&variable("HOST"), flaw);
+            let what = format!("{flaw}; a port goes into PORT");
+            self.problem(&variable("HOST"), &what);
         }
         let security = self.security(&variable("SECURE"), fields.get("SECURE"), &host, shared);
         let port = match fields.get("PORT").map(|text| text.trim().parse::<u16>()) {
@@ -407,7 +447,7 @@ pub(super) fn flaw_of_host(host: &str) -> Option<&'static str> {
     }
     let is_address = host.parse::<IpAddr>().is_ok() || host.starts_with('[');
     let has_port = host.contains(':') && !is_address;
-    has_port.then_some("must be a host name without a port; the port goes into PORT")
+    has_port.then_some("must be a host name such as imap.example.com, without a port")
 }
 
 pub(super) fn is_this_machine(host: &str) -> bool {

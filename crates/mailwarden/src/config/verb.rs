@@ -1,12 +1,14 @@
 //! `mailwarden config`: for whoever writes a configuration directory.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+
+use anyhow::Context as _;
 
 use super::dir::{self, CallerAuth, CallerConfig, Loaded, Toolset};
 use super::{Account, ErrorStyle, Problem, Problems, Store, identity};
-use crate::cli::ConfigVerb;
+use crate::cli::{ConfigFile, ConfigVerb};
 use crate::screen::Screen;
 
 /// A configuration that cannot be used.
@@ -17,27 +19,50 @@ pub(crate) fn run(
     option: Option<&Path>,
     screen: Screen,
 ) -> anyhow::Result<ExitCode> {
+    let place = |dir: &Option<PathBuf>| super::directory(dir.as_deref().or(option));
+    let nowhere = "which directory? name it after the verb, or set IMAP_MCP_CONFIG_DIR";
     match wanted {
         ConfigVerb::Check { dir } => {
-            let dir = super::directory(dir.as_deref().or(option));
-            let outcome = match dir {
-                Some(dir) => check(&dir, || std::env::vars_os(), screen),
-                None => Err(Problems(vec![Problem::whole(
-                    "which directory? name it, as in `mailwarden config check DIR`, or set IMAP_MCP_CONFIG_DIR",
-                )])),
+            let outcome = match place(dir) {
+                Some(dir) => check(&dir, std::env::vars_os, screen),
+                None => Err(Problems(vec![Problem::whole(nowhere)])),
             };
             Ok(outcome.map_or_else(|problems| refuse(&problems), |()| ExitCode::SUCCESS))
+        }
+        ConfigVerb::Init { dir } => {
+            let dir = place(dir).context(nowhere)?;
+            init(&dir, screen)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        ConfigVerb::Schema { file } => {
+            let name = match file {
+                ConfigFile::Accounts => "accounts",
+                ConfigFile::Callers => "callers",
+                ConfigFile::Policy => "policy",
+            };
+            let schema = dir::SCHEMAS.iter().find(|schema| schema.name == name);
+            screen.line(schema.map(dir::Schema::text).unwrap_or_default().trim_end());
+            Ok(ExitCode::SUCCESS)
         }
     }
 }
 
+fn init(dir: &Path, screen: Screen) -> anyhow::Result<()> {
+    let written = dir::init(dir).context("the example could not be written")?;
+    for path in &written {
+        screen.line(format!("wrote {}", path.display()));
+    }
+    let shown = dir.display();
+    screen.line(format!(
+        "next: write the password into {shown}/{}, change accounts.yaml to your server, and run `mailwarden config check {shown}`",
+        dir::PASSWORD
+    ));
+    Ok(())
+}
+
 /// As editors and build tools expect it: `file:line:column: what`.
 fn refuse(problems: &Problems) -> ExitCode {
-    let count = problems.0.len();
-    let summary = match count {
-        1 => "1 problem".to_owned(),
-        _ => format!("{count} problems"),
-    };
+    let summary = counted(problems.0.len(), "problem", "problems");
     eprintln!("{problems}\n{summary}; nothing would start");
     ExitCode::from(BAD)
 }
@@ -74,12 +99,12 @@ fn summary(loaded: &Loaded, screen: Screen) -> Vec<String> {
         .map(|warning| format!("{} {warning}", screen.warn("warning:")))
         .collect();
     lines.push(format!(
-        "{} version {}: {} account(s), {} caller(s), {} policy(s)",
+        "{} version {}: {}, {}, {}",
         screen.good("ok,"),
         loaded.version,
-        loaded.accounts.len(),
-        loaded.callers.len(),
-        loaded.policies.len()
+        counted(loaded.accounts.len(), "account", "accounts"),
+        counted(loaded.callers.len(), "caller", "callers"),
+        counted(loaded.policies.len(), "policy", "policies"),
     ));
     lines.extend(loaded.accounts.iter().map(account));
     lines.extend(loaded.callers.iter().map(caller));
@@ -128,11 +153,18 @@ fn caller(caller: &CallerConfig) -> String {
             format!(", toolsets: {}", names.join(", "))
         }
     };
-    let reach = caller.policy.accounts().count();
+    let reach = counted(caller.policy.accounts().count(), "account", "accounts");
     format!(
-        "caller {} ({proof}): policy {}, up to {} in {reach} account(s){sets}",
+        "caller {} ({proof}): policy {}, up to {} in {reach}{sets}",
         caller.id,
         caller.policy.name(),
         caller.policy.ceiling().name(),
     )
+}
+
+fn counted(number: usize, one: &str, more: &str) -> String {
+    match number {
+        1 => format!("1 {one}"),
+        _ => format!("{number} {more}"),
+    }
 }

@@ -11,7 +11,7 @@ use sources::imap::{Roots, Security, Settings};
 use super::Variables;
 use super::reader::Reader;
 use super::secrets::{PLACEHOLDER, SecretRef, SecretStore};
-use super::yaml::Node;
+use super::yaml::{Node, Value};
 use crate::config::env::{Shared, Wide, flaw_of_host, is_this_machine, is_token};
 use crate::config::{Account, ErrorStyle, Provider, Store};
 
@@ -23,8 +23,8 @@ pub(super) struct Accounts {
     pub audit: Keeping,
     pub audit_directory: Option<PathBuf>,
     pub wal: Option<PathBuf>,
-    /// Every id that stands there, of accounts that cannot be used too.
-    pub ids: Vec<String>,
+    /// Every id that stands there, of accounts that cannot be used too. `None` if some could not be read.
+    pub ids: Option<Vec<String>>,
 }
 
 /// What reading takes from around the file.
@@ -41,8 +41,10 @@ pub(super) fn read(reader: &mut Reader<'_>, around: &Around<'_>) -> Accounts {
     let mut accounts = Vec::new();
     let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
     let list = section("accounts");
+    let mut all_read = list.is_some_and(|list| matches!(list.value, Value::List(_)));
     for node in list.map_or(&[][..], Node::items) {
         let id = node.get("id");
+        all_read &= id.is_some_and(|id| id.text().is_some());
         if let Some((id, text)) = id.and_then(|id| Some((id, id.text()?)))
             && let Some(line) = seen.insert(text, id.at.line)
         {
@@ -55,7 +57,7 @@ pub(super) fn read(reader: &mut Reader<'_>, around: &Around<'_>) -> Accounts {
         accounts.extend(account(node, &store, reader, around));
     }
     if let Some(list) = list
-        && matches!(&list.value, super::yaml::Value::List(items) if items.is_empty())
+        && matches!(&list.value, Value::List(items) if items.is_empty())
     {
         reader.problem(list, "there is no account", "add one, with at least an id");
     }
@@ -63,7 +65,7 @@ pub(super) fn read(reader: &mut Reader<'_>, around: &Around<'_>) -> Accounts {
     let wal = section("wal").and_then(|wal| wal.get("path"));
     let wal = wal.and_then(|path| super::paths::resolve(path, around.dir, reader));
     Accounts {
-        ids: seen.into_keys().map(str::to_owned).collect(),
+        ids: all_read.then(|| seen.into_keys().map(str::to_owned).collect()),
         errors: errors(section("errors"), reader, around.wide),
         accounts,
         store,
@@ -254,7 +256,11 @@ fn host(node: &Node, provider: Provider, reader: &mut Reader<'_>) -> String {
     }
     let text = given.and_then(Node::text).unwrap_or("127.0.0.1");
     if let (Some(given), Some(flaw)) = (given, flaw_of_host(text)) {
-        reader.problem(given, format!("'host' {flaw}"), "write the name alone");
+        reader.problem(
+            given,
+            format!("'host' {flaw}"),
+            "write the name alone; a port goes into 'port'",
+        );
     }
     text.to_owned()
 }
@@ -384,13 +390,6 @@ fn audit(
         warm_days: days("warm_days", set.retention.warm_days),
         delete_after_days: days("delete_after_days", set.retention.delete_after_days),
     };
-    if let Some(zero) = node.get("hot_days").filter(|_| retention.hot_days == 0) {
-        reader.problem(
-            zero,
-            "'hot_days' must be at least 1",
-            "today's file is always plain",
-        );
-    }
     if let Some(given) = node.get("delete_after_days")
         && let Some(kept) = checks::too_short(&retention)
     {

@@ -126,7 +126,7 @@ pub(super) fn named(node: &Node, text: &str, of: &str, reader: &mut Reader<'_>) 
 fn of_policy(node: &Node, policies: &Policies, reader: &mut Reader<'_>) -> Option<Arc<Policy>> {
     let given = node.get("policy")?;
     let name = given.text()?;
-    if !policies.is_named(name) {
+    if policies.surely_lack(name) {
         let hint = match nearest(name, policies.names()) {
             Some(meant) => format!("did you mean '{meant}'?"),
             None => "write the 'name' that stands in a file of policies/".to_owned(),

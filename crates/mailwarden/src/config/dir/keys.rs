@@ -1,23 +1,32 @@
 //! Every key of every file.
 
-use super::shape::Need::{Default, Optional, Required};
-use super::shape::{Key, Keys, Named, Shape, key, text};
+use super::shape::Need::{Default, Optional, Otherwise, Required};
+use super::shape::{Key, Keys, Named, Shape, key, text, text_like};
 
-pub(super) const PROVIDERS: &[&str] = &[
+const PROVIDERS: &[&str] = &[
     "imap-standard",
     "google",
     "google-mock",
     "apple-mail",
     "maildir",
 ];
-pub(super) const LEVELS: &[&str] = &[
+const LEVELS: &[&str] = &[
     "NONE", "COUNT", "METADATA", "ENVELOPE", "HEADERS", "BODY", "FULL",
 ];
-pub(super) const TOOLSETS: &[&str] = &["imap", "threads", "gateway"];
+const TOOLSETS: &[&str] = &["imap", "threads", "gateway"];
 const TOKEN_CACHES: &[&str] = &["memory_only", "persist_all"];
+
+const ACCOUNT_ID: &str = "^[A-Za-z0-9_-]{1,64}$";
+const NAME: &str = "^[A-Za-z0-9_.-]{1,64}$";
+const SECRET: &str = "^secret://[A-Za-z0-9_-][A-Za-z0-9_.-]*(/[A-Za-z0-9_-][A-Za-z0-9_.-]*){0,7}$";
+const ADDRESS: &str = "^[^\\s<>]+@[^\\s@<>]+$";
 
 const DAYS: Shape = Shape::Whole {
     low: 0,
+    high: 36_500,
+};
+const DAYS_FROM_ONE: Shape = Shape::Whole {
+    low: 1,
     high: 36_500,
 };
 const OCTETS: Shape = Shape::Whole {
@@ -69,7 +78,7 @@ pub(super) const ACCOUNT: Keys = Keys {
         key(
             "id",
             Required,
-            text("company-mail"),
+            text_like("company-mail", ACCOUNT_ID),
             "The name that policies and tools use: 1 to 64 letters, digits, '_' or '-'.",
         ),
         key(
@@ -95,7 +104,7 @@ pub(super) const ACCOUNT: Keys = Keys {
         ),
         key(
             "tls",
-            Default("starttls on port 143, implicit on any other"),
+            Otherwise("starttls on port 143, implicit on any other"),
             Shape::Word(&["implicit", "starttls", "none"]),
             "How the connection is protected; 'none' is for hosts on this machine only.",
         ),
@@ -144,13 +153,13 @@ pub(super) const ACCOUNT_AUTH: Keys = Keys {
         key(
             "secret_ref",
             Required,
-            text("secret://accounts/company-mail/password"),
+            text_like("secret://accounts/company-mail/password", SECRET),
             "Which secret of the secret store: the password, or the refresh token.",
         )
         .withheld(),
         key(
             "user",
-            Default("the account's id"),
+            Otherwise("the account's id"),
             text("anna@example.com"),
             "The login name.",
         ),
@@ -202,10 +211,10 @@ pub(super) const SECRET_STORE: Keys = Keys {
 pub(super) const AUDIT: Keys = Keys {
     what: "the 'audit' section",
     keys: &[
-        key("directory", Default("audit in the state directory"), text("/var/log/mailwarden/audit"), "Where the audit log is written."),
-        key("hot_days", Default("90"), DAYS, "So many days stay plain text, at least 1."),
+        key("directory", Otherwise("audit in the state directory"), text("/var/log/mailwarden/audit"), "Where the audit log is written."),
+        key("hot_days", Default("90"), DAYS_FROM_ONE, "So many days stay plain text."),
         key("warm_days", Default("275"), DAYS, "So many days after those are kept compressed."),
-        key("delete_after_days", Default("365"), DAYS, "A day that is older is deleted; at least hot_days and warm_days together."),
+        key("delete_after_days", Otherwise("365, or hot_days and warm_days together if that is more"), DAYS_FROM_ONE, "A day that is older is deleted; at least hot_days and warm_days together."),
         key("external_root_hook", Optional, text("/usr/local/bin/audit-root-notify"), "The whole path of a program that is given the root of the log when a day ends and at each checkpoint.").withheld(),
     ],
 };
@@ -237,13 +246,13 @@ pub(super) const CALLER: Keys = Keys {
         key(
             "id",
             Required,
-            text("invoice-agent"),
+            text_like("invoice-agent", NAME),
             "The name in the audit log: 1 to 64 letters, digits, '_', '.' or '-'.",
         ),
         key(
             "policy",
             Required,
-            text("invoice-policy"),
+            text_like("invoice-policy", NAME),
             "The 'name' of a file in policies/.",
         ),
         key(
@@ -254,7 +263,7 @@ pub(super) const CALLER: Keys = Keys {
         ),
         key(
             "toolsets",
-            Default("gateway"),
+            Otherwise("gateway"),
             Shape::List(&Shape::Word(TOOLSETS)),
             "Which sets of tools it is offered; its policy holds in all of them.",
         ),
@@ -273,7 +282,7 @@ pub(super) const CALLER_AUTH: Keys = Keys {
         key(
             "token_secret_ref",
             Optional,
-            text("secret://callers/invoice-agent/token"),
+            text_like("secret://callers/invoice-agent/token", SECRET),
             "Which secret of the secret store is the token; for shared_token.",
         )
         .withheld(),
@@ -287,7 +296,7 @@ pub(super) const POLICY_FILE: Keys = Keys {
         key(
             "name",
             Required,
-            text("invoice-policy"),
+            text_like("invoice-policy", NAME),
             "What callers.yaml calls it: 1 to 64 letters, digits, '_', '.' or '-'.",
         ),
         key(
@@ -328,7 +337,7 @@ pub(super) const FOLDER: Keys = Keys {
         ),
         key(
             "rules",
-            Default("[]"),
+            Otherwise("no rules"),
             Shape::List(&Shape::Keys(&RULE)),
             "What differs from the default. The highest grant holds, or the lowest cap.",
         ),
@@ -393,7 +402,7 @@ const PREDICATES: &[Key] = &[
     key(
         "from",
         Optional,
-        text("alice@example.com"),
+        text_like("alice@example.com", ADDRESS),
         "The first From address is this one.",
     ),
     key(
@@ -405,7 +414,7 @@ const PREDICATES: &[Key] = &[
     key(
         "to",
         Optional,
-        text("billing@example.com"),
+        text_like("billing@example.com", ADDRESS),
         "One of the To and Cc addresses is this one.",
     ),
     key(
@@ -429,13 +438,13 @@ const PREDICATES: &[Key] = &[
     key(
         "newer_than",
         Optional,
-        text("30d"),
+        Shape::Duration { such_as: "30d" },
         "It arrived less than this ago: a number and one of s, m, h, d, w, y.",
     ),
     key(
         "older_than",
         Optional,
-        text("90d"),
+        Shape::Duration { such_as: "90d" },
         "It arrived more than this ago.",
     ),
     key("size_gt", Optional, OCTETS, "It has more bytes than this."),

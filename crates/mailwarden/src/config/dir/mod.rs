@@ -4,11 +4,13 @@
 
 mod accounts;
 mod callers;
+mod init;
 mod keys;
 mod paths;
 mod policies;
 mod reader;
 mod scalar;
+mod schema;
 mod secrets;
 mod shape;
 mod sheet;
@@ -25,11 +27,14 @@ use sha2::{Digest as _, Sha256};
 
 pub(super) use callers::digest as token_digest;
 pub(crate) use callers::{CallerAuth, CallerConfig, Toolset};
+pub(super) use init::{PASSWORD, init};
+pub(super) use schema::{FILES as SCHEMAS, Schema};
 
 use super::problem::{Problem, Problems};
 use super::{Account, ErrorStyle, env};
 use policies::Policies;
 use reader::Reader;
+use secrets::SecretStore;
 use sheet::Sheet;
 
 /// A directory that holds together.
@@ -84,78 +89,106 @@ pub(crate) fn load(
         )));
         return Err(Problems(problems));
     }
-    let mut digest = Sha256::new();
-    let mut sheet = |name: &str, problems: &mut Vec<Problem>| match Sheet::read(dir, name) {
-        Ok(sheet) => {
-            digest.update(name.as_bytes());
-            digest.update((sheet.text.len() as u64).to_be_bytes());
-            digest.update(sheet.text.as_bytes());
-            Some(sheet)
-        }
-        Err(problem) => {
-            problems.push(problem);
-            None
-        }
-    };
-    let accounts_sheet = sheet("accounts.yaml", &mut problems);
-    let callers_sheet = sheet("callers.yaml", &mut problems);
-    let policy_files = policies::files(dir, &mut problems);
-    let policy_sheets: Vec<Sheet> = policy_files
-        .iter()
-        .filter_map(|name| sheet(name, &mut problems))
-        .collect();
-    let (Some(accounts_sheet), Some(callers_sheet)) = (accounts_sheet, callers_sheet) else {
-        return Err(Problems(problems));
-    };
-
+    let mut files = Files::new(dir);
+    let accounts_sheet = files.sheet("accounts.yaml", &mut problems);
+    let callers_sheet = files.sheet("callers.yaml", &mut problems);
     let around = accounts::Around {
         dir,
         variables: &variables,
         wide: &wide,
     };
-    let mut reader = Reader::new(&accounts_sheet, &keys::ACCOUNTS_FILE);
-    let read = accounts::read(&mut reader, &around);
-    reader.finish(&mut problems, &mut warnings);
+    let read = accounts_sheet.map(|sheet| {
+        let mut reader = Reader::new(&sheet, &keys::ACCOUNTS_FILE);
+        let read = accounts::read(&mut reader, &around);
+        reader.finish(&mut problems, &mut warnings);
+        read
+    });
+    let ids = read.as_ref().and_then(|read| read.ids.as_deref());
+    let store = read
+        .as_ref()
+        .map_or(&SecretStore::Broken, |read| &read.store);
 
+    // Callers name policies, so those are read first; they are told of last, being most.
     let mut policies = Policies::default();
-    let mut later = Vec::new();
-    for sheet in &policy_sheets {
-        policies::read(sheet, &read.ids, &mut policies, &mut later, &mut warnings);
-    }
-    let mut reader = Reader::new(&callers_sheet, &keys::CALLERS_FILE);
-    let callers = callers::read(&mut reader, &policies, &read.store, &variables);
-    reader.finish(&mut problems, &mut warnings);
-    problems.append(&mut later);
-    for (file, policy) in policies.iter() {
-        let used = callers
-            .iter()
-            .any(|caller| Arc::ptr_eq(&caller.policy, policy));
-        if !used {
-            let name = policy.name();
-            warnings.push(format!("{file}: no caller has the policy '{name}'"));
+    let (mut later, mut later_warnings) = (Vec::new(), Vec::new());
+    for name in policies::files(dir, &mut later) {
+        match files.sheet(&name, &mut later) {
+            Some(sheet) => {
+                policies::read(&sheet, ids, &mut policies, &mut later, &mut later_warnings);
+            }
+            None => policies.miss_one(),
         }
     }
-    if !problems.is_empty() {
-        return Err(Problems(problems));
+    let mut callers = Vec::new();
+    if let Some(sheet) = callers_sheet {
+        let mut reader = Reader::new(&sheet, &keys::CALLERS_FILE);
+        callers = callers::read(&mut reader, &policies, store, &variables);
+        reader.finish(&mut problems, &mut warnings);
     }
-    Ok(Loaded {
-        accounts: read.accounts,
-        errors: read.errors,
-        audit: read.audit,
-        audit_directory: read.audit_directory,
-        wal: read.wal,
-        callers,
-        policies: policies
-            .iter()
-            .map(|(_, policy)| Arc::clone(policy))
-            .collect(),
-        warnings,
-        version: short(&digest.finalize()),
-    })
+    problems.append(&mut later);
+    warnings.append(&mut later_warnings);
+    warnings.extend(unused(&policies, &callers));
+    match read {
+        Some(read) if problems.is_empty() => Ok(Loaded {
+            accounts: read.accounts,
+            errors: read.errors,
+            audit: read.audit,
+            audit_directory: read.audit_directory,
+            wal: read.wal,
+            callers,
+            policies: policies.iter().map(|(_, policy)| policy.clone()).collect(),
+            warnings,
+            version: files.version(),
+        }),
+        _ => Err(Problems(problems)),
+    }
 }
 
-/// Twelve hexadecimal digits tell configurations apart.
-fn short(digest: &[u8]) -> String {
-    let bytes = digest.iter().take(6);
-    bytes.map(|byte| format!("{byte:02x}")).collect()
+fn unused(policies: &Policies, callers: &[CallerConfig]) -> Vec<String> {
+    let used = |policy: &Arc<Policy>| {
+        callers
+            .iter()
+            .any(|caller| Arc::ptr_eq(&caller.policy, policy))
+    };
+    let unused = policies.iter().filter(|(_, policy)| !used(policy));
+    let line = |(file, policy): (&str, &Arc<Policy>)| {
+        format!("{file}: no caller has the policy '{}'", policy.name())
+    };
+    unused.map(line).collect()
+}
+
+/// The files as they are read, and a digest over all of them.
+struct Files<'a> {
+    dir: &'a Path,
+    digest: Sha256,
+}
+
+impl<'a> Files<'a> {
+    fn new(dir: &'a Path) -> Self {
+        let digest = Sha256::new();
+        Self { dir, digest }
+    }
+
+    fn sheet(&mut self, name: &str, problems: &mut Vec<Problem>) -> Option<Sheet> {
+        match Sheet::read(self.dir, name) {
+            Ok(sheet) => {
+                for part in [name, &sheet.text] {
+                    self.digest.update((part.len() as u64).to_be_bytes());
+                    self.digest.update(part.as_bytes());
+                }
+                Some(sheet)
+            }
+            Err(problem) => {
+                problems.push(problem);
+                None
+            }
+        }
+    }
+
+    /// Twelve hexadecimal digits tell configurations apart.
+    fn version(self) -> String {
+        let digest = self.digest.finalize();
+        let bytes = digest.iter().take(6);
+        bytes.map(|byte| format!("{byte:02x}")).collect()
+    }
 }

@@ -22,6 +22,8 @@ const MOST_FILES: usize = 1_000;
 #[derive(Debug, Default)]
 pub(super) struct Policies {
     named: BTreeMap<String, Named>,
+    /// Files whose policy has no name that could be read.
+    nameless: usize,
 }
 
 #[derive(Debug)]
@@ -35,8 +37,14 @@ impl Policies {
         self.named.keys().map(String::as_str)
     }
 
-    pub(super) fn is_named(&self, name: &str) -> bool {
-        self.named.contains_key(name)
+    /// There is none of this name, and all names are known.
+    pub(super) fn surely_lack(&self, name: &str) -> bool {
+        self.nameless == 0 && !self.named.contains_key(name)
+    }
+
+    /// A file that could not be read at all.
+    pub(super) fn miss_one(&mut self) {
+        self.nameless += 1;
     }
 
     pub(super) fn find(&self, name: &str) -> Option<Arc<Policy>> {
@@ -89,17 +97,18 @@ pub(super) fn files(dir: &Path, problems: &mut Vec<Problem>) -> Vec<String> {
     names
 }
 
-/// Adds what a sheet says. `accounts` are the ids that there are.
+/// Adds what a sheet says. `accounts` are the ids that there are, if all are known.
 pub(super) fn read(
     sheet: &Sheet,
-    accounts: &[String],
+    accounts: Option<&[String]>,
     policies: &mut Policies,
     problems: &mut Vec<Problem>,
     warnings: &mut Vec<String>,
 ) {
     let mut reader = Reader::new(sheet, &POLICY_FILE);
-    if let Some(root) = reader.root() {
-        policy(root, &sheet.name, accounts, policies, &mut reader);
+    match reader.root() {
+        Some(root) => policy(root, &sheet.name, accounts, policies, &mut reader),
+        None => policies.nameless += 1,
     }
     reader.finish(problems, warnings);
 }
@@ -107,7 +116,7 @@ pub(super) fn read(
 fn policy(
     root: &Node,
     file: &str,
-    known: &[String],
+    known: Option<&[String]>,
     policies: &mut Policies,
     reader: &mut Reader<'_>,
 ) {
@@ -123,10 +132,12 @@ fn policy(
     let accounts = root
         .get("accounts")
         .map(|node| read_accounts(node, known, reader));
-    let (Some((_, name)), Some(accounts)) = (name, accounts) else {
+    let Some((_, name)) = name else {
+        policies.nameless += 1;
         return;
     };
-    let policy = whole(&name, accounts, reader).filter(|_| reader.complaints() == 0);
+    let policy = accounts.and_then(|accounts| whole(&name, accounts, reader));
+    let policy = policy.filter(|_| reader.complaints() == 0);
     policies.named.entry(name).or_insert(Named {
         policy: policy.map(Arc::new),
         file: file.to_owned(),
@@ -146,7 +157,7 @@ type ReadAccount<'n> = (&'n Node, AccountId, Vec<Read<'n>>);
 
 fn read_accounts<'n>(
     node: &'n Node,
-    known: &[String],
+    known: Option<&[String]>,
     reader: &mut Reader<'_>,
 ) -> Vec<ReadAccount<'n>> {
     let mut accounts = Vec::new();
@@ -154,7 +165,9 @@ fn read_accounts<'n>(
         let Some(name) = super::scalar::Scalar::of(key).map(|scalar| scalar.text) else {
             continue;
         };
-        if !known.iter().any(|known| known == name) {
+        if let Some(known) = known
+            && !known.iter().any(|known| known == name)
+        {
             let hint = match nearest(name, known.iter().map(String::as_str)) {
                 Some(meant) => format!("did you mean '{meant}'?"),
                 None => "add it to accounts.yaml, or remove it here".to_owned(),

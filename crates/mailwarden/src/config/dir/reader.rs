@@ -24,6 +24,9 @@ const SECRET_NAMES: &[&str] = &[
     "token",
 ];
 
+/// What may have been written as an address with a login in it.
+const MAY_HOLD_LOGIN: &[&str] = &["host", "path", "ca_file", "directory", "oauth_scope"];
+
 /// Excerpts are made for so many; the rest is told by its place.
 const MOST_EXCERPTS: usize = 100;
 
@@ -73,7 +76,8 @@ impl<'a> Reader<'a> {
     /// Complains of a node: what it is, and what to do.
     pub(super) fn problem(&mut self, node: &Node, what: impl AsRef<str>, hint: impl AsRef<str>) {
         let what = format!("{}; {}", what.as_ref(), hint.as_ref());
-        self.found.push((node.at, node.end, what));
+        let (at, end) = extent(node);
+        self.found.push((at, end, what));
     }
 
     /// Nothing wrong, but perhaps not meant.
@@ -84,11 +88,6 @@ impl<'a> Reader<'a> {
     /// How many complaints there are, to see whether there were more.
     pub(super) fn complaints(&self) -> usize {
         self.found.len()
-    }
-
-    /// `file:line` of a node.
-    pub(super) fn place(&self, node: &Node) -> String {
-        format!("{}:{}", self.sheet.name, node.at.line)
     }
 
     /// What was found, in the order of the lines.
@@ -115,8 +114,7 @@ impl<'a> Reader<'a> {
         if let Some(scalar) = Scalar::of(node)
             && shown == Shown::Yes
             && !matches!(shape, Shape::Keys(_) | Shape::Named(_) | Shape::List(_))
-            // A host or path can be written with a login inside.
-            && !scalar.text.contains('@') | !matches!(name, "host" | "path" | "ca_file" | "directory")
+            && !(scalar.text.contains('@') && MAY_HOLD_LOGIN.contains(&name))
         {
             self.public.insert(node.at);
         }
@@ -124,7 +122,7 @@ impl<'a> Reader<'a> {
             Shape::Keys(keys) => self.keys(node, keys),
             Shape::Named(named) => self.named(name, node, named),
             Shape::List(each) => self.list(name, node, *each, shown),
-            Shape::Text { .. } | Shape::Word(_) | Shape::Whole { .. } | Shape::Boolean => {
+            _ => {
                 let tellable = self.public.contains(&node.at);
                 let shown = if tellable { Shown::Yes } else { Shown::Never };
                 if let Some((what, hint)) = super::scalar::misfit(name, node, shape, shown) {
@@ -272,10 +270,11 @@ impl<'a> Reader<'a> {
     }
 
     fn missing(&mut self, node: &Node, key: &Key, keys: &'static Keys) {
-        // The place is where the mapping begins; what stands there is not to blame.
-        let at = (node.at, node.at);
+        let (at, end) = extent(node);
         let example = match key.shape {
-            Shape::Text { such_as } => format!("such as {such_as}"),
+            Shape::Text { such_as, .. } | Shape::Duration { such_as } => {
+                format!("such as {such_as}")
+            }
             Shape::Word(words) => words.join(", "),
             Shape::Whole { low, high } => format!("{low} to {high}"),
             Shape::Boolean => "true or false".to_owned(),
@@ -284,7 +283,7 @@ impl<'a> Reader<'a> {
             Shape::Named(_) => "a mapping, {} if there are none".to_owned(),
         };
         let what = format!("{} has no '{}'; add it: {example}", keys.what, key.name);
-        self.found.push((at.0, at.1, what));
+        self.found.push((at, end, what));
     }
 }
 
@@ -303,6 +302,16 @@ pub(super) fn nearest<'n>(
     let best = known.into_iter().map(|name| (distance(name), name)).min()?;
     let near = best.0 <= 1 + best.1.len() / 5;
     near.then_some(best.1)
+}
+
+/// What is pointed at. Of a mapping over several lines, that is its first key.
+fn extent(node: &Node) -> (Mark, Mark) {
+    match &node.value {
+        Value::Map(pairs) if node.end.line > node.at.line => pairs
+            .first()
+            .map_or((node.at, node.at), |(key, _)| (key.at, key.end)),
+        _ => (node.at, node.end),
+    }
 }
 
 fn names(keys: &Keys) -> String {

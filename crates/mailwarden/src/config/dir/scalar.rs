@@ -147,7 +147,8 @@ pub(super) fn misfit(
         return Some((format!("'{name}' has no value"), hint));
     }
     let hint = match shape {
-        Shape::Text { .. } => text_hint(scalar, kind)?,
+        Shape::Text { such_as, .. } => text_hint(name, such_as, scalar, kind)?,
+        Shape::Duration { .. } => duration_hint(scalar, kind)?,
         Shape::Word(words) => word_hint(scalar, words)?,
         Shape::Whole { low, high } => whole_hint(name, scalar, kind, low, high)?,
         Shape::Boolean => boolean_hint(scalar, kind)?,
@@ -158,15 +159,29 @@ pub(super) fn misfit(
         (Shown::Yes, Kind::Text) if scalar.quoted == Quoted::Yes => {
             format!(", found the text {}", quote(scalar.text))
         }
-        (Shown::Yes, _) => format!(", found {}", quote(scalar.text)),
+        (Shown::Yes, Kind::Text) => format!(", found {}", quote(scalar.text)),
+        (Shown::Yes, _) => format!(", found {}", plain(scalar.text)),
     };
     Some((format!("'{name}' must be {}{found}", wanted(shape)), hint))
 }
 
-fn text_hint(scalar: Scalar<'_>, kind: Kind) -> Option<String> {
+fn text_hint(name: &str, such_as: &str, scalar: Scalar<'_>, kind: Kind) -> Option<String> {
     match kind {
         Kind::Text => flaw_of_text(scalar.text).map(str::to_owned),
-        _ => Some("put it in quotes if it is meant as text".to_owned()),
+        _ => Some(format!(
+            "write it as in '{name}: {such_as}', or in quotes if this is what you mean"
+        )),
+    }
+}
+
+fn duration_hint(scalar: Scalar<'_>, kind: Kind) -> Option<String> {
+    match kind {
+        Kind::Text => flaw_of_text(scalar.text).map(str::to_owned),
+        Kind::Whole if !scalar.text.starts_with(['-', '+']) && scalar.text.len() < 8 => {
+            let number = scalar.text;
+            Some(format!("add a unit: {number}d are {number} days"))
+        }
+        _ => Some("write a whole number and a unit, such as 30d or 12h".to_owned()),
     }
 }
 
@@ -229,6 +244,7 @@ fn boolean_hint(scalar: Scalar<'_>, kind: Kind) -> Option<String> {
 fn wanted(shape: Shape) -> String {
     match shape {
         Shape::Text { .. } => "text".to_owned(),
+        Shape::Duration { such_as } => format!("a duration such as {such_as}"),
         Shape::Word([one, other]) => format!("{one} or {other}"),
         Shape::Word(words) => format!("one of {}", words.join(", ")),
         Shape::Whole { low, high } => format!("a whole number from {low} to {high}"),
@@ -240,7 +256,7 @@ fn wanted(shape: Shape) -> String {
 
 fn example(name: &str, shape: Shape) -> String {
     match shape {
-        Shape::Text { such_as } => format!("'{name}: {such_as}'"),
+        Shape::Text { such_as, .. } | Shape::Duration { such_as } => format!("'{name}: {such_as}'"),
         Shape::Word(words) => format!("'{name}: {}'", words.first().unwrap_or(&"")),
         Shape::Whole { low, .. } => format!("'{name}: {}'", low.max(1)),
         Shape::Boolean => format!("'{name}: true'"),

@@ -6,6 +6,12 @@ pub(super) enum Shape {
     /// One line of text. The example shows what is meant.
     Text {
         such_as: &'static str,
+        /// For the JSON Schema; that it holds is checked where the text is used.
+        pattern: Option<&'static str>,
+    },
+    /// A number and a unit.
+    Duration {
+        such_as: &'static str,
     },
     /// One of these, exactly.
     Word(&'static [&'static str]),
@@ -51,8 +57,10 @@ pub(super) struct Key {
 pub(super) enum Need {
     Required,
     Optional,
-    /// And this is what holds without it.
+    /// And this value holds without it.
     Default(&'static str),
+    /// And this, in words, holds without it.
+    Otherwise(&'static str),
 }
 
 /// Whether a value may stand in a message.
@@ -65,7 +73,18 @@ pub(super) enum Shown {
 
 /// Text of which nothing more is known.
 pub(super) const fn text(such_as: &'static str) -> Shape {
-    Shape::Text { such_as }
+    Shape::Text {
+        such_as,
+        pattern: None,
+    }
+}
+
+/// Text that fits a pattern.
+pub(super) const fn text_like(such_as: &'static str, pattern: &'static str) -> Shape {
+    Shape::Text {
+        such_as,
+        pattern: Some(pattern),
+    }
 }
 
 pub(super) const fn key(name: &'static str, need: Need, shape: Shape, about: &'static str) -> Key {

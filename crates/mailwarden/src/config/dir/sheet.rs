@@ -91,20 +91,17 @@ impl Sheet {
     pub(super) fn excerpt(&self, at: Mark, end: Mark, public: &BTreeSet<Mark>) -> Option<Excerpt> {
         let line = self.text.lines().nth(at.line.checked_sub(1)?)?;
         let before = at.column.checked_sub(1)?;
-        let to = match end.line == at.line {
-            true => end.column.saturating_sub(1),
-            false => line.chars().count(),
-        };
-        // INVARIANT: what reaches into this line before the end of the excerpt was recognized as no secret.
+        if end.line != at.line {
+            return None;
+        }
+        let to = end.column.saturating_sub(1);
+        // INVARIANT: whatever reaches into what is shown of this line was recognized as no secret.
         let reaches = |(from, until): &&(Mark, Mark)| {
-            let begins = from.line < at.line || (from.line == at.line && from.column <= at.column);
+            let begins = from.line < at.line || (from.line == at.line && from.column <= to);
             begins && until.line >= at.line
         };
-        let open = self
-            .scalars
-            .iter()
-            .filter(reaches)
-            .all(|(from, _)| public.contains(from));
+        let mut reaching = self.scalars.iter().filter(reaches);
+        let open = reaching.all(|(from, _)| public.contains(from));
         if !open || to > MOST_QUOTED || to <= before {
             return None;
         }
