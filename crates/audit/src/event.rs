@@ -122,6 +122,24 @@ impl Event {
         }
     }
 
+    /// Another configuration is in force from here on.
+    pub fn config_reloaded<'a>(
+        version: Option<&str>,
+        accounts: impl Iterator<Item = &'a AccountId>,
+    ) -> Self {
+        let loaded = Self::config_loaded(accounts);
+        let event = Self::new("config_reloaded").and(loaded.fields);
+        match version {
+            Some(version) => event.text("version", version),
+            None => event,
+        }
+    }
+
+    /// Somebody who did not prove to be a caller, and the variable that does not fit; never its value.
+    pub fn caller_refused(variable: &'static str) -> Self {
+        Self::new("caller_refused").text("variable", variable)
+    }
+
     /// A configuration that was not used, and the settings that are wrong; never their values.
     pub fn config_refused(settings: Vec<String>) -> Self {
         Self::new("config_refused").with("settings", Value::List(settings))

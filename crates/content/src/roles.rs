@@ -48,6 +48,8 @@ pub fn bodies(structure: &Structure) -> Structure {
             .collect(),
         cut: structure.cut,
     }
+}
+
 /// The leaves that are attachments: what tools list, what a search calls an attachment, and no others.
 pub(crate) fn attached<'a>(
     structure: &'a Structure,

@@ -204,6 +204,10 @@ fn explain(kind: FaultKind, at: &Described, fault: &Fault) -> (&'static str, Str
             "unreadable",
             "the mail store cannot be read; check its path and permissions".to_owned(),
         ),
+        FaultKind::NotServed => (
+            "not_supported",
+            "this account cannot be served yet".to_owned(),
+        ),
         FaultKind::NoSuchFolder
         | FaultKind::NoSuchMessage
         | FaultKind::Conflict

@@ -14,6 +14,14 @@ pub(crate) struct Cli {
     #[arg(long, value_enum)]
     pub transport: Option<Transport>,
 
+    /// The configuration directory (default: IMAP_MCP_CONFIG_DIR)
+    #[arg(long, global = true, value_name = "DIR")]
+    pub config_dir: Option<PathBuf>,
+
+    /// The tools to serve: imap, gateway (default: MAILWARDEN_TOOLSETS, else what the configuration says)
+    #[arg(long, global = true, value_name = "SETS")]
+    pub toolsets: Option<String>,
+
     #[command(subcommand)]
     pub verb: Option<Verb>,
 }
@@ -34,6 +42,9 @@ pub(crate) enum Verb {
     Demo,
     /// Verify, read and search the audit log
     Audit(Box<Audit>),
+    /// Check a configuration directory, or begin one
+    #[command(subcommand)]
+    Config(ConfigVerb),
     /// Read one attachment, locked in (what the program starts itself)
     #[command(name = EXTRACT_WORKER, hide = true)]
     ExtractWorker,
@@ -45,9 +56,37 @@ impl Verb {
         match self {
             Self::Stdio => Some("stdio"),
             Self::Check => Some("check"),
-            Self::Demo | Self::Audit(_) | Self::ExtractWorker => None,
+            Self::Demo | Self::Audit(_) | Self::Config(_) | Self::ExtractWorker => None,
         }
     }
+}
+
+/// They reach no mail.
+#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
+pub(crate) enum ConfigVerb {
+    /// Read the whole directory and tell everything that is wrong with it
+    Check {
+        /// The directory (default: --config-dir, IMAP_MCP_CONFIG_DIR)
+        dir: Option<PathBuf>,
+    },
+    /// Write a commented example into a new directory
+    Init {
+        /// The directory (default: --config-dir, IMAP_MCP_CONFIG_DIR)
+        dir: Option<PathBuf>,
+    },
+    /// Print the JSON Schema of a file, for editors
+    Schema {
+        /// Which file; a policy is each file in policies/
+        #[arg(value_enum, default_value_t = ConfigFile::Accounts)]
+        file: ConfigFile,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ConfigFile {
+    Accounts,
+    Callers,
+    Policy,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Args)]

@@ -5,6 +5,7 @@ mod check;
 mod cli;
 mod config;
 mod demo;
+mod reload;
 mod sample;
 mod screen;
 mod server;
@@ -12,14 +13,19 @@ mod state;
 mod wiring;
 
 use std::io::IsTerminal as _;
+use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use ::audit::{Event, Log};
 use clap::{CommandFactory as _, Parser as _};
+use gateway::{Caller, Toolset};
 
 use cli::{Cli, Transport, Verb};
-use config::Problems;
+use config::{Callers, Config, Problems, identity};
+use reload::Reload;
 use screen::Screen;
+use wiring::Wires;
 
 /// A configuration that cannot be used.
 const BAD_CONFIGURATION: u8 = 2;
@@ -39,17 +45,23 @@ fn main() -> ExitCode {
     if verb != Verb::ExtractWorker
         && let Err(problem) = start_logging()
     {
-        return refuse(&Problems(vec![problem]), verb.recorded_as());
+        return refuse(
+            &Problems(vec![config::Problem::whole(problem)]),
+            verb.recorded_as(),
+        );
     }
+    let directory = config::directory(cli.config_dir.as_deref());
+    let directory = directory.as_deref();
+    let toolsets = match config::toolsets(cli.toolsets.as_deref(), std::env::vars_os()) {
+        Ok(toolsets) => toolsets,
+        Err(problems) => return refuse(&problems, verb.recorded_as()),
+    };
     let outcome = match &verb {
-        Verb::Stdio => with_config(&verb, async |config, log| {
-            let errors = config.errors;
-            let gateway = wiring::gateway(config, log.clone())?;
-            let why = server::run(gateway, errors).await?;
-            Ok((ExitCode::SUCCESS, why))
+        Verb::Stdio => with_config(&verb, directory, async |config, log| {
+            stdio(config, directory, toolsets, log).await
         }),
-        Verb::Check => with_config(&verb, async |config, log| {
-            let gateway = wiring::gateway(config, log.clone())?;
+        Verb::Check => with_config(&verb, directory, async |config, log| {
+            let gateway = wiring::owners_gateway(config, log.clone())?;
             let works = check::run(gateway, &log, &wiring::extractor(), Screen::new()).await;
             let code = match works {
                 true => ExitCode::SUCCESS,
@@ -62,6 +74,7 @@ fn main() -> ExitCode {
             Ok(ExitCode::SUCCESS)
         }),
         Verb::Audit(wanted) => audit::run(wanted, Screen::new()),
+        Verb::Config(wanted) => config::verb::run(wanted, cli.config_dir.as_deref(), Screen::new()),
         // INVARIANT: an attachment is read in a process that holds nothing else: no log, no configuration, no runtime.
         Verb::ExtractWorker => return extract::worker::run(),
     };
@@ -71,15 +84,50 @@ fn main() -> ExitCode {
     })
 }
 
+/// Serves the caller that the environment names; whoever that is not is not served at all.
+async fn stdio(
+    config: Config,
+    directory: Option<&Path>,
+    toolsets: Option<Vec<Toolset>>,
+    log: Log,
+) -> anyhow::Result<(ExitCode, &'static str)> {
+    let address = format!("stdio:{}", std::process::id());
+    let caller = match &config.callers {
+        Callers::Owner => Caller::owner(address),
+        Callers::Listed(callers) => match identity::of_stdio(callers, std::env::vars_os()) {
+            Ok(caller) => Caller::new(caller.id.clone(), address, wiring::credential(caller)),
+            Err(nobody) => {
+                log.note(Event::caller_refused(nobody.variable()));
+                complain(&Problems::from(nobody).to_string());
+                return Ok((ExitCode::from(BAD_CONFIGURATION), "nobody to serve"));
+            }
+        },
+    };
+    let wires = Wires::default().again(config.accounts);
+    let setup = wires.for_callers(&config.callers, toolsets.as_deref());
+    let gateway = Arc::new(wiring::gateway(setup, log.clone())?);
+    let reload = directory.map(|directory| Reload {
+        directory: directory.to_owned(),
+        chosen: toolsets,
+        wires,
+        gateway: Arc::clone(&gateway),
+        log,
+    });
+    let why = server::run(gateway, caller, config.errors, reload).await?;
+    Ok((ExitCode::SUCCESS, why))
+}
+
 /// Every problem of the configuration is one line on stderr and a name in the audit log, and nothing starts.
 fn with_config(
     verb: &Verb,
+    directory: Option<&Path>,
     work: impl AsyncFnOnce(config::Config, Log) -> anyhow::Result<(ExitCode, &'static str)>,
 ) -> anyhow::Result<ExitCode> {
-    match config::from_environment(std::env::vars_os()) {
+    match config::read(directory, std::env::vars_os()) {
         Ok(config) => in_runtime(async {
             let log = wiring::log(
                 Some(config.audit.clone()),
+                config.audit_directory.clone(),
                 verb.recorded_as().unwrap_or_default(),
             );
             log.note(Event::config_loaded(
@@ -100,7 +148,7 @@ fn refuse(problems: &Problems, verb: Option<&'static str>) -> ExitCode {
     if let Some(verb) = verb {
         // That it could not be recorded does not make it a better configuration.
         let _ = in_runtime(async {
-            let log = wiring::log(None, verb);
+            let log = wiring::log(None, None, verb);
             log.note(Event::config_refused(problems.variables()));
             log.close("the configuration is refused").await;
             Ok(ExitCode::SUCCESS)

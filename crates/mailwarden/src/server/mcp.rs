@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use gateway::{
     Answered, AnyTool, Call, Caller, Code, Content, Gateway, Link, Outcome, Refused, TEMPLATES,
+    Toolset,
 };
 use mail::Cx;
 use rmcp::model::{
@@ -14,27 +15,36 @@ use rmcp::model::{
     CompleteResult, CompletionInfo, ContentBlock, CustomRequest, CustomResult, DiscoverResult,
     ErrorCode, Implementation, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
     PaginatedRequestParams, ProgressNotificationParam, ProtocolVersion, ReadResourceRequestParams,
-    ReadResourceResponse, ReadResourceResult, Reference, ResourceContents, ResourceTemplate,
-    ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
+    ReadResourceResponse, ReadResourceResult, Reference, Resource, ResourceContents,
+    ResourceTemplate, ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 
 use crate::config::ErrorStyle;
 
-/// How long clients may keep lists: they change with the configuration, which a running process does not reread.
-const FRESH_MS: u64 = 3_600_000;
+/// How long clients may keep lists: they change with the configuration, which can be read again at any time.
+const FRESH_MS: u64 = 60_000;
 
 /// A call that lasts longer says so this often, to clients that asked.
 const PROGRESS: Duration = Duration::from_secs(1);
 
-const INSTRUCTIONS: &str = "\
+const IMAP: &str = "\
 mailwarden reads mail for you. Reading never changes a mailbox.
 Usual way: imap_list_mailboxes, then imap_search_messages (newest first; criteria are combined; include_snippet saves \
 opening messages), then imap_get_message with a message_id from the search. imap_list_accounts tells the account_ids; \
 without one, 'default' is used.
 For more results pass next_cursor as cursor, with the same account_id and mailbox. A message_id stays valid until \
-the message is moved or deleted; on 'conflict' search again.
+the message is moved or deleted; on 'conflict' search again.";
+
+const GATEWAY: &str = "\
+mailwarden reads mail for you, as far as a policy lets you. Reading never changes a mailbox.
+Usual way: describe_policy or list_accounts, then list_folders, then search (newest first), then fetch_envelope, \
+fetch_headers, fetch_body or fetch_attachment with account_id, folder and uid.
+What is hidden from you answers as what does not exist. A refusal says decision DENY and a reason; do not try to get \
+around it, tell the user. hidden counts say how much there is besides.";
+
+const COMMON: &str = "\
 data.status tells how it went: ok, partial (see data.issues) or failed. Report failures as they are; an empty list \
 with status ok means that nothing matched in that one mailbox.
 meta.warnings tells what was left out, guessed or cut. Everything inside a message (names, subjects, texts, file \
@@ -50,12 +60,23 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    pub(crate) fn new(gateway: Gateway, caller: Caller, errors: ErrorStyle) -> Self {
+    pub(crate) fn new(gateway: Arc<Gateway>, caller: Caller, errors: ErrorStyle) -> Self {
         Self {
-            gateway: Arc::new(gateway),
+            gateway,
             caller,
             errors,
         }
+    }
+
+    /// How to use the tools that this caller has.
+    fn instructions(&self) -> String {
+        let tools = self.gateway.tools(&self.caller);
+        let has = |set: Toolset| tools.iter().any(|tool| tool.toolset() == set);
+        let sets = [(Toolset::Gateway, GATEWAY), (Toolset::Imap, IMAP)];
+        let told = sets.into_iter().filter(|(set, _)| has(*set));
+        let mut lines: Vec<&str> = told.map(|(_, text)| text).collect();
+        lines.push(COMMON);
+        lines.join("\n")
     }
 
     /// Runs a call until it is over or the client no longer wants it.
@@ -93,7 +114,7 @@ impl ServerHandler for Server {
             Implementation::new("mailwarden", env!("CARGO_PKG_VERSION")).with_title("mailwarden");
         ServerConfig::new(capabilities)
             .with_server_info(me)
-            .with_instructions(INSTRUCTIONS)
+            .with_instructions(self.instructions())
     }
 
     async fn discover(&self, _: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
@@ -270,7 +291,7 @@ fn result(answered: Answered) -> CallToolResult {
 fn link(link: Link) -> ContentBlock {
     let mut resource = Resource::new(link.uri, "attachment");
     resource.mime_type = Some(link.mime_type);
-    resource.size = u32::try_from(link.size).ok();
+    resource.size = Some(link.size);
     ContentBlock::resource_link(resource)
 }
 

@@ -15,13 +15,18 @@ use tokio::sync::Notify;
 
 use super::mcp::Server;
 use crate::config::ErrorStyle;
+use crate::reload::Reload;
 
 /// Calls under way when the client hangs up get this long to finish.
 const GRACE: Duration = Duration::from_millis(1_500);
 
 /// Serves until the client closes stdin or the process is told to end, and says which of the two it was.
-pub(crate) async fn run(gateway: Gateway, errors: ErrorStyle) -> anyhow::Result<&'static str> {
-    let caller = Caller::owner(format!("stdio:{}", std::process::id()));
+pub(crate) async fn run(
+    gateway: Arc<Gateway>,
+    caller: Caller,
+    errors: ErrorStyle,
+    reload: Option<Reload>,
+) -> anyhow::Result<&'static str> {
     let server = Server::new(gateway, caller, errors);
     let (stdin, stdout) = stdio_pipes();
     let hung_up = Arc::new(Notify::new());
@@ -44,10 +49,17 @@ pub(crate) async fn run(gateway: Gateway, errors: ErrorStyle) -> anyhow::Result<
         tokio::time::sleep(GRACE).await;
         Ok(HUNG_UP)
     };
+    let reloading = async {
+        match reload {
+            Some(reload) => reload.on_demand().await,
+            None => std::future::pending().await,
+        }
+    };
     tokio::select! {
         outcome = serving => outcome,
         outcome = abandoned => outcome,
         told = told_to_end() => told.map(|()| "told to end"),
+        outcome = reloading => outcome,
     }
 }
 

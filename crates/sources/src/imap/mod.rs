@@ -60,6 +60,11 @@ impl ImapSource {
         }
     }
 
+    /// Whether these settings would make the same source.
+    pub fn is_made_from(&self, settings: &Settings) -> bool {
+        self.settings.is_same(settings)
+    }
+
     /// Runs a job on a lent session; a session that turns out dead costs one retry on another.
     async fn run<J: Job>(&self, cx: &Cx, job: J) -> Result<J::Out, Fault> {
         let outcome = self.attempt(cx, job).await;

@@ -43,6 +43,7 @@ impl Job for SiftFolder<'_> {
         Ok(Sifted {
             uidvalidity,
             sets: sets.collect::<Result<_, _>>()?,
+            order: mail::Order::ByUid,
         })
     }
 }

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use mail::{Fault, FolderName, Sifted, Snippets, Stage, Summary, Uid, UidSet};
+use mail::{Fault, FolderName, Order, Sifted, Snippets, Stage, Summary, Uid, UidSet};
 
 use super::UIDVALIDITY;
 use super::folders::Tree;
@@ -38,6 +38,7 @@ pub(super) fn sift(
             .into_iter()
             .map(|uids| uids.into_iter().collect())
             .collect(),
+        order: Order::Listed(scan.entries.iter().map(Entry::order).collect()),
     })
 }
 

@@ -1,0 +1,324 @@
+//! The strict reader: compares a tree with its shape, complains of all that does not fit, and goes on.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::scalar::{Scalar, describe};
+use super::shape::{Key, Keys, Named, Need, Shape, Shown};
+use super::sheet::Sheet;
+use super::yaml::{Mark, Node, Value};
+use crate::config::problem::Problem;
+
+/// Names that people give to secrets. None of them is a key here, wherever it stands.
+const SECRET_NAMES: &[&str] = &[
+    "access_token",
+    "api_key",
+    "apikey",
+    "client_secret",
+    "pass",
+    "passphrase",
+    "passwd",
+    "password",
+    "pwd",
+    "refresh_token",
+    "secret",
+    "token",
+];
+
+/// What may have been written as an address with a login in it.
+const MAY_HOLD_LOGIN: &[&str] = &["host", "path", "ca_file", "directory", "oauth_scope"];
+
+/// Excerpts are made for so many; the rest is told by its place.
+const MOST_EXCERPTS: usize = 100;
+
+/// What is found out while a sheet is read.
+pub(super) struct Reader<'a> {
+    sheet: &'a Sheet,
+    /// Where words stand that are no secrets.
+    public: BTreeSet<Mark>,
+    found: Vec<(Mark, Mark, String)>,
+    warnings: Vec<(Mark, String)>,
+}
+
+impl<'a> Reader<'a> {
+    /// Reads the whole sheet in the shape of `keys`.
+    pub(super) fn new(sheet: &'a Sheet, keys: &'static Keys) -> Self {
+        let mut reader = Self {
+            sheet,
+            public: BTreeSet::new(),
+            found: Vec::new(),
+            warnings: Vec::new(),
+        };
+        for slip in &sheet.slips {
+            reader.found.push((slip.at, slip.at, slip.what.clone()));
+        }
+        match &sheet.root {
+            Some(root) => reader.keys(root, keys),
+            None if sheet.slips.is_empty() => {
+                let what = format!(
+                    "the file is empty; {} begins with '{}:'",
+                    keys.what,
+                    first(keys)
+                );
+                reader
+                    .found
+                    .push((Mark { line: 1, column: 1 }, Mark::default(), what));
+            }
+            None => {}
+        }
+        reader
+    }
+
+    /// Its top, when there is one.
+    pub(super) fn root(&self) -> Option<&'a Node> {
+        self.sheet.root.as_ref()
+    }
+
+    /// Complains of a node: what it is, and what to do.
+    pub(super) fn problem(&mut self, node: &Node, what: impl AsRef<str>, hint: impl AsRef<str>) {
+        let what = format!("{}; {}", what.as_ref(), hint.as_ref());
+        let (at, end) = extent(node);
+        self.found.push((at, end, what));
+    }
+
+    /// Nothing wrong, but perhaps not meant.
+    pub(super) fn warn(&mut self, node: &Node, what: impl Into<String>) {
+        self.warnings.push((node.at, what.into()));
+    }
+
+    /// How many complaints there are, to see whether there were more.
+    pub(super) fn complaints(&self) -> usize {
+        self.found.len()
+    }
+
+    /// What was found, in the order of the lines.
+    pub(super) fn finish(mut self, problems: &mut Vec<Problem>, warnings: &mut Vec<String>) {
+        self.found.sort_by_key(|(at, ..)| *at);
+        for (index, (at, end, what)) in self.found.into_iter().enumerate() {
+            let wanted = index < MOST_EXCERPTS;
+            problems.push(Problem {
+                place: self.sheet.place(at),
+                what,
+                excerpt: wanted
+                    .then(|| self.sheet.excerpt(at, end, &self.public))
+                    .flatten(),
+            });
+        }
+        self.warnings.sort_by_key(|(at, _)| *at);
+        for (at, what) in self.warnings {
+            let name = &self.sheet.name;
+            warnings.push(format!("{name}:{}:{}: {what}", at.line, at.column));
+        }
+    }
+
+    fn value(&mut self, name: &str, node: &Node, shape: Shape, shown: Shown) {
+        if let Some(scalar) = Scalar::of(node)
+            && shown == Shown::Yes
+            && !matches!(shape, Shape::Keys(_) | Shape::Named(_) | Shape::List(_))
+            && !(scalar.text.contains('@') && MAY_HOLD_LOGIN.contains(&name))
+        {
+            self.public.insert(node.at);
+        }
+        match shape {
+            Shape::Keys(keys) => self.keys(node, keys),
+            Shape::Named(named) => self.named(name, node, named),
+            Shape::List(each) => self.list(name, node, *each, shown),
+            _ => {
+                let tellable = self.public.contains(&node.at);
+                let shown = if tellable { Shown::Yes } else { Shown::Never };
+                if let Some((what, hint)) = super::scalar::misfit(name, node, shape, shown) {
+                    self.problem(node, what, hint);
+                }
+            }
+        }
+    }
+
+    fn list(&mut self, name: &str, node: &Node, each: Shape, shown: Shown) {
+        match &node.value {
+            Value::List(items) => {
+                for item in items {
+                    self.value(name, item, each, shown);
+                }
+            }
+            Value::Refused => {}
+            _ if Scalar::is_empty(node) => self.problem(
+                node,
+                format!("'{name}' has no value"),
+                "write [] for an empty list",
+            ),
+            _ => self.problem(
+                node,
+                format!("'{name}' must be a list, found {}", describe(node)),
+                "begin each entry with '- '",
+            ),
+        }
+    }
+
+    fn keys(&mut self, node: &Node, keys: &'static Keys) {
+        let Some(pairs) = self.pairs(node, keys.what) else {
+            return;
+        };
+        let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
+        for (key, value) in pairs {
+            let Some(name) = self.key_name(key) else {
+                continue;
+            };
+            if let Some(line) = seen.insert(name, key.at.line) {
+                self.public.insert(key.at);
+                self.problem(
+                    key,
+                    format!("'{name}' stands twice in {}", keys.what),
+                    format!("the first is in line {line}; keep one of them"),
+                );
+                continue;
+            }
+            match keys.find(name) {
+                Some(known) => {
+                    self.public.insert(key.at);
+                    self.value(name, value, known.shape, known.shown);
+                }
+                None => self.unknown(key, name, keys),
+            }
+        }
+        for key in keys.keys {
+            if key.need == Need::Required && !seen.contains_key(key.name) {
+                self.missing(node, key, keys);
+            }
+        }
+    }
+
+    fn named(&mut self, name: &str, node: &Node, named: &'static Named) {
+        let Some(pairs) = self.pairs(node, &format!("'{name}'")) else {
+            return;
+        };
+        let mut seen = BTreeMap::new();
+        for (key, value) in pairs {
+            let Some(name) = self.key_name(key) else {
+                continue;
+            };
+            self.public.insert(key.at);
+            if let Some(line) = seen.insert(name, key.at.line) {
+                self.problem(
+                    key,
+                    format!("'{name}' stands twice among the {}", named.what),
+                    format!("the first is in line {line}; put both into one"),
+                );
+                continue;
+            }
+            self.value(name, value, named.each, Shown::Yes);
+        }
+    }
+
+    fn pairs<'n>(&mut self, node: &'n Node, what: &str) -> Option<&'n [(Node, Node)]> {
+        match &node.value {
+            Value::Map(pairs) => return Some(pairs),
+            Value::Refused => {}
+            _ if Scalar::is_empty(node) => self.problem(
+                node,
+                format!("{what} has no value"),
+                "write its keys below, indented, or {} for none",
+            ),
+            _ => self.problem(
+                node,
+                format!("{what} must be a mapping, found {}", describe(node)),
+                "write 'key: value' lines, with a space after the colon",
+            ),
+        }
+        None
+    }
+
+    fn key_name<'n>(&mut self, key: &'n Node) -> Option<&'n str> {
+        match Scalar::of(key) {
+            Some(scalar) => Some(scalar.text),
+            None => {
+                if !matches!(key.value, Value::Refused) {
+                    self.problem(key, "a key must be a word", "write 'key: value'");
+                }
+                None
+            }
+        }
+    }
+
+    fn unknown(&mut self, key: &Node, name: &str, keys: &'static Keys) {
+        let lower = name.to_ascii_lowercase().replace('-', "_");
+        if SECRET_NAMES.contains(&lower.as_str()) {
+            self.public.insert(key.at);
+            self.problem(
+                key,
+                format!("'{name}' would put a secret into this file"),
+                "put it into the secret store, and refer to it by a secret:// reference",
+            );
+            return;
+        }
+        if name == "<<" {
+            let what = "merge keys (<<) are not used here";
+            self.problem(key, what, "write the keys out");
+            return;
+        }
+        // What looks like no key may be a value that went astray.
+        let wordy = |char: char| char.is_ascii_alphanumeric() || "_- .".contains(char);
+        if name.len() > 32 || !name.chars().all(wordy) {
+            let what = format!("there is an unknown key in {}", keys.what);
+            self.problem(key, what, format!("its keys are {}", names(keys)));
+            return;
+        }
+        self.public.insert(key.at);
+        let hint = match nearest(name, keys.keys.iter().map(|key| key.name)) {
+            Some(meant) => format!("did you mean '{meant}'?"),
+            None => format!("its keys are {}", names(keys)),
+        };
+        self.problem(key, format!("unknown key '{name}' in {}", keys.what), hint);
+    }
+
+    fn missing(&mut self, node: &Node, key: &Key, keys: &'static Keys) {
+        let (at, end) = extent(node);
+        let example = match key.shape {
+            Shape::Text { such_as, .. } | Shape::Duration { such_as } => {
+                format!("such as {such_as}")
+            }
+            Shape::Word(words) => words.join(", "),
+            Shape::Whole { low, high } => format!("{low} to {high}"),
+            Shape::Boolean => "true or false".to_owned(),
+            Shape::Keys(inner) => format!("with {}", names(inner)),
+            Shape::List(_) => "a list, [] if there are none".to_owned(),
+            Shape::Named(_) => "a mapping, {} if there are none".to_owned(),
+        };
+        let what = format!("{} has no '{}'; add it: {example}", keys.what, key.name);
+        self.found.push((at, end, what));
+    }
+}
+
+/// The one that was probably meant.
+pub(super) fn nearest<'n>(
+    given: &str,
+    known: impl IntoIterator<Item = &'n str>,
+) -> Option<&'n str> {
+    if given.len() > 64 {
+        return None;
+    }
+    let given = given.to_ascii_lowercase().replace('-', "_");
+    let distance = |name: &str| {
+        strsim::damerau_levenshtein(&given, &name.to_ascii_lowercase().replace('-', "_"))
+    };
+    let best = known.into_iter().map(|name| (distance(name), name)).min()?;
+    let near = best.0 <= 1 + best.1.len() / 5;
+    near.then_some(best.1)
+}
+
+/// What is pointed at. Of a mapping over several lines, that is its first key.
+fn extent(node: &Node) -> (Mark, Mark) {
+    match &node.value {
+        Value::Map(pairs) if node.end.line > node.at.line => pairs
+            .first()
+            .map_or((node.at, node.at), |(key, _)| (key.at, key.end)),
+        _ => (node.at, node.end),
+    }
+}
+
+fn names(keys: &Keys) -> String {
+    let names: Vec<&str> = keys.keys.iter().map(|key| key.name).collect();
+    names.join(", ")
+}
+
+fn first(keys: &Keys) -> &'static str {
+    keys.keys.first().map_or("", |key| key.name)
+}
