@@ -43,13 +43,20 @@ impl Job for DescribeMessages<'_> {
             .map(|piece| Command::uid_fetch(piece, &items))
             .collect();
         let mut flights = commands.chunks(MOST_AT_ONCE);
-        let first = flights.next().unwrap_or_default().to_vec();
-        let opened = session.ask_in(cx, self.folder, first, Pace::Prompt).await?;
+        let first = flights.next().unwrap_or_default();
+        let opened = session
+            .ask_in(cx, self.folder, first.to_vec(), Pace::Prompt)
+            .await?;
         if opened.uidvalidity != self.uidvalidity {
             return Err(Fault::new(FaultKind::Conflict, Stage::OpenFolder));
         }
         let mut found = Descriptions::default();
-        found.take(opened.landed, self.uids)?;
+        let landed = match opened.shrank {
+            // Some of those that it described may be gone.
+            true => session.ask_again(cx, first.to_vec(), Pace::Prompt).await?,
+            false => opened.landed,
+        };
+        found.take(landed, self.uids)?;
         for flight in flights {
             let landed = session.ask_again(cx, flight.to_vec(), Pace::Prompt).await?;
             found.take(landed, self.uids)?;
