@@ -188,14 +188,16 @@ fn a_message_that_went_meanwhile_does_not_make_a_liar() {
     assert_eq!(found.unwrap().sets[0].len(), 5);
 }
 
-/// Messages 2 and 4 of five are asked for.
-fn describe(lines: &'static str) -> Result<Vec<Summary>, Fault> {
+/// Messages 2 and 4 of five are asked for, and what cannot be read once more.
+fn describe(lines: &'static str, again: &'static str) -> Result<Vec<Summary>, Fault> {
     let server = Fake::script(move |session| {
         session.log_in(PLAIN);
         session.expect("EXAMINE");
         session.examined(5);
         let fetch = session.expect("UID FETCH 2,4 (");
         told(session, lines, [&fetch.tag, ""]);
+        let fetch = session.expect("(UID FLAGS INTERNALDATE RFC822.SIZE)");
+        told(session, again, [&fetch.tag, ""]);
         session.stall();
     });
     let source = ImapSource::new(settings(server.port()));
@@ -227,7 +229,7 @@ fn only_what_was_asked_for_is_described() {
         ),
         ("ONE OK", &[]),
     ] {
-        let mut found = describe(lines).unwrap();
+        let mut found = describe(lines, "ONE OK").unwrap();
         found.sort_by_key(|summary| summary.uid);
         let uids: Vec<u32> = found.iter().map(|summary| summary.uid.0).collect();
         assert_eq!(uids, want, "{lines}");
@@ -243,13 +245,19 @@ fn only_what_was_asked_for_is_described() {
 }
 
 #[test]
-fn a_description_that_cannot_be_read_is_a_fault() {
+fn a_description_that_cannot_be_read_is_asked_for_once_more_or_a_fault() {
     use FaultKind::{Bye, Denied, Protocol};
-    for (lines, want) in [
-        ("* 2 FETCH (UID 2)|* 4 FETCH (UID|ONE OK", Protocol),
-        ("* 2 FETCH (UID 2)|ONE NO some are gone", Denied),
-        ("* 2 FETCH (UID 2)|* BYE", Bye),
+    let torn = "* 2 FETCH (UID 2)|* 4 FETCH (UID|ONE OK";
+    for (lines, again, want) in [
+        (torn, "* 4 FETCH (UID|ONE OK", Protocol),
+        (torn, "ONE NO gone", Denied),
+        ("* 2 FETCH (UID 2)|ONE NO some are gone", "ONE OK", Denied),
+        ("* 2 FETCH (UID 2)|* BYE", "ONE OK", Bye),
     ] {
-        assert_eq!(describe(lines).unwrap_err().kind, want, "{lines}");
+        let fault = describe(lines, again).unwrap_err();
+        assert_eq!(fault.kind, want, "{lines} {again}");
     }
+    let found = describe(torn, "* 4 FETCH (UID 4 FLAGS ())|ONE OK").unwrap();
+    assert_eq!(found.len(), 2);
+    assert!(found.iter().all(|summary| summary.envelope.is_none()));
 }
