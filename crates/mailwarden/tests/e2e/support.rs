@@ -12,7 +12,8 @@ pub(crate) fn program() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_mailwarden"));
     for (name, _) in std::env::vars_os() {
         let name_text = name.to_string_lossy();
-        if name_text.starts_with("MAIL_") || name_text.starts_with("MAILWARDEN_") {
+        let ours = ["MAIL_", "MAILWARDEN_", "IMAP_MCP_"];
+        if ours.iter().any(|ours| name_text.starts_with(ours)) {
             command.env_remove(&name);
         }
     }

