@@ -50,6 +50,7 @@ pub(super) fn read(reader: &mut Reader<'_>, around: &Around<'_>) -> Accounts {
         all_read &= id.is_some_and(|id| id.text().is_some());
         if let Some((id, text)) = id.and_then(|id| Some((id, id.text()?)))
             && let Some(line) = seen.insert(text, id.at.line)
+            && AccountId::new(text).is_ok()
         {
             reader.problem(
                 id,

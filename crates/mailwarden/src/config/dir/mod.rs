@@ -57,8 +57,8 @@ pub(crate) struct Loaded {
     pub version: String,
 }
 
-/// The environment, as far as it is asked for by name.
-#[derive(Debug, Default)]
+/// The environment. Its values are secrets, so it is not printed.
+#[derive(Default)]
 pub(super) struct Variables(BTreeMap<OsString, OsString>);
 
 impl Variables {
