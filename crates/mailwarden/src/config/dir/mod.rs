@@ -4,7 +4,9 @@
 
 mod accounts;
 mod callers;
+mod imap;
 mod init;
+mod keeping;
 mod keys;
 mod paths;
 mod policies;
