@@ -193,12 +193,8 @@ impl GuardedMail<'_> {
     async fn survey(&self, folder: &FolderName, criteria: &Criteria) -> Result<Survey, Halt> {
         self.cx.enter(Stage::Search);
         let scope = self.permit.scope();
-        let ceiling = match scope {
-            Scope::Alike(level) => level,
-            Scope::Each(folder) => folder.ceiling(),
-        };
         // INVARIANT: what cannot match for this caller is not even looked for.
-        let can_match = ceiling >= criteria.reads;
+        let can_match = self.permit.ceiling() >= criteria.reads;
         let mut tests = vec![Condition::EVERYTHING];
         if can_match && !criteria.conditions.is_empty() {
             tests.push(Condition::All(criteria.conditions.clone()));

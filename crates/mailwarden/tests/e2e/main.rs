@@ -15,6 +15,7 @@ mod audit_records;
 mod bad_input;
 mod canary;
 mod command_line;
+mod config;
 mod cyrus;
 mod documents;
 mod faults;
