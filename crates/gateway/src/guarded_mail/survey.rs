@@ -16,7 +16,9 @@ use crate::criteria::Criteria;
 use crate::knowledge::{Shelf, lock};
 
 /// Facts of so many messages are asked for at once.
-const BATCH: usize = 4_000;
+const BATCH: usize = 2_000;
+/// Messages that are too large to be described together are asked for in groups down to this.
+const LEAST_BATCH: u64 = 20;
 /// So few messages are looked at without asking the source which of them matter.
 const FEW: u64 = 500;
 /// More than this is judged where it holds up nobody else.
@@ -306,6 +308,29 @@ impl GuardedMail<'_> {
         Ok(Some(wanted).filter(|set| !set.is_empty()))
     }
 
+    /// INVARIANT: nobody can hide a folder by sending mail whose envelopes are too large together.
+    async fn described(
+        &self,
+        folder: &FolderName,
+        uidvalidity: UidValidity,
+        uids: UidSet,
+    ) -> Result<Vec<Summary>, Fault> {
+        let source = self.account.source();
+        let mut found = Vec::new();
+        let mut left = vec![uids];
+        while let Some(group) = left.pop() {
+            let asked = source.summaries(self.cx, folder, uidvalidity, &group, Snippets::Without);
+            match asked.await {
+                Ok(mut some) => found.append(&mut some),
+                Err(fault) if fault.kind == FaultKind::Protocol && group.len() > LEAST_BATCH => {
+                    left.extend(split(&group, group.len() / 2));
+                }
+                Err(fault) => return Err(fault),
+            }
+        }
+        Ok(found)
+    }
+
     /// Fetches the facts of these messages. Those that are gone stay unknown.
     pub(super) async fn learn(
         &self,
@@ -313,13 +338,11 @@ impl GuardedMail<'_> {
         uidvalidity: UidValidity,
         uids: &UidSet,
     ) -> Result<(), Fault> {
-        let source = self.account.source();
         let shelf = self.account.knowledge.shelf(folder);
         let mut rest = uids.iter().peekable();
         while rest.peek().is_some() {
             let batch: UidSet = rest.by_ref().take(BATCH).collect();
-            let found = source.summaries(self.cx, folder, uidvalidity, &batch, Snippets::Without);
-            let found = found.await?;
+            let found = self.described(folder, uidvalidity, batch.clone()).await?;
             let read = move || -> Vec<_> {
                 let asked = found.iter().filter(|one| batch.contains(one.uid));
                 asked.map(|one| (one.uid, content::facts(one))).collect()
@@ -338,6 +361,15 @@ impl GuardedMail<'_> {
         self.account.knowledge.tidy();
         Ok(())
     }
+}
+
+/// The first so many, and the others.
+fn split(uids: &UidSet, first: u64) -> [UidSet; 2] {
+    let first = usize::try_from(first).unwrap_or(usize::MAX);
+    [
+        uids.iter().take(first).collect(),
+        uids.iter().skip(first).collect(),
+    ]
 }
 
 /// Which messages have to be looked at.
