@@ -19,6 +19,8 @@ use crate::knowledge::{Shelf, lock};
 const BATCH: usize = 2_000;
 /// Messages that are too large to be described together are asked for in groups down to this.
 const LEAST_BATCH: u64 = 20;
+/// A server that fails so often fails at something else.
+const MOST_SPLITS: usize = 32;
 /// So few messages are looked at without asking the source which of them matter.
 const FEW: u64 = 500;
 /// More than this is judged where it holds up nobody else.
@@ -318,11 +320,17 @@ impl GuardedMail<'_> {
         let source = self.account.source();
         let mut found = Vec::new();
         let mut left = vec![uids];
+        let mut splits = 0;
         while let Some(group) = left.pop() {
             let asked = source.summaries(self.cx, folder, uidvalidity, &group, Snippets::Without);
             match asked.await {
                 Ok(mut some) => found.append(&mut some),
-                Err(fault) if fault.kind == FaultKind::Protocol && group.len() > LEAST_BATCH => {
+                Err(fault)
+                    if fault.kind == FaultKind::Protocol
+                        && group.len() > LEAST_BATCH
+                        && splits < MOST_SPLITS =>
+                {
+                    splits += 1;
                     left.extend(split(&group, group.len() / 2));
                 }
                 Err(fault) => return Err(fault),
