@@ -91,6 +91,10 @@ pub(super) fn read(
                 let hint = format!("the first is in line {line}; rename one of them");
                 reader.problem(id, what, hint);
             }
+            if text == "operator" {
+                let what = "'operator' is who asks from the command line, in the audit log";
+                reader.problem(id, what, "choose another name");
+            }
             named(id, text, "a caller's id", reader)
         });
         let policy = of_policy(node, policies, reader);
