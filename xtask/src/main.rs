@@ -19,7 +19,7 @@ cargo xtask docs           write docs/tools.md and docs/config.md from the code
 cargo xtask docs --check   fail when they are not what the code says
 cargo xtask crash          kill a worker and the program at every step and at random, 1,000 times each (minutes)
 cargo xtask crash --short  the worker alone, a few times
-cargo xtask mutants        change crates/policy in small ways, and write docs/policy-mutants.md (half an hour)
+cargo xtask mutants        change crates/policy in small ways, and write docs/policy-mutants.md (ten minutes)
 cargo xtask mutants --from DIR   write it from the output of a run that is over
 cargo xtask corpora          view all sample messages, and write docs/corpora.md
 cargo xtask corpora --check  fail when one panics, takes too much memory, or reads otherwise than expected

@@ -1,5 +1,6 @@
 //! What makes a policy unusable: found when it is read, never when it is asked.
 
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 use mail::{AccountId, Level};
@@ -130,10 +131,12 @@ fn beside(folder: &FolderPolicy, index: usize, sound: &[bool]) -> Option<Fault> 
     let rule = folder.rules.get(index)?;
     let others = folder.rules.iter().zip(sound).enumerate();
     let mut decided = others.filter(|(position, (other, sound))| {
-        *position != index
-            && **sound
-            && outdoes(folder.mode, other, rule)
-            && (*position < index || !outdoes(folder.mode, rule, other))
+        let reaches = || **sound && outdoes(folder.mode, other, rule);
+        match position.cmp(&index) {
+            Ordering::Less => reaches(),
+            Ordering::Equal => false,
+            Ordering::Greater => reaches() && !outdoes(folder.mode, rule, other),
+        }
     });
     let (position, _) = decided.next()?;
     let number = position + 1;
@@ -159,11 +162,10 @@ fn contradiction(predicates: &[Predicate]) -> Option<String> {
     if let Some((one, why)) = reasons.next() {
         return Some(format!("{} can never hold: {why}", one.name()));
     }
-    let mut pairs = predicates.iter().enumerate().flat_map(|(index, one)| {
-        let later = predicates.get(index + 1..).unwrap_or_default();
-        later.iter().map(move |other| (one, other))
-    });
-    let (one, other) = pairs.find(|(one, other)| one.excludes(other))?;
+    let (one, other) = predicates.iter().find_map(|one| {
+        let other = predicates.iter().find(|other| one.excludes(other))?;
+        Some((one, other))
+    })?;
     let (one, other) = (one.name(), other.name());
     Some(format!("{one} and {other} exclude each other"))
 }

@@ -270,6 +270,11 @@ mod tests {
                 Some("(from example.com from rg.maier)"),
             ),
             (from("o'neil@x.example"), Some("(from x.example from neil)")),
+            (
+                from("alicek@x.example"),
+                Some("(from x.example from alice)"),
+            ),
+            (from("abc'def@x.example"), Some("(from x.example from abc)")),
             (from("a@ü.ü"), None),
             (
                 to("bob@x.example"),
@@ -354,18 +359,17 @@ mod tests {
         // 19 octets and what is around them.
         let most = MOST_OCTETS / 35;
         assert_eq!((many(most), many(most + 1)), (true, false));
-        let exact = whitelist(
-            (0..250)
-                .map(|n| vec![newer(&format!("{}d", n + 1))])
-                .collect(),
-        );
-        assert!(exact.is_some());
-        let above = whitelist(
-            (0..251)
-                .map(|n| vec![newer(&format!("{}d", n + 1))])
-                .collect(),
-        );
-        assert!(above.is_none());
+        let days = |count: u32| {
+            let one = |n: u32| vec![newer(&format!("{}d", n + 1))];
+            whitelist((0..count).map(one).collect()).is_some()
+        };
+        assert_eq!((days(250), days(251)), (true, false));
+        // Two halves of 9 and 8, and what is around each and both.
+        let people = |count: usize| {
+            let one = |n| vec![from(&format!("{n:08}@x.example"))];
+            whitelist((0..count).map(one).collect()).is_some()
+        };
+        assert_eq!((people(123), people(124)), (true, false));
     }
 
     #[test]

@@ -63,7 +63,8 @@ pub(super) fn read(set: &BTreeMap<String, String>, problems: &mut Vec<Problem>) 
     }
     let root_hook = set.get(ROOT_HOOK).map(PathBuf::from);
     if let Some(flaw) = root_hook.as_deref().and_then(flaw_of_hook) {
-        problems.push(Problem::variable(ROOT_HOOK, flaw));
+        let what = format!("{flaw}; it is run without a shell and without arguments");
+        problems.push(Problem::variable(ROOT_HOOK, what));
     }
     Keeping {
         retention,
@@ -80,7 +81,7 @@ pub(super) fn too_short(retention: &Retention) -> Option<u32> {
 
 pub(super) fn flaw_of_hook(path: &Path) -> Option<&'static str> {
     if !path.is_absolute() {
-        return Some("must be the whole path of a program; it is run without a shell");
+        return Some("must be the whole path of a program");
     }
     let missing = !path.is_file();
     missing.then_some("names no file; it must be the whole path of a program")

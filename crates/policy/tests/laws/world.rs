@@ -212,8 +212,8 @@ pub(crate) fn rule(clause: &Clause) -> Rule {
         "from" => Predicate::From(mail_address(value).unwrap()),
         "from_domain" => Predicate::FromDomain(domain(value)),
         "to" => Predicate::To(mail_address(value).unwrap()),
-        "to_contains" => Predicate::ToContains(Folded::new(value)),
-        "subject_contains" => Predicate::SubjectContains(Folded::new(value)),
+        "to_contains" => Predicate::ToContains(folded(value)),
+        "subject_contains" => Predicate::SubjectContains(folded(value)),
         "has_attachment" => Predicate::HasAttachment(value == "true"),
         "newer_than" => Predicate::NewerThan(Span::parse(value).unwrap()),
         "older_than" => Predicate::OlderThan(Span::parse(value).unwrap()),
@@ -238,7 +238,7 @@ pub(crate) fn with_facts<T>(letter: &Letter, then: impl FnOnce(&Facts<'_>) -> T)
             true => Known::Whole,
             false => Known::NotWhole,
         },
-        subject: letter.subject.as_deref().map(Folded::new),
+        subject: letter.subject.as_deref().map(folded),
         has_attachment: letter.attachment,
         arrived: letter.arrived,
         size: letter.size,
@@ -246,30 +246,31 @@ pub(crate) fn with_facts<T>(letter: &Letter, then: impl FnOnce(&Facts<'_>) -> T)
     then(&facts.borrow(&facts.recipient_lines()))
 }
 
+/// There are few texts, and making a form of one takes long where nothing is optimized.
+type Made<T> = RefCell<HashMap<String, T>>;
+
 thread_local! {
-    /// There are few, and making one takes long where nothing is optimized.
-    static READ: RefCell<HashMap<String, Option<MailAddress>>> = RefCell::default();
-    static DOMAINS: RefCell<HashMap<String, Domain>> = RefCell::default();
+    static ADDRESSES: Made<Option<MailAddress>> = RefCell::default();
+    static DOMAINS: Made<Option<Domain>> = RefCell::default();
+    static FOLDED: Made<Folded> = RefCell::default();
 }
 
 fn mail_address(text: &str) -> Option<MailAddress> {
-    READ.with_borrow_mut(|read| match read.get(text) {
-        Some(known) => known.clone(),
-        None => {
-            let made = MailAddress::parse(text);
-            read.insert(text.to_owned(), made.clone());
-            made
-        }
-    })
+    ADDRESSES.with(|made| once(made, text, MailAddress::parse))
 }
 
 fn domain(text: &str) -> Domain {
-    DOMAINS.with_borrow_mut(|read| match read.get(text) {
-        Some(known) => known.clone(),
-        None => {
-            let made = Domain::new(text).unwrap();
-            read.insert(text.to_owned(), made.clone());
-            made
-        }
-    })
+    DOMAINS.with(|made| once(made, text, Domain::new)).unwrap()
+}
+
+fn folded(text: &str) -> Folded {
+    FOLDED.with(|made| once(made, text, Folded::new))
+}
+
+fn once<T: Clone>(made: &Made<T>, text: &str, make: impl Fn(&str) -> T) -> T {
+    let mut made = made.borrow_mut();
+    if let Some(known) = made.get(text) {
+        return known.clone();
+    }
+    made.entry(text.to_owned()).or_insert(make(text)).clone()
 }

@@ -33,6 +33,9 @@ pub(super) struct Session {
     pub(super) unproven: bool,
     /// QUIRK: the server offers ESEARCH and does not answer with it.
     pub(super) esearch_fails: bool,
+    /// QUIRK: plain answers to pipelined searches stand so that it cannot be told which is whose. Dovecot says that the
+    /// commands are over when all of them are.
+    pub(super) searches_mingle: bool,
 }
 
 /// The folder that is open on the server's side.
@@ -68,6 +71,7 @@ impl Session {
             introduced: false,
             unproven: false,
             esearch_fails: false,
+            searches_mingle: false,
         })
     }
 

@@ -65,46 +65,47 @@ impl Questions<'_> {
             true => Form::Extended,
             false => Form::Plain,
         };
-        let commands = self.commands(form)?;
-        let opened = session.ask_in(cx, folder, commands, self.pace).await?;
+        let together = match form == Form::Plain && session.searches_mingle {
+            true => 1,
+            false => self.keys.len(),
+        };
+        let (first, rest) = self.keys.split_at(together.min(self.keys.len()));
+        let commands = form.commands(first)?;
+        let opened = session
+            .ask_in(cx, folder, commands.clone(), self.pace)
+            .await?;
         let uidvalidity = opened.uidvalidity;
-        let (stale, mut landed) = (opened.is_stale(), opened.landed);
-        if stale {
-            let commands = self.commands(form)?;
-            landed = session.ask_again(cx, commands, self.pace).await?;
-        }
-        if let Some(sets) = form.read(&landed, session)? {
+        let landed = match opened.is_stale() {
+            true => session.ask_again(cx, commands, self.pace).await?,
+            false => opened.landed,
+        };
+        if let Some(mut sets) = form.read(&landed, session)? {
+            sets.extend(self.one_by_one(session, cx, rest).await?);
             return Ok((uidvalidity, sets));
         }
-        if form == Form::Extended {
-            session.esearch_fails = true;
+        match form {
+            Form::Extended => session.esearch_fails = true,
+            Form::Plain => session.searches_mingle = true,
         }
-        Ok((uidvalidity, self.one_by_one(session, cx).await?))
+        let sets = self.one_by_one(session, cx, self.keys).await?;
+        Ok((uidvalidity, sets))
     }
 
     /// The only answer in a flight is the answer to its only question.
-    async fn one_by_one(&self, session: &mut Session, cx: &Cx) -> Result<Vec<UidSet>, Fault> {
-        let mut sets = Vec::with_capacity(self.keys.len());
-        for keys in self.keys {
-            let command = conditions::command(SearchReturn::Plain, keys)?;
-            let landed = session.ask_again(cx, vec![command], self.pace).await?;
-            faults::check_all(&landed.statuses, Stage::Search)?;
-            // QUIRK: some servers spread their matches over several lines, or say nothing when there are none.
-            let all = lines(&landed.data).fold(SequenceSet::default(), |all, one| all.union(one));
-            sets.push(bounded(&all, most(&landed, session))?);
+    async fn one_by_one(
+        &self,
+        session: &mut Session,
+        cx: &Cx,
+        asked: &[Vec<Key<'_>>],
+    ) -> Result<Vec<UidSet>, Fault> {
+        let mut sets = Vec::with_capacity(asked.len());
+        for keys in asked {
+            let commands = Form::Plain.commands(std::slice::from_ref(keys))?;
+            let landed = session.ask_again(cx, commands, self.pace).await?;
+            let found = Form::Plain.read(&landed, session)?;
+            sets.extend(found.ok_or_else(unanswered)?);
         }
         Ok(sets)
-    }
-
-    fn commands(&self, form: Form) -> Result<Vec<Command>, Fault> {
-        let returns = match form {
-            // The count is a check on the list.
-            Form::Extended => SearchReturn::CountAll,
-            Form::Plain => SearchReturn::Plain,
-        };
-        let each = self.keys.iter();
-        each.map(|keys| conditions::command(returns, keys))
-            .collect()
     }
 }
 
@@ -118,12 +119,24 @@ enum Form {
 }
 
 impl Form {
+    fn commands(self, asked: &[Vec<Key<'_>>]) -> Result<Vec<Command>, Fault> {
+        let returns = match self {
+            // The count is a check on the list.
+            Self::Extended => SearchReturn::CountAll,
+            Self::Plain => SearchReturn::Plain,
+        };
+        let each = asked.iter();
+        each.map(|keys| conditions::command(returns, keys))
+            .collect()
+    }
+
     /// A set for each command; `None` when it cannot be told which answer is whose.
     fn read(self, landed: &Landed, session: &Session) -> Result<Option<Vec<UidSet>>, Fault> {
         // INVARIANT: a search that failed is never one without matches.
         faults::check_all(&landed.statuses, Stage::Search)?;
         let found = match self {
             Self::Extended => by_tag(landed)?,
+            Self::Plain if landed.places.len() == 1 => Some(vec![of_one(landed)]),
             Self::Plain => by_place(landed),
         };
         let most = most(landed, session);
@@ -161,6 +174,11 @@ fn named<'d>(data: &'d Data, place: &Place) -> Option<&'d Esearch> {
     };
     let own = answer.tag.as_ref().is_some_and(|tag| place.tag.is(tag));
     (own && answer.uid).then_some(answer)
+}
+
+/// QUIRK: some servers spread their matches over several lines, or say nothing when there are none.
+fn of_one(landed: &Landed) -> SequenceSet {
+    lines(&landed.data).fold(SequenceSet::default(), |all, one| all.union(one))
 }
 
 /// A command's line comes before the command is over. So if exactly one line stands before the end of each command and

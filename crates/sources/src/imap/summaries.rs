@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Mutex;
 
+use imap::command::Item;
 use imap::{Command, Data, Fetch, SequenceSet};
 use mail::{Cx, Fault, FaultKind, FolderName, Snippets, Stage, Summary, Uid, UidSet, UidValidity};
 
@@ -37,28 +38,53 @@ impl Job for DescribeMessages<'_> {
 
     async fn run(&self, session: &mut Session, cx: &Cx) -> Result<Vec<Summary>, Fault> {
         cx.enter(Stage::Fetch);
-        let items = describe::items(self.snippets);
-        let commands: Vec<Command> = pieces(self.uids)
-            .iter()
-            .map(|piece| Command::uid_fetch(piece, &items))
-            .collect();
+        let commands = commands(self.uids, &describe::items(self.snippets));
         let mut flights = commands.chunks(MOST_AT_ONCE);
-        let first = flights.next().unwrap_or_default().to_vec();
-        let opened = session.ask_in(cx, self.folder, first, Pace::Prompt).await?;
+        let first = flights.next().unwrap_or_default();
+        let opened = session
+            .ask_in(cx, self.folder, first.to_vec(), Pace::Prompt)
+            .await?;
         if opened.uidvalidity != self.uidvalidity {
             return Err(Fault::new(FaultKind::Conflict, Stage::OpenFolder));
         }
         let mut found = Descriptions::default();
-        found.take(opened.landed, self.uids)?;
+        let landed = match opened.shrank {
+            // Some of those that it described may be gone.
+            true => session.ask_again(cx, first.to_vec(), Pace::Prompt).await?,
+            false => opened.landed,
+        };
+        found.take(landed, self.uids)?;
         for flight in flights {
             let landed = session.ask_again(cx, flight.to_vec(), Pace::Prompt).await?;
             found.take(landed, self.uids)?;
+        }
+        if found.unreadable {
+            self.ask_for_less(session, cx, &mut found).await?;
         }
         self.summaries(found)
     }
 }
 
 impl DescribeMessages<'_> {
+    /// One message whose envelope or structure nobody can read, such as one to fifty thousand people, must not stand
+    /// before all others. Without these it is known to be there, and nothing is known of what it says.
+    async fn ask_for_less(
+        &self,
+        session: &mut Session,
+        cx: &Cx,
+        found: &mut Descriptions,
+    ) -> Result<(), Fault> {
+        let described: UidSet = found.by_uid.keys().map(|uid| Uid(*uid)).collect();
+        let missing = self.uids.difference(&described);
+        found.unreadable = false;
+        let items = [Item::Flags, Item::InternalDate, Item::Size];
+        for flight in commands(&missing, &items).chunks(MOST_AT_ONCE) {
+            let landed = session.ask_again(cx, flight.to_vec(), Pace::Prompt).await?;
+            found.take(landed, &missing)?;
+        }
+        Ok(())
+    }
+
     fn summaries(&self, found: Descriptions) -> Result<Vec<Summary>, Fault> {
         let described = u64::try_from(found.by_uid.len()).unwrap_or(u64::MAX);
         // INVARIANT: a description that could not be read is not the absence of a message.
@@ -102,6 +128,12 @@ impl Descriptions {
         }
         Ok(())
     }
+}
+
+fn commands(uids: &UidSet, items: &[Item]) -> Vec<Command> {
+    let pieces = pieces(uids);
+    let each = pieces.iter();
+    each.map(|piece| Command::uid_fetch(piece, items)).collect()
 }
 
 /// Cut so that no command is too long for a server.

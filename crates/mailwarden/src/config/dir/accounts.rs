@@ -37,7 +37,10 @@ pub(super) struct Around<'a> {
 pub(super) fn read(reader: &mut Reader<'_>, around: &Around<'_>) -> Accounts {
     let root = reader.root();
     let section = |name: &str| root.and_then(|root| root.get(name));
-    let store = SecretStore::read(section("secret_store"), around.dir, reader);
+    let store = match root {
+        Some(_) => SecretStore::read(section("secret_store"), around.dir, reader),
+        None => SecretStore::Broken,
+    };
     let mut accounts = Vec::new();
     let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
     let list = section("accounts");
@@ -334,7 +337,7 @@ fn login(
         }
     }
     let given = auth.get("secret_ref")?;
-    let wanted = match SecretRef::parse(given.text()?) {
+    let wanted = match SecretRef::parse(given.text()?, "secret://accounts/company-mail/password") {
         Ok(wanted) => wanted,
         Err(none) => {
             reader.problem(given, none.what, none.hint);

@@ -173,7 +173,7 @@ fn auth<'n>(
             None
         }
         ("shared_token", Some(given)) => {
-            let secret = SecretRef::parse(given.text()?);
+            let secret = SecretRef::parse(given.text()?, "secret://callers/invoice-agent/token");
             let secret = match secret {
                 Ok(wanted) => store.secret(&wanted, variables)?,
                 Err(none) => Err(none),

@@ -65,7 +65,7 @@ pub(in crate::config) fn init(dir: &Path) -> io::Result<Vec<PathBuf>> {
     for (name, text) in FILES {
         write(name, text)?;
     }
-    for schema in schema::FILES {
+    for schema in &schema::FILES {
         write(&format!("schema/{}", schema.file), &schema.text())?;
     }
     write(PASSWORD, &format!("{PLACEHOLDER}\n"))?;

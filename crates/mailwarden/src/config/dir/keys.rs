@@ -22,21 +22,24 @@ const SECRET: &str = "^secret://[A-Za-z0-9_-][A-Za-z0-9_.-]*(/[A-Za-z0-9_-][A-Za
 const ADDRESS: &str = "^[^\\s<>]+@[^\\s@<>]+$";
 
 const DAYS: Shape = Shape::Whole {
+    such_as: 90,
     low: 0,
     high: 36_500,
 };
 const DAYS_FROM_ONE: Shape = Shape::Whole {
+    such_as: 90,
     low: 1,
     high: 36_500,
 };
 const OCTETS: Shape = Shape::Whole {
+    such_as: 10_000,
     low: 0,
     high: u32::MAX as u64,
 };
 const CAN: Shape = Shape::Boolean;
 
 /// `accounts.yaml`.
-pub(super) const ACCOUNTS_FILE: Keys = Keys {
+pub(super) static ACCOUNTS_FILE: Keys = Keys {
     what: "accounts.yaml",
     keys: &[
         key(
@@ -72,7 +75,7 @@ pub(super) const ACCOUNTS_FILE: Keys = Keys {
     ],
 };
 
-pub(super) const ACCOUNT: Keys = Keys {
+pub(super) static ACCOUNT: Keys = Keys {
     what: "an account",
     keys: &[
         key(
@@ -97,6 +100,7 @@ pub(super) const ACCOUNT: Keys = Keys {
             "port",
             Default("143"),
             Shape::Whole {
+                such_as: 993,
                 low: 1,
                 high: 65_535,
             },
@@ -141,7 +145,7 @@ pub(super) const ACCOUNT: Keys = Keys {
     ],
 };
 
-pub(super) const ACCOUNT_AUTH: Keys = Keys {
+pub(super) static ACCOUNT_AUTH: Keys = Keys {
     what: "the 'auth' of an account",
     keys: &[
         key(
@@ -178,7 +182,7 @@ pub(super) const ACCOUNT_AUTH: Keys = Keys {
     ],
 };
 
-pub(super) const SECRET_STORE: Keys = Keys {
+pub(super) static SECRET_STORE: Keys = Keys {
     what: "the secret_store",
     keys: &[
         key(
@@ -208,7 +212,7 @@ pub(super) const SECRET_STORE: Keys = Keys {
     ],
 };
 
-pub(super) const AUDIT: Keys = Keys {
+pub(super) static AUDIT: Keys = Keys {
     what: "the 'audit' section",
     keys: &[
         key("directory", Otherwise("audit in the state directory"), text("/var/log/mailwarden/audit"), "Where the audit log is written."),
@@ -219,7 +223,7 @@ pub(super) const AUDIT: Keys = Keys {
     ],
 };
 
-pub(super) const WAL: Keys = Keys {
+pub(super) static WAL: Keys = Keys {
     what: "the 'wal' section",
     keys: &[key(
         "path",
@@ -230,7 +234,7 @@ pub(super) const WAL: Keys = Keys {
 };
 
 /// `callers.yaml`.
-pub(super) const CALLERS_FILE: Keys = Keys {
+pub(super) static CALLERS_FILE: Keys = Keys {
     what: "callers.yaml",
     keys: &[key(
         "callers",
@@ -240,7 +244,7 @@ pub(super) const CALLERS_FILE: Keys = Keys {
     )],
 };
 
-pub(super) const CALLER: Keys = Keys {
+pub(super) static CALLER: Keys = Keys {
     what: "a caller",
     keys: &[
         key(
@@ -270,7 +274,7 @@ pub(super) const CALLER: Keys = Keys {
     ],
 };
 
-pub(super) const CALLER_AUTH: Keys = Keys {
+pub(super) static CALLER_AUTH: Keys = Keys {
     what: "the 'auth' of a caller",
     keys: &[
         key(
@@ -290,7 +294,7 @@ pub(super) const CALLER_AUTH: Keys = Keys {
 };
 
 /// `policies/*.yaml`.
-pub(super) const POLICY_FILE: Keys = Keys {
+pub(super) static POLICY_FILE: Keys = Keys {
     what: "a policy",
     keys: &[
         key(
@@ -308,13 +312,13 @@ pub(super) const POLICY_FILE: Keys = Keys {
     ],
 };
 
-const POLICY_ACCOUNTS: Named = Named {
+static POLICY_ACCOUNTS: Named = Named {
     what: "accounts",
     about: "The folders of an account that exist for the caller.",
     each: Shape::List(&Shape::Keys(&FOLDER)),
 };
 
-pub(super) const FOLDER: Keys = Keys {
+pub(super) static FOLDER: Keys = Keys {
     what: "a folder",
     keys: &[
         key(
@@ -369,7 +373,7 @@ pub(super) const FOLDER: Keys = Keys {
     ],
 };
 
-pub(super) const RULE: Keys = Keys {
+pub(super) static RULE: Keys = Keys {
     what: "a rule",
     keys: &[
         key(
@@ -393,7 +397,7 @@ pub(super) const RULE: Keys = Keys {
     ],
 };
 
-pub(super) const MATCH: Keys = Keys {
+pub(super) static MATCH: Keys = Keys {
     what: "a 'match'",
     keys: PREDICATES,
 };

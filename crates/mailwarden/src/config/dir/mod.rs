@@ -89,6 +89,8 @@ pub(crate) fn load(
         )));
         return Err(Problems(problems));
     }
+    // Paths in it must mean the same wherever the program goes.
+    let dir = &std::path::absolute(dir).unwrap_or_else(|_| dir.to_owned());
     let mut files = Files::new(dir);
     let accounts_sheet = files.sheet("accounts.yaml", &mut problems);
     let callers_sheet = files.sheet("callers.yaml", &mut problems);
@@ -111,7 +113,11 @@ pub(crate) fn load(
     // Callers name policies, so those are read first; they are told of last, being most.
     let mut policies = Policies::default();
     let (mut later, mut later_warnings) = (Vec::new(), Vec::new());
-    for name in policies::files(dir, &mut later) {
+    let names = policies::files(dir, &mut later);
+    if names.is_none() {
+        policies.miss_one();
+    }
+    for name in names.unwrap_or_default() {
         match files.sheet(&name, &mut later) {
             Some(sheet) => {
                 policies::read(&sheet, ids, &mut policies, &mut later, &mut later_warnings);
@@ -192,3 +198,6 @@ impl<'a> Files<'a> {
         bytes.map(|byte| format!("{byte:02x}")).collect()
     }
 }
+
+#[cfg(test)]
+mod tests;

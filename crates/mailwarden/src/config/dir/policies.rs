@@ -58,8 +58,8 @@ impl Policies {
     }
 }
 
-/// The names of the files, in order.
-pub(super) fn files(dir: &Path, problems: &mut Vec<Problem>) -> Vec<String> {
+/// The names of the files, in order; `None` if they cannot be known.
+pub(super) fn files(dir: &Path, problems: &mut Vec<Problem>) -> Option<Vec<String>> {
     let entries = match fs::read_dir(dir.join(DIRECTORY)) {
         Ok(entries) => entries,
         Err(error) => {
@@ -70,7 +70,7 @@ pub(super) fn files(dir: &Path, problems: &mut Vec<Problem>) -> Vec<String> {
                 kind => format!("cannot be read: {kind}"),
             };
             problems.push(Problem::file(DIRECTORY, what));
-            return Vec::new();
+            return None;
         }
     };
     let mut names = Vec::new();
@@ -91,10 +91,10 @@ pub(super) fn files(dir: &Path, problems: &mut Vec<Problem>) -> Vec<String> {
     if names.len() > MOST_FILES {
         let what = "holds more than 1000 files; put fewer there";
         problems.push(Problem::file(DIRECTORY, what));
-        names.clear();
+        return None;
     }
     names.sort();
-    names
+    Some(names)
 }
 
 /// Adds what a sheet says. `accounts` are the ids that there are, if all are known.
@@ -161,10 +161,7 @@ fn read_accounts<'n>(
     reader: &mut Reader<'_>,
 ) -> Vec<ReadAccount<'n>> {
     let mut accounts = Vec::new();
-    for (key, folders) in node.pairs() {
-        let Some(name) = super::scalar::Scalar::of(key).map(|scalar| scalar.text) else {
-            continue;
-        };
+    for (name, key, folders) in node.named_pairs() {
         if let Some(known) = known
             && !known.iter().any(|known| known == name)
         {
@@ -300,8 +297,7 @@ fn read_rule(node: &Node, mode: Option<Mode>, reader: &mut Reader<'_>) -> Option
     }
     let matches = node.get("match")?;
     let mut predicates = Vec::new();
-    for (key, value) in matches.pairs() {
-        let name = super::scalar::Scalar::of(key).map(|scalar| scalar.text)?;
+    for (name, _, value) in matches.named_pairs() {
         predicates.push(predicate(name, value, reader));
     }
     let predicates = predicates.into_iter().collect::<Option<Vec<Predicate>>>()?;
@@ -351,7 +347,7 @@ fn predicate(name: &str, value: &Node, reader: &mut Reader<'_>) -> Option<Predic
             Ok(span) if name == "newer_than" => Some(Predicate::NewerThan(span)),
             Ok(span) => Some(Predicate::OlderThan(span)),
             Err(error) => bad(
-                &format!("is no duration: {error}"),
+                &format!("cannot be used: {error}"),
                 "write such as 30d, 12h or 1y",
             ),
         },

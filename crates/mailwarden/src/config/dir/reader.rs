@@ -158,6 +158,7 @@ impl<'a> Reader<'a> {
             return;
         };
         let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut meant = Vec::new();
         for (key, value) in pairs {
             let Some(name) = self.key_name(key) else {
                 continue;
@@ -176,11 +177,12 @@ impl<'a> Reader<'a> {
                     self.public.insert(key.at);
                     self.value(name, value, known.shape, known.shown);
                 }
-                None => self.unknown(key, name, keys),
+                None => meant.extend(self.unknown(key, name, keys)),
             }
         }
         for key in keys.keys {
-            if key.need == Need::Required && !seen.contains_key(key.name) {
+            let there = seen.contains_key(key.name) || meant.contains(&key.name);
+            if key.need == Need::Required && !there {
                 self.missing(node, key, keys);
             }
         }
@@ -238,35 +240,36 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn unknown(&mut self, key: &Node, name: &str, keys: &'static Keys) {
-        let lower = name.to_ascii_lowercase().replace('-', "_");
-        if SECRET_NAMES.contains(&lower.as_str()) {
-            self.public.insert(key.at);
+    /// The key that was probably meant.
+    fn unknown(&mut self, key: &Node, name: &str, keys: &'static Keys) -> Option<&'static str> {
+        // What looks like no key may be a value that went astray.
+        let wordy = |char: char| char.is_ascii_alphanumeric() || "_- .<".contains(char);
+        // Nor is each of thousands compared with what there is.
+        let many = self.found.len() >= MOST_EXCERPTS;
+        if many || name.len() > 32 || !name.chars().all(wordy) {
+            let what = format!("there is an unknown key in {}", keys.what);
+            self.problem(key, what, format!("its keys are {}", names(keys)));
+            return None;
+        }
+        self.public.insert(key.at);
+        let meant = nearest(name, keys.keys.iter().map(|key| key.name));
+        if let Some(meant) = meant {
+            let what = format!("unknown key '{name}' in {}", keys.what);
+            self.problem(key, what, format!("did you mean '{meant}'?"));
+        } else if nearest(name, SECRET_NAMES.iter().copied()).is_some() {
             self.problem(
                 key,
                 format!("'{name}' would put a secret into this file"),
                 "put it into the secret store, and refer to it by a secret:// reference",
             );
-            return;
-        }
-        if name == "<<" {
+        } else if name == "<<" {
             let what = "merge keys (<<) are not used here";
             self.problem(key, what, "write the keys out");
-            return;
-        }
-        // What looks like no key may be a value that went astray.
-        let wordy = |char: char| char.is_ascii_alphanumeric() || "_- .".contains(char);
-        if name.len() > 32 || !name.chars().all(wordy) {
-            let what = format!("there is an unknown key in {}", keys.what);
+        } else {
+            let what = format!("unknown key '{name}' in {}", keys.what);
             self.problem(key, what, format!("its keys are {}", names(keys)));
-            return;
         }
-        self.public.insert(key.at);
-        let hint = match nearest(name, keys.keys.iter().map(|key| key.name)) {
-            Some(meant) => format!("did you mean '{meant}'?"),
-            None => format!("its keys are {}", names(keys)),
-        };
-        self.problem(key, format!("unknown key '{name}' in {}", keys.what), hint);
+        meant
     }
 
     fn missing(&mut self, node: &Node, key: &Key, keys: &'static Keys) {
@@ -276,7 +279,7 @@ impl<'a> Reader<'a> {
                 format!("such as {such_as}")
             }
             Shape::Word(words) => words.join(", "),
-            Shape::Whole { low, high } => format!("{low} to {high}"),
+            Shape::Whole { low, high, .. } => format!("{low} to {high}"),
             Shape::Boolean => "true or false".to_owned(),
             Shape::Keys(inner) => format!("with {}", names(inner)),
             Shape::List(_) => "a list, [] if there are none".to_owned(),

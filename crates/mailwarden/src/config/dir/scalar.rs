@@ -1,5 +1,7 @@
 //! Single values, typed as YAML 1.2 types them: nothing is guessed into another type.
 
+use std::collections::BTreeSet;
+
 use super::shape::{Shape, Shown};
 use super::yaml::{Node, Quoted, Value};
 
@@ -94,6 +96,15 @@ impl Node {
         }
     }
 
+    /// Names, keys and values, without those that stand there a second time.
+    pub(super) fn named_pairs(&self) -> impl Iterator<Item = (&str, &Node, &Node)> {
+        let mut seen = BTreeSet::new();
+        self.pairs().iter().filter_map(move |(key, value)| {
+            let name = Scalar::of(key)?.text;
+            seen.insert(name).then_some((name, key, value))
+        })
+    }
+
     pub(super) fn items(&self) -> &[Node] {
         match &self.value {
             Value::List(items) => items,
@@ -147,10 +158,16 @@ pub(super) fn misfit(
         return Some((format!("'{name}' has no value"), hint));
     }
     let hint = match shape {
-        Shape::Text { such_as, .. } => text_hint(name, such_as, scalar, kind)?,
+        Shape::Text { such_as, .. } => text_hint(name, such_as, scalar, kind, shown)?,
         Shape::Duration { .. } => duration_hint(scalar, kind)?,
         Shape::Word(words) => word_hint(scalar, words)?,
-        Shape::Whole { low, high } => whole_hint(name, scalar, kind, low, high)?,
+        Shape::Whole { such_as, low, high } => {
+            let hint = whole_hint(scalar, kind, low, high)?;
+            hint.map_or_else(
+                || format!("write digits, as in '{name}: {such_as}'"),
+                str::to_owned,
+            )
+        }
         Shape::Boolean => boolean_hint(scalar, kind)?,
         Shape::Keys(_) | Shape::Named(_) | Shape::List(_) => return None,
     };
@@ -165,10 +182,17 @@ pub(super) fn misfit(
     Some((format!("'{name}' must be {}{found}", wanted(shape)), hint))
 }
 
-fn text_hint(name: &str, such_as: &str, scalar: Scalar<'_>, kind: Kind) -> Option<String> {
-    match kind {
-        Kind::Text => flaw_of_text(scalar.text).map(str::to_owned),
-        _ => Some(format!(
+fn text_hint(
+    name: &str,
+    such_as: &str,
+    scalar: Scalar<'_>,
+    kind: Kind,
+    shown: Shown,
+) -> Option<String> {
+    match (kind, shown) {
+        (Kind::Text, _) => flaw_of_text(scalar.text).map(str::to_owned),
+        (_, Shown::Never) => Some(format!("write it as in '{name}: {such_as}'")),
+        (_, Shown::Yes) => Some(format!(
             "write it as in '{name}: {such_as}', or in quotes if this is what you mean"
         )),
     }
@@ -187,13 +211,13 @@ fn duration_hint(scalar: Scalar<'_>, kind: Kind) -> Option<String> {
 
 fn flaw_of_text(text: &str) -> Option<&'static str> {
     if text.trim().is_empty() {
-        return Some("it is empty; write something, or remove the line");
+        return Some("write something, or remove the line");
     }
     if text.chars().any(char::is_control) {
-        return Some("it holds line breaks or control characters; write it in one line");
+        return Some("write it in one line, without control characters");
     }
     if text.chars().count() > MOST_CHARS {
-        return Some("it is longer than 1024 characters; shorten it");
+        return Some("write no more than 1024 characters");
     }
     None
 }
@@ -214,18 +238,18 @@ fn word_hint(scalar: Scalar<'_>, words: &[&str]) -> Option<String> {
     })
 }
 
-fn whole_hint(name: &str, scalar: Scalar<'_>, kind: Kind, low: u64, high: u64) -> Option<String> {
-    let example = || format!("as in {name}: {}", low.max(1));
+/// `Some(None)` when there is nothing special about it.
+fn whole_hint(scalar: Scalar<'_>, kind: Kind, low: u64, high: u64) -> Option<Option<&'static str>> {
     Some(match kind {
         Kind::Whole => match scalar.text.parse::<u64>() {
             Ok(number) if (low..=high).contains(&number) => return None,
-            _ => "it is out of this range".to_owned(),
+            _ => Some("write a number within this range"),
         },
         Kind::Text if scalar.text.bytes().all(|byte| byte.is_ascii_digit()) => {
-            "write it without quotes".to_owned()
+            Some("write it without quotes")
         }
-        Kind::OtherNumber => "write decimal digits without a point".to_owned(),
-        _ => format!("write digits only, {}", example()),
+        Kind::OtherNumber => Some("write decimal digits without a point"),
+        _ => None,
     })
 }
 
@@ -243,11 +267,11 @@ fn boolean_hint(scalar: Scalar<'_>, kind: Kind) -> Option<String> {
 
 fn wanted(shape: Shape) -> String {
     match shape {
-        Shape::Text { .. } => "text".to_owned(),
+        Shape::Text { .. } => "one line of text".to_owned(),
         Shape::Duration { such_as } => format!("a duration such as {such_as}"),
         Shape::Word([one, other]) => format!("{one} or {other}"),
         Shape::Word(words) => format!("one of {}", words.join(", ")),
-        Shape::Whole { low, high } => format!("a whole number from {low} to {high}"),
+        Shape::Whole { low, high, .. } => format!("a whole number from {low} to {high}"),
         Shape::Boolean => "true or false".to_owned(),
         Shape::Keys(_) | Shape::Named(_) => "a mapping".to_owned(),
         Shape::List(_) => "a list".to_owned(),
@@ -258,7 +282,7 @@ fn example(name: &str, shape: Shape) -> String {
     match shape {
         Shape::Text { such_as, .. } | Shape::Duration { such_as } => format!("'{name}: {such_as}'"),
         Shape::Word(words) => format!("'{name}: {}'", words.first().unwrap_or(&"")),
-        Shape::Whole { low, .. } => format!("'{name}: {}'", low.max(1)),
+        Shape::Whole { such_as, .. } => format!("'{name}: {such_as}'"),
         Shape::Boolean => format!("'{name}: true'"),
         Shape::Keys(_) | Shape::Named(_) | Shape::List(_) => format!("'{name}:'"),
     }

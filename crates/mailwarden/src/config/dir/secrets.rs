@@ -52,8 +52,8 @@ impl NoSecret {
 }
 
 impl SecretRef {
-    pub(super) fn parse(text: &str) -> Result<Self, NoSecret> {
-        let shape = "write a reference such as secret://accounts/company-mail/password";
+    pub(super) fn parse(text: &str, such_as: &str) -> Result<Self, NoSecret> {
+        let shape = format!("write a reference such as {such_as}");
         let Some(rest) = text.strip_prefix(SCHEME) else {
             return Err(NoSecret::new(
                 "this is not a secret:// reference, and a secret itself must not stand here",
@@ -177,12 +177,13 @@ fn from_file(root: &Path, name: &str) -> Result<String, NoSecret> {
         ),
     };
     let real_root = fs::canonicalize(root).map_err(|error| {
+        let root = root.display();
+        let what = match error.kind() {
+            io::ErrorKind::NotFound => format!("there is no secret store {root}"),
+            kind => format!("the secret store {root} cannot be read: {kind}"),
+        };
         NoSecret::new(
-            format!(
-                "the secret store {} cannot be read: {}",
-                root.display(),
-                error.kind()
-            ),
+            what,
             "make the directory, with mode 0700, or correct the path",
         )
     })?;

@@ -17,6 +17,7 @@ pub(super) enum Shape {
     Word(&'static [&'static str]),
     /// A whole number in this range.
     Whole {
+        such_as: u64,
         low: u64,
         high: u64,
     },

@@ -237,18 +237,21 @@ fn explain(error: &ScanError) -> String {
         ErrorKind::TabNotAllowed
         | ErrorKind::TabInBlockIndentation
         | ErrorKind::TabInIndentation
+        | ErrorKind::TabInPlainScalar
         | ErrorKind::TabAtBlockScalarStart => {
             "a tab stands here; YAML is indented with spaces, so replace it by spaces"
         }
         ErrorKind::DirectiveDisallowed => "directives (%…) are not used here; remove the line",
         ErrorKind::RecursionLimitExceeded => TOO_DEEP,
-        ErrorKind::UnclosedQuotedScalar => {
+        ErrorKind::UnclosedQuotedScalar | ErrorKind::InvalidQuotedScalarIndent => {
             "a quote is opened and not closed; end the text with the same quote"
         }
         ErrorKind::UnclosedFlowCollection { .. }
+        | ErrorKind::ExpectedFlowMappingSeparator
+        | ErrorKind::ExpectedFlowSequenceSeparator
         | ErrorKind::UnexpectedEofFlowMapping
         | ErrorKind::UnexpectedEofFlowSequence => {
-            "a bracket is opened and not closed; end it with ']' or '}'"
+            "a bracket is opened and not closed, or a comma is missing; put ',' between entries and end them with ']' or '}'"
         }
         ErrorKind::InvalidIndentation
         | ErrorKind::ExpectedBlockMappingKey
@@ -257,7 +260,7 @@ fn explain(error: &ScanError) -> String {
             "this line is not indented as those around it; keys of one mapping, and the '-' of one list, begin in the same column"
         }
         ErrorKind::SimpleKeyExpected | ErrorKind::InvalidSimpleKey => {
-            "a key needs a colon and a space after it, as in 'port: 993'"
+            "this is no key with a value; put a colon and a space after the key, as in 'port: 993'"
         }
         _ => "",
     };
