@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::{Context as _, bail};
-use gateway::{Gateway, Inspected, Which};
+use anyhow::{Context as _, anyhow, bail};
+use gateway::{Code, Gateway, Inspected, Which};
 use mail::{AccountId, Cx, FolderName, Level, Uid};
 use policy::{Explanation, FolderPolicy, Refused, Scope, Written};
 use serde_json::{Value, json};
@@ -131,9 +131,13 @@ fn folder_lines(
         let words = words::rule(folder.mode, rule);
         lines.push(format!("  rule {} {words}", index + 1));
     }
-    lines.push("  what a message needs:".to_owned());
-    for (level, need) in words::needs(folder) {
-        lines.push(format!("    {:<8}  {need}", level.name()));
+    if !folder.rules.is_empty() {
+        lines.push(format!("  {}", words::doubt(folder.mode)));
+    }
+    lines.push("  what a message gets:".to_owned());
+    for (level, rules) in words::gets(folder) {
+        let by = words::by_rules(&rules);
+        lines.push(format!("    {:<8}  {by}", level.name()));
     }
     lines
 }
@@ -150,7 +154,7 @@ fn folder_json(place: &Place<'_>, policy: Result<&FolderPolicy, (Refused, String
                 json!({ "rule": index + 1, "level": rule.level.name(), "predicates": predicates })
             });
             let can = folder.capabilities.iter().map(|one| one.name());
-            let needs = words::needs(folder).into_iter();
+            let gets = words::gets(folder).into_iter();
             json!({
                 "visible": true,
                 "mode": words::mode(folder.mode),
@@ -159,8 +163,8 @@ fn folder_json(place: &Place<'_>, policy: Result<&FolderPolicy, (Refused, String
                 "ceiling": folder.ceiling().name(),
                 "capabilities": can.collect::<Vec<_>>(),
                 "rules": rules.collect::<Vec<_>>(),
-                "needs": needs
-                    .map(|(level, by)| json!({ "level": level.name(), "by": by }))
+                "gets": gets
+                    .map(|(level, rules)| json!({ "level": level.name(), "rules": rules }))
                     .collect::<Vec<_>>(),
             })
         }
@@ -189,7 +193,10 @@ pub(super) async fn message(
     let cx = Cx::new();
     let which = Which::One(Uid(uid));
     let found = gateway.inspect(&cx, &place.account, &place.folder, which, &|_, _| {});
-    let found = found.await?;
+    let found = found.await.map_err(|refusal| match refusal.code {
+        Code::NotFound => anyhow!("{} has no folder '{}'", place.account, place.folder),
+        _ => refusal.into(),
+    })?;
     let Some(message) = found.messages.first() else {
         bail!(
             "{} / {} has no message with the UID {uid}",

@@ -103,9 +103,9 @@ fn caller<'a>(callers: &'a [CallerConfig], id: &str) -> anyhow::Result<&'a Calle
         None => {
             let ids: Vec<&str> = callers.iter().map(|caller| caller.id.as_str()).collect();
             bail!(
-                "callers.yaml has no caller '{id}'; there is {}",
+                "callers.yaml has no caller '{id}'; it has {}",
                 match ids.is_empty() {
-                    true => "none at all".to_owned(),
+                    true => "none".to_owned(),
                     false => ids.join(", "),
                 }
             )

@@ -9,7 +9,7 @@ pub(super) fn rule(mode: Mode, rule: &Rule) -> String {
     let what = predicates(rule);
     match mode {
         Mode::Whitelist => format!("grants {level} to what has {what}"),
-        Mode::Blacklist => format!("caps at {level} what has {what}, or what may have it"),
+        Mode::Blacklist => format!("caps at {level} what has {what}"),
     }
 }
 
@@ -25,6 +25,14 @@ pub(super) fn mode(mode: Mode) -> &'static str {
     }
 }
 
+/// What becomes of a message of which a rule's facts are missing or unreadable.
+pub(super) fn doubt(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Whitelist => "a rule does not speak where it cannot be told",
+        Mode::Blacklist => "a rule speaks also where it cannot be told",
+    }
+}
+
 /// Rules are counted from 1, as everywhere.
 pub(super) fn by(by: By) -> String {
     match by {
@@ -33,8 +41,9 @@ pub(super) fn by(by: By) -> String {
     }
 }
 
-/// What it takes to have each level that a message can have here: the level that wins first.
-pub(super) fn needs(folder: &FolderPolicy) -> Vec<(Level, String)> {
+/// The levels that a message can have here, the one that wins first, each with the rules that lead to it (counted from 1).
+/// The last is what all others have.
+pub(super) fn gets(folder: &FolderPolicy) -> Vec<(Level, Vec<usize>)> {
     let further = |level: Level| match folder.mode {
         Mode::Whitelist => level > folder.default,
         Mode::Blacklist => level < folder.default,
@@ -46,19 +55,70 @@ pub(super) fn needs(folder: &FolderPolicy) -> Vec<(Level, String)> {
     if folder.mode == Mode::Whitelist {
         levels.reverse();
     }
-    let mut needs: Vec<(Level, String)> = levels
-        .into_iter()
-        .map(|level| {
-            let rules = folder.rules.iter().enumerate();
-            let rules = rules.filter(|(_, rule)| rule.level == level);
-            let numbers: Vec<String> = rules.map(|(at, _)| format!("rule {}", at + 1)).collect();
-            (level, format!("by {}", numbers.join(" or ")))
-        })
-        .collect();
-    let rest = match needs.is_empty() {
-        true => "every message",
-        false => "all else",
+    let of = |level: Level| {
+        let rules = (1..).zip(&folder.rules);
+        let rules = rules.filter(|(_, rule)| rule.level == level);
+        (level, rules.map(|(number, _)| number).collect())
     };
-    needs.push((folder.default, rest.to_owned()));
-    needs
+    let mut gets: Vec<(Level, Vec<usize>)> = levels.into_iter().map(of).collect();
+    gets.push((folder.default, Vec::new()));
+    gets
+}
+
+pub(super) fn by_rules(rules: &[usize]) -> String {
+    if rules.is_empty() {
+        return "all else".to_owned();
+    }
+    let each: Vec<String> = rules
+        .iter()
+        .map(|number| format!("rule {number}"))
+        .collect();
+    format!("by {}", each.join(" or "))
+}
+
+#[cfg(test)]
+mod tests {
+    use mail::FolderName;
+    use mail::Level::{Body, Count, Envelope, Full, None as Nothing};
+    use policy::{Capabilities, Predicate};
+
+    use super::*;
+
+    #[test]
+    fn every_level_has_the_rules_that_lead_to_it() {
+        let folder = |mode, default, levels: &[Level]| FolderPolicy {
+            path: FolderName::new("INBOX").unwrap(),
+            mode,
+            default,
+            rules: levels
+                .iter()
+                .map(|level| Rule {
+                    predicates: vec![Predicate::SizeGt(1)],
+                    level: *level,
+                })
+                .collect(),
+            capabilities: Capabilities::NONE,
+        };
+        use Mode::{Blacklist, Whitelist};
+        for (mode, default, levels, want) in [
+            (Whitelist, Nothing, &[][..], "NONE all else"),
+            (
+                Whitelist,
+                Count,
+                &[Envelope, Full, Envelope, Count],
+                "FULL by rule 2, ENVELOPE by rule 1 or rule 3, COUNT all else",
+            ),
+            (
+                Blacklist,
+                Body,
+                &[Envelope, Nothing, Full],
+                "NONE by rule 2, ENVELOPE by rule 1, BODY all else",
+            ),
+        ] {
+            let gets = gets(&folder(mode, default, levels));
+            let told = gets.iter();
+            let told = told.map(|(level, rules)| format!("{} {}", level.name(), by_rules(rules)));
+            assert_eq!(told.collect::<Vec<_>>().join(", "), want);
+        }
+    }
 }

@@ -25,6 +25,7 @@ mod installation;
 mod limits;
 mod local;
 mod messages;
+mod policies_page;
 mod policy_verbs;
 mod pool;
 mod protocol;

@@ -195,12 +195,13 @@ fn a_broken_directory_keeps_what_is_in_force_and_is_recorded() {
     assert_eq!(record.json["settings"], json!(["policies/some.yaml:4"]));
 
     // A signal from elsewhere comes to the same.
+    directory.write("callers.yaml", "callers: 7\n");
     let kill = format!("kill -HUP {}", client.pid());
     let killed = std::process::Command::new("sh")
         .args(["-c", &kill])
         .status();
     assert!(killed.unwrap().success());
-    client.await_stderr("policies/some.yaml:4:");
+    client.await_stderr("callers.yaml:1:");
     assert_eq!(
         envelope(&mut client, "work").text("/envelope/subject"),
         "Invoice 7"
