@@ -243,7 +243,7 @@ pub(crate) fn refused(refusal: Refusal, facts: &Facts) -> Refused {
         }
     }
     if let Some(details) = &refusal.details {
-        data.insert("details".into(), details.clone());
+        data.insert("details".into(), details.as_ref().clone());
     }
     data.insert("meta".into(), Value::Object(facts.meta(&[], None)));
     Refused {

@@ -1,6 +1,7 @@
 //! The only place that holds a source: every question goes through a permit, only to the permitted account, and every
 //! message is judged by its own facts before anything of it gets out.
 
+mod inspection;
 mod survey;
 
 use mail::{
@@ -15,6 +16,7 @@ use crate::knowledge::lock;
 use crate::setup::{Account, Provider};
 use crate::trouble::{self, Issue};
 
+pub use inspection::{Inspected, Inspection, Progress, Which};
 pub(crate) use survey::{Sighting, Tally, Wanted};
 
 /// One account's mail, as far as a permit reaches.

@@ -9,6 +9,7 @@ mod cursor;
 mod envelope;
 mod extracting;
 mod guarded_mail;
+mod inspect;
 mod knowledge;
 mod pipeline;
 mod recording;
@@ -22,6 +23,8 @@ mod trouble;
 
 pub use cursor::CursorKey;
 pub use envelope::{Answered, Link, Refused};
+pub use guarded_mail::{Inspected, Inspection, Progress, Which};
+pub use inspect::FolderList;
 pub use pipeline::{Call, Caller, Gateway, Outcome};
 pub use refusal::{Code, Refusal};
 pub use resources::{Content, TEMPLATES, Template};

@@ -1,6 +1,8 @@
 //! The way of one call, from ask to answer. Read [`pass`] from top to bottom; there is nothing around it.
 //!
-//! What is said to the audit log on the way is put together in `recording`.
+//! What is said to the audit log on the way is put together in `recording`. The operator's own looks go by `operator`.
+
+mod operator;
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Instant;
@@ -24,6 +26,8 @@ use crate::setup::{Account, Credential, Setup, Standing};
 use crate::tools::{ALL, AnyTool, Tool};
 use crate::{Code, Refusal};
 
+pub(crate) use operator::{Look, Looked, POLICY_INSPECT};
+
 /// Everything calls share: the accounts and callers, the log, the cursor key, the reader of attachments.
 pub struct Gateway {
     setup: RwLock<Arc<Setup>>,
@@ -44,6 +48,8 @@ pub struct Caller {
 
 impl Caller {
     pub(crate) const OWNER: &'static str = "owner";
+    /// Whoever runs the program, at its command line.
+    pub(crate) const OPERATOR: &'static str = "operator";
 
     /// Whoever proved to be this caller.
     pub fn new(id: impl Into<String>, address: impl Into<String>, credential: Credential) -> Self {
@@ -57,6 +63,10 @@ impl Caller {
     /// The person who configured the accounts, calling from there.
     pub fn owner(address: impl Into<String>) -> Self {
         Self::new(Self::OWNER, address, Credential::default())
+    }
+
+    pub fn id(&self) -> &str {
+        &self.id
     }
 
     pub(crate) fn as_str(&self) -> &str {

@@ -6,7 +6,7 @@ use policy::Permit;
 use crate::Refusal;
 use crate::envelope::{Done, Facts, Reply, Status};
 use crate::guarded_mail::Verdict;
-use crate::pipeline::Caller;
+use crate::pipeline::{Caller, POLICY_INSPECT};
 use crate::schema;
 use crate::tools::Tool;
 
@@ -22,6 +22,22 @@ pub(crate) fn permitted<T: Tool>(
         reason: permit.reason().name(),
         level: Some(T::shows(args).map_or(permit.level(), |shows| shows.min(permit.ceiling()))),
         ..denied(caller, request_id, T::NAME, "")
+    }
+}
+
+/// A look that the operator takes.
+pub(crate) fn operators(
+    caller: &Caller,
+    request_id: &str,
+    kept: Summary,
+    permit: &Permit,
+) -> Asked {
+    Asked {
+        arguments: kept,
+        decision: Decision::Allow,
+        reason: permit.reason().name(),
+        level: Some(permit.level()),
+        ..denied(caller, request_id, POLICY_INSPECT, "")
     }
 }
 
@@ -126,7 +142,7 @@ pub(crate) fn refused(refusal: &Refusal, facts: &Facts, argument: Option<String>
     }
 }
 
-fn ended(result: &'static str, facts: &Facts) -> Ended {
+pub(crate) fn ended(result: &'static str, facts: &Facts) -> Ended {
     Ended {
         round_trips: Some(u64::from(facts.round_trips)),
         latency_ms: facts.duration_ms,

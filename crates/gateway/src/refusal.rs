@@ -55,7 +55,7 @@ impl Code {
 pub struct Refusal {
     pub code: Code,
     message: String,
-    pub details: Option<Value>,
+    pub details: Option<Box<Value>>,
     /// What the policy said.
     pub(crate) denial: Option<Denial>,
 }
@@ -138,7 +138,7 @@ impl Refusal {
 
     pub(crate) fn with_details(self, details: Value) -> Self {
         Self {
-            details: Some(details),
+            details: Some(Box::new(details)),
             ..self
         }
     }

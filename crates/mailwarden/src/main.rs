@@ -5,7 +5,9 @@ mod check;
 mod cli;
 mod config;
 mod demo;
+mod policy_verbs;
 mod reload;
+mod running;
 mod sample;
 mod screen;
 mod server;
@@ -75,6 +77,7 @@ fn main() -> ExitCode {
         }),
         Verb::Audit(wanted) => audit::run(wanted, Screen::new()),
         Verb::Config(wanted) => config::verb::run(wanted, cli.config_dir.as_deref(), Screen::new()),
+        Verb::Policy(wanted) => policy_verbs::run(&verb, wanted, directory, Screen::new()),
         // INVARIANT: an attachment is read in a process that holds nothing else: no log, no configuration, no runtime.
         Verb::ExtractWorker => return extract::worker::run(),
     };
@@ -103,17 +106,28 @@ async fn stdio(
             }
         },
     };
+    let version = config.version.unwrap_or_default();
     let wires = Wires::default().again(config.accounts);
     let setup = wires.for_callers(&config.callers, toolsets.as_deref());
     let gateway = Arc::new(wiring::gateway(setup, log.clone())?);
+    let (tools, changes) = tokio::sync::watch::channel(0);
     let reload = directory.map(|directory| Reload {
         directory: directory.to_owned(),
         chosen: toolsets,
         wires,
         gateway: Arc::clone(&gateway),
         log,
+        caller: caller.clone(),
+        version,
+        tools,
     });
-    let why = server::run(gateway, caller, config.errors, reload).await?;
+    let served = server::Served {
+        gateway,
+        caller,
+        errors: config.errors,
+        tools: changes,
+    };
+    let why = server::run(served, reload).await?;
     Ok((ExitCode::SUCCESS, why))
 }
 

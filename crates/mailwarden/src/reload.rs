@@ -4,9 +4,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use audit::{Event, Log};
-use gateway::{Gateway, Toolset};
+use gateway::{Caller, Gateway, Toolset};
+use tokio::sync::watch;
 
 use crate::config::{self, Config, Problems};
+use crate::running::Running;
 use crate::wiring::Wires;
 
 /// What is needed to put another configuration in the place of this one.
@@ -16,20 +18,39 @@ pub(crate) struct Reload {
     pub wires: Wires,
     pub gateway: Arc<Gateway>,
     pub log: Log,
+    /// Who is served.
+    pub caller: Caller,
+    /// Which contents of the directory are in force.
+    pub version: String,
+    /// Counts how often the tools of the caller have become others.
+    pub tools: watch::Sender<u64>,
 }
 
 impl Reload {
     /// Never ends: whenever it is told to, it reads again.
     pub(crate) async fn on_demand(mut self) -> anyhow::Result<&'static str> {
         let mut told = signal()?;
+        // Only now: who is known to run may be told at once.
+        let begun = Running::begin(&self.directory, self.caller.id(), &self.version);
+        let mut running = begun.map_err(unknown).ok();
         loop {
             told.told().await;
             let directory = self.directory.clone();
             let read = move || config::read(Some(&directory), std::env::vars_os());
             let read = tokio::task::spawn_blocking(read).await;
             match read {
-                Ok(Ok(config)) => self.replace(config),
-                Ok(Err(problems)) => self.keep(&problems),
+                Ok(Ok(config)) => {
+                    self.replace(config);
+                    if let Some(running) = &mut running {
+                        let _ = running.reloaded(&self.version).map_err(unknown);
+                    }
+                }
+                Ok(Err(problems)) => {
+                    self.keep(&problems);
+                    if let Some(running) = &mut running {
+                        let _ = running.kept(problems.0.len()).map_err(unknown);
+                    }
+                }
                 Err(error) => tracing::error!(%error, "the configuration could not be read again"),
             }
         }
@@ -39,11 +60,20 @@ impl Reload {
     fn replace(&mut self, config: Config) {
         let accounts = config.accounts.iter().map(|account| &account.id);
         let reloaded = Event::config_reloaded(config.version.as_deref(), accounts);
+        self.version = config.version.unwrap_or_default();
+        let tools = || -> Vec<&str> {
+            let tools = self.gateway.tools(&self.caller);
+            tools.into_iter().map(gateway::AnyTool::name).collect()
+        };
+        let before = tools();
         self.wires = self.wires.again(config.accounts);
         let setup = self
             .wires
             .for_callers(&config.callers, self.chosen.as_deref());
         self.gateway.replace(setup);
+        if before != tools() {
+            self.tools.send_modify(|count| *count += 1);
+        }
         self.log.note(reloaded);
         tracing::info!("the configuration was read again and is in force");
     }
@@ -55,6 +85,11 @@ impl Reload {
         );
         crate::complain(&problems.to_string());
     }
+}
+
+/// Without its file it is served all the same; only `config reload` does not find it.
+fn unknown(error: std::io::Error) {
+    tracing::warn!(%error, "`mailwarden config reload` cannot know of this process; send it SIGHUP instead");
 }
 
 /// Whatever tells this process to read its configuration again.

@@ -5,6 +5,7 @@ pub(crate) mod dir;
 mod env;
 pub(crate) mod identity;
 mod problem;
+mod reload;
 pub(crate) mod verb;
 
 use std::ffi::OsString;

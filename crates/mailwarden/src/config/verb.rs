@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 
 use super::dir::{self, CallerAuth, CallerConfig, Loaded, Toolset};
+use super::reload::{self, Broken};
 use super::{Account, ErrorStyle, Problem, Problems, Store, identity};
 use crate::cli::{ConfigFile, ConfigVerb};
 use crate::screen::Screen;
@@ -33,6 +34,14 @@ pub(crate) fn run(
             let dir = place(dir).context(nowhere)?;
             init(&dir, screen)?;
             Ok(ExitCode::SUCCESS)
+        }
+        ConfigVerb::Reload { dir, force } => {
+            let dir = place(dir).context(nowhere)?;
+            let broken = match force {
+                true => Broken::Sent,
+                false => Broken::Withheld,
+            };
+            reload::run(&dir, broken, screen)
         }
         ConfigVerb::Schema { file } => {
             let name = match file {
@@ -61,7 +70,7 @@ fn init(dir: &Path, screen: Screen) -> anyhow::Result<()> {
 }
 
 /// As editors and build tools expect it: `file:line:column: what`.
-fn refuse(problems: &Problems) -> ExitCode {
+pub(crate) fn refuse(problems: &Problems) -> ExitCode {
     let summary = counted(problems.0.len(), "problem", "problems");
     eprintln!("{problems}\n{summary}; nothing would start");
     ExitCode::from(BAD)
@@ -82,6 +91,15 @@ fn check<V: IntoIterator<Item = (OsString, OsString)>>(
     };
     for line in summary(&loaded, screen) {
         screen.line(line);
+    }
+    let doubts = crate::policy_verbs::warnings(&loaded.callers);
+    if doubts > 0 {
+        let doubts = counted(doubts, "warning", "warnings");
+        let line = format!(
+            "{doubts} about policies: `mailwarden policy lint {}` tells more",
+            dir.display()
+        );
+        screen.line(screen.warn(line));
     }
     if let Some(caller) = caller {
         screen.line(format!(
@@ -162,7 +180,7 @@ fn caller(caller: &CallerConfig) -> String {
     )
 }
 
-fn counted(number: usize, one: &str, more: &str) -> String {
+pub(crate) fn counted(number: usize, one: &str, more: &str) -> String {
     match number {
         1 => format!("1 {one}"),
         _ => format!("{number} {more}"),

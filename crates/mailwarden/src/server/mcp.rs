@@ -16,11 +16,13 @@ use rmcp::model::{
     ErrorCode, Implementation, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
     PaginatedRequestParams, ProgressNotificationParam, ProtocolVersion, ReadResourceRequestParams,
     ReadResourceResponse, ReadResourceResult, Reference, Resource, ResourceContents,
-    ResourceTemplate, ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
+    ResourceTemplate, ServerCapabilities, ServerConfig, SubscriptionFilter, Tool, ToolAnnotations,
 };
-use rmcp::service::RequestContext;
+use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
+use tokio::sync::watch;
 
+use super::Served;
 use crate::config::ErrorStyle;
 
 /// How long clients may keep lists: they change with the configuration, which can be read again at any time.
@@ -57,14 +59,22 @@ pub(crate) struct Server {
     gateway: Arc<Gateway>,
     caller: Caller,
     errors: ErrorStyle,
+    tools: watch::Receiver<u64>,
 }
 
 impl Server {
-    pub(crate) fn new(gateway: Arc<Gateway>, caller: Caller, errors: ErrorStyle) -> Self {
+    pub(crate) fn new(served: Served) -> Self {
+        let Served {
+            gateway,
+            caller,
+            errors,
+            tools,
+        } = served;
         Self {
             gateway,
             caller,
             errors,
+            tools,
         }
     }
 
@@ -107,6 +117,7 @@ impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
         let capabilities = ServerCapabilities::builder()
             .enable_tools()
+            .enable_tool_list_changed()
             .enable_resources()
             .enable_completions()
             .build();
@@ -211,6 +222,28 @@ impl ServerHandler for Server {
         result.ttl_ms = Some(0);
         result.cache_scope = Some(CacheScope::Private);
         Ok(result.into())
+    }
+
+    fn accepted_subscription_filter(&self, _: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        Some(SubscriptionFilter::builder().tools_list_changed().build())
+    }
+
+    /// Says when the tools have become others, until the client no longer wants to know.
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        let mut tools = self.tools.clone();
+        loop {
+            tokio::select! {
+                () = context.cancelled() => return Ok(()),
+                Ok(()) = tools.changed() => {
+                    let _ = context.sink().notify_tool_list_changed().await;
+                }
+                // Nothing will change any more.
+                else => {
+                    context.cancelled().await;
+                    return Ok(());
+                }
+            }
+        }
     }
 
     /// What the protocol library cannot read as a request that it knows. A call among them is recorded as one.
