@@ -92,15 +92,11 @@ pub(super) fn read(
                 let hint = format!("the first is in line {line}; rename one of them");
                 reader.problem(id, what, hint);
             }
-<<<<<<< HEAD
-            Some(checked)
-=======
             if text == "operator" {
                 let what = "'operator' is who asks from the command line, in the audit log";
                 reader.problem(id, what, "choose another name");
             }
-            named(id, text, "a caller's id", reader)
->>>>>>> 67c5781ac8c103ee69f6a8f1008d21c1c9250a50
+            Some(checked)
         });
         let policy = of_policy(node, policies, reader);
         let auth = auth(node, store, variables, reader);
