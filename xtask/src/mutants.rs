@@ -14,6 +14,8 @@ const FOLDER: &str = "target/mutants";
 
 /// Runs it over the whole crate, and writes the page.
 pub(crate) fn write() -> Outcome<String> {
+    let folder = root().join(FOLDER);
+    fs::create_dir_all(&folder).map_err(|error| at(&folder, &error))?;
     let status = Command::new("cargo")
         .args([
             "mutants",
@@ -34,7 +36,7 @@ pub(crate) fn write() -> Outcome<String> {
         .map_err(|error| format!("cargo mutants: {error}; cargo install cargo-mutants --locked"))?;
     // 2 and 3: some were missed, or ran too long.
     match status.code() {
-        Some(0 | 2 | 3) => write_from(&root().join(FOLDER)),
+        Some(0 | 2 | 3) => write_from(&folder),
         _ => Err(format!("cargo mutants ended with {status}")),
     }
 }

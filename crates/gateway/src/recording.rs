@@ -20,7 +20,7 @@ pub(crate) fn permitted<T: Tool>(
         arguments: T::kept(args),
         decision: Decision::Allow,
         reason: permit.reason().name(),
-        level: Some(permit.level()),
+        level: Some(T::shows(args).map_or(permit.level(), |shows| shows.min(permit.ceiling()))),
         ..denied(caller, request_id, T::NAME, "")
     }
 }

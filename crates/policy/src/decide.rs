@@ -93,6 +93,14 @@ impl Permit {
         self.level
     }
 
+    /// The most that any message of the folder can have.
+    pub fn ceiling(&self) -> Level {
+        match self.scope() {
+            Scope::Alike(level) => level,
+            Scope::Each(folder) => folder.ceiling(),
+        }
+    }
+
     /// Before any message was looked at.
     pub fn reason(&self) -> Reason {
         Reason::FolderDefaultApplied

@@ -16,7 +16,11 @@ use crate::criteria::Criteria;
 use crate::knowledge::{Shelf, lock};
 
 /// Facts of so many messages are asked for at once.
-const BATCH: usize = 4_000;
+const BATCH: usize = 2_000;
+/// Messages that are too large to be described together are asked for in groups down to this.
+const LEAST_BATCH: u64 = 20;
+/// A server that fails so often fails at something else.
+const MOST_SPLITS: usize = 32;
 /// So few messages are looked at without asking the source which of them matter.
 const FEW: u64 = 500;
 /// More than this is judged where it holds up nobody else.
@@ -129,7 +133,6 @@ impl GuardedMail<'_> {
         }
         if let Scope::Alike(level) = self.permit.scope()
             && level >= criteria.reads
-            && (level >= Level::Full || !criteria.in_attachments)
         {
             let mut found = self.account.source().search(self.cx, search).await?;
             for summary in &mut found.summaries {
@@ -193,22 +196,14 @@ impl GuardedMail<'_> {
     async fn survey(&self, folder: &FolderName, criteria: &Criteria) -> Result<Survey, Halt> {
         self.cx.enter(Stage::Search);
         let scope = self.permit.scope();
-        let ceiling = match scope {
-            Scope::Alike(level) => level,
-            Scope::Each(folder) => folder.ceiling(),
-        };
         // INVARIANT: what cannot match for this caller is not even looked for.
-        let can_match = ceiling >= criteria.reads;
+        let can_match = self.permit.ceiling() >= criteria.reads;
         let mut tests = vec![Condition::EVERYTHING];
         if can_match && !criteria.conditions.is_empty() {
             tests.push(Condition::All(criteria.conditions.clone()));
         }
         let sieve = match scope {
             Scope::Alike(_) if !can_match => Sieve::NoFacts,
-            // Whether there are attachments matters for what was found.
-            Scope::Alike(level) if level < Level::Full && criteria.in_attachments => {
-                Sieve::Through(Condition::All(criteria.conditions.clone()))
-            }
             Scope::Alike(_) if criteria.predicates.is_empty() => Sieve::NoFacts,
             Scope::Alike(_) => Sieve::of(criteria.superset(folder, self.now)),
             Scope::Each(folder) => Sieve::of(folder.candidates(self.now)),
@@ -310,6 +305,35 @@ impl GuardedMail<'_> {
         Ok(Some(wanted).filter(|set| !set.is_empty()))
     }
 
+    /// INVARIANT: nobody can hide a folder by sending mail whose envelopes are too large together.
+    async fn described(
+        &self,
+        folder: &FolderName,
+        uidvalidity: UidValidity,
+        uids: UidSet,
+    ) -> Result<Vec<Summary>, Fault> {
+        let source = self.account.source();
+        let mut found = Vec::new();
+        let mut left = vec![uids];
+        let mut splits = 0;
+        while let Some(group) = left.pop() {
+            let asked = source.summaries(self.cx, folder, uidvalidity, &group, Snippets::Without);
+            match asked.await {
+                Ok(mut some) => found.append(&mut some),
+                Err(fault)
+                    if fault.kind == FaultKind::Protocol
+                        && group.len() > LEAST_BATCH
+                        && splits < MOST_SPLITS =>
+                {
+                    splits += 1;
+                    left.extend(split(&group, group.len() / 2));
+                }
+                Err(fault) => return Err(fault),
+            }
+        }
+        Ok(found)
+    }
+
     /// Fetches the facts of these messages. Those that are gone stay unknown.
     pub(super) async fn learn(
         &self,
@@ -317,13 +341,11 @@ impl GuardedMail<'_> {
         uidvalidity: UidValidity,
         uids: &UidSet,
     ) -> Result<(), Fault> {
-        let source = self.account.source();
         let shelf = self.account.knowledge.shelf(folder);
         let mut rest = uids.iter().peekable();
         while rest.peek().is_some() {
             let batch: UidSet = rest.by_ref().take(BATCH).collect();
-            let found = source.summaries(self.cx, folder, uidvalidity, &batch, Snippets::Without);
-            let found = found.await?;
+            let found = self.described(folder, uidvalidity, batch.clone()).await?;
             let read = move || -> Vec<_> {
                 let asked = found.iter().filter(|one| batch.contains(one.uid));
                 asked.map(|one| (one.uid, content::facts(one))).collect()
@@ -342,6 +364,15 @@ impl GuardedMail<'_> {
         self.account.knowledge.tidy();
         Ok(())
     }
+}
+
+/// The first so many, and the others.
+fn split(uids: &UidSet, first: u64) -> [UidSet; 2] {
+    let first = usize::try_from(first).unwrap_or(usize::MAX);
+    [
+        uids.iter().take(first).collect(),
+        uids.iter().skip(first).collect(),
+    ]
 }
 
 /// Which messages have to be looked at.
@@ -427,7 +458,7 @@ impl Judging {
                 seen += 1;
                 if level >= self.criteria.reads
                     && self.matching.as_ref().is_none_or(|set| set.contains(uid))
-                    && self.fits(&facts, level)
+                    && self.fits(&facts)
                 {
                     hits.push((uid.0, uid.0));
                 }
@@ -438,12 +469,8 @@ impl Judging {
         (UidSet::from_ranges(hits), tally)
     }
 
-    fn fits(&self, facts: &Facts<'_>, level: Level) -> bool {
-        // INVARIANT: text that was found in an attachment is not found by who may not see attachments.
-        let told = !self.criteria.in_attachments
-            || level >= Level::Full
-            || facts.has_attachment == Some(false);
+    fn fits(&self, facts: &Facts<'_>) -> bool {
         let mut predicates = self.criteria.predicates.iter();
-        told && predicates.all(|one| one.holds(facts, self.now))
+        predicates.all(|one| one.holds(facts, self.now))
     }
 }

@@ -109,6 +109,11 @@ pub(crate) trait Tool: Send + Sync + 'static {
     /// does not compile.
     fn ask(args: &Self::Args) -> Result<Ask, Refusal>;
 
+    /// What it shows of messages that have more than it needs; none where it shows what it needs.
+    fn shows(_: &Self::Args) -> Option<Level> {
+        None
+    }
+
     /// What of the arguments is kept in the audit log: where, and how much; words only as digests. No default either.
     fn kept(args: &Self::Args) -> audit::Summary;
 

@@ -142,6 +142,12 @@ impl Tool for SearchMessages {
         })
     }
 
+    fn shows(args: &Args) -> Option<Level> {
+        args.include_snippet
+            .is_none_or(|wanted| !wanted)
+            .then_some(Level::Envelope)
+    }
+
     fn kept(args: &Args) -> audit::Summary {
         let words = |text: &Option<SearchText>| text.as_ref().map(|text| text.0.clone());
         audit::Summary::new()

@@ -86,6 +86,7 @@ pub(super) fn read(
     for node in list.map_or(&[][..], Node::items) {
         let id = node.get("id").and_then(|id| Some((id, id.text()?)));
         let checked = id.and_then(|(id, text)| {
+            let checked = named(id, text, "a caller's id", reader)?;
             if let Some(line) = ids.insert(text, id.at.line) {
                 let what = format!("the caller '{text}' stands here twice");
                 let hint = format!("the first is in line {line}; rename one of them");
@@ -95,7 +96,7 @@ pub(super) fn read(
                 let what = "'operator' is who asks from the command line, in the audit log";
                 reader.problem(id, what, "choose another name");
             }
-            named(id, text, "a caller's id", reader)
+            Some(checked)
         });
         let policy = of_policy(node, policies, reader);
         let auth = auth(node, store, variables, reader);
@@ -123,8 +124,7 @@ pub(super) fn read(
 
 /// A name of the kind that callers and policies have.
 pub(super) fn named(node: &Node, text: &str, of: &str, reader: &mut Reader<'_>) -> Option<String> {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte);
-    if text.len() > 64 || !text.bytes().all(plain) {
+    if !is_name(text) {
         let what = format!("{of} is 1 to 64 letters, digits, '_', '.' or '-'");
         reader.problem(node, what, "rename it");
         return None;
@@ -137,6 +137,11 @@ pub(super) fn named(node: &Node, text: &str, of: &str, reader: &mut Reader<'_>) 
     Some(text.to_owned())
 }
 
+fn is_name(text: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte);
+    text.len() <= 64 && text.bytes().all(plain)
+}
+
 fn of_policy(node: &Node, policies: &Policies, reader: &mut Reader<'_>) -> Option<Arc<Policy>> {
     let given = node.get("policy")?;
     let name = given.text()?;
@@ -145,7 +150,11 @@ fn of_policy(node: &Node, policies: &Policies, reader: &mut Reader<'_>) -> Optio
             Some(meant) => format!("did you mean '{meant}'?"),
             None => "write the 'name' that stands in a file of policies/".to_owned(),
         };
-        let what = format!("there is no policy {}", super::scalar::quote(name));
+        // What can be no name may be anything, and is not repeated.
+        let what = match is_name(name) {
+            true => format!("there is no policy '{name}'"),
+            false => "there is no policy of this name".to_owned(),
+        };
         reader.problem(given, what, hint);
     }
     policies.find(name)

@@ -4,7 +4,9 @@
 
 mod accounts;
 mod callers;
+mod imap;
 mod init;
+mod keeping;
 mod keys;
 mod paths;
 mod policies;
@@ -57,8 +59,8 @@ pub(crate) struct Loaded {
     pub version: String,
 }
 
-/// The environment, as far as it is asked for by name.
-#[derive(Debug, Default)]
+/// The environment. Its values are secrets, so it is not printed.
+#[derive(Default)]
 pub(super) struct Variables(BTreeMap<OsString, OsString>);
 
 impl Variables {

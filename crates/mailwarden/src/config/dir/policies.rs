@@ -169,7 +169,11 @@ fn read_accounts<'n>(
                 Some(meant) => format!("did you mean '{meant}'?"),
                 None => "add it to accounts.yaml, or remove it here".to_owned(),
             };
-            let what = format!("there is no account {}", super::scalar::quote(name));
+            // What can be no name may be anything, and is not repeated.
+            let what = match AccountId::new(name) {
+                Ok(name) => format!("there is no account '{name}'"),
+                Err(_) => "there is no account of this name".to_owned(),
+            };
             reader.problem(key, what, hint);
         }
         let Ok(id) = AccountId::new(name) else {

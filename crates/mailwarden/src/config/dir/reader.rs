@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::scalar::{Scalar, describe};
 use super::shape::{Key, Keys, Named, Need, Shape, Shown};
-use super::sheet::Sheet;
+use super::sheet::{Sheet, harmless};
 use super::yaml::{Mark, Node, Value};
 use crate::config::problem::Problem;
 
@@ -97,7 +97,7 @@ impl<'a> Reader<'a> {
             let wanted = index < MOST_EXCERPTS;
             problems.push(Problem {
                 place: self.sheet.place(at),
-                what,
+                what: what.chars().map(harmless).collect(),
                 excerpt: wanted
                     .then(|| self.sheet.excerpt(at, end, &self.public))
                     .flatten(),
@@ -105,17 +105,14 @@ impl<'a> Reader<'a> {
         }
         self.warnings.sort_by_key(|(at, _)| *at);
         for (at, what) in self.warnings {
+            let what: String = what.chars().map(harmless).collect();
             let name = &self.sheet.name;
             warnings.push(format!("{name}:{}:{}: {what}", at.line, at.column));
         }
     }
 
     fn value(&mut self, name: &str, node: &Node, shape: Shape, shown: Shown) {
-        if let Some(scalar) = Scalar::of(node)
-            && shown == Shown::Yes
-            && !matches!(shape, Shape::Keys(_) | Shape::Named(_) | Shape::List(_))
-            && !(scalar.text.contains('@') && MAY_HOLD_LOGIN.contains(&name))
-        {
+        if shown == Shown::Yes && is_harmless(name, node, shape) {
             self.public.insert(node.at);
         }
         match shape {
@@ -163,21 +160,18 @@ impl<'a> Reader<'a> {
             let Some(name) = self.key_name(key) else {
                 continue;
             };
-            if let Some(line) = seen.insert(name, key.at.line) {
-                self.public.insert(key.at);
-                self.problem(
+            let Some(known) = keys.find(name) else {
+                meant.extend(self.unknown(key, name, keys));
+                continue;
+            };
+            self.public.insert(key.at);
+            match seen.insert(name, key.at.line) {
+                None => self.value(name, value, known.shape, known.shown),
+                Some(line) => self.problem(
                     key,
                     format!("'{name}' stands twice in {}", keys.what),
                     format!("the first is in line {line}; keep one of them"),
-                );
-                continue;
-            }
-            match keys.find(name) {
-                Some(known) => {
-                    self.public.insert(key.at);
-                    self.value(name, value, known.shape, known.shown);
-                }
-                None => meant.extend(self.unknown(key, name, keys)),
+                ),
             }
         }
         for key in keys.keys {
@@ -287,6 +281,20 @@ impl<'a> Reader<'a> {
         };
         let what = format!("{} has no '{}'; add it: {example}", keys.what, key.name);
         self.found.push((at, end, what));
+    }
+}
+
+/// A value that can be no secret, whatever slipped into it.
+fn is_harmless(name: &str, node: &Node, shape: Shape) -> bool {
+    let Some(scalar) = Scalar::of(node) else {
+        return false;
+    };
+    match shape {
+        Shape::Keys(_) | Shape::Named(_) | Shape::List(_) => false,
+        // A line whose key was forgotten becomes part of the value before it.
+        _ if node.at.line != node.end.line => false,
+        Shape::Word(_) => !scalar.text.contains(char::is_whitespace),
+        _ => !(scalar.text.contains('@') && MAY_HOLD_LOGIN.contains(&name)),
     }
 }
 

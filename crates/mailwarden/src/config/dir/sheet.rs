@@ -106,18 +106,21 @@ impl Sheet {
             return None;
         }
         let shown = line.chars().take(to);
-        // Each stays one column wide, and nothing that moves the cursor or turns the line around gets through.
-        let harmless = |char: char| match char.escape_debug().count() {
-            1 => char,
-            _ if char == '"' || char == '\'' || char == '\\' => char,
-            _ => ' ',
-        };
         let line: String = shown.map(harmless).collect();
         Some(Excerpt {
             line,
             before,
             width: to - before,
         })
+    }
+}
+
+/// One column wide, and nothing that moves the cursor or turns a line around.
+pub(super) fn harmless(char: char) -> char {
+    match char.escape_debug().count() {
+        1 => char,
+        _ if matches!(char, '"' | '\'' | '\\') => char,
+        _ => ' ',
     }
 }
 

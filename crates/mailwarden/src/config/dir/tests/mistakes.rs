@@ -91,25 +91,16 @@ fn variables_beside_a_directory() {
         ),
         (
             "an unknown variable",
-            World::new().set("IMAP_MCP_CALLERID", "bot"),
+            World::new().set(concat!("IMAP_MCP", "_CALLERID"), "bot"),
         ),
         (
             "a token that is short",
-            World::new().set(
-                "IMAP_MCP_SECRET__CALLERS__INVOICE_AGENT__TOKEN",
-                "canary-4711",
-            ),
+            World::new().set(TOKEN_VARIABLE, "canary-4711"),
         ),
-        (
-            "an empty password",
-            World::new().set("IMAP_MCP_SECRET__ACCOUNTS__WORK__PASSWORD", ""),
-        ),
+        ("an empty password", World::new().set(PASSWORD_VARIABLE, "")),
         (
             "a password of two lines",
-            World::new().set(
-                "IMAP_MCP_SECRET__ACCOUNTS__WORK__PASSWORD",
-                "canary-4711\ncanary-4711",
-            ),
+            World::new().set(PASSWORD_VARIABLE, "canary-4711\ncanary-4711"),
         ),
     ];
     insta::assert_snapshot!("variables", told(&made));
@@ -168,6 +159,49 @@ fn hostile_files_are_told_quickly() {
             "{said:?}"
         );
         assert!(said.starts_with("callers.yaml:"), "{said}");
+    }
+}
+
+/// Words are lost, lines are moved, doubled and shifted: a secret that stands in a file is never told.
+#[test]
+fn a_secret_in_a_mangled_file_is_not_told() {
+    // Numbers of no order that are the same each time.
+    let mut state: u32 = 4_711;
+    let mut next = |below: usize| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 8) as usize % below.max(1)
+    };
+    for _ in 0..400 {
+        let text = ACCOUNTS.replace("secret://accounts/work/password", CANARY);
+        let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        for _ in 0..=next(3) {
+            let at = next(lines.len());
+            let line = lines[at].clone();
+            match next(6) {
+                0 => lines.insert(next(lines.len()), line),
+                1 => lines.swap(at, at.saturating_sub(1)),
+                2 => lines[at] = format!("  {line}"),
+                3 => lines[at] = line.strip_prefix("  ").unwrap_or(&line).to_owned(),
+                4 => {
+                    let words: Vec<&str> = line.split_inclusive(' ').collect();
+                    let lost = next(words.len());
+                    let left = words.iter().enumerate().filter(|(index, _)| *index != lost);
+                    let left: String = left.map(|(_, word)| *word).collect();
+                    if !line.contains(CANARY) || left.contains(CANARY) {
+                        lines[at] = left;
+                    }
+                }
+                _ => {
+                    let joined = lines
+                        .get(at + 1)
+                        .map(|after| format!("{line} {}", after.trim()));
+                    if let Some(joined) = joined {
+                        lines.splice(at..=at + 1, [joined]);
+                    }
+                }
+            }
+        }
+        World::new().file(A, lines.join("\n")).said();
     }
 }
 

@@ -129,6 +129,8 @@ pub(super) const MISTAKES: &[Mistake] = &[
     Mistake("a password in place of its reference", A, "secret://accounts/work/password", "canary-4711"),
     Mistake("a password in one line with others", A, "  - id: old\n    provider: maildir\n    path: /tmp\n", "  - { id: old, auth: { type: passwd, password: canary-4711, usr: x }, prot: 3 }\n"),
     Mistake("a password over two lines", A, "  - id: old\n    provider: maildir\n    path: /tmp\n", "  - { id: old, x: \"canary-4711\n      canary-4711\", prot: 3 }\n"),
+    Mistake("a password without a key", A, "type: password\n      user: anna@example.com", "type: password\n      canary-4711"),
+    Mistake("a password beside another value", A, "type: password", "type: password canary-4711"),
     Mistake("a password as a key", A, "user: anna@example.com", "'canary-4711 is (my) password!':"),
     Mistake("a number in place of a reference", A, "secret://accounts/work/password", "4711"),
     Mistake("a token in the file", C, "type: stdio_trusted", "type: stdio_trusted\n      token: canary-4711"),
