@@ -109,6 +109,11 @@ pub(crate) const VARIABLES: &[Variable] = &[
         "A secret of an `env_var` store: `secret://a/b-c` is `IMAP_MCP_SECRET__A__B_C`.",
     ),
     variable(
+        "MAILWARDEN_TOOLSETS",
+        "`imap`; with a configuration directory what the caller is given",
+        "The tools to serve: `imap`, `gateway`, or both with a comma between them; `--toolsets` goes before it. Of a caller's tools it can only take away.",
+    ),
+    variable(
         "MAILWARDEN_AUDIT_HOT_DAYS",
         "`90`",
         "So many days of the [audit log](audit.md) stay plain text, 1 to 36500.",

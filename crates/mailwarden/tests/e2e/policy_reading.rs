@@ -1,5 +1,8 @@
 //! What a policy lets a caller read, tool by tool, and what it says of the rest.
 
+mod identity;
+mod searching;
+
 use std::path::Path;
 
 use base64::Engine as _;
@@ -9,7 +12,7 @@ use tempfile::TempDir;
 use testkit::mcp::CallOutcome;
 use testkit::{Dovecot, McpClient};
 
-use crate::config_directory::{account, client, program, write};
+use crate::config_directory::{account, client, write};
 
 /// A mailbox, and callers with policies over it.
 struct House {
@@ -255,71 +258,6 @@ fn the_log_knows_why_and_the_caller_does_not() {
     );
 }
 
-/// Trap 19, 21.
-#[test]
-fn no_search_is_an_oracle_on_what_is_hidden() {
-    let rules = json!([
-        { "match": { "from_domain": "good.example" }, "grant": "FULL" },
-        { "match": { "from_domain": "meta.example" }, "grant": "METADATA" },
-    ]);
-    let house = House::new(&[("agent", whitelist(rules))]);
-    let hidden = letter("boss@hidden.example", "zanzibar", "zanzibar");
-    house.server.deliver("alice", "INBOX", &hidden);
-    house.server.deliver(
-        "alice",
-        "INBOX",
-        &letter("m@meta.example", "zanzibar", "zanzibar"),
-    );
-    house.server.deliver(
-        "alice",
-        "INBOX",
-        &letter("g@good.example", "plain", "zanzibar"),
-    );
-    let mut agent = house.client("agent");
-    for (criteria, visible) in [
-        (json!({ "subject_contains": "zanzibar" }), 0),
-        (json!({ "subject_contains": "plain" }), 1),
-        (json!({ "from_domain": "hidden.example" }), 0),
-        (json!({ "from_domain": "META.example." }), 0),
-        (json!({ "from": "G@good.example" }), 1),
-        (json!({ "to_contains": "alice" }), 1),
-        (json!({ "text": "zanzibar" }), 1),
-        (
-            json!({ "header": { "name": "X-Odd", "contains": "zanzibar" } }),
-            0,
-        ),
-        (
-            json!({ "header": { "name": "X-Odd", "contains": "plain" } }),
-            1,
-        ),
-        (json!({ "seen": false }), 2),
-        (json!({ "size_gt": 10 }), 2),
-        (json!({ "newer_than": "50y" }), 2),
-        (json!({ "older_than": "50y" }), 0),
-        (json!({ "has_attachment": false }), 1),
-    ] {
-        let found = agent.call("search", work(json!({ "criteria": criteria })));
-        let data = &found.structured["data"];
-        assert_eq!(
-            data["matched_visible"], visible,
-            "{criteria}: {}",
-            found.text
-        );
-        assert_eq!(data["matched_total"], visible, "{criteria}");
-        assert_eq!(
-            (&data["filtered_out"], &data["hidden_count"]),
-            (&json!(0), &json!(1)),
-            "{criteria}"
-        );
-    }
-    let listed = agent.call(
-        "imap_search_messages",
-        json!({ "account_id": "work", "mailbox": "INBOX", "subject": "zanzibar" }),
-    );
-    assert_eq!(listed.structured["data"]["total"], 0);
-}
-
-/// Trap 18: one function computes facts, so a cap holds for every tool.
 #[test]
 fn a_cap_holds_for_every_tool() {
     let caps = json!([
@@ -381,44 +319,6 @@ fn a_cap_holds_for_every_tool() {
     }
 }
 
-/// Trap 21, 24: nothing tells a folder or account that is hidden from one that is not there.
-#[test]
-fn hidden_folders_and_accounts_are_not_there() {
-    let rules = json!([{ "match": { "from_domain": "x.example" }, "grant": "FULL" }]);
-    let house = House::new(&[("agent", whitelist(rules))]);
-    let mut agent = house.client("agent");
-    let accounts = agent.call("list_accounts", json!({}));
-    let data = &accounts.structured["data"];
-    assert_eq!(data["accounts"].as_array().unwrap().len(), 2);
-    assert_eq!(data["hidden_accounts_count"], 1);
-    for tool in ["list_folders", "list_labels"] {
-        let listed = agent.call(tool, json!({ "account_id": "gmail" }));
-        let data = &listed.structured["data"];
-        let (list, hidden) = match tool {
-            "list_folders" => ("folders", "hidden_folders_count"),
-            _ => ("labels", "hidden_labels_count"),
-        };
-        assert_eq!(data[list].as_array().unwrap().len(), 1, "{}", listed.text);
-        assert_eq!(data[hidden], 7, "{}", listed.text);
-        assert!(!listed.text.contains("Other"), "{}", listed.text);
-    }
-    let labels = agent.call("list_labels", json!({ "account_id": "work" }));
-    assert_eq!(reason(&labels), "tool_not_applicable_for_provider");
-    let outcomes = ["private", "nowhere"].map(|account| {
-        let outcome = agent.call("list_folders", json!({ "account_id": account }));
-        assert_eq!(reason(&outcome), "account_hidden");
-        told(&outcome)
-    });
-    assert_eq!(outcomes[0], outcomes[1]);
-    let outcomes = ["Other", "Nowhere"].map(|folder| {
-        let outcome = agent.call("search", json!({ "account_id": "work", "folder": folder }));
-        assert_eq!(reason(&outcome), "folder_hidden");
-        told(&outcome)
-    });
-    assert_eq!(outcomes[0], outcomes[1]);
-}
-
-/// Trap 24.
 #[test]
 fn reading_marks_nothing_whatever_is_answered() {
     let house = House::new(&[("agent", ladder())]);
@@ -536,183 +436,4 @@ fn attachments_come_as_bytes_as_text_or_as_a_link() {
         "{}",
         read.text
     );
-}
-
-#[test]
-fn pages_are_cut_after_judging() {
-    let rules = json!([{ "match": { "from_domain": "x.example" }, "grant": "FULL" }]);
-    let house = House::new(&[("agent", whitelist(rules))]);
-    for n in 0..60 {
-        let from = if n % 3 == 0 {
-            "a@x.example"
-        } else {
-            "a@y.example"
-        };
-        house
-            .server
-            .deliver("alice", "INBOX", &letter(from, &format!("n{n}"), "x"));
-    }
-    let mut agent = house.client("agent");
-    let mut seen: Vec<u64> = Vec::new();
-    let mut arguments = work(json!({ "limit": 7 }));
-    let mut sizes = Vec::new();
-    loop {
-        let page = agent.call("search", arguments);
-        let data = &page.structured["data"];
-        let uids: Vec<u64> = data["uids"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|uid| uid.as_u64().unwrap())
-            .collect();
-        assert_eq!(
-            (&data["matched_visible"], &data["hidden_count"]),
-            (&json!(20), &json!(40))
-        );
-        sizes.push(uids.len());
-        seen.extend(uids);
-        match data["next_cursor"].as_str() {
-            Some(cursor) => arguments = work(json!({ "cursor": cursor })),
-            None => break,
-        }
-    }
-    assert_eq!(sizes, [7, 7, 6]);
-    let want: Vec<u64> = (0..60)
-        .filter(|n| n % 3 == 0)
-        .map(|n| n + 1)
-        .rev()
-        .collect();
-    assert_eq!(seen, want);
-}
-
-#[test]
-fn what_comes_and_goes_is_seen_by_the_next_search_in_two_flights() {
-    let rules = json!([{ "match": { "from_domain": "x.example" }, "grant": "FULL" }]);
-    let house = House::new(&[("agent", whitelist(rules))]);
-    for n in 0..20 {
-        let from = if n % 2 == 0 {
-            "a@x.example"
-        } else {
-            "a@y.example"
-        };
-        house
-            .server
-            .deliver("alice", "INBOX", &letter(from, &format!("n{n}"), "x"));
-    }
-    let mut agent = house.client("agent");
-    let mut counts = || {
-        let page = agent.call("search", work(json!({})));
-        let data = page.structured["data"].clone();
-        assert!(page.structured["meta"].get("telemetry").is_none());
-        (
-            data["matched_visible"].as_u64().unwrap(),
-            data["hidden_count"].as_u64().unwrap(),
-        )
-    };
-    assert_eq!(counts(), (10, 10));
-    assert_eq!(counts(), (10, 10));
-    let flights = house.records().last().unwrap()["round_trips"]
-        .as_u64()
-        .unwrap();
-    assert!(flights <= 2, "{flights}");
-    house
-        .server
-        .deliver("alice", "INBOX", &letter("a@x.example", "new", "x"));
-    house
-        .server
-        .deliver("alice", "INBOX", &letter("a@y.example", "new", "x"));
-    assert_eq!(counts(), (11, 11));
-    let mut bare = house.server.login("alice", "secret");
-    bare.command("SELECT INBOX");
-    bare.command("UID STORE 1:2 +FLAGS (\\Deleted)");
-    bare.command("EXPUNGE");
-    assert_eq!(counts(), (10, 10));
-}
-
-#[test]
-fn callers_are_shown_the_tools_that_their_policy_could_allow() {
-    let rule = |level: &str| json!([{ "match": { "from_domain": "x.example" }, "grant": level }]);
-    let house = House::new(&[
-        ("counts", whitelist(rule("COUNT"))),
-        ("lists", whitelist(rule("METADATA"))),
-        ("all", whitelist(rule("FULL"))),
-    ]);
-    for (caller, tools, has, lacks) in [
-        ("counts", 9, "folder_stats", "search"),
-        ("lists", 11, "search", "fetch_envelope"),
-        ("all", 17, "fetch_attachment", "imap_delete_message"),
-    ] {
-        let mut agent = house.client(caller);
-        let listed = agent.request("tools/list", json!({})).unwrap();
-        let names: Vec<&str> = listed["tools"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|tool| tool["name"].as_str().unwrap())
-            .collect();
-        assert_eq!(names.len(), tools, "{caller}: {names:?}");
-        assert!(
-            names.contains(&has) && !names.contains(&lacks),
-            "{caller}: {names:?}"
-        );
-        let refused = agent.request("tools/call", json!({ "name": lacks, "arguments": {} }));
-        assert!(
-            refused.unwrap_err().message.contains("unknown tool"),
-            "{caller}"
-        );
-    }
-}
-
-#[test]
-fn the_caller_is_told_its_own_policy_and_no_pattern() {
-    let rules = json!([{ "match": { "from_domain": "secret-pattern.example" }, "grant": "BODY" }]);
-    let mut folders = whitelist(rules);
-    folders[0]["move_out"] = json!(true);
-    let house = House::new(&[("agent", folders), ("other", whitelist(json!([])))]);
-    let mut agent = house.client("agent");
-    let policy = agent.call("describe_policy", json!({}));
-    let data = &policy.structured["data"];
-    assert_eq!(
-        (&data["caller_id"], &data["policy"]),
-        (&json!("agent"), &json!("agent"))
-    );
-    let folder = &data["accounts"][0]["folders"][0];
-    assert_eq!(folder["path"], "INBOX");
-    assert_eq!(
-        (&folder["default_visibility"], &folder["max_visibility"]),
-        (&json!("NONE"), &json!("BODY"))
-    );
-    assert_eq!(folder["capabilities"], json!(["move_out"]));
-    let all = format!("{}{}", policy.text, policy.structured);
-    assert!(!all.contains("pattern") && !all.contains("other"), "{all}");
-    let me = agent.call("get_caller_identity", json!({}));
-    assert_eq!(me.structured["data"]["caller_id"], "agent");
-}
-
-/// Trap 22.
-#[test]
-fn nobody_is_served_without_being_somebody() {
-    let house = House::new(&[("agent", ladder())]);
-    let cases: [(&[(&str, &str)], &str); 3] = [
-        (&[], "IMAP_MCP_CALLER_ID"),
-        (&[("IMAP_MCP_CALLER_ID", "nobody")], "IMAP_MCP_CALLER_ID"),
-        (
-            &[("IMAP_MCP_CALLER_TOKEN", "a token of nobody at all")],
-            "IMAP_MCP_CALLER_TOKEN",
-        ),
-    ];
-    for (variables, told) in cases {
-        let mut command = program(house.dir.path());
-        command.envs(variables.iter().copied());
-        let output = command.stdin(std::process::Stdio::null()).output().unwrap();
-        assert_eq!(output.status.code(), Some(2), "{variables:?}");
-        assert!(output.stdout.is_empty());
-        let shown = String::from_utf8(output.stderr).unwrap();
-        assert!(shown.contains(told) && !shown.contains("agent"), "{shown}");
-    }
-    let refused = house.records();
-    let refused = refused
-        .iter()
-        .filter(|one| one["event"] == "caller_refused");
-    assert_eq!(refused.count(), 3);
 }
