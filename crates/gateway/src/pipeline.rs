@@ -65,11 +65,7 @@ impl Caller {
         Self::new(Self::OWNER, address, Credential::default())
     }
 
-    pub fn id(&self) -> &str {
-        &self.id
-    }
-
-    pub(crate) fn as_str(&self) -> &str {
+    pub fn as_str(&self) -> &str {
         &self.id
     }
 

@@ -31,7 +31,7 @@ impl Reload {
     pub(crate) async fn on_demand(mut self) -> anyhow::Result<&'static str> {
         let mut told = signal()?;
         // Only now: who is known to run may be told at once.
-        let begun = Running::begin(&self.directory, self.caller.id(), &self.version);
+        let begun = Running::begin(&self.directory, self.caller.as_str(), &self.version);
         let mut running = begun.map_err(unknown).ok();
         loop {
             told.told().await;

@@ -87,6 +87,9 @@ async fn what_lies_above_the_permitted_level_is_not_found_and_not_asked_for() {
     let count = permit(Level::Count);
     let found = guarded(&count).search(&search(Snippets::Without)).await;
     assert!(hidden(found.err()));
+    let mail = guarded(&count);
+    let looked = mail.inspect(&folder, Which::All, &|_, _| {}).await;
+    assert!(hidden(looked.err()));
     let envelope = permit(Level::Envelope);
     let mail = guarded(&envelope);
     assert!(hidden(

@@ -496,3 +496,36 @@ async fn without_a_log_the_answer_of_a_tool_that_reads_is_withheld_and_it_is_not
     assert_eq!(records[2].get("withheld"), None);
     assert_eq!(world.witness.asked(), 2);
 }
+
+#[tokio::test]
+async fn the_operator_is_recorded_like_any_caller_or_sees_nothing() {
+    let (account, cx) = (AccountId::new("default").unwrap(), Cx::new());
+    let world = World::new();
+    let found = world.gateway.inspect_folders(&cx, &account).await.unwrap();
+    assert_eq!((found.folders.len(), found.unusable), (0, 0));
+    let records = world.records();
+    let [call] = records.as_slice() else {
+        panic!("{records:#?}")
+    };
+    for (field, want) in [
+        ("event", json!("call")),
+        ("caller_id", json!("operator")),
+        ("tool", json!("policy_inspect")),
+        ("arguments", json!({ "account": "default" })),
+        ("decision", json!("ALLOW")),
+        ("result", json!("ok")),
+        ("round_trips", json!(1)),
+    ] {
+        assert_eq!(call[field], want, "{field}");
+    }
+    let nowhere = AccountId::new("other").unwrap();
+    let refused = world.gateway.inspect_folders(&cx, &nowhere).await;
+    assert_eq!(refused.unwrap_err().code, Code::NotFound);
+    assert_eq!(world.records()[1]["result"], "not_found");
+    assert_eq!(world.witness.asked(), 1);
+
+    let world = World::without_a_log();
+    let refused = world.gateway.inspect_folders(&cx, &account).await;
+    assert_eq!(refused.unwrap_err().code, Code::AuditUnavailable);
+    assert_eq!(world.witness.asked(), 0);
+}

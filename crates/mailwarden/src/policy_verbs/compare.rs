@@ -169,9 +169,9 @@ mod tests {
     use super::*;
 
     fn side(folders: &[(&str, Level)], accounts: &[&str]) -> Side {
-        let account = |name: &&str| AccountId::new(name).unwrap();
+        let account = |name: &&str| AccountId::new(*name).unwrap();
         let folder = |(path, level): &(&str, Level)| FolderPolicy {
-            path: FolderName::new(path).unwrap(),
+            path: FolderName::new(*path).unwrap(),
             mode: Mode::Whitelist,
             default: Level::Count,
             rules: vec![Rule {
