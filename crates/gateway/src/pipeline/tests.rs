@@ -525,7 +525,9 @@ async fn the_operator_is_recorded_like_any_caller_or_sees_nothing() {
     assert_eq!(world.witness.asked(), 1);
 
     let world = World::without_a_log();
-    let refused = world.gateway.inspect_folders(&cx, &account).await;
-    assert_eq!(refused.unwrap_err().code, Code::AuditUnavailable);
-    assert_eq!(world.witness.asked(), 0);
+    for _ in 0..2 {
+        let refused = world.gateway.inspect_folders(&cx, &account).await;
+        assert_eq!(refused.unwrap_err().code, Code::AuditUnavailable);
+        assert_eq!(world.witness.asked(), 1);
+    }
 }
