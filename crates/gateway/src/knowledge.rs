@@ -290,12 +290,11 @@ fn pack(facts: &FactsBuf) -> Vec<u8> {
         record.extend_from_slice(&arrived.to_le_bytes());
     }
     if let Some(size) = facts.size {
-        record.extend_from_slice(&size.to_le_bytes());
+        put(&mut record, size);
     }
     let texts = [facts.from, Some(facts.recipients.lines), facts.subject];
     for text in texts.into_iter().flatten() {
-        let length = u32::try_from(text.len()).unwrap_or(u32::MAX);
-        record.extend_from_slice(&length.to_le_bytes());
+        put(&mut record, u64::try_from(text.len()).unwrap_or(u64::MAX));
         record.extend_from_slice(text.as_bytes());
     }
     record
@@ -311,7 +310,7 @@ fn unpack(bytes: &[u8]) -> Option<(Facts<'_>, usize)> {
         false => None,
     };
     let size = match has(HAS_SIZE) {
-        true => Some(u64::from_le_bytes(take(&mut rest)?)),
+        true => Some(number(&mut rest)?),
         false => None,
     };
     let from = match has(HAS_FROM) {
@@ -340,6 +339,27 @@ fn unpack(bytes: &[u8]) -> Option<(Facts<'_>, usize)> {
     Some((facts, bytes.len() - rest.len()))
 }
 
+/// Seven bits an octet, the lowest first; the highest bit says that more follow.
+fn put(record: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        record.push((number & 0x7f) as u8 | 0x80);
+        number >>= 7;
+    }
+    record.push(number as u8);
+}
+
+fn number(rest: &mut &[u8]) -> Option<u64> {
+    let mut number = 0;
+    for shift in (0..64).step_by(7) {
+        let [octet] = take::<1>(rest)?;
+        number |= u64::from(octet & 0x7f) << shift;
+        if octet & 0x80 == 0 {
+            return Some(number);
+        }
+    }
+    None
+}
+
 fn take<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
     let (head, tail) = rest.split_first_chunk::<N>()?;
     *rest = tail;
@@ -347,7 +367,7 @@ fn take<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
 }
 
 fn text<'a>(rest: &mut &'a [u8]) -> Option<&'a str> {
-    let length = usize::try_from(u32::from_le_bytes(take(rest)?)).ok()?;
+    let length = usize::try_from(number(rest)?).ok()?;
     let (head, tail) = rest.split_at_checked(length)?;
     *rest = tail;
     std::str::from_utf8(head).ok()

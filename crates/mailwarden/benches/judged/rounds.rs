@@ -11,6 +11,8 @@ use crate::samples::Samples;
 pub(crate) struct Measured {
     pub folder: Folder,
     pub bare: Samples,
+    /// The server's own search for all messages and nothing else.
+    pub all: Samples,
     pub first: Samples,
     pub repeated: Samples,
     pub visible: u64,
@@ -24,6 +26,7 @@ pub(crate) fn run(world: &World, folder: Folder) -> Measured {
     let mut measured = Measured {
         folder,
         bare: Samples::default(),
+        all: Samples::default(),
         first: Samples::default(),
         repeated: Samples::default(),
         visible: 0,
@@ -33,6 +36,11 @@ pub(crate) fn run(world: &World, folder: Folder) -> Measured {
         let begun = Instant::now();
         world.fetch_all(&mut bare);
         measured.bare.add(begun.elapsed());
+        for _ in 0..REPEATS {
+            let begun = Instant::now();
+            world.list_all(&mut bare);
+            measured.all.add(begun.elapsed());
+        }
         let mut client = world.client(Who::Whitelisted);
         let begun = Instant::now();
         measured.visible = search(&mut client, folder);

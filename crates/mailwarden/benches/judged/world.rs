@@ -81,6 +81,12 @@ impl World {
         bare.drain_until(&tag)
     }
 
+    /// Which messages there are: the least that tells whether something changed.
+    pub(crate) fn list_all(&self, bare: &mut RawImap) -> usize {
+        let tag = bare.send(&["UID SEARCH RETURN (COUNT ALL) ALL"]);
+        bare.drain_until(&tag)
+    }
+
     /// The program, greeted and logged in, with nothing known about any folder.
     pub(crate) fn client(&self, who: Who) -> McpClient {
         let mut command = Command::new(env!("CARGO_BIN_EXE_mailwarden"));
