@@ -30,7 +30,7 @@ const VAULT: &str = "Vault";
 #[test]
 fn nothing_is_served_for_what_was_stolen() {
     let server = serve();
-    let dir = tempfile::tempdir().unwrap();
+    let dir = config_directory::place();
     configure(dir.path(), &server);
     let clients: Vec<Mutex<McpClient>> = in_two(&all_callers(), |caller| {
         Mutex::new(client(dir.path(), *caller))
@@ -73,7 +73,7 @@ fn nothing_is_served_for_what_was_stolen() {
 #[test]
 fn whoever_is_nobody_is_not_served_and_recorded() {
     let server = serve();
-    let dir = tempfile::tempdir().unwrap();
+    let dir = config_directory::place();
     configure(dir.path(), &server);
     let (one, three) = (token(1), token(3));
     let nearly = one[..one.len() - 1].to_owned();
