@@ -5,10 +5,20 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
+use tempfile::TempDir;
 use testkit::McpClient;
 
 /// The password of every account.
 pub(crate) const PASSWORD: &str = "secret";
+
+/// A place for one, in memory where there is such a place: its log is synced for every call, and no test here is about that.
+pub(crate) fn place() -> TempDir {
+    let memory = Path::new("/dev/shm");
+    match memory.is_dir() {
+        true => tempfile::tempdir_in(memory).unwrap(),
+        false => tempfile::tempdir().unwrap(),
+    }
+}
 
 /// Writes the three kinds of files; JSON is YAML too.
 pub(crate) fn write(dir: &Path, accounts: &[Value], callers: &[Value], policies: &[Value]) {
