@@ -344,3 +344,14 @@ fn lint_tells_what_is_worth_a_second_look() {
     directory.policy("  work: [");
     assert_eq!(directory.run(&["policy", "lint"]).code, 2);
 }
+
+#[test]
+fn no_caller_can_be_taken_for_the_operator() {
+    let (_server, directory) = served();
+    let callers = "callers:\n  - { id: operator, policy: some, auth: { type: stdio_trusted } }\n";
+    directory.write("callers.yaml", callers);
+    let printed = directory.run(&["config", "check"]);
+    assert_eq!(printed.code, 2, "{}", printed.stdout);
+    let told = "callers.yaml:2:11: 'operator' is who asks from the command line";
+    assert!(printed.stderr.contains(told), "{}", printed.stderr);
+}
