@@ -77,12 +77,15 @@ pub(in crate::tools) fn warnings(changes: Changes) -> Vec<Warning> {
 const MOST_FLAGS: usize = 50;
 const MOST_FLAG_CHARS: usize = 100;
 
-/// Flags as a caller sees them; absent when the source did not tell.
+/// Flags as a caller sees them; absent when the source did not tell. In an order of their own: a server's may depend on
+/// messages that are hidden.
 pub(in crate::tools) fn flags(
     flags: Option<&[Flag]>,
     changes: &mut Changes,
 ) -> Option<Vec<String>> {
-    let shown = flags?.iter().take(MOST_FLAGS).map(|flag| {
+    let mut flags: Vec<&Flag> = flags?.iter().collect();
+    flags.sort_unstable_by_key(|flag| flag.as_str());
+    let shown = flags.into_iter().take(MOST_FLAGS).map(|flag| {
         let name = content::name(flag.as_str(), changes);
         name.chars().take(MOST_FLAG_CHARS).collect()
     });
@@ -115,5 +118,12 @@ mod tests {
                 .all(|flag| flag.chars().count() <= MOST_FLAG_CHARS && !flag.contains('\u{202e}'))
         );
         assert_eq!(flags(None, &mut changes), None);
+    }
+
+    #[test]
+    fn the_order_of_flags_is_ours() {
+        let said = ["urgent", "\\Seen", "$Forwarded", "\\Answered"].map(Flag::new);
+        let shown = flags(Some(&said), &mut Changes::default()).unwrap();
+        assert_eq!(shown, ["$Forwarded", "\\Answered", "\\Seen", "urgent"]);
     }
 }
