@@ -145,6 +145,10 @@ impl<'a> GuardedMail<'a> {
             self.withhold_counts(folder);
         }
         let hidden = all - shown.len();
+        if !policy.is_owner() {
+            // A server's order may depend on folders that are hidden.
+            shown.sort_by(|one, other| rank(one).cmp(&rank(other)));
+        }
         Ok(match policy.is_owner() {
             true => Visible {
                 folders: shown,
@@ -329,6 +333,12 @@ impl<'a> GuardedMail<'a> {
     fn forget(&self, at: &MessageRef) {
         lock(&self.account.knowledge.shelf(&at.folder)).drop_one(at.uid);
     }
+}
+
+/// INBOX is first, the others go by name.
+fn rank(folder: &Folder) -> (bool, &str) {
+    let name = folder.name.as_str();
+    (name != "INBOX", name)
 }
 
 /// INVARIANT: nothing above the level leaves this room.
