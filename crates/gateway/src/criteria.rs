@@ -12,8 +12,6 @@ pub(crate) struct Criteria {
     pub conditions: Vec<Condition>,
     /// INVARIANT: a message matches only for callers who may see each field that is looked at.
     pub reads: Level,
-    /// A source looks for text in attachments too, which less than FULL does not show.
-    pub in_attachments: bool,
 }
 
 impl Default for Criteria {
@@ -22,7 +20,6 @@ impl Default for Criteria {
             predicates: Vec::new(),
             conditions: Vec::new(),
             reads: Level::Metadata,
-            in_attachments: false,
         }
     }
 }
@@ -35,7 +32,6 @@ impl Criteria {
 
     pub(crate) fn evaluated(&mut self, condition: Condition) {
         self.reads = self.reads.max(reads(&condition));
-        self.in_attachments |= looks_into_parts(&condition);
         self.conditions.push(condition);
     }
 
@@ -71,7 +67,9 @@ pub(crate) fn reads(condition: &Condition) -> Level {
             Level::Envelope
         }
         Condition::Header { .. } => Level::Headers,
-        Condition::Text(_) => Level::Body,
+        // INVARIANT: a source looks for text in attachments too. Were it found only in messages without any, whoever may
+        // not see attachments would learn by it whether there are some.
+        Condition::Text(_) => Level::Full,
         Condition::Larger(_)
         | Condition::Smaller(_)
         | Condition::Since(_)
@@ -81,11 +79,24 @@ pub(crate) fn reads(condition: &Condition) -> Level {
     }
 }
 
-fn looks_into_parts(condition: &Condition) -> bool {
-    match condition {
-        Condition::All(each) | Condition::Any(each) => each.iter().any(looks_into_parts),
-        Condition::Not(inner) => looks_into_parts(inner),
-        Condition::Text(_) => true,
-        _ => false,
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_looked_at_says_who_finds() {
+        let text = Condition::Text("a".to_owned());
+        let from = Condition::From("a".to_owned());
+        for (condition, level) in [
+            (Condition::Larger(1), Level::Metadata),
+            (from.clone(), Level::Envelope),
+            (text.clone(), Level::Full),
+            (Condition::Not(Box::new(text.clone())), Level::Full),
+            (Condition::Any(vec![from, text]), Level::Full),
+        ] {
+            let mut criteria = Criteria::default();
+            criteria.evaluated(condition);
+            assert_eq!(criteria.reads, level, "{criteria:?}");
+        }
     }
 }

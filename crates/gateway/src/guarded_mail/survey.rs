@@ -129,7 +129,6 @@ impl GuardedMail<'_> {
         }
         if let Scope::Alike(level) = self.permit.scope()
             && level >= criteria.reads
-            && (level >= Level::Full || !criteria.in_attachments)
         {
             let mut found = self.account.source().search(self.cx, search).await?;
             for summary in &mut found.summaries {
@@ -205,10 +204,6 @@ impl GuardedMail<'_> {
         }
         let sieve = match scope {
             Scope::Alike(_) if !can_match => Sieve::NoFacts,
-            // Whether there are attachments matters for what was found.
-            Scope::Alike(level) if level < Level::Full && criteria.in_attachments => {
-                Sieve::Through(Condition::All(criteria.conditions.clone()))
-            }
             Scope::Alike(_) if criteria.predicates.is_empty() => Sieve::NoFacts,
             Scope::Alike(_) => Sieve::of(criteria.superset(folder, self.now)),
             Scope::Each(folder) => Sieve::of(folder.candidates(self.now)),
@@ -427,7 +422,7 @@ impl Judging {
                 seen += 1;
                 if level >= self.criteria.reads
                     && self.matching.as_ref().is_none_or(|set| set.contains(uid))
-                    && self.fits(&facts, level)
+                    && self.fits(&facts)
                 {
                     hits.push((uid.0, uid.0));
                 }
@@ -438,12 +433,8 @@ impl Judging {
         (UidSet::from_ranges(hits), tally)
     }
 
-    fn fits(&self, facts: &Facts<'_>, level: Level) -> bool {
-        // INVARIANT: text that was found in an attachment is not found by who may not see attachments.
-        let told = !self.criteria.in_attachments
-            || level >= Level::Full
-            || facts.has_attachment == Some(false);
+    fn fits(&self, facts: &Facts<'_>) -> bool {
         let mut predicates = self.criteria.predicates.iter();
-        told && predicates.all(|one| one.holds(facts, self.now))
+        predicates.all(|one| one.holds(facts, self.now))
     }
 }

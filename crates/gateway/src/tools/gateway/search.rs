@@ -93,7 +93,7 @@ impl Tool for Search {
     const TITLE: &'static str = "Search a folder";
     const SUMMARY: &'static str = "Find messages of one folder, newest first: uids, sizes, flags and how much of each you \
         can see. A message matches only if you may see what the criteria look at (size, flags, arrival: METADATA; \
-        addresses, subject: ENVELOPE; header: HEADERS; text: BODY; attachments: FULL). hidden_count is the number of \
+        addresses, subject: ENVELOPE; header: HEADERS; text, attachments: FULL). hidden_count is the number of \
         messages that you cannot see, whatever you look for. For more pass next_cursor as cursor, without criteria. \
         Read on with fetch_envelope.";
     const TOOLSET: Toolset = Toolset::Gateway;
