@@ -107,3 +107,17 @@ async fn what_lies_above_the_permitted_level_is_not_found_and_not_asked_for() {
     let read = mail.message(&elsewhere, Level::Body, &|_| Vec::new()).await;
     assert!(hidden(read.err()));
 }
+
+#[test]
+fn the_order_of_folders_is_ours() {
+    let folder = |name: &str| Folder {
+        name: FolderName::new(name).unwrap(),
+        delimiter: None,
+        special_use: None,
+        counts: None,
+    };
+    let mut folders = ["Zoo", "A", "INBOX", "B/c", "B"].map(folder);
+    folders.sort_by(|one, other| rank(one).cmp(&rank(other)));
+    let names = folders.map(|folder| folder.name.to_string());
+    assert_eq!(names, ["INBOX", "A", "B", "B/c", "Zoo"]);
+}

@@ -367,7 +367,6 @@ impl Totals {
             answers,
             served,
         } = self;
-        println!("{answers} answers, {served} served; messages by level {by_level:?}");
         assert!(by_level.iter().all(|count| *count >= 20), "{by_level:?}");
         assert!(
             served * 5 >= *answers,

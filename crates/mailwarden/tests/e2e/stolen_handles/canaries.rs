@@ -87,10 +87,11 @@ pub(super) fn heard(answer: &Value) -> BTreeSet<String> {
 
 pub(super) fn in_text(text: &str) -> BTreeSet<String> {
     let text = text.to_lowercase();
-    let found = text.match_indices(BEGIN).map(|(at, _)| {
-        let rest = text[at..].chars();
-        let word = rest.take_while(|sign| sign.is_ascii_alphanumeric() || *sign == '-');
-        word.collect()
+    // What stands before the first is not about any.
+    let found = text.split(BEGIN).skip(1).map(|rest| {
+        let of_word = |sign: &char| sign.is_ascii_alphanumeric() || *sign == '-';
+        let rest: String = rest.chars().take_while(of_word).collect();
+        format!("{BEGIN}{rest}")
     });
     found.collect()
 }
