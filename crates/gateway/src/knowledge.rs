@@ -128,6 +128,10 @@ impl Shelf {
             let uid = uid.0;
             self.index.push(Slot { uid, piece, at });
         }
+        // Mail comes in ascending order, and usually nothing is left to do.
+        if self.index.is_sorted_by(|one, next| one.uid < next.uid) {
+            return;
+        }
         // Stable: of two that have one UID the later one counts.
         self.index.sort_by_key(|slot| slot.uid);
         let mut kept: Vec<Slot> = Vec::with_capacity(self.index.len());

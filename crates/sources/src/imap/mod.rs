@@ -4,6 +4,7 @@
 //! Each read is a [`Job`](job::Job) in a file of its own.
 
 mod cache;
+mod census;
 mod conditions;
 mod convert;
 mod describe;
@@ -36,6 +37,7 @@ pub use settings::{Security, Settings, Timeouts};
 pub use tls::{BadRoots, Roots};
 
 use cache::Cache;
+use census::Censuses;
 use job::Job;
 use pool::Pool;
 
@@ -44,6 +46,7 @@ pub struct ImapSource {
     settings: Arc<Settings>,
     pool: Arc<Pool>,
     cache: Mutex<Cache>,
+    censuses: Censuses,
 }
 
 impl ImapSource {
@@ -57,6 +60,7 @@ impl ImapSource {
             pool: Pool::new(Arc::clone(&settings)),
             settings,
             cache: Mutex::new(Cache::default()),
+            censuses: Censuses::default(),
         }
     }
 
@@ -137,7 +141,14 @@ impl MailSource for ImapSource {
         folder: &'a FolderName,
         tests: &'a [Condition],
     ) -> Answer<'a, Sifted> {
-        Box::pin(self.run(cx, sift::SiftFolder { folder, tests }))
+        Box::pin(self.run(
+            cx,
+            sift::SiftFolder {
+                folder,
+                tests,
+                censuses: &self.censuses,
+            },
+        ))
     }
 
     fn summaries<'a>(

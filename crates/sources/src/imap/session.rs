@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use imap::{Capabilities, Command, Data, Literals, Status};
 use mail::{Cx, Fault, FaultKind, FolderName, Stage, UidValidity};
 
+use super::census::Stamp;
 use super::link::{Landed, Link, Patience};
 use super::settings::Settings;
 use super::{faults, login};
@@ -45,6 +46,10 @@ struct OpenFolder {
     since: Instant,
     uidvalidity: UidValidity,
     exists: u32,
+    /// As it was when the folder was opened; absent once anything has come or gone since.
+    uidnext: Option<u32>,
+    /// Nothing was heard of it yet but that it is open.
+    fresh: bool,
 }
 
 /// What a flight into a folder found.
@@ -92,6 +97,16 @@ impl Session {
     /// How many messages the open folder holds.
     pub(super) fn exists(&self) -> u32 {
         self.open.as_ref().map_or(0, |open| open.exists)
+    }
+
+    /// What the folder holds, as far as that can be told without a list.
+    pub(super) fn stamp(&self, folder: &FolderName) -> Option<Stamp> {
+        let open = self.open.as_ref().filter(|open| open.name == *folder)?;
+        Some(Stamp {
+            uidvalidity: open.uidvalidity,
+            uidnext: open.uidnext?,
+            exists: open.exists,
+        })
     }
 
     pub(super) fn is_sound(&self) -> bool {
@@ -234,6 +249,10 @@ impl Session {
             Data::Status(status) => status.code.as_ref(),
             _ => None,
         });
+        let uidnext = codes
+            .clone()
+            .filter(|code| code.is("UIDNEXT"))
+            .find_map(|code| code.number()?.try_into().ok());
         let uidvalidity = codes
             .filter(|code| code.is("UIDVALIDITY"))
             .find_map(|code| code.number()?.try_into().ok());
@@ -246,6 +265,8 @@ impl Session {
             since: Instant::now(),
             uidvalidity: UidValidity(uidvalidity),
             exists: 0,
+            uidnext,
+            fresh: true,
         });
         Ok(())
     }
@@ -253,6 +274,11 @@ impl Session {
     /// Keeps the folder's size in step with what the server says.
     fn note(&mut self, data: &[Data]) {
         let Some(open) = &mut self.open else { return };
+        let counted = data.iter().filter(|one| matches!(one, Data::Exists(_)));
+        let expected = usize::from(std::mem::take(&mut open.fresh));
+        if counted.count() != expected || gone(data) > 0 {
+            open.uidnext = None;
+        }
         for one in data {
             match one {
                 Data::Exists(exists) => open.exists = *exists,

@@ -7,6 +7,7 @@ use imap::command::{Key, SearchReturn};
 use imap::{Command, Data, Esearch, SequenceSet};
 use mail::{Condition, Cx, Fault, FaultKind, FolderName, Sifted, Stage, UidSet, UidValidity};
 
+use super::census::Censuses;
 use super::job::Job;
 use super::link::{Landed, Place};
 use super::session::{self, Pace, Session};
@@ -15,6 +16,7 @@ use super::{conditions, faults};
 pub(super) struct SiftFolder<'a> {
     pub folder: &'a FolderName,
     pub tests: &'a [Condition],
+    pub censuses: &'a Censuses,
 }
 
 impl Job for SiftFolder<'_> {
@@ -26,9 +28,41 @@ impl Job for SiftFolder<'_> {
 
     async fn run(&self, session: &mut Session, cx: &Cx) -> Result<Sifted, Fault> {
         cx.enter(Stage::Search);
+        // A folder that is open and has changed has to be listed anyway.
+        let may_be_the_same =
+            !session.has_open(self.folder) || session.stamp(self.folder).is_some();
+        let census = self.censuses.of(self.folder).filter(|_| may_be_the_same);
+        if let Some((stamp, all)) = census {
+            let known = |test: &Condition| test.is_everything().then(|| all.as_ref().clone());
+            let sifted = self.sift(session, cx, &known).await?;
+            if session.stamp(self.folder) == Some(stamp) {
+                return Ok(sifted);
+            }
+        }
+        let sifted = self.sift(session, cx, &|_| None).await?;
+        let everything = self.tests.iter().position(Condition::is_everything);
+        let all = everything.and_then(|at| sifted.sets.get(at));
+        if let (Some(stamp), Some(all)) = (session.stamp(self.folder), all) {
+            self.censuses.keep(self.folder, stamp, all);
+        }
+        Ok(sifted)
+    }
+}
+
+impl SiftFolder<'_> {
+    /// Asks for what is not known.
+    async fn sift(
+        &self,
+        session: &mut Session,
+        cx: &Cx,
+        known: &(dyn Fn(&Condition) -> Option<UidSet> + Send + Sync),
+    ) -> Result<Sifted, Fault> {
         // A test that nothing can meet is not worth asking.
-        let nothing = |test: &Condition| matches!(test, Condition::Any(any) if any.is_empty());
-        let asked = self.tests.iter().filter(|test| !nothing(test));
+        let told = |test: &Condition| match test {
+            Condition::Any(any) if any.is_empty() => Some(UidSet::default()),
+            other => known(other),
+        };
+        let asked = self.tests.iter().filter(|test| told(test).is_none());
         let asked: Vec<Vec<Key<'_>>> = asked.map(conditions::keys).collect::<Result<_, _>>()?;
         let questions = Questions {
             keys: &asked,
@@ -36,9 +70,9 @@ impl Job for SiftFolder<'_> {
         };
         let (uidvalidity, found) = questions.ask(session, cx, self.folder).await?;
         let mut found = found.into_iter();
-        let sets = self.tests.iter().map(|test| match nothing(test) {
-            true => Ok(UidSet::default()),
-            false => found.next().ok_or_else(unanswered),
+        let sets = self.tests.iter().map(|test| match told(test) {
+            Some(set) => Ok(set),
+            None => found.next().ok_or_else(unanswered),
         });
         Ok(Sifted {
             uidvalidity,
