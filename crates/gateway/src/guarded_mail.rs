@@ -2,6 +2,8 @@
 //! message is judged by its own facts before anything of it gets out.
 
 mod inspection;
+mod judging;
+mod learning;
 mod survey;
 
 use mail::{
@@ -17,7 +19,10 @@ use crate::setup::{Account, Provider};
 use crate::trouble::{self, Issue};
 
 pub use inspection::{Inspected, Inspection, Progress, Which};
-pub(crate) use survey::{Sighting, Tally, Wanted};
+use learning::Lesson;
+
+pub(crate) use judging::Tally;
+pub(crate) use survey::{Sighting, Wanted};
 
 /// One account's mail, as far as a permit reaches.
 pub(crate) struct GuardedMail<'a> {
@@ -34,6 +39,30 @@ pub(crate) struct GuardedMail<'a> {
 pub(crate) struct Verdict {
     pub reason: Reason,
     pub rule: Option<usize>,
+}
+
+/// A message that may be seen, and what tells it from another.
+struct Admitted {
+    judged: Judged,
+    about: About,
+}
+
+/// What was judged.
+enum About {
+    /// Any message of the folder.
+    Whatever,
+    /// One of this size, as far as that was told.
+    Size(Option<u64>),
+}
+
+impl Admitted {
+    /// INVARIANT: what was judged by its facts and what is shown are one message.
+    fn is_about(&self, size: u64) -> bool {
+        match self.about {
+            About::Whatever => true,
+            About::Size(judged) => judged == Some(size),
+        }
+    }
 }
 
 /// Why there is no answer.
@@ -111,10 +140,10 @@ impl<'a> GuardedMail<'a> {
             Halt::Denied(denial) => return Err(Refusal::denied(denial)),
             Halt::Fault(fault) => fault,
         };
-        if let (FaultKind::Conflict, Some(folder)) = (fault.kind, self.permit.folder()) {
-            self.account.forget(folder);
-        }
+        let mut fault = fault;
         if !self.permit.policy().is_owner() {
+            // INVARIANT: a server's own words may be about what is hidden.
+            fault.said = None;
             match fault.kind {
                 FaultKind::NoSuchFolder => {
                     let hidden = Some(policy::Hidden::ObjectAbsent);
@@ -188,12 +217,15 @@ impl<'a> GuardedMail<'a> {
     ) -> Result<(MessageRef, Summary, Level), Halt> {
         self.needs(folder, needed)?;
         let at = self.locate(folder, generation, uid).await?;
-        let judged = self.admit(&at, needed).await?;
+        let judged = self.admit(&at, needed).await?.judged;
         let only = UidSet::range(uid, uid);
         let source = self.account.source();
         let snippets = mail::Snippets::Without;
         let found = source.summaries(self.cx, folder, at.uidvalidity, &only, snippets);
-        let mut found = found.await?.into_iter();
+        let found = found
+            .await
+            .inspect_err(|fault| self.note_conflict(&at, fault));
+        let mut found = found?.into_iter();
         let mut summary = found.find(|one| one.uid == uid).ok_or(Denial::absent())?;
         let again = self.rejudge(&summary);
         self.permit.scope().admit(again, needed)?;
@@ -212,12 +244,14 @@ impl<'a> GuardedMail<'a> {
         self.needs(&at.folder, needed)?;
         let source = self.account.source();
         for _ in 0..2 {
-            let judged = self.admit(at, needed).await?;
-            let level = judged.level;
+            let admitted = self.admit(at, needed).await?;
+            let level = admitted.judged.level;
             let choose = |structure: &Structure| choose(&within(structure, level));
-            let mut fetched = source.message(self.cx, at, &choose).await?;
-            if !self.is_same(at, &fetched) {
+            let fetched = source.message(self.cx, at, &choose).await;
+            let mut fetched = fetched.inspect_err(|fault| self.note_conflict(at, fault))?;
+            if !admitted.is_about(fetched.size) {
                 // QUIRK: UIDs that move (Proton Bridge). What was judged was another message.
+                self.forget(at);
                 continue;
             }
             fetched.structure = within(&fetched.structure, level);
@@ -228,10 +262,11 @@ impl<'a> GuardedMail<'a> {
 
     pub(crate) async fn raw(&self, at: &MessageRef, max_bytes: u64) -> Result<RawMessage, Halt> {
         self.needs(&at.folder, Level::Full)?;
-        self.admit(at, Level::Full).await?;
+        let admitted = self.admit(at, Level::Full).await?;
         let source = self.account.source();
-        let raw = source.raw(self.cx, at, max_bytes).await?;
-        match self.known_size(at).is_none_or(|size| size == raw.size) {
+        let raw = source.raw(self.cx, at, max_bytes).await;
+        let raw = raw.inspect_err(|fault| self.note_conflict(at, fault))?;
+        match admitted.is_about(raw.size) {
             true => Ok(raw),
             false => {
                 self.forget(at);
@@ -267,8 +302,9 @@ impl<'a> GuardedMail<'a> {
     }
 
     /// Judges a message before anything of it is fetched but its facts.
-    async fn admit(&self, at: &MessageRef, needed: Level) -> Result<Judged, Halt> {
+    async fn admit(&self, at: &MessageRef, needed: Level) -> Result<Admitted, Halt> {
         let scope = self.permit.scope();
+        let mut about = About::Whatever;
         let judged = match scope {
             Scope::Alike(level) => Judged {
                 level,
@@ -286,10 +322,19 @@ impl<'a> GuardedMail<'a> {
                     !current || shelf.facts(at.uid).is_none()
                 };
                 if unknown {
-                    self.learn(&at.folder, at.uidvalidity, &uids).await?;
+                    let lesson = Lesson {
+                        folder: &at.folder,
+                        uidvalidity: at.uidvalidity,
+                        shelf: &shelf,
+                    };
+                    let learned = self.learn(&lesson, &uids).await;
+                    learned.inspect_err(|fault| self.note_conflict(at, fault))?;
                 }
                 let shelf = lock(&shelf);
-                let facts = shelf.facts(at.uid).ok_or(Denial::absent())?;
+                let current = shelf.uidvalidity() == Some(at.uidvalidity);
+                let facts = shelf.facts(at.uid).filter(|_| current);
+                let facts = facts.ok_or(Denial::absent())?;
+                about = About::Size(facts.size);
                 folder.judge(&facts, self.now)
             }
         };
@@ -299,7 +344,17 @@ impl<'a> GuardedMail<'a> {
             By::Rule(index) => Some(index),
         };
         *lock(self.verdict) = Some(Verdict { reason, rule });
-        Ok(judged)
+        Ok(Admitted { judged, about })
+    }
+
+    /// A generation that the source says is over is not taken for the present one again. One that a caller made up
+    /// tells nothing.
+    fn note_conflict(&self, at: &MessageRef, fault: &Fault) {
+        let shelf = self.account.knowledge.shelf(&at.folder);
+        let ours = lock(&shelf).uidvalidity() == Some(at.uidvalidity);
+        if fault.kind == FaultKind::Conflict && ours {
+            self.account.knowledge.forget(&at.folder);
+        }
     }
 
     fn rejudge(&self, summary: &Summary) -> Judged {
@@ -314,22 +369,6 @@ impl<'a> GuardedMail<'a> {
                 scope.judge(&facts.borrow(&lines), self.now)
             }
         }
-    }
-
-    fn is_same(&self, at: &MessageRef, fetched: &Fetched) -> bool {
-        let same = self.known_size(at).is_none_or(|size| size == fetched.size);
-        if !same {
-            self.forget(at);
-        }
-        same
-    }
-
-    /// The size of the message that was judged, where one was.
-    fn known_size(&self, at: &MessageRef) -> Option<u64> {
-        let shelf = self.account.knowledge.shelf(&at.folder);
-        let shelf = lock(&shelf);
-        let size = shelf.facts(at.uid)?.size;
-        size.filter(|_| matches!(self.permit.scope(), Scope::Each(_)))
     }
 
     fn forget(&self, at: &MessageRef) {

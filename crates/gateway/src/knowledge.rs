@@ -10,6 +10,8 @@ use mail::{Condition, Facts, FactsBuf, FolderName, Known, Recipients, Uid, UidSe
 
 /// Octets that may be kept for one account.
 const MOST: usize = 96 << 20;
+/// Folders that are remembered at all.
+const MOST_FOLDERS: usize = 1_000;
 /// Octets of one piece of the store; a record that is longer has a piece of its own.
 const PIECE: usize = 32 << 10;
 /// Searches that are remembered for one folder: as many as there are policies that differ in it, in practice.
@@ -33,6 +35,12 @@ impl Knowledge {
         let mut folders = lock(&self.folders);
         folders.clock += 1;
         let now = folders.clock;
+        if folders.shelves.len() >= MOST_FOLDERS && !folders.shelves.contains_key(folder) {
+            let oldest = folders.shelves.iter().min_by_key(|(_, (used, _))| *used);
+            if let Some(oldest) = oldest.map(|(name, _)| name.clone()) {
+                folders.shelves.remove(&oldest);
+            }
+        }
         let place = folders.shelves.entry(folder.clone()).or_default();
         place.0 = now;
         Arc::clone(&place.1)
@@ -154,29 +162,47 @@ impl Shelf {
         }
     }
 
-    /// Forgets what is gone, once it is much.
+    /// Forgets what is gone.
     pub(crate) fn retain(&mut self, all: &UidSet) {
         let most = usize::try_from(all.len()).unwrap_or(usize::MAX);
-        if self.index.len() <= most && self.waste <= self.weight() / 4 + PIECE {
+        if self.index.len() <= most && self.waste <= self.weight() / 2 {
             return;
         }
+        let mut index = std::mem::take(&mut self.index);
+        index.retain(|slot| {
+            let stays = all.contains(Uid(slot.uid));
+            self.waste += if stays { 0 } else { self.length(slot) };
+            stays
+        });
+        self.index = index;
         for (_, passed) in &mut self.sieves {
             *passed = passed.intersection(all);
         }
-        let kept: Vec<(Uid, FactsBuf)> = self
-            .iter()
-            .filter(|(uid, _)| all.contains(*uid))
-            .map(|(uid, facts)| (uid, owned(&facts)))
-            .collect();
-        let sieves = std::mem::take(&mut self.sieves);
-        *self = Self {
-            uidvalidity: self.uidvalidity,
-            sieves,
-            ..Self::default()
-        };
-        if let Some(uidvalidity) = self.uidvalidity {
-            self.keep(uidvalidity, &kept);
+        if self.waste > self.weight() / 2 {
+            self.compact();
         }
+    }
+
+    /// Copies what is led to, record by record.
+    fn compact(&mut self) {
+        let pieces = std::mem::take(&mut self.pieces);
+        self.waste = 0;
+        let mut index = std::mem::take(&mut self.index);
+        for slot in &mut index {
+            let piece = pieces.get(usize::from(slot.piece));
+            let rest = piece.and_then(|piece| piece.get(usize::from(slot.at)..));
+            let record = rest.and_then(|rest| {
+                let (_, length) = unpack(rest)?;
+                rest.get(..length)
+            });
+            match record.and_then(|record| self.append(record)) {
+                Some((piece, at)) => (slot.piece, slot.at) = (piece, at),
+                None => slot.uid = 0,
+            }
+        }
+        // No message has that number.
+        index.retain(|slot| slot.uid != 0);
+        self.index = index;
     }
 
     /// Messages that a search for this did not find.
@@ -221,7 +247,10 @@ impl Shelf {
     }
 
     fn write(&mut self, facts: &FactsBuf) -> Option<(u16, u16)> {
-        let record = pack(facts);
+        self.append(&pack(facts))
+    }
+
+    fn append(&mut self, record: &[u8]) -> Option<(u16, u16)> {
         let fits = self
             .pieces
             .last()
@@ -236,7 +265,7 @@ impl Shelf {
         let number = u16::try_from(self.pieces.len().checked_sub(1)?).ok()?;
         let piece = self.pieces.last_mut()?;
         let at = u16::try_from(piece.len()).ok()?;
-        piece.extend_from_slice(&record);
+        piece.extend_from_slice(record);
         Some((number, at))
     }
 
@@ -249,22 +278,6 @@ impl Shelf {
         let piece = self.pieces.get(usize::from(slot.piece));
         let record = piece.and_then(|piece| piece.get(usize::from(slot.at)..));
         record.and_then(unpack).map_or(0, |(_, length)| length)
-    }
-}
-
-fn owned(facts: &Facts<'_>) -> FactsBuf {
-    FactsBuf {
-        from: facts.from.and_then(mail::MailAddress::parse),
-        recipients: facts
-            .recipients
-            .iter()
-            .filter_map(mail::MailAddress::parse)
-            .collect(),
-        recipients_known: facts.recipients.known,
-        subject: facts.subject.map(mail::Folded::new),
-        has_attachment: facts.has_attachment,
-        arrived: facts.arrived,
-        size: facts.size,
     }
 }
 

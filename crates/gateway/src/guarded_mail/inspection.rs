@@ -2,10 +2,11 @@
 
 use content::Changes;
 use mail::{
-    Condition, FactsBuf, Fault, FaultKind, FolderName, Level, Snippets, Stage, Summary, Uid,
-    UidSet, UidValidity,
+    Condition, FactsBuf, Fault, FaultKind, FolderName, Level, Stage, Summary, Uid, UidSet,
+    UidValidity,
 };
 
+use super::learning::Lesson;
 use super::{GuardedMail, Halt};
 
 /// So many messages are asked for at once: few enough that progress can be seen.
@@ -60,17 +61,19 @@ impl GuardedMail<'_> {
         self.cx.enter(Stage::Fetch);
         let total = wanted.len();
         progress(0, total);
+        let shelf = self.account.knowledge.shelf(folder);
         let mut messages = Vec::new();
         let (mut done, mut rest) = (0, wanted.iter().peekable());
         while rest.peek().is_some() {
             let batch: UidSet = rest.by_ref().take(BATCH).collect();
             done += batch.len();
-            let found = source.summaries(self.cx, folder, uidvalidity, &batch, Snippets::Without);
-            let found = found.await?;
-            let read = move || -> Vec<Inspected> {
-                let asked = found.iter().filter(|one| batch.contains(one.uid));
-                asked.map(Inspected::new).collect()
+            let lesson = Lesson {
+                folder,
+                uidvalidity,
+                shelf: &shelf,
             };
+            let found = self.described(&lesson, batch).await?;
+            let read = move || -> Vec<Inspected> { found.iter().map(Inspected::new).collect() };
             let read = tokio::task::spawn_blocking(read).await;
             let read = read.map_err(|_| Fault::new(FaultKind::Protocol, Stage::Fetch))?;
             messages.extend(read);

@@ -3,28 +3,24 @@
 //! The source narrows, facts of what is left are fetched once, and the policy judges each message by them, in every call
 //! anew.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 
 use mail::{
-    Anchor, Condition, Facts, Fault, FaultKind, FolderName, Found, Level, Order, Search, Sifted,
-    Snippets, Stage, Summary, Uid, UidSet, UidValidity,
+    Anchor, Condition, Fault, FaultKind, FolderName, Found, Level, Order, Search, Sifted, Snippets,
+    Stage, Summary, Uid, UidSet, UidValidity,
 };
-use policy::{Permit, Scope};
+use policy::Scope;
 
+use super::judging::{Judging, Looks, Tally};
+use super::learning::Lesson;
 use super::{GuardedMail, Halt, strip};
 use crate::criteria::Criteria;
 use crate::knowledge::{Shelf, lock};
 
-/// Facts of so many messages are asked for at once.
-const BATCH: usize = 2_000;
-/// Messages that are too large to be described together are asked for in groups down to this.
-const LEAST_BATCH: u64 = 20;
-/// A server that fails so often fails at something else.
-const MOST_SPLITS: usize = 32;
 /// So few messages are looked at without asking the source which of them matter.
 const FEW: u64 = 500;
-/// More than this is judged where it holds up nobody else.
-const MANY: u64 = 5_000;
+/// So many of the newest are looked at whatever the source says of them.
+const LAST: usize = 100;
 
 /// Which messages are wanted.
 pub(crate) struct Wanted<'w> {
@@ -46,31 +42,6 @@ pub(crate) struct Sighting {
     /// Newest first, each stripped to its level.
     pub page: Vec<(Summary, Level)>,
     pub next: Option<Anchor>,
-}
-
-/// How many messages of a folder have each level.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub(crate) struct Tally([u64; 7]);
-
-impl Tally {
-    pub(crate) fn at(&self, level: Level) -> u64 {
-        self.0.get(level as usize).copied().unwrap_or(0)
-    }
-
-    pub(crate) fn total(&self) -> u64 {
-        self.0.iter().sum()
-    }
-
-    /// Too low to be found.
-    pub(crate) fn hidden(&self) -> u64 {
-        self.at(Level::None) + self.at(Level::Count)
-    }
-
-    fn add(&mut self, level: Level, messages: u64) {
-        if let Some(count) = self.0.get_mut(level as usize) {
-            *count += messages;
-        }
-    }
 }
 
 impl GuardedMail<'_> {
@@ -215,11 +186,21 @@ impl GuardedMail<'_> {
         };
         tests.extend(unsifted.cloned());
         let source = self.account.source();
-        let mut sifted = source.sift(self.cx, folder, &tests).await?;
-        let candidates = unsifted.and_then(|_| sifted.sets.pop());
-        let matching = (tests.len() > 1 + usize::from(unsifted.is_some()))
-            .then(|| sifted.sets.pop())
-            .flatten();
+        let sifted = source.sift(self.cx, folder, &tests).await;
+        let (mut sifted, sieve) = match sifted {
+            // A server may not like what narrows; then everything is looked at.
+            Err(fault) if is_refusal(&fault) && unsifted.is_some() => {
+                tests.pop();
+                let sifted = source.sift(self.cx, folder, &tests).await?;
+                (sifted, Sieve::Everything)
+            }
+            sifted => (sifted?, sieve.clone()),
+        };
+        let candidates = match sieve {
+            Sieve::Through(_) => unsifted.and_then(|_| sifted.sets.pop()),
+            Sieve::NoFacts | Sieve::Everything => None,
+        };
+        let matching = (sifted.sets.len() > 1).then(|| sifted.sets.pop()).flatten();
         let Sifted {
             uidvalidity,
             sets,
@@ -235,10 +216,14 @@ impl GuardedMail<'_> {
             .to_look_at(folder, &shelf, &sieve, (uidvalidity, &all), candidates)
             .await?
         {
-            self.learn(folder, uidvalidity, &wanted).await?;
+            let lesson = Lesson {
+                folder,
+                uidvalidity,
+                shelf: &shelf,
+            };
+            let described = self.learn(&lesson, &wanted).await?;
             // What was not described is gone.
-            let gone = wanted.difference(&lock(&shelf).uids());
-            all = all.difference(&gone);
+            all = all.difference(&wanted.difference(&described));
         }
         let judging = Judging {
             permit: self.permit.clone(),
@@ -247,17 +232,14 @@ impl GuardedMail<'_> {
             matching: matching.map(|set| set.intersection(&all)),
             all,
             criteria: criteria.clone(),
-            facts: sieve != Sieve::NoFacts,
-            can_match,
+            looks: match &sieve {
+                Sieve::NoFacts if can_match => Looks::AtNothing,
+                Sieve::NoFacts => Looks::Nowhere,
+                Sieve::Everything | Sieve::Through(_) => Looks::AtFacts,
+            },
             now: self.now,
         };
-        let many = judging.all.len() > MANY && judging.facts;
-        let (hits, tally) = match many {
-            true => tokio::task::spawn_blocking(move || judging.run())
-                .await
-                .map_err(|_| Fault::new(FaultKind::Protocol, Stage::Search))?,
-            false => judging.run(),
-        };
+        let (hits, tally) = judging.off_thread().await?;
         Ok(Survey {
             uidvalidity,
             order,
@@ -292,10 +274,15 @@ impl GuardedMail<'_> {
             None => {
                 let tests = [search.clone()];
                 let source = self.account.source();
-                let sifted = source.sift(self.cx, folder, &tests).await?;
-                sifted.sets.into_iter().next().unwrap_or_default()
+                match source.sift(self.cx, folder, &tests).await {
+                    Err(fault) if is_refusal(&fault) => new.clone(),
+                    sifted => sifted?.sets.into_iter().next().unwrap_or_default(),
+                }
             }
         };
+        // What came last is looked at in any case: a server's index may lag behind.
+        let last: UidSet = new.iter().rev().take(LAST).collect();
+        let candidates = candidates.union(&last);
         let wanted = new.intersection(&candidates);
         let passed = new.difference(&candidates);
         // A search of the caller's own making is not worth a place.
@@ -304,79 +291,10 @@ impl GuardedMail<'_> {
         }
         Ok(Some(wanted).filter(|set| !set.is_empty()))
     }
-
-    /// INVARIANT: nobody can hide a folder by sending mail whose envelopes are too large together.
-    async fn described(
-        &self,
-        folder: &FolderName,
-        uidvalidity: UidValidity,
-        uids: UidSet,
-    ) -> Result<Vec<Summary>, Fault> {
-        let source = self.account.source();
-        let mut found = Vec::new();
-        let mut left = vec![uids];
-        let mut splits = 0;
-        while let Some(group) = left.pop() {
-            let asked = source.summaries(self.cx, folder, uidvalidity, &group, Snippets::Without);
-            match asked.await {
-                Ok(mut some) => found.append(&mut some),
-                Err(fault)
-                    if fault.kind == FaultKind::Protocol
-                        && group.len() > LEAST_BATCH
-                        && splits < MOST_SPLITS =>
-                {
-                    splits += 1;
-                    left.extend(split(&group, group.len() / 2));
-                }
-                Err(fault) => return Err(fault),
-            }
-        }
-        Ok(found)
-    }
-
-    /// Fetches the facts of these messages. Those that are gone stay unknown.
-    pub(super) async fn learn(
-        &self,
-        folder: &FolderName,
-        uidvalidity: UidValidity,
-        uids: &UidSet,
-    ) -> Result<(), Fault> {
-        let shelf = self.account.knowledge.shelf(folder);
-        let mut rest = uids.iter().peekable();
-        while rest.peek().is_some() {
-            let batch: UidSet = rest.by_ref().take(BATCH).collect();
-            let found = self.described(folder, uidvalidity, batch.clone()).await?;
-            let read = move || -> Vec<_> {
-                let asked = found.iter().filter(|one| batch.contains(one.uid));
-                asked.map(|one| (one.uid, content::facts(one))).collect()
-            };
-            let facts = match uids.len() > FEW {
-                true => tokio::task::spawn_blocking(read)
-                    .await
-                    .map_err(|_| Fault::new(FaultKind::Protocol, Stage::Fetch))?,
-                false => read(),
-            };
-            let mut shelf = lock(&shelf);
-            // The source just said that this is the folder's generation.
-            shelf.settle(uidvalidity);
-            shelf.keep(uidvalidity, &facts);
-        }
-        self.account.knowledge.tidy();
-        Ok(())
-    }
-}
-
-/// The first so many, and the others.
-fn split(uids: &UidSet, first: u64) -> [UidSet; 2] {
-    let first = usize::try_from(first).unwrap_or(usize::MAX);
-    [
-        uids.iter().take(first).collect(),
-        uids.iter().skip(first).collect(),
-    ]
 }
 
 /// Which messages have to be looked at.
-#[derive(PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 enum Sieve {
     /// None: nothing depends on facts.
     NoFacts,
@@ -421,56 +339,7 @@ impl Survey {
     }
 }
 
-/// Everything that a judgement needs, so that it can be made on any thread.
-struct Judging {
-    permit: Permit,
-    shelf: Arc<Mutex<Shelf>>,
-    uidvalidity: UidValidity,
-    all: UidSet,
-    /// What the source found for the conditions, where there are some.
-    matching: Option<UidSet>,
-    criteria: Criteria,
-    facts: bool,
-    can_match: bool,
-    now: i64,
-}
-
-impl Judging {
-    fn run(self) -> (UidSet, Tally) {
-        let scope = self.permit.scope();
-        let mut tally = Tally::default();
-        let unseen = scope.judge(&Facts::default(), self.now).level;
-        if !self.facts {
-            tally.add(unseen, self.all.len());
-            let hits = match self.can_match {
-                true => self.matching.unwrap_or(self.all),
-                false => UidSet::default(),
-            };
-            return (hits, tally);
-        }
-        let shelf = lock(&self.shelf);
-        let mut hits: Vec<(u32, u32)> = Vec::new();
-        let mut seen = 0;
-        if shelf.uidvalidity() == Some(self.uidvalidity) {
-            for (uid, facts) in shelf.iter().filter(|(uid, _)| self.all.contains(*uid)) {
-                let level = scope.judge(&facts, self.now).level;
-                tally.add(level, 1);
-                seen += 1;
-                if level >= self.criteria.reads
-                    && self.matching.as_ref().is_none_or(|set| set.contains(uid))
-                    && self.fits(&facts)
-                {
-                    hits.push((uid.0, uid.0));
-                }
-            }
-        }
-        // What was not looked at has what holds without any fact.
-        tally.add(unseen, self.all.len().saturating_sub(seen));
-        (UidSet::from_ranges(hits), tally)
-    }
-
-    fn fits(&self, facts: &Facts<'_>) -> bool {
-        let mut predicates = self.criteria.predicates.iter();
-        predicates.all(|one| one.holds(facts, self.now))
-    }
+/// The server understood, or did not, and will not.
+fn is_refusal(fault: &Fault) -> bool {
+    matches!(fault.kind, FaultKind::Rejected | FaultKind::Denied)
 }

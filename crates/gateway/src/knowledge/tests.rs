@@ -57,6 +57,7 @@ proptest! {
         let left = UidSet::range(Uid(1), Uid(20));
         shelf.waste = usize::MAX / 4;
         shelf.retain(&left);
+        prop_assert!(shelf.waste == 0 && shelf.index.is_sorted_by(|a, b| a.uid < b.uid));
         prop_assert_eq!(shelf.uids(), want.keys().copied().filter(|uid| *uid <= 20).map(Uid).collect());
         for (uid, facts) in want.range(..=20) {
             same(&shelf, *uid, facts);
