@@ -7,6 +7,7 @@
     reason = "tests stop at the first surprise"
 )]
 
+mod census;
 mod facts;
 mod lies;
 mod pool;
