@@ -260,7 +260,9 @@ impl Shelf {
             if let Some(full) = self.pieces.last_mut() {
                 full.shrink_to_fit();
             }
-            self.pieces.push(Vec::new());
+            // A folder that fills one fills more of them.
+            let room = if self.pieces.is_empty() { 0 } else { PIECE };
+            self.pieces.push(Vec::with_capacity(room));
         }
         let number = u16::try_from(self.pieces.len().checked_sub(1)?).ok()?;
         let piece = self.pieces.last_mut()?;

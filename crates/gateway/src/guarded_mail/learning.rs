@@ -11,7 +11,7 @@ use super::GuardedMail;
 use crate::knowledge::{Shelf, lock};
 
 /// Facts of so many messages are asked for at once.
-const GROUP: usize = 2_000;
+const GROUP: usize = 1_000;
 /// Messages that are too large to be described together are asked for in groups down to this.
 const LEAST_GROUP: u64 = 20;
 /// A server that fails so often fails at something else.
