@@ -345,3 +345,24 @@ fn what_kind_of_store_an_account_is_in_is_read_again_and_listed() {
         assert_eq!(provider(&mut client), name);
     }
 }
+
+#[test]
+fn what_takes_a_restart_is_told() {
+    let (server, directory) = served(EVERYTHING);
+    let mut client = directory.client("agent");
+    let plain = accounts(&[("work", server.port())]);
+    let changed = format!("{plain}audit: {{ directory: elsewhere, hot_days: 7 }}\n");
+    directory.write("accounts.yaml", &changed);
+    let printed = directory.run(&["config", "reload"]);
+    let told = "; audit.directory, audit.hot_days: in force after a restart only\n";
+    assert!(printed.stdout.ends_with(told), "{}", printed.stdout);
+    assert_eq!(printed.code, 0);
+    client.await_stderr("audit.directory, audit.hot_days: changed");
+    // The log goes on where it was begun.
+    envelope(&mut client, "work");
+    directory.home.only("config_reloaded", |_| true);
+    directory.write("accounts.yaml", &plain);
+    reload(&directory, &client);
+    let printed = directory.run(&["config", "reload"]);
+    assert!(!printed.stdout.contains("restart"), "{}", printed.stdout);
+}
