@@ -25,13 +25,28 @@ pub struct Account {
     pub(crate) knowledge: Arc<Knowledge>,
 }
 
-/// Whose ways a server has.
+/// What kind of mail store an account is in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Provider {
+    /// Any IMAP server.
     #[default]
     Standard,
     /// Folders are labels.
     Google,
+    AppleMail,
+    Maildir,
+}
+
+impl Provider {
+    /// As configurations and callers know it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Standard => "imap-standard",
+            Self::Google => "google",
+            Self::AppleMail => "apple-mail",
+            Self::Maildir => "maildir",
+        }
+    }
 }
 
 /// A caller, and what it may do.
@@ -98,7 +113,7 @@ impl Account {
         &self.id
     }
 
-    pub(crate) fn provider(&self) -> Provider {
+    pub fn provider(&self) -> Provider {
         self.provider
     }
 

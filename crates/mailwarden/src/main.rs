@@ -25,7 +25,7 @@ use gateway::{Caller, Toolset};
 
 use cli::{Cli, Transport, Verb};
 use config::{Callers, Config, Problems, identity};
-use reload::Reload;
+use reload::{Fixed, Reload};
 use screen::Screen;
 use wiring::Wires;
 
@@ -106,6 +106,7 @@ async fn stdio(
             }
         },
     };
+    let fixed = Fixed::new(&config);
     let version = config.version.unwrap_or_default();
     let wires = Wires::default().again(config.accounts);
     let setup = wires.for_callers(&config.callers, toolsets.as_deref());
@@ -119,6 +120,7 @@ async fn stdio(
         log,
         caller: caller.clone(),
         version,
+        fixed,
         tools,
     });
     let served = server::Served {

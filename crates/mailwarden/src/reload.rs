@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use audit::{Event, Log};
+use audit::{Event, Keeping, Log};
 use gateway::{Caller, Gateway, Toolset};
 use tokio::sync::watch;
 
-use crate::config::{self, Config, Problems};
+use crate::config::{self, Config, ErrorStyle, Problems};
 use crate::running::Running;
 use crate::wiring::Wires;
 
@@ -22,8 +22,51 @@ pub(crate) struct Reload {
     pub caller: Caller,
     /// Which contents of the directory are in force.
     pub version: String,
+    pub fixed: Fixed,
     /// Counts how often the tools of the caller have become others.
     pub tools: watch::Sender<u64>,
+}
+
+/// What a process takes from its configuration when it starts, and not again.
+pub(crate) struct Fixed {
+    errors: ErrorStyle,
+    audit: Keeping,
+    audit_directory: Option<PathBuf>,
+}
+
+impl Fixed {
+    pub(crate) fn new(config: &Config) -> Self {
+        Self {
+            errors: config.errors,
+            audit: config.audit.clone(),
+            audit_directory: config.audit_directory.clone(),
+        }
+    }
+
+    /// The settings that another configuration has otherwise, as files call them.
+    fn otherwise_in(&self, config: &Config) -> Vec<&'static str> {
+        let (before, after) = (&self.audit, &config.audit);
+        let (days, next) = (before.retention, after.retention);
+        let changed = [
+            ("errors", self.errors != config.errors),
+            (
+                "audit.directory",
+                self.audit_directory != config.audit_directory,
+            ),
+            ("audit.hot_days", days.hot_days != next.hot_days),
+            ("audit.warm_days", days.warm_days != next.warm_days),
+            (
+                "audit.delete_after_days",
+                days.delete_after_days != next.delete_after_days,
+            ),
+            (
+                "audit.external_root_hook",
+                before.root_hook != after.root_hook,
+            ),
+        ];
+        let changed = changed.into_iter().filter(|(_, changed)| *changed);
+        changed.map(|(name, _)| name).collect()
+    }
 }
 
 impl Reload {
@@ -40,9 +83,9 @@ impl Reload {
             let read = tokio::task::spawn_blocking(read).await;
             match read {
                 Ok(Ok(config)) => {
-                    self.replace(config);
+                    let left = self.replace(config);
                     if let Some(running) = &mut running {
-                        let _ = running.reloaded(&self.version).map_err(unknown);
+                        let _ = running.reloaded(&self.version, &left).map_err(unknown);
                     }
                 }
                 Ok(Err(problems)) => {
@@ -57,7 +100,10 @@ impl Reload {
     }
 
     /// INVARIANT: accounts and callers change in one step; calls under way end as they began.
-    fn replace(&mut self, config: Config) {
+    ///
+    /// What takes a restart is told, here and to whoever asked.
+    fn replace(&mut self, config: Config) -> Vec<&'static str> {
+        let left = self.fixed.otherwise_in(&config);
         let accounts = config.accounts.iter().map(|account| &account.id);
         let reloaded = Event::config_reloaded(config.version.as_deref(), accounts);
         self.version = config.version.unwrap_or_default();
@@ -76,6 +122,13 @@ impl Reload {
         }
         self.log.note(reloaded);
         tracing::info!("the configuration was read again and is in force");
+        if !left.is_empty() {
+            let names = left.join(", ");
+            crate::complain(&format!(
+                "{names}: changed, and in force only after a restart of this process"
+            ));
+        }
+        left
     }
 
     fn keep(&self, problems: &Problems) {

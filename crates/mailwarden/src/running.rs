@@ -29,6 +29,8 @@ pub(crate) struct Run {
     /// How often it has read the directory, with whatever outcome.
     pub generation: u64,
     pub outcome: Outcome,
+    /// Settings that are other ones in the directory, and come into force with a restart.
+    pub left: Vec<String>,
 }
 
 /// How the last reading came out.
@@ -62,6 +64,7 @@ impl Running {
             version: version.to_owned(),
             generation: 1,
             outcome: Outcome::InForce,
+            left: Vec::new(),
         };
         let held = write(&at, &run)?;
         Ok(Self {
@@ -71,8 +74,9 @@ impl Running {
         })
     }
 
-    pub(crate) fn reloaded(&mut self, version: &str) -> io::Result<()> {
+    pub(crate) fn reloaded(&mut self, version: &str, left: &[&str]) -> io::Result<()> {
         self.run.version = version.to_owned();
+        self.run.left = left.iter().map(|name| (*name).to_owned()).collect();
         self.say(Outcome::InForce)
     }
 
@@ -217,6 +221,7 @@ impl Run {
             "generation": self.generation,
             "outcome": outcome,
             "problems": problems,
+            "after_restart": self.left,
         });
         format!("{object}\n")
     }
@@ -237,8 +242,16 @@ impl Run {
                 "kept" => Outcome::Kept(number("problems")?),
                 _ => return None,
             },
+            left: object.get("after_restart").map_or_else(Vec::new, words),
         })
     }
+}
+
+fn words(list: &Value) -> Vec<String> {
+    let words = list.as_array().into_iter().flatten();
+    words
+        .filter_map(|word| Some(word.as_str()?.to_owned()))
+        .collect()
 }
 
 #[cfg(test)]
@@ -254,6 +267,7 @@ mod tests {
             version: "0011".to_owned(),
             generation: 3,
             outcome: Outcome::Kept(2),
+            left: vec!["audit.directory".to_owned()],
         }
     }
 

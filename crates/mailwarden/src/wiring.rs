@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use audit::{Event, Keeping, Log, Settings};
 use extract::Runner;
-use gateway::{Account, Credential, Gateway, Provider, Setup, Standing, Toolset};
+use gateway::{Account, Credential, Gateway, Setup, Standing, Toolset};
 use sources::imap::ImapSource;
 use sources::maildir::Maildir;
 use sources::unavailable::Unavailable;
@@ -72,12 +72,7 @@ impl Wires {
 
 impl Wire {
     fn new(account: config::Account) -> Self {
-        let provider = match account.provider {
-            config::Provider::Google => Provider::Google,
-            config::Provider::Standard
-            | config::Provider::AppleMail
-            | config::Provider::Maildir => Provider::Standard,
-        };
+        let provider = account.provider;
         let id = account.id;
         match account.store {
             Store::Imap(settings) => {
@@ -105,6 +100,9 @@ impl Wire {
     }
 
     fn is_for(&self, account: &config::Account) -> bool {
+        if self.account.provider() != account.provider {
+            return false;
+        }
         match (&self.made_from, &account.store) {
             (MadeFrom::Imap(source), Store::Imap(settings)) => source.is_made_from(settings),
             (MadeFrom::Maildir(path), Store::Maildir(other)) => path == other,

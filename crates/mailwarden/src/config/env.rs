@@ -41,7 +41,7 @@ const SERVER_WIDE: [&str; 8] = [
     "ERRORS",
 ];
 /// Variables that are read elsewhere, before or after this.
-const PROCESS_WIDE: [&str; 2] = ["MAILWARDEN_LOG", "MAILWARDEN_STATE_DIR"];
+const PROCESS_WIDE: [&str; 3] = ["MAILWARDEN_LOG", "MAILWARDEN_STATE_DIR", super::TOOLSETS];
 const PER_ACCOUNT: [&str; 6] = ["HOST", "PORT", "SECURE", "USER", "PASS", "AUTHSERV_ID"];
 
 /// Reads `variables`, usually `std::env::vars_os()`.
@@ -675,5 +675,27 @@ mod tests {
     fn one_account_is_configured_once() {
         let lines = lines(with(&[("MAIL_MAILDIR_DEFAULT_PATH", "/x")]));
         assert!(lines[0].contains("twice"), "{lines:?}");
+    }
+
+    #[test]
+    fn every_variable_of_the_manual_is_known() {
+        let manual = include_str!("../../../../docs/config.md");
+        let names: Vec<String> = manual
+            .lines()
+            .filter_map(|line| Some(line.strip_prefix("| `")?.split_once('`')?.0))
+            .filter(|name| {
+                let ours = [IMAP, MAILDIR, OURS, GATEWAY];
+                ours.iter().any(|prefix| name.starts_with(prefix))
+            })
+            .map(|name| name.replace("<ACCOUNT>", "WORK").replace("<PATH>", "A__B"))
+            .collect();
+        assert!(names.len() > 20, "{names:?}");
+        for name in names {
+            let (_, problems) = beside_directory([(name.clone().into(), "1".into())]);
+            let alone = read(&[(&name, "1")]).err().unwrap_or_default();
+            for problem in problems.iter().chain(&alone.0) {
+                assert!(!problem.what.contains("not a known variable"), "{problem}");
+            }
+        }
     }
 }

@@ -12,7 +12,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use ::audit::Keeping;
-use gateway::Toolset;
+use gateway::{Provider, Toolset};
 use mail::AccountId;
 use sources::imap;
 
@@ -117,28 +117,6 @@ pub(crate) enum Store {
     Unavailable {
         why: String,
     },
-}
-
-/// What kind of mail store an account is in.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Provider {
-    /// Any IMAP server.
-    Standard,
-    /// Gmail, whose folders are labels.
-    Google,
-    AppleMail,
-    Maildir,
-}
-
-impl Provider {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Standard => "imap-standard",
-            Self::Google => "google",
-            Self::AppleMail => "apple-mail",
-            Self::Maildir => "maildir",
-        }
-    }
 }
 
 /// How hard errors travel.

@@ -83,7 +83,16 @@ pub(super) fn run(dir: &Path, broken: Broken, screen: Screen) -> anyhow::Result<
 
 fn line(run: &Run, fate: &Fate, screen: Screen) -> String {
     let outcome = match fate {
-        Fate::Reloaded(now) => screen.good(format!("reloaded to version {}", now.version)),
+        Fate::Reloaded(now) => {
+            let reloaded = screen.good(format!("reloaded to version {}", now.version));
+            match now.left.as_slice() {
+                [] => reloaded,
+                left => {
+                    let left = format!("{}: in force after a restart only", left.join(", "));
+                    format!("{reloaded}; {}", screen.warn(left))
+                }
+            }
+        }
         Fate::Kept(now) => {
             let problems = match now.outcome {
                 Outcome::Kept(problems) => usize::try_from(problems).unwrap_or(usize::MAX),

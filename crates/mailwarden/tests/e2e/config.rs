@@ -4,7 +4,9 @@ use std::fs;
 use std::path::Path;
 use std::process::{Output, Stdio};
 
-use crate::support::program;
+use serde_json::json;
+
+use crate::support::{Account, client_with, program};
 
 fn run(arguments: &[&str], set: &[(&str, &str)]) -> Output {
     let mut command = program();
@@ -147,4 +149,28 @@ fn a_caller_without_a_directory_is_not_served_as_the_owner() {
         assert_eq!(output.status.code(), Some(2));
         assert!(text(&output.stderr).contains("set IMAP_MCP_CONFIG_DIR too"));
     }
+}
+
+/// The variable chooses as `--toolsets` does, and starts nothing that it does not know.
+#[test]
+fn the_environment_chooses_the_tools() {
+    // Nobody connects.
+    let account = Account {
+        port: 1,
+        ..Account::default()
+    };
+    for (chosen, tool, other) in [
+        ("gateway", "list_accounts", "imap_list_accounts"),
+        ("imap", "imap_list_accounts", "list_accounts"),
+    ] {
+        let mut client = client_with(&account, &[("MAILWARDEN_TOOLSETS", chosen)]);
+        let listed = client.request("tools/list", json!({})).unwrap();
+        let tools = listed["tools"].as_array().unwrap();
+        let has = |name: &str| tools.iter().any(|tool| tool["name"] == name);
+        assert!(has(tool) && !has(other), "{chosen}: {listed}");
+    }
+    let output = run(&["stdio"], &[("MAILWARDEN_TOOLSETS", "everything")]);
+    assert_eq!(output.status.code(), Some(2));
+    let said = text(&output.stderr);
+    assert!(said.contains("MAILWARDEN_TOOLSETS must be"), "{said}");
 }

@@ -317,3 +317,52 @@ fn every_process_of_the_directory_is_told_and_no_other() {
     }
     assert_eq!(runs(), Vec::<String>::new());
 }
+
+#[test]
+fn what_kind_of_store_an_account_is_in_is_read_again_and_listed() {
+    let (server, directory) = served(EVERYTHING);
+    let mut client = directory.client("agent");
+    let provider = |client: &mut McpClient| {
+        let listed = client.call("list_accounts", json!({}));
+        listed.data("/accounts/0/provider").clone()
+    };
+    assert_eq!(provider(&mut client), "imap-standard");
+    let standard = accounts(&[("work", server.port())]);
+    let google = standard.replace("- id: work\n", "- id: work\n    provider: google-mock\n");
+    let maildir = "accounts:\n  - { id: work, provider: maildir, path: mail }\n";
+    let store = "secret_store: { backend: file_dir, path: secrets }\n";
+    for (text, name) in [
+        (google, "google"),
+        (format!("{store}{maildir}"), "maildir"),
+        (
+            format!("{store}{}", maildir.replace("maildir", "apple-mail")),
+            "apple-mail",
+        ),
+        (standard, "imap-standard"),
+    ] {
+        directory.write("accounts.yaml", &text);
+        reload(&directory, &client);
+        assert_eq!(provider(&mut client), name);
+    }
+}
+
+#[test]
+fn what_takes_a_restart_is_told() {
+    let (server, directory) = served(EVERYTHING);
+    let mut client = directory.client("agent");
+    let plain = accounts(&[("work", server.port())]);
+    let changed = format!("{plain}audit: {{ directory: elsewhere, hot_days: 7 }}\n");
+    directory.write("accounts.yaml", &changed);
+    let printed = directory.run(&["config", "reload"]);
+    let told = "; audit.directory, audit.hot_days: in force after a restart only\n";
+    assert!(printed.stdout.ends_with(told), "{}", printed.stdout);
+    assert_eq!(printed.code, 0);
+    client.await_stderr("audit.directory, audit.hot_days: changed");
+    // The log goes on where it was begun.
+    envelope(&mut client, "work");
+    directory.home.only("config_reloaded", |_| true);
+    directory.write("accounts.yaml", &plain);
+    reload(&directory, &client);
+    let printed = directory.run(&["config", "reload"]);
+    assert!(!printed.stdout.contains("restart"), "{}", printed.stdout);
+}

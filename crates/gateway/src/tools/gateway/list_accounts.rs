@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 use crate::Refusal;
 use crate::envelope::{Done, Reply};
 use crate::pipeline::Ctx;
-use crate::setup::Provider;
 use crate::tools::{Annotations, Tool, Toolset};
 
 pub(crate) struct ListAccounts;
@@ -65,11 +64,7 @@ impl Tool for ListAccounts {
             .accounts()
             .map(|account| Account {
                 account_id: account.id().to_string(),
-                provider: match (account.provider(), account.describe().kind) {
-                    (Provider::Google, _) => "google",
-                    (Provider::Standard, mail::SourceKind::Imap) => "imap-standard",
-                    (Provider::Standard, kind) => kind.prefix(),
-                },
+                provider: account.provider().name(),
             })
             .collect();
         let hidden = ctx.hidden_accounts();

@@ -221,11 +221,14 @@ fn toolsets(node: &Node, reader: &mut Reader<'_>) -> Option<Vec<Toolset>> {
         }
         sets.push(set);
     }
-    if given.items().is_empty() {
-        reader.warn(
-            given,
-            "no toolset is named, so this caller is offered no tool",
-        );
+    for item in given.items() {
+        if item.text() == Some(Toolset::Threads.name()) {
+            reader.warn(item, "the toolset 'threads' has no tools yet");
+        }
+    }
+    if sets.iter().all(|set| *set == Toolset::Threads) {
+        let what = "no toolset that has tools is named, so this caller is offered none";
+        reader.warn(given, what);
     }
     Some(sets)
 }

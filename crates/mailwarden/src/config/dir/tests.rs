@@ -321,6 +321,32 @@ fn empty_lists_allow_nobody_and_nothing() {
 }
 
 #[test]
+fn a_toolset_without_tools_is_warned_of() {
+    for (sets, said) in [
+        ("[gateway]", &[][..]),
+        ("[]", &["callers.yaml:11:15: no toolset that has tools"]),
+        (
+            "[gateway, threads]",
+            &["callers.yaml:11:25: the toolset 'threads' has no tools yet"],
+        ),
+        (
+            "[threads]",
+            &[
+                "callers.yaml:11:15: no toolset that has tools",
+                "callers.yaml:11:16: the toolset 'threads' has no tools yet",
+            ],
+        ),
+    ] {
+        let world = World::new().edit("callers.yaml", "[gateway]", sets);
+        let warnings = world.load().unwrap().warnings;
+        assert_eq!(warnings.len(), said.len(), "{sets}: {warnings:?}");
+        for (warning, said) in warnings.iter().zip(said) {
+            assert!(warning.starts_with(said), "{sets}: {warnings:?}");
+        }
+    }
+}
+
+#[test]
 fn a_caller_on_stdio_is_who_it_proves_to_be() {
     let loaded = World::new().load().unwrap();
     let right = format!("{CANARY}-token");
