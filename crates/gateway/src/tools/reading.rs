@@ -16,6 +16,8 @@ pub(super) struct Asked<'a> {
     pub needed: Level,
     pub wish: BodyWish,
     pub headers: Shown,
+    /// The argument that shows what follows.
+    pub offset: &'static str,
 }
 
 /// Which headers will be shown.
@@ -32,6 +34,7 @@ pub(super) struct Seen {
     pub level: Level,
     pub issues: Vec<Issue>,
     pub warnings: Vec<Warning>,
+    offset: &'static str,
 }
 
 /// The inner error is an answer of its own: the source could not do it.
@@ -64,6 +67,7 @@ async fn read_where(
         needed,
         wish,
         headers,
+        offset,
     } = asked;
     let choose = |structure: &mail::Structure| {
         let mut parts = content::choose(structure, &wish);
@@ -105,7 +109,7 @@ async fn read_where(
         .notes
         .iter()
         .filter(|note| issue(note, at).is_none() && **note != Note::HtmlConverted);
-    let mut warnings: Vec<Warning> = warnings.map(|note| warning(note, &view)).collect();
+    let mut warnings: Vec<Warning> = warnings.map(|note| warning(note, &view, offset)).collect();
     if level < Level::Full {
         warnings.push(Warning::from(format!(
             "your policy gives {} of this message: whether it has attachments is not told",
@@ -118,6 +122,7 @@ async fn read_where(
         level,
         issues,
         warnings,
+        offset,
     }))
 }
 
@@ -130,7 +135,7 @@ impl Seen {
     }
 
     pub(super) fn summary(&self) -> String {
-        summary(&self.view)
+        summary(&self.view, self.offset)
     }
 }
 
@@ -156,11 +161,11 @@ fn issue(note: &Note, at: &MessageRef) -> Option<Issue> {
 }
 
 /// A note in words, and the way to what it says is missing.
-fn warning(note: &Note, view: &View) -> Warning {
+fn warning(note: &Note, view: &View, offset: &str) -> Warning {
     let next = view.body_truncated.and_then(|cut| cut.next_offset);
     match (note, next) {
         (Note::BodyTruncated, Some(next)) => {
-            Warning::from(format!("{note}; body_offset: {next} shows what follows"))
+            Warning::from(format!("{note}; {offset}: {next} shows what follows"))
         }
         _ => Warning {
             text: note.to_string(),
@@ -169,7 +174,7 @@ fn warning(note: &Note, view: &View) -> Warning {
     }
 }
 
-fn summary(view: &View) -> String {
+fn summary(view: &View, offset: &str) -> String {
     let shown = view
         .body_text
         .as_ref()
@@ -182,7 +187,7 @@ fn summary(view: &View) -> String {
                 Left::AtLeast(chars) => format!("at least {chars} more follow"),
             };
             match cut.next_offset {
-                Some(next) => format!(", {left} (call again with body_offset: {next})"),
+                Some(next) => format!(", {left} (call again with {offset}: {next})"),
                 None => format!(", {left} that cannot be shown"),
             }
         }

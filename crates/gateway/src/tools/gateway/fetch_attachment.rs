@@ -173,6 +173,7 @@ async fn as_text(
             attachment_text: Some(MOST_TEXT),
         },
         headers: Shown::Curated,
+        offset: "offset",
     };
     let seen = match reading::read_part(ctx, mail, asked, part).await? {
         Ok(seen) => seen,

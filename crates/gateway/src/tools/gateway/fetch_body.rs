@@ -148,6 +148,7 @@ impl Tool for FetchBody {
                     needed: Level::Body,
                     wish: args.wish(),
                     headers: Shown::Curated,
+                    offset: "offset",
                 };
                 let read = reading::read(&ctx, &mail, asked).await?;
                 read.map(|seen| (at, seen))

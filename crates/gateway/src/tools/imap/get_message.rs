@@ -212,6 +212,7 @@ impl Tool for GetMessage {
                 Headers::All => Shown::All,
                 Headers::None | Headers::Curated => Shown::Curated,
             },
+            offset: "body_offset",
         };
         let seen = match reading::read(&ctx, &mail, asked).await? {
             Ok(seen) => seen,
