@@ -3,6 +3,7 @@
 use mail::{Cx, Level, MessageRef};
 use serde_json::{Map, Value, json};
 
+use crate::envelope::Bytes;
 use crate::pipeline::{Call, Caller, Gateway, Outcome};
 use crate::tools::{AnyTool, MESSAGE, NAMES_OF_ACCOUNTS, NAMES_OF_FOLDERS, PART_RESOURCE, SOURCE};
 use crate::{Refusal, Refused};
@@ -48,10 +49,7 @@ pub enum Content {
         text: String,
     },
     /// Base64.
-    Blob {
-        mime_type: &'static str,
-        base64: String,
-    },
+    Blob { mime_type: String, base64: String },
 }
 
 impl Gateway {
@@ -81,29 +79,28 @@ impl Gateway {
             arguments,
             cx,
         };
-        let answered = match self.call_unlisted(tool, call).await {
+        let mut answered = match self.call_unlisted(tool, call).await {
             Outcome::Answered(answered) => answered,
-            Outcome::Refused(refused) => return Err(refused),
+            Outcome::Refused(refused) => return Err(unread(refused)),
         };
-        let data = answered
+        if let Some(Bytes { mime_type, base64 }) = answered.bytes {
+            return Ok(Content::Blob { mime_type, base64 });
+        }
+        let held = answered
             .structured
-            .pointer("/data")
-            .cloned()
-            .unwrap_or_default();
-        match data.get(field) {
+            .pointer_mut("/data")
+            .and_then(|data| data.get_mut(field));
+        match held.map(Value::take) {
             Some(Value::String(base64)) => Ok(Content::Blob {
-                mime_type: match tool.name() == PART_RESOURCE.name() {
-                    true => "application/octet-stream",
-                    false => "message/rfc822",
-                },
-                base64: base64.clone(),
+                mime_type: "message/rfc822".to_owned(),
+                base64,
             }),
             Some(message) => {
                 let shown = json!({
                     "message": message,
-                    "issues": data.get("issues"),
+                    "issues": answered.structured.pointer("/data/issues"),
                     "warnings": answered.structured.pointer("/meta/warnings"),
-                    "untrusted": data.get("untrusted"),
+                    "untrusted": answered.structured.pointer("/data/untrusted"),
                 });
                 Ok(Content::Text {
                     mime_type: "application/json",
@@ -191,7 +188,7 @@ fn wanted(
             map.insert("part_id".into(), json!(part));
             map
         });
-        return (PART_RESOURCE, "data_base64", arguments);
+        return (PART_RESOURCE, "", arguments);
     }
     match uri.strip_suffix("/raw") {
         Some(message) => {
@@ -218,6 +215,27 @@ fn arguments(at: &MessageRef) -> Map<String, Value> {
     map.insert("message_id".into(), json!(at.to_string()));
     map.insert("body_max_chars".into(), json!(20_000));
     map
+}
+
+/// A resource has no place for a decision alone: an error has a code, and what is hidden is not there.
+fn unread(mut refused: Refused) -> Refused {
+    let Some(denial) = refused.refusal.denial else {
+        return refused;
+    };
+    use policy::Refused as Why;
+    let hidden = [
+        Why::AccountHidden,
+        Why::FolderHidden,
+        Why::MessageNotVisible,
+    ];
+    if hidden.contains(&denial.refused) {
+        refused.refusal.code = crate::Code::NotFound;
+    }
+    let code = refused.refusal.code.name();
+    if let Value::Object(data) = &mut refused.data {
+        data.insert("code".into(), json!(code));
+    }
+    refused
 }
 
 /// The server behind the account failed: a resource has no place for issues, so it is an error.

@@ -1,6 +1,7 @@
 //! What a policy lets a caller read, tool by tool, and what it says of the rest.
 
 mod identity;
+mod resources;
 mod searching;
 
 use std::path::Path;
