@@ -1,7 +1,7 @@
 //! Reading one message: what is fetched, rendered and told about it, for every tool that shows one.
 
 use content::{BodyWish, Changes, Known, Left, Note, View};
-use mail::{Level, MessageRef, PartWish, Section};
+use mail::{Level, MessageRef};
 
 use crate::Refusal;
 use crate::envelope::{Status, Warning};
@@ -43,25 +43,6 @@ pub(super) async fn read(
     mail: &GuardedMail<'_>,
     asked: Asked<'_>,
 ) -> Result<Result<Seen, Issue>, Refusal> {
-    read_where(ctx, mail, asked, &|_| true).await
-}
-
-/// The same, but of all parts only this one travels.
-pub(super) async fn read_part(
-    ctx: &Ctx<'_>,
-    mail: &GuardedMail<'_>,
-    asked: Asked<'_>,
-    part: &Section,
-) -> Result<Result<Seen, Issue>, Refusal> {
-    read_where(ctx, mail, asked, &|wish| wish.section == *part).await
-}
-
-async fn read_where(
-    ctx: &Ctx<'_>,
-    mail: &GuardedMail<'_>,
-    asked: Asked<'_>,
-    travels: &(dyn Fn(&PartWish) -> bool + Send + Sync),
-) -> Result<Result<Seen, Issue>, Refusal> {
     let Asked {
         at,
         needed,
@@ -69,11 +50,7 @@ async fn read_where(
         headers,
         offset,
     } = asked;
-    let choose = |structure: &mail::Structure| {
-        let mut parts = content::choose(structure, &wish);
-        parts.retain(travels);
-        parts
-    };
+    let choose = |structure: &mail::Structure| content::choose(structure, &wish);
     let (fetched, level) = match mail.message(at, needed, &choose).await {
         Ok(fetched) => fetched,
         Err(halt) => return mail.sort(halt).map(Err),

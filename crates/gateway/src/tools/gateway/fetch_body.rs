@@ -108,6 +108,7 @@ impl Args {
                 _ => HtmlWish::Skip,
             },
             attachment_text: None,
+            only: None,
         }
     }
 }

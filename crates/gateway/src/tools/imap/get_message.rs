@@ -254,6 +254,7 @@ impl Args {
             },
             attachment_text: extracts
                 .then(|| chars(self.attachment_text_max_chars.map(|n| n.0), 10_000)),
+            only: None,
         }
     }
 
