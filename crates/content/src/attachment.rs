@@ -3,7 +3,7 @@
 use mail::{Fetched, Leaf, Section};
 
 use crate::changes::Changes;
-use crate::choose::MOST_ATTACHMENTS;
+use crate::choose::{BodyWish, MOST_ATTACHMENTS, looked_at};
 use crate::claim::{Family, says_nothing};
 use crate::extract::Extracts;
 use crate::note::Note;
@@ -69,18 +69,18 @@ pub(crate) fn attachments(
     fetched: &Fetched,
     roles: &[Role],
     parts: &Parts<'_>,
+    wish: &BodyWish,
     extracts: Option<&Extracts<'_>>,
     changes: &mut Changes,
     notes: &mut Vec<Note>,
 ) -> Vec<Attachment> {
-    let all: Vec<&Leaf> = attached(&fetched.structure, roles).collect();
-    if all.len() > MOST_ATTACHMENTS {
+    let all = attached(&fetched.structure, roles).count();
+    if all > MOST_ATTACHMENTS && wish.only.is_none() {
         notes.push(Note::MoreAttachments {
-            unlisted: all.len() - MOST_ATTACHMENTS,
+            unlisted: all - MOST_ATTACHMENTS,
         });
     }
-    all.into_iter()
-        .take(MOST_ATTACHMENTS)
+    looked_at(&fetched.structure, roles, wish)
         .map(|leaf| {
             let piece = parts.piece(leaf);
             Attachment {

@@ -65,6 +65,7 @@ fn message(raw: &[u8], around: Around<'_>, max_chars: usize, depth: usize, told:
         max_chars,
         html: HtmlWish::Skip,
         attachment_text: None,
+        only: None,
     };
     let fetched = outline.fetched(&wish, whole);
     let roles = roles(&fetched.structure);

@@ -46,6 +46,11 @@ pub(crate) trait Reply: Serialize + JsonSchema + Send {
         Vec::new()
     }
 
+    /// The bytes of a resource: they travel beside the answer, and are not written into it.
+    fn take_bytes(&mut self) -> Option<Bytes> {
+        None
+    }
+
     /// Which messages, where they are not named in the arguments.
     fn seen(&self) -> Option<audit::Seen> {
         None
@@ -58,6 +63,13 @@ pub struct Link {
     pub uri: String,
     pub mime_type: String,
     pub size: u64,
+}
+
+/// What a resource holds.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Bytes {
+    pub mime_type: String,
+    pub base64: String,
 }
 
 /// What a tool hands back to the pipeline.
@@ -177,6 +189,7 @@ pub struct Answered {
     /// `success` is false.
     pub failed: bool,
     pub links: Vec<Link>,
+    pub(crate) bytes: Option<Bytes>,
 }
 
 /// A refusal, ready for any transport.
@@ -188,7 +201,8 @@ pub struct Refused {
 }
 
 /// `untrusted` are the fields of the data that hold text written by strangers.
-pub(crate) fn answered<R: Reply>(done: Done<R>, untrusted: &[&str], facts: &Facts) -> Answered {
+pub(crate) fn answered<R: Reply>(mut done: Done<R>, untrusted: &[&str], facts: &Facts) -> Answered {
+    let bytes = done.data.take_bytes();
     let failed = done.data.status() == Status::Failed;
     let links = done.data.links();
     let mut data = serde_json::to_value(&done.data).unwrap_or_else(|_| json!({}));
@@ -228,6 +242,7 @@ pub(crate) fn answered<R: Reply>(done: Done<R>, untrusted: &[&str], facts: &Fact
         text,
         failed,
         links,
+        bytes,
     }
 }
 
@@ -277,6 +292,7 @@ impl Refused {
             }),
             failed: true,
             links: Vec::new(),
+            bytes: None,
         }
     }
 }

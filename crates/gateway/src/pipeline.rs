@@ -147,13 +147,18 @@ impl Gateway {
         call: Call<'_>,
     ) -> Outcome {
         let setup = self.setup();
-        let allowed = setup.standing(call.caller).filter(|standing| {
-            !standing.toolsets.is_empty() && tool.least() <= standing.policy.ceiling()
-        });
-        match allowed {
+        let known = setup.standing(call.caller);
+        match known.filter(|standing| !standing.toolsets.is_empty()) {
             Some(standing) => tool.call(self, &setup, standing, call).await,
             None => self.call(call).await,
         }
+    }
+
+    /// The most that this caller can see of anything; nothing, if it is nobody or has no tools.
+    pub(crate) fn ceiling(&self, caller: &Caller) -> Option<mail::Level> {
+        let setup = self.setup();
+        let known = setup.standing(caller)?;
+        (!known.toolsets.is_empty()).then(|| known.policy.ceiling())
     }
 
     /// A request that was meant as a call and is none: without a name, or with arguments that are no object.

@@ -46,6 +46,14 @@ pub const ALL: &[&dyn AnyTool] = &[
 /// What reads resources that no tool gives: attachments in full.
 pub(crate) const PART_RESOURCE: &dyn AnyTool = &gateway::PartResource;
 
+/// What reads the other resources, for callers of any toolset.
+pub(crate) const MESSAGE: &dyn AnyTool = &imap::GetMessage;
+pub(crate) const SOURCE: &dyn AnyTool = &imap::GetMessageRaw;
+
+/// What completes the names in a resource's address.
+pub(crate) const NAMES_OF_ACCOUNTS: &dyn AnyTool = &imap::ListAccounts;
+pub(crate) const NAMES_OF_FOLDERS: &dyn AnyTool = &imap::ListMailboxes;
+
 /// Tools that belong together for the clients of one contract.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Toolset {

@@ -1,7 +1,7 @@
 //! Reading one message: what is fetched, rendered and told about it, for every tool that shows one.
 
 use content::{BodyWish, Changes, Known, Left, Note, View};
-use mail::{Level, MessageRef, PartWish, Section};
+use mail::{Level, MessageRef};
 
 use crate::Refusal;
 use crate::envelope::{Status, Warning};
@@ -16,6 +16,8 @@ pub(super) struct Asked<'a> {
     pub needed: Level,
     pub wish: BodyWish,
     pub headers: Shown,
+    /// The argument that shows what follows.
+    pub offset: &'static str,
 }
 
 /// Which headers will be shown.
@@ -32,6 +34,7 @@ pub(super) struct Seen {
     pub level: Level,
     pub issues: Vec<Issue>,
     pub warnings: Vec<Warning>,
+    offset: &'static str,
 }
 
 /// The inner error is an answer of its own: the source could not do it.
@@ -40,36 +43,14 @@ pub(super) async fn read(
     mail: &GuardedMail<'_>,
     asked: Asked<'_>,
 ) -> Result<Result<Seen, Issue>, Refusal> {
-    read_where(ctx, mail, asked, &|_| true).await
-}
-
-/// The same, but of all parts only this one travels.
-pub(super) async fn read_part(
-    ctx: &Ctx<'_>,
-    mail: &GuardedMail<'_>,
-    asked: Asked<'_>,
-    part: &Section,
-) -> Result<Result<Seen, Issue>, Refusal> {
-    read_where(ctx, mail, asked, &|wish| wish.section == *part).await
-}
-
-async fn read_where(
-    ctx: &Ctx<'_>,
-    mail: &GuardedMail<'_>,
-    asked: Asked<'_>,
-    travels: &(dyn Fn(&PartWish) -> bool + Send + Sync),
-) -> Result<Result<Seen, Issue>, Refusal> {
     let Asked {
         at,
         needed,
         wish,
         headers,
+        offset,
     } = asked;
-    let choose = |structure: &mail::Structure| {
-        let mut parts = content::choose(structure, &wish);
-        parts.retain(travels);
-        parts
-    };
+    let choose = |structure: &mail::Structure| content::choose(structure, &wish);
     let (fetched, level) = match mail.message(at, needed, &choose).await {
         Ok(fetched) => fetched,
         Err(halt) => return mail.sort(halt).map(Err),
@@ -105,7 +86,7 @@ async fn read_where(
         .notes
         .iter()
         .filter(|note| issue(note, at).is_none() && **note != Note::HtmlConverted);
-    let mut warnings: Vec<Warning> = warnings.map(|note| warning(note, &view)).collect();
+    let mut warnings: Vec<Warning> = warnings.map(|note| warning(note, &view, offset)).collect();
     if level < Level::Full {
         warnings.push(Warning::from(format!(
             "your policy gives {} of this message: whether it has attachments is not told",
@@ -118,6 +99,7 @@ async fn read_where(
         level,
         issues,
         warnings,
+        offset,
     }))
 }
 
@@ -130,7 +112,7 @@ impl Seen {
     }
 
     pub(super) fn summary(&self) -> String {
-        summary(&self.view)
+        summary(&self.view, self.offset)
     }
 }
 
@@ -156,11 +138,11 @@ fn issue(note: &Note, at: &MessageRef) -> Option<Issue> {
 }
 
 /// A note in words, and the way to what it says is missing.
-fn warning(note: &Note, view: &View) -> Warning {
+fn warning(note: &Note, view: &View, offset: &str) -> Warning {
     let next = view.body_truncated.and_then(|cut| cut.next_offset);
     match (note, next) {
         (Note::BodyTruncated, Some(next)) => {
-            Warning::from(format!("{note}; body_offset: {next} shows what follows"))
+            Warning::from(format!("{note}; {offset}: {next} shows what follows"))
         }
         _ => Warning {
             text: note.to_string(),
@@ -169,7 +151,7 @@ fn warning(note: &Note, view: &View) -> Warning {
     }
 }
 
-fn summary(view: &View) -> String {
+fn summary(view: &View, offset: &str) -> String {
     let shown = view
         .body_text
         .as_ref()
@@ -182,7 +164,7 @@ fn summary(view: &View) -> String {
                 Left::AtLeast(chars) => format!("at least {chars} more follow"),
             };
             match cut.next_offset {
-                Some(next) => format!(", {left} (call again with body_offset: {next})"),
+                Some(next) => format!(", {left} (call again with {offset}: {next})"),
                 None => format!(", {left} that cannot be shown"),
             }
         }

@@ -6,8 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gateway::{
-    Answered, AnyTool, Call, Caller, Code, Content, Gateway, Link, Outcome, Refused, TEMPLATES,
-    Toolset,
+    Answered, AnyTool, Call, Caller, Code, Content, Gateway, Link, Outcome, Refused, Toolset,
 };
 use mail::Cx;
 use rmcp::model::{
@@ -186,7 +185,7 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        let templates = TEMPLATES.iter().map(|one| {
+        let templates = self.gateway.templates(&self.caller).map(|one| {
             ResourceTemplate::new(one.uri, one.name)
                 .with_description(one.description)
                 .with_mime_type(one.mime_type)
@@ -270,7 +269,10 @@ impl ServerHandler for Server {
         _: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
         let known = match &request.r#ref {
-            Reference::Resource(template) => TEMPLATES.iter().any(|one| one.uri == template.uri),
+            Reference::Resource(template) => {
+                let mut templates = self.gateway.templates(&self.caller);
+                templates.any(|one| one.uri == template.uri)
+            }
             _ => false,
         };
         if !known {

@@ -1,6 +1,8 @@
 //! What a policy lets a caller read, tool by tool, and what it says of the rest.
 
 mod identity;
+mod one_part;
+mod resources;
 mod searching;
 
 use std::path::Path;
@@ -169,7 +171,9 @@ fn each_level_opens_its_tools_and_no_more() {
     );
     let stats = agent.call("folder_stats", work(json!({})));
     let stats = &stats.structured["data"];
-    assert_eq!(stats["hidden_count"], 1);
+    assert_eq!(stats["hidden_count"], 2, "as search has it");
+    assert_eq!(stats["visible_count"], 5);
+    assert_eq!(stats["by_visibility"]["NONE"], 1);
     assert_eq!(stats["by_visibility"]["COUNT"], 1);
     assert_eq!(stats["by_visibility"]["FULL"], 1);
     let tools = [

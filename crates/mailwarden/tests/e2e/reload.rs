@@ -66,7 +66,9 @@ fn a_policy_change_is_in_force_for_the_next_call() {
     assert!(refused.message.contains("unknown tool"), "{refused:?}");
     let stats = json!({ "account_id": "work", "folder": "INBOX" });
     assert_eq!(
-        client.call("folder_stats", stats).number("/visible_count"),
+        client
+            .call("folder_stats", stats)
+            .number("/by_visibility/COUNT"),
         5
     );
     // Tools that could never answer are not offered, and the client hears of it.

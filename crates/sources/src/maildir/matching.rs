@@ -26,6 +26,7 @@ const EVERYTHING: BodyWish = BodyWish {
     max_chars: 1_000_000,
     html: HtmlWish::Skip,
     attachment_text: Some(1_000_000),
+    only: None,
 };
 
 /// Conditions nest this deep at most.

@@ -127,6 +127,7 @@ fn a_described_message_is_read_in_one_flight() {
         max_chars: 1_000,
         html: content::HtmlWish::Skip,
         attachment_text: None,
+        only: None,
     };
     let choose = |structure: &mail::Structure| content::choose(structure, &wish);
     let cx = Cx::new();

@@ -171,13 +171,16 @@ async fn as_text(
             max_chars: 0,
             html: HtmlWish::Skip,
             attachment_text: Some(MOST_TEXT),
+            only: Some(part.clone()),
         },
         headers: Shown::Curated,
+        offset: "offset",
     };
-    let seen = match reading::read_part(ctx, mail, asked, part).await? {
+    let seen = match reading::read(ctx, mail, asked).await? {
         Ok(seen) => seen,
         Err(issue) => return Ok(Err(issue)),
     };
+    let status = seen.status();
     let found = seen
         .view
         .attachments
@@ -186,11 +189,6 @@ async fn as_text(
     let Some(found) = found else {
         return Err(no_such_part());
     };
-    // What is told about other parts is not about this one.
-    let issues: Vec<Issue> = match found.extracted_text {
-        Some(_) => Vec::new(),
-        None => seen.issues.into_iter().take(1).collect(),
-    };
     let summary = match &found.extracted_text {
         Some(text) => format!("{} characters of text", text.chars().count()),
         None => "it has no text that can be extracted".to_owned(),
@@ -198,11 +196,8 @@ async fn as_text(
     let mut done = Done::new(
         summary,
         Answer {
-            status: match found.extracted_text {
-                Some(_) => Status::Ok,
-                None => Status::Partial,
-            },
-            issues,
+            status,
+            issues: seen.issues,
             at: Placed::at(at),
             attachment: Some(Attachment {
                 part_id: part.to_string(),

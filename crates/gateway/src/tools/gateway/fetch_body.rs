@@ -108,6 +108,7 @@ impl Args {
                 _ => HtmlWish::Skip,
             },
             attachment_text: None,
+            only: None,
         }
     }
 }
@@ -148,6 +149,7 @@ impl Tool for FetchBody {
                     needed: Level::Body,
                     wish: args.wish(),
                     headers: Shown::Curated,
+                    offset: "offset",
                 };
                 let read = reading::read(&ctx, &mail, asked).await?;
                 read.map(|seen| (at, seen))

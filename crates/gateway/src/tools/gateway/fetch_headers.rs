@@ -128,4 +128,5 @@ const NO_BODY: BodyWish = BodyWish {
     max_chars: 0,
     html: HtmlWish::Skip,
     attachment_text: None,
+    only: None,
 };

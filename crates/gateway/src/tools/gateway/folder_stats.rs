@@ -30,9 +30,10 @@ pub(crate) struct Stats {
     issues: Vec<Issue>,
     account_id: String,
     folder: String,
-    /// Messages that you can count or see.
+    /// Those that search can find: METADATA or more.
     visible_count: u64,
     by_visibility: Map<String, Value>,
+    /// The others: NONE and COUNT.
     hidden_count: u64,
 }
 
@@ -57,8 +58,9 @@ impl Reply for Stats {
 impl Tool for FolderStats {
     const NAME: &'static str = "folder_stats";
     const TITLE: &'static str = "Count a folder's messages";
-    const SUMMARY: &'static str = "Count the messages of a folder by how much of each you can see: COUNT, METADATA, \
-        ENVELOPE, HEADERS, BODY or FULL. hidden_count says how many there are of which you can see nothing.";
+    const SUMMARY: &'static str = "Count the messages of a folder by how much of each you can see: NONE, COUNT, \
+        METADATA, ENVELOPE, HEADERS, BODY or FULL. hidden_count is the number of messages that search does not find: \
+        those of NONE and COUNT.";
     const TOOLSET: Toolset = Toolset::Gateway;
     const ANNOTATIONS: Annotations = Annotations::READS;
     const LEAST: Level = Level::Count;
@@ -86,13 +88,12 @@ impl Tool for FolderStats {
             Ok(tally) => (tally, Vec::new()),
             Err(halt) => (Tally::default(), vec![mail.sort(halt)?]),
         };
-        let hidden = tally.at(Level::None);
+        let hidden = tally.hidden();
         let visible = tally.total() - hidden;
         let summary = match issues.first() {
-            None => format!("{visible} message(s), {hidden} hidden"),
+            None => format!("{visible} message(s) open to you, {hidden} hidden"),
             Some(issue) => format!("the folder could not be counted: {}", issue.message),
         };
-        let levels = Level::ALL.into_iter().filter(|level| *level > Level::None);
         Ok(Done::new(
             summary,
             Stats {
@@ -104,7 +105,8 @@ impl Tool for FolderStats {
                 account_id: args.account_id.0.to_string(),
                 folder: args.folder.0.to_string(),
                 visible_count: visible,
-                by_visibility: levels
+                by_visibility: Level::ALL
+                    .into_iter()
                     .map(|level| (level.name().to_owned(), json!(tally.at(level))))
                     .collect(),
                 hidden_count: hidden,

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::fetch_attachment::{self, Taken};
 use crate::Refusal;
 use crate::args::{MessageId, PartId};
-use crate::envelope::{Done, Reply, Status};
+use crate::envelope::{Bytes, Done, Reply, Status};
 use crate::pipeline::Ctx;
 use crate::tools::{Annotations, Tool, Toolset};
 use crate::trouble::Issue;
@@ -31,8 +31,8 @@ pub(crate) struct Args {
 pub(crate) struct Blob {
     status: Status,
     issues: Vec<Issue>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    data_base64: Option<String>,
+    #[serde(skip)]
+    bytes: Option<Bytes>,
 }
 
 impl Reply for Blob {
@@ -45,7 +45,11 @@ impl Reply for Blob {
     }
 
     fn shown(&self) -> usize {
-        usize::from(self.data_base64.is_some())
+        usize::from(self.bytes.is_some())
+    }
+
+    fn take_bytes(&mut self) -> Option<Bytes> {
+        self.bytes.take()
     }
 }
 
@@ -56,7 +60,7 @@ impl Tool for PartResource {
     const TOOLSET: Toolset = Toolset::Gateway;
     const ANNOTATIONS: Annotations = Annotations::READS;
     const LEAST: Level = Level::Full;
-    const UNTRUSTED: &'static [&'static str] = &["data_base64"];
+    const UNTRUSTED: &'static [&'static str] = &[];
     type Args = Args;
     type Reply = Blob;
 
@@ -78,10 +82,15 @@ impl Tool for PartResource {
         let mail = ctx.mail()?;
         let at = args.message_id.0;
         let taken = fetch_attachment::take(&ctx, &mail, &at, &args.part_id.0, MOST).await?;
-        let (status, issues, data_base64) = match taken {
+        let (status, issues, bytes) = match taken {
             Ok(Taken {
-                base64: Some(data), ..
-            }) => (Status::Ok, Vec::new(), Some(data)),
+                base64: Some(base64),
+                about,
+                ..
+            }) => {
+                let mime_type = mime_type(about.content_type);
+                (Status::Ok, Vec::new(), Some(Bytes { mime_type, base64 }))
+            }
             Ok(Taken { about, .. }) => {
                 return Err(Refusal::invalid(format!(
                     "the attachment has {} bytes, more than the {MOST} that a resource holds",
@@ -99,8 +108,36 @@ impl Tool for PartResource {
             Blob {
                 status,
                 issues,
-                data_base64,
+                bytes,
             },
         ))
+    }
+}
+
+/// What the sender says it is, if that can be one (RFC 6838 section 4.2).
+fn mime_type(said: String) -> String {
+    let good = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$&-^_.+".contains(&byte);
+    let name = |part: &str| !part.is_empty() && part.bytes().all(good);
+    match said.split_once('/') {
+        Some((kind, of)) if name(kind) && name(of) => said,
+        _ => "application/octet-stream".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_type_is_told_only_if_it_is_one() {
+        for (said, told) in [
+            ("image/svg+xml", "image/svg+xml"),
+            ("text", "application/octet-stream"),
+            ("text/", "application/octet-stream"),
+            ("text/a b", "application/octet-stream"),
+            ("text/a/b", "application/octet-stream"),
+        ] {
+            assert_eq!(mime_type(said.to_owned()), told, "{said}");
+        }
     }
 }

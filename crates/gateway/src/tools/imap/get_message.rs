@@ -212,6 +212,7 @@ impl Tool for GetMessage {
                 Headers::All => Shown::All,
                 Headers::None | Headers::Curated => Shown::Curated,
             },
+            offset: "body_offset",
         };
         let seen = match reading::read(&ctx, &mail, asked).await? {
             Ok(seen) => seen,
@@ -253,6 +254,7 @@ impl Args {
             },
             attachment_text: extracts
                 .then(|| chars(self.attachment_text_max_chars.map(|n| n.0), 10_000)),
+            only: None,
         }
     }
 

@@ -7,8 +7,9 @@ use super::script::Step;
 use super::world::Twin;
 
 /// Numbers that say how much is hidden.
-const HIDDEN: [&str; 5] = [
+const HIDDEN: [&str; 6] = [
     "hidden_count",
+    "NONE",
     "filtered_out",
     "hidden_folders_count",
     "hidden_labels_count",
