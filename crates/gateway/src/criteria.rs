@@ -1,7 +1,7 @@
 //! What a search looks for, split by who can tell: facts are judged here, the rest by the source.
 
 use mail::{Condition, Level};
-use policy::{FolderPolicy, Mode, Predicate, Rule};
+use policy::Predicate;
 
 /// All of them hold at once; none lists the folder.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -40,19 +40,9 @@ impl Criteria {
     }
 
     /// Every message that the predicates can hold for, as a source can find it. `None` when it cannot narrow.
-    pub(crate) fn superset(&self, folder: &mail::FolderName, now: i64) -> Option<Condition> {
-        let rule = Rule {
-            predicates: self.predicates.clone(),
-            level: Level::Full,
-        };
-        let whitelist = FolderPolicy {
-            path: folder.clone(),
-            mode: Mode::Whitelist,
-            default: Level::None,
-            rules: vec![rule],
-            capabilities: policy::Capabilities::NONE,
-        };
-        whitelist.candidates(now)
+    pub(crate) fn superset(&self, now: i64) -> Option<Condition> {
+        let found = policy::superset(&self.predicates, now);
+        (!found.is_everything()).then_some(found)
     }
 }
 

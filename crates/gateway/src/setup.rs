@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mail::{AccountId, Described, FolderName, MailSource};
+use mail::{AccountId, Described, MailSource};
 use policy::Policy;
 
 use crate::knowledge::Knowledge;
@@ -124,10 +124,5 @@ impl Account {
     /// For the one place that may reach it.
     pub(crate) fn source(&self) -> &dyn MailSource {
         self.source.as_ref()
-    }
-
-    /// What the next look at a folder need not ask for again is forgotten.
-    pub fn forget(&self, folder: &FolderName) {
-        self.knowledge.forget(folder);
     }
 }

@@ -25,6 +25,7 @@ pub use explain::{Explanation, Heard, Voice, Written};
 pub use flaw::{Flaw, Place};
 pub use folder::{By, FolderPolicy, Judged, Mode};
 pub use lint::{Code, Spot, Warning, Weight, lint};
+pub use narrow::superset;
 pub use policy::Policy;
 pub use reason::{Hidden, Reason, Refused};
 pub use rule::{Answer, Predicate, Rule};

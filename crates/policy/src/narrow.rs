@@ -9,7 +9,7 @@ use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan as _};
 use mail::{Condition, Level};
 
-use crate::{FolderPolicy, Mode, Predicate, Rule};
+use crate::{FolderPolicy, Mode, Predicate};
 
 /// Octets of a search command, roughly. Servers refuse lines that are too long.
 const MOST_OCTETS: usize = 8_000;
@@ -31,7 +31,7 @@ impl FolderPolicy {
         let mut any: Vec<Condition> = Vec::new();
         let mut octets = 0_usize;
         for rule in &self.rules {
-            let one = superset(rule, now);
+            let one = superset(&rule.predicates, now);
             if one.is_everything() {
                 return None;
             }
@@ -48,8 +48,9 @@ impl FolderPolicy {
     }
 }
 
-fn superset(rule: &Rule, now: i64) -> Condition {
-    let each = rule.predicates.iter();
+/// Every message that these can hold for, as a source can find it.
+pub fn superset(predicates: &[Predicate], now: i64) -> Condition {
+    let each = predicates.iter();
     all(each.filter_map(|one| condition(one, now)).collect())
 }
 

@@ -176,7 +176,7 @@ impl GuardedMail<'_> {
         let sieve = match scope {
             Scope::Alike(_) if !can_match => Sieve::NoFacts,
             Scope::Alike(_) if criteria.predicates.is_empty() => Sieve::NoFacts,
-            Scope::Alike(_) => Sieve::of(criteria.superset(folder, self.now)),
+            Scope::Alike(_) => Sieve::of(criteria.superset(self.now)),
             Scope::Each(folder) => Sieve::of(folder.candidates(self.now)),
         };
         let shelf = self.account.knowledge.shelf(folder);
