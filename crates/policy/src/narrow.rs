@@ -186,6 +186,7 @@ mod tests {
     use mail::{Domain, Folded, FolderName, MailAddress};
 
     use super::*;
+    use crate::Rule;
     use crate::{Capabilities, Span};
 
     /// 2026-11-15, an hour before midnight in UTC.
