@@ -22,7 +22,7 @@ use crate::extracting;
 use crate::guarded_mail::{GuardedMail, Verdict};
 use crate::knowledge::lock;
 use crate::recording;
-use crate::setup::{Account, Credential, Setup, Standing};
+use crate::setup::{Account, Credential, Provider, Setup, Standing};
 use crate::tools::{ALL, AnyTool, Tool};
 use crate::{Code, Refusal};
 
@@ -125,7 +125,7 @@ impl Gateway {
             let refused = self.turn_away(&begun, call.cx, asked, Refusal::nobody(), None);
             return Outcome::Refused(refused.await);
         };
-        match standing.tools().find(|tool| tool.name() == call.tool) {
+        match standing.tools(&setup).find(|tool| tool.name() == call.tool) {
             Some(tool) => tool.call(self, &setup, standing, call).await,
             None => {
                 let begun = Begun::by(standing);
@@ -174,7 +174,8 @@ impl Gateway {
     pub fn tools(&self, caller: &Caller) -> Vec<&'static dyn AnyTool> {
         let setup = self.setup();
         let standing = setup.standing(caller);
-        standing.into_iter().flat_map(Standing::tools).collect()
+        let tools = standing.into_iter().flat_map(|one| one.tools(&setup));
+        tools.collect()
     }
 
     /// Refuses a call for what it asks, once that is recorded.
@@ -200,11 +201,22 @@ impl Gateway {
 }
 
 impl Standing {
-    /// INVARIANT: a tool that the policy could never allow is none.
-    fn tools(&self) -> impl Iterator<Item = &'static dyn AnyTool> {
+    /// INVARIANT: a tool that the policy could never allow is none, nor is one for providers that it shows none of.
+    fn tools(&self, setup: &Setup) -> impl Iterator<Item = &'static dyn AnyTool> {
         let ceiling = self.policy.ceiling();
         let tools = ALL.iter().copied();
-        tools.filter(move |tool| self.toolsets.contains(&tool.toolset()) && tool.least() <= ceiling)
+        tools.filter(move |tool| {
+            self.toolsets.contains(&tool.toolset())
+                && tool.least() <= ceiling
+                && tool
+                    .provider()
+                    .is_none_or(|provider| self.has(setup, provider))
+        })
+    }
+
+    fn has(&self, setup: &Setup, provider: Provider) -> bool {
+        let mut shown = setup.accounts().iter();
+        shown.any(|one| one.provider() == provider && self.policy.shows_account(one.id()))
     }
 }
 

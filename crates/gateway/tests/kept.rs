@@ -194,7 +194,7 @@ fn no_words_of_a_caller_get_into_the_log_by_any_tool() {
     let log = Log::open(Settings::new(Some(place.path().to_owned())));
     let source: Arc<dyn MailSource> = Arc::new(Empty);
     let id = AccountId::new("default").unwrap();
-    let account = gateway::Account::new(id, source, gateway::Provider::Standard);
+    let account = gateway::Account::new(id, source, gateway::Provider::Google);
     let setup = gateway::Setup::owner(vec![account], gateway::Toolset::ALL.to_vec());
     let gateway = Gateway::new(setup, CursorKey::new([7; 32]), log);
     let caller = Caller::owner("test:1");

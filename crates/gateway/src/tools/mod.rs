@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 
 use crate::envelope::{Done, Reply};
 use crate::pipeline::{self, Call, Ctx, Gateway, Outcome};
-use crate::setup::{Setup, Standing};
+use crate::setup::{Provider, Setup, Standing};
 use crate::{Refusal, schema};
 
 mod gateway;
@@ -107,6 +107,8 @@ pub(crate) trait Tool: Send + Sync + 'static {
     const ANNOTATIONS: Annotations;
     /// Of use only where a policy gives this much of some message.
     const LEAST: Level;
+    /// Of use only for accounts at this provider.
+    const PROVIDER: Option<Provider> = None;
     /// The fields of its data that hold text written by strangers. No default: a tool has to say so.
     const UNTRUSTED: &'static [&'static str];
     /// `deny_unknown_fields`, and types that hold their bounds.
@@ -139,6 +141,7 @@ pub trait AnyTool: Send + Sync {
     fn toolset(&self) -> Toolset;
     fn annotations(&self) -> Annotations;
     fn least(&self) -> Level;
+    fn provider(&self) -> Option<Provider>;
     fn input_schema(&self) -> Map<String, Value>;
     fn output_schema(&self) -> Map<String, Value>;
 
@@ -192,6 +195,10 @@ impl<T: Tool> AnyTool for T {
 
     fn least(&self) -> Level {
         T::LEAST
+    }
+
+    fn provider(&self) -> Option<Provider> {
+        T::PROVIDER
     }
 
     fn input_schema(&self) -> Map<String, Value> {

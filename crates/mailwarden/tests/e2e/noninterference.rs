@@ -352,8 +352,7 @@ impl Totals {
                 for (at, count) in step.tallies.iter().flat_map(|[first, _]| first).enumerate() {
                     self.by_level[1 + at] += count;
                 }
-                let hidden =
-                    answer.pointer("/result/structuredContent/data/by_visibility/NONE");
+                let hidden = answer.pointer("/result/structuredContent/data/by_visibility/NONE");
                 if step.tallies.is_some() {
                     self.by_level[0] += hidden.and_then(Value::as_u64).unwrap_or_default();
                 }

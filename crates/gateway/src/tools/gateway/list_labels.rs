@@ -64,6 +64,7 @@ impl Tool for ListLabels {
     const TOOLSET: Toolset = Toolset::Gateway;
     const ANNOTATIONS: Annotations = Annotations::READS;
     const LEAST: Level = Level::Count;
+    const PROVIDER: Option<Provider> = Some(Provider::Google);
     const UNTRUSTED: &'static [&'static str] = &["labels"];
     type Args = Args;
     type Reply = Labels;

@@ -127,3 +127,19 @@ fn nobody_is_served_without_being_somebody() {
         .filter(|one| one["event"] == "caller_refused");
     assert_eq!(refused.count(), 3);
 }
+
+#[test]
+fn labels_are_for_those_who_see_an_account_that_has_them() {
+    let house = House::new(&[("agent", ladder())]);
+    let has_labels = || {
+        let mut agent = house.client("agent");
+        let listed = agent.request("tools/list", json!({})).unwrap();
+        let mut tools = listed["tools"].as_array().unwrap().iter();
+        tools.any(|one| one["name"] == "list_labels")
+    };
+    assert!(has_labels());
+    let policy = json!({ "name": "agent", "accounts": { "work": ladder() } });
+    let path = house.dir.path().join("policies/agent.yaml");
+    std::fs::write(path, format!("{policy:#}\n")).unwrap();
+    assert!(!has_labels());
+}
