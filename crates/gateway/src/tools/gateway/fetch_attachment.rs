@@ -128,6 +128,7 @@ impl Tool for FetchAttachment {
     fn kept(args: &Args) -> Summary {
         args.which()
             .kept()
+            .part(&args.part_id.0)
             .switch_if("as_text", args.as_text)
             .number_if("max_bytes", args.max_bytes.map(|n| n.0))
     }
