@@ -132,10 +132,10 @@ text_argument!(
 );
 
 text_argument!(
-    /// An opaque cursor.
+    /// An opaque cursor. It carries its criteria: the longest that there can be have room.
     Cursor(String),
     |text| match text.len() {
-        1..=4_096 => Ok(text),
+        1..=16_384 => Ok(text),
         _ => Err("must be a next_cursor from an earlier page".to_owned()),
     },
     { "type": "string" }
