@@ -15,11 +15,11 @@ use crate::envelope::{Done, Pagination, Reply, Status};
 use crate::guarded_mail::{Sighting, Wanted};
 use crate::pipeline::Ctx;
 use crate::tools::{Annotations, Tool, Toolset, shown};
-use crate::trouble::Issue;
+use crate::trouble::{Issue, NextAction};
 
 pub(crate) struct Search;
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Args {
     account_id: Account,
@@ -36,6 +36,8 @@ pub(crate) struct Args {
 pub(crate) struct Page {
     status: Status,
     issues: Vec<Issue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_action: Option<NextAction>,
     account_id: String,
     folder: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -261,6 +263,7 @@ fn page(ctx: &Ctx<'_>, args: &Args, turn: &Turn, found: Sighting, counts: Counts
         Page {
             status: Status::Ok,
             issues: Vec::new(),
+            next_action: None,
             account_id: args.account_id.0.to_string(),
             folder: args.folder.0.to_string(),
             uidvalidity: Some(found.uidvalidity.0),
@@ -290,6 +293,7 @@ fn failed(args: &Args, issue: Issue) -> Done<Page> {
         summary,
         Page {
             status: Status::Failed,
+            next_action: Some(NextAction::again::<Search>(&issue, args)),
             issues: vec![issue],
             account_id: args.account_id.0.to_string(),
             folder: args.folder.0.to_string(),
