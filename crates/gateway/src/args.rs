@@ -33,6 +33,12 @@ impl<'de, const LOW: u32, const HIGH: u32> Deserialize<'de> for Within<LOW, HIGH
     }
 }
 
+impl<const LOW: u32, const HIGH: u32> Serialize for Within<LOW, HIGH> {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_u32(self.0)
+    }
+}
+
 impl<const LOW: u32, const HIGH: u32> JsonSchema for Within<LOW, HIGH> {
     fn inline_schema() -> bool {
         true
@@ -132,10 +138,10 @@ text_argument!(
 );
 
 text_argument!(
-    /// An opaque cursor.
+    /// An opaque cursor. It carries its criteria: the longest that there can be have room.
     Cursor(String),
     |text| match text.len() {
-        1..=4_096 => Ok(text),
+        1..=16_384 => Ok(text),
         _ => Err("must be a next_cursor from an earlier page".to_owned()),
     },
     { "type": "string" }
@@ -203,7 +209,7 @@ text_argument!(
     { "type": "string", "pattern": "^[0-9]+([.][0-9]+)*$" }
 );
 
-/// What stands in a cursor again.
+/// What stands in a cursor, or in the proposal to call again.
 macro_rules! written_as {
     ($($name:ident),+) => {$(
         impl Serialize for $name {
@@ -215,7 +221,8 @@ macro_rules! written_as {
 }
 
 written_as!(
-    Address, DomainName, Duration, FieldName, Keyword, SearchText, Day
+    Account, Cursor, Mailbox, PartId, Address, DomainName, Duration, FieldName, Keyword,
+    SearchText, Day
 );
 
 impl Default for Account {

@@ -64,8 +64,7 @@ pub(crate) fn reads(condition: &Condition) -> Level {
         | Condition::Smaller(_)
         | Condition::Since(_)
         | Condition::Before(_)
-        | Condition::Flagged(_)
-        | Condition::Above(_) => Level::Metadata,
+        | Condition::Flagged(_) => Level::Metadata,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use jiff::civil::Date;
 
-use crate::{Flag, Query, Uid};
+use crate::{Flag, Query};
 
 /// Text matches anywhere in its field, in any case.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -32,8 +32,6 @@ pub enum Condition {
     /// Arrived before this day.
     Before(Date),
     Flagged(Flag),
-    /// A UID higher than this.
-    Above(Uid),
 }
 
 impl Condition {

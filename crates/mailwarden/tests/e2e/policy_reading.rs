@@ -1,5 +1,6 @@
 //! What a policy lets a caller read, tool by tool, and what it says of the rest.
 
+mod failing;
 mod identity;
 mod one_part;
 mod resources;

@@ -1,7 +1,7 @@
 //! Conditions as the search keys of a server, and what the server can answer them with.
 
+use imap::Command;
 use imap::command::{Day, Key, SearchReturn};
-use imap::{Command, SequenceSet};
 use jiff::civil::Date;
 use mail::{Condition, Fault, FaultKind, Stage};
 
@@ -44,7 +44,7 @@ fn is_prompt(test: &Condition, depth: usize) -> bool {
             tests.iter().all(|test| is_prompt(test, depth))
         }
         Condition::Not(test) => is_prompt(test, depth),
-        Condition::Above(_) | Condition::Flagged(_) => true,
+        Condition::Flagged(_) => true,
         _ => false,
     }
 }
@@ -71,10 +71,6 @@ fn key(condition: &Condition, depth: usize) -> Result<Key<'_>, Fault> {
         Condition::Since(date) => Key::Since(day(*date)),
         Condition::Before(date) => Key::Before(day(*date)),
         Condition::Flagged(flag) => Key::Flag(flag.as_str()),
-        Condition::Above(uid) => Key::Uid(match uid.0.checked_add(1) {
-            Some(first) => SequenceSet::range(first, u32::MAX),
-            None => SequenceSet::default(),
-        }),
     })
 }
 
@@ -97,13 +93,11 @@ fn day(date: Date) -> Day {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mail::{Flag, Query, Uid};
+    use mail::{Flag, Query};
 
     #[test]
     fn conditions_become_keys() {
         let seen = || Condition::Flagged(Flag::new("\\Seen"));
-        let above = |uid| Condition::Above(Uid(uid));
-        let uids = |first| Key::Uid(SequenceSet::range(first, u32::MAX));
         for (condition, want) in [
             (Condition::EVERYTHING, vec![]),
             (Condition::Any(vec![]), vec![Key::Any(vec![])]),
@@ -115,9 +109,6 @@ mod tests {
                 Condition::Not(Box::new(seen())),
                 vec![Key::Not(Box::new(Key::Flag("\\Seen")))],
             ),
-            (above(41), vec![uids(42)]),
-            (above(0), vec![uids(1)]),
-            (above(u32::MAX), vec![Key::Uid(SequenceSet::default())]),
             (Condition::Larger(1 << 40), vec![Key::Larger(u32::MAX)]),
             (Condition::Smaller(1 << 40), vec![Key::All]),
             (Condition::Smaller(7), vec![Key::Smaller(7)]),
@@ -150,7 +141,7 @@ mod tests {
         assert_eq!(keys(&deep).unwrap_err().kind, FaultKind::Rejected);
         assert_eq!(pace(&[deep]), Pace::Slow);
         assert_eq!(
-            pace(&[Condition::EVERYTHING, Condition::Above(Uid(3))]),
+            pace(&[Condition::EVERYTHING, Condition::Flagged(Flag::new("a"))]),
             Pace::Prompt
         );
         assert_eq!(

@@ -165,7 +165,6 @@ fn meets(condition: &Condition, look: &Look<'_>) -> Option<bool> {
             let flags = look.entry.flags();
             Some(flags.iter().any(|one| one.is(flag.as_str())))
         }
-        Condition::Above(uid) => Some(look.entry.uid > *uid),
     }
 }
 
@@ -218,8 +217,7 @@ fn lowered(condition: &Condition, depth: usize) -> Option<Condition> {
         | Condition::Smaller(_)
         | Condition::Since(_)
         | Condition::Before(_)
-        | Condition::Flagged(_)
-        | Condition::Above(_)) => wordless.clone(),
+        | Condition::Flagged(_)) => wordless.clone(),
     })
 }
 
@@ -262,7 +260,7 @@ mod tests {
     use super::super::work::Stop;
     use super::*;
     use jiff::civil::date;
-    use mail::{Flag, Uid};
+    use mail::Flag;
 
     const HEADER: &[u8] = b"From: =?iso-8859-1?Q?J=FCrgen_Wei=DF?= <juergen@kettenwerk.example>\r\n\
         To: a@b.example, Anna =?utf-8?B?w5ZrYWZvcg==?= <anna@kettenwerk.example>\r\n\
@@ -350,8 +348,6 @@ mod tests {
             (Condition::Since(date(2001, 9, 10)), false),
             (Condition::Before(date(2001, 9, 9)), false),
             (Condition::Before(date(2001, 9, 10)), true),
-            (Condition::Above(Uid(0)), true),
-            (Condition::Above(Uid(u32::MAX)), false),
         ] {
             assert_eq!(verdict(&root, &condition), want.into(), "{condition:?}");
         }

@@ -17,7 +17,7 @@ use crate::guarded_mail::GuardedMail;
 use crate::pipeline::Ctx;
 use crate::tools::reading::{self, Asked, Shown};
 use crate::tools::{Annotations, Tool, Toolset};
-use crate::trouble::Issue;
+use crate::trouble::{Issue, NextAction};
 use crate::{Code, Refusal};
 
 /// Characters of text.
@@ -25,7 +25,7 @@ const MOST_TEXT: usize = 50_000;
 
 pub(crate) struct FetchAttachment;
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Args {
     account_id: Account,
@@ -48,6 +48,8 @@ pub(crate) struct Args {
 pub(crate) struct Answer {
     status: Status,
     issues: Vec<Issue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_action: Option<NextAction>,
     #[serde(flatten)]
     at: Placed,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -128,6 +130,7 @@ impl Tool for FetchAttachment {
     fn kept(args: &Args) -> Summary {
         args.which()
             .kept()
+            .part(&args.part_id.0)
             .switch_if("as_text", args.as_text)
             .number_if("max_bytes", args.max_bytes.map(|n| n.0))
     }
@@ -138,7 +141,7 @@ impl Tool for FetchAttachment {
         let located = mail.locate(&which.folder.0, which.generation(), which.uid());
         let at = match located.await {
             Ok(at) => at,
-            Err(halt) => return Ok(failed(&which, mail.sort(halt)?)),
+            Err(halt) => return Ok(failed(&args, mail.sort(halt)?)),
         };
         let read = match args.as_text {
             Some(true) => as_text(&ctx, &mail, &at, &args.part_id.0).await?,
@@ -152,7 +155,7 @@ impl Tool for FetchAttachment {
                 done.data.at = Placed::at(&at);
                 Ok(done)
             }
-            Err(issue) => Ok(failed(&which, issue)),
+            Err(issue) => Ok(failed(&args, issue)),
         }
     }
 }
@@ -198,6 +201,7 @@ async fn as_text(
         Answer {
             status,
             issues: seen.issues,
+            next_action: None,
             at: Placed::at(at),
             attachment: Some(Attachment {
                 part_id: part.to_string(),
@@ -251,6 +255,7 @@ async fn as_bytes(
         Answer {
             status: Status::Ok,
             issues: Vec::new(),
+            next_action: None,
             at: Placed::at(at),
             attachment: Some(attachment),
             visibility: Some(Visibility::of(level)),
@@ -311,13 +316,14 @@ fn no_such_part() -> Refusal {
     .with_details(serde_json::json!({ "argument": "part_id" }))
 }
 
-fn failed(which: &Which, issue: Issue) -> Done<Answer> {
+fn failed(args: &Args, issue: Issue) -> Done<Answer> {
     Done::new(
         which::failed(&issue),
         Answer {
             status: Status::Failed,
+            next_action: Some(NextAction::again::<FetchAttachment>(&issue, args)),
             issues: vec![issue],
-            at: Placed::asked(which),
+            at: Placed::asked(&args.which()),
             attachment: None,
             visibility: None,
         },

@@ -15,11 +15,11 @@ use crate::envelope::{Done, Reply, Status};
 use crate::pipeline::Ctx;
 use crate::tools::reading::{self, Asked, Shown};
 use crate::tools::{Annotations, Tool, Toolset};
-use crate::trouble::Issue;
+use crate::trouble::{Issue, NextAction};
 
 pub(crate) struct FetchBody;
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Args {
     account_id: Account,
@@ -42,6 +42,8 @@ pub(crate) struct Args {
 pub(crate) struct Answer {
     status: Status,
     issues: Vec<Issue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_action: Option<NextAction>,
     #[serde(flatten)]
     at: Placed,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -163,6 +165,7 @@ impl Tool for FetchBody {
                     which::failed(&issue),
                     Answer {
                         status: Status::Failed,
+                        next_action: Some(NextAction::again::<Self>(&issue, &args)),
                         issues: vec![issue],
                         at: Placed::asked(&which),
                         body: None,
@@ -194,6 +197,7 @@ impl Tool for FetchBody {
             Answer {
                 status,
                 issues: seen.issues,
+                next_action: None,
                 at: Placed::at(&at),
                 body: Some(body),
                 visibility: Some(Visibility::of(seen.level)),

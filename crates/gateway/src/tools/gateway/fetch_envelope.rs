@@ -13,7 +13,7 @@ use crate::Refusal;
 use crate::envelope::{Done, Reply, Status};
 use crate::pipeline::Ctx;
 use crate::tools::{Annotations, Tool, Toolset, shown};
-use crate::trouble::Issue;
+use crate::trouble::{Issue, NextAction};
 
 pub(crate) struct FetchEnvelope;
 
@@ -21,6 +21,8 @@ pub(crate) struct FetchEnvelope;
 pub(crate) struct Answer {
     status: Status,
     issues: Vec<Issue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_action: Option<NextAction>,
     #[serde(flatten)]
     at: Placed,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -100,6 +102,7 @@ impl Tool for FetchEnvelope {
                     which::failed(&issue),
                     Answer {
                         status: Status::Failed,
+                        next_action: Some(NextAction::again::<Self>(&issue, &args)),
                         issues: vec![issue],
                         at: Placed::asked(&args),
                         envelope: None,
@@ -127,6 +130,7 @@ impl Tool for FetchEnvelope {
             Answer {
                 status: Status::Ok,
                 issues: Vec::new(),
+                next_action: None,
                 at: Placed::at(&at),
                 envelope: Some(envelope),
                 visibility: Some(Visibility::of(level)),

@@ -13,7 +13,7 @@ use crate::Refusal;
 use crate::envelope::{Done, Reply, Status, Warning};
 use crate::pipeline::Ctx;
 use crate::tools::{Annotations, Tool, Toolset, shown};
-use crate::trouble::Issue;
+use crate::trouble::{Issue, NextAction};
 
 pub(crate) struct FetchHeaders;
 
@@ -21,6 +21,8 @@ pub(crate) struct FetchHeaders;
 pub(crate) struct Answer {
     status: Status,
     issues: Vec<Issue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_action: Option<NextAction>,
     #[serde(flatten)]
     at: Placed,
     headers: Vec<Header>,
@@ -85,6 +87,7 @@ impl Tool for FetchHeaders {
                     which::failed(&issue),
                     Answer {
                         status: Status::Failed,
+                        next_action: Some(NextAction::again::<Self>(&issue, &args)),
                         issues: vec![issue],
                         at: Placed::asked(&args),
                         headers: Vec::new(),
@@ -108,6 +111,7 @@ impl Tool for FetchHeaders {
             Answer {
                 status: Status::Ok,
                 issues: Vec::new(),
+                next_action: None,
                 at: Placed::at(&at),
                 headers,
                 visibility: Some(Visibility::of(level)),

@@ -13,11 +13,11 @@ use crate::envelope::{Done, Reply, Status};
 use crate::guarded_mail::Tally;
 use crate::pipeline::Ctx;
 use crate::tools::{Annotations, Tool, Toolset};
-use crate::trouble::Issue;
+use crate::trouble::{Issue, NextAction};
 
 pub(crate) struct FolderStats;
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Args {
     account_id: Account,
@@ -28,6 +28,8 @@ pub(crate) struct Args {
 pub(crate) struct Stats {
     status: Status,
     issues: Vec<Issue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_action: Option<NextAction>,
     account_id: String,
     folder: String,
     /// Those that search can find: METADATA or more.
@@ -101,6 +103,9 @@ impl Tool for FolderStats {
                     true => Status::Ok,
                     false => Status::Failed,
                 },
+                next_action: issues
+                    .first()
+                    .map(|issue| NextAction::again::<Self>(issue, &args)),
                 issues,
                 account_id: args.account_id.0.to_string(),
                 folder: args.folder.0.to_string(),

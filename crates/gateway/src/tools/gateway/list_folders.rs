@@ -12,11 +12,11 @@ use crate::envelope::{Done, Reply, Status};
 use crate::pipeline::Ctx;
 use crate::tools::shown::has_safe_name;
 use crate::tools::{Annotations, Tool, Toolset};
-use crate::trouble::Issue;
+use crate::trouble::{Issue, NextAction};
 
 pub(crate) struct ListFolders;
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Args {
     account_id: Account,
@@ -26,6 +26,8 @@ pub(crate) struct Args {
 pub(crate) struct Folders {
     status: Status,
     issues: Vec<Issue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_action: Option<NextAction>,
     account_id: String,
     folders: Vec<Folder>,
     hidden_folders_count: usize,
@@ -84,7 +86,7 @@ impl Tool for ListFolders {
     }
 
     async fn run(ctx: Ctx<'_>, args: Args) -> Result<Done<Folders>, Refusal> {
-        let account = args.account_id.0;
+        let account = args.account_id.0.clone();
         let mail = ctx.mail()?;
         let found = match mail.folders().await {
             Ok(found) => found,
@@ -95,6 +97,7 @@ impl Tool for ListFolders {
                     summary,
                     Folders {
                         status: Status::Failed,
+                        next_action: Some(NextAction::again::<Self>(&issue, &args)),
                         issues: vec![issue],
                         account_id: account.to_string(),
                         folders: Vec::new(),
@@ -127,6 +130,7 @@ impl Tool for ListFolders {
             Folders {
                 status: Status::Ok,
                 issues: Vec::new(),
+                next_action: None,
                 account_id: account.to_string(),
                 folders,
                 hidden_folders_count: hidden,

@@ -13,11 +13,11 @@ use crate::pipeline::Ctx;
 use crate::setup::Provider;
 use crate::tools::shown::has_safe_name;
 use crate::tools::{Annotations, Tool, Toolset};
-use crate::trouble::Issue;
+use crate::trouble::{Issue, NextAction};
 
 pub(crate) struct ListLabels;
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Args {
     account_id: Account,
@@ -27,6 +27,8 @@ pub(crate) struct Args {
 pub(crate) struct Labels {
     status: Status,
     issues: Vec<Issue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_action: Option<NextAction>,
     account_id: String,
     labels: Vec<Label>,
     hidden_labels_count: usize,
@@ -80,7 +82,7 @@ impl Tool for ListLabels {
     }
 
     async fn run(ctx: Ctx<'_>, args: Args) -> Result<Done<Labels>, Refusal> {
-        let account = args.account_id.0;
+        let account = args.account_id.0.clone();
         let mail = ctx.mail()?;
         if mail.provider() != Provider::Google {
             return Err(Refusal::not_for_provider());
@@ -117,6 +119,9 @@ impl Tool for ListLabels {
                     true => Status::Ok,
                     false => Status::Failed,
                 },
+                next_action: issues
+                    .first()
+                    .map(|issue| NextAction::again::<Self>(issue, &args)),
                 issues,
                 account_id: account.to_string(),
                 labels,

@@ -75,7 +75,10 @@ impl Tool for PartResource {
 
     fn kept(args: &Args) -> Summary {
         let at = &args.message_id.0;
-        Summary::new().account(&at.account).message(at)
+        Summary::new()
+            .account(&at.account)
+            .message(at)
+            .part(&args.part_id.0)
     }
 
     async fn run(ctx: Ctx<'_>, args: Args) -> Result<Done<Blob>, Refusal> {

@@ -15,11 +15,11 @@ use crate::envelope::{Done, Pagination, Reply, Status};
 use crate::guarded_mail::{Sighting, Wanted};
 use crate::pipeline::Ctx;
 use crate::tools::{Annotations, Tool, Toolset, shown};
-use crate::trouble::Issue;
+use crate::trouble::{Issue, NextAction};
 
 pub(crate) struct Search;
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Args {
     account_id: Account,
@@ -36,6 +36,8 @@ pub(crate) struct Args {
 pub(crate) struct Page {
     status: Status,
     issues: Vec<Issue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_action: Option<NextAction>,
     account_id: String,
     folder: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -143,7 +145,10 @@ impl Tool for Search {
             Ok(found) => found,
             Err(halt) => return Ok(failed(&args, mail.sort(halt)?)),
         };
-        let counts = Counts::new(&found, criteria.is_empty());
+        let counts = match criteria.is_empty() {
+            true => Counts::of_everything(&found),
+            false => Counts::of_matches(&found),
+        };
         Ok(page(&ctx, &args, &turn, found, counts))
     }
 }
@@ -203,15 +208,21 @@ struct Counts {
 }
 
 impl Counts {
-    fn new(found: &Sighting, everything: bool) -> Self {
-        let matched_total = match everything {
-            true => found.tally.total(),
-            false => found.matched,
-        };
+    /// Nothing is looked for.
+    fn of_everything(found: &Sighting) -> Self {
+        let matched_total = found.tally.total();
         Self {
             matched_total,
             matched_visible: found.matched,
             filtered_out: matched_total.saturating_sub(found.matched),
+        }
+    }
+
+    fn of_matches(found: &Sighting) -> Self {
+        Self {
+            matched_total: found.matched,
+            matched_visible: found.matched,
+            filtered_out: 0,
         }
     }
 }
@@ -252,6 +263,7 @@ fn page(ctx: &Ctx<'_>, args: &Args, turn: &Turn, found: Sighting, counts: Counts
         Page {
             status: Status::Ok,
             issues: Vec::new(),
+            next_action: None,
             account_id: args.account_id.0.to_string(),
             folder: args.folder.0.to_string(),
             uidvalidity: Some(found.uidvalidity.0),
@@ -281,6 +293,7 @@ fn failed(args: &Args, issue: Issue) -> Done<Page> {
         summary,
         Page {
             status: Status::Failed,
+            next_action: Some(NextAction::again::<Search>(&issue, args)),
             issues: vec![issue],
             account_id: args.account_id.0.to_string(),
             folder: args.folder.0.to_string(),
@@ -295,4 +308,37 @@ fn failed(args: &Args, issue: Issue) -> Done<Page> {
             has_more: false,
         },
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cursor::CursorKey;
+    use serde_json::json;
+
+    #[test]
+    fn the_longest_criteria_come_back_in_a_cursor() {
+        let [long, quotes] = ["\u{20000}", "\""].map(|one| one.repeat(256));
+        let domain = ["b"; 120].join(".");
+        let address = format!("{}@{}.example", "a".repeat(64), ["b"; 90].join("."));
+        let looked_for: LookedFor = serde_json::from_value(json!({
+            "from": address, "to": address, "from_domain": domain,
+            "to_contains": long, "subject_contains": long, "text": long,
+            "header": { "name": "x".repeat(76), "contains": quotes },
+            "newer_than": "1000d", "older_than": "1d", "size_gt": u64::MAX, "size_lt": u64::MAX,
+            "has_attachment": false, "seen": false, "flagged": false, "keyword": "k".repeat(64),
+            "since": "2026-01-01", "before": "2026-01-01",
+        }))
+        .unwrap();
+        let place = Place((looked_for, u32::MAX, i64::MAX, u32::MAX, u64::MAX, 500));
+        let binding = Binding {
+            caller: "a",
+            account: "b",
+            folder: "c",
+        };
+        let now = jiff::Timestamp::UNIX_EPOCH;
+        let cursor = CursorKey::new([7; 32]).seal(&place, &binding, now).unwrap();
+        assert!(cursor.len() > 4_096);
+        assert!(serde_json::from_value::<Cursor>(json!(cursor)).is_ok());
+    }
 }

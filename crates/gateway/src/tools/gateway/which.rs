@@ -12,7 +12,7 @@ use crate::trouble::Issue;
 pub(super) type Number = Within<1, { u32::MAX }>;
 
 /// The arguments of tools that want nothing else.
-#[derive(Clone, Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Which {
     pub(super) account_id: Account,
