@@ -63,8 +63,13 @@ fn main() -> ExitCode {
             stdio(config, directory, toolsets, log).await
         }),
         Verb::Check => with_config(&verb, directory, async |config, log| {
-            let gateway = wiring::owners_gateway(config, log.clone())?;
-            let works = check::run(gateway, &log, &wiring::extractor(), Screen::new()).await;
+            let place = config.audit_directory.clone();
+            let records = check::Records {
+                log: log.clone(),
+                place: place.or_else(state::audit_directory),
+            };
+            let gateway = wiring::owners_gateway(config, log)?;
+            let works = check::run(gateway, &records, &wiring::extractor(), Screen::new()).await;
             let code = match works {
                 true => ExitCode::SUCCESS,
                 false => ExitCode::FAILURE,
@@ -75,7 +80,7 @@ fn main() -> ExitCode {
             demo::run(Screen::new()).await?;
             Ok(ExitCode::SUCCESS)
         }),
-        Verb::Audit(wanted) => audit::run(wanted, Screen::new()),
+        Verb::Audit(wanted) => audit::run(wanted, directory, Screen::new()),
         Verb::Config(wanted) => config::verb::run(wanted, cli.config_dir.as_deref(), Screen::new()),
         Verb::Policy(wanted) => policy_verbs::run(&verb, wanted, directory, Screen::new()),
         // INVARIANT: an attachment is read in a process that holds nothing else: no log, no configuration, no runtime.

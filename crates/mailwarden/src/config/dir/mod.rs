@@ -30,6 +30,7 @@ use sha2::{Digest as _, Sha256};
 pub(super) use callers::digest as token_digest;
 pub(crate) use callers::{CallerAuth, CallerConfig, Toolset};
 pub(super) use init::{PASSWORD, init};
+pub(super) use keeping::log_directory;
 pub(super) use schema::{FILES as SCHEMAS, Schema};
 
 use super::problem::{Problem, Problems};
