@@ -206,3 +206,18 @@ fn the_log_of_the_configuration_is_the_one_that_is_read() {
     assert_eq!(lost.code, 1, "{}", lost.stdout);
     assert!(lost.stderr.contains("say so with --dir"), "{}", lost.stderr);
 }
+
+#[test]
+fn a_refused_start_is_recorded_where_the_configuration_keeps_its_log() {
+    let directory = Directory::new(1, 1);
+    directory.policy("  work: 7\n");
+    let good = accounts(&[("work", 1)]) + "audit: { directory: elsewhere }\n";
+    directory.write("accounts.yaml", &good);
+    for arguments in [&["stdio"][..], &["config", "reload"]] {
+        let refused = directory.run(arguments);
+        assert_eq!(refused.code, 2, "{}", refused.stdout);
+    }
+    let printed = directory.run(&["audit", "query", "--event", "config_refused", "--json"]);
+    assert_eq!(printed.stdout.lines().count(), 2, "{}", printed.stdout);
+    assert!(!directory.home.audit().exists());
+}
