@@ -166,7 +166,7 @@ pub(crate) struct PolicySimulate {
 
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub(crate) struct Audit {
-    /// The log's directory (default: `audit` in the state directory)
+    /// The log's directory (default: that of the configuration directory, else `audit` in the state directory)
     #[arg(long, global = true, value_name = "DIR")]
     pub dir: Option<PathBuf>,
     /// Print JSON

@@ -49,6 +49,7 @@ fn main() -> ExitCode {
     {
         return refuse(
             &Problems(vec![config::Problem::whole(problem)]),
+            config::directory(cli.config_dir.as_deref()).as_deref(),
             verb.recorded_as(),
         );
     }
@@ -56,15 +57,20 @@ fn main() -> ExitCode {
     let directory = directory.as_deref();
     let toolsets = match config::toolsets(cli.toolsets.as_deref(), std::env::vars_os()) {
         Ok(toolsets) => toolsets,
-        Err(problems) => return refuse(&problems, verb.recorded_as()),
+        Err(problems) => return refuse(&problems, directory, verb.recorded_as()),
     };
     let outcome = match &verb {
         Verb::Stdio => with_config(&verb, directory, async |config, log| {
             stdio(config, directory, toolsets, log).await
         }),
         Verb::Check => with_config(&verb, directory, async |config, log| {
-            let gateway = wiring::owners_gateway(config, log.clone())?;
-            let works = check::run(gateway, &log, &wiring::extractor(), Screen::new()).await;
+            let place = config.audit_directory.clone();
+            let records = check::Records {
+                log: log.clone(),
+                place: place.or_else(state::audit_directory),
+            };
+            let gateway = wiring::owners_gateway(config, log)?;
+            let works = check::run(gateway, &records, &wiring::extractor(), Screen::new()).await;
             let code = match works {
                 true => ExitCode::SUCCESS,
                 false => ExitCode::FAILURE,
@@ -75,7 +81,7 @@ fn main() -> ExitCode {
             demo::run(Screen::new()).await?;
             Ok(ExitCode::SUCCESS)
         }),
-        Verb::Audit(wanted) => audit::run(wanted, Screen::new()),
+        Verb::Audit(wanted) => audit::run(wanted, directory, Screen::new()),
         Verb::Config(wanted) => config::verb::run(wanted, cli.config_dir.as_deref(), Screen::new()),
         Verb::Policy(wanted) => policy_verbs::run(&verb, wanted, directory, Screen::new()),
         // INVARIANT: an attachment is read in a process that holds nothing else: no log, no configuration, no runtime.
@@ -123,6 +129,9 @@ async fn stdio(
         fixed,
         tools,
     });
+    if reload.is_none() {
+        reload::nothing_to_read()?;
+    }
     let served = server::Served {
         gateway,
         caller,
@@ -154,23 +163,29 @@ fn with_config(
                 .await;
             outcome.map(|(code, _)| code)
         }),
-        Err(problems) => Ok(refuse(&problems, verb.recorded_as())),
+        Err(problems) => Ok(refuse(&problems, directory, verb.recorded_as())),
     }
 }
 
 /// Says what is wrong, here and in the audit log of a verb that is recorded there.
-fn refuse(problems: &Problems, verb: Option<&'static str>) -> ExitCode {
+fn refuse(problems: &Problems, directory: Option<&Path>, verb: Option<&'static str>) -> ExitCode {
     complain(&problems.to_string());
     if let Some(verb) = verb {
-        // That it could not be recorded does not make it a better configuration.
-        let _ = in_runtime(async {
-            let log = wiring::log(None, None, verb);
-            log.note(Event::config_refused(problems.variables()));
-            log.close("the configuration is refused").await;
-            Ok(ExitCode::SUCCESS)
-        });
+        record_refusal(problems, directory, verb);
     }
     ExitCode::from(BAD_CONFIGURATION)
+}
+
+/// In the log that the configuration names, if that much of it can be read.
+fn record_refusal(problems: &Problems, directory: Option<&Path>, verb: &'static str) {
+    let place = config::log_directory(directory).ok().flatten();
+    // That it could not be recorded does not make it a better configuration.
+    let _ = in_runtime(async {
+        let log = wiring::log(None, place, verb);
+        log.note(Event::config_refused(problems.variables()));
+        log.close("the configuration is refused").await;
+        Ok(ExitCode::SUCCESS)
+    });
 }
 
 fn in_runtime(work: impl Future<Output = anyhow::Result<ExitCode>>) -> anyhow::Result<ExitCode> {

@@ -140,6 +140,20 @@ impl Reload {
     }
 }
 
+/// From here on whoever tells this process to read again hears that there is no directory. The signal alone would end it.
+pub(crate) fn nothing_to_read() -> anyhow::Result<()> {
+    let mut told = signal()?;
+    tokio::spawn(async move {
+        loop {
+            told.told().await;
+            crate::complain(
+                "SIGHUP: there is no configuration directory to read again; start anew to change variables",
+            );
+        }
+    });
+    Ok(())
+}
+
 /// Without its file it is served all the same; only `config reload` does not find it.
 fn unknown(error: std::io::Error) {
     tracing::warn!(%error, "`mailwarden config reload` cannot know of this process; send it SIGHUP instead");

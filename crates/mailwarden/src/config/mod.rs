@@ -19,6 +19,8 @@ use sources::imap;
 pub(crate) use env::from_environment;
 pub(crate) use problem::{Problem, Problems};
 
+use crate::state;
+
 /// Names the configuration directory, unless the command line does.
 const DIRECTORY: &str = "IMAP_MCP_CONFIG_DIR";
 const TOOLSETS: &str = "MAILWARDEN_TOOLSETS";
@@ -84,6 +86,12 @@ pub(crate) fn read(
         Some(dir) => dir::load(dir, variables).map(Config::from),
         None => from_environment(variables),
     }
+}
+
+/// Where the audit log of a configuration is, also of one that is refused: what is wrong elsewhere does not matter.
+pub(crate) fn log_directory(directory: Option<&Path>) -> Result<Option<PathBuf>, Problems> {
+    let said = directory.map(dir::log_directory).transpose()?;
+    Ok(said.flatten().or_else(state::audit_directory))
 }
 
 impl From<dir::Loaded> for Config {

@@ -28,6 +28,8 @@ pub(super) enum Broken {
 enum Fate {
     Reloaded(Run),
     Kept(Run),
+    /// It reads, but not what was checked here.
+    Differs(Run),
     Ended,
     Silent,
     /// It could not be told, and why.
@@ -35,11 +37,20 @@ enum Fate {
 }
 
 pub(super) fn run(dir: &Path, broken: Broken, screen: Screen) -> anyhow::Result<ExitCode> {
-    let expected = match dir::load(dir, std::env::vars_os()) {
-        Ok(loaded) => Some(loaded.version),
+    let version = dir::load(dir, std::env::vars_os()).map(|loaded| loaded.version);
+    let version = version.or_else(|problems| {
+        // The processes have an environment of their own, and secrets may stand in it.
+        let elsewhere = dir::version_without_secrets(dir, std::env::vars_os());
+        elsewhere.map_err(|_| problems).inspect(|_| {
+            eprintln!("secrets are missing in this environment; each process looks in its own");
+        })
+    });
+    let expected = match version {
+        Ok(version) => Some(version),
         Err(problems) => {
             let code = refuse(&problems);
             if broken == Broken::Withheld {
+                crate::record_refusal(&problems, Some(dir), "config reload");
                 eprintln!(
                     "nobody was told to read it; --force tells them, and they keep what they have"
                 );
@@ -104,6 +115,10 @@ fn line(run: &Run, fate: &Fate, screen: Screen) -> String {
                 now.version
             ))
         }
+        Fate::Differs(now) => screen.bad(format!(
+            "has version {} in force, which is not what was checked; were files changed meanwhile? reload again",
+            now.version
+        )),
         Fate::Ended => "has ended meanwhile".to_owned(),
         Fate::Silent => screen.bad(format!(
             "did not answer within {} seconds; version {} may still be in force",
@@ -132,7 +147,7 @@ fn wait(before: &Run, expected: Option<&str>, deadline: Instant) -> Fate {
             Some(_) => {}
         }
         if Instant::now() >= deadline {
-            return last.map_or(Fate::Silent, Fate::Reloaded);
+            return last.map_or(Fate::Silent, Fate::Differs);
         }
         std::thread::sleep(GLANCE);
     }

@@ -100,6 +100,20 @@ pub(super) async fn run(
     {
         bail!("accounts.yaml has no account '{account}'");
     }
+    if let Some(folder) = &only.folder {
+        let sides = std::iter::once(&before).chain(&after);
+        let looked_at =
+            |account: &&AccountId| only.account.as_ref().is_none_or(|one| one == *account);
+        let accounts = before.accounts.iter().filter(looked_at);
+        let mut named =
+            accounts.flat_map(|account| sides.clone().flat_map(move |side| side.folders(account)));
+        if !named.any(|name| name == folder) {
+            bail!(
+                "the policy of '{}' names no folder '{folder}' there; what it does not name is hidden",
+                wanted.caller
+            );
+        }
+    }
     let mut walk = Walk {
         gateway,
         before,

@@ -6,6 +6,7 @@ use std::process::{Output, Stdio};
 
 use serde_json::json;
 
+use crate::directory::{Directory, accounts};
 use crate::support::{Account, client_with, program};
 
 fn run(arguments: &[&str], set: &[(&str, &str)]) -> Output {
@@ -173,4 +174,50 @@ fn the_environment_chooses_the_tools() {
     assert_eq!(output.status.code(), Some(2));
     let said = text(&output.stderr);
     assert!(said.contains("MAILWARDEN_TOOLSETS must be"), "{said}");
+}
+
+/// Wherever the configuration keeps its log, that is the one that is looked at.
+#[test]
+fn the_log_of_the_configuration_is_the_one_that_is_read() {
+    let server = testkit::Dovecot::start();
+    let directory = Directory::new(server.port(), server.port());
+    directory.policy("  work:\n    - { path: INBOX, mode: blacklist, default: FULL }\n");
+    let good = accounts(&[("work", server.port())]) + "audit: { directory: elsewhere }\n";
+    directory.write("accounts.yaml", &good);
+    let checked = directory.run(&["check"]);
+    assert_eq!(checked.code, 0, "{}{}", checked.stdout, checked.stderr);
+    assert!(
+        checked.stdout.contains("records, in DIR/elsewhere\n"),
+        "{}",
+        checked.stdout
+    );
+    let verified = directory.run(&["audit", "verify"]);
+    assert_eq!(verified.code, 0, "{}", verified.stderr);
+    assert!(!directory.home.audit().exists());
+
+    // Also while something else is wrong with it.
+    directory.write("accounts.yaml", &good.replace("tls: none", "tls: perhaps"));
+    let queried = directory.run(&["audit", "query", "--tool", "imap_verify_account", "--json"]);
+    assert_eq!(queried.code, 0, "{}", queried.stderr);
+    assert_eq!(queried.stdout.lines().count(), 1, "{}", queried.stdout);
+
+    directory.write("accounts.yaml", "audit: { directory: ~/elsewhere }\n");
+    let lost = directory.run(&["audit", "verify"]);
+    assert_eq!(lost.code, 1, "{}", lost.stdout);
+    assert!(lost.stderr.contains("say so with --dir"), "{}", lost.stderr);
+}
+
+#[test]
+fn a_refused_start_is_recorded_where_the_configuration_keeps_its_log() {
+    let directory = Directory::new(1, 1);
+    directory.policy("  work: 7\n");
+    let good = accounts(&[("work", 1)]) + "audit: { directory: elsewhere }\n";
+    directory.write("accounts.yaml", &good);
+    for arguments in [&["stdio"][..], &["config", "reload"]] {
+        let refused = directory.run(arguments);
+        assert_eq!(refused.code, 2, "{}", refused.stdout);
+    }
+    let printed = directory.run(&["audit", "query", "--event", "config_refused", "--json"]);
+    assert_eq!(printed.stdout.lines().count(), 2, "{}", printed.stdout);
+    assert!(!directory.home.audit().exists());
 }

@@ -212,6 +212,22 @@ fn simulate_counts_what_a_caller_would_see() {
 }
 
 #[test]
+fn simulate_of_a_folder_that_no_policy_names_is_an_error() {
+    let (_server, directory) = served();
+    for more in [
+        &["--folder", "Typo"][..],
+        &["--folder", "INBOX", "--account", "home"],
+    ] {
+        let printed = simulate(&directory, more);
+        assert_eq!((printed.code, printed.stdout.as_str()), (1, ""), "{more:?}");
+        let said = format!("the policy of 'agent' names no folder '{}' there", more[1]);
+        assert!(printed.stderr.contains(&said), "{}", printed.stderr);
+    }
+    // One that only the server lacks is told of as missing.
+    assert_eq!(simulate(&directory, &["--folder", "Nowhere"]).code, 0);
+}
+
+#[test]
 fn simulate_agrees_with_what_the_caller_is_told() {
     let (_server, directory) = served();
     let told = json(&simulate(&directory, &["--json"]));

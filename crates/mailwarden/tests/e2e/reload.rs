@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use testkit::mcp::{CallOutcome, RpcError};
 use testkit::{Dovecot, FaultProxy, McpClient};
 
-use crate::directory::{CALLERS, Directory, accounts, mailbox};
+use crate::directory::{CALLERS, Directory, TOKEN, accounts, mailbox};
 use crate::support::Look;
 
 const EVERYTHING: &str = "  work:\n    - { path: INBOX, mode: blacklist, default: FULL }\n";
@@ -193,8 +193,13 @@ fn a_broken_directory_keeps_what_is_in_force_and_is_recorded() {
         envelope(&mut client, "work").text("/envelope/subject"),
         "Invoice 7"
     );
-    let record = directory.home.only("config_refused", |_| true);
-    assert_eq!(record.json["settings"], json!(["policies/some.yaml:4"]));
+    // By whoever was not told, and by whoever was.
+    let mut refused = directory.home.records();
+    refused.retain(|record| record.event == "config_refused");
+    assert_eq!(refused.len(), 2, "{refused:?}");
+    for record in refused {
+        assert_eq!(record.json["settings"], json!(["policies/some.yaml:4"]));
+    }
 
     // A signal from elsewhere comes to the same.
     directory.write("callers.yaml", "callers: 7\n");
@@ -367,4 +372,50 @@ fn what_takes_a_restart_is_told() {
     reload(&directory, &client);
     let printed = directory.run(&["config", "reload"]);
     assert!(!printed.stdout.contains("restart"), "{}", printed.stdout);
+}
+
+#[test]
+fn secrets_of_the_processes_need_not_be_those_of_whoever_reloads() {
+    let (server, directory) = served(EVERYTHING);
+    let text = accounts(&[("work", server.port())]);
+    let text = text.replace(
+        "{ backend: file_dir, path: secrets }",
+        "{ backend: env_var }",
+    );
+    directory.write("accounts.yaml", &text);
+    let mut command = directory.program();
+    command
+        .env("IMAP_MCP_CALLER_ID", "agent")
+        .env("IMAP_MCP_SECRET__PASSWORD", "secret")
+        .env("IMAP_MCP_SECRET__CALLERS__KEYED__TOKEN", TOKEN);
+    let mut client = crate::support::start(command);
+    envelope(&mut client, "work");
+    directory.policy(COUNTS);
+    reload(&directory, &client);
+    turned_away(&mut client, "fetch_envelope", one("work"));
+    // What is wrong with the files is told to nobody all the same.
+    directory.policy("  work: 7\n");
+    let printed = directory.run(&["config", "reload"]);
+    assert_eq!(printed.code, 2, "{}", printed.stdout);
+    assert!(
+        printed.stderr.contains("policies/some.yaml:3:"),
+        "{}",
+        printed.stderr
+    );
+}
+
+#[test]
+fn without_a_directory_a_hangup_ends_nothing() {
+    let server = mailbox();
+    let mut client = crate::support::client(server.port());
+    let kill = format!("kill -HUP {}", client.pid());
+    for _ in 0..2 {
+        let killed = std::process::Command::new("sh")
+            .args(["-c", &kill])
+            .status();
+        assert!(killed.unwrap().success());
+        client.await_stderr("there is no configuration directory to read again");
+    }
+    let listed = client.call("imap_list_accounts", json!({}));
+    assert_eq!(listed.structured["success"], true);
 }

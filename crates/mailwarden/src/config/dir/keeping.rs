@@ -1,13 +1,39 @@
 //! The `audit` section: where the audit log is, how long it is kept, who is told its root.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use audit::{Keeping, Retention};
 
 use super::accounts::Around;
 use super::reader::Reader;
+use super::sheet::Sheet;
 use super::yaml::Node;
 use crate::config::audit as checks;
+use crate::config::problem::{Problem, Problems};
+
+/// Where a directory says that its log is, whatever else is wrong with it. Complains only of what hides that.
+pub(crate) fn log_directory(dir: &Path) -> Result<Option<PathBuf>, Problems> {
+    let alone = |problem| Problems(vec![problem]);
+    let dir = &std::path::absolute(dir).unwrap_or_else(|_| dir.to_owned());
+    let sheet = Sheet::read(dir, "accounts.yaml").map_err(alone)?;
+    let Some(root) = &sheet.root else {
+        let what = "does not tell where the audit log is; `mailwarden config check` says more";
+        return Err(alone(Problem::file("accounts.yaml", what)));
+    };
+    let audit = root.get("audit");
+    let Some(given) = audit.and_then(|audit| audit.get("directory")) else {
+        return Ok(None);
+    };
+    let mut reader = Reader::new(&sheet, &super::keys::ACCOUNTS_FILE);
+    match super::paths::resolve(given, dir, &mut reader) {
+        Some(path) => Ok(Some(path)),
+        None => {
+            let mut problems = Problems::default();
+            reader.finish(&mut problems.0, &mut Vec::new());
+            Err(problems)
+        }
+    }
+}
 
 /// And its directory, if one is named.
 pub(super) fn read(

@@ -30,6 +30,7 @@ use sha2::{Digest as _, Sha256};
 pub(super) use callers::digest as token_digest;
 pub(crate) use callers::{CallerAuth, CallerConfig, Toolset};
 pub(super) use init::{PASSWORD, init};
+pub(super) use keeping::log_directory;
 pub(super) use schema::{FILES as SCHEMAS, Schema};
 
 use super::problem::{Problem, Problems};
@@ -60,19 +61,31 @@ pub(crate) struct Loaded {
 }
 
 /// The environment. Its values are secrets, so it is not printed.
-#[derive(Default)]
-pub(super) struct Variables(BTreeMap<OsString, OsString>);
+pub(super) struct Variables {
+    set: BTreeMap<OsString, OsString>,
+    missing: Missing,
+}
+
+/// What a secret is whose variable is not set.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Missing {
+    /// A problem.
+    Told,
+    /// The name of the variable in its place: what is read so is looked at, and never served.
+    Assumed,
+}
 
 impl Variables {
     pub(super) fn get(&self, name: &str) -> Option<&OsStr> {
-        let value = self.0.get(OsStr::new(name))?;
+        let value = self.set.get(OsStr::new(name))?;
         Some(value.as_os_str())
     }
-}
 
-impl FromIterator<(OsString, OsString)> for Variables {
-    fn from_iter<I: IntoIterator<Item = (OsString, OsString)>>(variables: I) -> Self {
-        Self(variables.into_iter().collect())
+    fn secret<'a>(&'a self, name: &'a str) -> Option<&'a OsStr> {
+        match self.missing {
+            Missing::Told => self.get(name),
+            Missing::Assumed => self.get(name).or(Some(OsStr::new(name))),
+        }
     }
 }
 
@@ -81,8 +94,28 @@ pub(crate) fn load(
     dir: &Path,
     variables: impl IntoIterator<Item = (OsString, OsString)>,
 ) -> Result<Loaded, Problems> {
-    let variables: Variables = variables.into_iter().collect();
-    let (wide, mut problems) = env::beside_directory(variables.0.clone());
+    load_with(dir, variables, Missing::Told)
+}
+
+/// Which contents a directory has, if they hold together, for somebody who may not have its secrets in the
+/// environment.
+pub(super) fn version_without_secrets(
+    dir: &Path,
+    variables: impl IntoIterator<Item = (OsString, OsString)>,
+) -> Result<String, Problems> {
+    load_with(dir, variables, Missing::Assumed).map(|loaded| loaded.version)
+}
+
+fn load_with(
+    dir: &Path,
+    variables: impl IntoIterator<Item = (OsString, OsString)>,
+    missing: Missing,
+) -> Result<Loaded, Problems> {
+    let variables = Variables {
+        set: variables.into_iter().collect(),
+        missing,
+    };
+    let (wide, mut problems) = env::beside_directory(variables.set.clone());
     let mut warnings = Vec::new();
     if !dir.is_dir() {
         problems.push(Problem::whole(format!(

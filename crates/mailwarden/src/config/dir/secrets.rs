@@ -148,7 +148,7 @@ impl SecretStore {
 }
 
 fn from_variable(name: &str, variables: &Variables) -> Result<String, NoSecret> {
-    let value = variables.get(name);
+    let value = variables.secret(name);
     let value = value.ok_or_else(|| {
         NoSecret::new(
             format!("the variable {name} is not set, and this refers to it"),
