@@ -6,15 +6,17 @@ mod judging;
 mod learning;
 mod survey;
 
+use std::sync::Mutex;
+
 use mail::{
     AccountId, Choose, Cx, Described, Fault, FaultKind, Fetched, Folder, FolderName, Level,
     MessageRef, RawMessage, SourceKind, Stage, Structure, Summary, Uid, UidSet, UidValidity,
     Verified,
 };
-use policy::{By, Denial, Judged, Permit, Reason, Refused, Scope};
+use policy::{By, Denial, FolderPolicy, Judged, Permit, Reason, Refused, Scope};
 
 use crate::Refusal;
-use crate::knowledge::lock;
+use crate::knowledge::{Shelf, lock};
 use crate::setup::{Account, Provider};
 use crate::trouble::{self, Issue};
 
@@ -31,7 +33,7 @@ pub(crate) struct GuardedMail<'a> {
     cx: &'a Cx,
     /// Seconds since 1970.
     now: i64,
-    verdict: &'a std::sync::Mutex<Option<Verdict>>,
+    verdict: &'a Mutex<Option<Verdict>>,
 }
 
 /// What was decided about the one message that was asked for.
@@ -98,7 +100,7 @@ impl<'a> GuardedMail<'a> {
         permit: &'a Permit,
         cx: &'a Cx,
         now: i64,
-        verdict: &'a std::sync::Mutex<Option<Verdict>>,
+        verdict: &'a Mutex<Option<Verdict>>,
     ) -> Self {
         Self {
             account,
@@ -314,28 +316,27 @@ impl<'a> GuardedMail<'a> {
                 if at.account != *self.id() || at.source != self.kind() {
                     return Err(Denial::absent().into());
                 }
-                let uids = UidSet::range(at.uid, at.uid);
                 let shelf = self.account.knowledge.shelf(&at.folder);
-                let unknown = {
-                    let shelf = lock(&shelf);
-                    let current = shelf.uidvalidity() == Some(at.uidvalidity);
-                    !current || shelf.facts(at.uid).is_none()
+                let known = self.judge_known(folder, at, &shelf);
+                let (judged, size) = match known {
+                    Some(known) if known.0.level >= Level::Metadata => known,
+                    // INVARIANT: what is hidden takes the way of what is not there, or time would tell them apart.
+                    _ => {
+                        let lesson = Lesson {
+                            folder: &at.folder,
+                            uidvalidity: at.uidvalidity,
+                            shelf: &shelf,
+                        };
+                        let learned = self.learn(&lesson, &UidSet::range(at.uid, at.uid)).await;
+                        let learned = learned.inspect_err(|fault| self.note_conflict(at, fault))?;
+                        let judged = self.judge_known(folder, at, &shelf);
+                        judged
+                            .filter(|_| !learned.is_empty())
+                            .ok_or(Denial::absent())?
+                    }
                 };
-                if unknown {
-                    let lesson = Lesson {
-                        folder: &at.folder,
-                        uidvalidity: at.uidvalidity,
-                        shelf: &shelf,
-                    };
-                    let learned = self.learn(&lesson, &uids).await;
-                    learned.inspect_err(|fault| self.note_conflict(at, fault))?;
-                }
-                let shelf = lock(&shelf);
-                let current = shelf.uidvalidity() == Some(at.uidvalidity);
-                let facts = shelf.facts(at.uid).filter(|_| current);
-                let facts = facts.ok_or(Denial::absent())?;
-                about = About::Size(facts.size);
-                folder.judge(&facts, self.now)
+                about = About::Size(size);
+                judged
             }
         };
         let reason = scope.admit(judged, needed)?;
@@ -345,6 +346,19 @@ impl<'a> GuardedMail<'a> {
         };
         *lock(self.verdict) = Some(Verdict { reason, rule });
         Ok(Admitted { judged, about })
+    }
+
+    /// What the facts on the shelf say, and the size of the message they are of.
+    fn judge_known(
+        &self,
+        folder: &FolderPolicy,
+        at: &MessageRef,
+        shelf: &Mutex<Shelf>,
+    ) -> Option<(Judged, Option<u64>)> {
+        let shelf = lock(shelf);
+        let current = shelf.uidvalidity() == Some(at.uidvalidity);
+        let facts = shelf.facts(at.uid).filter(|_| current)?;
+        Some((folder.judge(&facts, self.now), facts.size))
     }
 
     /// A generation that the source says is over is not taken for the present one again. One that a caller made up

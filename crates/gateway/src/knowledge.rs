@@ -59,6 +59,7 @@ impl Knowledge {
             .map(|(name, (used, shelf))| (*used, name.clone(), lock(shelf).weight()))
             .collect();
         let mut weight: usize = by_age.iter().map(|(_, _, weight)| weight).sum();
+        tracing::debug!(octets = weight, folders = by_age.len(), "facts are kept");
         by_age.sort_unstable_by_key(|(used, _, _)| *used);
         for (_, name, freed) in by_age {
             if weight <= MOST {

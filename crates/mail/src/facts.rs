@@ -53,7 +53,7 @@ impl Domain {
     pub fn new(text: &str) -> Option<Self> {
         let text = text.strip_suffix('.').unwrap_or(text);
         let ascii = idna::domain_to_ascii_cow(text.as_bytes(), idna::AsciiDenyList::EMPTY).ok()?;
-        let fits = |byte: u8| byte.is_ascii_graphic() && !b"@<>,;()\"\\".contains(&byte);
+        let fits = |byte: u8| byte.is_ascii_graphic() && !b"@<>,;()*\"\\".contains(&byte);
         let good = !ascii.is_empty()
             && ascii.len() <= 253
             && ascii.bytes().all(fits)
@@ -204,6 +204,7 @@ mod tests {
             ("a..b", None),
             ("a b", None),
             ("a@b", None),
+            ("*.example", None),
             ("a\nb", None),
             ("hornbach.de..", None),
             (

@@ -38,7 +38,7 @@ fn main() {
     let report = Report {
         small: rounds::run(&world, world.small()),
         large: rounds::run(&world, world.large()),
-        octets_each: rounds::memory(&world),
+        kept: rounds::memory(&world),
         machine,
     };
     let text = report.to_string();

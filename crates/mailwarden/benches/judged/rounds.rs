@@ -66,16 +66,37 @@ fn search(client: &mut McpClient, folder: Folder) -> u64 {
     data["matched_visible"].as_u64().expect("a number")
 }
 
-/// What the process grows by for each message whose facts it keeps.
-pub(crate) fn memory(world: &World) -> u64 {
+/// Octets for each message whose facts are kept.
+pub(crate) struct Kept {
+    /// As the program counts what it holds, room that is not used included.
+    pub counted: u64,
+    /// What the process grew by, with all that fetching took at its height.
+    pub grown: u64,
+}
+
+pub(crate) fn memory(world: &World) -> Kept {
     let mut client = world.client(Who::Blacklisted);
     // What a first search needs besides facts is there before.
     search(&mut client, world.small());
-    let before = resident(client.pid());
+    let before = (resident(client.pid()), counted(&client));
     search(&mut client, world.large());
     search(&mut client, world.large());
-    let grown = resident(client.pid()).saturating_sub(before);
-    grown / u64::from(world.large().messages)
+    let after = (resident(client.pid()), counted(&client));
+    let messages = u64::from(world.large().messages);
+    Kept {
+        counted: (after.1 - before.1) / messages,
+        grown: after.0.saturating_sub(before.0) / messages,
+    }
+}
+
+/// What the program said last.
+fn counted(client: &McpClient) -> u64 {
+    let said = client.stderr();
+    let octets = said.rsplit("octets=").next().and_then(|rest| {
+        let digits = rest.chars().take_while(char::is_ascii_digit);
+        digits.collect::<String>().parse().ok()
+    });
+    octets.expect("the program says what it keeps")
 }
 
 fn resident(pid: u32) -> u64 {

@@ -104,6 +104,7 @@ impl World {
             .arg("stdio")
             .env("MAILWARDEN_STATE_DIR", self.place.path().join("state"))
             .env("IMAP_MCP_CONFIG_DIR", self.place.path().join("config"))
+            .env("MAILWARDEN_LOG", "gateway=debug")
             .env(
                 "IMAP_MCP_CALLER_ID",
                 match who {
