@@ -10,7 +10,7 @@ use std::time::Instant;
 use audit::{Entry, Log, Receipt, Unavailable};
 use content::Extractions;
 use jiff::Timestamp;
-use mail::{AccountId, Cx, ExtractJob, Extractor, Section};
+use mail::{AccountId, Cx, ExtractJob, Extractor, Level, Section};
 use policy::{Denial, Permit, Policy, Refused as Denied};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -392,6 +392,19 @@ impl<'a> Ctx<'a> {
 
     pub(crate) fn hidden_accounts(&self) -> usize {
         self.setup.accounts().len() - self.accounts().count()
+    }
+
+    /// The least that a message can have which the caller finds in the permitted folder.
+    pub(crate) fn least_visible(&self) -> Level {
+        let folder = match self.permit.scope() {
+            policy::Scope::Alike(level) => return level,
+            policy::Scope::Each(folder) => folder,
+        };
+        let rules = folder.rules.iter().map(|rule| rule.level);
+        let visible = rules
+            .chain([folder.default])
+            .filter(|level| *level >= Level::Metadata);
+        visible.min().unwrap_or(Level::Metadata)
     }
 
     /// What the caller may do.

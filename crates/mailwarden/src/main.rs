@@ -156,6 +156,7 @@ fn with_config(
                 verb.recorded_as().unwrap_or_default(),
             );
             log.note(Event::config_loaded(
+                config.version.as_deref(),
                 config.accounts.iter().map(|account| &account.id),
             ));
             let outcome = work(config, log.clone()).await;

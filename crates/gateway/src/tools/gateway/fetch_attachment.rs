@@ -87,6 +87,10 @@ impl Reply for Answer {
         usize::from(self.attachment.is_some())
     }
 
+    fn seen(&self) -> Option<audit::Seen> {
+        self.at.seen().filter(|_| self.attachment.is_some())
+    }
+
     fn links(&self) -> Vec<Link> {
         let link = self.attachment.as_ref().and_then(|one| {
             Some(Link {

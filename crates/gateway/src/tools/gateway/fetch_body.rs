@@ -89,6 +89,10 @@ impl Reply for Answer {
     fn shown(&self) -> usize {
         usize::from(self.body.is_some())
     }
+
+    fn seen(&self) -> Option<audit::Seen> {
+        self.at.seen().filter(|_| self.body.is_some())
+    }
 }
 
 impl Args {

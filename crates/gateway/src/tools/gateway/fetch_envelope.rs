@@ -61,6 +61,10 @@ impl Reply for Answer {
     fn shown(&self) -> usize {
         usize::from(self.envelope.is_some())
     }
+
+    fn seen(&self) -> Option<audit::Seen> {
+        self.at.seen().filter(|_| self.envelope.is_some())
+    }
 }
 
 impl Tool for FetchEnvelope {

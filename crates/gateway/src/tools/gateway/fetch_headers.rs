@@ -48,6 +48,10 @@ impl Reply for Answer {
     fn shown(&self) -> usize {
         usize::from(self.visibility.is_some())
     }
+
+    fn seen(&self) -> Option<audit::Seen> {
+        self.at.seen().filter(|_| self.visibility.is_some())
+    }
 }
 
 impl Tool for FetchHeaders {

@@ -11,7 +11,7 @@ use crate::criteria::Criteria;
 
 /// All that are given must hold.
 #[derive(Clone, Default, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object of criteria")]
 pub(crate) struct LookedFor {
     #[serde(skip_serializing_if = "Option::is_none")]
     from: Option<Address>,
@@ -55,7 +55,7 @@ pub(crate) struct LookedFor {
 }
 
 #[derive(Clone, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object with name and contains")]
 struct HeaderHolds {
     name: FieldName,
     contains: SearchText,

@@ -30,6 +30,9 @@ pub(crate) struct Args {
     cursor: Option<Cursor>,
     #[schemars(extend("default" = 50))]
     limit: Option<Within<1, 500>>,
+    /// Sender, subject and date too, of messages that are open at ENVELOPE.
+    #[schemars(extend("default" = false))]
+    include_envelope: Option<bool>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -62,6 +65,12 @@ struct Line {
     received: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     flags: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    date: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    from: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    subject: Option<String>,
     visibility: &'static str,
 }
 
@@ -93,11 +102,11 @@ impl Reply for Page {
 impl Tool for Search {
     const NAME: &'static str = "search";
     const TITLE: &'static str = "Search a folder";
-    const SUMMARY: &'static str = "Find messages of one folder, newest first: uids, sizes, flags and how much of each you \
-        can see. A message matches only if you may see what the criteria look at (size, flags, arrival: METADATA; \
+    const SUMMARY: &'static str = "Find messages of one folder, newest (highest uid) first: uids, sizes, flags and how much of \
+        each you can see; with include_envelope who wrote about what. A message matches only if you may see what the criteria look at (size, flags, arrival: METADATA; \
         addresses, subject: ENVELOPE; header: HEADERS; text, attachments: FULL). hidden_count is the number of \
         messages that you cannot see, whatever you look for. For more pass next_cursor as cursor, without criteria. \
-        Read on with fetch_envelope.";
+        Read on with fetch_body.";
     const TOOLSET: Toolset = Toolset::Gateway;
     const ANNOTATIONS: Annotations = Annotations::READS;
     const LEAST: Level = Level::Metadata;
@@ -119,12 +128,17 @@ impl Tool for Search {
         })
     }
 
+    fn shows(args: &Args) -> Option<Level> {
+        (args.include_envelope == Some(true)).then_some(Level::Envelope)
+    }
+
     fn kept(args: &Args) -> Summary {
         let summary = Summary::new()
             .account(&args.account_id.0)
             .folder(&args.folder.0)
             .switch_if("cursor", args.cursor.as_ref().map(|_| true))
-            .number_if("limit", args.limit.map(|n| n.0));
+            .number_if("limit", args.limit.map(|n| n.0))
+            .switch_if("include_envelope", args.include_envelope);
         match &args.criteria {
             Some(criteria) => criteria.kept(summary),
             None => summary,
@@ -149,7 +163,14 @@ impl Tool for Search {
             true => Counts::of_everything(&found),
             false => Counts::of_matches(&found),
         };
-        Ok(page(&ctx, &args, &turn, found, counts))
+        let mut done = page(&ctx, &args, &turn, found, counts);
+        if criteria.reads > ctx.least_visible() {
+            done.warn(format!(
+                "the criteria look at what visibility {} shows: messages that are open to you below that were not searched",
+                criteria.reads.name()
+            ));
+        }
+        Ok(done)
     }
 }
 
@@ -243,12 +264,20 @@ fn page(ctx: &Ctx<'_>, args: &Args, turn: &Turn, found: Sighting, counts: Counts
     let messages: Vec<Line> = found
         .page
         .iter()
-        .map(|(summary, level)| Line {
-            uid: summary.uid.0,
-            size_bytes: summary.size,
-            received: content::date(None, summary.arrived),
-            flags: shown::flags(summary.flags.as_deref(), &mut changes),
-            visibility: level.name(),
+        .map(|(summary, level)| {
+            let wanted = args.include_envelope == Some(true);
+            let said = summary.envelope.as_ref().filter(|_| wanted);
+            let subject = said.and_then(|said| said.subject.as_ref());
+            Line {
+                uid: summary.uid.0,
+                size_bytes: summary.size,
+                received: content::date(None, summary.arrived),
+                flags: shown::flags(summary.flags.as_deref(), &mut changes),
+                date: said.and_then(|said| content::date(said.date.as_ref(), summary.arrived)),
+                from: said.and_then(|said| content::addresses(&said.from, &mut changes)),
+                subject: subject.map(|raw| content::header_text(raw, &mut changes)),
+                visibility: level.name(),
+            }
         })
         .collect();
     let hidden_count = found.tally.hidden();

@@ -69,6 +69,14 @@ impl Placed {
         }
     }
 
+    /// For the audit log: which message it was, where the caller did not say the whole.
+    pub(super) fn seen(&self) -> Option<audit::Seen> {
+        Some(audit::Seen {
+            uidvalidity: self.uidvalidity?,
+            uids: vec![self.uid],
+        })
+    }
+
     pub(super) fn asked(which: &Which) -> Self {
         Self {
             account_id: which.account_id.0.to_string(),

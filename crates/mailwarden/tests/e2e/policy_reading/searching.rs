@@ -60,6 +60,27 @@ fn no_search_is_an_oracle_on_what_is_hidden() {
             "{criteria}"
         );
     }
+    let told = agent.call("search", work(json!({ "include_envelope": true })));
+    let lines = told.structured["data"]["messages"].as_array().unwrap();
+    assert_eq!(
+        (&lines[0]["subject"], &lines[0]["from"]),
+        (&json!("plain"), &json!("g@good.example"))
+    );
+    assert!(
+        lines[1].get("subject").is_none() && lines[1].get("from").is_none(),
+        "{lines:?}"
+    );
+    let found = agent.call(
+        "search",
+        work(json!({ "criteria": { "text": "zanzibar" } })),
+    );
+    let warnings = &found.structured["meta"]["warnings"];
+    assert!(
+        warnings
+            .to_string()
+            .contains("look at what visibility FULL shows"),
+        "{warnings}"
+    );
     let listed = agent.call(
         "imap_search_messages",
         json!({ "account_id": "work", "mailbox": "INBOX", "subject": "zanzibar" }),
