@@ -41,7 +41,7 @@ fn check(law: bool, told: impl FnOnce() -> String) -> Result<Case, String> {
 
 #[test]
 fn both_evaluators_decide_alike() {
-    run(500_000, |dice| {
+    run(1_000_000, |dice| {
         let (entry, letter) = case(dice);
         let folder = world::folder("INBOX", &entry);
         let (got, want) = (judged(&folder, &letter), naive::level(&entry, &letter, NOW));
