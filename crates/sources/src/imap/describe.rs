@@ -9,8 +9,12 @@ use mail::{FolderName, Snippets, Summary, TextPrefix, Uid, UidValidity};
 use super::cache::{Cache, Key, Known};
 use super::convert;
 
-/// Enough of the header to read the text behind it.
-const CONTENT_FIELDS: Wire = Wire::HeaderFields(&["CONTENT-TYPE", "CONTENT-TRANSFER-ENCODING"]);
+/// Enough of the header to read the text behind it, and to know that it is text of the message and no attachment.
+const CONTENT_FIELDS: Wire = Wire::HeaderFields(&[
+    "CONTENT-TYPE",
+    "CONTENT-TRANSFER-ENCODING",
+    "CONTENT-DISPOSITION",
+]);
 
 pub(super) fn items(snippets: Snippets) -> Vec<Item> {
     let mut items = vec![
