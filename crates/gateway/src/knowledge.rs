@@ -14,6 +14,9 @@ const MOST: usize = 96 << 20;
 const MOST_FOLDERS: usize = 1_000;
 /// Octets of one piece of the store; a record that is longer has a piece of its own.
 const PIECE: usize = 32 << 10;
+/// What a piece takes beside its octets: where it is, who shares it, how long it is.
+const PIECE_OVERHEAD: usize =
+    size_of::<Arc<Vec<u8>>>() + 2 * size_of::<usize>() + size_of::<Vec<u8>>();
 /// Searches that are remembered for one folder: as many as there are policies that differ in it, in practice.
 const MOST_SIEVES: usize = 32;
 
@@ -80,8 +83,8 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 pub(crate) struct Shelf {
     uidvalidity: Option<UidValidity>,
     /// Ascending by UID: where its record lies.
-    index: Vec<Slot>,
-    pieces: Vec<Vec<u8>>,
+    index: Arc<Vec<Slot>>,
+    pieces: Vec<Arc<Vec<u8>>>,
     /// Octets of records that nothing leads to any more.
     waste: usize,
     /// For a search that went before: the messages that it did not find.
@@ -125,26 +128,41 @@ impl Shelf {
         slots.filter_map(|slot| Some((Uid(slot.uid), self.read(slot)?)))
     }
 
+    /// The facts as they are now, to be looked at for as long as it takes while others go on. Shares what it shows.
+    pub(crate) fn snapshot(&self) -> Self {
+        Self {
+            uidvalidity: self.uidvalidity,
+            index: Arc::clone(&self.index),
+            pieces: self.pieces.clone(),
+            ..Self::default()
+        }
+    }
+
     /// Does nothing when the folder is of another generation by now.
     pub(crate) fn keep(&mut self, uidvalidity: UidValidity, facts: &[(Uid, FactsBuf)]) {
         if self.uidvalidity != Some(uidvalidity) {
             return;
         }
+        let mut index = Arc::unwrap_or_clone(std::mem::take(&mut self.index));
         for (uid, facts) in facts {
             let Some((piece, at)) = self.write(facts) else {
-                return;
+                break;
             };
             let uid = uid.0;
-            self.index.push(Slot { uid, piece, at });
+            index.push(Slot { uid, piece, at });
         }
         // Mail comes in ascending order, and usually nothing is left to do.
-        if self.index.is_sorted_by(|one, next| one.uid < next.uid) {
-            return;
+        if !index.is_sorted_by(|one, next| one.uid < next.uid) {
+            index = self.sorted(index);
         }
-        // Stable: of two that have one UID the later one counts.
-        self.index.sort_by_key(|slot| slot.uid);
-        let mut kept: Vec<Slot> = Vec::with_capacity(self.index.len());
-        for slot in std::mem::take(&mut self.index) {
+        self.index = Arc::new(index);
+    }
+
+    /// Stable: of two that have one UID the later one counts.
+    fn sorted(&mut self, mut index: Vec<Slot>) -> Vec<Slot> {
+        index.sort_by_key(|slot| slot.uid);
+        let mut kept: Vec<Slot> = Vec::with_capacity(index.len());
+        for slot in index {
             match kept.last_mut() {
                 Some(last) if last.uid == slot.uid => {
                     self.waste += self.length(last);
@@ -153,12 +171,12 @@ impl Shelf {
                 _ => kept.push(slot),
             }
         }
-        self.index = kept;
+        kept
     }
 
     pub(crate) fn drop_one(&mut self, uid: Uid) {
         if let Ok(at) = self.index.binary_search_by_key(&uid.0, |slot| slot.uid) {
-            let slot = self.index.remove(at);
+            let slot = Arc::make_mut(&mut self.index).remove(at);
             self.waste += self.length(&slot);
         }
     }
@@ -169,13 +187,13 @@ impl Shelf {
         if self.index.len() <= most && self.waste <= self.weight() / 2 {
             return;
         }
-        let mut index = std::mem::take(&mut self.index);
+        let mut index = Arc::unwrap_or_clone(std::mem::take(&mut self.index));
         index.retain(|slot| {
             let stays = all.contains(Uid(slot.uid));
             self.waste += if stays { 0 } else { self.length(slot) };
             stays
         });
-        self.index = index;
+        self.index = Arc::new(index);
         for (_, passed) in &mut self.sieves {
             *passed = passed.intersection(all);
         }
@@ -188,7 +206,7 @@ impl Shelf {
     fn compact(&mut self) {
         let pieces = std::mem::take(&mut self.pieces);
         self.waste = 0;
-        let mut index = std::mem::take(&mut self.index);
+        let mut index = Arc::unwrap_or_clone(std::mem::take(&mut self.index));
         for slot in &mut index {
             let piece = pieces.get(usize::from(slot.piece));
             let rest = piece.and_then(|piece| piece.get(usize::from(slot.at)..));
@@ -203,7 +221,7 @@ impl Shelf {
         }
         // No message has that number.
         index.retain(|slot| slot.uid != 0);
-        self.index = index;
+        self.index = Arc::new(index);
     }
 
     /// Messages that a search for this did not find.
@@ -239,7 +257,7 @@ impl Shelf {
         let pieces = self
             .pieces
             .iter()
-            .map(|piece| piece.capacity() + size_of::<Vec<u8>>());
+            .map(|piece| piece.capacity() + PIECE_OVERHEAD);
         let sieves = self
             .sieves
             .iter()
@@ -259,14 +277,14 @@ impl Shelf {
         if !fits {
             // Pieces that are full keep no room for more.
             if let Some(full) = self.pieces.last_mut() {
-                full.shrink_to_fit();
+                Arc::make_mut(full).shrink_to_fit();
             }
             // A folder that fills one fills more of them.
             let room = if self.pieces.is_empty() { 0 } else { PIECE };
-            self.pieces.push(Vec::with_capacity(room));
+            self.pieces.push(Arc::new(Vec::with_capacity(room)));
         }
         let number = u16::try_from(self.pieces.len().checked_sub(1)?).ok()?;
-        let piece = self.pieces.last_mut()?;
+        let piece = Arc::make_mut(self.pieces.last_mut()?);
         let at = u16::try_from(piece.len()).ok()?;
         piece.extend_from_slice(record);
         Some((number, at))

@@ -8,8 +8,9 @@ use policy::Permit;
 use crate::criteria::Criteria;
 use crate::knowledge::{Shelf, lock};
 
-/// More than this is judged on a thread of its own.
-const MANY: u64 = 5_000;
+/// Facts of more octets than this are judged where that holds up nobody else: about 5,000 messages, or far fewer to a
+/// thousand people each.
+const MUCH: usize = 1 << 20;
 
 /// How many messages of a folder have each level.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
@@ -63,7 +64,7 @@ pub(super) struct Judging {
 impl Judging {
     /// Where it holds up nobody else, if it is much.
     pub(super) async fn off_thread(self) -> Result<(UidSet, Tally), Fault> {
-        if self.all.len() <= MANY || self.looks != Looks::AtFacts {
+        if self.looks != Looks::AtFacts || lock(&self.shelf).weight() <= MUCH {
             return Ok(self.run());
         }
         let judged = tokio::task::spawn_blocking(move || self.run()).await;
@@ -82,7 +83,8 @@ impl Judging {
             };
             return (hits, tally);
         }
-        let shelf = lock(&self.shelf);
+        // INVARIANT: what a sender makes long to judge holds up no other call, so nobody waits for this to end.
+        let shelf = lock(&self.shelf).snapshot();
         let mut hits: Vec<(u32, u32)> = Vec::new();
         let mut seen = 0;
         if shelf.uidvalidity() == Some(self.uidvalidity) {

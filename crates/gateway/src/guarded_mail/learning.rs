@@ -17,7 +17,7 @@ const LEAST_GROUP: u64 = 20;
 /// A server that fails so often fails at something else.
 const MOST_SPLITS: usize = 32;
 /// So few are read on the spot.
-const FEW: usize = 200;
+const FEW: usize = 20;
 
 /// What is learned, and where it is kept.
 pub(super) struct Lesson<'l> {

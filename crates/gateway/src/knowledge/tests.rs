@@ -122,7 +122,7 @@ fn folders_that_were_not_used_for_longest_go_first() {
         let shelf = knowledge.shelf(&name(n));
         let mut shelf = lock(&shelf);
         shelf.settle(UidValidity(7));
-        shelf.pieces.push(Vec::with_capacity(MOST / 3));
+        shelf.pieces.push(Arc::new(Vec::with_capacity(MOST / 3)));
     }
     knowledge.shelf(&name(0));
     knowledge.tidy();
