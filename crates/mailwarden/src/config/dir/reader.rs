@@ -311,7 +311,15 @@ pub(super) fn nearest<'n>(
         strsim::damerau_levenshtein(&given, &name.to_ascii_lowercase().replace('-', "_"))
     };
     let best = known.into_iter().map(|name| (distance(name), name)).min()?;
-    let near = best.0 <= 1 + best.1.len() / 5;
+    // INVARIANT: a name with another first word is another thing: whoever wrote from_contains does not mean to_contains.
+    let name = best.1.to_ascii_lowercase().replace('-', "_");
+    let alike = match (given.split_once('_'), name.split_once('_')) {
+        (Some((one, _)), Some((other, _))) => {
+            strsim::damerau_levenshtein(one, other) <= 1 + other.len() / 5
+        }
+        _ => true,
+    };
+    let near = best.0 <= 1 + best.1.len() / 5 && alike;
     near.then_some(best.1)
 }
 
