@@ -126,6 +126,12 @@ fn load_with(
     }
     // Paths in it must mean the same wherever the program goes.
     let dir = &std::path::absolute(dir).unwrap_or_else(|_| dir.to_owned());
+    for name in [".", "policies"] {
+        let about = dir.join(name).metadata();
+        if about.is_ok_and(|about| sheet::is_open_to_all(&about)) {
+            problems.push(Problem::file(name, sheet::OPEN_TO_ALL));
+        }
+    }
     let mut files = Files::new(dir);
     let accounts_sheet = files.sheet("accounts.yaml", &mut problems);
     let callers_sheet = files.sheet("callers.yaml", &mut problems);

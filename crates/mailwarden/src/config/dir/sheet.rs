@@ -23,6 +23,20 @@ pub(super) struct Sheet {
     scalars: Vec<(Mark, Mark)>,
 }
 
+/// INVARIANT: whoever may only be served does not write what decides about that.
+pub(super) const OPEN_TO_ALL: &str = "can be changed by every user of this machine, so anybody could give themselves anything; run chmod o-w on it";
+
+#[cfg(unix)]
+pub(super) fn is_open_to_all(about: &std::fs::Metadata) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    about.permissions().mode() & 0o002 != 0
+}
+
+#[cfg(not(unix))]
+pub(super) fn is_open_to_all(_about: &std::fs::Metadata) -> bool {
+    false
+}
+
 impl Sheet {
     pub(super) fn read(dir: &Path, name: &str) -> Result<Self, Problem> {
         let bad = |what: &str| Problem::file(name, what);
@@ -36,6 +50,9 @@ impl Sheet {
         let about = path.metadata().map_err(unreadable)?;
         if !about.is_file() {
             return Err(bad("is not a file"));
+        }
+        if is_open_to_all(&about) {
+            return Err(bad(OPEN_TO_ALL));
         }
         let mut bytes = Vec::new();
         File::open(&path)

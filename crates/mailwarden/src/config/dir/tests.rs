@@ -196,6 +196,37 @@ fn a_whole_directory_is_read() {
 }
 
 #[test]
+fn the_toolsets_may_be_chosen_by_a_variable() {
+    assert!(
+        World::new()
+            .set("MAILWARDEN_TOOLSETS", "gateway")
+            .load()
+            .is_ok()
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn nobody_else_writes_what_decides() {
+    use std::os::unix::fs::PermissionsExt as _;
+    for (name, mode) in [
+        (".", 0o777),
+        ("policies", 0o777),
+        ("callers.yaml", 0o666),
+        ("policies/invoices.yaml", 0o602),
+    ] {
+        let world = World::new();
+        let mode = fs::Permissions::from_mode(mode);
+        fs::set_permissions(world.path().join(name), mode).unwrap();
+        let said = world.said();
+        assert!(
+            said.contains("can be changed by every user"),
+            "{name}: {said}"
+        );
+    }
+}
+
+#[test]
 fn the_version_is_that_of_the_files() {
     let version = |world: World| world.load().unwrap().version;
     let same = version(World::new());
