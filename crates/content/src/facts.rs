@@ -14,6 +14,8 @@ use crate::words;
 /// A subject of more bytes is unknown, decoded or not.
 const MOST_SUBJECT: usize = 16 * 1024;
 const MOST_RAW_SUBJECT: usize = 4 * MOST_SUBJECT;
+/// Octets of recipients that are read, beyond what a thousand ordinary addresses take. They are kept in memory.
+const MOST_RECIPIENTS: usize = 64 * 1024;
 
 pub fn facts(summary: &Summary) -> FactsBuf {
     let envelope = summary.envelope.as_ref();
@@ -37,13 +39,19 @@ fn from(envelope: &Envelope) -> Option<MailAddress> {
 fn recipients(envelope: &Envelope) -> (Vec<MailAddress>, Known) {
     let mut found = Vec::new();
     let mut whole = true;
+    let mut room = MOST_RECIPIENTS;
     for list in [&envelope.to, &envelope.cc] {
         // A list of this length may have been cut.
         whole &= list.len() < MOST_READ;
         let named = list.iter().take(MOST_READ);
         for one in named.filter(|one| !is_group_mark(one)) {
-            match address(one) {
-                Some(address) => found.push(address),
+            let address = address(one);
+            let left = |one: &MailAddress| room.checked_sub(one.as_str().len());
+            match address.as_ref().and_then(left) {
+                Some(left) => {
+                    room = left;
+                    found.extend(address);
+                }
                 None => whole = false,
             }
         }
@@ -419,5 +427,23 @@ mod tests {
             let again = lines.lines().map(MailAddress::parse);
             prop_assert!(again.eq(facts.recipients.iter().cloned().map(Some)));
         }
+    }
+
+    #[test]
+    fn recipients_take_no_more_room_than_they_may() {
+        let raw = |text: String| Some(Raw::new(text.into_bytes()));
+        let long = |number: usize| Address {
+            mailbox: raw(format!("{}{number}", "a".repeat(1_000))),
+            host: raw("example.com".to_owned()),
+            ..Address::default()
+        };
+        let envelope = Envelope {
+            to: (0..200).map(long).collect(),
+            ..Envelope::default()
+        };
+        let (found, known) = recipients(&envelope);
+        let octets: usize = found.iter().map(|one| one.as_str().len()).sum();
+        assert!((60_000..=MOST_RECIPIENTS).contains(&octets), "{octets}");
+        assert_eq!(known, Known::NotWhole);
     }
 }
