@@ -60,9 +60,6 @@ fn oddity(predicate: &Predicate) -> Option<(Code, &'static str)> {
 }
 
 fn odd_domain(domain: &str) -> Option<&'static str> {
-    if domain.contains('*') {
-        return Some("a domain has no wildcards: each is matched as it is, those below it are not");
-    }
     if domain.contains([':', '/']) && !domain.starts_with('[') {
         return Some("this looks like a web address; give what stands after the @ of an address");
     }
