@@ -18,6 +18,8 @@ const LEAST_GROUP: u64 = 20;
 const MOST_SPLITS: usize = 32;
 /// So few are read on the spot.
 const FEW: usize = 20;
+/// So many are read by one thread.
+const PIECE: usize = 300;
 
 /// What is learned, and where it is kept.
 pub(super) struct Lesson<'l> {
@@ -52,9 +54,12 @@ impl GuardedMail<'_> {
             }
             for found in [one?, other?] {
                 described.push(found.iter().map(|one| one.uid).collect());
-                match found.len() <= FEW {
-                    true => lesson.keep(&facts(&found)),
-                    false => reading.push(tokio::task::spawn_blocking(move || facts(&found))),
+                if found.len() <= FEW {
+                    lesson.keep(&facts(&found));
+                    continue;
+                }
+                for some in pieces(found) {
+                    reading.push(tokio::task::spawn_blocking(move || facts(&some)));
                 }
             }
         }
@@ -103,6 +108,16 @@ impl GuardedMail<'_> {
 fn facts(found: &[Summary]) -> Vec<(Uid, FactsBuf)> {
     let each = found.iter();
     each.map(|one| (one.uid, content::facts(one))).collect()
+}
+
+/// So that several threads can read them.
+fn pieces(mut found: Vec<Summary>) -> Vec<Vec<Summary>> {
+    let mut pieces = Vec::new();
+    while found.len() > PIECE {
+        pieces.push(found.split_off(found.len() - PIECE));
+    }
+    pieces.push(found);
+    pieces
 }
 
 /// The first so many, and the others.

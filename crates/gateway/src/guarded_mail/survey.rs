@@ -20,7 +20,7 @@ use crate::knowledge::{Shelf, lock};
 /// So few messages are looked at without asking the source which of them matter.
 const FEW: u64 = 500;
 /// So many of the newest are looked at whatever the source says of them.
-const LAST: usize = 100;
+const LAST: usize = 50;
 
 /// Which messages are wanted.
 pub(crate) struct Wanted<'w> {

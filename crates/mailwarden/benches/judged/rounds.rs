@@ -19,7 +19,13 @@ pub(crate) struct Measured {
 }
 
 /// More for what is over soon.
-const ROUNDS: usize = 7;
+fn rounds(folder: Folder) -> usize {
+    match folder.messages <= 10_000 {
+        true => 25,
+        false => 9,
+    }
+}
+
 const REPEATS: usize = 15;
 
 pub(crate) fn run(world: &World, folder: Folder) -> Measured {
@@ -32,7 +38,7 @@ pub(crate) fn run(world: &World, folder: Folder) -> Measured {
         visible: 0,
     };
     let mut bare = world.connect(folder);
-    for _ in 0..ROUNDS {
+    for _ in 0..rounds(folder) {
         let begun = Instant::now();
         world.fetch_all(&mut bare);
         measured.bare.add(begun.elapsed());
