@@ -3,7 +3,7 @@
 # and a few small documents for each format of attachment.
 set -eu
 cd "$(dirname "$0")"
-mkdir -p corpus/imap_responses corpus/imap_utf7 corpus/shield corpus/mime_view corpus/calendar corpus/html_text
+mkdir -p corpus/imap_responses corpus/imap_utf7 corpus/shield corpus/mime_view corpus/facts corpus/calendar corpus/html_text
 python3 - <<'PY'
 import pathlib, re
 
@@ -68,7 +68,8 @@ mail = {
     "armour": "Subject: x\n\n-----BEGIN PGP MESSAGE-----\n\nabc\n",
 }
 for name, text in mail.items():
-    pathlib.Path(f"corpus/mime_view/{name}").write_text(text)
+    for target in ["mime_view", "facts"]:
+        pathlib.Path(f"corpus/{target}/{name}").write_text(text)
 for page in sorted(pathlib.Path("../crates/content/tests/pages").glob("*.html")):
     pathlib.Path(f"corpus/html_text/{page.stem}").write_bytes(page.read_bytes())
 print(sum(len(list(target.iterdir())) for target in pathlib.Path("corpus").iterdir()), "seeds and finds")

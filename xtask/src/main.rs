@@ -4,6 +4,7 @@ mod corpora;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod crash;
 mod docs;
+mod mutants;
 mod tidy;
 mod tree;
 
@@ -18,6 +19,8 @@ cargo xtask docs           write docs/tools.md and docs/config.md from the code
 cargo xtask docs --check   fail when they are not what the code says
 cargo xtask crash          kill a worker and the program at every step and at random, 1,000 times each (minutes)
 cargo xtask crash --short  the worker alone, a few times
+cargo xtask mutants        change crates/policy in small ways, and write docs/policy-mutants.md (ten minutes)
+cargo xtask mutants --from DIR   write it from the output of a run that is over
 cargo xtask corpora          view all sample messages, and write docs/corpora.md
 cargo xtask corpora --check  fail when one panics, takes too much memory, or reads otherwise than expected
 cargo xtask corpora --also DIR  tell the same of the messages in a folder, and write nothing
@@ -40,6 +43,8 @@ fn main() -> ExitCode {
         ["crash", "--short"] => crash::short(),
         #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
         ["crash-worker", words @ ..] => crash::work(words),
+        ["mutants"] => mutants::write(),
+        ["mutants", "--from", folder] => mutants::write_from(folder.as_ref()),
         ["corpora"] => corpora::write(),
         ["corpora", "--check"] => corpora::check(),
         ["corpora", "--also", folder] => corpora::also(folder),

@@ -112,14 +112,37 @@ impl Event {
     }
 
     /// So many accounts are named that the record stays one, and the rest is counted.
-    pub fn config_loaded<'a>(accounts: impl Iterator<Item = &'a AccountId>) -> Self {
+    pub fn config_loaded<'a>(
+        version: Option<&str>,
+        accounts: impl Iterator<Item = &'a AccountId>,
+    ) -> Self {
         let mut accounts = accounts.map(ToString::to_string);
         let named = accounts.by_ref().take(MOST_ACCOUNTS).collect();
         let event = Self::new("config_loaded").with("accounts", Value::List(named));
-        match accounts.count() {
+        let event = match accounts.count() {
             0 => event,
             more => event.number("more", u64::try_from(more).unwrap_or(u64::MAX)),
+        };
+        match version {
+            Some(version) => event.text("version", version),
+            None => event,
         }
+    }
+
+    /// Another configuration is in force from here on.
+    pub fn config_reloaded<'a>(
+        version: Option<&str>,
+        accounts: impl Iterator<Item = &'a AccountId>,
+    ) -> Self {
+        Self {
+            name: "config_reloaded",
+            ..Self::config_loaded(version, accounts)
+        }
+    }
+
+    /// Somebody who did not prove to be a caller, and the variable that does not fit; never its value.
+    pub fn caller_refused(variable: &'static str) -> Self {
+        Self::new("caller_refused").text("variable", variable)
     }
 
     /// A configuration that was not used, and the settings that are wrong; never their values.
@@ -344,7 +367,7 @@ mod tests {
     fn any_number_of_accounts_makes_one_record() {
         let account = AccountId::new("a".repeat(64)).unwrap();
         for (count, more) in [(2, None), (1_000, None), (100_000, Some(99_000))] {
-            let event = Event::config_loaded(std::iter::repeat_n(&account, count));
+            let event = Event::config_loaded(None, std::iter::repeat_n(&account, count));
             let named = vec![account.to_string(); count.min(MOST_ACCOUNTS)];
             let counted = Fields::default()
                 .with("accounts", Value::List(named))

@@ -1,6 +1,6 @@
 //! What is kept of a call's arguments: where it looked and how far, never the words it looked for.
 
-use mail::{AccountId, FolderName, MessageRef};
+use mail::{AccountId, FolderName, MessageRef, Section};
 
 use crate::fields::{Fields, Unkept, Value};
 
@@ -23,6 +23,11 @@ impl Summary {
 
     pub fn message(self, at: &MessageRef) -> Self {
         Self(self.0.text("message_id", at.to_string()))
+    }
+
+    /// Which part of the message: numbers and dots.
+    pub fn part(self, part: &Section) -> Self {
+        Self(self.0.text("part_id", part.to_string()))
     }
 
     pub fn number(self, name: &'static str, number: impl Into<u64>) -> Self {

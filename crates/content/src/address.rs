@@ -8,7 +8,7 @@ use crate::shield::{self, Shape};
 use crate::words;
 
 /// Read from one header field.
-const MOST_READ: usize = 1_000;
+pub(crate) const MOST_READ: usize = 1_000;
 /// Shown in one list.
 const MOST_SHOWN: usize = 100;
 const MOST_CHARS: usize = 4_000;
@@ -183,10 +183,9 @@ fn piece(address: &Address, changes: &mut Changes) -> Piece {
     let name = address.name.as_ref().map(&mut shown).unwrap_or_default();
     let mailbox = address.mailbox.as_ref().map(&mut shown);
     let mailbox = mailbox.unwrap_or_default();
-    // QUIRK: what Dovecot puts where there is no mailbox.
-    let mailbox = match mailbox.as_str() {
-        "MISSING_MAILBOX" => String::new(),
-        _ => mailbox,
+    let mailbox = match is_no_mailbox(&mailbox) {
+        true => String::new(),
+        false => mailbox,
     };
     let Some(host) = &address.host else {
         return match (mailbox.is_empty(), name.is_empty()) {
@@ -196,14 +195,7 @@ fn piece(address: &Address, changes: &mut Changes) -> Piece {
         };
     };
     let host = shown(host);
-    // QUIRK: what Dovecot, Cyrus and UW put where there is no host.
-    let missing = [
-        "",
-        "MISSING_DOMAIN",
-        "unspecified-domain",
-        ".MISSING-HOST-NAME.",
-    ];
-    let spec = if missing.contains(&host.as_str()) {
+    let spec = if is_no_host(&host) {
         mailbox
     } else {
         format!("{mailbox}@{host}")
@@ -214,6 +206,22 @@ fn piece(address: &Address, changes: &mut Changes) -> Piece {
         (false, true) => Piece::Mailbox(spec),
         (false, false) => Piece::Mailbox(format!("{} <{spec}>", quoted(&name))),
     }
+}
+
+/// QUIRK: what Dovecot puts where there is no mailbox.
+pub(crate) fn is_no_mailbox(text: &str) -> bool {
+    matches!(text, "" | "MISSING_MAILBOX")
+}
+
+/// QUIRK: what Dovecot, Cyrus and UW put where there is no host.
+pub(crate) fn is_no_host(text: &str) -> bool {
+    const MISSING: [&str; 4] = [
+        "",
+        "MISSING_DOMAIN",
+        "unspecified-domain",
+        ".MISSING-HOST-NAME.",
+    ];
+    MISSING.contains(&text)
 }
 
 /// A name that holds address syntax is quoted, so that it cannot pass for an address of its own.

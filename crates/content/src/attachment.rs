@@ -3,12 +3,12 @@
 use mail::{Fetched, Leaf, Section};
 
 use crate::changes::Changes;
-use crate::choose::MOST_ATTACHMENTS;
+use crate::choose::{BodyWish, MOST_ATTACHMENTS, looked_at};
 use crate::claim::{Family, says_nothing};
 use crate::extract::Extracts;
 use crate::note::Note;
 use crate::parts::{Parts, Piece};
-use crate::roles::Role;
+use crate::roles::{Role, attached};
 use crate::shield::{self, Shape};
 use crate::sniff::{self, sniff};
 use crate::transfer;
@@ -34,26 +34,53 @@ pub struct Attachment {
     pub extracted_text: Option<String>,
 }
 
+/// One part, decoded.
+pub struct File {
+    pub about: Attachment,
+    /// Absent unless the whole of it was fetched.
+    pub bytes: Option<Vec<u8>>,
+}
+
+/// A part of a message as a file; `None` where there is no such part.
+pub fn file(fetched: &Fetched, section: &Section) -> Option<File> {
+    let leaf = fetched.structure.leaf(section)?;
+    let part = fetched.parts.iter().find(|part| part.section == *section);
+    let whole = part.filter(|part| !part.truncated);
+    let bytes = whole.map(|part| transfer::decode(&part.bytes, &leaf.encoding));
+    let changes = &mut Changes::default();
+    let size = bytes.as_ref().map(|bytes| bytes.len() as u64);
+    Some(File {
+        about: Attachment {
+            filename: leaf
+                .filename
+                .as_ref()
+                .and_then(|raw| base_name(raw, changes)),
+            content_type: content_type(leaf, changes),
+            detected_type: None,
+            size_bytes: size.unwrap_or_else(|| decoded_size(leaf, None)),
+            part_id: leaf.section.clone(),
+            extracted_text: None,
+        },
+        bytes: bytes.map(|bytes| bytes.to_vec()),
+    })
+}
+
 pub(crate) fn attachments(
     fetched: &Fetched,
     roles: &[Role],
     parts: &Parts<'_>,
+    wish: &BodyWish,
     extracts: Option<&Extracts<'_>>,
     changes: &mut Changes,
     notes: &mut Vec<Note>,
 ) -> Vec<Attachment> {
-    let leaves = fetched.structure.leaves.iter().zip(roles);
-    let all: Vec<&Leaf> = leaves
-        .filter(|(_, role)| **role == Role::Attachment)
-        .map(|(leaf, _)| leaf)
-        .collect();
-    if all.len() > MOST_ATTACHMENTS {
+    let all = attached(&fetched.structure, roles).count();
+    if all > MOST_ATTACHMENTS && wish.only.is_none() {
         notes.push(Note::MoreAttachments {
-            unlisted: all.len() - MOST_ATTACHMENTS,
+            unlisted: all - MOST_ATTACHMENTS,
         });
     }
-    all.into_iter()
-        .take(MOST_ATTACHMENTS)
+    looked_at(&fetched.structure, roles, wish)
         .map(|leaf| {
             let piece = parts.piece(leaf);
             Attachment {

@@ -1,10 +1,10 @@
 //! How much of which part has to travel, for body text, for the text of attachments, and to know what they are.
 
-use mail::{Leaf, PartWish, Structure, Urgency};
+use mail::{Leaf, PartWish, Section, Structure, Urgency};
 
 use crate::calendar;
 use crate::claim::{Promise, promise};
-use crate::roles::{Role, is_html, is_inline_calendar, roles};
+use crate::roles::{Role, attached, is_html, is_inline_calendar, roles};
 
 /// What a caller wants to see of a body.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -15,6 +15,8 @@ pub struct BodyWish {
     pub html: HtmlWish,
     /// Text of attachments too, up to so many characters each.
     pub attachment_text: Option<usize>,
+    /// Of all parts this attachment alone, wherever it stands.
+    pub only: Option<Section>,
 }
 
 /// Whether sanitized HTML is wanted beside the text.
@@ -52,24 +54,20 @@ pub fn choose(structure: &Structure, wish: &BodyWish) -> Vec<PartWish> {
     let roles = roles(structure);
     let leaves = || structure.leaves.iter().zip(&roles);
     let mut chosen = Chosen::default();
-    let texts = leaves().filter(|(_, role)| role.is_text());
+    let besides = || leaves().filter(|_| wish.only.is_none());
+    let texts = besides().filter(|(_, role)| role.is_text());
     let mut left = MOST_ALL;
     for (leaf, role) in texts.take(MOST_PARTS) {
         left = chosen.add(leaf, text_budget(leaf, *role, wish), left);
     }
-    let calendars = leaves().map(|(leaf, _)| leaf);
+    let calendars = besides().map(|(leaf, _)| leaf);
     for leaf in calendars
         .filter(|leaf| is_inline_calendar(leaf))
         .take(MOST_CALENDARS)
     {
         left = chosen.add(leaf, calendar::MOST_ENCODED, left);
     }
-    let attached = || {
-        leaves()
-            .filter(|(_, role)| **role == Role::Attachment)
-            .map(|(leaf, _)| leaf)
-            .take(MOST_ATTACHMENTS)
-    };
+    let attached = || looked_at(structure, &roles, wish);
     if let Some(max_chars) = wish.attachment_text {
         let mut left = MOST_DOCUMENTS;
         for leaf in attached() {
@@ -80,6 +78,17 @@ pub fn choose(structure: &Structure, wish: &BodyWish) -> Vec<PartWish> {
         chosen.taste(leaf);
     }
     chosen.0
+}
+
+/// The attachments that are wished for, within bounds.
+pub(crate) fn looked_at<'a>(
+    structure: &'a Structure,
+    roles: &'a [Role],
+    wish: &'a BodyWish,
+) -> impl Iterator<Item = &'a Leaf> {
+    attached(structure, roles)
+        .filter(|leaf| wish.only.as_ref().is_none_or(|only| *only == leaf.section))
+        .take(MOST_ATTACHMENTS)
 }
 
 /// The whole of it does not fit, and a part of it would be of no use.
@@ -169,7 +178,7 @@ fn is_one_byte(leaf: &Leaf) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mail::{Disposition, Flow, Raw, Section};
+    use mail::{Disposition, Flow, Raw};
 
     fn leaf(section: &str, mime_type: &str, within: &str, octets: u64) -> Leaf {
         Leaf {
@@ -201,6 +210,7 @@ mod tests {
             max_chars: 2_000,
             html: HtmlWish::Skip,
             attachment_text: None,
+            only: None,
         }
     }
 
@@ -274,6 +284,20 @@ mod tests {
         assert_eq!(chosen(leaves.clone(), &wish), ["1", "2", "3", "4", "7"]);
         let structure = Structure { leaves, cut: false };
         assert_eq!(choose(&structure, &wish).len(), 7, "the others are tasted");
+    }
+
+    #[test]
+    fn one_attachment_alone_travels_wherever_it_stands() {
+        let texts = [leaf("1", "text/html", "mixed", 100)].into_iter();
+        let files = (2..=90).map(|n| named(&n.to_string(), "application/pdf", "a.pdf", 7_000_000));
+        let leaves: Vec<Leaf> = texts.chain(files).collect();
+        let wish = |section: &str| BodyWish {
+            attachment_text: Some(100),
+            only: Section::parse(section),
+            ..wish()
+        };
+        assert_eq!(chosen(leaves.clone(), &wish("80")), ["80"]);
+        assert_eq!(chosen(leaves, &wish("1")), [""; 0], "no attachment");
     }
 
     #[test]

@@ -1,13 +1,14 @@
 //! The envelope of a message from its raw header, and its date.
 
 use jiff::Timestamp;
-use mail::{Envelope, Raw};
+use mail::{Address, Envelope, Raw};
 
-use crate::address;
+use crate::address::{self, MOST_READ};
 use crate::header::{self, fields};
 use crate::mime;
 
-/// The header fields that IMAP's ENVELOPE gives, undecoded. The first field of a name counts.
+/// The header fields that IMAP's ENVELOPE gives, undecoded. The first field of a name counts; but of addresses all do, as
+/// if they stood in one field: else a second field would hide some.
 pub fn envelope(header: &[u8]) -> Envelope {
     let mut found = Envelope::default();
     for field in fields(header) {
@@ -17,12 +18,31 @@ pub fn envelope(header: &[u8]) -> Envelope {
             "subject" => fill(&mut found.subject, field.value),
             "message-id" => fill(&mut found.message_id, field.value),
             "in-reply-to" => fill(&mut found.in_reply_to, field.value),
-            "from" if found.from.is_empty() => found.from = address::parse(field.value),
-            "to" if found.to.is_empty() => found.to = address::parse(field.value),
-            "cc" if found.cc.is_empty() => found.cc = address::parse(field.value),
+            "from" => extend(&mut found.from, field.value),
+            "to" => extend(&mut found.to, field.value),
+            "cc" => extend(&mut found.cc, field.value),
             _ => {}
         }
     }
+    found
+}
+
+/// The same of a header that was cut off: its last field is not read, and somebody who cannot be read stands for
+/// everybody whose field may have followed.
+pub fn envelope_of_beginning(header: &[u8]) -> Envelope {
+    // Where nothing follows, the field may go on.
+    let begins = |at: &usize| !matches!(header.get(at + 1), None | Some(b' ' | b'\t'));
+    let last = memchr::memrchr_iter(b'\n', header).find(begins);
+    let mut found = envelope(
+        header
+            .get(..last.map_or(0, |at| at + 1))
+            .unwrap_or_default(),
+    );
+    let unread = Address {
+        host: Some(Raw::default()),
+        ..Address::default()
+    };
+    found.cc.push(unread);
     found
 }
 
@@ -35,6 +55,12 @@ pub fn date(raw: Option<&Raw>, arrived: Option<Timestamp>) -> Option<String> {
     })
     .or_else(|| Timestamp::from_second(arrived?.as_second()).ok())
     .map(|time| time.to_string())
+}
+
+fn extend(list: &mut Vec<Address>, value: &[u8]) {
+    if list.len() < MOST_READ {
+        list.extend(address::parse(value));
+    }
 }
 
 fn fill(slot: &mut Option<Raw>, value: &[u8]) {
@@ -51,11 +77,30 @@ mod tests {
     #[test]
     fn first_fields_count() {
         let found = envelope(
-            b"Subject: =?utf-8?q?a?=\r\n b\r\nSubject: other\r\nFROM: A <a@b>\r\nMessage-Id: <1@b>\r\n\r\nTo: x@y",
+            b"Subject: =?utf-8?q?a?=\r\n b\r\nSubject: other\r\nFROM: A <a@b>\r\nfrom: <c@d>\r\nMessage-Id: <1@b>\r\nCc: x@y\r\nCC: z@y, v@w\r\n\r\nTo: x@y",
         );
         assert_eq!(found.subject, Some(Raw::copied(b"=?utf-8?q?a?= b")));
         assert_eq!(found.message_id, Some(Raw::copied(b"<1@b>")));
-        assert_eq!((found.from.len(), found.to.len()), (1, 0));
+        assert_eq!(
+            (found.from.len(), found.to.len(), found.cc.len()),
+            (2, 0, 3)
+        );
+        assert_eq!(found.from[0].host, Some(Raw::copied(b"b")));
+    }
+
+    #[test]
+    fn a_header_that_was_cut_names_somebody_unknown() {
+        for (header, from, to, cc) in [
+            (&b"From: a@b\nTo: c@d\n e@f\nCc: g@h, i"[..], 1, 1, 1),
+            (b"From: a@b\nTo: c@d,\n e@f,\n g", 1, 0, 1),
+            (b"From: a@b", 0, 0, 1),
+            (b"From: a@b\nCc: c@d\n", 1, 0, 1),
+            (b"", 0, 0, 1),
+        ] {
+            let found = envelope_of_beginning(header);
+            let got = (found.from.len(), found.to.len(), found.cc.len());
+            assert_eq!(got, (from, to, cc), "{}", header.escape_ascii());
+        }
     }
 
     #[test]

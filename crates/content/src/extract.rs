@@ -6,13 +6,13 @@ use mail::{ExtractFault, ExtractJob, ExtractedText, Fetched, Leaf, Section};
 use crate::body::Readable;
 use crate::calendar;
 use crate::charset;
-use crate::choose::{BodyWish, MOST_ATTACHMENTS, MOST_DOCUMENT, is_too_large};
+use crate::choose::{BodyWish, MOST_DOCUMENT, is_too_large, looked_at};
 use crate::claim::{self, Family, Promise, promise};
 use crate::html::Hidden;
 use crate::nested::{self, Place};
 use crate::note::Note;
 use crate::parts::{Parts, Piece, Sought};
-use crate::roles::{Role, is_html, roles};
+use crate::roles::{is_html, roles};
 use crate::sniff::{Reader, sniff};
 use crate::text;
 use crate::transfer;
@@ -28,14 +28,8 @@ pub fn extractions(fetched: &Fetched, wish: &BodyWish) -> Vec<(Section, ExtractJ
     };
     let parts = Parts::new(fetched, wish);
     let roles = roles(&fetched.structure);
-    let attached = fetched
-        .structure
-        .leaves
-        .iter()
-        .zip(&roles)
-        .filter(|(_, role)| **role == Role::Attachment)
-        .take(MOST_ATTACHMENTS);
-    let jobs = attached.filter_map(|(leaf, _)| {
+    let attached = looked_at(&fetched.structure, &roles, wish);
+    let jobs = attached.filter_map(|leaf| {
         let piece = parts.piece(leaf).filter(|piece| !piece.is_cut())?;
         let bytes = transfer::decode(piece.bytes, &leaf.encoding);
         let Some(Reader::Format(format)) = reader(leaf, &bytes) else {
@@ -57,6 +51,8 @@ pub fn extractions(fetched: &Fetched, wish: &BodyWish) -> Vec<(Section, ExtractJ
 /// The wish for text of attachments, and what others have read of them.
 pub(crate) struct Extracts<'a> {
     pub max_chars: usize,
+    /// The one attachment that is asked for by its number.
+    pub only: Option<&'a Section>,
     pub done: &'a Extractions,
 }
 
@@ -71,8 +67,8 @@ impl Extracts<'_> {
         let failed = |why| Note::ExtractionFailed { part: part(), why };
         let unsupported = || Note::ExtractionUnsupported { part: part() };
         if promise(leaf) == Promise::Nothing {
-            // Nobody expects words of a picture or of a signature.
-            if !is_wordless(leaf) {
+            // Nobody expects words of a picture or of a signature, unless it is asked for.
+            if self.only.is_some() || !is_wordless(leaf) {
                 notes.push(unsupported());
             }
             return None;

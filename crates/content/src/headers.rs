@@ -42,6 +42,13 @@ pub(crate) struct Headers {
     pub rare: Changes,
 }
 
+/// What the fields of that name say, as a reader would be shown them.
+pub fn values<'a>(header: &'a [u8], name: &'a str) -> impl Iterator<Item = String> + 'a {
+    fields(header)
+        .filter(|field| field.is(name))
+        .map(|field| shown_value(name, field.value, &mut Changes::default()).text)
+}
+
 pub(crate) fn headers(fetched: &Fetched, notes: &mut Vec<Note>) -> Headers {
     let mut shown = Headers::default();
     let mut left = MOST_HEADER_CHARS;

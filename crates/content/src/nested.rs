@@ -11,7 +11,7 @@ use crate::envelope::{date, envelope};
 use crate::note::Note;
 use crate::outline::{Completeness, outline};
 use crate::parts::Parts;
-use crate::roles::{Role, roles};
+use crate::roles::{attached, roles};
 use crate::shield::{self, Shape};
 use crate::transfer;
 use crate::words;
@@ -65,6 +65,7 @@ fn message(raw: &[u8], around: Around<'_>, max_chars: usize, depth: usize, told:
         max_chars,
         html: HtmlWish::Skip,
         attachment_text: None,
+        only: None,
     };
     let fetched = outline.fetched(&wish, whole);
     let roles = roles(&fetched.structure);
@@ -81,11 +82,7 @@ fn message(raw: &[u8], around: Around<'_>, max_chars: usize, depth: usize, told:
         out.push_str("\n\n");
         out.push_str(text);
     }
-    let leaves = fetched.structure.leaves.iter().zip(&roles);
-    let attached: Vec<&Leaf> = leaves
-        .filter(|(_, role)| **role == Role::Attachment)
-        .map(|(leaf, _)| leaf)
-        .collect();
+    let attached: Vec<&Leaf> = attached(&fetched.structure, &roles).collect();
     list(&attached, place, &parts, out, changes);
     if depth >= MOST_DEPTH {
         return;

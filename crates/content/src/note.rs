@@ -249,7 +249,7 @@ impl fmt::Display for Note {
             ),
             Self::NothingFound => f.write_str(
                 "no text and no attachment was found in this message, which is not empty: its parts may be \
-                 damaged; imap_get_message_raw shows its source",
+                 damaged, and only its source shows what it holds",
             ),
             Self::TooDeep { chars } => {
                 write!(f, "{chars} characters nested too deeply were left out")

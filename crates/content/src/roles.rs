@@ -38,6 +38,29 @@ pub(crate) fn roles(structure: &Structure) -> Vec<Role> {
         .collect()
 }
 
+/// The same message without its attachments, for callers who may not know of them.
+pub fn bodies(structure: &Structure) -> Structure {
+    let leaves = structure.leaves.iter().zip(roles(structure));
+    Structure {
+        leaves: leaves
+            .filter(|(_, role)| *role != Role::Attachment)
+            .map(|(leaf, _)| leaf.clone())
+            .collect(),
+        cut: structure.cut,
+    }
+}
+
+/// The leaves that are attachments: what tools list, what a search calls an attachment, and no others.
+pub(crate) fn attached<'a>(
+    structure: &'a Structure,
+    roles: &'a [Role],
+) -> impl Iterator<Item = &'a Leaf> + Clone {
+    let leaves = structure.leaves.iter().zip(roles);
+    leaves
+        .filter(|(_, role)| **role == Role::Attachment)
+        .map(|(leaf, _)| leaf)
+}
+
 pub(crate) fn is_html(leaf: &Leaf) -> bool {
     leaf.mime_type == "text/html"
 }

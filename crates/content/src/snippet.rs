@@ -28,7 +28,9 @@ pub struct Snippet {
 pub fn snippet(prefix: &TextPrefix, max_chars: usize) -> Option<Snippet> {
     let header = prefix.header.trim_ascii_end();
     let raw = [header, b"\r\n\r\n", &prefix.text].concat();
-    let outline = outline(&raw);
+    let mut outline = outline(&raw);
+    // INVARIANT: an attachment is none of the text. What seems to be the only part may be one, once the others are seen.
+    outline.structure.cut |= prefix.truncated && outline.structure.leaves.iter().any(is_inside);
     let roles = roles(&outline.structure);
     let read = |leaf: &Leaf| {
         let (bytes, whole) = outline.part(&leaf.section)?;
@@ -68,6 +70,10 @@ pub fn snippet(prefix: &TextPrefix, max_chars: usize) -> Option<Snippet> {
         }
     }
     None
+}
+
+fn is_inside(leaf: &Leaf) -> bool {
+    leaf.within.is_some()
 }
 
 /// HTML that is here in full decides as in a view; of HTML that is not, the plain text is the better beginning.
@@ -194,6 +200,30 @@ mod tests {
         check("", "  \r\n", "");
         check("", "[a\n\nb]: https://c.d", "[a b] : https://c.d");
         check("Content-Type: image/png", "xxxx", "");
+    }
+
+    /// Whoever may read the text may not know of attachments.
+    #[test]
+    fn no_attachment_is_taken_for_the_text() {
+        let mixed = "Content-Type: multipart/mixed; boundary=b";
+        let named = "Content-Type: text/plain; name=a.txt";
+        let attached = "Content-Type: text/plain\r\nContent-Disposition: attachment";
+        // More parts may follow where the text was cut.
+        check(mixed, &format!("--b\n{named}\n\nnot this"), "");
+        check(mixed, &format!("--b\n{attached}\n\nnot this"), "");
+        check(
+            mixed,
+            &format!("--b\nContent-Type: multipart/mixed; boundary=c\n\n--c\n{named}\n\nnot this"),
+            "",
+        );
+        check(attached, "not this", "");
+        // A message without parts has one text, whatever its name.
+        check(named, "the text", "the text");
+        let whole = TextPrefix {
+            truncated: false,
+            ..prefix(mixed, format!("--b\n{named}\n\nthe text\n--b--"))
+        };
+        assert_eq!(snippet(&whole, 60).unwrap().text, "the text");
     }
 
     #[test]

@@ -61,16 +61,21 @@ pub fn view(fetched: &Fetched, wish: &BodyWish, known: &Known) -> View {
     if fetched.structure.cut {
         notes.push(Note::StructureCut);
     }
-    let body = body::body(fetched, &roles, &parts, wish, &mut notes);
+    let body = match wish.only {
+        None => body::body(fetched, &roles, &parts, wish, &mut notes),
+        Some(_) => body::Body::default(),
+    };
     notes.extend(crypto::recognize(fetched, &parts, body.text.as_deref()));
     let extracts = wish.attachment_text.map(|max_chars| Extracts {
         max_chars,
+        only: wish.only.as_ref(),
         done: &known.extractions,
     });
     let attachments = attachments(
         fetched,
         &roles,
         &parts,
+        wish,
         extracts.as_ref(),
         &mut changes,
         &mut notes,
@@ -88,6 +93,7 @@ pub fn view(fetched: &Fetched, wish: &BodyWish, known: &Known) -> View {
         && body.truncated.is_none()
         && attachments.is_empty()
         && beyond_header > 8
+        && wish.only.is_none()
     {
         notes.push(Note::NothingFound);
     }

@@ -41,8 +41,7 @@ pub fn name(text: &str, changes: &mut Changes) -> String {
 /// As [`header_text`], and whether there was more.
 pub(crate) fn shown(value: &[u8], changes: &mut Changes) -> Fitted {
     let near = value.get(..MOST_BYTES);
-    let text = decode(&header::unfolded(near.unwrap_or(value)));
-    let mut text = text.trim().to_owned();
+    let mut text = decoded(near.unwrap_or(value));
     if near.is_some_and(|near| near.len() < value.len()) {
         // Encoded words take many bytes for few characters: what was not decoded is cut too.
         text.push('…');
@@ -50,6 +49,11 @@ pub(crate) fn shown(value: &[u8], changes: &mut Changes) -> Fitted {
     let mut fitted = shield::fitted(&text, Shape::Line, MOST_CHARS, changes);
     fitted.cut |= value.len() > MOST_BYTES;
     fitted
+}
+
+/// As the sender wrote it: decoded and unfolded, neither shielded nor bounded.
+pub(crate) fn decoded(value: &[u8]) -> String {
+    decode(&header::unfolded(value)).trim().to_owned()
 }
 
 /// Adjacent words of one charset are joined before decoding: senders cut characters in two.

@@ -5,9 +5,10 @@
 use std::borrow::Cow;
 
 use jiff::civil::Date;
-use mail::{AccountId, FolderName, MessageRef};
+use mail::{AccountId, Domain, FolderName, MailAddress, MessageRef, Section};
+use policy::Span;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Deserializer, de};
+use serde::{Deserialize, Deserializer, Serialize, de};
 
 /// A whole number within bounds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -32,6 +33,12 @@ impl<'de, const LOW: u32, const HIGH: u32> Deserialize<'de> for Within<LOW, HIGH
     }
 }
 
+impl<const LOW: u32, const HIGH: u32> Serialize for Within<LOW, HIGH> {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_u32(self.0)
+    }
+}
+
 impl<const LOW: u32, const HIGH: u32> JsonSchema for Within<LOW, HIGH> {
     fn inline_schema() -> bool {
         true
@@ -53,13 +60,20 @@ macro_rules! text_argument {
         #[derive(Clone, PartialEq, Eq, Debug)]
         pub(crate) struct $name(pub $inner);
 
+        impl $name {
+            /// What is spelled wrong is none.
+            fn read(text: String) -> Result<$inner, String> {
+                let read: fn(String) -> Result<$inner, String> = $read;
+                read(text)
+            }
+        }
+
         impl<'de> Deserialize<'de> for $name {
             fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-                let read: fn(String) -> Result<$inner, String> = $read;
                 let serde_json::Value::String(text) = serde_json::Value::deserialize(from)? else {
                     return Err(de::Error::custom("must be a string"));
                 };
-                read(text).map(Self).map_err(de::Error::custom)
+                Self::read(text).map(Self).map_err(de::Error::custom)
             }
         }
 
@@ -124,13 +138,91 @@ text_argument!(
 );
 
 text_argument!(
-    /// An opaque cursor.
+    /// An opaque cursor. It carries its criteria: the longest that there can be have room.
     Cursor(String),
     |text| match text.len() {
-        1..=4_096 => Ok(text),
+        1..=16_384 => Ok(text),
         _ => Err("must be a next_cursor from an earlier page".to_owned()),
     },
     { "type": "string" }
+);
+
+text_argument!(
+    /// A mail address.
+    Address(String),
+    |text| match MailAddress::parse(&text) {
+        Some(_) => Ok(text),
+        None => Err("must be a mail address such as alice@example.com".to_owned()),
+    },
+    { "type": "string", "maxLength": 320 }
+);
+
+text_argument!(
+    /// A domain, in Unicode or as A-labels.
+    DomainName(String),
+    |text| match Domain::new(&text) {
+        Some(_) => Ok(text),
+        None => Err("must be a domain such as example.com".to_owned()),
+    },
+    { "type": "string", "maxLength": 253 }
+);
+
+text_argument!(
+    /// `30d`.
+    Duration(String),
+    |text| Span::parse(&text).map(|_| text).map_err(|bad| bad.to_string()),
+    { "type": "string", "pattern": "^[0-9]+[smhdwy]$" }
+);
+
+text_argument!(
+    /// A header field's name.
+    FieldName(String),
+    |text| {
+        let good = |byte: u8| byte.is_ascii_graphic() && byte != b':';
+        match (1..=76).contains(&text.len()) && text.bytes().all(good) {
+            true => Ok(text),
+            false => Err("must be the name of a header field such as List-Id".to_owned()),
+        }
+    },
+    { "type": "string", "maxLength": 76 }
+);
+
+text_argument!(
+    /// A keyword that a message may carry; system flags have criteria of their own.
+    Keyword(String),
+    |text| {
+        let good = |byte: u8| byte.is_ascii_graphic() && !b"(){%*\"\\]".contains(&byte);
+        match (1..=64).contains(&text.len()) && text.bytes().all(good) {
+            true => Ok(text),
+            false => Err("must be a keyword such as $Forwarded".to_owned()),
+        }
+    },
+    { "type": "string", "maxLength": 64 }
+);
+
+text_argument!(
+    /// The number of a part, as a list of attachments shows it.
+    PartId(Section),
+    |text| Section::parse(&text)
+        .filter(|_| text.len() <= 64)
+        .ok_or_else(|| "must be a part_id such as 2 or 2.1".to_owned()),
+    { "type": "string", "pattern": "^[0-9]+([.][0-9]+)*$" }
+);
+
+/// What stands in a cursor, or in the proposal to call again.
+macro_rules! written_as {
+    ($($name:ident),+) => {$(
+        impl Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+                to.collect_str(&self.0)
+            }
+        }
+    )+};
+}
+
+written_as!(
+    Account, Cursor, Mailbox, PartId, Address, DomainName, Duration, FieldName, Keyword,
+    SearchText, Day
 );
 
 impl Default for Account {

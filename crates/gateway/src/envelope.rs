@@ -36,10 +36,40 @@ pub(crate) trait Reply: Serialize + JsonSchema + Send {
     /// How many accounts, folders or messages the caller gets to see.
     fn shown(&self) -> usize;
 
+    /// How many were kept from it.
+    fn hidden(&self) -> u64 {
+        0
+    }
+
+    /// What is too large for an answer and can be read as a resource.
+    fn links(&self) -> Vec<Link> {
+        Vec::new()
+    }
+
+    /// The bytes of a resource: they travel beside the answer, and are not written into it.
+    fn take_bytes(&mut self) -> Option<Bytes> {
+        None
+    }
+
     /// Which messages, where they are not named in the arguments.
     fn seen(&self) -> Option<audit::Seen> {
         None
     }
+}
+
+/// A resource that an answer points to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Link {
+    pub uri: String,
+    pub mime_type: String,
+    pub size: u64,
+}
+
+/// What a resource holds.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Bytes {
+    pub mime_type: String,
+    pub base64: String,
 }
 
 /// What a tool hands back to the pipeline.
@@ -108,6 +138,8 @@ pub(crate) struct Facts {
     pub duration_ms: u64,
     pub round_trips: u32,
     pub cache_hit: bool,
+    /// INVARIANT: what it took to answer depends on hidden mail too, so only the owner is told.
+    pub telemetry: bool,
     /// Proof that the call is in the audit log; none when it could not be written.
     pub receipt: Option<Receipt>,
 }
@@ -127,12 +159,14 @@ impl Facts {
         if let Some(pagination) = pagination {
             meta.insert("pagination".into(), json!(pagination));
         }
-        let telemetry = json!({
-            "duration_ms": self.duration_ms,
-            "imap_round_trips": self.round_trips,
-            "cache_hit": self.cache_hit,
-        });
-        meta.insert("telemetry".into(), telemetry);
+        if self.telemetry {
+            let telemetry = json!({
+                "duration_ms": self.duration_ms,
+                "imap_round_trips": self.round_trips,
+                "cache_hit": self.cache_hit,
+            });
+            meta.insert("telemetry".into(), telemetry);
+        }
         if let Some(receipt) = &self.receipt {
             let receipt = json!({
                 "log_id": receipt.log_id.as_str(),
@@ -154,6 +188,8 @@ pub struct Answered {
     pub text: String,
     /// `success` is false.
     pub failed: bool,
+    pub links: Vec<Link>,
+    pub(crate) bytes: Option<Bytes>,
 }
 
 /// A refusal, ready for any transport.
@@ -165,8 +201,10 @@ pub struct Refused {
 }
 
 /// `untrusted` are the fields of the data that hold text written by strangers.
-pub(crate) fn answered<R: Reply>(done: Done<R>, untrusted: &[&str], facts: &Facts) -> Answered {
+pub(crate) fn answered<R: Reply>(mut done: Done<R>, untrusted: &[&str], facts: &Facts) -> Answered {
+    let bytes = done.data.take_bytes();
     let failed = done.data.status() == Status::Failed;
+    let links = done.data.links();
     let mut data = serde_json::to_value(&done.data).unwrap_or_else(|_| json!({}));
     let untrusted: Vec<&str> = untrusted
         .iter()
@@ -203,14 +241,24 @@ pub(crate) fn answered<R: Reply>(done: Done<R>, untrusted: &[&str], facts: &Fact
         structured,
         text,
         failed,
+        links,
+        bytes,
     }
 }
 
 pub(crate) fn refused(refusal: Refusal, facts: &Facts) -> Refused {
     let mut data = Map::new();
-    data.insert("code".into(), json!(refusal.code.name()));
+    match &refusal.denial {
+        Some(denial) => {
+            data.insert("decision".into(), json!("DENY"));
+            data.insert("reason".into(), json!(denial.refused.name()));
+        }
+        None => {
+            data.insert("code".into(), json!(refusal.code.name()));
+        }
+    }
     if let Some(details) = &refusal.details {
-        data.insert("details".into(), details.clone());
+        data.insert("details".into(), details.as_ref().clone());
     }
     data.insert("meta".into(), Value::Object(facts.meta(&[], None)));
     Refused {
@@ -220,6 +268,11 @@ pub(crate) fn refused(refusal: Refusal, facts: &Facts) -> Refused {
 }
 
 impl Refused {
+    /// The policy refused: that is an answer in every style of errors.
+    pub fn is_denial(&self) -> bool {
+        self.refusal.denial.is_some()
+    }
+
     /// The same refusal as a tool result, for hosts that hide protocol errors from the model.
     pub fn as_answer(&self) -> Answered {
         let message = self.refusal.to_string();
@@ -238,6 +291,8 @@ impl Refused {
                 "meta": meta,
             }),
             failed: true,
+            links: Vec::new(),
+            bytes: None,
         }
     }
 }

@@ -1,145 +1,422 @@
-//! The only place that holds a source: every question goes through a permit, and only to the permitted account.
+//! The only place that holds a source: every question goes through a permit, only to the permitted account, and every
+//! message is judged by its own facts before anything of it gets out.
+
+mod inspection;
+mod judging;
+mod learning;
+mod survey;
+
+use std::sync::Mutex;
 
 use mail::{
-    Choose, Cx, Described, Fault, FaultKind, Fetched, Folders, Found, Level, MailSource,
-    MessageRef, RawMessage, Search, Snippets, Stage, Verified,
+    AccountId, Choose, Cx, Described, Fault, FaultKind, Fetched, Folder, FolderName, Level,
+    MessageRef, RawMessage, SourceKind, Stage, Structure, Summary, Uid, UidSet, UidValidity,
+    Verified,
 };
-use policy::Permit;
+use policy::{By, Denial, FolderPolicy, Judged, Permit, Reason, Refused, Scope};
+
+use crate::Refusal;
+use crate::knowledge::{Shelf, lock};
+use crate::setup::{Account, Provider};
+use crate::trouble::{self, Issue};
+
+pub use inspection::{Inspected, Inspection, Progress, Which};
+use learning::Lesson;
+
+pub(crate) use judging::Tally;
+pub(crate) use survey::{Sighting, Wanted};
 
 /// One account's mail, as far as a permit reaches.
 pub(crate) struct GuardedMail<'a> {
-    source: &'a dyn MailSource,
-    level: Level,
+    account: &'a Account,
+    permit: &'a Permit,
     cx: &'a Cx,
+    /// Seconds since 1970.
+    now: i64,
+    verdict: &'a Mutex<Option<Verdict>>,
+}
+
+/// What was decided about the one message that was asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Verdict {
+    pub reason: Reason,
+    pub rule: Option<usize>,
+}
+
+/// A message that may be seen, and what tells it from another.
+struct Admitted {
+    judged: Judged,
+    about: About,
+}
+
+/// What was judged.
+enum About {
+    /// Any message of the folder.
+    Whatever,
+    /// One of this size, as far as that was told.
+    Size(Option<u64>),
+}
+
+impl Admitted {
+    /// INVARIANT: what was judged by its facts and what is shown are one message.
+    fn is_about(&self, size: u64) -> bool {
+        match self.about {
+            About::Whatever => true,
+            About::Size(judged) => judged == Some(size),
+        }
+    }
+}
+
+/// Why there is no answer.
+#[derive(Debug)]
+pub(crate) enum Halt {
+    Fault(Fault),
+    Denied(Denial),
+}
+
+impl From<Fault> for Halt {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(fault)
+    }
+}
+
+impl From<Denial> for Halt {
+    fn from(denial: Denial) -> Self {
+        Self::Denied(denial)
+    }
+}
+
+/// The folders that a caller may know of.
+pub(crate) struct Visible {
+    pub folders: Vec<Folder>,
+    pub unusable: usize,
+    pub hidden: usize,
 }
 
 impl<'a> GuardedMail<'a> {
     /// Called by the pipeline's context alone, for the account that the permit is for.
-    pub(crate) fn new(source: &'a dyn MailSource, permit: &Permit, cx: &'a Cx) -> Self {
+    pub(crate) fn new(
+        account: &'a Account,
+        permit: &'a Permit,
+        cx: &'a Cx,
+        now: i64,
+        verdict: &'a Mutex<Option<Verdict>>,
+    ) -> Self {
         Self {
-            source,
-            level: permit.level(),
+            account,
+            permit,
             cx,
+            now,
+            verdict,
         }
     }
 
-    /// INVARIANT: what lies above the permitted level answers as what does not exist.
-    fn needs(&self, level: Level) -> Result<(), Fault> {
-        match self.level >= level {
+    /// INVARIANT: what lies above the permitted level, or in another folder, answers as what does not exist.
+    fn needs(&self, folder: &FolderName, level: Level) -> Result<(), Fault> {
+        match self.permit.level() >= level && self.permit.folder() == Some(folder) {
             true => Ok(()),
             false => Err(Fault::new(FaultKind::NoSuchMessage, Stage::Start)),
         }
     }
 
+    pub(crate) fn id(&self) -> &AccountId {
+        self.account.id()
+    }
+
     pub(crate) fn describe(&self) -> Described {
-        self.source.describe()
+        self.account.describe()
     }
 
-    pub(crate) async fn verify(&self) -> Result<Verified, Fault> {
-        self.source.verify(self.cx).await
+    pub(crate) fn kind(&self) -> SourceKind {
+        self.describe().kind
     }
 
-    pub(crate) async fn folders(&self) -> Result<Folders, Fault> {
-        self.source.folders(self.cx).await
+    pub(crate) fn provider(&self) -> Provider {
+        self.account.provider()
     }
 
-    pub(crate) async fn search(&self, search: &Search) -> Result<Found, Fault> {
-        self.needs(match search.snippets {
-            Snippets::Without => Level::Envelope,
-            Snippets::Bytes(_) => Level::Body,
-        })?;
-        self.source.search(self.cx, search).await
+    /// What a caller is told: an issue inside the answer, or a refusal. What does not exist and what is hidden is told
+    /// alike.
+    pub(crate) fn sort(&self, halt: Halt) -> Result<Issue, Refusal> {
+        let fault = match halt {
+            Halt::Denied(denial) => return Err(Refusal::denied(denial)),
+            Halt::Fault(fault) => fault,
+        };
+        let mut fault = fault;
+        if !self.permit.policy().is_owner() {
+            // INVARIANT: a server's own words may be about what is hidden.
+            fault.said = None;
+            match fault.kind {
+                FaultKind::NoSuchFolder => {
+                    let hidden = Some(policy::Hidden::ObjectAbsent);
+                    let denial = Denial {
+                        hidden,
+                        ..Denial::of(Refused::FolderHidden)
+                    };
+                    return Err(Refusal::denied(denial));
+                }
+                FaultKind::NoSuchMessage => return Err(Refusal::denied(Denial::absent())),
+                _ => {}
+            }
+        }
+        trouble::sort(&fault, &self.describe())
     }
 
+    pub(crate) async fn verify(&self) -> Result<Verified, Halt> {
+        Ok(self.account.source().verify(self.cx).await?)
+    }
+
+    pub(crate) async fn folders(&self) -> Result<Visible, Halt> {
+        let found = self.account.source().folders(self.cx).await?;
+        let policy = self.permit.policy();
+        let all = found.folders.len();
+        let shown = found.folders.into_iter();
+        let mut shown: Vec<Folder> = shown
+            .filter(|folder| policy.shows_folder(self.id(), &folder.name))
+            .collect();
+        for folder in &mut shown {
+            self.withhold_counts(folder);
+        }
+        let hidden = all - shown.len();
+        if !policy.is_owner() {
+            // A server's order may depend on folders that are hidden.
+            shown.sort_by(|one, other| rank(one).cmp(&rank(other)));
+        }
+        Ok(match policy.is_owner() {
+            true => Visible {
+                folders: shown,
+                unusable: found.unusable,
+                hidden,
+            },
+            // A name that cannot be spelled cannot be in a policy either.
+            false => Visible {
+                folders: shown,
+                unusable: 0,
+                hidden: hidden + found.unusable,
+            },
+        })
+    }
+
+    /// INVARIANT: what the source counts includes what is hidden.
+    fn withhold_counts(&self, folder: &mut Folder) {
+        let policy = self.permit.policy();
+        let alike = match policy.folder(self.id(), &folder.name) {
+            Some(named) => named.rules.is_empty() && named.default >= Level::Metadata,
+            None => policy.is_owner(),
+        };
+        if !alike {
+            folder.counts = None;
+        }
+    }
+
+    /// One message's description, as far as its level goes.
+    pub(crate) async fn summary(
+        &self,
+        folder: &FolderName,
+        generation: Option<UidValidity>,
+        uid: Uid,
+        needed: Level,
+    ) -> Result<(MessageRef, Summary, Level), Halt> {
+        self.needs(folder, needed)?;
+        let at = self.locate(folder, generation, uid).await?;
+        let judged = self.admit(&at, needed).await?.judged;
+        let only = UidSet::range(uid, uid);
+        let source = self.account.source();
+        let snippets = mail::Snippets::Without;
+        let found = source.summaries(self.cx, folder, at.uidvalidity, &only, snippets);
+        let found = found
+            .await
+            .inspect_err(|fault| self.note_conflict(&at, fault));
+        let mut found = found?.into_iter();
+        let mut summary = found.find(|one| one.uid == uid).ok_or(Denial::absent())?;
+        let again = self.rejudge(&summary);
+        self.permit.scope().admit(again, needed)?;
+        let level = judged.level.min(again.level);
+        strip(&mut summary, level);
+        Ok((at, summary, level))
+    }
+
+    /// One message. Of what lies above its level nothing is fetched.
     pub(crate) async fn message(
         &self,
         at: &MessageRef,
+        needed: Level,
         choose: Choose<'_>,
-    ) -> Result<Fetched, Fault> {
-        self.needs(Level::Body)?;
-        self.source.message(self.cx, at, choose).await
+    ) -> Result<(Fetched, Level), Halt> {
+        self.needs(&at.folder, needed)?;
+        let source = self.account.source();
+        for _ in 0..2 {
+            let admitted = self.admit(at, needed).await?;
+            let level = admitted.judged.level;
+            let choose = |structure: &Structure| choose(&within(structure, level));
+            let fetched = source.message(self.cx, at, &choose).await;
+            let mut fetched = fetched.inspect_err(|fault| self.note_conflict(at, fault))?;
+            if !admitted.is_about(fetched.size) {
+                // QUIRK: UIDs that move (Proton Bridge). What was judged was another message.
+                self.forget(at);
+                continue;
+            }
+            fetched.structure = within(&fetched.structure, level);
+            return Ok((fetched, level));
+        }
+        Err(Denial::absent().into())
     }
 
-    pub(crate) async fn raw(&self, at: &MessageRef, max_bytes: u64) -> Result<RawMessage, Fault> {
-        self.needs(Level::Full)?;
-        self.source.raw(self.cx, at, max_bytes).await
+    pub(crate) async fn raw(&self, at: &MessageRef, max_bytes: u64) -> Result<RawMessage, Halt> {
+        self.needs(&at.folder, Level::Full)?;
+        let admitted = self.admit(at, Level::Full).await?;
+        let source = self.account.source();
+        let raw = source.raw(self.cx, at, max_bytes).await;
+        let raw = raw.inspect_err(|fault| self.note_conflict(at, fault))?;
+        match admitted.is_about(raw.size) {
+            true => Ok(raw),
+            false => {
+                self.forget(at);
+                Err(Denial::absent().into())
+            }
+        }
+    }
+
+    /// The message that is meant, where its folder's generation was not said.
+    pub(crate) async fn locate(
+        &self,
+        folder: &FolderName,
+        generation: Option<UidValidity>,
+        uid: Uid,
+    ) -> Result<MessageRef, Halt> {
+        let known = || lock(&self.account.knowledge.shelf(folder)).uidvalidity();
+        let uidvalidity = match generation.or_else(known) {
+            Some(uidvalidity) => uidvalidity,
+            None => {
+                let nothing: &[mail::Condition] = &[];
+                let source = self.account.source();
+                let found = source.sift(self.cx, folder, nothing).await?;
+                found.uidvalidity
+            }
+        };
+        Ok(MessageRef {
+            source: self.kind(),
+            account: self.id().clone(),
+            folder: folder.clone(),
+            uidvalidity,
+            uid,
+        })
+    }
+
+    /// Judges a message before anything of it is fetched but its facts.
+    async fn admit(&self, at: &MessageRef, needed: Level) -> Result<Admitted, Halt> {
+        let scope = self.permit.scope();
+        let mut about = About::Whatever;
+        let judged = match scope {
+            Scope::Alike(level) => Judged {
+                level,
+                by: By::Default,
+            },
+            Scope::Each(folder) => {
+                if at.account != *self.id() || at.source != self.kind() {
+                    return Err(Denial::absent().into());
+                }
+                let shelf = self.account.knowledge.shelf(&at.folder);
+                let known = self.judge_known(folder, at, &shelf);
+                let (judged, size) = match known {
+                    Some(known) if known.0.level >= Level::Metadata => known,
+                    // INVARIANT: what is hidden takes the way of what is not there, or time would tell them apart.
+                    _ => {
+                        let lesson = Lesson {
+                            folder: &at.folder,
+                            uidvalidity: at.uidvalidity,
+                            shelf: &shelf,
+                        };
+                        let learned = self.learn(&lesson, &UidSet::range(at.uid, at.uid)).await;
+                        let learned = learned.inspect_err(|fault| self.note_conflict(at, fault))?;
+                        let judged = self.judge_known(folder, at, &shelf);
+                        judged
+                            .filter(|_| !learned.is_empty())
+                            .ok_or(Denial::absent())?
+                    }
+                };
+                about = About::Size(size);
+                judged
+            }
+        };
+        let reason = scope.admit(judged, needed)?;
+        let rule = match judged.by {
+            By::Default => None,
+            By::Rule(index) => Some(index),
+        };
+        *lock(self.verdict) = Some(Verdict { reason, rule });
+        Ok(Admitted { judged, about })
+    }
+
+    /// What the facts on the shelf say, and the size of the message they are of.
+    fn judge_known(
+        &self,
+        folder: &FolderPolicy,
+        at: &MessageRef,
+        shelf: &Mutex<Shelf>,
+    ) -> Option<(Judged, Option<u64>)> {
+        let shelf = lock(shelf);
+        let current = shelf.uidvalidity() == Some(at.uidvalidity);
+        let facts = shelf.facts(at.uid).filter(|_| current)?;
+        Some((folder.judge(&facts, self.now), facts.size))
+    }
+
+    /// A generation that the source says is over is not taken for the present one again. One that a caller made up
+    /// tells nothing.
+    fn note_conflict(&self, at: &MessageRef, fault: &Fault) {
+        let shelf = self.account.knowledge.shelf(&at.folder);
+        let ours = lock(&shelf).uidvalidity() == Some(at.uidvalidity);
+        if fault.kind == FaultKind::Conflict && ours {
+            self.account.knowledge.forget(&at.folder);
+        }
+    }
+
+    fn rejudge(&self, summary: &Summary) -> Judged {
+        match self.permit.scope() {
+            Scope::Alike(level) => Judged {
+                level,
+                by: By::Default,
+            },
+            scope @ Scope::Each(_) => {
+                let facts = content::facts(summary);
+                let lines = facts.recipient_lines();
+                scope.judge(&facts.borrow(&lines), self.now)
+            }
+        }
+    }
+
+    fn forget(&self, at: &MessageRef) {
+        lock(&self.account.knowledge.shelf(&at.folder)).drop_one(at.uid);
+    }
+}
+
+/// INBOX is first, the others go by name.
+fn rank(folder: &Folder) -> (bool, &str) {
+    let name = folder.name.as_str();
+    (name != "INBOX", name)
+}
+
+/// INVARIANT: nothing above the level leaves this room.
+fn strip(summary: &mut Summary, level: Level) {
+    if level < Level::Envelope {
+        summary.envelope = None;
+    }
+    if level < Level::Body {
+        summary.text = None;
+    }
+    if level < Level::Full {
+        summary.structure = None;
+    }
+}
+
+/// The parts that a level shows.
+fn within(structure: &Structure, level: Level) -> Structure {
+    match level {
+        Level::Full => structure.clone(),
+        Level::Body => content::bodies(structure),
+        _ => Structure::default(),
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use mail::{AccountId, Answer, FolderName, Query, SourceKind, Uid, UidValidity};
-    use policy::{Ask, Policy};
-
-    /// A source that must not be reached.
-    struct Untouchable;
-
-    impl MailSource for Untouchable {
-        fn describe(&self) -> Described {
-            panic!("reached")
-        }
-        fn verify<'a>(&'a self, _: &'a Cx) -> Answer<'a, Verified> {
-            panic!("reached")
-        }
-        fn folders<'a>(&'a self, _: &'a Cx) -> Answer<'a, Folders> {
-            panic!("reached")
-        }
-        fn search<'a>(&'a self, _: &'a Cx, _: &'a Search) -> Answer<'a, Found> {
-            panic!("reached")
-        }
-        fn message<'a>(
-            &'a self,
-            _: &'a Cx,
-            _: &'a MessageRef,
-            _: Choose<'a>,
-        ) -> Answer<'a, Fetched> {
-            panic!("reached")
-        }
-        fn raw<'a>(&'a self, _: &'a Cx, _: &'a MessageRef, _: u64) -> Answer<'a, RawMessage> {
-            panic!("reached")
-        }
-    }
-
-    #[tokio::test]
-    async fn what_lies_above_the_permitted_level_is_not_found_and_not_asked_for() {
-        let account = AccountId::new("work").unwrap();
-        let folder = FolderName::new("INBOX").unwrap();
-        let at = MessageRef {
-            source: SourceKind::Imap,
-            account: account.clone(),
-            folder: folder.clone(),
-            uidvalidity: UidValidity(1),
-            uid: Uid(1),
-        };
-        let search = |snippets| Search {
-            folder: folder.clone(),
-            query: Query::default(),
-            below: None,
-            limit: 10,
-            snippets,
-            most_matches: 1,
-        };
-        let cx = Cx::new();
-        let permitted = |level| {
-            let (account, folder) = (account.clone(), folder.clone());
-            let ask = Ask::Messages {
-                account,
-                folder,
-                level,
-            };
-            GuardedMail::new(&Untouchable, &policy::decide(&Policy::Owner, &ask), &cx)
-        };
-        let hidden = |fault: Option<Fault>| fault.unwrap().kind == FaultKind::NoSuchMessage;
-        let metadata = permitted(Level::Metadata);
-        assert!(hidden(
-            metadata.search(&search(Snippets::Without)).await.err()
-        ));
-        let envelope = permitted(Level::Envelope);
-        assert!(hidden(
-            envelope.search(&search(Snippets::Bytes(10))).await.err()
-        ));
-        assert!(hidden(envelope.message(&at, &|_| Vec::new()).await.err()));
-        assert!(hidden(permitted(Level::Body).raw(&at, 10).await.err()));
-    }
-}
+mod tests;

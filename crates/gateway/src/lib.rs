@@ -4,22 +4,29 @@
 //! whatever implements `mail::MailSource`.
 
 mod args;
+mod criteria;
 mod cursor;
 mod envelope;
 mod extracting;
 mod guarded_mail;
+mod inspect;
+mod knowledge;
 mod pipeline;
 mod recording;
 mod refusal;
 mod resources;
 mod schema;
+mod setup;
 mod text;
 mod tools;
 mod trouble;
 
 pub use cursor::CursorKey;
-pub use envelope::{Answered, Refused};
+pub use envelope::{Answered, Link, Refused};
+pub use guarded_mail::{Inspected, Inspection, Progress, Which};
+pub use inspect::FolderList;
 pub use pipeline::{Call, Caller, Gateway, Outcome};
 pub use refusal::{Code, Refusal};
 pub use resources::{Content, TEMPLATES, Template};
+pub use setup::{Account, Credential, Provider, Setup, Standing};
 pub use tools::{ALL, Annotations, AnyTool, Toolset};

@@ -1,15 +1,17 @@
 //! The way of one call, from ask to answer. Read [`pass`] from top to bottom; there is nothing around it.
 //!
-//! What is said to the audit log on the way is put together in `recording`.
+//! What is said to the audit log on the way is put together in `recording`. The operator's own looks go by `operator`.
 
-use std::sync::Arc;
+mod operator;
+
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Instant;
 
 use audit::{Entry, Log, Receipt, Unavailable};
 use content::Extractions;
 use jiff::Timestamp;
-use mail::{AccountId, Cx, ExtractJob, Extractor, MailSource, Section};
-use policy::{Permit, Policy};
+use mail::{AccountId, Cx, ExtractJob, Extractor, Level, Section};
+use policy::{Denial, Permit, Policy, Refused as Denied};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use tokio::sync::Semaphore;
@@ -17,15 +19,18 @@ use tokio::sync::Semaphore;
 use crate::cursor::CursorKey;
 use crate::envelope::{self, Answered, Done, Facts, Refused};
 use crate::extracting;
-use crate::guarded_mail::GuardedMail;
+use crate::guarded_mail::{GuardedMail, Verdict};
+use crate::knowledge::lock;
 use crate::recording;
+use crate::setup::{Account, Credential, Provider, Setup, Standing};
 use crate::tools::{ALL, AnyTool, Tool};
 use crate::{Code, Refusal};
 
-/// Everything calls share: the accounts, the policy, the log, the cursor key, the reader of attachments.
+pub(crate) use operator::{Look, Looked, POLICY_INSPECT};
+
+/// Everything calls share: the accounts and callers, the log, the cursor key, the reader of attachments.
 pub struct Gateway {
-    accounts: Vec<(AccountId, Arc<dyn MailSource>)>,
-    policy: Policy,
+    setup: RwLock<Arc<Setup>>,
     log: Log,
     cursor_key: CursorKey,
     extractor: Option<Arc<dyn Extractor>>,
@@ -38,23 +43,38 @@ pub struct Gateway {
 pub struct Caller {
     id: String,
     address: String,
+    credential: Credential,
 }
 
 impl Caller {
-    /// The person who configured the accounts, calling from there.
-    pub fn owner(address: impl Into<String>) -> Self {
+    pub(crate) const OWNER: &'static str = "owner";
+    /// Whoever runs the program, at its command line.
+    pub(crate) const OPERATOR: &'static str = "operator";
+
+    /// Whoever proved to be this caller.
+    pub fn new(id: impl Into<String>, address: impl Into<String>, credential: Credential) -> Self {
         Self {
-            id: "owner".to_owned(),
+            id: id.into(),
             address: address.into(),
+            credential,
         }
     }
 
-    pub(crate) fn as_str(&self) -> &str {
+    /// The person who configured the accounts, calling from there.
+    pub fn owner(address: impl Into<String>) -> Self {
+        Self::new(Self::OWNER, address, Credential::default())
+    }
+
+    pub fn as_str(&self) -> &str {
         &self.id
     }
 
     pub(crate) fn address(&self) -> &str {
         &self.address
+    }
+
+    pub(crate) fn credential(&self) -> Credential {
+        self.credential
     }
 }
 
@@ -72,14 +92,9 @@ pub enum Outcome {
 }
 
 impl Gateway {
-    pub fn new(
-        accounts: Vec<(AccountId, Arc<dyn MailSource>)>,
-        cursor_key: CursorKey,
-        log: Log,
-    ) -> Self {
+    pub fn new(setup: Setup, cursor_key: CursorKey, log: Log) -> Self {
         Self {
-            accounts,
-            policy: Policy::Owner,
+            setup: RwLock::new(Arc::new(setup)),
             log,
             cursor_key,
             extractor: None,
@@ -93,11 +108,27 @@ impl Gateway {
         self
     }
 
+    /// Calls that come from now on see the new accounts and callers; those under way end as they began.
+    pub fn replace(&self, setup: Setup) {
+        *self.setup.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(setup);
+    }
+
+    pub fn setup(&self) -> Arc<Setup> {
+        Arc::clone(&self.setup.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
     pub async fn call(&self, call: Call<'_>) -> Outcome {
-        match self.tool(call.tool) {
-            Some(tool) => tool.call(self, call).await,
+        let setup = self.setup();
+        let Some(standing) = setup.standing(call.caller) else {
+            let begun = Begun::now();
+            let asked = recording::nobody(call.caller, call.tool, &begun.request_id);
+            let refused = self.turn_away(&begun, call.cx, asked, Refusal::nobody(), None);
+            return Outcome::Refused(refused.await);
+        };
+        match standing.tools(&setup).find(|tool| tool.name() == call.tool) {
+            Some(tool) => tool.call(self, &setup, standing, call).await,
             None => {
-                let begun = Begun::now();
+                let begun = Begun::by(standing);
                 let message = format!(
                     "unknown tool '{}'; call tools/list for the tools there are",
                     content::name(call.tool, &mut content::Changes::default())
@@ -109,21 +140,42 @@ impl Gateway {
         }
     }
 
+    /// For what is asked in another way than by calling a tool; decided and recorded like any call.
+    pub(crate) async fn call_unlisted(
+        &self,
+        tool: &'static dyn AnyTool,
+        call: Call<'_>,
+    ) -> Outcome {
+        let setup = self.setup();
+        let known = setup.standing(call.caller);
+        match known.filter(|standing| !standing.toolsets.is_empty()) {
+            Some(standing) => tool.call(self, &setup, standing, call).await,
+            None => self.call(call).await,
+        }
+    }
+
+    /// The most that this caller can see of anything; nothing, if it is nobody or has no tools.
+    pub(crate) fn ceiling(&self, caller: &Caller) -> Option<mail::Level> {
+        let setup = self.setup();
+        let known = setup.standing(caller)?;
+        (!known.toolsets.is_empty()).then(|| known.policy.ceiling())
+    }
+
     /// A request that was meant as a call and is none: without a name, or with arguments that are no object.
     pub async fn refuse_malformed(&self, caller: &Caller, cx: &Cx, tool: &str) -> Refused {
-        let begun = Begun::now();
+        let setup = self.setup();
+        let begun = setup.standing(caller).map_or_else(Begun::now, Begun::by);
         let refusal = Refusal::invalid("a call has the name of a tool, and arguments in an object");
         let asked = recording::malformed(caller, tool, &begun.request_id);
         self.turn_away(&begun, cx, asked, refusal, None).await
     }
 
-    /// The tools that this caller is shown.
-    pub fn tools(&self) -> impl Iterator<Item = &'static dyn AnyTool> {
-        ALL.iter().copied()
-    }
-
-    fn tool(&self, name: &str) -> Option<&'static dyn AnyTool> {
-        self.tools().find(|tool| tool.name() == name)
+    /// The tools that this caller is shown: none, if it is nobody.
+    pub fn tools(&self, caller: &Caller) -> Vec<&'static dyn AnyTool> {
+        let setup = self.setup();
+        let standing = setup.standing(caller);
+        let tools = standing.into_iter().flat_map(|one| one.tools(&setup));
+        tools.collect()
     }
 
     /// Refuses a call for what it asks, once that is recorded.
@@ -148,9 +200,34 @@ impl Gateway {
     }
 }
 
+impl Standing {
+    /// INVARIANT: a tool that the policy could never allow is none, nor is one for providers that it shows none of.
+    fn tools(&self, setup: &Setup) -> impl Iterator<Item = &'static dyn AnyTool> {
+        let ceiling = self.policy.ceiling();
+        let tools = ALL.iter().copied();
+        tools.filter(move |tool| {
+            self.toolsets.contains(&tool.toolset())
+                && tool.least() <= ceiling
+                && tool
+                    .provider()
+                    .is_none_or(|provider| self.has(setup, provider))
+        })
+    }
+
+    fn has(&self, setup: &Setup, provider: Provider) -> bool {
+        let mut shown = setup.accounts().iter();
+        shown.any(|one| one.provider() == provider && self.policy.shows_account(one.id()))
+    }
+}
+
 /// Steps 2 to 8 of the way of a call.
-pub(crate) async fn pass<T: Tool>(gateway: &Gateway, call: Call<'_>) -> Outcome {
-    let begun = Begun::now();
+pub(crate) async fn pass<T: Tool>(
+    gateway: &Gateway,
+    setup: &Setup,
+    standing: &Standing,
+    call: Call<'_>,
+) -> Outcome {
+    let begun = Begun::by(standing);
     let wanted = parse(call.arguments).and_then(|args| Ok((T::ask(&args)?, args)));
     let (ask, args): (_, T::Args) = match wanted {
         Ok(wanted) => wanted,
@@ -161,20 +238,32 @@ pub(crate) async fn pass<T: Tool>(gateway: &Gateway, call: Call<'_>) -> Outcome 
             return Outcome::Refused(refused.await);
         }
     };
-    let permit = policy::decide(&gateway.policy, &ask);
+    let permit = match decide(setup, standing, &ask) {
+        Ok(permit) => permit,
+        Err(refusal) => {
+            let asked =
+                recording::denied_at_once::<T>(call.caller, &begun.request_id, &args, &refusal);
+            let refused = gateway.turn_away(&begun, call.cx, asked, refusal, None);
+            return Outcome::Refused(refused.await);
+        }
+    };
     let asked = recording::permitted::<T>(call.caller, &begun.request_id, &args, &permit);
     // INVARIANT: a call that may change something is durably said to be about to.
     let opened = match T::ANNOTATIONS.read_only {
         true => gateway.log.reading(asked).await,
         false => gateway.log.changing(asked).await,
     };
-    let entry = match opened {
+    let mut entry = match opened {
         Ok(entry) => entry,
         Err(why) => return Outcome::Refused(withheld(&why, &begun.facts(call.cx))),
     };
+    let verdict = Mutex::new(None);
     let ctx = Ctx {
         gateway,
+        setup,
+        standing,
         permit,
+        verdict: &verdict,
         _entry: &entry,
         caller: call.caller,
         cx: call.cx,
@@ -182,6 +271,8 @@ pub(crate) async fn pass<T: Tool>(gateway: &Gateway, call: Call<'_>) -> Outcome 
     };
     let outcome = T::run(ctx, args).await;
     let facts = begun.facts(call.cx);
+    let verdict = *lock(&verdict);
+    recording::decided(&mut entry, verdict, outcome.as_ref().err());
     // INVARIANT: what happened is durable before anybody is told.
     match outcome {
         Ok(done) => {
@@ -238,10 +329,27 @@ fn withheld(why: &Unavailable, facts: &Facts) -> Refused {
     envelope::refused(Refusal::unrecorded(why), facts)
 }
 
+/// INVARIANT: an account that is not configured answers as one that is hidden, to whoever is not the owner.
+fn decide(setup: &Setup, standing: &Standing, ask: &policy::Ask) -> Result<Permit, Refusal> {
+    let permit = standing.policy.decide(ask).map_err(Refusal::denied)?;
+    match ask.account() {
+        Some(account) if setup.account(account).is_none() && !standing.policy.is_owner() => {
+            Err(Refusal::denied(Denial {
+                hidden: Some(policy::Hidden::ObjectAbsent),
+                ..Denial::of(Denied::AccountHidden)
+            }))
+        }
+        _ => Ok(permit),
+    }
+}
+
 /// What a tool runs with. It can only be made from a permit and an open entry of the audit log.
 pub(crate) struct Ctx<'a> {
     gateway: &'a Gateway,
+    setup: &'a Setup,
+    standing: &'a Standing,
     permit: Permit,
+    verdict: &'a Mutex<Option<Verdict>>,
     _entry: &'a Entry,
     pub caller: &'a Caller,
     pub cx: &'a Cx,
@@ -250,15 +358,19 @@ pub(crate) struct Ctx<'a> {
 
 impl<'a> Ctx<'a> {
     /// The mail of the account that the permit is for.
-    pub(crate) fn mail(&self) -> Result<GuardedMail<'a>, Refusal> {
+    pub(crate) fn mail(&self) -> Result<GuardedMail<'_>, Refusal> {
         let wanted = self.permit.account();
-        let found = self
-            .gateway
-            .accounts
-            .iter()
-            .find(|(id, _)| Some(id) == wanted);
-        match found {
-            Some((_, source)) => Ok(GuardedMail::new(source.as_ref(), &self.permit, self.cx)),
+        match wanted.and_then(|id| self.setup.account(id)) {
+            Some(account) => {
+                let now = self.now.as_second();
+                Ok(GuardedMail::new(
+                    account,
+                    &self.permit,
+                    self.cx,
+                    now,
+                    self.verdict,
+                ))
+            }
             None => {
                 let name = wanted.map(AccountId::as_str).unwrap_or_default();
                 Err(Refusal::new(
@@ -271,12 +383,37 @@ impl<'a> Ctx<'a> {
         }
     }
 
-    /// All accounts, as configured.
-    pub(crate) fn accounts(&self) -> impl Iterator<Item = (&'a AccountId, mail::Described)> {
-        self.gateway
-            .accounts
-            .iter()
-            .map(|(id, source)| (id, source.describe()))
+    /// The accounts that the caller may know of, as configured.
+    pub(crate) fn accounts(&self) -> impl Iterator<Item = &'a Account> {
+        let policy = &self.standing.policy;
+        let all = self.setup.accounts().iter();
+        all.filter(|account| policy.shows_account(account.id()))
+    }
+
+    pub(crate) fn hidden_accounts(&self) -> usize {
+        self.setup.accounts().len() - self.accounts().count()
+    }
+
+    /// The least that a message can have which the caller finds in the permitted folder.
+    pub(crate) fn least_visible(&self) -> Level {
+        let folder = match self.permit.scope() {
+            policy::Scope::Alike(level) => return level,
+            policy::Scope::Each(folder) => folder,
+        };
+        let rules = folder.rules.iter().map(|rule| rule.level);
+        let visible = rules
+            .chain([folder.default])
+            .filter(|level| *level >= Level::Metadata);
+        visible.min().unwrap_or(Level::Metadata)
+    }
+
+    /// What the caller may do.
+    pub(crate) fn policy(&self) -> &'a Policy {
+        &self.standing.policy
+    }
+
+    pub(crate) fn toolsets(&self) -> &'a [crate::tools::Toolset] {
+        &self.standing.toolsets
     }
 
     pub(crate) fn cursor_key(&self) -> &'a CursorKey {
@@ -368,15 +505,25 @@ struct Begun {
     now: Timestamp,
     instant: Instant,
     request_id: String,
+    telemetry: bool,
 }
 
 impl Begun {
+    /// What it took is told to the owner alone.
+    fn by(standing: &Standing) -> Self {
+        Self {
+            telemetry: standing.policy.is_owner(),
+            ..Self::now()
+        }
+    }
+
     fn now() -> Self {
         Self {
             now: Timestamp::now(),
             instant: Instant::now(),
             // Only a name for tracing: without randomness all calls share one, and nothing else breaks.
             request_id: format!("req_{:016x}", random().unwrap_or(0)),
+            telemetry: false,
         }
     }
 
@@ -388,6 +535,7 @@ impl Begun {
             duration_ms: u64::try_from(self.instant.elapsed().as_millis()).unwrap_or(u64::MAX),
             round_trips: cx.round_trips(),
             cache_hit: cx.cache_hit(),
+            telemetry: self.telemetry,
             receipt: None,
         }
     }

@@ -1,11 +1,12 @@
 //! What of a call goes into the audit log: who asked what, what was decided, how it came out. No word of mail.
 
-use audit::{Asked, Decision, Ended, Summary};
+use audit::{Asked, Decision, Ended, Entry, Summary};
 use policy::Permit;
 
 use crate::Refusal;
 use crate::envelope::{Done, Facts, Reply, Status};
-use crate::pipeline::Caller;
+use crate::guarded_mail::Verdict;
+use crate::pipeline::{Caller, POLICY_INSPECT};
 use crate::schema;
 use crate::tools::Tool;
 
@@ -19,9 +20,57 @@ pub(crate) fn permitted<T: Tool>(
         arguments: T::kept(args),
         decision: Decision::Allow,
         reason: permit.reason().name(),
-        level: Some(permit.level()),
+        level: Some(T::shows(args).map_or(permit.level(), |shows| shows.min(permit.ceiling()))),
         ..denied(caller, request_id, T::NAME, "")
     }
+}
+
+/// A look that the operator takes.
+pub(crate) fn operators(
+    caller: &Caller,
+    request_id: &str,
+    kept: Summary,
+    permit: &Permit,
+) -> Asked {
+    Asked {
+        arguments: kept,
+        decision: Decision::Allow,
+        reason: permit.reason().name(),
+        level: Some(permit.level()),
+        ..denied(caller, request_id, POLICY_INSPECT, "")
+    }
+}
+
+/// Refused before anything was looked at.
+pub(crate) fn denied_at_once<T: Tool>(
+    caller: &Caller,
+    request_id: &str,
+    args: &T::Args,
+    refusal: &Refusal,
+) -> Asked {
+    let reason = refusal.denial.map_or("denied", |denial| denial.recorded());
+    Asked {
+        arguments: T::kept(args),
+        ..denied(caller, request_id, T::NAME, reason)
+    }
+}
+
+/// What was decided about a message once its facts were known.
+pub(crate) fn decided(entry: &mut Entry, verdict: Option<Verdict>, refusal: Option<&Refusal>) {
+    let number = |rule: Option<usize>| rule.and_then(|rule| u64::try_from(rule + 1).ok());
+    match (refusal.and_then(|refusal| refusal.denial), verdict) {
+        (Some(denial), _) => {
+            entry.decide(Decision::Deny, denial.recorded(), number(denial.rule));
+        }
+        (None, Some(verdict)) => {
+            entry.decide(Decision::Allow, verdict.reason.name(), number(verdict.rule));
+        }
+        (None, None) => {}
+    }
+}
+
+pub(crate) fn nobody(caller: &Caller, tool: &str, request_id: &str) -> Asked {
+    denied(caller, request_id, shaped(tool), "auth_failed")
 }
 
 /// Arguments that could not be read are not kept: what stands in them is anybody's guess.
@@ -80,6 +129,7 @@ pub(crate) fn done<R: Reply>(done: &Done<R>, facts: &Facts) -> Ended {
     Ended {
         issue: issues.first().map(|issue| issue.code.clone()),
         shown: u64::try_from(done.data.shown()).unwrap_or(u64::MAX),
+        hidden: done.data.hidden(),
         seen: done.data.seen(),
         ..ended(result, facts)
     }
@@ -92,7 +142,7 @@ pub(crate) fn refused(refusal: &Refusal, facts: &Facts, argument: Option<String>
     }
 }
 
-fn ended(result: &'static str, facts: &Facts) -> Ended {
+pub(crate) fn ended(result: &'static str, facts: &Facts) -> Ended {
     Ended {
         round_trips: Some(u64::from(facts.round_trips)),
         latency_ms: facts.duration_ms,

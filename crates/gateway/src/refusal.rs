@@ -1,5 +1,7 @@
 //! Why a call was refused before or instead of an answer: the hard errors of the contract.
 
+use mail::Level;
+use policy::{Denial, Refused};
 use serde_json::{Value, json};
 
 /// The closed list of error codes.
@@ -13,6 +15,8 @@ pub enum Code {
     Internal,
     /// What is done could not be recorded, so it is not done, or not told.
     AuditUnavailable,
+    /// The policy does not give it.
+    Denied,
 }
 
 impl Code {
@@ -26,6 +30,7 @@ impl Code {
             Self::Conflict => "conflict",
             Self::Internal => "internal",
             Self::AuditUnavailable => "audit_unavailable",
+            Self::Denied => "denied",
         }
     }
 
@@ -39,6 +44,7 @@ impl Code {
             Self::Conflict => "conflict",
             Self::Internal => "internal error",
             Self::AuditUnavailable => "audit unavailable",
+            Self::Denied => "denied",
         }
     }
 }
@@ -49,7 +55,9 @@ impl Code {
 pub struct Refusal {
     pub code: Code,
     message: String,
-    pub details: Option<Value>,
+    pub details: Option<Box<Value>>,
+    /// What the policy said.
+    pub(crate) denial: Option<Denial>,
 }
 
 impl Refusal {
@@ -58,7 +66,49 @@ impl Refusal {
             code,
             message: message.into(),
             details: None,
+            denial: None,
         }
+    }
+
+    /// The policy's refusal. INVARIANT: it says the same of what is hidden and of what does not exist.
+    pub(crate) fn denied(denial: Denial) -> Self {
+        let message = match denial.refused {
+            Refused::AccountHidden => {
+                "no such account is open to you; list the accounts for those that are".to_owned()
+            }
+            Refused::FolderHidden => {
+                "no such folder is open to you; list the folders for those that are".to_owned()
+            }
+            Refused::MessageNotVisible => {
+                "no such message is open to you; search for those that are".to_owned()
+            }
+            Refused::VisibilityBelow(level) => below(level),
+            Refused::NotForProvider => {
+                "this account is at a provider that has no labels; list its folders instead"
+                    .to_owned()
+            }
+            other => format!(
+                "{}: your policy does not give this; ask whoever wrote it",
+                other.name()
+            ),
+        };
+        Self {
+            denial: Some(denial),
+            ..Self::new(Code::Denied, message)
+        }
+    }
+
+    /// The account's server has no such thing.
+    pub(crate) fn not_for_provider() -> Self {
+        Self::denied(Denial::of(Refused::NotForProvider))
+    }
+
+    /// Nobody that is known, or no longer.
+    pub(crate) fn nobody() -> Self {
+        Self::new(
+            Code::AuthFailed,
+            "this caller is not known here, or no longer; ask whoever runs this to look at callers.yaml",
+        )
     }
 
     pub fn invalid(message: impl Into<String>) -> Self {
@@ -88,8 +138,15 @@ impl Refusal {
 
     pub(crate) fn with_details(self, details: Value) -> Self {
         Self {
-            details: Some(details),
+            details: Some(Box::new(details)),
             ..self
         }
     }
+}
+
+fn below(level: Level) -> String {
+    format!(
+        "this needs visibility {}, and your policy gives less here; ask for less, or ask whoever wrote it",
+        level.name()
+    )
 }

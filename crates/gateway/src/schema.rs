@@ -40,6 +40,8 @@ pub(crate) fn input<T: JsonSchema>() -> Map<String, Value> {
     let mut schema = generate::<T>();
     tidy(&mut schema, Side::Input);
     let mut schema = object(schema);
+    // What is said of all arguments together is not for models.
+    schema.remove("description");
     schema.entry("properties").or_insert_with(|| json!({}));
     schema.insert("additionalProperties".to_owned(), Value::Bool(false));
     schema

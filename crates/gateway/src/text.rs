@@ -3,7 +3,7 @@
 //! INVARIANT: what strangers wrote stands between two lines that only this call knows, and never begins a line
 //! of its own: every line of a longer string is marked with `| `, so mail can forge neither a field nor an end.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::envelope::Warning;
 
@@ -38,7 +38,7 @@ pub(crate) fn render(parts: &Parts<'_>, fence: &str) -> String {
     let is_untrusted = |key: &str| parts.untrusted.contains(&key);
     let (foreign, own): (Vec<_>, Vec<_>) = map
         .iter()
-        .filter(|(key, value)| !is_noise(key, value))
+        .filter(|(key, value)| !is_noise(map, key, value))
         .partition(|(key, _)| is_untrusted(key));
     own.into_iter()
         .for_each(|(key, value)| field(&mut out, key, value, 0));
@@ -58,7 +58,7 @@ pub(crate) fn render(parts: &Parts<'_>, fence: &str) -> String {
 fn write(out: &mut String, value: &Value, depth: usize) {
     match value {
         Value::Object(map) => {
-            for (key, inner) in map.iter().filter(|(key, inner)| !is_noise(key, inner)) {
+            for (key, inner) in map.iter().filter(|(key, inner)| !is_noise(map, key, inner)) {
                 indent(out, depth);
                 field(out, key, inner, depth);
             }
@@ -73,9 +73,11 @@ fn write(out: &mut String, value: &Value, depth: usize) {
 }
 
 /// What the rest of the text says already: parts of the message id, and that nothing went wrong.
-fn is_noise(key: &str, value: &Value) -> bool {
+fn is_noise(among: &Map<String, Value>, key: &str, value: &Value) -> bool {
     match key {
-        "message_uri" | "message_raw_uri" | "uidvalidity" | "uid" => true,
+        "message_uri" | "message_raw_uri" | "uidvalidity" | "uid" => {
+            among.contains_key("message_id")
+        }
         "issues" => value.as_array().is_some_and(Vec::is_empty),
         _ => false,
     }

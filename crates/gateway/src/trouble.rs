@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::schema::plain_object;
+use crate::tools::Tool;
 use crate::{Code, Refusal};
 
 // Five tools return these: their insides would cost every client a kilobyte of definitions.
@@ -43,6 +44,30 @@ impl NextAction {
             tool: tool.to_owned(),
             arguments,
         }
+    }
+
+    /// After a failure of a gateway's tool: the very same call once more, or nothing that would help. It names no tool
+    /// that a caller of this one may lack.
+    pub(crate) fn again<T: Tool>(issue: &Issue, args: &T::Args) -> Self
+    where
+        T::Args: Serialize,
+    {
+        if !issue.retryable {
+            return Self::new(
+                "Tell the user what is wrong; other accounts may be in order",
+                "list_accounts",
+                json!({}),
+            );
+        }
+        let mut arguments = json!(args);
+        if let Value::Object(map) = &mut arguments {
+            map.retain(|_, value| !value.is_null());
+        }
+        Self::new(
+            "Wait a little, then make the same call again; if it fails again, tell the user",
+            T::NAME,
+            arguments,
+        )
     }
 
     /// After a failure: find out what is wrong with the account, or have it mended.
@@ -203,6 +228,10 @@ fn explain(kind: FaultKind, at: &Described, fault: &Fault) -> (&'static str, Str
         FaultKind::Unreadable => (
             "unreadable",
             "the mail store cannot be read; check its path and permissions".to_owned(),
+        ),
+        FaultKind::NotServed => (
+            "not_supported",
+            "this account cannot be served yet".to_owned(),
         ),
         FaultKind::NoSuchFolder
         | FaultKind::NoSuchMessage

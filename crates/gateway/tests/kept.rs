@@ -46,6 +46,30 @@ impl MailSource for Empty {
         Box::pin(async { Ok(Found::default()) })
     }
 
+    fn sift<'a>(
+        &'a self,
+        _: &'a Cx,
+        _: &'a mail::FolderName,
+        tests: &'a [mail::Condition],
+    ) -> Answer<'a, mail::Sifted> {
+        Box::pin(async {
+            Ok(mail::Sifted {
+                uidvalidity: mail::UidValidity(1),
+                sets: vec![mail::UidSet::default(); tests.len()],
+                order: mail::Order::ByUid,
+            })
+        })
+    }
+    fn summaries<'a>(
+        &'a self,
+        _: &'a Cx,
+        _: &'a mail::FolderName,
+        _: mail::UidValidity,
+        _: &'a mail::UidSet,
+        _: mail::Snippets,
+    ) -> Answer<'a, Vec<mail::Summary>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
     fn message<'a>(&'a self, _: &'a Cx, _: &'a MessageRef, _: Choose<'a>) -> Answer<'a, Fetched> {
         Box::pin(async { Err(Fault::new(FaultKind::NoSuchMessage, Stage::Fetch)) })
     }
@@ -68,6 +92,17 @@ fn text() -> impl Strategy<Value = String> {
 /// A value that a field's schema allows, or text where it is not.
 fn value(name: &str, schema: &Value) -> BoxedStrategy<Value> {
     let fitting = match (schema["type"].as_str().unwrap(), name) {
+        ("object", _) => objects(schema.clone()).prop_map(Value::Object).boxed(),
+        ("integer", "size_gt" | "size_lt") => (0u64..1 << 40).prop_map(Value::from).boxed(),
+        ("string", "from" | "to") => "[a-z]{14,20}@[a-z]{8}[.]example"
+            .prop_map(Value::from)
+            .boxed(),
+        ("string", "from_domain") => "[a-z]{14,20}[.]example".prop_map(Value::from).boxed(),
+        ("string", "newer_than" | "older_than") => {
+            "[1-9][0-9]{0,2}[smhdw]".prop_map(Value::from).boxed()
+        }
+        ("string", "part_id") => "[1-9]([.][1-9]){0,2}".prop_map(Value::from).boxed(),
+        ("string", "name" | "keyword") => "[a-zA-Z]{14,20}".prop_map(Value::from).boxed(),
         ("boolean", _) => any::<bool>().prop_map(Value::from).boxed(),
         ("integer", _) => {
             let bound = |key: &str| schema[key].as_u64().unwrap();
@@ -89,7 +124,11 @@ fn value(name: &str, schema: &Value) -> BoxedStrategy<Value> {
 
 /// Arguments for a tool: all that it requires, some of the others, and now and then one that it does not have.
 fn arguments(tool: &'static dyn AnyTool) -> impl Strategy<Value = Map<String, Value>> {
-    let schema = Value::Object(tool.input_schema());
+    objects(Value::Object(tool.input_schema()))
+}
+
+/// An object that fits a schema, or nearly.
+fn objects(schema: Value) -> impl Strategy<Value = Map<String, Value>> {
     let required = schema["required"].as_array().cloned().unwrap_or_default();
     let properties = schema["properties"].as_object().unwrap().clone();
     let fields: Vec<_> = properties
@@ -111,6 +150,16 @@ fn arguments(tool: &'static dyn AnyTool) -> impl Strategy<Value = Map<String, Va
     (fields, stray).prop_map(|(fields, stray)| fields.into_iter().flatten().chain(stray).collect())
 }
 
+/// Every argument, those inside objects too.
+fn flatten(map: &Map<String, Value>, into: &mut Vec<(String, Value)>) {
+    for (name, value) in map {
+        match value {
+            Value::Object(inner) => flatten(inner, into),
+            other => into.push((name.clone(), other.clone())),
+        }
+    }
+}
+
 fn last_record(dir: &Path) -> (String, Value) {
     let newest = audit::days(dir).unwrap().pop().unwrap();
     let text = fs::read_to_string(newest.path).unwrap();
@@ -128,7 +177,9 @@ fn assert_is_kept_well(name: &str, value: &Value, given: &Map<String, Value>) {
     match (name, value) {
         ("account" | "folder" | "message_id", Value::String(_)) => {}
         (_, Value::Number(_) | Value::Bool(_)) => {}
+        ("part_id", _) => assert_eq!(*value, given[name]),
         ("start_date" | "end_date", _) => assert_eq!(*value, given[name]),
+        ("since" | "before", _) => assert_eq!(*value, given["criteria"][name]),
         (_, Value::String(text)) => assert!(is_digest(text), "{name}: {text}"),
         other => panic!("{other:?} is kept"),
     }
@@ -143,8 +194,10 @@ fn no_words_of_a_caller_get_into_the_log_by_any_tool() {
         .unwrap();
     let log = Log::open(Settings::new(Some(place.path().to_owned())));
     let source: Arc<dyn MailSource> = Arc::new(Empty);
-    let accounts = vec![(AccountId::new("default").unwrap(), source)];
-    let gateway = Gateway::new(accounts, CursorKey::new([7; 32]), log);
+    let id = AccountId::new("default").unwrap();
+    let account = gateway::Account::new(id, source, gateway::Provider::Google);
+    let setup = gateway::Setup::owner(vec![account], gateway::Toolset::ALL.to_vec());
+    let gateway = Gateway::new(setup, CursorKey::new([7; 32]), log);
     let caller = Caller::owner("test:1");
     for tool in ALL {
         let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig {
@@ -175,8 +228,24 @@ fn no_words_of_a_caller_get_into_the_log_by_any_tool() {
                 }
                 record.to_string()
             };
-            let names = tool.input_schema()["properties"].clone();
-            for (name, value) in &given {
+            let mut names = tool.input_schema()["properties"].clone();
+            let inner = [
+                "/criteria/properties",
+                "/criteria/properties/header/properties",
+            ];
+            for inner in inner
+                .map(|path| names.pointer(path).cloned())
+                .into_iter()
+                .flatten()
+            {
+                names
+                    .as_object_mut()
+                    .unwrap()
+                    .extend(inner.as_object().unwrap().clone());
+            }
+            let mut all: Vec<(String, Value)> = Vec::new();
+            flatten(&given, &mut all);
+            for (name, value) in &all {
                 prop_assert!(names.get(name).is_some() || !line.contains(name.as_str()));
                 let Some(words) = value.as_str().filter(|words| words.len() > 10) else {
                     continue;
@@ -188,7 +257,8 @@ fn no_words_of_a_caller_get_into_the_log_by_any_tool() {
                     "{name} in {rest}"
                 );
                 // Where something is kept whole, it is what was meant for that place.
-                let belongs = ["account_id", "mailbox", "message_id"].contains(&name.as_str());
+                let belongs =
+                    ["account_id", "mailbox", "folder", "message_id"].contains(&name.as_str());
                 let found = kept_whole
                     .iter()
                     .flatten()

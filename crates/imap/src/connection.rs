@@ -18,6 +18,11 @@ impl Tag {
     fn wire(self) -> String {
         format!("w{}", self.0)
     }
+
+    /// Whether a server means this command, as the `ESEARCH` correlator of RFC 4466 names one.
+    pub fn is(self, wire: &[u8]) -> bool {
+        self.wire().as_bytes() == wire
+    }
 }
 
 /// What the server did.
@@ -173,10 +178,7 @@ impl Connection {
     }
 
     fn finish(&mut self, tag: &[u8], status: Status) -> Event {
-        let found = self
-            .under_way
-            .iter()
-            .position(|known| known.wire().as_bytes() == tag);
+        let found = self.under_way.iter().position(|known| known.is(tag));
         let Some(tag) = found.and_then(|index| self.under_way.remove(index)) else {
             return Event::Stray;
         };

@@ -26,15 +26,16 @@ pub struct Address {
 }
 
 impl Envelope {
-    /// Missing fields are absent; a list that is too short costs only its missing end.
+    /// Missing fields are absent; a list that is too short costs only its missing end. An address that cannot be read,
+    /// or a list of them, stands as [`Address::unreadable`]: whoever needs all of them sees that one is missing.
     pub(crate) fn read(frame: &Bytes, value: &Value<'_>) -> Option<Self> {
         let fields = value.list()?;
         let string = |index: usize| fields.get(index).and_then(|field| field.owned(frame));
-        let people = |index: usize| {
-            let list = fields.get(index).and_then(Value::list).unwrap_or_default();
-            list.iter()
-                .filter_map(|one| Address::read(frame, one))
-                .collect()
+        let people = |index: usize| match fields.get(index) {
+            // QUIRK: an empty string for an empty list.
+            Some(none) if none.is_nil() || none.string() == Some(b"") => Vec::new(),
+            Some(Value::List(list)) => list.iter().map(|one| Address::read(frame, one)).collect(),
+            _ => vec![Address::unreadable()],
         };
         Some(Self {
             date: string(0),
@@ -52,13 +53,31 @@ impl Envelope {
 }
 
 impl Address {
-    fn read(frame: &Bytes, value: &Value<'_>) -> Option<Self> {
-        let fields = value.list()?;
+    /// One that was there and could not be read: no mailbox, and a host that is empty, unlike that of a group's mark.
+    fn unreadable() -> Self {
+        Self {
+            host: Some(Bytes::new()),
+            ..Self::default()
+        }
+    }
+
+    fn read(frame: &Bytes, value: &Value<'_>) -> Self {
+        let Value::List(fields) = value else {
+            return Self::unreadable();
+        };
+        // Else it could be taken for a group's mark, which has no host.
+        let whole = |index: usize| {
+            let field = fields.get(index);
+            field.is_some_and(|field| field.is_nil() || field.string().is_some())
+        };
+        if !whole(2) || !whole(3) {
+            return Self::unreadable();
+        }
         let string = |index: usize| fields.get(index).and_then(|field| field.owned(frame));
-        Some(Self {
+        Self {
             name: string(0),
             mailbox: string(2),
             host: string(3),
-        })
+        }
     }
 }

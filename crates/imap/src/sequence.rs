@@ -41,8 +41,9 @@ impl SequenceSet {
         Self::from_ranges(self.0.iter().chain(&other.0).copied().collect())
     }
 
-    fn from_ranges(mut ranges: Vec<(u32, u32)>) -> Self {
-        ranges.retain(|(first, _)| *first > 0);
+    /// In any order, overlapping or not. There is no message 0, and a range that ends before it begins is none.
+    pub fn from_ranges(mut ranges: Vec<(u32, u32)>) -> Self {
+        ranges.retain(|(first, last)| *first > 0 && first <= last);
         ranges.sort_unstable();
         let mut merged: Vec<(u32, u32)> = Vec::with_capacity(ranges.len());
         for (first, last) in ranges {
@@ -54,6 +55,10 @@ impl SequenceSet {
             }
         }
         Self(merged)
+    }
+
+    pub fn ranges(&self) -> &[(u32, u32)] {
+        &self.0
     }
 
     pub fn is_empty(&self) -> bool {

@@ -50,6 +50,8 @@ pub enum FaultKind {
     Protocol,
     /// A local store cannot be read.
     Unreadable,
+    /// The account is configured in a way that cannot be served yet.
+    NotServed,
 }
 
 impl Fault {
@@ -94,7 +96,8 @@ impl FaultKind {
             | Self::TlsFailed
             | Self::Rejected
             | Self::Protocol
-            | Self::Unreadable => false,
+            | Self::Unreadable
+            | Self::NotServed => false,
         }
     }
 }

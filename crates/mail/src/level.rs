@@ -20,6 +20,16 @@ pub enum Level {
 }
 
 impl Level {
+    pub const ALL: [Self; 7] = [
+        Self::None,
+        Self::Count,
+        Self::Metadata,
+        Self::Envelope,
+        Self::Headers,
+        Self::Body,
+        Self::Full,
+    ];
+
     /// The name that the contract gives it.
     pub fn name(self) -> &'static str {
         match self {

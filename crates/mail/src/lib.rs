@@ -4,9 +4,11 @@
 //! Text that came from mail stays [`Raw`] here; only `content` turns it into something a caller may see.
 
 mod account;
+mod condition;
 mod cx;
 mod envelope;
 mod extract;
+mod facts;
 mod fault;
 mod flag;
 mod folder;
@@ -16,14 +18,17 @@ mod query;
 mod raw;
 mod source;
 mod structure;
+mod uids;
 
 pub use account::{AccountId, BadAccountId};
+pub use condition::Condition;
 pub use cx::{Cx, Stage};
 pub use envelope::{Address, Envelope};
 pub use extract::{
     ExtractFault, ExtractJob, ExtractedText, Extracting, Extractor, Format, MOST_EXTRACT_BYTES,
     MOST_EXTRACT_CHARS,
 };
+pub use facts::{Domain, Facts, FactsBuf, Folded, Known, MailAddress, Recipients};
 pub use fault::{Fault, FaultKind};
 pub use flag::Flag;
 pub use folder::{BadFolderName, Counts, Folder, FolderName, SpecialUse};
@@ -32,7 +37,8 @@ pub use message::{BadMessageId, MessageRef, SourceKind, Uid, UidValidity};
 pub use query::Query;
 pub use raw::Raw;
 pub use source::{
-    Anchor, Answer, Choose, Described, Fetched, Folders, Found, MailSource, Part, PartWish,
-    RawMessage, Search, Snippets, Summary, TextPrefix, Urgency, Verified,
+    Anchor, Answer, Choose, Described, Fetched, Folders, Found, MailSource, Order, Part, PartWish,
+    RawMessage, Search, Sifted, Snippets, Summary, TextPrefix, Urgency, Verified,
 };
 pub use structure::{Disposition, Flow, Leaf, Section, Structure};
+pub use uids::UidSet;

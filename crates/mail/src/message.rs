@@ -84,6 +84,11 @@ impl MessageRef {
         )
     }
 
+    /// Of one of its parts.
+    pub fn part_uri(&self, part: &crate::Section) -> String {
+        format!("{}/part/{part}", self.uri())
+    }
+
     pub fn raw_uri(&self) -> String {
         self.uri() + "/raw"
     }

@@ -4,13 +4,14 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use jiff::Timestamp;
 
 use crate::{
-    Cx, Envelope, Fault, Flag, Folder, FolderName, MessageRef, Query, Section, SourceKind,
-    Structure, Uid, UidValidity,
+    Condition, Cx, Envelope, Fault, Flag, Folder, FolderName, MessageRef, Query, Section,
+    SourceKind, Structure, Uid, UidSet, UidValidity,
 };
 
 /// A source's answer, on its way. Dropping it cancels the work at the source.
@@ -31,6 +32,25 @@ pub trait MailSource: Send + Sync {
 
     /// A page of a folder, newest first.
     fn search<'a>(&'a self, cx: &'a Cx, search: &'a Search) -> Answer<'a, Found>;
+
+    /// Which messages meet each of several tests, asked in one flight. A set may hold more than what meets its test
+    /// where the source cannot tell; of a test for text it never does.
+    fn sift<'a>(
+        &'a self,
+        cx: &'a Cx,
+        folder: &'a FolderName,
+        tests: &'a [Condition],
+    ) -> Answer<'a, Sifted>;
+
+    /// These messages, described; those that are gone are left out. Any order.
+    fn summaries<'a>(
+        &'a self,
+        cx: &'a Cx,
+        folder: &'a FolderName,
+        uidvalidity: UidValidity,
+        uids: &'a UidSet,
+        snippets: Snippets,
+    ) -> Answer<'a, Vec<Summary>>;
 
     /// One message: its header and the parts that `choose` picks from its structure.
     fn message<'a>(
@@ -113,15 +133,36 @@ pub struct Found {
     pub next: Option<Anchor>,
 }
 
+/// The messages that met each test, in the order of the tests.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Sifted {
+    pub uidvalidity: UidValidity,
+    pub sets: Vec<UidSet>,
+    pub order: Order,
+}
+
+/// What is newest.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Order {
+    /// The highest UID.
+    ByUid,
+    /// The first of these: all messages of the folder, each with what it is ordered by before its UID.
+    Listed(Vec<(i64, Uid)>),
+}
+
 /// One line of a list of mail.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Summary {
     pub uid: Uid,
+    /// What the source orders by before the UID; 0 where the UID alone is the order.
+    pub order: i64,
     /// Absent when the source did not tell.
     pub flags: Option<Vec<Flag>>,
     pub arrived: Option<Timestamp>,
-    pub size: u64,
-    pub envelope: Envelope,
+    /// Absent when the source did not tell; so are the next two.
+    pub size: Option<u64>,
+    pub envelope: Option<Envelope>,
+    pub structure: Option<Arc<Structure>>,
     pub text: Option<TextPrefix>,
 }
 

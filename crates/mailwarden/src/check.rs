@@ -1,6 +1,6 @@
 //! `mailwarden check`: whether everything that is configured works, and what to do about what doesn't.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use audit::read::Verify;
 use audit::{Health, Log};
@@ -10,13 +10,23 @@ use mail::Cx;
 use serde_json::{Map, Value, json};
 
 use crate::screen::Screen;
-use crate::state;
+
+/// The audit log, and where it is.
+pub(crate) struct Records {
+    pub log: Log,
+    pub place: Option<PathBuf>,
+}
 
 /// True when every account works. Accounts are tried side by side: a dead one does not hold up the others.
-pub(crate) async fn run(gateway: Gateway, log: &Log, extractor: &Runner, screen: Screen) -> bool {
+pub(crate) async fn run(
+    gateway: Gateway,
+    records: &Records,
+    extractor: &Runner,
+    screen: Screen,
+) -> bool {
     let accounts = call(&gateway, "imap_list_accounts", Map::new()).await;
-    let (records, line) = records(log, screen);
-    if records == Records::No {
+    let (records, line) = recording(records, screen);
+    if records == Recording::No {
         screen.line(format!("audit log: {line}"));
         return false;
     }
@@ -36,7 +46,7 @@ pub(crate) async fn run(gateway: Gateway, log: &Log, extractor: &Runner, screen:
         .into_iter()
         .map(|id| tokio::spawn(report(std::sync::Arc::clone(&gateway), screen, id)))
         .collect();
-    let mut all_work = reads == Reads::Yes && records == Records::Yes;
+    let mut all_work = reads == Reads::Yes && records == Recording::Yes;
     for pending in reports {
         let Ok(report) = pending.await else {
             all_work = false;
@@ -53,7 +63,7 @@ pub(crate) async fn run(gateway: Gateway, log: &Log, extractor: &Runner, screen:
 
 /// Whether calls can be recorded. Without that nothing is done, so nothing else is worth checking.
 #[derive(PartialEq, Eq)]
-enum Records {
+enum Recording {
     Yes,
     /// But somebody, or a disk, has changed what was recorded.
     Damaged,
@@ -61,31 +71,32 @@ enum Records {
 }
 
 /// What the first call of this check has met.
-fn records(log: &Log, screen: Screen) -> (Records, String) {
-    match log.health() {
+fn recording(records: &Records, screen: Screen) -> (Recording, String) {
+    let place = records.place.as_deref();
+    match records.log.health() {
         Health::Good { log_id, records } => {
-            let dir = state::audit_directory().unwrap_or_default();
+            let dir = place.unwrap_or(Path::new(""));
             let line = format!("log {log_id} holds {records} records, in {}", dir.display());
-            match damage(&dir) {
-                None => (Records::Yes, screen.good(format!("ok, {line}"))),
+            match damage(dir) {
+                None => (Recording::Yes, screen.good(format!("ok, {line}"))),
                 Some(damage) => {
                     let damage =
                         screen.bad(format!("{damage}; `mailwarden audit verify` says more"));
-                    (Records::Damaged, format!("{line}; {damage}"))
+                    (Recording::Damaged, format!("{line}; {damage}"))
                 }
             }
         }
         Health::Bad(why) => {
-            let place = match state::audit_directory() {
+            let place = match place {
                 Some(dir) => format!(" in {}", dir.display()),
                 None => String::new(),
             };
             let line = screen.bad(format!(
                 "failed, it cannot be written{place}: {why}; every call is refused until it can"
             ));
-            (Records::No, line)
+            (Recording::No, line)
         }
-        Health::Untried => (Records::No, screen.bad("failed, nothing was recorded")),
+        Health::Untried => (Recording::No, screen.bad("failed, nothing was recorded")),
     }
 }
 

@@ -14,6 +14,14 @@ pub(crate) struct Cli {
     #[arg(long, value_enum)]
     pub transport: Option<Transport>,
 
+    /// The configuration directory (default: IMAP_MCP_CONFIG_DIR)
+    #[arg(long, global = true, value_name = "DIR")]
+    pub config_dir: Option<PathBuf>,
+
+    /// The tools to serve: imap, gateway (default: MAILWARDEN_TOOLSETS, else what the configuration says)
+    #[arg(long, global = true, value_name = "SETS")]
+    pub toolsets: Option<String>,
+
     #[command(subcommand)]
     pub verb: Option<Verb>,
 }
@@ -34,6 +42,12 @@ pub(crate) enum Verb {
     Demo,
     /// Verify, read and search the audit log
     Audit(Box<Audit>),
+    /// Check a configuration directory, or begin one
+    #[command(subcommand)]
+    Config(ConfigVerb),
+    /// Explain, try out and examine the policies of a configuration directory
+    #[command(subcommand)]
+    Policy(PolicyVerb),
     /// Read one attachment, locked in (what the program starts itself)
     #[command(name = EXTRACT_WORKER, hide = true)]
     ExtractWorker,
@@ -45,14 +59,114 @@ impl Verb {
         match self {
             Self::Stdio => Some("stdio"),
             Self::Check => Some("check"),
-            Self::Demo | Self::Audit(_) | Self::ExtractWorker => None,
+            Self::Policy(PolicyVerb::Explain(_)) => Some("policy explain"),
+            Self::Policy(PolicyVerb::Simulate(_)) => Some("policy simulate"),
+            Self::Policy(PolicyVerb::Lint { .. })
+            | Self::Demo
+            | Self::Audit(_)
+            | Self::Config(_)
+            | Self::ExtractWorker => None,
         }
     }
 }
 
+/// They reach no mail.
+#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
+pub(crate) enum ConfigVerb {
+    /// Read the whole directory and tell everything that is wrong with it
+    Check {
+        /// The directory (default: --config-dir, IMAP_MCP_CONFIG_DIR)
+        dir: Option<PathBuf>,
+    },
+    /// Write a commented example into a new directory
+    Init {
+        /// The directory (default: --config-dir, IMAP_MCP_CONFIG_DIR)
+        dir: Option<PathBuf>,
+    },
+    /// Have every process that serves the directory read it again, and tell how each came out
+    Reload {
+        /// The directory (default: --config-dir, IMAP_MCP_CONFIG_DIR)
+        dir: Option<PathBuf>,
+        /// Tell them even if the directory has problems
+        #[arg(long)]
+        force: bool,
+    },
+    /// Print the JSON Schema of a file, for editors
+    Schema {
+        /// Which file; a policy is each file in policies/
+        #[arg(value_enum, default_value_t = ConfigFile::Accounts)]
+        file: ConfigFile,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ConfigFile {
+    Accounts,
+    Callers,
+    Policy,
+}
+
+/// For whoever writes policies. What is looked at in mailboxes is recorded like any call.
+#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
+pub(crate) enum PolicyVerb {
+    /// Tell what a caller gets in a folder, or of one message, and which rule decides
+    Explain(PolicyExplain),
+    /// Count what a caller would see in the real mailboxes, or what another directory would change
+    Simulate(PolicySimulate),
+    /// Warn of policies that allow more, or less, than they seem to
+    Lint {
+        /// The directory (default: --config-dir, IMAP_MCP_CONFIG_DIR)
+        dir: Option<PathBuf>,
+        /// Fail when there are warnings
+        #[arg(long)]
+        deny: bool,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub(crate) struct PolicyExplain {
+    /// The caller, as in callers.yaml
+    #[arg(long)]
+    pub caller: String,
+    /// The account, as in accounts.yaml
+    #[arg(long)]
+    pub account: String,
+    /// The folder's exact name
+    #[arg(long)]
+    pub folder: String,
+    /// One message of it
+    #[arg(long, value_name = "N")]
+    pub uid: Option<u32>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub(crate) struct PolicySimulate {
+    /// The caller, as in callers.yaml
+    #[arg(long)]
+    pub caller: String,
+    /// Only this account
+    #[arg(long)]
+    pub account: Option<String>,
+    /// Only the folder of this name
+    #[arg(long)]
+    pub folder: Option<String>,
+    /// Another configuration directory: what would it change?
+    #[arg(long, value_name = "NEWDIR")]
+    pub against: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub(crate) struct Audit {
-    /// The log's directory (default: `audit` in the state directory)
+    /// The log's directory (default: that of the configuration directory, else `audit` in the state directory)
     #[arg(long, global = true, value_name = "DIR")]
     pub dir: Option<PathBuf>,
     /// Print JSON

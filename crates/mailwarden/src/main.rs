@@ -5,6 +5,9 @@ mod check;
 mod cli;
 mod config;
 mod demo;
+mod policy_verbs;
+mod reload;
+mod running;
 mod sample;
 mod screen;
 mod server;
@@ -12,14 +15,19 @@ mod state;
 mod wiring;
 
 use std::io::IsTerminal as _;
+use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use ::audit::{Event, Log};
 use clap::{CommandFactory as _, Parser as _};
+use gateway::{Caller, Toolset};
 
 use cli::{Cli, Transport, Verb};
-use config::Problems;
+use config::{Callers, Config, Problems, identity};
+use reload::{Fixed, Reload};
 use screen::Screen;
+use wiring::Wires;
 
 /// A configuration that cannot be used.
 const BAD_CONFIGURATION: u8 = 2;
@@ -39,18 +47,30 @@ fn main() -> ExitCode {
     if verb != Verb::ExtractWorker
         && let Err(problem) = start_logging()
     {
-        return refuse(&Problems(vec![problem]), verb.recorded_as());
+        return refuse(
+            &Problems(vec![config::Problem::whole(problem)]),
+            config::directory(cli.config_dir.as_deref()).as_deref(),
+            verb.recorded_as(),
+        );
     }
+    let directory = config::directory(cli.config_dir.as_deref());
+    let directory = directory.as_deref();
+    let toolsets = match config::toolsets(cli.toolsets.as_deref(), std::env::vars_os()) {
+        Ok(toolsets) => toolsets,
+        Err(problems) => return refuse(&problems, directory, verb.recorded_as()),
+    };
     let outcome = match &verb {
-        Verb::Stdio => with_config(&verb, async |config, log| {
-            let errors = config.errors;
-            let gateway = wiring::gateway(config, log.clone())?;
-            let why = server::run(gateway, errors).await?;
-            Ok((ExitCode::SUCCESS, why))
+        Verb::Stdio => with_config(&verb, directory, async |config, log| {
+            stdio(config, directory, toolsets, log).await
         }),
-        Verb::Check => with_config(&verb, async |config, log| {
-            let gateway = wiring::gateway(config, log.clone())?;
-            let works = check::run(gateway, &log, &wiring::extractor(), Screen::new()).await;
+        Verb::Check => with_config(&verb, directory, async |config, log| {
+            let place = config.audit_directory.clone();
+            let records = check::Records {
+                log: log.clone(),
+                place: place.or_else(state::audit_directory),
+            };
+            let gateway = wiring::owners_gateway(config, log)?;
+            let works = check::run(gateway, &records, &wiring::extractor(), Screen::new()).await;
             let code = match works {
                 true => ExitCode::SUCCESS,
                 false => ExitCode::FAILURE,
@@ -61,7 +81,9 @@ fn main() -> ExitCode {
             demo::run(Screen::new()).await?;
             Ok(ExitCode::SUCCESS)
         }),
-        Verb::Audit(wanted) => audit::run(wanted, Screen::new()),
+        Verb::Audit(wanted) => audit::run(wanted, directory, Screen::new()),
+        Verb::Config(wanted) => config::verb::run(wanted, cli.config_dir.as_deref(), Screen::new()),
+        Verb::Policy(wanted) => policy_verbs::run(&verb, wanted, directory, Screen::new()),
         // INVARIANT: an attachment is read in a process that holds nothing else: no log, no configuration, no runtime.
         Verb::ExtractWorker => return extract::worker::run(),
     };
@@ -71,18 +93,70 @@ fn main() -> ExitCode {
     })
 }
 
+/// Serves the caller that the environment names; whoever that is not is not served at all.
+async fn stdio(
+    config: Config,
+    directory: Option<&Path>,
+    toolsets: Option<Vec<Toolset>>,
+    log: Log,
+) -> anyhow::Result<(ExitCode, &'static str)> {
+    let address = format!("stdio:{}", std::process::id());
+    let caller = match &config.callers {
+        Callers::Owner => Caller::owner(address),
+        Callers::Listed(callers) => match identity::of_stdio(callers, std::env::vars_os()) {
+            Ok(caller) => Caller::new(caller.id.clone(), address, wiring::credential(caller)),
+            Err(nobody) => {
+                log.note(Event::caller_refused(nobody.variable()));
+                complain(&Problems::from(nobody).to_string());
+                return Ok((ExitCode::from(BAD_CONFIGURATION), "nobody to serve"));
+            }
+        },
+    };
+    let fixed = Fixed::new(&config);
+    let version = config.version.unwrap_or_default();
+    let wires = Wires::default().again(config.accounts);
+    let setup = wires.for_callers(&config.callers, toolsets.as_deref());
+    let gateway = Arc::new(wiring::gateway(setup, log.clone())?);
+    let (tools, changes) = tokio::sync::watch::channel(0);
+    let reload = directory.map(|directory| Reload {
+        directory: directory.to_owned(),
+        chosen: toolsets,
+        wires,
+        gateway: Arc::clone(&gateway),
+        log,
+        caller: caller.clone(),
+        version,
+        fixed,
+        tools,
+    });
+    if reload.is_none() {
+        reload::nothing_to_read()?;
+    }
+    let served = server::Served {
+        gateway,
+        caller,
+        errors: config.errors,
+        tools: changes,
+    };
+    let why = server::run(served, reload).await?;
+    Ok((ExitCode::SUCCESS, why))
+}
+
 /// Every problem of the configuration is one line on stderr and a name in the audit log, and nothing starts.
 fn with_config(
     verb: &Verb,
+    directory: Option<&Path>,
     work: impl AsyncFnOnce(config::Config, Log) -> anyhow::Result<(ExitCode, &'static str)>,
 ) -> anyhow::Result<ExitCode> {
-    match config::from_environment(std::env::vars_os()) {
+    match config::read(directory, std::env::vars_os()) {
         Ok(config) => in_runtime(async {
             let log = wiring::log(
                 Some(config.audit.clone()),
+                config.audit_directory.clone(),
                 verb.recorded_as().unwrap_or_default(),
             );
             log.note(Event::config_loaded(
+                config.version.as_deref(),
                 config.accounts.iter().map(|account| &account.id),
             ));
             let outcome = work(config, log.clone()).await;
@@ -90,23 +164,29 @@ fn with_config(
                 .await;
             outcome.map(|(code, _)| code)
         }),
-        Err(problems) => Ok(refuse(&problems, verb.recorded_as())),
+        Err(problems) => Ok(refuse(&problems, directory, verb.recorded_as())),
     }
 }
 
 /// Says what is wrong, here and in the audit log of a verb that is recorded there.
-fn refuse(problems: &Problems, verb: Option<&'static str>) -> ExitCode {
+fn refuse(problems: &Problems, directory: Option<&Path>, verb: Option<&'static str>) -> ExitCode {
     complain(&problems.to_string());
     if let Some(verb) = verb {
-        // That it could not be recorded does not make it a better configuration.
-        let _ = in_runtime(async {
-            let log = wiring::log(None, verb);
-            log.note(Event::config_refused(problems.variables()));
-            log.close("the configuration is refused").await;
-            Ok(ExitCode::SUCCESS)
-        });
+        record_refusal(problems, directory, verb);
     }
     ExitCode::from(BAD_CONFIGURATION)
+}
+
+/// In the log that the configuration names, if that much of it can be read.
+fn record_refusal(problems: &Problems, directory: Option<&Path>, verb: &'static str) {
+    let place = config::log_directory(directory).ok().flatten();
+    // That it could not be recorded does not make it a better configuration.
+    let _ = in_runtime(async {
+        let log = wiring::log(None, place, verb);
+        log.note(Event::config_refused(problems.variables()));
+        log.close("the configuration is refused").await;
+        Ok(ExitCode::SUCCESS)
+    });
 }
 
 fn in_runtime(work: impl Future<Output = anyhow::Result<ExitCode>>) -> anyhow::Result<ExitCode> {

@@ -27,7 +27,7 @@ pub(crate) fn audit_directory() -> Option<PathBuf> {
     directory().map(|state| state.join("audit"))
 }
 
-fn directory() -> Option<PathBuf> {
+pub(crate) fn directory() -> Option<PathBuf> {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     if let Some(given) = set("MAILWARDEN_STATE_DIR") {
         return Some(PathBuf::from(given));
@@ -75,7 +75,7 @@ fn read(path: &Path) -> io::Result<Option<[u8; 32]>> {
 }
 
 #[cfg(unix)]
-fn create_private_dir(dir: &Path) -> io::Result<()> {
+pub(crate) fn create_private_dir(dir: &Path) -> io::Result<()> {
     use std::os::unix::fs::DirBuilderExt as _;
     fs::DirBuilder::new()
         .recursive(true)
@@ -84,7 +84,7 @@ fn create_private_dir(dir: &Path) -> io::Result<()> {
 }
 
 #[cfg(not(unix))]
-fn create_private_dir(dir: &Path) -> io::Result<()> {
+pub(crate) fn create_private_dir(dir: &Path) -> io::Result<()> {
     fs::create_dir_all(dir)
 }
 

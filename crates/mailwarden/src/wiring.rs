@@ -5,33 +5,158 @@ use std::sync::Arc;
 
 use audit::{Event, Keeping, Log, Settings};
 use extract::Runner;
-use gateway::Gateway;
-use mail::MailSource;
+use gateway::{Account, Credential, Gateway, Setup, Standing, Toolset};
 use sources::imap::ImapSource;
 use sources::maildir::Maildir;
+use sources::unavailable::Unavailable;
 
 use crate::cli::EXTRACT_WORKER;
-use crate::config::{Config, Store};
+use crate::config::{self, Callers, Config, Store, dir};
 use crate::state;
 
-/// Opens nothing: sources connect when they are first asked.
-pub(crate) fn gateway(config: Config, log: Log) -> anyhow::Result<Gateway> {
-    let accounts = config.accounts.into_iter().map(|account| {
-        let source: Arc<dyn MailSource> = match account.store {
-            Store::Imap(settings) => Arc::new(ImapSource::new(*settings)),
-            Store::Maildir(path) => Arc::new(Maildir::open(account.id.clone(), path)),
-        };
-        (account.id, source)
-    });
-    let gateway = Gateway::new(accounts.collect(), state::cursor_key()?, log);
+/// The accounts that are served, each with what it was made from, so that a reload takes over what did not change.
+#[derive(Default)]
+pub(crate) struct Wires(Vec<Wire>);
+
+struct Wire {
+    account: Account,
+    made_from: MadeFrom,
+}
+
+#[derive(Clone)]
+enum MadeFrom {
+    Imap(Arc<ImapSource>),
+    Maildir(PathBuf),
+    Nothing(String),
+}
+
+impl Wires {
+    /// Opens nothing: sources connect when they are first asked. Of `self` is taken over what is the same.
+    pub(crate) fn again(&self, accounts: Vec<config::Account>) -> Self {
+        let wires = accounts.into_iter().map(|account| {
+            let before = self.0.iter().find(|wire| *wire.account.id() == account.id);
+            match before.filter(|wire| wire.is_for(&account)) {
+                Some(same) => Wire {
+                    account: same.account.clone(),
+                    made_from: same.made_from.clone(),
+                },
+                None => Wire::new(account),
+            }
+        });
+        Self(wires.collect())
+    }
+
+    fn accounts(&self) -> Vec<Account> {
+        self.0.iter().map(|wire| wire.account.clone()).collect()
+    }
+
+    /// For the person whose accounts these are.
+    pub(crate) fn for_owner(&self, toolsets: Vec<Toolset>) -> Setup {
+        Setup::owner(self.accounts(), toolsets)
+    }
+
+    /// For whoever the configuration lets in.
+    pub(crate) fn for_callers(&self, callers: &Callers, chosen: Option<&[Toolset]>) -> Setup {
+        match callers {
+            Callers::Owner => {
+                let chosen = chosen.map_or_else(|| vec![Toolset::Imap], <[_]>::to_vec);
+                self.for_owner(chosen)
+            }
+            Callers::Listed(listed) => {
+                let standings = listed.iter().map(|caller| standing(caller, chosen));
+                Setup::new(self.accounts(), standings.collect())
+            }
+        }
+    }
+}
+
+impl Wire {
+    fn new(account: config::Account) -> Self {
+        let provider = account.provider;
+        let id = account.id;
+        match account.store {
+            Store::Imap(settings) => {
+                let source = Arc::new(ImapSource::new(*settings));
+                Self {
+                    account: Account::new(id, source.clone(), provider),
+                    made_from: MadeFrom::Imap(source),
+                }
+            }
+            Store::Maildir(path) => {
+                let source = Arc::new(Maildir::open(id.clone(), path.clone()));
+                Self {
+                    account: Account::new(id, source, provider),
+                    made_from: MadeFrom::Maildir(path),
+                }
+            }
+            Store::Unavailable { why } => {
+                let source = Arc::new(Unavailable::new(why.clone()));
+                Self {
+                    account: Account::new(id, source, provider),
+                    made_from: MadeFrom::Nothing(why),
+                }
+            }
+        }
+    }
+
+    fn is_for(&self, account: &config::Account) -> bool {
+        if self.account.provider() != account.provider {
+            return false;
+        }
+        match (&self.made_from, &account.store) {
+            (MadeFrom::Imap(source), Store::Imap(settings)) => source.is_made_from(settings),
+            (MadeFrom::Maildir(path), Store::Maildir(other)) => path == other,
+            (MadeFrom::Nothing(why), Store::Unavailable { why: other }) => why == other,
+            _ => false,
+        }
+    }
+}
+
+/// What the command line chooses can only take away from what the caller was given.
+fn standing(caller: &dir::CallerConfig, chosen: Option<&[Toolset]>) -> Standing {
+    let given = match &caller.toolsets {
+        None => vec![Toolset::Gateway],
+        Some(sets) => sets.iter().filter_map(|set| known(*set)).collect(),
+    };
+    let kept = |set: &Toolset| chosen.is_none_or(|chosen| chosen.contains(set));
+    Standing {
+        id: caller.id.clone(),
+        policy: Arc::clone(&caller.policy),
+        toolsets: given.into_iter().filter(kept).collect(),
+        credential: credential(caller),
+    }
+}
+
+/// What a caller proves itself with: another proof after a reload is another caller.
+pub(crate) fn credential(caller: &dir::CallerConfig) -> Credential {
+    Credential(caller.auth.digest())
+}
+
+/// `None` for a set whose tools are not there yet.
+pub(crate) fn known(set: dir::Toolset) -> Option<Toolset> {
+    match set {
+        dir::Toolset::Imap => Some(Toolset::Imap),
+        dir::Toolset::Gateway => Some(Toolset::Gateway),
+        dir::Toolset::Threads => None,
+    }
+}
+
+pub(crate) fn gateway(setup: Setup, log: Log) -> anyhow::Result<Gateway> {
+    let gateway = Gateway::new(setup, state::cursor_key()?, log);
     Ok(gateway.with_extractor(Arc::new(extractor())))
 }
 
+/// A gateway for the person whose accounts these are, whoever else is let in.
+pub(crate) fn owners_gateway(config: Config, log: Log) -> anyhow::Result<Gateway> {
+    let setup = Wires::default().again(config.accounts);
+    gateway(setup.for_owner(Toolset::ALL.to_vec()), log)
+}
+
 /// The audit log of this installation. What is wrong with it is said to whoever calls.
-pub(crate) fn log(keeping: Option<Keeping>, verb: &'static str) -> Log {
+pub(crate) fn log(keeping: Option<Keeping>, place: Option<PathBuf>, verb: &'static str) -> Log {
     let log = Log::open(Settings {
         keeping,
-        ..Settings::new(state::audit_directory())
+        ..Settings::new(place.or_else(state::audit_directory))
     });
     log.note(Event::start(env!("CARGO_PKG_VERSION"), verb));
     log

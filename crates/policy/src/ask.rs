@@ -4,6 +4,8 @@ use mail::{AccountId, FolderName, Level};
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Ask {
+    /// What this caller is and may do.
+    Own,
     /// Which accounts there are.
     Accounts,
     /// Whether an account can be reached.
@@ -22,7 +24,7 @@ impl Ask {
     /// The account that is asked about, if it is one.
     pub fn account(&self) -> Option<&AccountId> {
         match self {
-            Self::Accounts => None,
+            Self::Own | Self::Accounts => None,
             Self::Account { account }
             | Self::Folders { account }
             | Self::Messages { account, .. } => Some(account),

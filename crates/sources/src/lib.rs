@@ -4,3 +4,4 @@
 
 pub mod imap;
 pub mod maildir;
+pub mod unavailable;

@@ -66,6 +66,24 @@ impl Delivery {
     }
 }
 
+/// Messages for an empty folder, whose numbers the test chooses.
+#[derive(Clone, Copy, Debug)]
+pub struct Seeds<'a> {
+    pub uidvalidity: u32,
+    /// All that the messages carry, 26 at most.
+    pub keywords: &'a [&'a str],
+    /// By ascending UID.
+    pub messages: &'a [Seed],
+}
+
+/// A message and the UID it will have.
+#[derive(Clone, Debug)]
+pub struct Seed {
+    pub uid: u32,
+    pub delivery: Delivery,
+    pub keywords: Vec<&'static str>,
+}
+
 /// A moment taken apart, in UTC, for the date formats of mail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Date {

@@ -4,7 +4,7 @@ mod config;
 mod maildir;
 
 use crate::client::RawImap;
-use crate::delivery::Delivery;
+use crate::delivery::{Delivery, Seeds};
 use crate::ports::{LOOPBACK, ReservedPort};
 use crate::process::{ServerProcess, is_root, read_logs, scratch_dir};
 use crate::tls::{Ca, Leaf};
@@ -129,6 +129,13 @@ impl Dovecot {
             let number = self.delivered.fetch_add(1, Ordering::Relaxed);
             maildir.deliver_current(folder, number, &delivery);
         }
+    }
+
+    /// Fills a folder that the server has not looked into yet, under UIDs of the test's choosing.
+    pub fn seed(&self, user: &str, folder: &str, seeds: &Seeds<'_>) {
+        let number = seeds.messages.len() as u64;
+        let number = self.delivered.fetch_add(number, Ordering::Relaxed);
+        self.maildir(user).seed(folder, number, seeds);
     }
 
     /// Creates and subscribes `folder`, levels separated by `/`, in plain Unicode.

@@ -44,7 +44,7 @@ mod utf7;
 pub use chromium::Chromium;
 pub use client::RawImap;
 pub use cyrus::Cyrus;
-pub use delivery::{Delivery, Flag};
+pub use delivery::{Delivery, Flag, Seed, Seeds};
 pub use dovecot::Dovecot;
 pub use fake::Fake;
 pub use mailgen::Mailgen;

@@ -22,6 +22,7 @@ const WISH: BodyWish = BodyWish {
     max_chars: 20_000,
     html: HtmlWish::Include,
     attachment_text: Some(50_000),
+    only: None,
 };
 
 pub(super) struct Look {

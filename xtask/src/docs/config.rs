@@ -1,11 +1,15 @@
-//! `docs/config.md`: every environment variable, from the one list of them.
+//! `docs/config.md`: every environment variable, from the one list of them, and every key of the configuration directory.
 
 use super::NOTE;
 use super::markdown::Table;
 use super::variables::{VARIABLES, Variable};
 
 const INTRODUCTION: &str = "\
-mailwarden is configured by environment variables alone. Three of them make an account:
+There are two ways to configure mailwarden. Environment variables are enough for one person and their agent: whoever starts
+the program may read everything. A [configuration directory](#the-configuration-directory) is for several agents, each with a
+policy of its own.
+
+Three variables make an account:
 
 ```sh
 export MAIL_IMAP_DEFAULT_HOST=imap.example.com
@@ -25,6 +29,37 @@ const ACCOUNTS: &str = "\
 The account `default` is what a call without `account_id` means. An account is one IMAP login or one Maildir.
 ";
 
+const DIRECTORY: &str = "\
+`mailwarden config init DIR` writes a directory to begin with, `mailwarden config check DIR` tells everything that is wrong
+with one (and ends with status 2 if anything is), and `mailwarden config schema` prints JSON Schemas for editors; those of
+[docs/schema](schema/) are the same. The directory is used when `--config-dir` or `IMAP_MCP_CONFIG_DIR` names it. Variables
+that make accounts must not be set then; those that tune connections still hold.
+
+```
+DIR/
+├── accounts.yaml     accounts, secret store, audit log
+├── callers.yaml      who may connect, with which policy
+├── policies/*.yaml   what each policy lets its callers see and do
+└── secrets/          one file per secret, mode 0600
+```
+
+Reading is strict: unknown keys, wrong types, references to nothing, rules that can never matter are told with file, line,
+column and a hint, all of them at once, and nothing starts. YAML is used plainly, without anchors, tags or several documents.
+Paths that do not begin with `/` begin at the directory.
+
+No secret stands in these files. `secret://callers/invoice-agent/token` is the file `callers/invoice-agent/token` in the
+`path` of a `file_dir` store, which nobody but its owner may read, or the variable
+`IMAP_MCP_SECRET__CALLERS__INVOICE_AGENT__TOKEN` for an `env_var` store. Secrets are read when the configuration is.
+
+Who is at the other end of stdio is said by `IMAP_MCP_CALLER_ID`, and proved by `IMAP_MCP_CALLER_TOKEN` if the caller is a
+`shared_token` one. An identity that is unknown, missing or not proved is served nothing.
+
+An IMAP account without `tls` is protected by STARTTLS on port 143 and by TLS from the first byte on any other; `none` is for
+hosts on this machine. Accounts with `auth.type: xoauth2` and `provider: apple-mail` are accepted, but cannot be served yet;
+nor can secrets be read from a `gpg_file` store. Levels are written in capitals: NONE < COUNT < METADATA < ENVELOPE < HEADERS
+< BODY < FULL.
+";
+
 /// Which variables stand together.
 struct Group {
     title: &'static str,
@@ -42,6 +77,11 @@ const GROUPS: &[Group] = &[
         title: "All IMAP accounts together",
         text: "",
         holds: |variable| !is_per_account(variable) && variable.name.starts_with("MAIL_"),
+    },
+    Group {
+        title: "Beside a configuration directory",
+        text: "",
+        holds: |variable| variable.name.starts_with("IMAP_MCP_"),
     },
     Group {
         title: "The program",
@@ -65,6 +105,8 @@ pub(super) fn page() -> String {
         }
         page.push_str(&table.into_text());
     }
+    page.push_str(&format!("\n## The configuration directory\n\n{DIRECTORY}"));
+    page.push_str(&super::keys::tables());
     page
 }
 

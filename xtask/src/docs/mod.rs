@@ -1,6 +1,7 @@
 //! `cargo xtask docs`: documents made from the code, so that neither can drift from the other.
 
 mod config;
+mod keys;
 mod markdown;
 mod tools;
 pub(crate) mod variables;

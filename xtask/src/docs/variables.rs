@@ -89,6 +89,31 @@ pub(crate) const VARIABLES: &[Variable] = &[
         "`result` sends hard errors as tool results, for hosts that hide protocol errors from the model.",
     ),
     variable(
+        "IMAP_MCP_CONFIG_DIR",
+        "none",
+        "The configuration directory; `--config-dir` goes before it.",
+    ),
+    variable(
+        "IMAP_MCP_CALLER_ID",
+        "none",
+        "On stdio: which caller of `callers.yaml` this connection is.",
+    ),
+    variable(
+        "IMAP_MCP_CALLER_TOKEN",
+        "none",
+        "On stdio: the token of a `shared_token` caller. Alone it is enough to tell which.",
+    ),
+    variable(
+        "IMAP_MCP_SECRET__<PATH>",
+        "none",
+        "A secret of an `env_var` store: `secret://a/b-c` is `IMAP_MCP_SECRET__A__B_C`.",
+    ),
+    variable(
+        "MAILWARDEN_TOOLSETS",
+        "`imap`; with a configuration directory what the caller is given",
+        "The tools to serve: `imap`, `gateway`, or both with a comma between them; `--toolsets` goes before it. Of a caller's tools it can only take away.",
+    ),
+    variable(
         "MAILWARDEN_AUDIT_HOT_DAYS",
         "`90`",
         "So many days of the [audit log](audit.md) stay plain text, 1 to 36500.",

@@ -21,6 +21,7 @@ const ONLY: &[Only] = &[
     only("rmcp", &["mailwarden"]),
     only("axum", &["mailwarden"]),
     only("clap", &["mailwarden"]),
+    only("granit-parser", &["mailwarden"]),
     only("anyhow", &["mailwarden"]),
     only("mail-parser", &["content"]),
     only("html5ever", &["content"]),
@@ -59,6 +60,10 @@ const PLACES: &[(&str, &[&str])] = &[
             "crates/mailwarden/src/cli.rs",
             "crates/mailwarden/src/main.rs",
         ],
+    ),
+    (
+        "granit_parser",
+        &["crates/mailwarden/src/config/dir/yaml.rs"],
     ),
     ("mail_parser", &["crates/content/src/mime.rs"]),
     ("ammonia", &["crates/content/src/html/"]),

@@ -9,6 +9,8 @@ use crate::tree::{Problem, Tree};
 
 const READER: &str = "crates/mailwarden/src/config/env.rs";
 const PROGRAM: &str = "crates/mailwarden/src/";
+/// What names of variables of ours begin with, wherever they stand.
+const OURS: [&str; 2] = ["MAILWARDEN_", "IMAP_MCP_"];
 const LIST: &str = "xtask/src/docs/variables.rs";
 
 pub(super) fn check(tree: &Tree) -> Vec<Problem> {
@@ -49,12 +51,16 @@ fn read_by_program(tree: &Tree) -> Result<BTreeSet<String>, Problem> {
             what: format!("has no list {name}; tidy compares it with the documented variables"),
         })
     };
-    let mut names = BTreeSet::from(["MAIL_MAILDIR_<ACCOUNT>_PATH".to_owned()]);
+    let mut names = BTreeSet::from([
+        "MAIL_MAILDIR_<ACCOUNT>_PATH".to_owned(),
+        "IMAP_MCP_SECRET__<PATH>".to_owned(),
+    ]);
     names.extend(list("SERVER_WIDE")?.map(|name| format!("MAIL_IMAP_{name}")));
     names.extend(list("PER_ACCOUNT")?.map(|name| format!("MAIL_IMAP_<ACCOUNT>_{name}")));
     for file in tree.rust().filter(|file| file.path.starts_with(PROGRAM)) {
         let literals = file.text.split('"').skip(1).step_by(2);
-        let own = literals.filter(|text| text.starts_with("MAILWARDEN_") && is_name(text));
+        let ours = |text: &&str| OURS.iter().any(|ours| text.starts_with(ours)) && is_name(text);
+        let own = literals.filter(ours);
         names.extend(own.map(str::to_owned));
     }
     Ok(names)
@@ -95,6 +101,7 @@ mod tests {
         );
         let read = read_by_program(&tree(&[(READER, ENV), main])).unwrap();
         let want = [
+            "IMAP_MCP_SECRET__<PATH>",
             "MAILWARDEN_LOG",
             "MAIL_IMAP_<ACCOUNT>_HOST",
             "MAIL_IMAP_<ACCOUNT>_USER",

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::{Jobs, Log, State};
-use crate::event::{Asked, Ended, Event};
+use crate::event::{Asked, Decision, Ended, Event};
 use crate::status::{Receipt, Unavailable};
 use crate::writer::Job;
 
@@ -64,6 +64,20 @@ impl Entry {
         self.kind = Kind::Changing { intent };
         if let Some((_, kind)) = self.log.0.open().calls.get_mut(&self.id) {
             *kind = self.kind;
+        }
+    }
+
+    /// What was decided once what was asked for had been looked at.
+    pub fn decide(&mut self, decision: Decision, reason: &'static str, rule: Option<u64>) {
+        let decided = Asked {
+            decision,
+            reason,
+            rule,
+            ..self.asked.as_ref().clone()
+        };
+        self.asked = Arc::new(decided);
+        if let Some((asked, _)) = self.log.0.open().calls.get_mut(&self.id) {
+            *asked = Arc::clone(&self.asked);
         }
     }
 

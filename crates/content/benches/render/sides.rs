@@ -15,6 +15,7 @@ pub(crate) fn view(raw: &[u8]) -> usize {
         max_chars: 2_000,
         html: HtmlWish::Skip,
         attachment_text: None,
+        only: None,
     };
     let fetched = content::outline(raw).fetched(&wish, Completeness::Complete);
     let view = content::view(&fetched, &wish, &Known::default());

@@ -16,6 +16,7 @@ fn wish() -> BodyWish {
         max_chars: 20_000,
         html: HtmlWish::Include,
         attachment_text: Some(50_000),
+        only: None,
     }
 }
 

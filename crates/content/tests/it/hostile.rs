@@ -12,6 +12,7 @@ fn greedy() -> BodyWish {
         max_chars: 20_000,
         html: HtmlWish::Include,
         attachment_text: Some(50_000),
+        only: None,
     }
 }
 

@@ -44,6 +44,7 @@ impl Page {
             max_chars: 100_000,
             html: HtmlWish::Skip,
             attachment_text: None,
+            only: None,
         };
         let raw = format!(
             "Subject: page\r\nContent-Type: text/html; charset=utf-8\r\n\r\n{}",

@@ -91,6 +91,7 @@ fn everywhere(text: &str) -> Vec<String> {
         max_chars: 500,
         html: HtmlWish::Skip,
         attachment_text: Some(500),
+        only: None,
     };
     let shown = view(message, &wish);
     let mut all = vec![

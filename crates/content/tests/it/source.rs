@@ -9,6 +9,7 @@ pub(crate) fn wish() -> BodyWish {
         max_chars: 2_000,
         html: HtmlWish::Skip,
         attachment_text: None,
+        only: None,
     }
 }
 

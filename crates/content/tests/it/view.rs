@@ -320,8 +320,7 @@ proptest! {
             offset: 0,
             max_chars,
             html: HtmlWish::Include,
-            attachment_text: Some(max_chars),
-        };
+            attachment_text: Some(max_chars), only: None, };
         let found = view(&bytes, &wish);
         prop_assert!(found.body_text.unwrap_or_default().chars().count() <= max_chars);
         prop_assert!(found.body_html.unwrap_or_default().chars().count() <= max_chars);
@@ -339,7 +338,7 @@ proptest! {
         max_chars in 0_usize..400,
     ) {
         let raw = format!("Content-Type: text/html\r\n\r\n{}", pieces.concat());
-        let wish = content::BodyWish { offset: 0, max_chars, html: HtmlWish::Include, attachment_text: None };
+        let wish = content::BodyWish { offset: 0, max_chars, html: HtmlWish::Include, attachment_text: None, only: None, };
         let found = view(raw, &wish);
         let safe = found.body_html.unwrap_or_default();
         prop_assert!(safe.chars().count() <= max_chars);

@@ -7,8 +7,8 @@ use std::sync::Mutex;
 
 use audit::Settings;
 use mail::{
-    Answer, Choose, Described, Fault, FaultKind, Fetched, Folders, Found, MessageRef, RawMessage,
-    Search, SourceKind, Stage, Verified,
+    Answer, Choose, Described, Fault, FaultKind, Fetched, Folders, Found, MailSource, MessageRef,
+    RawMessage, Search, SourceKind, Stage, Verified,
 };
 use policy::Ask;
 use schemars::JsonSchema;
@@ -96,6 +96,7 @@ impl<M: Manner> Tool for Made<M> {
     const TITLE: &'static str = "A tool of the tests";
     const SUMMARY: &'static str = "Does what a test wants.";
     const TOOLSET: Toolset = Toolset::Imap;
+    const LEAST: mail::Level = mail::Level::None;
     const ANNOTATIONS: Annotations = Annotations {
         read_only: M::READ_ONLY,
         destructive: !M::READ_ONLY,
@@ -158,6 +159,24 @@ impl MailSource for Witness {
         unasked()
     }
 
+    fn sift<'a>(
+        &'a self,
+        _: &'a Cx,
+        _: &'a mail::FolderName,
+        _: &'a [mail::Condition],
+    ) -> Answer<'a, mail::Sifted> {
+        panic!("not asked by these tests")
+    }
+    fn summaries<'a>(
+        &'a self,
+        _: &'a Cx,
+        _: &'a mail::FolderName,
+        _: mail::UidValidity,
+        _: &'a mail::UidSet,
+        _: mail::Snippets,
+    ) -> Answer<'a, Vec<mail::Summary>> {
+        panic!("not asked by these tests")
+    }
     fn message<'a>(&'a self, _: &'a Cx, _: &'a MessageRef, _: Choose<'a>) -> Answer<'a, Fetched> {
         unasked()
     }
@@ -202,8 +221,10 @@ impl World {
             seen: Mutex::default(),
         });
         let source: Arc<dyn MailSource> = witness.clone();
-        let accounts = vec![(AccountId::new("default").unwrap(), source)];
-        let gateway = Gateway::new(accounts, CursorKey::new([7; 32]), log.clone());
+        let id = AccountId::new("default").unwrap();
+        let account = Account::new(id, source, crate::Provider::Standard);
+        let setup = Setup::owner(vec![account], vec![Toolset::Imap]);
+        let gateway = Gateway::new(setup, CursorKey::new([7; 32]), log.clone());
         Self {
             gateway: Arc::new(gateway),
             witness,
@@ -247,7 +268,9 @@ async fn call<M: Manner>(gateway: &Gateway) -> Outcome {
         arguments,
         cx: &cx,
     };
-    pass::<Made<M>>(gateway, call).await
+    let setup = gateway.setup();
+    let standing = setup.standing(&caller).unwrap();
+    pass::<Made<M>>(gateway, &setup, standing, call).await
 }
 
 fn code(outcome: Option<Outcome>) -> &'static str {
@@ -472,4 +495,39 @@ async fn without_a_log_the_answer_of_a_tool_that_reads_is_withheld_and_it_is_not
     assert_eq!(records[1]["withheld"], true);
     assert_eq!(records[2].get("withheld"), None);
     assert_eq!(world.witness.asked(), 2);
+}
+
+#[tokio::test]
+async fn the_operator_is_recorded_like_any_caller_or_sees_nothing() {
+    let (account, cx) = (AccountId::new("default").unwrap(), Cx::new());
+    let world = World::new();
+    let found = world.gateway.inspect_folders(&cx, &account).await.unwrap();
+    assert_eq!((found.folders.len(), found.unusable), (0, 0));
+    let records = world.records();
+    let [call] = records.as_slice() else {
+        panic!("{records:#?}")
+    };
+    for (field, want) in [
+        ("event", json!("call")),
+        ("caller_id", json!("operator")),
+        ("tool", json!("policy_inspect")),
+        ("arguments", json!({ "account": "default" })),
+        ("decision", json!("ALLOW")),
+        ("result", json!("ok")),
+        ("round_trips", json!(1)),
+    ] {
+        assert_eq!(call[field], want, "{field}");
+    }
+    let nowhere = AccountId::new("other").unwrap();
+    let refused = world.gateway.inspect_folders(&cx, &nowhere).await;
+    assert_eq!(refused.unwrap_err().code, Code::NotFound);
+    assert_eq!(world.records()[1]["result"], "not_found");
+    assert_eq!(world.witness.asked(), 1);
+
+    let world = World::without_a_log();
+    for _ in 0..2 {
+        let refused = world.gateway.inspect_folders(&cx, &account).await;
+        assert_eq!(refused.unwrap_err().code, Code::AuditUnavailable);
+        assert_eq!(world.witness.asked(), 1);
+    }
 }

@@ -6,6 +6,7 @@
 use std::future::Future;
 use std::pin::Pin;
 
+use mail::Level;
 use policy::Ask;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -13,9 +14,13 @@ use serde_json::{Map, Value, json};
 
 use crate::envelope::{Done, Reply};
 use crate::pipeline::{self, Call, Ctx, Gateway, Outcome};
+use crate::setup::{Provider, Setup, Standing};
 use crate::{Refusal, schema};
 
+mod gateway;
 mod imap;
+mod reading;
+mod shown;
 
 /// The one list. Its order is what clients see.
 pub const ALL: &[&dyn AnyTool] = &[
@@ -25,18 +30,44 @@ pub const ALL: &[&dyn AnyTool] = &[
     &imap::SearchMessages,
     &imap::GetMessage,
     &imap::GetMessageRaw,
+    &gateway::ListAccounts,
+    &gateway::ListFolders,
+    &gateway::ListLabels,
+    &gateway::FolderStats,
+    &gateway::Search,
+    &gateway::FetchEnvelope,
+    &gateway::FetchHeaders,
+    &gateway::FetchBody,
+    &gateway::FetchAttachment,
+    &gateway::DescribePolicy,
+    &gateway::GetCallerIdentity,
 ];
+
+/// What reads resources that no tool gives: attachments in full.
+pub(crate) const PART_RESOURCE: &dyn AnyTool = &gateway::PartResource;
+
+/// What reads the other resources, for callers of any toolset.
+pub(crate) const MESSAGE: &dyn AnyTool = &imap::GetMessage;
+pub(crate) const SOURCE: &dyn AnyTool = &imap::GetMessageRaw;
+
+/// What completes the names in a resource's address.
+pub(crate) const NAMES_OF_ACCOUNTS: &dyn AnyTool = &imap::ListAccounts;
+pub(crate) const NAMES_OF_FOLDERS: &dyn AnyTool = &imap::ListMailboxes;
 
 /// Tools that belong together for the clients of one contract.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Toolset {
     Imap,
+    Gateway,
 }
 
 impl Toolset {
+    pub const ALL: [Self; 2] = [Self::Imap, Self::Gateway];
+
     pub fn name(self) -> &'static str {
         match self {
             Self::Imap => "imap",
+            Self::Gateway => "gateway",
         }
     }
 }
@@ -74,6 +105,10 @@ pub(crate) trait Tool: Send + Sync + 'static {
     const SUMMARY: &'static str;
     const TOOLSET: Toolset;
     const ANNOTATIONS: Annotations;
+    /// Of use only where a policy gives this much of some message.
+    const LEAST: Level;
+    /// Of use only for accounts at this provider.
+    const PROVIDER: Option<Provider> = None;
     /// The fields of its data that hold text written by strangers. No default: a tool has to say so.
     const UNTRUSTED: &'static [&'static str];
     /// `deny_unknown_fields`, and types that hold their bounds.
@@ -83,6 +118,11 @@ pub(crate) trait Tool: Send + Sync + 'static {
     /// Checks what the arguments mean together, and says what is wanted. No default: a tool that asks nothing
     /// does not compile.
     fn ask(args: &Self::Args) -> Result<Ask, Refusal>;
+
+    /// What it shows of messages that have more than it needs; none where it shows what it needs.
+    fn shows(_: &Self::Args) -> Option<Level> {
+        None
+    }
 
     /// What of the arguments is kept in the audit log: where, and how much; words only as digests. No default either.
     fn kept(args: &Self::Args) -> audit::Summary;
@@ -100,6 +140,8 @@ pub trait AnyTool: Send + Sync {
     fn summary(&self) -> &'static str;
     fn toolset(&self) -> Toolset;
     fn annotations(&self) -> Annotations;
+    fn least(&self) -> Level;
+    fn provider(&self) -> Option<Provider>;
     fn input_schema(&self) -> Map<String, Value>;
     fn output_schema(&self) -> Map<String, Value>;
 
@@ -124,6 +166,8 @@ pub trait AnyTool: Send + Sync {
     fn call<'a>(
         &'a self,
         gateway: &'a Gateway,
+        setup: &'a Setup,
+        standing: &'a Standing,
         call: Call<'a>,
     ) -> Pin<Box<dyn Future<Output = Outcome> + Send + 'a>>;
 }
@@ -149,6 +193,14 @@ impl<T: Tool> AnyTool for T {
         T::ANNOTATIONS
     }
 
+    fn least(&self) -> Level {
+        T::LEAST
+    }
+
+    fn provider(&self) -> Option<Provider> {
+        T::PROVIDER
+    }
+
     fn input_schema(&self) -> Map<String, Value> {
         schema::input::<T::Args>()
     }
@@ -160,8 +212,10 @@ impl<T: Tool> AnyTool for T {
     fn call<'a>(
         &'a self,
         gateway: &'a Gateway,
+        setup: &'a Setup,
+        standing: &'a Standing,
         call: Call<'a>,
     ) -> Pin<Box<dyn Future<Output = Outcome> + Send + 'a>> {
-        Box::pin(pipeline::pass::<T>(gateway, call))
+        Box::pin(pipeline::pass::<T>(gateway, setup, standing, call))
     }
 }

@@ -27,7 +27,9 @@ pub enum Literals {
 
 /// An argument that IMAP cannot carry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("text with a NUL character cannot be sent to a mail server")]
+#[error(
+    "a mail server cannot be sent text with a NUL character, nor a name that is not of the protocol's letters"
+)]
 pub struct BadArgument;
 
 /// One command without its tag.

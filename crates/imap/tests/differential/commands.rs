@@ -108,12 +108,29 @@ enum OwnKey {
     Text(String),
     From(String),
     To(String),
+    Cc(String),
     Subject(String),
-    Unseen,
+    Header(&'static str, String),
+    Larger(u32),
+    Smaller(u32),
+    Flag(&'static str),
     Since(Day),
     Before(Day),
     Uid(SequenceSet),
+    Not(Box<OwnKey>),
+    Each(Vec<OwnKey>),
+    Any(Vec<OwnKey>),
 }
+
+/// Flags, the key of each, and the key of its absence.
+const FLAGS: [(&str, &str, &str); 6] = [
+    ("\\Seen", "SEEN", "UNSEEN"),
+    ("\\flagged", "FLAGGED", "UNFLAGGED"),
+    ("\\ANSWERED", "ANSWERED", "UNANSWERED"),
+    ("\\Draft", "DRAFT", "UNDRAFT"),
+    ("\\Deleted", "DELETED", "UNDELETED"),
+    ("$Work[1", "KEYWORD $Work[1", "UNKEYWORD $Work[1"),
+];
 
 impl OwnKey {
     fn key(&self) -> Key<'_> {
@@ -122,25 +139,79 @@ impl OwnKey {
             Self::Text(text) => Key::Text(text),
             Self::From(text) => Key::From(text),
             Self::To(text) => Key::To(text),
+            Self::Cc(text) => Key::Cc(text),
             Self::Subject(text) => Key::Subject(text),
-            Self::Unseen => Key::Unseen,
+            Self::Header(name, holds) => Key::Header { name, holds },
+            Self::Larger(octets) => Key::Larger(*octets),
+            Self::Smaller(octets) => Key::Smaller(*octets),
+            Self::Flag(flag) => Key::Flag(flag),
+            Self::Not(key) => Key::Not(Box::new(key.key())),
+            Self::Each(keys) => Key::Each(keys.iter().map(Self::key).collect()),
+            Self::Any(keys) => Key::Any(keys.iter().map(Self::key).collect()),
             Self::Since(day) => Key::Since(*day),
             Self::Before(day) => Key::Before(*day),
             Self::Uid(set) => Key::Uid(set.clone()),
         }
     }
 
-    fn text(&self) -> &str {
+    /// All text that it holds.
+    fn text(&self) -> String {
         match self {
-            Self::Text(text) | Self::From(text) | Self::To(text) | Self::Subject(text) => text,
-            _ => "",
+            Self::Text(text)
+            | Self::From(text)
+            | Self::To(text)
+            | Self::Cc(text)
+            | Self::Subject(text)
+            | Self::Header(_, text) => text.clone(),
+            Self::Not(key) => key.text(),
+            Self::Each(keys) | Self::Any(keys) => keys.iter().map(Self::text).collect(),
+            _ => String::new(),
+        }
+    }
+
+    /// The key that is written for no message at all.
+    fn is_nothing(got: &SearchKey<'_>) -> bool {
+        *got == SearchKey::Not(Box::new(SearchKey::All))
+    }
+
+    fn is_any(keys: &[Self], got: &SearchKey<'_>) -> bool {
+        match (keys, got) {
+            ([], got) => Self::is_nothing(got),
+            ([only], got) => only.is(got),
+            (many, SearchKey::Or(a, b)) => {
+                let (left, right) = many.split_at(many.len() / 2);
+                Self::is_any(left, a) && Self::is_any(right, b)
+            }
+            _ => false,
         }
     }
 
     fn is(&self, got: &SearchKey<'_>) -> bool {
-        let text = astring(self.text().as_bytes());
+        let text = self.text();
+        let text = astring(text.as_bytes());
         match (self, got) {
-            (Self::All, SearchKey::All) | (Self::Unseen, SearchKey::Unseen) => true,
+            (Self::All, SearchKey::All) => true,
+            (Self::Flag(_), _) => tokens_of(got) == self.tokens(),
+            (Self::Not(key), _) if matches!(**key, Self::Flag(_)) => {
+                tokens_of(got) == self.tokens()
+            }
+            (Self::Not(key), SearchKey::Not(got)) => key.is(got),
+            (Self::Each(keys), got) => match (keys.as_slice(), got) {
+                ([], got) => *got == SearchKey::All,
+                ([only], got) => only.is(got),
+                (many, SearchKey::And(got)) => {
+                    many.len() == got.as_ref().len()
+                        && many.iter().zip(got.as_ref()).all(|(key, got)| key.is(got))
+                }
+                _ => false,
+            },
+            (Self::Any(keys), got) => Self::is_any(keys, got),
+            (Self::Header(name, _), SearchKey::Header(field, got)) => {
+                astring(name.as_bytes())(field) && text(got)
+            }
+            (Self::Larger(octets), SearchKey::Larger(got))
+            | (Self::Smaller(octets), SearchKey::Smaller(got)) => octets == got,
+            (Self::Cc(_), SearchKey::Cc(got)) => text(got),
             (Self::Text(_), SearchKey::Text(got))
             | (Self::From(_), SearchKey::From(got))
             | (Self::To(_), SearchKey::To(got))
@@ -172,12 +243,53 @@ impl OwnKey {
             Self::From(text) => vec![word("FROM"), argument(text)],
             Self::To(text) => vec![word("TO"), argument(text)],
             Self::Subject(text) => vec![word("SUBJECT"), argument(text)],
-            Self::Unseen => vec![word("UNSEEN")],
+            Self::Cc(text) => vec![word("CC"), argument(text)],
+            Self::Header(name, text) => vec![word("HEADER"), argument(name), argument(text)],
+            Self::Larger(octets) => vec![word("LARGER"), word(&octets.to_string())],
+            Self::Smaller(octets) => vec![word("SMALLER"), word(&octets.to_string())],
+            Self::Flag(flag) => {
+                let (_, set, _) = FLAGS.iter().find(|(name, ..)| name == flag).unwrap();
+                set.split(' ').map(word).collect()
+            }
+            Self::Not(key) => match key.as_ref() {
+                Self::Flag(flag) => {
+                    let (_, _, unset) = FLAGS.iter().find(|(name, ..)| name == flag).unwrap();
+                    unset.split(' ').map(word).collect()
+                }
+                key => [vec![word("NOT")], key.tokens()].concat(),
+            },
+            Self::Each(keys) => match keys.as_slice() {
+                [] => vec![word("ALL")],
+                [only] => only.tokens(),
+                many => {
+                    let inner = many.iter().flat_map(Self::tokens).collect();
+                    [vec![word("(")], inner, vec![word(")")]].concat()
+                }
+            },
+            Self::Any(keys) => match keys.as_slice() {
+                [] => vec![word("NOT"), word("ALL")],
+                [only] => only.tokens(),
+                many => {
+                    let (left, right) = many.split_at(many.len() / 2);
+                    let half = |keys: &[Self]| Self::Any(keys.to_vec()).tokens();
+                    [vec![word("OR")], half(left), half(right)].concat()
+                }
+            },
             Self::Since(one) => day("SINCE", one),
             Self::Before(one) => day("BEFORE", one),
             Self::Uid(set) => vec![word("UID"), word(&set.to_string())],
         }
     }
+}
+
+/// A key of a flag, as imap-codec spells it again.
+fn tokens_of(key: &SearchKey<'_>) -> Vec<Token> {
+    let spelled = match key {
+        SearchKey::Keyword(atom) => format!("KEYWORD {}", atom.as_ref()),
+        SearchKey::Unkeyword(atom) => format!("UNKEYWORD {}", atom.as_ref()),
+        other => format!("{other:?}").to_uppercase(),
+    };
+    spelled.split(' ').map(word).collect()
 }
 
 fn is_set(got: &imap_codec::imap_types::sequence::SequenceSet, want: &SequenceSet) -> bool {
@@ -194,12 +306,27 @@ fn keys() -> impl Strategy<Value = Vec<OwnKey>> {
         hostile().prop_map(OwnKey::Text),
         hostile().prop_map(OwnKey::From),
         hostile().prop_map(OwnKey::To),
+        hostile().prop_map(OwnKey::Cc),
         hostile().prop_map(OwnKey::Subject),
-        Just(OwnKey::Unseen),
+        (
+            prop::sample::select(&["List-Id", "X\"{5}\\", "("][..]),
+            hostile()
+        )
+            .prop_map(|(name, holds)| OwnKey::Header(name, holds)),
+        any::<u32>().prop_map(OwnKey::Larger),
+        any::<u32>().prop_map(OwnKey::Smaller),
+        prop::sample::select(&FLAGS[..]).prop_map(|(flag, ..)| OwnKey::Flag(flag)),
         day().prop_map(OwnKey::Since),
         day().prop_map(OwnKey::Before),
         set().prop_map(OwnKey::Uid),
     ];
+    let key = key.prop_recursive(2, 16, 4, |key| {
+        prop_oneof![
+            key.clone().prop_map(|key| OwnKey::Not(Box::new(key))),
+            prop::collection::vec(key.clone(), 0..4).prop_map(OwnKey::Each),
+            prop::collection::vec(key, 0..5).prop_map(OwnKey::Any),
+        ]
+    });
     prop::collection::vec(key, 0..6)
 }
 
@@ -370,7 +497,7 @@ proptest! {
     fn plain_searches(keys in keys()) {
         let ours: Vec<Key<'_>> = keys.iter().map(OwnKey::key).collect();
         let command = Command::uid_search(SearchReturn::Plain, &ours);
-        if keys.iter().any(|key| has_nul(&[key.text()])) {
+        if keys.iter().any(|key| has_nul(&[&key.text()])) {
             prop_assert_eq!(command, Err(BadArgument));
             return Ok(());
         }
@@ -398,7 +525,7 @@ proptest! {
             (SearchReturn::Newest(newest), format!("COUNT PARTIAL -1:-{}", newest.max(1))),
         ] {
             let command = Command::uid_search(returns, &ours);
-            if keys.iter().any(|key| has_nul(&[key.text()])) {
+            if keys.iter().any(|key| has_nul(&[&key.text()])) {
                 prop_assert_eq!(command, Err(BadArgument));
                 return Ok(());
             }
@@ -441,11 +568,11 @@ proptest! {
 #[test]
 fn arguments_at_the_edge_of_the_grammar() {
     let none = SequenceSet::default();
-    let keys = [Key::Uid(none), Key::Unseen];
+    let keys = [Key::Uid(none), Key::Any(vec![])];
     let command = Command::uid_search(SearchReturn::Plain, &keys).unwrap();
     check(&command, |body| match body {
         CommandBody::Search { criteria, .. } => {
-            *criteria.as_ref() == [SearchKey::Not(Box::new(SearchKey::All)), SearchKey::Unseen]
+            criteria.as_ref().len() == 2 && criteria.as_ref().iter().all(OwnKey::is_nothing)
         }
         _ => false,
     });

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use audit::{Log, Settings};
-use gateway::{Call, Caller, CursorKey, Gateway, Outcome};
+use gateway::{Account, Call, Caller, CursorKey, Gateway, Outcome, Provider, Setup, Toolset};
 use mail::{AccountId, Cx};
 use secrecy::SecretString;
 use serde_json::{Map, Value, json};
@@ -97,7 +97,9 @@ fn gateway(dovecot: &Dovecot, log: Log) -> Gateway {
     };
     let id = AccountId::new("default").expect("an account");
     let source = Arc::new(ImapSource::new(settings));
-    Gateway::new(vec![(id, source)], CursorKey::new([7; 32]), log)
+    let account = Account::new(id, source, Provider::Standard);
+    let setup = Setup::owner(vec![account], vec![Toolset::Imap]);
+    Gateway::new(setup, CursorKey::new([7; 32]), log)
 }
 
 async fn call(gateway: &Gateway, tool: &str, arguments: Value) -> Value {

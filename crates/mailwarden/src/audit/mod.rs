@@ -14,20 +14,29 @@ mod verify;
 mod when;
 
 use std::io;
+use std::path::Path;
 use std::process::ExitCode;
 
+use anyhow::Context as _;
+
 use crate::cli::{Audit, AuditVerb};
+use crate::config;
 use crate::screen::Screen;
 use page::{Form, Page};
 
 pub(crate) use when::When;
 
-pub(crate) fn run(wanted: &Audit, screen: Screen) -> anyhow::Result<ExitCode> {
+/// The log of `--dir`, else of the configuration directory if there is one.
+pub(crate) fn run(
+    wanted: &Audit,
+    configuration: Option<&Path>,
+    screen: Screen,
+) -> anyhow::Result<ExitCode> {
     let dir = match &wanted.dir {
         Some(dir) => dir.clone(),
-        None => crate::state::audit_directory().ok_or_else(|| {
-            anyhow::anyhow!("there is no home directory; say where the log is with --dir")
-        })?,
+        None => config::log_directory(configuration)
+            .context("the configuration does not tell where the log is; say so with --dir")?
+            .context("there is no home directory; say where the log is with --dir")?,
     };
     let form = match wanted.json {
         true => Form::Json,

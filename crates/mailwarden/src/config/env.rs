@@ -6,15 +6,28 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use audit::Keeping;
 use mail::AccountId;
 use secrecy::SecretString;
 use sources::imap::{Roots, Security, Settings, Timeouts};
 
-use super::{Account, Config, ErrorStyle, Problems, Store};
+use super::identity::{CALLER_ID, CALLER_TOKEN};
+use super::{Account, Config, ErrorStyle, Problem, Problems, Provider, Store};
 
 const IMAP: &str = "MAIL_IMAP_";
 const MAILDIR: &str = "MAIL_MAILDIR_";
 const OURS: &str = "MAILWARDEN_";
+const GATEWAY: &str = "IMAP_MCP_";
+/// Variables that belong to a configuration directory. Not all have a meaning yet.
+const OF_GATEWAY: [&str; 7] = [
+    "CONFIG_DIR",
+    "CALLER_ID",
+    "CALLER_TOKEN",
+    "HTTP_HOST",
+    "HTTP_PORT",
+    "APPEND_TIMEOUT",
+    "OAUTH_CLIENT_ID",
+];
 
 /// Variables of `MAIL_IMAP_` that belong to no account.
 const SERVER_WIDE: [&str; 8] = [
@@ -28,25 +41,61 @@ const SERVER_WIDE: [&str; 8] = [
     "ERRORS",
 ];
 /// Variables that are read elsewhere, before or after this.
-const PROCESS_WIDE: [&str; 2] = ["MAILWARDEN_LOG", "MAILWARDEN_STATE_DIR"];
+const PROCESS_WIDE: [&str; 3] = ["MAILWARDEN_LOG", "MAILWARDEN_STATE_DIR", super::TOOLSETS];
 const PER_ACCOUNT: [&str; 6] = ["HOST", "PORT", "SECURE", "USER", "PASS", "AUTHSERV_ID"];
 
 /// Reads `variables`, usually `std::env::vars_os()`.
 pub(crate) fn from_environment(
     variables: impl IntoIterator<Item = (OsString, OsString)>,
 ) -> Result<Config, Problems> {
-    let mut reader = Reader::default();
-    for (name, value) in variables {
-        let name = name.to_string_lossy().into_owned();
-        match value.into_string() {
-            Ok(value) => reader.sort(name, value),
-            Err(_) if name.starts_with(IMAP) || name.starts_with(MAILDIR) => {
-                reader.problem(&name, "is not valid UTF-8");
-            }
-            Err(_) => {}
+    let mut reader = Reader::of(variables);
+    // INVARIANT: who says who the caller is wants a policy to hold, and is not served as the owner.
+    for name in std::mem::take(&mut reader.gateway) {
+        if name == CALLER_ID || name == CALLER_TOKEN {
+            reader.problem(
+                &name,
+                "names a caller of a configuration directory, and none is given; set IMAP_MCP_CONFIG_DIR too",
+            );
         }
     }
     reader.config()
+}
+
+/// What holds for all accounts, and the beginnings of what a file may say too.
+pub(super) struct Wide {
+    pub shared: Shared,
+    pub errors: Option<ErrorStyle>,
+    pub audit: Keeping,
+}
+
+/// Reads `variables` beside a configuration directory, in which accounts stand.
+pub(super) fn beside_directory(
+    variables: impl IntoIterator<Item = (OsString, OsString)>,
+) -> (Wide, Vec<Problem>) {
+    let mut reader = Reader::of(variables);
+    for name in std::mem::take(&mut reader.gateway) {
+        if let Some(rest) = name.strip_prefix(GATEWAY)
+            && !rest.starts_with("SECRET__")
+            && !OF_GATEWAY.contains(&rest)
+        {
+            reader.problem(
+                &name,
+                "is not a known variable; see docs/config.md for those there are",
+            );
+        }
+    }
+    for name in reader.account_variables() {
+        reader.problem(
+            &name,
+            "configures an account, and so does the configuration directory; remove the variable, or do not give a directory",
+        );
+    }
+    let wide = Wide {
+        shared: reader.shared(),
+        errors: reader.errors(),
+        audit: super::audit::read(&reader.audit, &mut reader.problems),
+    };
+    (wide, reader.problems)
 }
 
 #[derive(Default)]
@@ -56,10 +105,37 @@ struct Reader {
     imap: BTreeMap<String, BTreeMap<String, String>>,
     maildir: BTreeMap<String, String>,
     audit: BTreeMap<String, String>,
-    problems: Vec<String>,
+    /// Names of `IMAP_MCP_` variables that are set.
+    gateway: Vec<String>,
+    problems: Vec<Problem>,
 }
 
 impl Reader {
+    fn of(variables: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
+        let mut reader = Self::default();
+        for (name, value) in variables {
+            let name = name.to_string_lossy().into_owned();
+            match value.into_string() {
+                Ok(value) => reader.sort(name, value),
+                Err(_) if name.starts_with(IMAP) || name.starts_with(MAILDIR) => {
+                    reader.problem(&name, "is not valid UTF-8");
+                }
+                Err(_) => {}
+            }
+        }
+        reader
+    }
+
+    fn account_variables(&self) -> Vec<String> {
+        let imap = self.imap.iter().flat_map(|(account, fields)| {
+            let name = move |suffix: &String| format!("{IMAP}{account}_{suffix}");
+            fields.keys().map(name)
+        });
+        let maildir = self.maildir.keys();
+        imap.chain(maildir.map(|account| format!("{MAILDIR}{account}_PATH")))
+            .collect()
+    }
+
     fn sort(&mut self, name: String, value: String) {
         if let Some(rest) = name.strip_prefix(MAILDIR) {
             match rest.strip_suffix("_PATH") {
@@ -82,6 +158,10 @@ impl Reader {
                 &name,
                 "is not a known variable; see docs/config.md for those there are",
             );
+            return;
+        }
+        if name.starts_with(GATEWAY) && !value.is_empty() {
+            self.gateway.push(name);
             return;
         }
         let Some(rest) = name.strip_prefix(IMAP) else {
@@ -113,7 +193,7 @@ impl Reader {
     }
 
     fn problem(&mut self, name: &str, what: &str) {
-        self.problems.push(format!("{name} {what}"));
+        self.problems.push(Problem::variable(name, what));
     }
 
     fn config(mut self) -> Result<Config, Problems> {
@@ -145,12 +225,12 @@ impl Reader {
                 );
             }
         }
-        let errors = self.errors();
+        let errors = self.errors().unwrap_or_default();
         let audit = super::audit::read(&self.audit, &mut self.problems);
         if accounts.is_empty() && self.problems.is_empty() {
-            self.problems.push(
-                "no account is configured; set MAIL_IMAP_DEFAULT_HOST, MAIL_IMAP_DEFAULT_USER and MAIL_IMAP_DEFAULT_PASS".to_owned(),
-            );
+            self.problems.push(Problem::whole(
+                "no account is configured; set MAIL_IMAP_DEFAULT_HOST, MAIL_IMAP_DEFAULT_USER and MAIL_IMAP_DEFAULT_PASS",
+            ));
         }
         if !self.problems.is_empty() {
             return Err(Problems(self.problems));
@@ -159,8 +239,11 @@ impl Reader {
         accounts.sort_by_key(|account| (account.id.as_str() != "default", account.id.clone()));
         Ok(Config {
             accounts,
+            callers: super::Callers::Owner,
             errors,
             audit,
+            audit_directory: None,
+            version: None,
         })
     }
 
@@ -172,12 +255,20 @@ impl Reader {
             return;
         };
         if accounts.iter().any(|account| account.id == id) {
-            self.problems.push(format!(
+            self.problems.push(Problem::whole(format!(
                 "the account '{id}' is configured twice; rename one of them"
-            ));
+            )));
             return;
         }
-        accounts.push(Account { id, store });
+        let provider = match store {
+            Store::Maildir(_) => Provider::Maildir,
+            Store::Imap(_) | Store::Unavailable { .. } => Provider::Standard,
+        };
+        accounts.push(Account {
+            id,
+            provider,
+            store,
+        });
     }
 
     fn imap_account(
@@ -206,18 +297,9 @@ impl Reader {
         if password.contains('\0') {
             self.problem(&variable("PASS"), "contains a NUL character");
         }
-        let is_address = host.parse::<IpAddr>().is_ok() || host.starts_with('[');
-        if host.contains(':') && !host.contains("://") && !is_address {
-            self.problem(
-                &variable("HOST"),
-                "must be a host name without a port; the port goes into PORT",
-            );
-        }
-        if host.contains("://") || host.contains('/') || host.contains(char::is_whitespace) {
-            self.problem(
-                &variable("HOST"),
-                "must be a host name such as imap.example.com, without scheme or path",
-            );
+        if let Some(flaw) = flaw_of_host(&host) {
+            let what = format!("{flaw}; a port goes into PORT");
+            self.problem(&variable("HOST"), &what);
         }
         let security = self.security(&variable("SECURE"), fields.get("SECURE"), &host, shared);
         let port = match fields.get("PORT").map(|text| text.trim().parse::<u16>()) {
@@ -340,32 +422,38 @@ impl Reader {
         }
     }
 
-    fn errors(&mut self) -> ErrorStyle {
-        match self
-            .wide
-            .get("ERRORS")
-            .map(|value| value.trim().to_ascii_lowercase())
-            .as_deref()
-        {
-            None | Some("protocol") => ErrorStyle::Protocol,
-            Some("result") => ErrorStyle::Result,
-            Some(_) => {
+    fn errors(&mut self) -> Option<ErrorStyle> {
+        let word = self.wide.get("ERRORS")?.trim().to_ascii_lowercase();
+        match word.as_str() {
+            "protocol" => Some(ErrorStyle::Protocol),
+            "result" => Some(ErrorStyle::Result),
+            _ => {
                 self.problem("MAIL_IMAP_ERRORS", "must be protocol or result");
-                ErrorStyle::Protocol
+                None
             }
         }
     }
 }
 
 /// What all accounts have in common.
-struct Shared {
-    roots: Roots,
+pub(super) struct Shared {
+    pub roots: Roots,
     allow_plaintext: bool,
-    max_connections: usize,
-    timeouts: Timeouts,
+    pub max_connections: usize,
+    pub timeouts: Timeouts,
 }
 
-fn is_this_machine(host: &str) -> bool {
+/// Why this cannot be a host, and what it should be.
+pub(super) fn flaw_of_host(host: &str) -> Option<&'static str> {
+    if host.contains("://") || host.contains('/') || host.contains(char::is_whitespace) {
+        return Some("must be a host name such as imap.example.com, without scheme or path");
+    }
+    let is_address = host.parse::<IpAddr>().is_ok() || host.starts_with('[');
+    let has_port = host.contains(':') && !is_address;
+    has_port.then_some("must be a host name such as imap.example.com, without a port")
+}
+
+pub(super) fn is_this_machine(host: &str) -> bool {
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     match bare.parse::<IpAddr>() {
         Ok(address) => address.is_loopback(),
@@ -374,7 +462,7 @@ fn is_this_machine(host: &str) -> bool {
 }
 
 /// A word as it can stand before the first semicolon of a header.
-fn is_token(text: &str) -> bool {
+pub(super) fn is_token(text: &str) -> bool {
     let plain = |c: char| !c.is_whitespace() && !c.is_control() && !"()<>;=\"\\".contains(c);
     !text.is_empty() && text.len() <= 253 && text.chars().all(plain)
 }
@@ -428,10 +516,15 @@ mod tests {
         read(&pairs)
     }
 
+    fn lines(read: Result<Config, Problems>) -> Vec<String> {
+        let Problems(problems) = read.unwrap_err();
+        problems.iter().map(ToString::to_string).collect()
+    }
+
     fn imap(config: &Config) -> &Settings {
         match &config.accounts[0].store {
             Store::Imap(settings) => settings,
-            Store::Maildir(_) => panic!("not imap"),
+            _ => panic!("not imap"),
         }
     }
 
@@ -551,7 +644,7 @@ mod tests {
             ("MAIL_MAILDIR_OLD_PATH", "", "is empty"),
             ("MAIL_MAILDIR_OLD", "x", "MAIL_MAILDIR_<ACCOUNT>_PATH"),
         ] {
-            let Problems(lines) = with(&[(name, value)]).unwrap_err();
+            let lines = lines(with(&[(name, value)]));
             assert_eq!(lines.len(), 1, "{lines:?}");
             assert!(
                 lines[0].starts_with(name) && lines[0].contains(says),
@@ -563,25 +656,46 @@ mod tests {
 
     #[test]
     fn all_problems_are_reported_at_once() {
-        let Problems(lines) = with(&[
+        let lines = lines(with(&[
             ("MAIL_IMAP_DEFAULT_PORT", "x"),
             ("MAIL_IMAP_DEFAULT_SECURE", "y"),
             ("MAIL_IMAP_WORK_HOST", "h"),
             ("MAIL_IMAP_ERRORS", "z"),
-        ])
-        .unwrap_err();
+        ]));
         assert_eq!(lines.len(), 5, "{lines:?}");
     }
 
     #[test]
     fn no_account_is_a_problem_that_says_what_to_set() {
-        let Problems(lines) = read(&[]).unwrap_err();
+        let lines = lines(read(&[]));
         assert!(lines[0].contains("MAIL_IMAP_DEFAULT_HOST"));
     }
 
     #[test]
     fn one_account_is_configured_once() {
-        let Problems(lines) = with(&[("MAIL_MAILDIR_DEFAULT_PATH", "/x")]).unwrap_err();
+        let lines = lines(with(&[("MAIL_MAILDIR_DEFAULT_PATH", "/x")]));
         assert!(lines[0].contains("twice"), "{lines:?}");
+    }
+
+    #[test]
+    fn every_variable_of_the_manual_is_known() {
+        let manual = include_str!("../../../../docs/config.md");
+        let names: Vec<String> = manual
+            .lines()
+            .filter_map(|line| Some(line.strip_prefix("| `")?.split_once('`')?.0))
+            .filter(|name| {
+                let ours = [IMAP, MAILDIR, OURS, GATEWAY];
+                ours.iter().any(|prefix| name.starts_with(prefix))
+            })
+            .map(|name| name.replace("<ACCOUNT>", "WORK").replace("<PATH>", "A__B"))
+            .collect();
+        assert!(names.len() > 20, "{names:?}");
+        for name in names {
+            let (_, problems) = beside_directory([(name.clone().into(), "1".into())]);
+            let alone = read(&[(&name, "1")]).err().unwrap_or_default();
+            for problem in problems.iter().chain(&alone.0) {
+                assert!(!problem.what.contains("not a known variable"), "{problem}");
+            }
+        }
     }
 }

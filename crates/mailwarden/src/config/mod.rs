@@ -1,29 +1,119 @@
 //! Configuration: what an operator set, checked whole before anything starts.
 
 mod audit;
+pub(crate) mod dir;
 mod env;
+pub(crate) mod identity;
+mod problem;
+mod reload;
+pub(crate) mod verb;
 
-use std::fmt;
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
 use ::audit::Keeping;
+use gateway::{Provider, Toolset};
 use mail::AccountId;
 use sources::imap;
 
 pub(crate) use env::from_environment;
+pub(crate) use problem::{Problem, Problems};
+
+use crate::state;
+
+/// Names the configuration directory, unless the command line does.
+const DIRECTORY: &str = "IMAP_MCP_CONFIG_DIR";
+const TOOLSETS: &str = "MAILWARDEN_TOOLSETS";
+
+/// The configuration directory, if one is given: `option` is that of the command line.
+pub(crate) fn directory(option: Option<&Path>) -> Option<PathBuf> {
+    let set = || std::env::var_os(DIRECTORY).filter(|value| !value.is_empty());
+    option
+        .map(Path::to_owned)
+        .or_else(|| set().map(PathBuf::from))
+}
 
 /// A configuration that holds together.
 #[derive(Debug)]
 pub(crate) struct Config {
     pub accounts: Vec<Account>,
+    pub callers: Callers,
     pub errors: ErrorStyle,
     /// What is done with the audit log.
     pub audit: Keeping,
+    /// Where it is, if not where it always is.
+    pub audit_directory: Option<PathBuf>,
+    /// Which contents of a configuration directory this is.
+    pub version: Option<String>,
+}
+
+/// Who is let in.
+#[derive(Debug)]
+pub(crate) enum Callers {
+    /// The person who set the environment, and nobody else.
+    Owner,
+    /// Those of a configuration directory; none, if it lists none.
+    Listed(Vec<dir::CallerConfig>),
+}
+
+/// The sets of tools that the command line or the environment chooses.
+pub(crate) fn toolsets(
+    option: Option<&str>,
+    variables: impl IntoIterator<Item = (OsString, OsString)>,
+) -> Result<Option<Vec<Toolset>>, Problems> {
+    let set = || {
+        let mut variables = variables.into_iter();
+        let (_, value) = variables.find(|(name, _)| name == TOOLSETS)?;
+        (!value.is_empty()).then(|| value.to_string_lossy().into_owned())
+    };
+    let Some(text) = option.map(str::to_owned).or_else(set) else {
+        return Ok(None);
+    };
+    let named = |name: &str| Toolset::ALL.into_iter().find(|set| set.name() == name);
+    let chosen: Option<Vec<Toolset>> = text.split(',').map(|name| named(name.trim())).collect();
+    chosen.map(Some).ok_or_else(|| {
+        let what = "must be one or more of imap and gateway, with commas between them";
+        Problems(vec![Problem::variable(TOOLSETS, what.to_owned())])
+    })
+}
+
+/// From the directory, if there is one, else from the environment.
+pub(crate) fn read(
+    directory: Option<&Path>,
+    variables: impl IntoIterator<Item = (OsString, OsString)>,
+) -> Result<Config, Problems> {
+    match directory {
+        Some(dir) => dir::load(dir, variables).map(Config::from),
+        None => from_environment(variables),
+    }
+}
+
+/// Where the audit log of a configuration is, also of one that is refused: what is wrong elsewhere does not matter.
+pub(crate) fn log_directory(directory: Option<&Path>) -> Result<Option<PathBuf>, Problems> {
+    let said = directory.map(dir::log_directory).transpose()?;
+    Ok(said.flatten().or_else(state::audit_directory))
+}
+
+impl From<dir::Loaded> for Config {
+    fn from(loaded: dir::Loaded) -> Self {
+        for warning in &loaded.warnings {
+            tracing::warn!("{warning}");
+        }
+        Self {
+            accounts: loaded.accounts,
+            callers: Callers::Listed(loaded.callers),
+            errors: loaded.errors,
+            audit: loaded.audit,
+            audit_directory: loaded.audit_directory,
+            version: Some(loaded.version),
+        }
+    }
 }
 
 #[derive(Debug)]
 pub(crate) struct Account {
     pub id: AccountId,
+    pub provider: Provider,
     pub store: Store,
 }
 
@@ -31,6 +121,10 @@ pub(crate) struct Account {
 pub(crate) enum Store {
     Imap(Box<imap::Settings>),
     Maildir(PathBuf),
+    /// It is configured, and there is no way to it yet.
+    Unavailable {
+        why: String,
+    },
 }
 
 /// How hard errors travel.
@@ -41,36 +135,4 @@ pub(crate) enum ErrorStyle {
     Protocol,
     /// As tool results, for hosts that hide protocol errors from the model.
     Result,
-}
-
-/// Everything that is wrong, each in one line that names its variable.
-#[derive(Debug, Default, PartialEq, Eq, thiserror::Error)]
-pub(crate) struct Problems(pub Vec<String>);
-
-impl Problems {
-    /// The variables that are wrong, without a word about their values.
-    pub(crate) fn variables(&self) -> Vec<String> {
-        let name = |problem: &String| problem.split(' ').next().map(str::to_owned);
-        let is_variable = |word: &String| {
-            word.bytes()
-                .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_')
-        };
-        let short = |word: &String| word.len() <= 128;
-        let names = self.0.iter().filter_map(name).filter(is_variable);
-        let mut names: Vec<String> = names.filter(short).take(100).collect();
-        names.dedup();
-        names
-    }
-}
-
-impl fmt::Display for Problems {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, problem) in self.0.iter().enumerate() {
-            if index > 0 {
-                f.write_str("\n")?;
-            }
-            f.write_str(problem)?;
-        }
-        Ok(())
-    }
 }

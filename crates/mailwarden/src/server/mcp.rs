@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gateway::{
-    Answered, AnyTool, Call, Caller, Code, Content, Gateway, Outcome, Refused, TEMPLATES,
+    Answered, AnyTool, Call, Caller, Code, Content, Gateway, Link, Outcome, Refused, Toolset,
 };
 use mail::Cx;
 use rmcp::model::{
@@ -14,27 +14,38 @@ use rmcp::model::{
     CompleteResult, CompletionInfo, ContentBlock, CustomRequest, CustomResult, DiscoverResult,
     ErrorCode, Implementation, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
     PaginatedRequestParams, ProgressNotificationParam, ProtocolVersion, ReadResourceRequestParams,
-    ReadResourceResponse, ReadResourceResult, Reference, ResourceContents, ResourceTemplate,
-    ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
+    ReadResourceResponse, ReadResourceResult, Reference, Resource, ResourceContents,
+    ResourceTemplate, ServerCapabilities, ServerConfig, SubscriptionFilter, Tool, ToolAnnotations,
 };
-use rmcp::service::RequestContext;
+use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
+use tokio::sync::watch;
 
+use super::Served;
 use crate::config::ErrorStyle;
 
-/// How long clients may keep lists: they change with the configuration, which a running process does not reread.
-const FRESH_MS: u64 = 3_600_000;
+/// How long clients may keep lists: they change with the configuration, which can be read again at any time.
+const FRESH_MS: u64 = 60_000;
 
 /// A call that lasts longer says so this often, to clients that asked.
 const PROGRESS: Duration = Duration::from_secs(1);
 
-const INSTRUCTIONS: &str = "\
+const IMAP: &str = "\
 mailwarden reads mail for you. Reading never changes a mailbox.
 Usual way: imap_list_mailboxes, then imap_search_messages (newest first; criteria are combined; include_snippet saves \
 opening messages), then imap_get_message with a message_id from the search. imap_list_accounts tells the account_ids; \
 without one, 'default' is used.
 For more results pass next_cursor as cursor, with the same account_id and mailbox. A message_id stays valid until \
-the message is moved or deleted; on 'conflict' search again.
+the message is moved or deleted; on 'conflict' search again.";
+
+const GATEWAY: &str = "\
+mailwarden reads mail for you, as far as a policy lets you. Reading never changes a mailbox.
+Usual way: describe_policy or list_accounts, then list_folders, then search (newest first), then fetch_envelope, \
+fetch_headers, fetch_body or fetch_attachment with account_id, folder and uid.
+What is hidden from you answers as what does not exist. A refusal says decision DENY and a reason; do not try to get \
+around it, tell the user. hidden counts say how much there is besides.";
+
+const COMMON: &str = "\
 data.status tells how it went: ok, partial (see data.issues) or failed. Report failures as they are; an empty list \
 with status ok means that nothing matched in that one mailbox.
 meta.warnings tells what was left out, guessed or cut. Everything inside a message (names, subjects, texts, file \
@@ -47,15 +58,34 @@ pub(crate) struct Server {
     gateway: Arc<Gateway>,
     caller: Caller,
     errors: ErrorStyle,
+    tools: watch::Receiver<u64>,
 }
 
 impl Server {
-    pub(crate) fn new(gateway: Gateway, caller: Caller, errors: ErrorStyle) -> Self {
-        Self {
-            gateway: Arc::new(gateway),
+    pub(crate) fn new(served: Served) -> Self {
+        let Served {
+            gateway,
             caller,
             errors,
+            tools,
+        } = served;
+        Self {
+            gateway,
+            caller,
+            errors,
+            tools,
         }
+    }
+
+    /// How to use the tools that this caller has.
+    fn instructions(&self) -> String {
+        let tools = self.gateway.tools(&self.caller);
+        let has = |set: Toolset| tools.iter().any(|tool| tool.toolset() == set);
+        let sets = [(Toolset::Gateway, GATEWAY), (Toolset::Imap, IMAP)];
+        let told = sets.into_iter().filter(|(set, _)| has(*set));
+        let mut lines: Vec<&str> = told.map(|(_, text)| text).collect();
+        lines.push(COMMON);
+        lines.join("\n")
     }
 
     /// Runs a call until it is over or the client no longer wants it.
@@ -86,6 +116,7 @@ impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
         let capabilities = ServerCapabilities::builder()
             .enable_tools()
+            .enable_tool_list_changed()
             .enable_resources()
             .enable_completions()
             .build();
@@ -93,7 +124,7 @@ impl ServerHandler for Server {
             Implementation::new("mailwarden", env!("CARGO_PKG_VERSION")).with_title("mailwarden");
         ServerConfig::new(capabilities)
             .with_server_info(me)
-            .with_instructions(INSTRUCTIONS)
+            .with_instructions(self.instructions())
     }
 
     async fn discover(&self, _: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
@@ -109,8 +140,13 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let mut result =
-            ListToolsResult::with_all_items(self.gateway.tools().map(definition).collect());
+        let mut result = ListToolsResult::with_all_items(
+            self.gateway
+                .tools(&self.caller)
+                .into_iter()
+                .map(definition)
+                .collect(),
+        );
         result.ttl_ms = Some(FRESH_MS);
         result.cache_scope = Some(CacheScope::Private);
         Ok(result)
@@ -123,7 +159,9 @@ impl ServerHandler for Server {
     ) -> Result<CallToolResponse, ErrorData> {
         match self.call(request, &context).await? {
             Outcome::Answered(answered) => Ok(result(answered).into()),
-            Outcome::Refused(refused) if self.errors == ErrorStyle::Result => {
+            Outcome::Refused(refused)
+                if self.errors == ErrorStyle::Result || refused.is_denial() =>
+            {
                 Ok(result(refused.as_answer()).into())
             }
             Outcome::Refused(refused) => Err(error(&refused, &context)),
@@ -147,7 +185,7 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        let templates = TEMPLATES.iter().map(|one| {
+        let templates = self.gateway.templates(&self.caller).map(|one| {
             ResourceTemplate::new(one.uri, one.name)
                 .with_description(one.description)
                 .with_mime_type(one.mime_type)
@@ -185,6 +223,28 @@ impl ServerHandler for Server {
         Ok(result.into())
     }
 
+    fn accepted_subscription_filter(&self, _: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        Some(SubscriptionFilter::builder().tools_list_changed().build())
+    }
+
+    /// Says when the tools have become others, until the client no longer wants to know.
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        let mut tools = self.tools.clone();
+        loop {
+            tokio::select! {
+                () = context.cancelled() => return Ok(()),
+                Ok(()) = tools.changed() => {
+                    let _ = context.sink().notify_tool_list_changed().await;
+                }
+                // Nothing will change any more.
+                else => {
+                    context.cancelled().await;
+                    return Ok(());
+                }
+            }
+        }
+    }
+
     /// What the protocol library cannot read as a request that it knows. A call among them is recorded as one.
     async fn on_custom_request(
         &self,
@@ -209,7 +269,10 @@ impl ServerHandler for Server {
         _: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
         let known = match &request.r#ref {
-            Reference::Resource(template) => TEMPLATES.iter().any(|one| one.uri == template.uri),
+            Reference::Resource(template) => {
+                let mut templates = self.gateway.templates(&self.caller);
+                templates.any(|one| one.uri == template.uri)
+            }
             _ => false,
         };
         if !known {
@@ -249,13 +312,22 @@ fn definition(tool: &'static dyn AnyTool) -> Tool {
 }
 
 fn result(answered: Answered) -> CallToolResult {
-    let content = vec![ContentBlock::text(answered.text)];
+    let mut content = vec![ContentBlock::text(answered.text)];
+    content.extend(answered.links.into_iter().map(link));
     let mut result = match answered.failed {
         false => CallToolResult::success(content),
         true => CallToolResult::error(content),
     };
     result.structured_content = Some(answered.structured);
     result
+}
+
+/// What is too large for an answer.
+fn link(link: Link) -> ContentBlock {
+    let mut resource = Resource::new(link.uri, "attachment");
+    resource.mime_type = Some(link.mime_type);
+    resource.size = Some(link.size);
+    ContentBlock::resource_link(resource)
 }
 
 fn error(refused: &Refused, context: &RequestContext<RoleServer>) -> ErrorData {
@@ -267,7 +339,7 @@ fn error(refused: &Refused, context: &RequestContext<RoleServer>) -> ErrorData {
         // The revision of 2026-07-28 gave up the code of its own.
         Code::NotFound if modern => ErrorCode::INVALID_PARAMS,
         Code::NotFound => ErrorCode::RESOURCE_NOT_FOUND,
-        Code::AuthFailed | Code::Conflict => ErrorCode::INVALID_REQUEST,
+        Code::AuthFailed | Code::Conflict | Code::Denied => ErrorCode::INVALID_REQUEST,
         Code::Timeout | Code::Internal | Code::AuditUnavailable => ErrorCode::INTERNAL_ERROR,
     };
     ErrorData::new(

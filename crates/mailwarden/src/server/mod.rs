@@ -3,4 +3,4 @@
 mod mcp;
 mod stdio;
 
-pub(crate) use stdio::run;
+pub(crate) use stdio::{Served, run};

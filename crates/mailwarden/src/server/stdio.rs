@@ -7,22 +7,33 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use gateway::{Caller, Gateway};
-use rmcp::ServiceExt as _;
+use rmcp::model::ProtocolVersion;
 use rmcp::service::ServerInitializeError;
 use rmcp::transport::io::stdio_pipes;
+use rmcp::{Peer, RoleServer, ServiceExt as _};
 use tokio::io::{AsyncRead, ReadBuf};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 
 use super::mcp::Server;
 use crate::config::ErrorStyle;
+use crate::reload::Reload;
 
 /// Calls under way when the client hangs up get this long to finish.
 const GRACE: Duration = Duration::from_millis(1_500);
 
+/// Who is served, with what.
+pub(crate) struct Served {
+    pub gateway: Arc<Gateway>,
+    pub caller: Caller,
+    pub errors: ErrorStyle,
+    /// Counts how often the tools of the caller have become others.
+    pub tools: watch::Receiver<u64>,
+}
+
 /// Serves until the client closes stdin or the process is told to end, and says which of the two it was.
-pub(crate) async fn run(gateway: Gateway, errors: ErrorStyle) -> anyhow::Result<&'static str> {
-    let caller = Caller::owner(format!("stdio:{}", std::process::id()));
-    let server = Server::new(gateway, caller, errors);
+pub(crate) async fn run(served: Served, reload: Option<Reload>) -> anyhow::Result<&'static str> {
+    let tools = served.tools.clone();
+    let server = Server::new(served);
     let (stdin, stdout) = stdio_pipes();
     let hung_up = Arc::new(Notify::new());
     let stdin = Watched {
@@ -36,7 +47,11 @@ pub(crate) async fn run(gateway: Gateway, errors: ErrorStyle) -> anyhow::Result<
             Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(HUNG_UP),
             Err(error) => return Err(anyhow::Error::new(error)),
         };
-        running.waiting().await?;
+        let peer = running.peer().clone();
+        tokio::select! {
+            ended = running.waiting() => ended?,
+            () = tell_of_tools(&peer, tools) => return Ok(HUNG_UP),
+        };
         Ok(HUNG_UP)
     };
     let abandoned = async {
@@ -44,11 +59,30 @@ pub(crate) async fn run(gateway: Gateway, errors: ErrorStyle) -> anyhow::Result<
         tokio::time::sleep(GRACE).await;
         Ok(HUNG_UP)
     };
+    let reloading = async {
+        match reload {
+            Some(reload) => reload.on_demand().await,
+            None => std::future::pending().await,
+        }
+    };
     tokio::select! {
         outcome = serving => outcome,
         outcome = abandoned => outcome,
         told = told_to_end() => told.map(|()| "told to end"),
+        outcome = reloading => outcome,
     }
+}
+
+/// Never ends. Clients of the revision of 2026-07-28 ask for this themselves, by `subscriptions/listen`.
+async fn tell_of_tools(peer: &Peer<RoleServer>, mut tools: watch::Receiver<u64>) {
+    let modern = peer
+        .peer_info()
+        .is_none_or(|info| info.protocol_version >= ProtocolVersion::V_2026_07_28);
+    while !modern && tools.changed().await.is_ok() {
+        // A client that hangs up is noticed elsewhere.
+        let _ = peer.notify_tool_list_changed().await;
+    }
+    std::future::pending().await
 }
 
 const HUNG_UP: &str = "the client hung up";

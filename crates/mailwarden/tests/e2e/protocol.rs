@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use testkit::{BlackHole, Dovecot, McpClient};
 
 use crate::support::{
-    Account, Look, client, client_with, configure, inbox, note, program, thinker,
+    Account, Look, client, client_with, configure, imap_tools, inbox, note, program, thinker,
 };
 
 fn modern(port: u16) -> McpClient {
@@ -131,7 +131,7 @@ fn tools_are_sent_as_they_are_defined() {
     let closed = testkit::closed_port();
     let mut client = client(closed.number());
     let sent = client.request("tools/list", json!({})).unwrap();
-    let defined: Vec<Value> = gateway::ALL.iter().map(|tool| tool.definition()).collect();
+    let defined: Vec<Value> = imap_tools().map(|tool| tool.definition()).collect();
     assert_eq!(sent["tools"], json!(defined));
 }
 

@@ -12,7 +12,8 @@ pub(crate) fn program() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_mailwarden"));
     for (name, _) in std::env::vars_os() {
         let name_text = name.to_string_lossy();
-        if name_text.starts_with("MAIL_") || name_text.starts_with("MAILWARDEN_") {
+        let ours = ["MAIL_", "MAILWARDEN_", "IMAP_MCP_"];
+        if ours.iter().any(|ours| name_text.starts_with(ours)) {
             command.env_remove(&name);
         }
     }
@@ -201,6 +202,12 @@ pub(crate) fn message_id(server: &Dovecot, folder: &str, uid: u32) -> String {
         "imap:default:{folder}:{}:{uid}",
         uidvalidity(server, folder)
     )
+}
+
+/// The tools that environment configuration gives.
+pub(crate) fn imap_tools() -> impl Iterator<Item = &'static dyn gateway::AnyTool> {
+    let all = gateway::ALL.iter().copied();
+    all.filter(|tool| tool.toolset() == gateway::Toolset::Imap)
 }
 
 /// A small message.

@@ -14,14 +14,18 @@ pub(super) fn by_uid<'r>(data: impl IntoIterator<Item = &'r Data>) -> HashMap<u3
         let Data::Fetch(fetch) = one else { continue };
         // Flag changes that nobody asked for may come without a UID.
         let Some(uid) = fetch.uid else { continue };
-        match found.get_mut(&uid) {
-            Some(known) => merge(known, fetch),
-            None => {
-                found.insert(uid, fetch.as_ref().clone());
-            }
-        }
+        keep(&mut found, uid, fetch.as_ref().clone());
     }
     found
+}
+
+pub(super) fn keep(found: &mut HashMap<u32, Fetch>, uid: u32, fetch: Fetch) {
+    match found.get_mut(&uid) {
+        Some(known) => merge(known, fetch),
+        None => {
+            found.insert(uid, fetch);
+        }
+    }
 }
 
 /// A `FETCH` response so damaged that it has no typed view.
@@ -33,13 +37,13 @@ pub(super) fn is_unreadable_fetch(data: &Data) -> bool {
     second.eq_ignore_ascii_case(b"FETCH")
 }
 
-fn merge(known: &mut Fetch, more: &Fetch) {
-    known.flags = more.flags.clone().or(known.flags.take());
+fn merge(known: &mut Fetch, more: Fetch) {
+    known.flags = more.flags.or(known.flags.take());
     known.internal_date = known.internal_date.or(more.internal_date);
     known.size = known.size.or(more.size);
-    known.envelope = known.envelope.take().or_else(|| more.envelope.clone());
-    known.structure = known.structure.take().or_else(|| more.structure.clone());
-    known.sections.extend(more.sections.iter().cloned());
+    known.envelope = known.envelope.take().or(more.envelope);
+    known.structure = known.structure.take().or(more.structure);
+    known.sections.extend(more.sections);
 }
 
 pub(super) fn flags(fetch: &Fetch) -> Option<Vec<Flag>> {
@@ -76,9 +80,10 @@ fn address(wire: imap::Address) -> Address {
 
 /// Copies, so that a structure that is kept does not keep the whole response.
 pub(super) fn structure(wire: &imap::BodyStructure) -> Structure {
+    let leaves: Vec<Leaf> = wire.leaves.iter().filter_map(leaf).collect();
     Structure {
-        leaves: wire.leaves.iter().filter_map(leaf).collect(),
-        cut: wire.cut,
+        cut: wire.cut || leaves.len() < wire.leaves.len(),
+        leaves,
     }
 }
 

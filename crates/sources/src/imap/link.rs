@@ -44,8 +44,27 @@ impl Patience {
 pub(super) struct Landed {
     /// One for each command, in order.
     pub statuses: Vec<Status>,
+    /// Beside the statuses.
+    pub places: Vec<Place>,
     /// All data, in the order of its arrival.
     pub data: Vec<Data>,
+}
+
+/// Where the reply to a command stood.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    pub tag: Tag,
+    /// So much of the data had arrived when the command was over.
+    pub after: usize,
+}
+
+impl Landed {
+    /// Forgets the first commands; answers the status of the last of them.
+    pub(super) fn skip(&mut self, commands: usize) -> Option<Status> {
+        let commands = commands.min(self.statuses.len()).min(self.places.len());
+        self.places.drain(..commands);
+        self.statuses.drain(..commands).next_back()
+    }
 }
 
 pub(super) struct Link {
@@ -223,7 +242,7 @@ impl Link {
 /// The commands of a flight, and what has come back so far.
 #[derive(Default)]
 struct Flight {
-    open: Vec<(Tag, Option<Status>)>,
+    open: Vec<(Tag, Option<(Status, usize)>)>,
     data: Vec<Data>,
     size: usize,
 }
@@ -243,7 +262,7 @@ impl Flight {
             Event::Done(tag, status) => {
                 let current = self.open.iter_mut().find(|(known, _)| *known == tag);
                 if let Some((_, outcome)) = current {
-                    *outcome = Some(status);
+                    *outcome = Some((status, self.data.len()));
                 }
             }
         }
@@ -251,13 +270,18 @@ impl Flight {
     }
 
     fn land(self, cx: &Cx) -> Result<Landed, Fault> {
-        let statuses = self.open.into_iter().map(|(_, status)| {
-            status.ok_or_else(|| protocol(cx, "a command was left without an answer"))
-        });
-        Ok(Landed {
-            statuses: statuses.collect::<Result<_, _>>()?,
+        let mut landed = Landed {
+            statuses: Vec::with_capacity(self.open.len()),
+            places: Vec::with_capacity(self.open.len()),
             data: self.data,
-        })
+        };
+        for (tag, outcome) in self.open {
+            let unanswered = || protocol(cx, "a command was left without an answer");
+            let (status, after) = outcome.ok_or_else(unanswered)?;
+            landed.statuses.push(status);
+            landed.places.push(Place { tag, after });
+        }
+        Ok(landed)
     }
 }
 

@@ -4,7 +4,10 @@
 //! Each read is a [`Job`](job::Job) in a file of its own.
 
 mod cache;
+mod census;
+mod conditions;
 mod convert;
+mod describe;
 mod echo;
 mod faults;
 mod folders;
@@ -18,19 +21,23 @@ mod raw;
 mod search;
 mod session;
 mod settings;
+mod sift;
+mod summaries;
 mod tls;
 
 use std::sync::{Arc, Mutex};
 
 use mail::{
-    Answer, Choose, Cx, Described, Fault, Fetched, Folders, Found, MailSource, MessageRef,
-    RawMessage, Search, SourceKind, Stage, Verified,
+    Answer, Choose, Condition, Cx, Described, Fault, Fetched, FolderName, Folders, Found,
+    MailSource, MessageRef, RawMessage, Search, Sifted, Snippets, SourceKind, Stage, Summary,
+    UidSet, UidValidity, Verified,
 };
 
 pub use settings::{Security, Settings, Timeouts};
 pub use tls::{BadRoots, Roots};
 
 use cache::Cache;
+use census::Censuses;
 use job::Job;
 use pool::Pool;
 
@@ -39,6 +46,7 @@ pub struct ImapSource {
     settings: Arc<Settings>,
     pool: Arc<Pool>,
     cache: Mutex<Cache>,
+    censuses: Censuses,
 }
 
 impl ImapSource {
@@ -52,7 +60,13 @@ impl ImapSource {
             pool: Pool::new(Arc::clone(&settings)),
             settings,
             cache: Mutex::new(Cache::default()),
+            censuses: Censuses::default(),
         }
+    }
+
+    /// Whether these settings would make the same source.
+    pub fn is_made_from(&self, settings: &Settings) -> bool {
+        self.settings.is_same(settings)
     }
 
     /// Runs a job on a lent session; a session that turns out dead costs one retry on another.
@@ -119,6 +133,40 @@ impl MailSource for ImapSource {
                 cache: &self.cache,
             },
         ))
+    }
+
+    fn sift<'a>(
+        &'a self,
+        cx: &'a Cx,
+        folder: &'a FolderName,
+        tests: &'a [Condition],
+    ) -> Answer<'a, Sifted> {
+        Box::pin(self.run(
+            cx,
+            sift::SiftFolder {
+                folder,
+                tests,
+                censuses: &self.censuses,
+            },
+        ))
+    }
+
+    fn summaries<'a>(
+        &'a self,
+        cx: &'a Cx,
+        folder: &'a FolderName,
+        uidvalidity: UidValidity,
+        uids: &'a UidSet,
+        snippets: Snippets,
+    ) -> Answer<'a, Vec<Summary>> {
+        let job = summaries::DescribeMessages {
+            folder,
+            uidvalidity,
+            uids,
+            snippets,
+            cache: &self.cache,
+        };
+        Box::pin(self.run(cx, job))
     }
 
     fn message<'a>(

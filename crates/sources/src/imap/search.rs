@@ -3,24 +3,20 @@
 //! A folder without conditions is read from its end by message number, so its size does not matter.
 //! With conditions the server searches, and only the page's messages are described.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Mutex;
 
-use imap::command::{Day, Item, Key, Part as Wire, SearchReturn};
-use imap::{Command, Data, Fetch, SequenceSet};
-use jiff::civil::Date;
+use imap::command::{Key, SearchReturn};
+use imap::{Command, Data, SequenceSet};
 use mail::{
-    Anchor, Cx, Fault, FaultKind, FolderName, Found, Query, Search, Snippets, Stage, Summary,
-    TextPrefix, Uid, UidValidity,
+    Anchor, Condition, Cx, Fault, FaultKind, FolderName, Found, Search, Stage, Uid, UidValidity,
 };
 
-use super::cache::{Cache, Key as CacheKey, Known};
+use super::cache::Cache;
+use super::describe::{self, Shelf};
 use super::job::Job;
 use super::link::Landed;
 use super::session::{Pace, Session};
-use super::{convert, faults};
-
-/// Enough of the header to read the text behind it.
-const CONTENT_FIELDS: Wire = Wire::HeaderFields(&["CONTENT-TYPE", "CONTENT-TRANSFER-ENCODING"]);
+use super::{conditions, convert, faults};
 
 pub(super) struct FindMessages<'a> {
     pub search: &'a Search,
@@ -67,7 +63,7 @@ impl FindMessages<'_> {
                 .await;
         };
         let set = everything_below(below);
-        let returns = if has_esearch(session) {
+        let returns = if conditions::has_esearch(session) {
             SearchReturn::Count
         } else {
             SearchReturn::Plain
@@ -101,7 +97,7 @@ impl FindMessages<'_> {
 
     fn fetch_end(&self, last: u32) -> Command {
         let numbers = SequenceSet::range(self.first_of(last), last);
-        Command::fetch(&numbers, &self.items())
+        Command::fetch(&numbers, &describe::items(self.search.snippets))
     }
 
     /// Where the page begins that ends with message number `last`.
@@ -120,7 +116,8 @@ impl FindMessages<'_> {
     /// With conditions: the server searches, then the newest of what it found are described.
     async fn find(&self, session: &mut Session, cx: &Cx) -> Result<Found, Fault> {
         let search = self.search;
-        let mut keys = conditions(&search.query);
+        let condition = Condition::from(&search.query);
+        let mut keys = conditions::keys(&condition)?;
         keys.extend(search.below.map(|below| Key::Uid(everything_below(below))));
         let returns = self.returns(session);
         let found = self
@@ -139,7 +136,8 @@ impl FindMessages<'_> {
             return Ok(self.empty(found.uidvalidity));
         }
         cx.enter(Stage::Fetch);
-        let fetch = Command::uid_fetch(&SequenceSet::of(uids.iter().copied()), &self.items());
+        let wanted = SequenceSet::of(uids.iter().copied());
+        let fetch = Command::uid_fetch(&wanted, &describe::items(search.snippets));
         let landed = session.ask_again(cx, vec![fetch], Pace::Prompt).await?;
         self.page(found.uidvalidity, found.count, &landed, Asked::Uids(&uids))
     }
@@ -154,7 +152,7 @@ impl FindMessages<'_> {
         keys: &[Key<'_>],
         pace: Pace,
     ) -> Result<Matches, Fault> {
-        let command = command(returns, keys)?;
+        let command = conditions::command(returns, keys)?;
         let commands = vec![command.clone()];
         let opened = session
             .ask_in(cx, &self.search.folder, commands, pace)
@@ -182,7 +180,7 @@ impl FindMessages<'_> {
             None => {}
         }
         session.esearch_fails = true;
-        let plain = self::command(SearchReturn::Plain, keys)?;
+        let plain = conditions::command(SearchReturn::Plain, keys)?;
         let landed = session.ask_again(cx, vec![plain], pace).await?;
         Ok(place(
             matches(&landed, SearchReturn::Plain)?.unwrap_or_default(),
@@ -190,28 +188,13 @@ impl FindMessages<'_> {
     }
 
     fn returns(&self, session: &Session) -> SearchReturn {
-        if !has_esearch(session) {
+        if !conditions::has_esearch(session) {
             SearchReturn::Plain
         } else if session.capabilities().has("PARTIAL") {
             SearchReturn::Newest(u32::try_from(self.search.limit).unwrap_or(50))
         } else {
             SearchReturn::CountAll
         }
-    }
-
-    fn items(&self) -> Vec<Item> {
-        let mut items = vec![
-            Item::Flags,
-            Item::InternalDate,
-            Item::Size,
-            Item::Envelope,
-            Item::BodyStructure,
-        ];
-        if let Snippets::Bytes(bytes) = self.search.snippets {
-            items.push(Item::Peek(CONTENT_FIELDS, None));
-            items.push(Item::Peek(Wire::Text, Some(bytes)));
-        }
-        items
     }
 
     /// Puts a page together from what was asked for.
@@ -240,11 +223,18 @@ impl FindMessages<'_> {
             matches,
             ..Found::default()
         };
+        // Reading one of these messages takes one flight then.
+        let shelf = Shelf {
+            cache: self.cache,
+            folder: &self.search.folder,
+            uidvalidity,
+        };
         for uid in &uids {
             match fetched.remove(uid) {
                 Some(fetch) => {
-                    self.remember(uidvalidity, *uid, &fetch);
-                    found.summaries.push(self.summary(*uid, fetch));
+                    let summary = describe::summary(*uid, fetch, self.search.snippets);
+                    shelf.remember(&summary);
+                    found.summaries.push(summary);
                 }
                 None => found.missing.push(Uid(*uid)),
             }
@@ -278,54 +268,6 @@ impl FindMessages<'_> {
             uidvalidity: uidvalidity.0,
             ..Found::default()
         }
-    }
-
-    fn summary(&self, uid: u32, fetch: Fetch) -> Summary {
-        Summary {
-            uid: Uid(uid),
-            flags: convert::flags(&fetch),
-            arrived: convert::arrived(&fetch),
-            size: fetch.size.unwrap_or(0),
-            text: self.text(&fetch),
-            envelope: fetch.envelope.map(convert::envelope).unwrap_or_default(),
-        }
-    }
-
-    fn text(&self, fetch: &Fetch) -> Option<TextPrefix> {
-        let Snippets::Bytes(asked) = self.search.snippets else {
-            return None;
-        };
-        let text = fetch.section("TEXT")?.clone();
-        Some(TextPrefix {
-            header: fetch
-                .section(&CONTENT_FIELDS.name())
-                .cloned()
-                .unwrap_or_default(),
-            truncated: text.len() >= asked as usize,
-            text,
-        })
-    }
-
-    /// The structure comes along, so that reading one of these messages takes one flight.
-    fn remember(&self, uidvalidity: UidValidity, uid: u32, fetch: &Fetch) {
-        let Some(structure) = &fetch.structure else {
-            return;
-        };
-        let key = CacheKey {
-            folder: self.search.folder.clone(),
-            uidvalidity: uidvalidity.0,
-            uid,
-        };
-        let known = Known {
-            structure: Arc::new(convert::structure(structure)),
-            size: fetch.size.unwrap_or(0),
-            arrived: convert::arrived(fetch),
-            body: None,
-        };
-        self.cache
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .keep(key, known);
     }
 }
 
@@ -380,44 +322,7 @@ fn matches(landed: &Landed, asked: SearchReturn) -> Result<Option<(u64, Sequence
     }
 }
 
-fn command(returns: SearchReturn, keys: &[Key<'_>]) -> Result<Command, Fault> {
-    Command::uid_search(returns, keys)
-        .map_err(|bad| Fault::saying(FaultKind::Rejected, Stage::Search, bad.to_string()))
-}
-
-fn has_esearch(session: &Session) -> bool {
-    let offered = session.capabilities();
-    (offered.has("ESEARCH") || offered.has("IMAP4REV2")) && !session.esearch_fails
-}
-
 /// An empty set when nothing can be below, and then the search matches nothing.
 fn everything_below(anchor: Anchor) -> SequenceSet {
     SequenceSet::range(1, anchor.uid.0.saturating_sub(1))
-}
-
-fn conditions(query: &Query) -> Vec<Key<'_>> {
-    let mut keys = Vec::new();
-    if query.unread_only {
-        keys.push(Key::Unseen);
-    }
-    if let Some(date) = query.since {
-        keys.push(Key::Since(day(date)));
-    }
-    if let Some(date) = query.until {
-        // BEFORE excludes its day, `until` includes it.
-        keys.push(Key::Before(day(date.tomorrow().unwrap_or(date))));
-    }
-    keys.extend(query.from.as_deref().map(Key::From));
-    keys.extend(query.to.as_deref().map(Key::To));
-    keys.extend(query.subject.as_deref().map(Key::Subject));
-    keys.extend(query.text.as_deref().map(Key::Text));
-    keys
-}
-
-fn day(date: Date) -> Day {
-    Day {
-        year: date.year().unsigned_abs(),
-        month: date.month().unsigned_abs(),
-        day: date.day().unsigned_abs(),
-    }
 }

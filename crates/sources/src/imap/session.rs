@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use imap::{Capabilities, Command, Data, Literals, Status};
 use mail::{Cx, Fault, FaultKind, FolderName, Stage, UidValidity};
 
+use super::census::Stamp;
 use super::link::{Landed, Link, Patience};
 use super::settings::Settings;
 use super::{faults, login};
@@ -33,6 +34,9 @@ pub(super) struct Session {
     pub(super) unproven: bool,
     /// QUIRK: the server offers ESEARCH and does not answer with it.
     pub(super) esearch_fails: bool,
+    /// QUIRK: plain answers to pipelined searches stand so that it cannot be told which is whose. Dovecot says that the
+    /// commands are over when all of them are.
+    pub(super) searches_mingle: bool,
 }
 
 /// The folder that is open on the server's side.
@@ -42,6 +46,10 @@ struct OpenFolder {
     since: Instant,
     uidvalidity: UidValidity,
     exists: u32,
+    /// As it was when the folder was opened; absent once anything has come or gone since.
+    uidnext: Option<u32>,
+    /// Nothing was heard of it yet but that it is open.
+    fresh: bool,
 }
 
 /// What a flight into a folder found.
@@ -68,6 +76,7 @@ impl Session {
             introduced: false,
             unproven: false,
             esearch_fails: false,
+            searches_mingle: false,
         })
     }
 
@@ -83,6 +92,21 @@ impl Session {
     pub(super) fn known_size(&self, folder: &FolderName) -> Option<u32> {
         let open = self.open.as_ref().filter(|open| open.name == *folder)?;
         (open.since.elapsed() < TRUSTED).then_some(open.exists)
+    }
+
+    /// How many messages the open folder holds.
+    pub(super) fn exists(&self) -> u32 {
+        self.open.as_ref().map_or(0, |open| open.exists)
+    }
+
+    /// What the folder holds, as far as that can be told without a list.
+    pub(super) fn stamp(&self, folder: &FolderName) -> Option<Stamp> {
+        let open = self.open.as_ref().filter(|open| open.name == *folder)?;
+        Some(Stamp {
+            uidvalidity: open.uidvalidity,
+            uidnext: open.uidnext?,
+            exists: open.exists,
+        })
     }
 
     pub(super) fn is_sound(&self) -> bool {
@@ -114,7 +138,7 @@ impl Session {
         let skip = flight.len();
         flight.extend(commands);
         let mut landed = self.fly(cx, &flight, pace).await?;
-        landed.statuses.drain(..skip);
+        landed.skip(skip);
         self.note(&landed.data);
         Ok(landed)
     }
@@ -140,7 +164,7 @@ impl Session {
         let skip = flight.len();
         flight.extend(commands);
         let mut landed = self.fly(cx, &flight, pace).await?;
-        let opening = landed.statuses.drain(..skip).next_back();
+        let opening = landed.skip(skip);
         if before.is_none()
             && let Some(status) = opening
         {
@@ -225,6 +249,10 @@ impl Session {
             Data::Status(status) => status.code.as_ref(),
             _ => None,
         });
+        let uidnext = codes
+            .clone()
+            .filter(|code| code.is("UIDNEXT"))
+            .find_map(|code| code.number()?.try_into().ok());
         let uidvalidity = codes
             .filter(|code| code.is("UIDVALIDITY"))
             .find_map(|code| code.number()?.try_into().ok());
@@ -237,6 +265,8 @@ impl Session {
             since: Instant::now(),
             uidvalidity: UidValidity(uidvalidity),
             exists: 0,
+            uidnext,
+            fresh: true,
         });
         Ok(())
     }
@@ -244,6 +274,11 @@ impl Session {
     /// Keeps the folder's size in step with what the server says.
     fn note(&mut self, data: &[Data]) {
         let Some(open) = &mut self.open else { return };
+        let counted = data.iter().filter(|one| matches!(one, Data::Exists(_)));
+        let expected = usize::from(std::mem::take(&mut open.fresh));
+        if counted.count() != expected || gone(data) > 0 {
+            open.uidnext = None;
+        }
         for one in data {
             match one {
                 Data::Exists(exists) => open.exists = *exists,
@@ -259,7 +294,7 @@ impl Session {
 }
 
 /// How many messages the server says are gone.
-fn gone(data: &[Data]) -> u32 {
+pub(super) fn gone(data: &[Data]) -> u32 {
     let counts = data.iter().map(|one| match one {
         Data::Expunge(_) => 1,
         Data::Vanished(uids) => u32::try_from(uids.len()).unwrap_or(u32::MAX),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use secrecy::SecretString;
+use secrecy::{ExposeSecret as _, SecretString};
 
 use super::tls::Roots;
 
@@ -19,6 +19,21 @@ pub struct Settings {
     pub max_connections: usize,
     /// As [`mail::Described::authserv_id`].
     pub authserv_id: Option<String>,
+}
+
+impl Settings {
+    /// Whether a source made from the one would do all that one made from the other does.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        self.host == other.host
+            && self.port == other.port
+            && self.security == other.security
+            && self.user == other.user
+            && self.password.expose_secret() == other.password.expose_secret()
+            && self.roots.is_same(&other.roots)
+            && self.timeouts == other.timeouts
+            && self.max_connections == other.max_connections
+            && self.authserv_id == other.authserv_id
+    }
 }
 
 /// How the connection is protected.

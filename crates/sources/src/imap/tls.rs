@@ -35,6 +35,10 @@ impl Roots {
         Self::default()
     }
 
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        self.extra == other.extra
+    }
+
     pub fn with_file(path: &Path) -> Result<Self, BadRoots> {
         let pem = std::fs::read(path)?;
         let extra: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&pem).collect();

@@ -2,18 +2,19 @@
 
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use content::Completeness;
 use jiff::Timestamp;
 use mail::{
-    Fault, FaultKind, Fetched, Flag, FolderName, Part, PartWish, RawMessage, Section, Stage,
-    Structure, Uid,
+    Fault, FaultKind, Fetched, Flag, FolderName, Part, PartWish, RawMessage, Section, Snippets,
+    Stage, Structure, Summary, TextPrefix, Uid,
 };
 
 use super::folders::Tree;
 use super::open::{MOST_HEADER, Opened, Shelf};
-use super::scan::{Sharing, scan};
+use super::scan::{Entry, Sharing, scan};
 use super::work::{Stop, unreadable};
 
 /// Files up to this size are read whole, of larger ones only the beginning.
@@ -28,6 +29,7 @@ pub(super) struct Loaded {
     size: u64,
     header: Bytes,
     header_truncated: bool,
+    text: Bytes,
     parts: Vec<(Section, Bytes, Completeness)>,
 }
 
@@ -106,8 +108,40 @@ impl Loaded {
             size: opened.size,
             header: bytes.slice(..header_len.min(MOST_HEADER)),
             header_truncated: header_len > MOST_HEADER,
+            text: bytes.slice(header_len.min(bytes.len())..),
             parts,
         })
+    }
+
+    /// The message in a line, its structure with it.
+    pub(super) fn summary(self, entry: &Entry, snippets: Snippets) -> Summary {
+        // Copied, so that a line does not hold a message in memory.
+        let text = match snippets {
+            Snippets::Without => None,
+            Snippets::Bytes(bytes) => {
+                let wanted = usize::try_from(bytes).unwrap_or_default();
+                let text = self.text.get(..wanted).unwrap_or(&self.text);
+                let shown = u64::try_from(self.header.len() + text.len()).unwrap_or(u64::MAX);
+                Some(TextPrefix {
+                    header: Bytes::copy_from_slice(&self.header),
+                    text: Bytes::copy_from_slice(text),
+                    truncated: self.size > shown,
+                })
+            }
+        };
+        Summary {
+            uid: entry.uid,
+            order: entry.order().0,
+            flags: Some(self.flags),
+            arrived: self.arrived,
+            size: Some(self.size),
+            envelope: Some(match self.header_truncated {
+                true => content::envelope_of_beginning(&self.header),
+                false => content::envelope(&self.header),
+            }),
+            structure: Some(Arc::new(self.structure)),
+            text,
+        }
     }
 
     /// A wish for a part that does not exist is passed over.

@@ -10,17 +10,20 @@ mod name;
 mod open;
 mod page;
 mod scan;
+mod sift;
 mod work;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use mail::{
-    AccountId, Answer, Choose, Counts, Cx, Described, Fault, FaultKind, Fetched, Folder, Folders,
-    Found, MailSource, MessageRef, RawMessage, Search, SourceKind, Stage, UidValidity, Verified,
+    AccountId, Answer, Choose, Condition, Counts, Cx, Described, Fault, FaultKind, Fetched, Folder,
+    FolderName, Folders, Found, MailSource, MessageRef, RawMessage, Search, Sifted, Snippets,
+    SourceKind, Stage, Summary, UidSet, UidValidity, Verified,
 };
 
 use folders::Tree;
+use matching::Test;
 use work::{Stop, off_thread};
 
 /// File names do not come back with another meaning, so there is one generation.
@@ -94,6 +97,44 @@ impl MailSource for Maildir {
             let root = Arc::clone(&self.root);
             let search = search.clone();
             off_thread(Stage::Search, move |stop| page::find(&root, &search, stop)).await
+        })
+    }
+
+    fn sift<'a>(
+        &'a self,
+        cx: &'a Cx,
+        folder: &'a FolderName,
+        tests: &'a [Condition],
+    ) -> Answer<'a, Sifted> {
+        Box::pin(async move {
+            cx.enter(Stage::Search);
+            let root = Arc::clone(&self.root);
+            let folder = folder.clone();
+            let tests = tests.iter().map(Test::new).collect::<Result<Vec<_>, _>>()?;
+            off_thread(Stage::Search, move |stop| {
+                sift::sift(&root, &folder, &tests, stop)
+            })
+            .await
+        })
+    }
+
+    fn summaries<'a>(
+        &'a self,
+        cx: &'a Cx,
+        folder: &'a FolderName,
+        uidvalidity: UidValidity,
+        uids: &'a UidSet,
+        snippets: Snippets,
+    ) -> Answer<'a, Vec<Summary>> {
+        Box::pin(async move {
+            generation(uidvalidity)?;
+            cx.enter(Stage::Fetch);
+            let root = Arc::clone(&self.root);
+            let (folder, uids) = (folder.clone(), uids.clone());
+            off_thread(Stage::Fetch, move |stop| {
+                sift::summaries(&root, &folder, &uids, snippets, stop)
+            })
+            .await
         })
     }
 

@@ -5,6 +5,7 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
+use content::Completeness;
 
 use super::scan::{Entry, Scan, Sharing, find, scan};
 use super::work::Stop;
@@ -35,6 +36,7 @@ pub(super) struct Opened {
 pub(super) struct Beginning {
     /// The header block with its blank line, as far as it fits.
     pub(super) header: Bytes,
+    pub(super) header_whole: Completeness,
     /// What was asked for of the text.
     pub(super) text: Bytes,
     pub(super) text_truncated: bool,
@@ -103,7 +105,12 @@ impl Opened {
         let mut text = header.split_off(cut);
         let text_truncated = self.size > length(&header) + length(&text) || text.len() > wanted;
         text.truncate(wanted);
+        let fits = end.is_some_and(|end| end <= MOST_HEADER) || self.size <= length(&header);
         Ok(Beginning {
+            header_whole: match fits {
+                true => Completeness::Complete,
+                false => Completeness::Cut,
+            },
             header,
             text,
             text_truncated,
@@ -241,6 +248,8 @@ mod tests {
             let mut opened = shelf.open(&only(&root)).unwrap().unwrap();
             let found = opened.beginning(wanted).unwrap();
             assert_eq!(found.header.len(), header);
+            let cut = found.header_whole == Completeness::Cut;
+            assert_eq!(cut, text.starts_with('z'));
             assert_eq!(found.text, body.as_bytes());
             assert_eq!(found.text_truncated, truncated);
         }

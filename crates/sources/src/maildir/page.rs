@@ -1,12 +1,14 @@
 //! A page of a folder, newest first. Listing opens the files of the page alone; a search opens what it must.
 
-use std::io;
 use std::path::Path;
 
-use mail::{Anchor, Fault, FaultKind, Found, Search, Snippets, Stage, Summary, TextPrefix};
+use content::Completeness;
+use mail::{
+    Anchor, Condition, Fault, FaultKind, Found, Search, Snippets, Stage, Summary, TextPrefix,
+};
 
 use super::folders::Tree;
-use super::matching::{Conditions, Verdict};
+use super::matching::{Test, Verdict, judge};
 use super::open::Shelf;
 use super::scan::{Entry, Sharing, scan};
 use super::work::{Stop, unreadable};
@@ -80,23 +82,19 @@ fn matched<'a>(
     search: &Search,
     shelf: &mut Shelf<'_>,
 ) -> Result<Picked<'a>, Fault> {
-    let conditions = Conditions::new(&search.query);
+    let tests = [Test::new(&Condition::from(&search.query))?];
     let mut picked = Picked {
         page: Vec::new(),
         matches: 0,
     };
     for entry in entries {
-        let verdict = match judge(&conditions, entry, shelf) {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {
-                return Err(unreadable(Stage::Search)(error));
-            }
+        let verdicts = judge(&tests, entry, shelf).map_err(unreadable(Stage::Search))?;
+        let verdict = match (verdicts.first(), entry.sharing) {
+            (Some(Verdict::No), _) => continue,
+            (Some(Verdict::Match), Sharing::Alone) => Verdict::Match,
             // A file that cannot be read may match: it is named as missing, not passed over.
-            Err(_) => Verdict::Unknown,
-            Ok(verdict) => verdict,
+            _ => Verdict::Unknown,
         };
-        if verdict == Verdict::No {
-            continue;
-        }
         picked.matches += 1;
         if picked.matches > search.most_matches {
             let matches = picked.matches;
@@ -109,23 +107,6 @@ fn matched<'a>(
     Ok(picked)
 }
 
-fn judge(conditions: &Conditions, entry: &Entry, shelf: &mut Shelf<'_>) -> io::Result<Verdict> {
-    if conditions.by_name(entry) == Verdict::No {
-        return Ok(Verdict::No);
-    }
-    if entry.sharing == Sharing::Shared {
-        return Ok(Verdict::Unknown);
-    }
-    if !conditions.read_files() {
-        return Ok(Verdict::Match);
-    }
-    match shelf.open(entry)? {
-        Some(mut opened) => conditions.by_content(&mut opened),
-        // Gone since the scan.
-        None => Ok(Verdict::No),
-    }
-}
-
 /// `None` when the message is gone or cannot be read.
 fn summary(shelf: &mut Shelf<'_>, entry: &Entry, snippets: Snippets) -> Option<Summary> {
     let mut opened = shelf.open(entry).ok()??;
@@ -134,13 +115,18 @@ fn summary(shelf: &mut Shelf<'_>, entry: &Entry, snippets: Snippets) -> Option<S
         Snippets::Bytes(bytes) => usize::try_from(bytes).unwrap_or_default(),
     };
     let beginning = opened.beginning(wanted).ok()?;
-    let envelope = content::envelope(&beginning.header);
+    let envelope = match beginning.header_whole {
+        Completeness::Complete => content::envelope(&beginning.header),
+        Completeness::Cut => content::envelope_of_beginning(&beginning.header),
+    };
     Some(Summary {
         uid: entry.uid,
+        order: entry.order().0,
         flags: Some(opened.entry.flags()),
         arrived: opened.entry.arrived(),
-        size: opened.size,
-        envelope,
+        size: Some(opened.size),
+        envelope: Some(envelope),
+        structure: None,
         text: (snippets != Snippets::Without).then_some(TextPrefix {
             header: beginning.header,
             text: beginning.text,

@@ -1,6 +1,6 @@
 //! Mail put straight into Maildir++ files, faster than any protocol. Never reads or changes what is already there.
 
-use crate::delivery::Delivery;
+use crate::delivery::{Delivery, Seeds};
 use crate::process::is_root;
 use crate::utf7;
 use std::fs::File;
@@ -88,6 +88,42 @@ impl Maildir {
             &format!("{}:2,{letters}", base_name(number, delivery)),
             delivery,
         );
+    }
+
+    /// Into `cur`, under UIDs and a UIDVALIDITY of the test's choosing. The folder must be new to the server.
+    pub(super) fn seed(&self, folder: &str, number: u64, seeds: &Seeds<'_>) {
+        let dir = self.folder(folder);
+        let mut list = String::new();
+        let mut next = 1;
+        for (number, seed) in (number..).zip(seeds.messages) {
+            let base = base_name(number, &seed.delivery);
+            let mut flags = seed.delivery.flags.clone();
+            flags.sort_unstable();
+            flags.dedup();
+            let letters = flags.iter().map(|flag| flag.maildir());
+            let keywords = (b'a'..)
+                .zip(seeds.keywords)
+                .filter(|(_, keyword)| seed.keywords.contains(keyword));
+            let letters: String = letters
+                .chain(keywords.map(|(letter, _)| char::from(letter)))
+                .collect();
+            let name = format!("{base}:2,{letters}");
+            self.write(folder, "cur", &name, &seed.delivery);
+            list.push_str(&format!("{} :{base}\n", seed.uid));
+            next = seed.uid + 1;
+        }
+        // Version 3: UIDVALIDITY, next UID, and an id of the folder.
+        let uidvalidity = seeds.uidvalidity;
+        let list = format!("3 V{uidvalidity} N{next} G{uidvalidity:032x}\n{list}");
+        let keywords: String = (0..)
+            .zip(seeds.keywords)
+            .map(|(index, keyword): (u32, _)| format!("{index} {keyword}\n"))
+            .collect();
+        for (name, text) in [("dovecot-uidlist", list), ("dovecot-keywords", keywords)] {
+            let path = dir.join(name);
+            std::fs::write(&path, text).expect("write what Dovecot knows of a folder");
+            self.owner.take(&path);
+        }
     }
 
     fn write(&self, folder: &str, part: &str, name: &str, delivery: &Delivery) {

@@ -137,6 +137,7 @@ impl Outputs {
             max_chars: 100_000,
             html,
             attachment_text: Some(100_000),
+            only: None,
         };
         let view = source::view(raw, &wish);
         let mut texts = Vec::new();

@@ -13,7 +13,7 @@ use crate::args::{Account, MessageId, Within, same_account};
 use crate::envelope::{Done, Reply, Status};
 use crate::pipeline::Ctx;
 use crate::tools::{Annotations, Tool, Toolset};
-use crate::trouble::{self, Issue, NextAction};
+use crate::trouble::{Issue, NextAction};
 
 pub(crate) struct GetMessageRaw;
 
@@ -63,6 +63,7 @@ impl Tool for GetMessageRaw {
         large and unfiltered. To read a message use imap_get_message.";
     const TOOLSET: Toolset = Toolset::Imap;
     const ANNOTATIONS: Annotations = Annotations::READS;
+    const LEAST: Level = Level::Full;
     const UNTRUSTED: &'static [&'static str] = &["raw_source_base64"];
     type Args = Args;
     type Reply = RawSource;
@@ -91,7 +92,7 @@ impl Tool for GetMessageRaw {
         let mail = ctx.mail()?;
         let raw = match mail.raw(&at, max_bytes).await {
             Ok(raw) => raw,
-            Err(fault) => return Ok(failed(&at, trouble::sort(&fault, &mail.describe())?)),
+            Err(halt) => return Ok(failed(&at, mail.sort(halt)?)),
         };
         let sent = u64::try_from(raw.bytes.len()).unwrap_or(u64::MAX);
         let data = RawSource {

@@ -1,6 +1,7 @@
 //! `imap_list_accounts`: which accounts are configured, without their secrets.
 
 use audit::Summary;
+use mail::Level;
 use policy::Ask;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -47,6 +48,7 @@ impl Tool for ListAccounts {
         "List the configured mail accounts. Start here when you do not know the account_id.";
     const TOOLSET: Toolset = Toolset::Imap;
     const ANNOTATIONS: Annotations = Annotations::LOCAL;
+    const LEAST: Level = Level::None;
     const UNTRUSTED: &'static [&'static str] = &[];
     type Args = Args;
     type Reply = Accounts;
@@ -64,6 +66,7 @@ impl Tool for ListAccounts {
         let accounts: Vec<Account> = ctx
             .accounts()
             .take(MOST)
+            .map(|account| (account.id(), account.describe()))
             .map(|(id, at)| Account {
                 account_id: id.to_string(),
                 host: content::name(&at.host, &mut content::Changes::default()),

@@ -1,7 +1,7 @@
 //! `imap_list_mailboxes`: the folders of an account, with what they are for and how full they are.
 
 use audit::Summary;
-use mail::{AccountId, Folder};
+use mail::{AccountId, Folder, Level};
 use policy::Ask;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,8 +11,9 @@ use crate::Refusal;
 use crate::args::Account;
 use crate::envelope::{Done, Reply, Status};
 use crate::pipeline::Ctx;
+use crate::tools::shown::has_safe_name;
 use crate::tools::{Annotations, Tool, Toolset};
-use crate::trouble::{self, Issue, NextAction};
+use crate::trouble::{Issue, NextAction};
 
 const MOST: usize = 200;
 
@@ -70,6 +71,7 @@ impl Tool for ListMailboxes {
         pass them on as they are.";
     const TOOLSET: Toolset = Toolset::Imap;
     const ANNOTATIONS: Annotations = Annotations::READS;
+    const LEAST: Level = Level::Count;
     const UNTRUSTED: &'static [&'static str] = &["mailboxes"];
     type Args = Args;
     type Reply = Mailboxes;
@@ -89,7 +91,7 @@ impl Tool for ListMailboxes {
         let mail = ctx.mail()?;
         let found = match mail.folders().await {
             Ok(found) => found,
-            Err(fault) => return Ok(failed(&account, trouble::sort(&fault, &mail.describe())?)),
+            Err(halt) => return Ok(failed(&account, mail.sort(halt)?)),
         };
         let all = found.folders.len();
         let named: Vec<Folder> = found.folders.into_iter().filter(has_safe_name).collect();
@@ -127,13 +129,6 @@ impl Tool for ListMailboxes {
         }
         Ok(done)
     }
-}
-
-/// INVARIANT: a name is an argument of later calls, so it leaves as it is or not at all. One with invisible
-/// characters or chat markers in it is no name that a person gave.
-fn has_safe_name(folder: &Folder) -> bool {
-    let mut changes = content::Changes::default();
-    content::name(folder.name.as_str(), &mut changes) == folder.name.as_str()
 }
 
 fn mailbox(folder: Folder) -> Mailbox {

@@ -5,7 +5,6 @@ mod get_message_raw;
 mod list_accounts;
 mod list_mailboxes;
 mod search_messages;
-mod shown;
 mod verify_account;
 
 pub(crate) use get_message::GetMessage;

@@ -17,9 +17,9 @@ use crate::cursor::{BadCursor, Binding, Place};
 use crate::envelope::{Done, Pagination, Reply, Status};
 use crate::pipeline::Ctx;
 use crate::tools::{Annotations, Tool, Toolset};
-use crate::trouble::{self, Issue, MOST_MATCHES, NextAction};
+use crate::trouble::{Issue, MOST_MATCHES, NextAction};
 
-use super::shown::{self, Changed, Located};
+use crate::tools::shown::{self, Changed, Located};
 
 /// So much of each text is fetched for its snippet.
 const SNIPPET_BYTES: u32 = 4_096;
@@ -124,6 +124,7 @@ impl Tool for SearchMessages {
         the same account_id and mailbox and no criteria. Read a message with imap_get_message.";
     const TOOLSET: Toolset = Toolset::Imap;
     const ANNOTATIONS: Annotations = Annotations::READS;
+    const LEAST: Level = Level::Metadata;
     const UNTRUSTED: &'static [&'static str] = &["messages"];
     type Args = Args;
     type Reply = Page;
@@ -136,9 +137,15 @@ impl Tool for SearchMessages {
             level: if args.include_snippet == Some(true) {
                 Level::Body
             } else {
-                Level::Envelope
+                Level::Metadata
             },
         })
+    }
+
+    fn shows(args: &Args) -> Option<Level> {
+        args.include_snippet
+            .is_none_or(|wanted| !wanted)
+            .then_some(Level::Envelope)
     }
 
     fn kept(args: &Args) -> audit::Summary {
@@ -166,10 +173,7 @@ impl Tool for SearchMessages {
         let search = turn.search(&args);
         let found = match mail.search(&search).await {
             Ok(found) => found,
-            Err(fault) => {
-                let issue = trouble::sort(&fault, &mail.describe())?;
-                return Ok(failed(&args, issue));
-            }
+            Err(halt) => return Ok(failed(&args, mail.sort(halt)?)),
         };
         let page = PageOf {
             kind: mail.describe().kind,
@@ -501,7 +505,8 @@ impl Lines {
             uidvalidity: self.uidvalidity,
             uid: summary.uid,
         };
-        let envelope = &summary.envelope;
+        let nothing = mail::Envelope::default();
+        let envelope = summary.envelope.as_ref().unwrap_or(&nothing);
         let mut changes: Changes = snippet.iter().map(|snippet| snippet.changes).sum();
         let hidden = snippet.as_ref().map_or(0, |snippet| snippet.hidden);
         let from = content::addresses(&envelope.from, &mut changes);

@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use audit::Summary;
 use content::Changes;
+use mail::Level;
 use policy::Ask;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,9 +15,9 @@ use crate::args::Account;
 use crate::envelope::{Done, Reply, Status};
 use crate::pipeline::Ctx;
 use crate::tools::{Annotations, Tool, Toolset};
-use crate::trouble::{self, Issue, NextAction};
+use crate::trouble::{Issue, NextAction};
 
-use super::shown;
+use crate::tools::shown;
 
 const MOST_CAPABILITIES: usize = 256;
 
@@ -70,6 +71,7 @@ impl Tool for VerifyAccount {
         Use it when another call failed, to learn why and what to do.";
     const TOOLSET: Toolset = Toolset::Imap;
     const ANNOTATIONS: Annotations = Annotations::READS;
+    const LEAST: Level = Level::None;
     const UNTRUSTED: &'static [&'static str] = &["capabilities"];
     type Args = Args;
     type Reply = Verified;
@@ -98,11 +100,7 @@ impl Tool for VerifyAccount {
         };
         let (status, issues, capabilities) = match outcome {
             Ok(verified) => (Status::Ok, Vec::new(), verified.capabilities),
-            Err(fault) => (
-                Status::Failed,
-                vec![trouble::sort(&fault, &at)?],
-                Vec::new(),
-            ),
+            Err(halt) => (Status::Failed, vec![mail.sort(halt)?], Vec::new()),
         };
         let ok = status != Status::Failed;
         let summary = match issues.first() {

@@ -12,13 +12,13 @@ plain_object!(Changed);
 
 /// Which message, in all the ways in which it can be named.
 #[derive(Serialize, JsonSchema)]
-pub(super) struct Located {
-    pub(super) message_id: String,
+pub(in crate::tools) struct Located {
+    pub(in crate::tools) message_id: String,
     message_uri: String,
     message_raw_uri: String,
     mailbox: String,
-    pub(super) uidvalidity: u32,
-    pub(super) uid: u32,
+    pub(in crate::tools) uidvalidity: u32,
+    pub(in crate::tools) uid: u32,
 }
 
 impl From<&MessageRef> for Located {
@@ -36,7 +36,7 @@ impl From<&MessageRef> for Located {
 
 /// What the shield changed in one message, where it changed something.
 #[derive(Clone, Copy, Serialize)]
-pub(super) struct Changed {
+pub(in crate::tools) struct Changed {
     #[serde(skip_serializing_if = "is_zero")]
     invisible: usize,
     #[serde(skip_serializing_if = "is_zero")]
@@ -49,7 +49,7 @@ pub(super) struct Changed {
 }
 
 impl Changed {
-    pub(super) fn of(changes: Changes, hidden: usize) -> Option<Self> {
+    pub(in crate::tools) fn of(changes: Changes, hidden: usize) -> Option<Self> {
         (!changes.is_empty() || hidden > 0).then_some(Self {
             hidden,
             invisible: changes.invisible,
@@ -64,7 +64,7 @@ fn is_zero(count: &usize) -> bool {
 }
 
 /// One sentence for each kind of change.
-pub(super) fn warnings(changes: Changes) -> Vec<Warning> {
+pub(in crate::tools) fn warnings(changes: Changes) -> Vec<Warning> {
     let mut notes: Vec<Note> = Vec::new();
     changes.tell(&mut notes);
     notes
@@ -77,13 +77,26 @@ pub(super) fn warnings(changes: Changes) -> Vec<Warning> {
 const MOST_FLAGS: usize = 50;
 const MOST_FLAG_CHARS: usize = 100;
 
-/// Flags as a caller sees them; absent when the source did not tell.
-pub(super) fn flags(flags: Option<&[Flag]>, changes: &mut Changes) -> Option<Vec<String>> {
-    let shown = flags?.iter().take(MOST_FLAGS).map(|flag| {
+/// Flags as a caller sees them; absent when the source did not tell. In an order of their own: a server's may depend on
+/// messages that are hidden.
+pub(in crate::tools) fn flags(
+    flags: Option<&[Flag]>,
+    changes: &mut Changes,
+) -> Option<Vec<String>> {
+    let mut flags: Vec<&Flag> = flags?.iter().collect();
+    flags.sort_unstable_by_key(|flag| flag.as_str());
+    let shown = flags.into_iter().take(MOST_FLAGS).map(|flag| {
         let name = content::name(flag.as_str(), changes);
         name.chars().take(MOST_FLAG_CHARS).collect()
     });
     Some(shown.collect())
+}
+
+/// INVARIANT: a name is an argument of later calls, so it leaves as it is or not at all. One with invisible
+/// characters or chat markers in it is no name that a person gave.
+pub(in crate::tools) fn has_safe_name(folder: &mail::Folder) -> bool {
+    let mut changes = content::Changes::default();
+    content::name(folder.name.as_str(), &mut changes) == folder.name.as_str()
 }
 
 #[cfg(test)]
@@ -105,5 +118,12 @@ mod tests {
                 .all(|flag| flag.chars().count() <= MOST_FLAG_CHARS && !flag.contains('\u{202e}'))
         );
         assert_eq!(flags(None, &mut changes), None);
+    }
+
+    #[test]
+    fn the_order_of_flags_is_ours() {
+        let said = ["urgent", "\\Seen", "$Forwarded", "\\Answered"].map(Flag::new);
+        let shown = flags(Some(&said), &mut Changes::default()).unwrap();
+        assert_eq!(shown, ["$Forwarded", "\\Answered", "\\Seen", "urgent"]);
     }
 }

@@ -1,40 +1,13 @@
 //! The pool by itself: idle connections close, waiting is fair, a stalled server does not stall for minutes.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "tests stop at the first surprise"
-)]
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mail::{Cx, FaultKind, FolderName, MailSource as _, Query, Search, Snippets};
-use secrecy::SecretString;
-use sources::imap::{ImapSource, Roots, Security, Settings, Timeouts};
+use sources::imap::ImapSource;
 use testkit::{Cut, Dovecot, Fake, FaultProxy};
 
-fn settings(port: u16) -> Settings {
-    Settings {
-        host: "127.0.0.1".to_owned(),
-        port,
-        security: Security::Plain,
-        user: "alice".to_owned(),
-        password: SecretString::from("secret"),
-        roots: Roots::system(),
-        timeouts: Timeouts::default(),
-        max_connections: 4,
-        authserv_id: None,
-    }
-}
-
-fn runtime() -> tokio::runtime::Runtime {
-    tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .unwrap()
-}
+use crate::{runtime, settings};
 
 #[test]
 fn an_idle_connection_is_closed() {

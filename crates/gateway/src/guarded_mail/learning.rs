@@ -1,0 +1,134 @@
+//! Learning facts: in groups, two at a time, read while the next ones travel.
+
+use std::sync::{Arc, Mutex};
+
+use mail::{
+    FactsBuf, Fault, FaultKind, FolderName, Snippets, Stage, Summary, Uid, UidSet, UidValidity,
+};
+use tokio::task::JoinHandle;
+
+use super::GuardedMail;
+use crate::knowledge::{Shelf, lock};
+
+/// Facts of so many messages are asked for at once.
+const GROUP: usize = 1_000;
+/// Messages that are too large to be described together are asked for in groups down to this.
+const LEAST_GROUP: u64 = 20;
+/// A server that fails so often fails at something else.
+const MOST_SPLITS: usize = 32;
+/// So few are read on the spot.
+const FEW: usize = 20;
+/// So many are read by one thread.
+const PIECE: usize = 300;
+
+/// What is learned, and where it is kept.
+pub(super) struct Lesson<'l> {
+    pub folder: &'l FolderName,
+    pub uidvalidity: UidValidity,
+    /// INVARIANT: one shelf from the first look to the judgement, whatever becomes of it meanwhile.
+    pub shelf: &'l Arc<Mutex<Shelf>>,
+}
+
+impl Lesson<'_> {
+    fn keep(&self, facts: &[(Uid, FactsBuf)]) {
+        let mut shelf = lock(self.shelf);
+        // The source just said that this is the folder's generation.
+        shelf.settle(self.uidvalidity);
+        shelf.keep(self.uidvalidity, facts);
+    }
+}
+
+impl GuardedMail<'_> {
+    /// Fetches the facts of these messages and says which there were.
+    pub(super) async fn learn(&self, lesson: &Lesson<'_>, uids: &UidSet) -> Result<UidSet, Fault> {
+        let mut described: Vec<UidSet> = Vec::new();
+        let mut reading: Vec<JoinHandle<Vec<(Uid, FactsBuf)>>> = Vec::new();
+        let mut rest = uids.iter().peekable();
+        while rest.peek().is_some() {
+            let one: UidSet = rest.by_ref().take(GROUP).collect();
+            let other: UidSet = rest.by_ref().take(GROUP).collect();
+            let (one, other) =
+                tokio::join!(self.described(lesson, one), self.described(lesson, other));
+            for earlier in reading.drain(..) {
+                lesson.keep(&earlier.await.map_err(fell)?);
+            }
+            for found in [one?, other?] {
+                described.push(found.iter().map(|one| one.uid).collect());
+                if found.len() <= FEW {
+                    lesson.keep(&facts(&found));
+                    continue;
+                }
+                for some in pieces(found) {
+                    reading.push(tokio::task::spawn_blocking(move || facts(&some)));
+                }
+            }
+        }
+        for last in reading {
+            lesson.keep(&last.await.map_err(fell)?);
+        }
+        self.account.knowledge.tidy();
+        Ok(described
+            .iter()
+            .fold(UidSet::default(), |all, some| all.union(some)))
+    }
+
+    /// INVARIANT: nobody can hide a folder by sending mail whose envelopes are too large together.
+    pub(super) async fn described(
+        &self,
+        lesson: &Lesson<'_>,
+        uids: UidSet,
+    ) -> Result<Vec<Summary>, Fault> {
+        let source = self.account.source();
+        let mut found = Vec::new();
+        let mut left: Vec<UidSet> = Some(uids)
+            .filter(|uids| !uids.is_empty())
+            .into_iter()
+            .collect();
+        let mut splits = 0;
+        while let Some(group) = left.pop() {
+            let (folder, uidvalidity) = (lesson.folder, lesson.uidvalidity);
+            let asked = source.summaries(self.cx, folder, uidvalidity, &group, Snippets::Without);
+            match asked.await {
+                Ok(some) => found.extend(some.into_iter().filter(|one| group.contains(one.uid))),
+                Err(fault)
+                    if fault.kind == FaultKind::Protocol
+                        && group.len() > LEAST_GROUP
+                        && splits < MOST_SPLITS =>
+                {
+                    splits += 1;
+                    left.extend(split(&group, group.len() / 2));
+                }
+                Err(fault) => return Err(fault),
+            }
+        }
+        Ok(found)
+    }
+}
+
+fn facts(found: &[Summary]) -> Vec<(Uid, FactsBuf)> {
+    let each = found.iter();
+    each.map(|one| (one.uid, content::facts(one))).collect()
+}
+
+/// So that several threads can read them.
+fn pieces(mut found: Vec<Summary>) -> Vec<Vec<Summary>> {
+    let mut pieces = Vec::new();
+    while found.len() > PIECE {
+        pieces.push(found.split_off(found.len() - PIECE));
+    }
+    pieces.push(found);
+    pieces
+}
+
+/// The first so many, and the others.
+fn split(uids: &UidSet, first: u64) -> [UidSet; 2] {
+    let first = usize::try_from(first).unwrap_or(usize::MAX);
+    [
+        uids.iter().take(first).collect(),
+        uids.iter().skip(first).collect(),
+    ]
+}
+
+fn fell(_: tokio::task::JoinError) -> Fault {
+    Fault::new(FaultKind::Protocol, Stage::Fetch)
+}

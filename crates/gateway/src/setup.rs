@@ -1,0 +1,128 @@
+//! What an operator configured, as calls see it: the accounts and the callers. A reload swaps the whole of it.
+
+use std::sync::Arc;
+
+use mail::{AccountId, Described, MailSource};
+use policy::Policy;
+
+use crate::knowledge::Knowledge;
+use crate::pipeline::Caller;
+use crate::tools::Toolset;
+
+/// One state of the configuration. Calls that began under it end under it.
+#[derive(Clone, Default)]
+pub struct Setup {
+    accounts: Vec<Account>,
+    callers: Vec<Standing>,
+}
+
+/// An account, and what is known about its mail. A reload that leaves an account as it was takes it over.
+#[derive(Clone)]
+pub struct Account {
+    id: AccountId,
+    source: Arc<dyn MailSource>,
+    provider: Provider,
+    pub(crate) knowledge: Arc<Knowledge>,
+}
+
+/// What kind of mail store an account is in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Provider {
+    /// Any IMAP server.
+    #[default]
+    Standard,
+    /// Folders are labels.
+    Google,
+    AppleMail,
+    Maildir,
+}
+
+impl Provider {
+    /// As configurations and callers know it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Standard => "imap-standard",
+            Self::Google => "google",
+            Self::AppleMail => "apple-mail",
+            Self::Maildir => "maildir",
+        }
+    }
+}
+
+/// A caller, and what it may do.
+#[derive(Clone, Debug)]
+pub struct Standing {
+    pub id: String,
+    pub policy: Arc<Policy>,
+    pub toolsets: Vec<Toolset>,
+    pub credential: Credential,
+}
+
+/// What a caller proved itself with, as a digest. Another one is another caller.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+pub struct Credential(pub [u8; 32]);
+
+impl std::fmt::Debug for Credential {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Credential(..)")
+    }
+}
+
+impl Setup {
+    pub fn new(accounts: Vec<Account>, callers: Vec<Standing>) -> Self {
+        Self { accounts, callers }
+    }
+
+    /// One caller, the person whose accounts these are.
+    pub fn owner(accounts: Vec<Account>, toolsets: Vec<Toolset>) -> Self {
+        let owner = Standing {
+            id: Caller::OWNER.to_owned(),
+            policy: Arc::new(Policy::owner()),
+            toolsets,
+            credential: Credential::default(),
+        };
+        Self::new(accounts, vec![owner])
+    }
+
+    /// INVARIANT: who is not here, or proved itself with something else, is nobody.
+    pub(crate) fn standing(&self, caller: &Caller) -> Option<&Standing> {
+        let mut known = self.callers.iter();
+        known.find(|one| one.id == caller.as_str() && one.credential == caller.credential())
+    }
+
+    pub(crate) fn account(&self, id: &AccountId) -> Option<&Account> {
+        self.accounts.iter().find(|account| account.id == *id)
+    }
+
+    pub fn accounts(&self) -> &[Account] {
+        &self.accounts
+    }
+}
+
+impl Account {
+    pub fn new(id: AccountId, source: Arc<dyn MailSource>, provider: Provider) -> Self {
+        Self {
+            id,
+            source,
+            provider,
+            knowledge: Arc::default(),
+        }
+    }
+
+    pub fn id(&self) -> &AccountId {
+        &self.id
+    }
+
+    pub fn provider(&self) -> Provider {
+        self.provider
+    }
+
+    pub(crate) fn describe(&self) -> Described {
+        self.source.describe()
+    }
+
+    /// For the one place that may reach it.
+    pub(crate) fn source(&self) -> &dyn MailSource {
+        self.source.as_ref()
+    }
+}

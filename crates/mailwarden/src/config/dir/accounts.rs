@@ -1,0 +1,186 @@
+//! `accounts.yaml`: the accounts, where secrets are, the audit log.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use audit::Keeping;
+use mail::AccountId;
+
+use super::Variables;
+use super::reader::Reader;
+use super::secrets::SecretStore;
+use super::yaml::{Node, Value};
+use crate::config::env::Wide;
+use crate::config::{Account, ErrorStyle, Provider, Store};
+
+/// What `accounts.yaml` comes to.
+pub(super) struct Accounts {
+    pub accounts: Vec<Account>,
+    pub store: SecretStore,
+    pub errors: ErrorStyle,
+    pub audit: Keeping,
+    pub audit_directory: Option<PathBuf>,
+    pub wal: Option<PathBuf>,
+    /// Every id that stands there, of accounts that cannot be used too. `None` if some could not be read.
+    pub ids: Option<Vec<String>>,
+}
+
+/// What reading takes from around the file.
+pub(super) struct Around<'a> {
+    pub dir: &'a Path,
+    pub variables: &'a Variables,
+    pub wide: &'a Wide,
+}
+
+pub(super) fn read(reader: &mut Reader<'_>, around: &Around<'_>) -> Accounts {
+    let root = reader.root();
+    let section = |name: &str| root.and_then(|root| root.get(name));
+    let store = match root {
+        Some(_) => SecretStore::read(section("secret_store"), around.dir, reader),
+        None => SecretStore::Broken,
+    };
+    let mut accounts = Vec::new();
+    let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
+    let list = section("accounts");
+    let mut all_read = list.is_some_and(|list| matches!(list.value, Value::List(_)));
+    for node in list.map_or(&[][..], Node::items) {
+        let id = node.get("id");
+        all_read &= id.is_some_and(|id| id.text().is_some());
+        if let Some((id, text)) = id.and_then(|id| Some((id, id.text()?)))
+            && let Some(line) = seen.insert(text, id.at.line)
+            && AccountId::new(text).is_ok()
+        {
+            reader.problem(
+                id,
+                format!("the account '{text}' stands here twice"),
+                format!("the first is in line {line}; rename one of them"),
+            );
+        }
+        accounts.extend(account(node, &store, reader, around));
+    }
+    if let Some(list) = list
+        && matches!(&list.value, Value::List(items) if items.is_empty())
+    {
+        reader.problem(list, "there is no account", "add one, with at least an id");
+    }
+    let (audit, audit_directory) = super::keeping::read(section("audit"), reader, around);
+    let wal = section("wal").and_then(|wal| wal.get("path"));
+    let wal = wal.and_then(|path| super::paths::resolve(path, around.dir, reader));
+    Accounts {
+        ids: all_read.then(|| seen.into_keys().map(str::to_owned).collect()),
+        errors: errors(section("errors"), reader, around.wide),
+        accounts,
+        store,
+        audit,
+        audit_directory,
+        wal,
+    }
+}
+
+fn errors(node: Option<&Node>, reader: &mut Reader<'_>, wide: &Wide) -> ErrorStyle {
+    let said = match node.and_then(Node::text) {
+        Some("result") => Some(ErrorStyle::Result),
+        Some("protocol") => Some(ErrorStyle::Protocol),
+        _ => None,
+    };
+    if let (Some(node), Some(said), Some(set)) = (node, said, wide.errors)
+        && said != set
+    {
+        let what = "'errors' and the variable MAIL_IMAP_ERRORS say different things";
+        reader.problem(node, what, "keep one of them");
+    }
+    said.or(wide.errors).unwrap_or_default()
+}
+
+fn account(
+    node: &Node,
+    store: &SecretStore,
+    reader: &mut Reader<'_>,
+    around: &Around<'_>,
+) -> Option<Account> {
+    let before = reader.complaints();
+    let id = node.get("id")?;
+    let id = match AccountId::new(id.text()?) {
+        Ok(id) => id,
+        Err(_) => {
+            let what = "an account's id is 1 to 64 letters, digits, '_' or '-'";
+            reader.problem(id, what, "rename it");
+            return None;
+        }
+    };
+    let provider = provider(node)?;
+    let store = match provider {
+        Provider::Standard | Provider::Google => {
+            super::imap::read(&id, provider, node, store, reader, around)
+        }
+        Provider::Maildir | Provider::AppleMail => local(provider, node, reader, around),
+    }?;
+    let good = reader.complaints() == before;
+    good.then_some(Account {
+        id,
+        provider,
+        store,
+    })
+}
+
+/// `None` for a word that has been complained of.
+fn provider(node: &Node) -> Option<Provider> {
+    let Some(given) = node.get("provider") else {
+        return Some(Provider::Standard);
+    };
+    match given.text()? {
+        "imap-standard" => Some(Provider::Standard),
+        "google" | "google-mock" => Some(Provider::Google),
+        "apple-mail" => Some(Provider::AppleMail),
+        "maildir" => Some(Provider::Maildir),
+        _ => None,
+    }
+}
+
+fn local(
+    provider: Provider,
+    node: &Node,
+    reader: &mut Reader<'_>,
+    around: &Around<'_>,
+) -> Option<Store> {
+    for name in [
+        "host",
+        "port",
+        "tls",
+        "ca_file",
+        "authserv_id",
+        "auth",
+        "token_cache",
+    ] {
+        if let Some((key, _)) = node.entry(name) {
+            let what = format!("'{name}' means nothing to mail on this machine");
+            reader.problem(key, what, "remove it");
+        }
+    }
+    let path = node.get("path");
+    let resolved = path.and_then(|path| super::paths::resolve(path, around.dir, reader));
+    if provider == Provider::AppleMail {
+        let why = "mail of Apple Mail cannot be read yet";
+        reader.warn(node, format!("{why}; calls to this account will fail"));
+        return Some(Store::Unavailable {
+            why: why.to_owned(),
+        });
+    }
+    let Some(path) = path else {
+        let what = "a maildir account has no 'path'";
+        reader.problem(
+            node,
+            what,
+            "add the directory: such as path: /var/mail/anna",
+        );
+        return None;
+    };
+    let resolved = resolved?;
+    if !resolved.is_dir() {
+        reader.warn(
+            path,
+            "there is no such directory now; calls to this account will fail",
+        );
+    }
+    Some(Store::Maildir(resolved))
+}

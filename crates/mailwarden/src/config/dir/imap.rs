@@ -1,0 +1,193 @@
+//! An IMAP account: where it is, how the connection is protected, how to log in.
+
+use mail::AccountId;
+use secrecy::{ExposeSecret as _, SecretString};
+use sources::imap::{Roots, Security, Settings};
+
+use super::accounts::Around;
+use super::reader::Reader;
+use super::secrets::{PLACEHOLDER, SecretRef, SecretStore};
+use super::yaml::Node;
+use crate::config::env::{Shared, flaw_of_host, is_this_machine, is_token};
+use crate::config::{Provider, Store};
+
+/// `None` when something is wrong with it; that has been complained of.
+pub(super) fn read(
+    id: &AccountId,
+    provider: Provider,
+    node: &Node,
+    store: &SecretStore,
+    reader: &mut Reader<'_>,
+    around: &Around<'_>,
+) -> Option<Store> {
+    if let Some((key, _)) = node.entry("path") {
+        let what = "'path' means nothing to an IMAP account";
+        reader.problem(key, what, "remove it, or set provider: maildir");
+    }
+    let host = host(node, provider, reader);
+    let port = node.get("port").and_then(Node::whole).unwrap_or(143);
+    let port = u16::try_from(port).ok()?;
+    let security = security(node, port, &host, reader);
+    let roots = roots(node, reader, around);
+    let authserv_id = node.get("authserv_id").and_then(|node| {
+        let text = node.text()?;
+        if !is_token(text) {
+            let what = "authserv_id must be one word";
+            reader.problem(node, what, "write what Authentication-Results of your server begin with, such as mx.example.com");
+        }
+        Some(text.to_owned())
+    });
+    let Some(auth) = node.get("auth") else {
+        let what = "an IMAP account needs 'auth'";
+        reader.problem(
+            node,
+            what,
+            "add it: type, secret_ref and, if the login is not the id, user",
+        );
+        return None;
+    };
+    let login = login(auth, node, store, reader, around)?;
+    let user = auth.text_of("user").unwrap_or(id.as_str()).to_owned();
+    let password = match login {
+        Login::Password(password) => password,
+        Login::OAuth => {
+            let why = "logging in by OAuth2 is not there yet";
+            reader.warn(auth, format!("{why}; calls to this account will fail"));
+            return Some(Store::Unavailable {
+                why: why.to_owned(),
+            });
+        }
+    };
+    let Shared {
+        timeouts,
+        max_connections,
+        ..
+    } = around.wide.shared;
+    Some(Store::Imap(Box::new(Settings {
+        host,
+        port,
+        security,
+        user,
+        password,
+        roots,
+        timeouts,
+        max_connections,
+        authserv_id,
+    })))
+}
+
+fn host(node: &Node, provider: Provider, reader: &mut Reader<'_>) -> String {
+    let given = node.get("host");
+    if given.is_none() && provider == Provider::Google && node.text_of("provider") == Some("google")
+    {
+        reader.warn(
+            node,
+            "without a host this account is at 127.0.0.1; Gmail is host: imap.gmail.com, port: 993",
+        );
+    }
+    let text = given.and_then(Node::text).unwrap_or("127.0.0.1");
+    if let (Some(given), Some(flaw)) = (given, flaw_of_host(text)) {
+        reader.problem(
+            given,
+            format!("'host' {flaw}"),
+            "write the name alone; a port goes into 'port'",
+        );
+    }
+    text.to_owned()
+}
+
+fn security(node: &Node, port: u16, host: &str, reader: &mut Reader<'_>) -> Security {
+    let Some(tls) = node.get("tls") else {
+        return match port {
+            143 => Security::StartTls,
+            _ => Security::Implicit,
+        };
+    };
+    match tls.text() {
+        Some("starttls") => Security::StartTls,
+        Some("none") => {
+            if !is_this_machine(host) {
+                reader.problem(
+                    tls,
+                    "'tls: none' would send the password in the clear to another machine",
+                    "use implicit or starttls; none is for hosts such as 127.0.0.1",
+                );
+            }
+            Security::Plain
+        }
+        _ => Security::Implicit,
+    }
+}
+
+fn roots(node: &Node, reader: &mut Reader<'_>, around: &Around<'_>) -> Roots {
+    let given = node.get("ca_file");
+    let path = given.and_then(|given| super::paths::resolve(given, around.dir, reader));
+    let (Some(given), Some(path)) = (given, path) else {
+        return around.wide.shared.roots.clone();
+    };
+    Roots::with_file(&path).unwrap_or_else(|bad| {
+        let hint = "name a PEM file with certificates";
+        reader.problem(given, format!("this file {bad}"), hint);
+        Roots::system()
+    })
+}
+
+enum Login {
+    Password(SecretString),
+    OAuth,
+}
+
+fn login(
+    auth: &Node,
+    account: &Node,
+    store: &SecretStore,
+    reader: &mut Reader<'_>,
+    around: &Around<'_>,
+) -> Option<Login> {
+    let kind = auth.text_of("type");
+    let cache = match (account.entry("token_cache"), auth.entry("token_cache")) {
+        (Some(_), Some((key, _))) => {
+            let what = "'token_cache' stands in the account and in its 'auth'";
+            reader.problem(key, what, "keep one of them");
+            None
+        }
+        (Some(one), None) | (None, Some(one)) => Some(one),
+        (None, None) => None,
+    };
+    if kind == Some("password") {
+        if let Some((key, _)) = auth.entry("oauth_scope") {
+            let what = "'oauth_scope' means nothing to a password";
+            reader.problem(key, what, "remove it, or set type: xoauth2");
+        }
+        if let Some((_, value)) = cache.filter(|(_, value)| value.text() == Some("persist_all")) {
+            let what = "'token_cache: persist_all' is for xoauth2";
+            reader.problem(value, what, "remove it, or write memory_only");
+        }
+    }
+    let given = auth.get("secret_ref")?;
+    let wanted = match SecretRef::parse(given.text()?, "secret://accounts/company-mail/password") {
+        Ok(wanted) => wanted,
+        Err(none) => {
+            reader.problem(given, none.what, none.hint);
+            return None;
+        }
+    };
+    if kind? == "xoauth2" {
+        return Some(Login::OAuth);
+    }
+    match store.secret(&wanted, around.variables)? {
+        Ok(password) => {
+            if password.expose_secret() == PLACEHOLDER {
+                reader.warn(
+                    given,
+                    "the password is still the placeholder of the example",
+                );
+            }
+            Some(Login::Password(password))
+        }
+        Err(none) => {
+            reader.problem(given, none.what, none.hint);
+            None
+        }
+    }
+}

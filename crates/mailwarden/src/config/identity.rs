@@ -1,0 +1,108 @@
+//! Who is at the other end. Fixed once per connection, from the environment on stdio.
+
+use std::ffi::OsString;
+
+use secrecy::ExposeSecret as _;
+use subtle::{ConditionallySelectable as _, ConstantTimeEq as _};
+
+use super::dir::{CallerAuth, CallerConfig, token_digest};
+use super::problem::{Problem, Problems};
+
+pub(crate) const CALLER_ID: &str = "IMAP_MCP_CALLER_ID";
+pub(crate) const CALLER_TOKEN: &str = "IMAP_MCP_CALLER_TOKEN";
+
+/// Why nobody is served. Names neither a caller nor a token.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub(crate) enum IdentityProblem {
+    #[error("is not set; with a configuration directory it must name a caller of callers.yaml")]
+    Nobody,
+    #[error("names no caller of callers.yaml; correct the one or the other")]
+    UnknownCaller,
+    #[error("is not set; the caller that IMAP_MCP_CALLER_ID names must show its token there")]
+    NoToken,
+    #[error("is not the token of the caller that IMAP_MCP_CALLER_ID names")]
+    WrongToken,
+    #[error("is the token of no caller")]
+    UnknownToken,
+    #[error(
+        "is set, but the caller that IMAP_MCP_CALLER_ID names has no token; remove the variable"
+    )]
+    NeedlessToken,
+    #[error("is not valid UTF-8")]
+    IdNotText,
+    #[error("is not valid UTF-8")]
+    TokenNotText,
+}
+
+impl IdentityProblem {
+    /// Where to look.
+    pub(crate) fn variable(self) -> &'static str {
+        match self {
+            Self::Nobody | Self::UnknownCaller | Self::IdNotText => CALLER_ID,
+            Self::NoToken
+            | Self::WrongToken
+            | Self::UnknownToken
+            | Self::NeedlessToken
+            | Self::TokenNotText => CALLER_TOKEN,
+        }
+    }
+}
+
+impl From<IdentityProblem> for Problems {
+    fn from(problem: IdentityProblem) -> Self {
+        let told = Problem::variable(problem.variable(), problem.to_string());
+        Self(vec![told])
+    }
+}
+
+/// The caller that `variables` name, usually `std::env::vars_os()`.
+pub(crate) fn of_stdio(
+    callers: &[CallerConfig],
+    variables: impl IntoIterator<Item = (OsString, OsString)>,
+) -> Result<&CallerConfig, IdentityProblem> {
+    let (mut id, mut token) = (None, None);
+    for (name, value) in variables {
+        // Empty is as good as not set.
+        if value.is_empty() {
+            continue;
+        }
+        if name == CALLER_ID {
+            id = Some(
+                value
+                    .into_string()
+                    .map_err(|_| IdentityProblem::IdNotText)?,
+            );
+        } else if name == CALLER_TOKEN {
+            let value = value.into_string();
+            token = Some(value.map_err(|_| IdentityProblem::TokenNotText)?);
+        }
+    }
+    let by_token = token.as_deref().map(|token| of_token(callers, token));
+    let Some(id) = id else {
+        let by_token = by_token.ok_or(IdentityProblem::Nobody)?;
+        return by_token.ok_or(IdentityProblem::UnknownToken);
+    };
+    let named = callers.iter().find(|caller| caller.id == id);
+    let named = named.ok_or(IdentityProblem::UnknownCaller)?;
+    match (&named.auth, by_token) {
+        (CallerAuth::StdioTrusted, None) => Ok(named),
+        (CallerAuth::StdioTrusted, Some(_)) => Err(IdentityProblem::NeedlessToken),
+        (CallerAuth::SharedToken(_), None) => Err(IdentityProblem::NoToken),
+        (CallerAuth::SharedToken(_), Some(Some(shown))) if shown.id == named.id => Ok(named),
+        (CallerAuth::SharedToken(_), Some(_)) => Err(IdentityProblem::WrongToken),
+    }
+}
+
+/// The caller whose token this is.
+// INVARIANT: takes as long for every token, right or wrong: digests of one length, each compared to its end, all of them.
+pub(crate) fn of_token<'a>(callers: &'a [CallerConfig], token: &str) -> Option<&'a CallerConfig> {
+    let shown = token_digest(token);
+    let mut found = u64::MAX;
+    for (index, caller) in (0u64..).zip(callers) {
+        if let CallerAuth::SharedToken(expected) = &caller.auth {
+            let same = token_digest(expected.expose_secret()).ct_eq(&shown);
+            found.conditional_assign(&index, same);
+        }
+    }
+    callers.get(usize::try_from(found).ok()?)
+}

@@ -1,0 +1,195 @@
+//! Reading the configuration again while calls are under way: all of it, or nothing.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use audit::{Event, Keeping, Log};
+use gateway::{Caller, Gateway, Toolset};
+use tokio::sync::watch;
+
+use crate::config::{self, Config, ErrorStyle, Problems};
+use crate::running::Running;
+use crate::wiring::Wires;
+
+/// What is needed to put another configuration in the place of this one.
+pub(crate) struct Reload {
+    pub directory: PathBuf,
+    pub chosen: Option<Vec<Toolset>>,
+    pub wires: Wires,
+    pub gateway: Arc<Gateway>,
+    pub log: Log,
+    /// Who is served.
+    pub caller: Caller,
+    /// Which contents of the directory are in force.
+    pub version: String,
+    pub fixed: Fixed,
+    /// Counts how often the tools of the caller have become others.
+    pub tools: watch::Sender<u64>,
+}
+
+/// What a process takes from its configuration when it starts, and not again.
+pub(crate) struct Fixed {
+    errors: ErrorStyle,
+    audit: Keeping,
+    audit_directory: Option<PathBuf>,
+}
+
+impl Fixed {
+    pub(crate) fn new(config: &Config) -> Self {
+        Self {
+            errors: config.errors,
+            audit: config.audit.clone(),
+            audit_directory: config.audit_directory.clone(),
+        }
+    }
+
+    /// The settings that another configuration has otherwise, as files call them.
+    fn otherwise_in(&self, config: &Config) -> Vec<&'static str> {
+        let (before, after) = (&self.audit, &config.audit);
+        let (days, next) = (before.retention, after.retention);
+        let changed = [
+            ("errors", self.errors != config.errors),
+            (
+                "audit.directory",
+                self.audit_directory != config.audit_directory,
+            ),
+            ("audit.hot_days", days.hot_days != next.hot_days),
+            ("audit.warm_days", days.warm_days != next.warm_days),
+            (
+                "audit.delete_after_days",
+                days.delete_after_days != next.delete_after_days,
+            ),
+            (
+                "audit.external_root_hook",
+                before.root_hook != after.root_hook,
+            ),
+        ];
+        let changed = changed.into_iter().filter(|(_, changed)| *changed);
+        changed.map(|(name, _)| name).collect()
+    }
+}
+
+impl Reload {
+    /// Never ends: whenever it is told to, it reads again.
+    pub(crate) async fn on_demand(mut self) -> anyhow::Result<&'static str> {
+        let mut told = signal()?;
+        // Only now: who is known to run may be told at once.
+        let begun = Running::begin(&self.directory, self.caller.as_str(), &self.version);
+        let mut running = begun.map_err(unknown).ok();
+        loop {
+            told.told().await;
+            let directory = self.directory.clone();
+            let read = move || config::read(Some(&directory), std::env::vars_os());
+            let read = tokio::task::spawn_blocking(read).await;
+            match read {
+                Ok(Ok(config)) => {
+                    let left = self.replace(config);
+                    if let Some(running) = &mut running {
+                        let _ = running.reloaded(&self.version, &left).map_err(unknown);
+                    }
+                }
+                Ok(Err(problems)) => {
+                    self.keep(&problems);
+                    if let Some(running) = &mut running {
+                        let _ = running.kept(problems.0.len()).map_err(unknown);
+                    }
+                }
+                Err(error) => tracing::error!(%error, "the configuration could not be read again"),
+            }
+        }
+    }
+
+    /// INVARIANT: accounts and callers change in one step; calls under way end as they began.
+    ///
+    /// What takes a restart is told, here and to whoever asked.
+    fn replace(&mut self, config: Config) -> Vec<&'static str> {
+        let left = self.fixed.otherwise_in(&config);
+        let accounts = config.accounts.iter().map(|account| &account.id);
+        let reloaded = Event::config_reloaded(config.version.as_deref(), accounts);
+        self.version = config.version.unwrap_or_default();
+        let tools = || -> Vec<&str> {
+            let tools = self.gateway.tools(&self.caller);
+            tools.into_iter().map(gateway::AnyTool::name).collect()
+        };
+        let before = tools();
+        self.wires = self.wires.again(config.accounts);
+        let setup = self
+            .wires
+            .for_callers(&config.callers, self.chosen.as_deref());
+        self.gateway.replace(setup);
+        if before != tools() {
+            self.tools.send_modify(|count| *count += 1);
+        }
+        self.log.note(reloaded);
+        tracing::info!("the configuration was read again and is in force");
+        if !left.is_empty() {
+            let names = left.join(", ");
+            crate::complain(&format!(
+                "{names}: changed, and in force only after a restart of this process"
+            ));
+        }
+        left
+    }
+
+    fn keep(&self, problems: &Problems) {
+        self.log.note(Event::config_refused(problems.variables()));
+        tracing::error!(
+            "the configuration was read again and is refused; the one before stays in force"
+        );
+        crate::complain(&problems.to_string());
+    }
+}
+
+/// From here on whoever tells this process to read again hears that there is no directory. The signal alone would end it.
+pub(crate) fn nothing_to_read() -> anyhow::Result<()> {
+    let mut told = signal()?;
+    tokio::spawn(async move {
+        loop {
+            told.told().await;
+            crate::complain(
+                "SIGHUP: there is no configuration directory to read again; start anew to change variables",
+            );
+        }
+    });
+    Ok(())
+}
+
+/// Without its file it is served all the same; only `config reload` does not find it.
+fn unknown(error: std::io::Error) {
+    tracing::warn!(%error, "`mailwarden config reload` cannot know of this process; send it SIGHUP instead");
+}
+
+/// Whatever tells this process to read its configuration again.
+#[cfg(unix)]
+struct Told(tokio::signal::unix::Signal);
+
+#[cfg(unix)]
+fn signal() -> anyhow::Result<Told> {
+    use tokio::signal::unix::{SignalKind, signal};
+    Ok(Told(signal(SignalKind::hangup())?))
+}
+
+#[cfg(unix)]
+impl Told {
+    async fn told(&mut self) {
+        if self.0.recv().await.is_none() {
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+/// There is no such signal here.
+#[cfg(not(unix))]
+struct Told;
+
+#[cfg(not(unix))]
+fn signal() -> anyhow::Result<Told> {
+    Ok(Told)
+}
+
+#[cfg(not(unix))]
+impl Told {
+    async fn told(&mut self) {
+        std::future::pending::<()>().await;
+    }
+}

@@ -1,0 +1,209 @@
+//! A policy: what one caller may see and do, account by account, folder by folder.
+
+use std::collections::BTreeMap;
+
+use mail::{AccountId, FolderName, Level};
+
+use crate::flaw::{self, Flaw};
+use crate::{Capabilities, FolderPolicy};
+
+/// What one caller may do.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Policy {
+    name: String,
+    reach: Reach,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Reach {
+    /// Everything may be read.
+    Owner,
+    /// What is not named here does not exist.
+    Named(BTreeMap<AccountId, Vec<FolderPolicy>>),
+}
+
+impl Policy {
+    /// Of the person whose accounts these are.
+    pub fn owner() -> Self {
+        Self {
+            name: "owner".to_owned(),
+            reach: Reach::Owner,
+        }
+    }
+
+    /// Or everything that is wrong with it, each by its place.
+    pub fn new(
+        name: impl Into<String>,
+        accounts: Vec<(AccountId, Vec<FolderPolicy>)>,
+    ) -> Result<Self, Vec<Flaw>> {
+        let flaws = flaw::find(&accounts);
+        if !flaws.is_empty() {
+            return Err(flaws);
+        }
+        Ok(Self {
+            name: name.into(),
+            reach: Reach::Named(accounts.into_iter().collect()),
+        })
+    }
+
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub fn is_owner(&self) -> bool {
+        self.reach == Reach::Owner
+    }
+
+    pub fn shows_account(&self, account: &AccountId) -> bool {
+        match &self.reach {
+            Reach::Owner => true,
+            Reach::Named(_) => self.folders(account).next().is_some(),
+        }
+    }
+
+    pub fn shows_folder(&self, account: &AccountId, folder: &FolderName) -> bool {
+        self.is_owner() || self.folder(account, folder).is_some()
+    }
+
+    /// Those that are visible. The owner's are not named.
+    pub fn accounts(&self) -> impl Iterator<Item = &AccountId> {
+        let named = match &self.reach {
+            Reach::Owner => None,
+            Reach::Named(accounts) => Some(accounts.keys()),
+        };
+        let named = named.into_iter().flatten();
+        named.filter(|account| self.shows_account(account))
+    }
+
+    /// Those of an account that are visible, in the order in which they were written.
+    pub fn folders(&self, account: &AccountId) -> impl Iterator<Item = &FolderPolicy> {
+        let folders = match &self.reach {
+            Reach::Owner => None,
+            Reach::Named(accounts) => accounts.get(account),
+        };
+        let folders = folders.into_iter().flatten();
+        folders.filter(|folder| folder.is_visible())
+    }
+
+    pub fn folder(&self, account: &AccountId, name: &FolderName) -> Option<&FolderPolicy> {
+        self.folders(account).find(|folder| folder.path == *name)
+    }
+
+    /// Every folder that was written, those that are not visible too. The owner's are not.
+    pub(crate) fn written(&self) -> impl Iterator<Item = (&AccountId, &FolderPolicy)> {
+        let accounts = match &self.reach {
+            Reach::Owner => None,
+            Reach::Named(accounts) => Some(accounts),
+        };
+        let each = accounts.into_iter().flatten();
+        each.flat_map(|(account, folders)| folders.iter().map(move |folder| (account, folder)))
+    }
+
+    /// The most that any message can have anywhere.
+    pub fn ceiling(&self) -> Level {
+        match &self.reach {
+            Reach::Owner => Level::Full,
+            Reach::Named(_) => {
+                let ceilings = self.written().map(|(_, folder)| folder.ceiling());
+                ceilings.fold(Level::None, Level::max)
+            }
+        }
+    }
+
+    /// What can be done in at least one folder.
+    pub fn capabilities(&self) -> Capabilities {
+        let each = self.written().map(|(_, folder)| folder.capabilities);
+        each.fold(Capabilities::NONE, Capabilities::union)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Capability, Mode};
+
+    fn folder(path: &str, default: Level, capabilities: &[Capability]) -> FolderPolicy {
+        FolderPolicy {
+            path: FolderName::new(path).unwrap(),
+            mode: Mode::Whitelist,
+            default,
+            rules: Vec::new(),
+            capabilities: capabilities.iter().copied().collect(),
+        }
+    }
+
+    #[test]
+    fn what_is_named_and_visible_is_there_and_nothing_else() {
+        use Capability::{AcceptIncoming, MarkSeen, MoveOut};
+        let account = |name: &str| AccountId::new(name).unwrap();
+        let name = |path: &str| FolderName::new(path).unwrap();
+        let work = vec![
+            folder("Z", Level::Body, &[MarkSeen, MoveOut]),
+            folder("A", Level::None, &[AcceptIncoming]),
+            folder("Dark", Level::None, &[]),
+        ];
+        let accounts = vec![
+            (account("work"), work),
+            (account("dark"), vec![folder("INBOX", Level::None, &[])]),
+            (account("bare"), Vec::new()),
+        ];
+        let policy = Policy::new("some", accounts).unwrap();
+        assert_eq!((policy.name(), policy.is_owner()), ("some", false));
+        let shown: Vec<_> = policy.accounts().map(AccountId::as_str).collect();
+        assert_eq!(shown, ["work"]);
+        for (name, shown) in [
+            ("work", true),
+            ("dark", false),
+            ("bare", false),
+            ("other", false),
+        ] {
+            assert_eq!(policy.shows_account(&account(name)), shown, "{name}");
+        }
+        let paths: Vec<_> = policy
+            .folders(&account("work"))
+            .map(|one| one.path.as_str())
+            .collect();
+        assert_eq!(paths, ["Z", "A"]);
+        for (path, shown) in [("Z", true), ("A", true), ("Dark", false), ("Other", false)] {
+            assert_eq!(
+                policy.shows_folder(&account("work"), &name(path)),
+                shown,
+                "{path}"
+            );
+            assert_eq!(
+                policy.folder(&account("work"), &name(path)).is_some(),
+                shown
+            );
+        }
+        assert_eq!(policy.ceiling(), Level::Body);
+        let can: Vec<_> = policy.capabilities().iter().collect();
+        assert_eq!(can, [MarkSeen, MoveOut, AcceptIncoming]);
+    }
+
+    #[test]
+    fn the_owner_sees_all_and_changes_nothing() {
+        let owner = Policy::owner();
+        assert_eq!((owner.name(), owner.is_owner()), ("owner", true));
+        let (account, folder) = (AccountId::new("a").unwrap(), FolderName::new("X").unwrap());
+        assert!(owner.shows_account(&account));
+        assert!(owner.shows_folder(&account, &folder));
+        assert_eq!(
+            (owner.accounts().count(), owner.folders(&account).count()),
+            (0, 0)
+        );
+        assert_eq!(owner.ceiling(), Level::Full);
+        assert_eq!(owner.capabilities(), Capabilities::NONE);
+    }
+
+    #[test]
+    fn a_flawed_policy_is_none() {
+        let account = AccountId::new("a").unwrap();
+        let twice = vec![folder("X", Level::None, &[]), folder("X", Level::None, &[])];
+        assert_eq!(
+            Policy::new("some", vec![(account, twice)])
+                .unwrap_err()
+                .len(),
+            1
+        );
+    }
+}

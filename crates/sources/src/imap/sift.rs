@@ -1,0 +1,263 @@
+//! The job that sifts a folder: several tests, one flight, a set of messages for each.
+//!
+//! With `ESEARCH` each answer names its command. Plain answers do not: they are told apart by where they stand, and
+//! where that leaves a doubt they are asked for one by one.
+
+use imap::command::{Key, SearchReturn};
+use imap::{Command, Data, Esearch, SequenceSet};
+use mail::{Condition, Cx, Fault, FaultKind, FolderName, Sifted, Stage, UidSet, UidValidity};
+
+use super::census::Censuses;
+use super::job::Job;
+use super::link::{Landed, Place};
+use super::session::{self, Pace, Session};
+use super::{conditions, faults};
+
+pub(super) struct SiftFolder<'a> {
+    pub folder: &'a FolderName,
+    pub tests: &'a [Condition],
+    pub censuses: &'a Censuses,
+}
+
+impl Job for SiftFolder<'_> {
+    type Out = Sifted;
+
+    fn folder(&self) -> Option<&FolderName> {
+        Some(self.folder)
+    }
+
+    async fn run(&self, session: &mut Session, cx: &Cx) -> Result<Sifted, Fault> {
+        cx.enter(Stage::Search);
+        // A folder that is open and has changed has to be listed anyway.
+        let may_be_the_same =
+            !session.has_open(self.folder) || session.stamp(self.folder).is_some();
+        let census = self.censuses.of(self.folder).filter(|_| may_be_the_same);
+        if let Some((stamp, all)) = census {
+            let known = |test: &Condition| test.is_everything().then(|| all.as_ref().clone());
+            let sifted = self.sift(session, cx, &known).await?;
+            if session.stamp(self.folder) == Some(stamp) {
+                return Ok(sifted);
+            }
+        }
+        let sifted = self.sift(session, cx, &|_| None).await?;
+        let everything = self.tests.iter().position(Condition::is_everything);
+        let all = everything.and_then(|at| sifted.sets.get(at));
+        if let (Some(stamp), Some(all)) = (session.stamp(self.folder), all) {
+            self.censuses.keep(self.folder, stamp, all);
+        }
+        Ok(sifted)
+    }
+}
+
+impl SiftFolder<'_> {
+    /// Asks for what is not known.
+    async fn sift(
+        &self,
+        session: &mut Session,
+        cx: &Cx,
+        known: &(dyn Fn(&Condition) -> Option<UidSet> + Send + Sync),
+    ) -> Result<Sifted, Fault> {
+        // A test that nothing can meet is not worth asking.
+        let told = |test: &Condition| match test {
+            Condition::Any(any) if any.is_empty() => Some(UidSet::default()),
+            other => known(other),
+        };
+        let asked = self.tests.iter().filter(|test| told(test).is_none());
+        let asked: Vec<Vec<Key<'_>>> = asked.map(conditions::keys).collect::<Result<_, _>>()?;
+        let questions = Questions {
+            keys: &asked,
+            pace: conditions::pace(self.tests),
+        };
+        let (uidvalidity, found) = questions.ask(session, cx, self.folder).await?;
+        let mut found = found.into_iter();
+        let sets = self.tests.iter().map(|test| match told(test) {
+            Some(set) => Ok(set),
+            None => found.next().ok_or_else(unanswered),
+        });
+        Ok(Sifted {
+            uidvalidity,
+            sets: sets.collect::<Result<_, _>>()?,
+            order: mail::Order::ByUid,
+        })
+    }
+}
+
+/// What is asked, as often as it takes.
+struct Questions<'a> {
+    keys: &'a [Vec<Key<'a>>],
+    pace: Pace,
+}
+
+impl Questions<'_> {
+    async fn ask(
+        &self,
+        session: &mut Session,
+        cx: &Cx,
+        folder: &FolderName,
+    ) -> Result<(UidValidity, Vec<UidSet>), Fault> {
+        let form = match conditions::has_esearch(session) {
+            true => Form::Extended,
+            false => Form::Plain,
+        };
+        let together = match form == Form::Plain && session.searches_mingle {
+            true => 1,
+            false => self.keys.len(),
+        };
+        let (first, rest) = self.keys.split_at(together.min(self.keys.len()));
+        let commands = form.commands(first)?;
+        let opened = session
+            .ask_in(cx, folder, commands.clone(), self.pace)
+            .await?;
+        let uidvalidity = opened.uidvalidity;
+        let landed = match opened.is_stale() {
+            true => session.ask_again(cx, commands, self.pace).await?,
+            false => opened.landed,
+        };
+        if let Some(mut sets) = form.read(&landed, session)? {
+            sets.extend(self.one_by_one(session, cx, rest).await?);
+            return Ok((uidvalidity, sets));
+        }
+        match form {
+            Form::Extended => session.esearch_fails = true,
+            Form::Plain => session.searches_mingle = true,
+        }
+        let sets = self.one_by_one(session, cx, self.keys).await?;
+        Ok((uidvalidity, sets))
+    }
+
+    /// The only answer in a flight is the answer to its only question.
+    async fn one_by_one(
+        &self,
+        session: &mut Session,
+        cx: &Cx,
+        asked: &[Vec<Key<'_>>],
+    ) -> Result<Vec<UidSet>, Fault> {
+        let mut sets = Vec::with_capacity(asked.len());
+        for keys in asked {
+            let commands = Form::Plain.commands(std::slice::from_ref(keys))?;
+            let landed = session.ask_again(cx, commands, self.pace).await?;
+            let found = Form::Plain.read(&landed, session)?;
+            sets.extend(found.ok_or_else(unanswered)?);
+        }
+        Ok(sets)
+    }
+}
+
+/// How answers come.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// `ESEARCH`.
+    Extended,
+    /// `SEARCH`.
+    Plain,
+}
+
+impl Form {
+    fn commands(self, asked: &[Vec<Key<'_>>]) -> Result<Vec<Command>, Fault> {
+        let returns = match self {
+            // The count is a check on the list.
+            Self::Extended => SearchReturn::CountAll,
+            Self::Plain => SearchReturn::Plain,
+        };
+        let each = asked.iter();
+        each.map(|keys| conditions::command(returns, keys))
+            .collect()
+    }
+
+    /// A set for each command; `None` when it cannot be told which answer is whose.
+    fn read(self, landed: &Landed, session: &Session) -> Result<Option<Vec<UidSet>>, Fault> {
+        // INVARIANT: a search that failed is never one without matches.
+        faults::check_all(&landed.statuses, Stage::Search)?;
+        let found = match self {
+            Self::Extended => by_tag(landed)?,
+            Self::Plain if landed.places.len() == 1 => Some(vec![of_one(landed)]),
+            Self::Plain => by_place(landed),
+        };
+        let most = most(landed, session);
+        let bounded = |sets: Vec<SequenceSet>| {
+            let sets = sets.iter().map(|set| bounded(set, most));
+            sets.collect::<Result<_, _>>()
+        };
+        found.map(bounded).transpose()
+    }
+}
+
+fn by_tag(landed: &Landed) -> Result<Option<Vec<SequenceSet>>, Fault> {
+    let sets = landed.places.iter().map(|place| {
+        let mut own = landed.data.iter().filter_map(|data| named(data, place));
+        let (Some(answer), None) = (own.next(), own.next()) else {
+            return Ok(None);
+        };
+        let all = answer.all.clone().unwrap_or_default();
+        match answer.count {
+            // Whoever keeps the promise counts; and whoever counts lists what is counted.
+            None => Ok(None),
+            Some(count) if count == all.len() => Ok(Some(all)),
+            Some(_) => Err(broken(
+                "the server's list of matches is not as long as it says",
+            )),
+        }
+    });
+    sets.collect()
+}
+
+/// The answer to this command. Numbers that are not UIDs are none.
+fn named<'d>(data: &'d Data, place: &Place) -> Option<&'d Esearch> {
+    let Data::Esearch(answer) = data else {
+        return None;
+    };
+    let own = answer.tag.as_ref().is_some_and(|tag| place.tag.is(tag));
+    (own && answer.uid).then_some(answer)
+}
+
+/// QUIRK: some servers spread their matches over several lines, or say nothing when there are none.
+fn of_one(landed: &Landed) -> SequenceSet {
+    lines(&landed.data).fold(SequenceSet::default(), |all, one| all.union(one))
+}
+
+/// A command's line comes before the command is over. So if exactly one line stands before the end of each command and
+/// after that of the one before, it is its own.
+fn by_place(landed: &Landed) -> Option<Vec<SequenceSet>> {
+    let mut begin = 0;
+    let mut sets = Vec::with_capacity(landed.places.len());
+    for place in &landed.places {
+        let between = landed.data.get(begin..place.after)?;
+        let mut own = lines(between);
+        let (Some(line), None) = (own.next(), own.next()) else {
+            return None;
+        };
+        sets.push(line.clone());
+        begin = place.after;
+    }
+    // What comes when everything is over belongs to nobody.
+    let rest = landed.data.get(begin..)?;
+    lines(rest).next().is_none().then_some(sets)
+}
+
+fn lines(data: &[Data]) -> impl Iterator<Item = &SequenceSet> {
+    data.iter().filter_map(|data| match data {
+        Data::Search(uids) => Some(uids),
+        _ => None,
+    })
+}
+
+/// So many messages the folder held at any time of the flight.
+fn most(landed: &Landed, session: &Session) -> u64 {
+    u64::from(session.exists()) + u64::from(session::gone(&landed.data))
+}
+
+/// INVARIANT: a server may claim billions of messages in a few octets. Nobody goes through more than there are.
+fn bounded(found: &SequenceSet, most: u64) -> Result<UidSet, Fault> {
+    match found.len() <= most {
+        true => Ok(UidSet::from_ranges(found.ranges().iter().copied())),
+        false => Err(broken("the server found more messages than there are")),
+    }
+}
+
+fn unanswered() -> Fault {
+    broken("a search was left without an answer")
+}
+
+fn broken(what: &str) -> Fault {
+    Fault::saying(FaultKind::Protocol, Stage::Search, what)
+}

@@ -1,0 +1,191 @@
+//! The job that describes messages whose UIDs are known: as many as are asked for, one flight for thousands.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+
+use imap::command::Item;
+use imap::{Command, Data, Fetch, SequenceSet};
+use mail::{Cx, Fault, FaultKind, FolderName, Snippets, Stage, Summary, Uid, UidSet, UidValidity};
+
+use super::cache::Cache;
+use super::describe::{self, Shelf};
+use super::job::Job;
+use super::link::Landed;
+use super::session::{Pace, Session};
+use super::{convert, faults};
+
+/// Octets of UIDs in one command. Servers take lines of 8,192 octets at least (RFC 7162 section 4).
+const MOST_OF_A_SET: usize = 7_500;
+/// Commands in one flight: as much as fits into the buffers between here and there, while nobody reads.
+const MOST_AT_ONCE: usize = 8;
+/// A page is read again soon; of more than that, nobody reads each.
+const WORTH_KEEPING: u64 = 100;
+
+pub(super) struct DescribeMessages<'a> {
+    pub folder: &'a FolderName,
+    pub uidvalidity: UidValidity,
+    pub uids: &'a UidSet,
+    pub snippets: Snippets,
+    pub cache: &'a Mutex<Cache>,
+}
+
+impl Job for DescribeMessages<'_> {
+    type Out = Vec<Summary>;
+
+    fn folder(&self) -> Option<&FolderName> {
+        Some(self.folder)
+    }
+
+    async fn run(&self, session: &mut Session, cx: &Cx) -> Result<Vec<Summary>, Fault> {
+        cx.enter(Stage::Fetch);
+        let commands = commands(self.uids, &describe::items(self.snippets));
+        let mut flights = commands.chunks(MOST_AT_ONCE);
+        let first = flights.next().unwrap_or_default();
+        let opened = session
+            .ask_in(cx, self.folder, first.to_vec(), Pace::Prompt)
+            .await?;
+        if opened.uidvalidity != self.uidvalidity {
+            return Err(Fault::new(FaultKind::Conflict, Stage::OpenFolder));
+        }
+        let mut found = Descriptions::default();
+        let landed = match opened.shrank {
+            // Some of those that it described may be gone.
+            true => session.ask_again(cx, first.to_vec(), Pace::Prompt).await?,
+            false => opened.landed,
+        };
+        found.take(landed, self.uids)?;
+        for flight in flights {
+            let landed = session.ask_again(cx, flight.to_vec(), Pace::Prompt).await?;
+            found.take(landed, self.uids)?;
+        }
+        if found.unreadable {
+            self.ask_for_less(session, cx, &mut found).await?;
+        }
+        self.summaries(found)
+    }
+}
+
+impl DescribeMessages<'_> {
+    /// One message whose envelope or structure nobody can read, such as one to fifty thousand people, must not stand
+    /// before all others. Without these it is known to be there, and nothing is known of what it says.
+    async fn ask_for_less(
+        &self,
+        session: &mut Session,
+        cx: &Cx,
+        found: &mut Descriptions,
+    ) -> Result<(), Fault> {
+        let described: UidSet = found.by_uid.keys().map(|uid| Uid(*uid)).collect();
+        let missing = self.uids.difference(&described);
+        found.unreadable = false;
+        let items = [Item::Flags, Item::InternalDate, Item::Size];
+        for flight in commands(&missing, &items).chunks(MOST_AT_ONCE) {
+            let landed = session.ask_again(cx, flight.to_vec(), Pace::Prompt).await?;
+            found.take(landed, &missing)?;
+        }
+        Ok(())
+    }
+
+    fn summaries(&self, found: Descriptions) -> Result<Vec<Summary>, Fault> {
+        let described = u64::try_from(found.by_uid.len()).unwrap_or(u64::MAX);
+        // INVARIANT: a description that could not be read is not the absence of a message.
+        if found.unreadable && described < self.uids.len() {
+            return Err(Fault::new(FaultKind::Protocol, Stage::Fetch));
+        }
+        let each = found.by_uid.into_iter();
+        let summaries: Vec<Summary> = each
+            .map(|(uid, fetch)| describe::summary(uid, fetch, self.snippets))
+            .collect();
+        if described <= WORTH_KEEPING {
+            let shelf = Shelf {
+                cache: self.cache,
+                folder: self.folder,
+                uidvalidity: self.uidvalidity,
+            };
+            summaries.iter().for_each(|summary| shelf.remember(summary));
+        }
+        Ok(summaries)
+    }
+}
+
+/// What the server said of the messages that were asked for.
+#[derive(Default)]
+struct Descriptions {
+    by_uid: HashMap<u32, Fetch>,
+    unreadable: bool,
+}
+
+impl Descriptions {
+    /// Servers tell of other messages too, when their flags change.
+    fn take(&mut self, landed: Landed, asked: &UidSet) -> Result<(), Fault> {
+        faults::check_all(&landed.statuses, Stage::Fetch)?;
+        self.unreadable |= landed.data.iter().any(convert::is_unreadable_fetch);
+        for data in landed.data {
+            let Data::Fetch(fetch) = data else { continue };
+            let Some(uid) = fetch.uid.filter(|uid| asked.contains(Uid(*uid))) else {
+                continue;
+            };
+            convert::keep(&mut self.by_uid, uid, *fetch);
+        }
+        Ok(())
+    }
+}
+
+fn commands(uids: &UidSet, items: &[Item]) -> Vec<Command> {
+    let pieces = pieces(uids);
+    let each = pieces.iter();
+    each.map(|piece| Command::uid_fetch(piece, items)).collect()
+}
+
+/// Cut so that no command is too long for a server.
+fn pieces(uids: &UidSet) -> Vec<SequenceSet> {
+    let mut pieces = Vec::new();
+    let mut ranges: Vec<(u32, u32)> = Vec::new();
+    let mut length = 0;
+    for range in uids.ranges() {
+        let (first, last) = *range;
+        let digits = |number: u32| {
+            number
+                .checked_ilog10()
+                .map_or(1, |digits| digits as usize + 1)
+        };
+        length += digits(first) + digits(last) + 2;
+        if length > MOST_OF_A_SET && !ranges.is_empty() {
+            pieces.push(SequenceSet::from_ranges(std::mem::take(&mut ranges)));
+            length = digits(first) + digits(last) + 2;
+        }
+        ranges.push((first, last));
+    }
+    let last = SequenceSet::from_ranges(ranges);
+    if !last.is_empty() {
+        pieces.push(last);
+    }
+    pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_stay_short_and_ask_for_everything() {
+        let scattered: UidSet = (0..5_000).map(|n| Uid(4_000_000_000 + n * 2)).collect();
+        for (uids, least) in [
+            (UidSet::default(), 0),
+            (UidSet::range(Uid(1), Uid(u32::MAX)), 1),
+            (UidSet::from_ranges([(3, 3), (5, 9)]), 1),
+            (scattered, 8),
+        ] {
+            let pieces = pieces(&uids);
+            assert!(pieces.len() >= least);
+            assert!(
+                pieces
+                    .iter()
+                    .all(|piece| piece.to_string().len() <= MOST_OF_A_SET)
+            );
+            let all = pieces
+                .iter()
+                .flat_map(|piece| piece.ranges().iter().copied());
+            assert_eq!(UidSet::from_ranges(all), uids);
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Several tests over a folder at once, and messages described by their UIDs.
+
+use std::io;
+use std::path::Path;
+
+use mail::{Fault, FolderName, Order, Sifted, Snippets, Stage, Summary, Uid, UidSet};
+
+use super::UIDVALIDITY;
+use super::folders::Tree;
+use super::matching::{Test, Verdict, judge};
+use super::message::Loaded;
+use super::open::Shelf;
+use super::scan::{Entry, Sharing, scan};
+use super::work::{Stop, unreadable};
+
+/// A message that could not be looked at is in no set.
+pub(super) fn sift(
+    root: &Path,
+    folder: &FolderName,
+    tests: &[Test],
+    stop: &Stop,
+) -> Result<Sifted, Fault> {
+    let directory = Tree::directory(root, folder, stop)?;
+    let scan = scan(&directory, stop).map_err(unreadable(Stage::OpenFolder))?;
+    let mut shelf = Shelf::new(directory, stop);
+    let mut found: Vec<Vec<Uid>> = vec![Vec::new(); tests.len()];
+    for entry in &scan.entries {
+        let verdicts = judge(tests, entry, &mut shelf).map_err(unreadable(Stage::Search))?;
+        for (uids, verdict) in found.iter_mut().zip(verdicts) {
+            if verdict == Verdict::Match {
+                uids.push(entry.uid);
+            }
+        }
+    }
+    Ok(Sifted {
+        uidvalidity: UIDVALIDITY,
+        sets: found
+            .into_iter()
+            .map(|uids| uids.into_iter().collect())
+            .collect(),
+        order: Order::Listed(scan.entries.iter().map(Entry::order).collect()),
+    })
+}
+
+/// Those that are gone or cannot be read are left out, and those whose uid means several files.
+pub(super) fn summaries(
+    root: &Path,
+    folder: &FolderName,
+    uids: &UidSet,
+    snippets: Snippets,
+    stop: &Stop,
+) -> Result<Vec<Summary>, Fault> {
+    let directory = Tree::directory(root, folder, stop)?;
+    let scan = scan(&directory, stop).map_err(unreadable(Stage::OpenFolder))?;
+    let mut shelf = Shelf::new(directory, stop);
+    let wanted = scan.entries.iter().filter(|entry| uids.contains(entry.uid));
+    let mut found = Vec::new();
+    for entry in wanted.filter(|entry| entry.sharing == Sharing::Alone) {
+        match summary(&mut shelf, entry, snippets) {
+            Ok(summary) => found.extend(summary),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {
+                return Err(unreadable(Stage::Fetch)(error));
+            }
+            Err(_) => {}
+        }
+    }
+    Ok(found)
+}
+
+fn summary(
+    shelf: &mut Shelf<'_>,
+    entry: &Entry,
+    snippets: Snippets,
+) -> io::Result<Option<Summary>> {
+    let Some(mut opened) = shelf.open(entry)? else {
+        return Ok(None);
+    };
+    let loaded = Loaded::read(&mut opened)?;
+    Ok(Some(loaded.summary(entry, snippets)))
+}

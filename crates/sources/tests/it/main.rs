@@ -1,0 +1,44 @@
+//! Sources by their public face, against real servers, local stores, and servers that lie.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "tests stop at the first surprise"
+)]
+
+mod census;
+mod facts;
+mod lies;
+mod pool;
+mod sift;
+mod summaries;
+
+use secrecy::SecretString;
+use sources::imap::{Roots, Security, Settings, Timeouts};
+
+fn settings(port: u16) -> Settings {
+    Settings {
+        host: "127.0.0.1".to_owned(),
+        port,
+        security: Security::Plain,
+        user: "alice".to_owned(),
+        password: SecretString::from("secret"),
+        roots: Roots::system(),
+        timeouts: Timeouts::default(),
+        max_connections: 4,
+        authserv_id: None,
+    }
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .unwrap()
+}
+
+fn inbox() -> mail::FolderName {
+    mail::FolderName::new("INBOX").unwrap()
+}
