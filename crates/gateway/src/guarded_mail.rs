@@ -138,11 +138,10 @@ impl<'a> GuardedMail<'a> {
     /// What a caller is told: an issue inside the answer, or a refusal. What does not exist and what is hidden is told
     /// alike.
     pub(crate) fn sort(&self, halt: Halt) -> Result<Issue, Refusal> {
-        let fault = match halt {
+        let mut fault = match halt {
             Halt::Denied(denial) => return Err(Refusal::denied(denial)),
             Halt::Fault(fault) => fault,
         };
-        let mut fault = fault;
         if !self.permit.policy().is_owner() {
             // INVARIANT: a server's own words may be about what is hidden.
             fault.said = None;
@@ -219,21 +218,58 @@ impl<'a> GuardedMail<'a> {
     ) -> Result<(MessageRef, Summary, Level), Halt> {
         self.needs(folder, needed)?;
         let at = self.locate(folder, generation, uid).await?;
-        let judged = self.admit(&at, needed).await?.judged;
         let only = UidSet::range(uid, uid);
-        let source = self.account.source();
-        let snippets = mail::Snippets::Without;
-        let found = source.summaries(self.cx, folder, at.uidvalidity, &only, snippets);
+        let found =
+            self.described_and_judged(&at.folder, at.uidvalidity, only, mail::Snippets::Without);
         let found = found
             .await
             .inspect_err(|fault| self.note_conflict(&at, fault));
-        let mut found = found?.into_iter();
-        let mut summary = found.find(|one| one.uid == uid).ok_or(Denial::absent())?;
-        let again = self.rejudge(&summary);
-        self.permit.scope().admit(again, needed)?;
-        let level = judged.level.min(again.level);
-        strip(&mut summary, level);
-        Ok((at, summary, level))
+        let (mut summary, judged) = found?.into_iter().next().ok_or(Denial::absent())?;
+        self.decide(judged, needed)?;
+        strip(&mut summary, judged.level);
+        Ok((at, summary, judged.level))
+    }
+
+    /// These messages, each judged by the very facts that came with it; those that are gone are left out.
+    async fn described_and_judged(
+        &self,
+        folder: &FolderName,
+        uidvalidity: UidValidity,
+        uids: UidSet,
+        snippets: mail::Snippets,
+    ) -> Result<Vec<(Summary, Judged)>, Fault> {
+        let source = self.account.source();
+        let found = source
+            .summaries(self.cx, folder, uidvalidity, &uids, snippets)
+            .await?;
+        let scope = self.permit.scope();
+        if let Scope::Alike(level) = scope {
+            let by = By::Default;
+            let alike = found.into_iter().map(|one| (one, Judged { level, by }));
+            return Ok(alike.collect());
+        }
+        let read = move || {
+            let facts = learning::facts(&found);
+            (found, facts)
+        };
+        let (found, facts) = tokio::task::spawn_blocking(read)
+            .await
+            .map_err(learning::fell)?;
+        let judged: Vec<Judged> = facts
+            .iter()
+            .map(|(_, facts)| {
+                let lines = facts.recipient_lines();
+                scope.judge(&facts.borrow(&lines), self.now)
+            })
+            .collect();
+        let lesson = Lesson {
+            folder,
+            uidvalidity,
+            shelf: &self.account.knowledge.shelf(folder),
+        };
+        lesson.keep(&facts);
+        let asked = found.into_iter().zip(judged);
+        Ok(asked.filter(|(one, _)| uids.contains(one.uid)).collect())
     }
 
     /// One message. Of what lies above its level nothing is fetched.
@@ -339,13 +375,19 @@ impl<'a> GuardedMail<'a> {
                 judged
             }
         };
-        let reason = scope.admit(judged, needed)?;
+        self.decide(judged, needed)?;
+        Ok(Admitted { judged, about })
+    }
+
+    /// What was judged decides, and is noted for the audit log.
+    fn decide(&self, judged: Judged, needed: Level) -> Result<(), Denial> {
+        let reason = self.permit.scope().admit(judged, needed)?;
         let rule = match judged.by {
             By::Default => None,
             By::Rule(index) => Some(index),
         };
         *lock(self.verdict) = Some(Verdict { reason, rule });
-        Ok(Admitted { judged, about })
+        Ok(())
     }
 
     /// What the facts on the shelf say, and the size of the message they are of.
@@ -368,20 +410,6 @@ impl<'a> GuardedMail<'a> {
         let ours = lock(&shelf).uidvalidity() == Some(at.uidvalidity);
         if fault.kind == FaultKind::Conflict && ours {
             self.account.knowledge.forget(&at.folder);
-        }
-    }
-
-    fn rejudge(&self, summary: &Summary) -> Judged {
-        match self.permit.scope() {
-            Scope::Alike(level) => Judged {
-                level,
-                by: By::Default,
-            },
-            scope @ Scope::Each(_) => {
-                let facts = content::facts(summary);
-                let lines = facts.recipient_lines();
-                scope.judge(&facts.borrow(&lines), self.now)
-            }
         }
     }
 

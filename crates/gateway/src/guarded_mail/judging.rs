@@ -65,13 +65,13 @@ impl Judging {
     /// Where it holds up nobody else, if it is much.
     pub(super) async fn off_thread(self) -> Result<(UidSet, Tally), Fault> {
         if self.looks != Looks::AtFacts || lock(&self.shelf).weight() <= MUCH {
-            return Ok(self.run());
+            return self.run();
         }
         let judged = tokio::task::spawn_blocking(move || self.run()).await;
-        judged.map_err(|_| Fault::new(FaultKind::Protocol, Stage::Search))
+        judged.map_err(|_| Fault::new(FaultKind::Protocol, Stage::Search))?
     }
 
-    fn run(self) -> (UidSet, Tally) {
+    fn run(self) -> Result<(UidSet, Tally), Fault> {
         let scope = self.permit.scope();
         let mut tally = Tally::default();
         let unseen = scope.judge(&Facts::default(), self.now).level;
@@ -81,28 +81,30 @@ impl Judging {
                 Looks::AtNothing => self.matching.unwrap_or(self.all),
                 Looks::AtFacts | Looks::Nowhere => UidSet::default(),
             };
-            return (hits, tally);
+            return Ok((hits, tally));
         }
         // INVARIANT: what a sender makes long to judge holds up no other call, so nobody waits for this to end.
         let shelf = lock(&self.shelf).snapshot();
+        // INVARIANT: facts of another generation are not those of these messages, and no answer about them.
+        if shelf.uidvalidity() != Some(self.uidvalidity) {
+            return Err(Fault::new(FaultKind::Conflict, Stage::Search));
+        }
         let mut hits: Vec<(u32, u32)> = Vec::new();
         let mut seen = 0;
-        if shelf.uidvalidity() == Some(self.uidvalidity) {
-            for (uid, facts) in shelf.iter().filter(|(uid, _)| self.all.contains(*uid)) {
-                let level = scope.judge(&facts, self.now).level;
-                tally.add(level, 1);
-                seen += 1;
-                if level >= self.criteria.reads
-                    && self.matching.as_ref().is_none_or(|set| set.contains(uid))
-                    && self.fits(&facts)
-                {
-                    hits.push((uid.0, uid.0));
-                }
+        for (uid, facts) in shelf.iter().filter(|(uid, _)| self.all.contains(*uid)) {
+            let level = scope.judge(&facts, self.now).level;
+            tally.add(level, 1);
+            seen += 1;
+            if level >= self.criteria.reads
+                && self.matching.as_ref().is_none_or(|set| set.contains(uid))
+                && self.fits(&facts)
+            {
+                hits.push((uid.0, uid.0));
             }
         }
         // What was not looked at has what holds without any fact.
         tally.add(unseen, self.all.len().saturating_sub(seen));
-        (UidSet::from_ranges(hits), tally)
+        Ok((UidSet::from_ranges(hits), tally))
     }
 
     fn fits(&self, facts: &Facts<'_>) -> bool {

@@ -16,8 +16,6 @@ const GROUP: usize = 1_000;
 const LEAST_GROUP: u64 = 20;
 /// A server that fails so often fails at something else.
 const MOST_SPLITS: usize = 32;
-/// So few are read on the spot.
-const FEW: usize = 20;
 /// So many are read by one thread.
 const PIECE: usize = 300;
 
@@ -30,7 +28,7 @@ pub(super) struct Lesson<'l> {
 }
 
 impl Lesson<'_> {
-    fn keep(&self, facts: &[(Uid, FactsBuf)]) {
+    pub(super) fn keep(&self, facts: &[(Uid, FactsBuf)]) {
         let mut shelf = lock(self.shelf);
         // The source just said that this is the folder's generation.
         shelf.settle(self.uidvalidity);
@@ -54,10 +52,6 @@ impl GuardedMail<'_> {
             }
             for found in [one?, other?] {
                 described.push(found.iter().map(|one| one.uid).collect());
-                if found.len() <= FEW {
-                    lesson.keep(&facts(&found));
-                    continue;
-                }
                 for some in pieces(found) {
                     reading.push(tokio::task::spawn_blocking(move || facts(&some)));
                 }
@@ -105,7 +99,7 @@ impl GuardedMail<'_> {
     }
 }
 
-fn facts(found: &[Summary]) -> Vec<(Uid, FactsBuf)> {
+pub(super) fn facts(found: &[Summary]) -> Vec<(Uid, FactsBuf)> {
     let each = found.iter();
     each.map(|one| (one.uid, content::facts(one))).collect()
 }
@@ -113,10 +107,9 @@ fn facts(found: &[Summary]) -> Vec<(Uid, FactsBuf)> {
 /// So that several threads can read them.
 fn pieces(mut found: Vec<Summary>) -> Vec<Vec<Summary>> {
     let mut pieces = Vec::new();
-    while found.len() > PIECE {
-        pieces.push(found.split_off(found.len() - PIECE));
+    while !found.is_empty() {
+        pieces.push(found.split_off(found.len().saturating_sub(PIECE)));
     }
-    pieces.push(found);
     pieces
 }
 
@@ -129,6 +122,6 @@ fn split(uids: &UidSet, first: u64) -> [UidSet; 2] {
     ]
 }
 
-fn fell(_: tokio::task::JoinError) -> Fault {
+pub(super) fn fell(_: tokio::task::JoinError) -> Fault {
     Fault::new(FaultKind::Protocol, Stage::Fetch)
 }

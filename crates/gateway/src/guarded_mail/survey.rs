@@ -3,13 +3,14 @@
 //! The source narrows, facts of what is left are fetched once, and the policy judges each message by them, in every call
 //! anew.
 
+use std::collections::HashMap;
 use std::sync::Mutex;
 
 use mail::{
     Anchor, Condition, Fault, FaultKind, FolderName, Found, Level, Order, Search, Sifted, Snippets,
     Stage, Summary, Uid, UidSet, UidValidity,
 };
-use policy::Scope;
+use policy::{Judged, Scope};
 
 use super::judging::{Judging, Looks, Tally};
 use super::learning::Lesson;
@@ -143,25 +144,20 @@ impl GuardedMail<'_> {
         }
         self.cx.enter(Stage::Fetch);
         let set: UidSet = uids.iter().map(|(_, uid)| *uid).collect();
-        let source = self.account.source();
-        let found = source.summaries(self.cx, folder, uidvalidity, &set, wanted.snippets);
-        let mut found = found.await?;
-        let mut page = Vec::with_capacity(found.len());
-        for (_, uid) in uids {
-            // One that is gone since is passed over.
-            let Some(at) = found.iter().position(|one| one.uid == *uid) else {
-                continue;
-            };
-            let mut summary = found.swap_remove(at);
-            // Judged again by what is shown: a server whose UIDs move gains nothing by it.
-            let level = self.rejudge(&summary).level;
-            if level < wanted.criteria.reads {
-                continue;
-            }
-            strip(&mut summary, level);
-            page.push((summary, level));
-        }
-        Ok(page)
+        // Judged again by what is shown: a server whose UIDs move gains nothing by it.
+        let found = self.described_and_judged(folder, uidvalidity, set, wanted.snippets);
+        let mut found: HashMap<Uid, (Summary, Judged)> = found
+            .await?
+            .into_iter()
+            .map(|one| (one.0.uid, one))
+            .collect();
+        // One that is gone since is passed over.
+        let page = uids.iter().filter_map(|(_, uid)| {
+            let (mut summary, judged) = found.remove(uid)?;
+            strip(&mut summary, judged.level);
+            (judged.level >= wanted.criteria.reads).then_some((summary, judged.level))
+        });
+        Ok(page.collect())
     }
 
     async fn survey(&self, folder: &FolderName, criteria: &Criteria) -> Result<Survey, Halt> {
