@@ -9,15 +9,15 @@ use policy::Ask;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::visibility::Visibility;
-use super::which::{self, Number, Placed, Which};
+use super::answer::{Answer, Shown};
+use super::which::{Number, Which};
 use crate::args::{Account, Mailbox, PartId, Within};
-use crate::envelope::{Done, Link, Reply, Status};
+use crate::envelope::{Done, Link};
 use crate::guarded_mail::GuardedMail;
 use crate::pipeline::Ctx;
-use crate::tools::reading::{self, Asked, Shown};
+use crate::tools::reading::{self, Asked};
 use crate::tools::{Annotations, Tool, Toolset};
-use crate::trouble::{Issue, NextAction};
+use crate::trouble::Issue;
 use crate::{Code, Refusal};
 
 /// Characters of text.
@@ -45,17 +45,19 @@ pub(crate) struct Args {
 }
 
 #[derive(Serialize, JsonSchema)]
-pub(crate) struct Answer {
-    status: Status,
-    issues: Vec<Issue>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    next_action: Option<NextAction>,
-    #[serde(flatten)]
-    at: Placed,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    attachment: Option<Attachment>,
-    #[serde(flatten)]
-    visibility: Option<Visibility>,
+pub(crate) struct Part {
+    attachment: Attachment,
+}
+
+impl Shown for Part {
+    fn link(&self) -> Option<Link> {
+        let one = &self.attachment;
+        Some(Link {
+            uri: one.resource_uri.clone()?,
+            mime_type: one.content_type.clone(),
+            size: one.size_bytes,
+        })
+    }
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -72,35 +74,6 @@ struct Attachment {
     /// A resource that holds what is too large for an answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     resource_uri: Option<String>,
-}
-
-impl Reply for Answer {
-    fn status(&self) -> Status {
-        self.status
-    }
-
-    fn issues(&self) -> &[Issue] {
-        &self.issues
-    }
-
-    fn shown(&self) -> usize {
-        usize::from(self.attachment.is_some())
-    }
-
-    fn seen(&self) -> Option<audit::Seen> {
-        self.at.seen().filter(|_| self.attachment.is_some())
-    }
-
-    fn links(&self) -> Vec<Link> {
-        let link = self.attachment.as_ref().and_then(|one| {
-            Some(Link {
-                uri: one.resource_uri.clone()?,
-                mime_type: one.content_type.clone(),
-                size: one.size_bytes,
-            })
-        });
-        link.into_iter().collect()
-    }
 }
 
 impl Args {
@@ -125,7 +98,7 @@ impl Tool for FetchAttachment {
     const LEAST: Level = Level::Full;
     const UNTRUSTED: &'static [&'static str] = &["attachment"];
     type Args = Args;
-    type Reply = Answer;
+    type Reply = Answer<Part>;
 
     fn ask(args: &Args) -> Result<Ask, Refusal> {
         Ok(args.which().ask(Level::Full))
@@ -139,13 +112,13 @@ impl Tool for FetchAttachment {
             .number_if("max_bytes", args.max_bytes.map(|n| n.0))
     }
 
-    async fn run(ctx: Ctx<'_>, args: Args) -> Result<Done<Answer>, Refusal> {
+    async fn run(ctx: Ctx<'_>, args: Args) -> Result<Done<Answer<Part>>, Refusal> {
         let mail = ctx.mail()?;
         let which = args.which();
         let located = mail.locate(&which.folder.0, which.generation(), which.uid());
         let at = match located.await {
             Ok(at) => at,
-            Err(halt) => return Ok(failed(&args, mail.sort(halt)?)),
+            Err(halt) => return Ok(Answer::failed::<Self>(&which, &args, mail.sort(halt)?)),
         };
         let read = match args.as_text {
             Some(true) => as_text(&ctx, &mail, &at, &args.part_id.0).await?,
@@ -154,13 +127,7 @@ impl Tool for FetchAttachment {
                 as_bytes(&ctx, &mail, &at, &args.part_id.0, most).await?
             }
         };
-        match read {
-            Ok(mut done) => {
-                done.data.at = Placed::at(&at);
-                Ok(done)
-            }
-            Err(issue) => Ok(failed(&args, issue)),
-        }
+        Ok(read.unwrap_or_else(|issue| Answer::failed::<Self>(&which, &args, issue)))
     }
 }
 
@@ -169,7 +136,7 @@ async fn as_text(
     mail: &GuardedMail<'_>,
     at: &MessageRef,
     part: &Section,
-) -> Result<Result<Done<Answer>, Issue>, Refusal> {
+) -> Result<Result<Done<Answer<Part>>, Issue>, Refusal> {
     let asked = Asked {
         at,
         needed: Level::Full,
@@ -180,14 +147,13 @@ async fn as_text(
             attachment_text: Some(MOST_TEXT),
             only: Some(part.clone()),
         },
-        headers: Shown::Curated,
+        headers: reading::Shown::Curated,
         offset: "offset",
     };
     let seen = match reading::read(ctx, mail, asked).await? {
         Ok(seen) => seen,
         Err(issue) => return Ok(Err(issue)),
     };
-    let status = seen.status();
     let found = seen
         .view
         .attachments
@@ -200,25 +166,17 @@ async fn as_text(
         Some(text) => format!("{} characters of text", text.chars().count()),
         None => "it has no text that can be extracted".to_owned(),
     };
-    let mut done = Done::new(
-        summary,
-        Answer {
-            status,
-            issues: seen.issues,
-            next_action: None,
-            at: Placed::at(at),
-            attachment: Some(Attachment {
-                part_id: part.to_string(),
-                filename: found.filename,
-                content_type: found.content_type,
-                size_bytes: found.size_bytes,
-                data_base64: None,
-                text: found.extracted_text,
-                resource_uri: None,
-            }),
-            visibility: Some(Visibility::of(seen.level)),
-        },
-    );
+    let attachment = Attachment {
+        part_id: part.to_string(),
+        filename: found.filename,
+        content_type: found.content_type,
+        size_bytes: found.size_bytes,
+        data_base64: None,
+        text: found.extracted_text,
+        resource_uri: None,
+    };
+    let answer = Answer::of(at, Part { attachment }, seen.level).with_issues(seen.issues);
+    let mut done = Done::new(summary, answer);
     done.warnings = seen.warnings;
     Ok(Ok(done))
 }
@@ -229,7 +187,7 @@ async fn as_bytes(
     at: &MessageRef,
     part: &Section,
     most: u64,
-) -> Result<Result<Done<Answer>, Issue>, Refusal> {
+) -> Result<Result<Done<Answer<Part>>, Issue>, Refusal> {
     let Taken {
         about,
         base64,
@@ -254,17 +212,8 @@ async fn as_bytes(
         data_base64: base64,
         text: None,
     };
-    Ok(Ok(Done::new(
-        summary,
-        Answer {
-            status: Status::Ok,
-            issues: Vec::new(),
-            next_action: None,
-            at: Placed::at(at),
-            attachment: Some(attachment),
-            visibility: Some(Visibility::of(level)),
-        },
-    )))
+    let answer = Answer::of(at, Part { attachment }, level);
+    Ok(Ok(Done::new(summary, answer)))
 }
 
 /// An attachment, and its bytes unless they are more than was wanted.
@@ -318,18 +267,4 @@ fn no_such_part() -> Refusal {
         "the message has no such attachment; fetch_body lists those it has",
     )
     .with_details(serde_json::json!({ "argument": "part_id" }))
-}
-
-fn failed(args: &Args, issue: Issue) -> Done<Answer> {
-    Done::new(
-        which::failed(&issue),
-        Answer {
-            status: Status::Failed,
-            next_action: Some(NextAction::again::<FetchAttachment>(&issue, args)),
-            issues: vec![issue],
-            at: Placed::asked(&args.which()),
-            attachment: None,
-            visibility: None,
-        },
-    )
 }

@@ -7,15 +7,14 @@ use policy::Ask;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::visibility::Visibility;
-use super::which::{self, Number, Placed, Which};
+use super::answer::{Answer, Shown};
+use super::which::{Number, Which};
 use crate::Refusal;
 use crate::args::{Account, Mailbox, Within};
-use crate::envelope::{Done, Reply, Status};
+use crate::envelope::Done;
 use crate::pipeline::Ctx;
-use crate::tools::reading::{self, Asked, Shown};
+use crate::tools::reading::{self, Asked};
 use crate::tools::{Annotations, Tool, Toolset};
-use crate::trouble::{Issue, NextAction};
 
 pub(crate) struct FetchBody;
 
@@ -39,18 +38,11 @@ pub(crate) struct Args {
 }
 
 #[derive(Serialize, JsonSchema)]
-pub(crate) struct Answer {
-    status: Status,
-    issues: Vec<Issue>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    next_action: Option<NextAction>,
-    #[serde(flatten)]
-    at: Placed,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    body: Option<Body>,
-    #[serde(flatten)]
-    visibility: Option<Visibility>,
+pub(crate) struct Text {
+    body: Body,
 }
+
+impl Shown for Text {}
 
 #[derive(Serialize, JsonSchema)]
 struct Body {
@@ -75,24 +67,6 @@ struct Attachment {
     filename: Option<String>,
     content_type: String,
     size_bytes: u64,
-}
-
-impl Reply for Answer {
-    fn status(&self) -> Status {
-        self.status
-    }
-
-    fn issues(&self) -> &[Issue] {
-        &self.issues
-    }
-
-    fn shown(&self) -> usize {
-        usize::from(self.body.is_some())
-    }
-
-    fn seen(&self) -> Option<audit::Seen> {
-        self.at.seen().filter(|_| self.body.is_some())
-    }
 }
 
 impl Args {
@@ -130,7 +104,7 @@ impl Tool for FetchBody {
     const LEAST: Level = Level::Body;
     const UNTRUSTED: &'static [&'static str] = &["body"];
     type Args = Args;
-    type Reply = Answer;
+    type Reply = Answer<Text>;
 
     fn ask(args: &Args) -> Result<Ask, Refusal> {
         Ok(args.which().ask(Level::Body))
@@ -144,7 +118,7 @@ impl Tool for FetchBody {
             .switch_if("include_html", args.include_html)
     }
 
-    async fn run(ctx: Ctx<'_>, args: Args) -> Result<Done<Answer>, Refusal> {
+    async fn run(ctx: Ctx<'_>, args: Args) -> Result<Done<Answer<Text>>, Refusal> {
         let mail = ctx.mail()?;
         let which = args.which();
         let located = mail.locate(&which.folder.0, which.generation(), which.uid());
@@ -154,7 +128,7 @@ impl Tool for FetchBody {
                     at: &at,
                     needed: Level::Body,
                     wish: args.wish(),
-                    headers: Shown::Curated,
+                    headers: reading::Shown::Curated,
                     offset: "offset",
                 };
                 let read = reading::read(&ctx, &mail, asked).await?;
@@ -164,21 +138,9 @@ impl Tool for FetchBody {
         };
         let (at, seen) = match read {
             Ok(read) => read,
-            Err(issue) => {
-                return Ok(Done::new(
-                    which::failed(&issue),
-                    Answer {
-                        status: Status::Failed,
-                        next_action: Some(NextAction::again::<Self>(&issue, &args)),
-                        issues: vec![issue],
-                        at: Placed::asked(&which),
-                        body: None,
-                        visibility: None,
-                    },
-                ));
-            }
+            Err(issue) => return Ok(Answer::failed::<Self>(&which, &args, issue)),
         };
-        let (summary, status) = (seen.summary(), seen.status());
+        let summary = seen.summary();
         let view = seen.view;
         let attachments = view.attachments.into_iter().map(|one| Attachment {
             part_id: one.part_id.to_string(),
@@ -196,17 +158,8 @@ impl Tool for FetchBody {
             html: view.body_html,
             attachments: attachments.collect(),
         };
-        let mut done = Done::new(
-            summary,
-            Answer {
-                status,
-                issues: seen.issues,
-                next_action: None,
-                at: Placed::at(&at),
-                body: Some(body),
-                visibility: Some(Visibility::of(seen.level)),
-            },
-        );
+        let answer = Answer::of(&at, Text { body }, seen.level).with_issues(seen.issues);
+        let mut done = Done::new(summary, answer);
         done.warnings = seen.warnings;
         Ok(done)
     }

@@ -2,34 +2,26 @@
 
 use audit::Summary;
 use content::Changes;
-use mail::Level;
+use mail::{Level, Summary as Described};
 use policy::Ask;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::visibility::Visibility;
-use super::which::{self, Placed, Which};
+use super::answer::{Answer, Shown};
+use super::which::Which;
 use crate::Refusal;
-use crate::envelope::{Done, Reply, Status};
+use crate::envelope::Done;
 use crate::pipeline::Ctx;
 use crate::tools::{Annotations, Tool, Toolset, shown};
-use crate::trouble::{Issue, NextAction};
 
 pub(crate) struct FetchEnvelope;
 
 #[derive(Serialize, JsonSchema)]
-pub(crate) struct Answer {
-    status: Status,
-    issues: Vec<Issue>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    next_action: Option<NextAction>,
-    #[serde(flatten)]
-    at: Placed,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    envelope: Option<Envelope>,
-    #[serde(flatten)]
-    visibility: Option<Visibility>,
+pub(crate) struct Who {
+    envelope: Envelope,
 }
+
+impl Shown for Who {}
 
 #[derive(Serialize, JsonSchema)]
 struct Envelope {
@@ -49,24 +41,6 @@ struct Envelope {
     flags: Option<Vec<String>>,
 }
 
-impl Reply for Answer {
-    fn status(&self) -> Status {
-        self.status
-    }
-
-    fn issues(&self) -> &[Issue] {
-        &self.issues
-    }
-
-    fn shown(&self) -> usize {
-        usize::from(self.envelope.is_some())
-    }
-
-    fn seen(&self) -> Option<audit::Seen> {
-        self.at.seen().filter(|_| self.envelope.is_some())
-    }
-}
-
 impl Tool for FetchEnvelope {
     const NAME: &'static str = "fetch_envelope";
     const TITLE: &'static str = "Read a message's envelope";
@@ -78,7 +52,7 @@ impl Tool for FetchEnvelope {
     const LEAST: Level = Level::Envelope;
     const UNTRUSTED: &'static [&'static str] = &["envelope"];
     type Args = Which;
-    type Reply = Answer;
+    type Reply = Answer<Who>;
 
     fn ask(args: &Which) -> Result<Ask, Refusal> {
         Ok(args.ask(Level::Envelope))
@@ -88,7 +62,7 @@ impl Tool for FetchEnvelope {
         args.kept()
     }
 
-    async fn run(ctx: Ctx<'_>, args: Which) -> Result<Done<Answer>, Refusal> {
+    async fn run(ctx: Ctx<'_>, args: Which) -> Result<Done<Answer<Who>>, Refusal> {
         let mail = ctx.mail()?;
         let found = mail
             .summary(
@@ -100,47 +74,30 @@ impl Tool for FetchEnvelope {
             .await;
         let (at, summary, level) = match found {
             Ok(found) => found,
-            Err(halt) => {
-                let issue = mail.sort(halt)?;
-                return Ok(Done::new(
-                    which::failed(&issue),
-                    Answer {
-                        status: Status::Failed,
-                        next_action: Some(NextAction::again::<Self>(&issue, &args)),
-                        issues: vec![issue],
-                        at: Placed::asked(&args),
-                        envelope: None,
-                        visibility: None,
-                    },
-                ));
-            }
+            Err(halt) => return Ok(Answer::failed::<Self>(&args, &args, mail.sort(halt)?)),
         };
+        let (envelope, changes) = ctx.render(move || Envelope::of(&summary)).await?;
+        let mut done = Done::new("envelope read", Answer::of(&at, Who { envelope }, level));
+        done.warnings = shown::warnings(changes);
+        Ok(done)
+    }
+}
+
+impl Envelope {
+    fn of(summary: &Described) -> (Self, Changes) {
         let mut changes = Changes::default();
-        let said = summary.envelope.unwrap_or_default();
-        let envelope = Envelope {
+        let nothing = mail::Envelope::default();
+        let said = summary.envelope.as_ref().unwrap_or(&nothing);
+        let subject = said.subject.as_ref();
+        let envelope = Self {
             date: content::date(said.date.as_ref(), summary.arrived),
             from: content::addresses(&said.from, &mut changes),
             to: content::addresses(&said.to, &mut changes),
             cc: content::addresses(&said.cc, &mut changes),
-            subject: said
-                .subject
-                .as_ref()
-                .map(|raw| content::header_text(raw, &mut changes)),
+            subject: subject.map(|raw| content::header_text(raw, &mut changes)),
             size_bytes: summary.size,
             flags: shown::flags(summary.flags.as_deref(), &mut changes),
         };
-        let mut done = Done::new(
-            "envelope read",
-            Answer {
-                status: Status::Ok,
-                issues: Vec::new(),
-                next_action: None,
-                at: Placed::at(&at),
-                envelope: Some(envelope),
-                visibility: Some(Visibility::of(level)),
-            },
-        );
-        done.warnings = shown::warnings(changes);
-        Ok(done)
+        (envelope, changes)
     }
 }

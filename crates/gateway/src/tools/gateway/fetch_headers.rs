@@ -7,51 +7,26 @@ use policy::Ask;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::visibility::Visibility;
-use super::which::{self, Placed, Which};
+use super::answer::{Answer, Shown};
+use super::which::Which;
 use crate::Refusal;
-use crate::envelope::{Done, Reply, Status, Warning};
+use crate::envelope::{Done, Warning};
 use crate::pipeline::Ctx;
 use crate::tools::{Annotations, Tool, Toolset, shown};
-use crate::trouble::{Issue, NextAction};
 
 pub(crate) struct FetchHeaders;
 
 #[derive(Serialize, JsonSchema)]
-pub(crate) struct Answer {
-    status: Status,
-    issues: Vec<Issue>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    next_action: Option<NextAction>,
-    #[serde(flatten)]
-    at: Placed,
+pub(crate) struct Block {
     headers: Vec<Header>,
-    #[serde(flatten)]
-    visibility: Option<Visibility>,
 }
+
+impl Shown for Block {}
 
 #[derive(Serialize, JsonSchema)]
 struct Header {
     name: String,
     value: String,
-}
-
-impl Reply for Answer {
-    fn status(&self) -> Status {
-        self.status
-    }
-
-    fn issues(&self) -> &[Issue] {
-        &self.issues
-    }
-
-    fn shown(&self) -> usize {
-        usize::from(self.visibility.is_some())
-    }
-
-    fn seen(&self) -> Option<audit::Seen> {
-        self.at.seen().filter(|_| self.visibility.is_some())
-    }
 }
 
 impl Tool for FetchHeaders {
@@ -64,7 +39,7 @@ impl Tool for FetchHeaders {
     const LEAST: Level = Level::Headers;
     const UNTRUSTED: &'static [&'static str] = &["headers"];
     type Args = Which;
-    type Reply = Answer;
+    type Reply = Answer<Block>;
 
     fn ask(args: &Which) -> Result<Ask, Refusal> {
         Ok(args.ask(Level::Headers))
@@ -74,7 +49,7 @@ impl Tool for FetchHeaders {
         args.kept()
     }
 
-    async fn run(ctx: Ctx<'_>, args: Which) -> Result<Done<Answer>, Refusal> {
+    async fn run(ctx: Ctx<'_>, args: Which) -> Result<Done<Answer<Block>>, Refusal> {
         let mail = ctx.mail()?;
         let found = async {
             let at = mail
@@ -85,20 +60,7 @@ impl Tool for FetchHeaders {
         };
         let (at, (mut fetched, level)) = match found.await {
             Ok(found) => found,
-            Err(halt) => {
-                let issue = mail.sort(halt)?;
-                return Ok(Done::new(
-                    which::failed(&issue),
-                    Answer {
-                        status: Status::Failed,
-                        next_action: Some(NextAction::again::<Self>(&issue, &args)),
-                        issues: vec![issue],
-                        at: Placed::asked(&args),
-                        headers: Vec::new(),
-                        visibility: None,
-                    },
-                ));
-            }
+            Err(halt) => return Ok(Answer::failed::<Self>(&args, &args, mail.sort(halt)?)),
         };
         let cut = fetched.header_truncated;
         fetched.structure = mail::Structure::default();
@@ -112,14 +74,7 @@ impl Tool for FetchHeaders {
             .collect();
         let mut done = Done::new(
             format!("{} header(s) read", headers.len()),
-            Answer {
-                status: Status::Ok,
-                issues: Vec::new(),
-                next_action: None,
-                at: Placed::at(&at),
-                headers,
-                visibility: Some(Visibility::of(level)),
-            },
+            Answer::of(&at, Block { headers }, level),
         );
         done.warnings = shown::warnings(view.changes + view.rare_changes);
         if cut {

@@ -1,5 +1,6 @@
 //! The tools of the `gateway` set: mail by account, folder and uid, as far as a policy goes, and what it says.
 
+mod answer;
 mod describe_policy;
 mod fetch_attachment;
 mod fetch_body;

@@ -2,7 +2,7 @@
 
 use audit::Summary;
 use content::Changes;
-use mail::{Anchor, Level, Snippets, Uid, UidValidity};
+use mail::{Anchor, Level, Snippets, Summary as Described, Uid, UidValidity};
 use policy::Ask;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -72,6 +72,23 @@ struct Line {
     #[serde(skip_serializing_if = "Option::is_none")]
     subject: Option<String>,
     visibility: &'static str,
+}
+
+impl Line {
+    fn of(summary: &Described, level: Level, changes: &mut Changes) -> Self {
+        let said = summary.envelope.as_ref();
+        let subject = said.and_then(|said| said.subject.as_ref());
+        Self {
+            uid: summary.uid.0,
+            size_bytes: summary.size,
+            received: content::date(None, summary.arrived),
+            flags: shown::flags(summary.flags.as_deref(), changes),
+            date: said.and_then(|said| content::date(said.date.as_ref(), summary.arrived)),
+            from: said.and_then(|said| content::addresses(&said.from, changes)),
+            subject: subject.map(|raw| content::header_text(raw, changes)),
+            visibility: level.name(),
+        }
+    }
 }
 
 impl Reply for Page {
@@ -163,7 +180,7 @@ impl Tool for Search {
             true => Counts::of_everything(&found),
             false => Counts::of_matches(&found),
         };
-        let mut done = page(&ctx, &args, &turn, found, counts);
+        let mut done = page(&ctx, &args, &turn, found, counts).await?;
         if criteria.reads > ctx.least_visible() {
             done.warn(format!(
                 "the criteria look at what visibility {} shows: messages that are open to you below that were not searched",
@@ -248,7 +265,13 @@ impl Counts {
     }
 }
 
-fn page(ctx: &Ctx<'_>, args: &Args, turn: &Turn, found: Sighting, counts: Counts) -> Done<Page> {
+async fn page(
+    ctx: &Ctx<'_>,
+    args: &Args,
+    turn: &Turn,
+    found: Sighting,
+    counts: Counts,
+) -> Result<Done<Page>, Refusal> {
     let next_cursor = found.next.and_then(|next| {
         let place = Place((
             turn.looked_for.clone(),
@@ -260,26 +283,19 @@ fn page(ctx: &Ctx<'_>, args: &Args, turn: &Turn, found: Sighting, counts: Counts
         ));
         ctx.cursor_key().seal(&place, &binding(ctx, args), ctx.now)
     });
-    let mut changes = Changes::default();
-    let messages: Vec<Line> = found
-        .page
-        .iter()
-        .map(|(summary, level)| {
-            let wanted = args.include_envelope == Some(true);
-            let said = summary.envelope.as_ref().filter(|_| wanted);
-            let subject = said.and_then(|said| said.subject.as_ref());
-            Line {
-                uid: summary.uid.0,
-                size_bytes: summary.size,
-                received: content::date(None, summary.arrived),
-                flags: shown::flags(summary.flags.as_deref(), &mut changes),
-                date: said.and_then(|said| content::date(said.date.as_ref(), summary.arrived)),
-                from: said.and_then(|said| content::addresses(&said.from, &mut changes)),
-                subject: subject.map(|raw| content::header_text(raw, &mut changes)),
-                visibility: level.name(),
-            }
+    let mut lines = found.page;
+    if args.include_envelope != Some(true) {
+        lines.iter_mut().for_each(|(line, _)| line.envelope = None);
+    }
+    let (messages, changes) = ctx
+        .render(move || {
+            let mut changes = Changes::default();
+            let shown = lines
+                .iter()
+                .map(|(line, level)| Line::of(line, *level, &mut changes));
+            (shown.collect::<Vec<Line>>(), changes)
         })
-        .collect();
+        .await?;
     let hidden_count = found.tally.hidden();
     let summary = format!(
         "{} of {} message(s) found, {hidden_count} hidden",
@@ -313,7 +329,7 @@ fn page(ctx: &Ctx<'_>, args: &Args, turn: &Turn, found: Sighting, counts: Counts
         total_count: counts.matched_visible,
         page_size: turn.limit,
     });
-    done
+    Ok(done)
 }
 
 fn failed(args: &Args, issue: Issue) -> Done<Page> {

@@ -7,7 +7,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::args::{Account, Mailbox, Within};
-use crate::trouble::Issue;
 
 pub(super) type Number = Within<1, { u32::MAX }>;
 
@@ -85,9 +84,4 @@ impl Placed {
             uidvalidity: which.uidvalidity.map(|n| n.0),
         }
     }
-}
-
-/// The summary of an answer that has nothing else to say.
-pub(super) fn failed(issue: &Issue) -> String {
-    format!("it could not be read: {}", issue.message)
 }

@@ -178,3 +178,26 @@ fn what_comes_and_goes_is_seen_by_the_next_search_in_two_flights() {
     bare.command("EXPUNGE");
     assert_eq!(counts(), (10, 10));
 }
+
+/// What is visible, hidden or not there takes one flight each, whether its facts are known or not.
+#[test]
+fn an_envelope_is_fetched_and_judged_in_one_flight() {
+    let rules = json!([{ "match": { "from_domain": "x.example" }, "grant": "FULL" }]);
+    let house = House::new(&[("agent", whitelist(rules))]);
+    for from in ["a@x.example", "a@y.example"] {
+        let raw = letter(from, "n", "x");
+        house.server.deliver("alice", "INBOX", &raw);
+    }
+    let mut agent = house.client("agent");
+    agent.call("list_folders", json!({ "account_id": "work" }));
+    // The folder's generation is learned once.
+    agent.call("fetch_envelope", work(json!({ "uid": 1 })));
+    for known in ["facts of none", "facts of all"] {
+        for uid in [1, 2, 9] {
+            agent.call("fetch_envelope", work(json!({ "uid": uid })));
+            let flights = house.records().last().unwrap()["round_trips"].clone();
+            assert_eq!(flights, 1, "{uid}, {known}");
+        }
+        agent.call("search", work(json!({})));
+    }
+}
