@@ -90,7 +90,11 @@ pub(crate) fn sort(fault: &Fault, at: &Described) -> Result<Issue, Refusal> {
             Code::NotFound,
             "no such mailbox; call imap_list_mailboxes for the names there are",
         ),
-        FaultKind::NoSuchMessage => Refusal::new(
+        FaultKind::NoSuchTarget => Refusal::new(
+            Code::NotFound,
+            "no such destination mailbox, and none is created here; list the mailboxes for those there are",
+        ),
+        FaultKind::NoSuchMessage | FaultKind::AnotherMessage => Refusal::new(
             Code::NotFound,
             "no such message; it may have been moved or deleted, search again",
         ),
@@ -233,8 +237,27 @@ fn explain(kind: FaultKind, at: &Described, fault: &Fault) -> (&'static str, Str
             "not_supported",
             "this account cannot be served yet".to_owned(),
         ),
+        FaultKind::ReadOnly => (
+            "read_only",
+            "this mailbox cannot be written to; the account's owner may lack the right".to_owned(),
+        ),
+        FaultKind::OverQuota => (
+            "over_quota",
+            "there is no room left in the target account; delete something there first".to_owned(),
+        ),
+        FaultKind::FlagNotKept => (
+            "flag_not_permitted",
+            "the mailbox keeps no flag of that name; use one that it has, or \\Flagged".to_owned(),
+        ),
+        FaultKind::NotOffered => ("not_supported", format!("{server} cannot do this")),
+        FaultKind::TooLarge => (
+            "too_large",
+            "the message is larger than the target takes".to_owned(),
+        ),
         FaultKind::NoSuchFolder
         | FaultKind::NoSuchMessage
+        | FaultKind::NoSuchTarget
+        | FaultKind::AnotherMessage
         | FaultKind::Conflict
         | FaultKind::TooMany { .. } => ("not_found", "not found".to_owned()),
     };
