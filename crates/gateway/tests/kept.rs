@@ -103,6 +103,25 @@ fn value(name: &str, schema: &Value) -> BoxedStrategy<Value> {
         }
         ("string", "part_id") => "[1-9]([.][1-9]){0,2}".prop_map(Value::from).boxed(),
         ("string", "name" | "keyword") => "[a-zA-Z]{14,20}".prop_map(Value::from).boxed(),
+        ("array", "to" | "cc" | "bcc") => {
+            let address = "[a-z]{14,20}@[a-z]{8}[.]example";
+            proptest::collection::vec(address, 0..3)
+                .prop_map(Value::from)
+                .boxed()
+        }
+        ("array", _) => {
+            let flag = prop_oneof![Just("\\Seen".to_owned()), "[a-z]{14,20}"];
+            proptest::collection::vec(flag, 1..4)
+                .prop_map(Value::from)
+                .boxed()
+        }
+        ("boolean", "confirm") => Just(json!(true)).boxed(),
+        ("string", "action") => Just(json!("replace")).boxed(),
+        ("string", "idempotency_key") => "[a-z]{14,20}".prop_map(Value::from).boxed(),
+        ("string", "in_reply_to") => "<[a-z]{14,20}@[a-z]{8}[.]example>"
+            .prop_map(Value::from)
+            .boxed(),
+        ("string", "transaction_id") => "tx_[0-9]{26}".prop_map(Value::from).boxed(),
         ("boolean", _) => any::<bool>().prop_map(Value::from).boxed(),
         ("integer", _) => {
             let bound = |key: &str| schema[key].as_u64().unwrap();
@@ -176,6 +195,11 @@ fn assert_is_kept_well(name: &str, value: &Value, given: &Map<String, Value>) {
     };
     match (name, value) {
         ("account" | "folder" | "message_id", Value::String(_)) => {}
+        ("target_account" | "target_folder", Value::String(_)) => {}
+        ("transaction", _) => assert_eq!(*value, given["transaction_id"]),
+        ("add_flags" | "remove_flags" | "tags", Value::Array(flags)) => {
+            assert!(flags.iter().all(|flag| flag == "\\seen"), "{value}");
+        }
         (_, Value::Number(_) | Value::Bool(_)) => {}
         ("part_id", _) => assert_eq!(*value, given[name]),
         ("start_date" | "end_date", _) => assert_eq!(*value, given[name]),
@@ -197,7 +221,10 @@ fn no_words_of_a_caller_get_into_the_log_by_any_tool() {
     let id = AccountId::new("default").unwrap();
     let account = gateway::Account::new(id, source, gateway::Provider::Google);
     let setup = gateway::Setup::owner(vec![account], gateway::Toolset::ALL.to_vec());
-    let gateway = Gateway::new(setup, CursorKey::new([7; 32]), log);
+    let ledger = ledger::Ledger::open(&place.path().join("ledger.db")).unwrap();
+    let setup = setup.with_writes(gateway::Writes::Allowed);
+    let gateway = Gateway::new(setup, CursorKey::new([7; 32]), log)
+        .with_ledger(ledger, gateway::Deletes::ToTrash);
     let caller = Caller::owner("test:1");
     for tool in ALL {
         let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig {
