@@ -10,7 +10,7 @@ pub enum LedgerFault {
     #[error("the ledger is not one that this program can use: {0}")]
     Foreign(String),
     /// Somebody else has the lease, or nobody: this process does not work on it.
-    #[error("this transaction is not leased to this process; another may be working on it")]
+    #[error("somebody else is working on this transaction")]
     Leased,
     #[error("this transaction is over")]
     Over,

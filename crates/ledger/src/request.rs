@@ -28,9 +28,6 @@ pub enum Note {
     Ends(State, Ending),
     /// It is to be tried again, then; the lease ends.
     Later(Timestamp),
-    /// It was, or is about to be, undone by this one; none if that came to nothing. Needs no lease where nobody has
-    /// one. Beginning a transaction that undoes another writes this by itself.
-    UndoneBy(Option<TransactionId>),
 }
 
 /// Which transactions a list is of; the newest first.

@@ -49,7 +49,7 @@ pub(crate) fn begin(
         )?;
     }
     if let Some(undone) = &asked.undoes {
-        write::undone_by(conn, undone, Some(id))?;
+        write::undone_by(conn, undone, id)?;
     }
     lease::take(conn, id, owner, now)?;
     Ok(Begun::New(id.clone()))

@@ -11,24 +11,10 @@ use crate::{LedgerFault, State, Transaction, TransactionId};
 /// How long a lease holds that nobody renews, where its owner cannot be asked.
 const LEASE: SignedDuration = SignedDuration::from_secs(120);
 
-/// What must be leased for a note to be written.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Need {
-    /// This process works on it.
-    Ours,
-    /// Nobody else works on it.
-    NotAnothers,
-}
-
-pub(crate) fn check(
-    conn: &Connection,
-    id: &TransactionId,
-    owner: &str,
-    need: Need,
-) -> Result<(), LedgerFault> {
-    match (holder(conn, id)?, need) {
-        (Some(holder), _) if holder == owner => Ok(()),
-        (None, Need::NotAnothers) => Ok(()),
+/// Whether this process works on it.
+pub(super) fn check(conn: &Connection, id: &TransactionId, owner: &str) -> Result<(), LedgerFault> {
+    match holder(conn, id)? {
+        Some(holder) if holder == owner => Ok(()),
         _ => Err(LedgerFault::Leased),
     }
 }

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, named_params};
 
-use super::lease::{self, Need};
+use super::lease;
 use super::rows::{flags, hex, time};
 use crate::{Ending, Known, LedgerFault, Note, State, StepName, StepState, TransactionId};
 
@@ -22,12 +22,7 @@ pub(crate) fn notes(
     owner: &str,
     now: Timestamp,
 ) -> Result<Erased, LedgerFault> {
-    // What is over has no lease, and can still be undone.
-    let need = match notes.iter().all(|note| matches!(note, Note::UndoneBy(_))) {
-        true => Need::NotAnothers,
-        false => Need::Ours,
-    };
-    lease::check(conn, id, owner, need)?;
+    lease::check(conn, id, owner)?;
     let mut erased = Erased::Nothing;
     for note in notes {
         match note {
@@ -40,7 +35,6 @@ pub(crate) fn notes(
                 }
             }
             Note::Later(then) => later(conn, id, *then)?,
-            Note::UndoneBy(by) => undone_by(conn, id, by.as_ref())?,
         }
     }
     Ok(erased)
@@ -158,14 +152,15 @@ fn later(conn: &Connection, id: &TransactionId, then: Timestamp) -> Result<(), L
     Ok(())
 }
 
+/// From now on what is undone names its undoing.
 pub(super) fn undone_by(
     conn: &Connection,
     id: &TransactionId,
-    by: Option<&TransactionId>,
+    by: &TransactionId,
 ) -> Result<(), LedgerFault> {
     conn.execute(
         "UPDATE transactions SET undone_by = ?2 WHERE id = ?1",
-        (id.as_str(), by.map(TransactionId::as_str)),
+        (id.as_str(), by.as_str()),
     )?;
     Ok(())
 }

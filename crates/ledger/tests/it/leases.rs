@@ -59,7 +59,7 @@ async fn who_has_the_lease_writes_and_nobody_else() {
 }
 
 #[tokio::test]
-async fn what_has_ended_is_opened_again_by_a_claim() {
+async fn what_waits_for_a_person_can_be_opened_again_and_what_is_over_cannot() {
     let place = place();
     let ledger = Ledger::open(&place.path).unwrap();
     let id = begin(&ledger, asked()).await;
@@ -76,13 +76,21 @@ async fn what_has_ended_is_opened_again_by_a_claim() {
     );
     assert!(due(&ledger).await.is_empty());
 
-    let open = ledger.claim(&id).await.unwrap();
+    assert_eq!(ledger.claim(&id).await, Err(LedgerFault::Over));
+    let open = ledger.reopen(&id).await.unwrap();
     assert_eq!(
         (open.state, &open.ending, open.attempts),
         (State::Open, &None, 1)
     );
     assert_eq!(ledger.get(&id).await.unwrap(), Some(open));
     assert_eq!(ledger.write(&id, step()).await, Ok(()));
+    for state in [State::Done, State::Undone] {
+        let id = begin(&ledger, asked()).await;
+        let over = vec![Note::Ends(state, Ending::default())];
+        ledger.write(&id, over).await.unwrap();
+        assert_eq!(ledger.claim(&id).await, Err(LedgerFault::Over));
+        assert_eq!(ledger.reopen(&id).await, Err(LedgerFault::Over));
+    }
 }
 
 #[tokio::test]

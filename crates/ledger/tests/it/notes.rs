@@ -154,9 +154,6 @@ async fn what_is_being_undone_is_undone_once() {
     let second = begin(&ledger, undo()).await;
     ledger.write(&second, over(State::Done)).await.unwrap();
     assert_eq!(undone_by().await, Some(second));
-    // What is over has no lease, and this needs none.
-    ledger.write(&id, vec![Note::UndoneBy(None)]).await.unwrap();
-    assert_eq!(undone_by().await, None);
     assert_eq!(ledger.get(&id).await.unwrap().unwrap().state, State::Done);
 }
 
