@@ -16,6 +16,8 @@ pub struct Stats {
     pub sessions: u64,
     /// The most that were live at once.
     pub peak: u64,
+    /// Commands that clients sent in plain text.
+    pub commands: u64,
     /// Bytes from clients.
     pub up: u64,
     /// Bytes passed on to clients.
@@ -63,9 +65,10 @@ impl Counters {
     }
 
     pub(super) fn command(&self, line: &str) {
-        let commands = &mut self.lock().commands;
-        if commands.len() < MOST_COMMANDS {
-            commands.push(line.to_owned());
+        let counted = &mut self.lock();
+        counted.stats.commands += 1;
+        if counted.commands.len() < MOST_COMMANDS {
+            counted.commands.push(line.to_owned());
         }
     }
 

@@ -207,7 +207,7 @@ impl Change {
                     than: before.clone(),
                     account: HOME.to_owned(),
                     folder: "Drafts".to_owned(),
-                    flags: vec!["\\Draft".to_owned()],
+                    flags: vec!["\\Draft".to_owned(), "\\Seen".to_owned()],
                 };
                 return Ends {
                     undone: before,

@@ -39,6 +39,7 @@ pub(super) struct Tally {
     pub(super) repeated: usize,
     pub(super) killed: usize,
     pub(super) struck: usize,
+    pub(super) forgotten: usize,
 }
 
 impl Tally {
@@ -49,8 +50,20 @@ impl Tally {
             repeated: self.repeated + other.repeated,
             killed: self.killed + other.killed,
             struck: self.struck + other.struck,
+            forgotten: self.forgotten + other.forgotten,
         }
     }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Mischief {
+    None,
+    /// A fault at whoever's next command of some name.
+    Strike,
+    /// The process dies.
+    Kill,
+    /// The answer does not reach the caller.
+    Forget,
 }
 
 /// A change, and what it makes of the model.
@@ -106,9 +119,6 @@ impl<'a> Caller<'a> {
                 }
                 Said::Unknown => self.tally.repeated += 1,
             }
-            if answer.is_err() {
-                self.client = None;
-            }
         }
         Err(format!("{key} {} stays unknown: {last}", change.tool))
     }
@@ -121,38 +131,50 @@ impl<'a> Caller<'a> {
     }
 
     fn ask(&mut self, tool: &str, arguments: &Value, tried: usize) -> Answer {
-        // Only at first: what is asked again shall come to an end.
-        let mischief = if tried < 3 { self.rng.below(100) } else { 100 };
-        if mischief < 15 {
+        let mischief = self.mischief(tried);
+        if mischief == Mischief::Strike {
             self.strike();
         }
-        let mut client = self
-            .client
-            .take()
-            .unwrap_or_else(|| start(self.plot.program()));
-        let params = json!({ "name": tool, "arguments": arguments });
-        let answer = match client.try_send("tools/call", params) {
-            Ok(id) => {
-                if (15..25).contains(&mischief) {
-                    // Somewhere between its first command and its answer.
-                    let commands =
-                        self.plot.home.commands().len() + self.plot.away.commands().len();
-                    let more = self.rng.below(8) as usize;
-                    while !client.has_answer(id)
-                        && self.plot.home.commands().len() + self.plot.away.commands().len()
-                            < commands + more
-                    {
-                        std::thread::yield_now();
-                    }
-                    self.tally.killed += 1;
-                    client.kill();
-                }
-                client.try_wait(id)
-            }
-            Err(gone) => Err(gone),
+        let mut client = match self.client.take() {
+            Some(client) => client,
+            None => start(self.plot.program()),
         };
-        self.client = Some(client);
-        answer
+        let params = json!({ "name": tool, "arguments": arguments });
+        let id = client.try_send("tools/call", params)?;
+        if mischief == Mischief::Kill {
+            // Somewhere between its first command and its answer.
+            let until = self.sent() + self.rng.below(24);
+            while !client.has_answer(id) && self.sent() < until {
+                std::thread::yield_now();
+            }
+            self.tally.killed += 1;
+            client.kill();
+        }
+        let answer = client.try_wait(id);
+        self.client = (answer.is_ok() && mischief != Mischief::Kill).then_some(client);
+        match mischief {
+            Mischief::Forget => {
+                self.tally.forgotten += 1;
+                Err(Gone("the answer was lost on its way".to_owned()))
+            }
+            _ => answer,
+        }
+    }
+
+    fn mischief(&mut self, tried: usize) -> Mischief {
+        match self.rng.below(100) {
+            // What is asked again and again shall come to an end.
+            _ if tried > 2 => Mischief::None,
+            0..15 => Mischief::Strike,
+            15..27 => Mischief::Kill,
+            27..37 => Mischief::Forget,
+            _ => Mischief::None,
+        }
+    }
+
+    /// Commands that all callers have sent by now.
+    fn sent(&self) -> u64 {
+        self.plot.home.stats().commands + self.plot.away.stats().commands
     }
 
     /// Arms a fault that hits whoever comes next.
