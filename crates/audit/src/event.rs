@@ -172,6 +172,25 @@ impl Event {
             .and(ended.fields())
     }
 
+    /// A change that was left open is about to be taken up again, or one is about to be undone.
+    pub fn transaction_resumed(id: &str, caller: &str, kind: &'static str) -> Self {
+        Self::new("transaction_resumed")
+            .text("transaction", id)
+            .text("caller_id", caller)
+            .text("kind", kind)
+    }
+
+    /// A change came to its end outside of the call that began it.
+    pub fn transaction_ended(id: &str, state: &'static str, code: Option<String>) -> Self {
+        let event = Self::new("transaction_ended")
+            .text("transaction", id)
+            .text("state", state);
+        match code {
+            Some(code) => event.text("issue", code),
+            None => event,
+        }
+    }
+
     pub(crate) fn day_opened() -> Self {
         Self::stating(DAY_OPENED, States::Peaks)
     }

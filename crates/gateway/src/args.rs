@@ -5,7 +5,8 @@
 use std::borrow::Cow;
 
 use jiff::civil::Date;
-use mail::{AccountId, Domain, FolderName, MailAddress, MessageRef, Section};
+use ledger::TransactionId;
+use mail::{AccountId, Domain, Flag, FolderName, MailAddress, MessageRef, Section};
 use policy::Span;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, de};
@@ -201,6 +202,105 @@ text_argument!(
 );
 
 text_argument!(
+    /// A flag that a message can carry: a system flag with its backslash, or a keyword.
+    FlagName(Flag),
+    |text| {
+        let good = |byte: u8| byte.is_ascii_graphic() && !b"(){%*\"\\]".contains(&byte);
+        let name = text.strip_prefix('\\').unwrap_or(&text);
+        match (1..=64).contains(&name.len()) && name.bytes().all(good) {
+            true => Ok(Flag::new(text)),
+            false => Err("must be a flag such as \\Seen or $Forwarded".to_owned()),
+        }
+    },
+    { "type": "string", "maxLength": 65 }
+);
+
+text_argument!(
+    /// A caller's own name for a request, so that it can be made again and is done once.
+    IdempotencyKey(String),
+    |text| match (1..=128).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic()) {
+        true => Ok(text),
+        false => Err("must be 1 to 128 letters, digits or signs without spaces".to_owned()),
+    },
+    { "type": "string", "minLength": 1, "maxLength": 128 }
+);
+
+text_argument!(
+    /// What a change is called.
+    Transaction(TransactionId),
+    |text| TransactionId::parse(&text)
+        .ok_or_else(|| "must be a transaction_id such as an answer to a change has".to_owned()),
+    { "type": "string" }
+);
+
+/// One to twenty flags.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Flags(pub Vec<Flag>);
+
+impl<'de> Deserialize<'de> for Flags {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let flags: Vec<FlagName> = Vec::deserialize(from)?;
+        match flags.len() {
+            1..=20 => Ok(Self(flags.into_iter().map(|flag| flag.0).collect())),
+            _ => Err(de::Error::custom("must be 1 to 20 flags")),
+        }
+    }
+}
+
+impl Serialize for Flags {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_seq(self.0.iter().map(Flag::as_str))
+    }
+}
+
+impl JsonSchema for Flags {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Flags".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "array", "items": { "type": "string", "maxLength": 65 }, "minItems": 1, "maxItems": 20 })
+    }
+}
+
+/// Nothing but `true`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Yes;
+
+impl<'de> Deserialize<'de> for Yes {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        match serde_json::Value::deserialize(from)? {
+            serde_json::Value::Bool(true) => Ok(Self),
+            _ => Err(de::Error::custom("must be true, and nothing else")),
+        }
+    }
+}
+
+impl Serialize for Yes {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_bool(true)
+    }
+}
+
+impl JsonSchema for Yes {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Yes".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "boolean", "const": true })
+    }
+}
+
+text_argument!(
     /// The number of a part, as a list of attachments shows it.
     PartId(Section),
     |text| Section::parse(&text)
@@ -221,8 +321,20 @@ macro_rules! written_as {
 }
 
 written_as!(
-    Account, Cursor, Mailbox, PartId, Address, DomainName, Duration, FieldName, Keyword,
-    SearchText, Day
+    Account,
+    MessageId,
+    IdempotencyKey,
+    Transaction,
+    Cursor,
+    Mailbox,
+    PartId,
+    Address,
+    DomainName,
+    Duration,
+    FieldName,
+    Keyword,
+    SearchText,
+    Day
 );
 
 impl Default for Account {

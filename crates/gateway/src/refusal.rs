@@ -87,10 +87,26 @@ impl Refusal {
                 "this account is at a provider that has no labels; list its folders instead"
                     .to_owned()
             }
-            other => format!(
-                "{}: your policy does not give this; ask whoever wrote it",
-                other.name()
-            ),
+            Refused::ForbiddenSystemFlag => {
+                "that flag is reserved; \\Seen, \\Flagged and keywords can be set".to_owned()
+            }
+            Refused::VisibilityWouldRise => {
+                "you would see more of the message there than here, which your policy does not give; leave it where it \
+                 is, or ask whoever wrote the policy"
+                    .to_owned()
+            }
+            Refused::TransactionsNotConfigured => {
+                "nothing is changed here, because there is no ledger to write it down in; whoever runs this sets \
+                 wal.path in accounts.yaml"
+                    .to_owned()
+            }
+            Refused::CapabilityMissing => match denial.missing {
+                Some(missing) => format!(
+                    "this needs {}, which your policy does not give there; ask whoever wrote it",
+                    missing.name()
+                ),
+                None => "your policy cannot give this; only the owner of the account can do it".to_owned(),
+            },
         };
         Self {
             denial: Some(denial),
@@ -101,6 +117,33 @@ impl Refusal {
     /// The account's server has no such thing.
     pub(crate) fn not_for_provider() -> Self {
         Self::denied(Denial::of(Refused::NotForProvider))
+    }
+
+    /// The owner has not said yes to changes.
+    pub(crate) fn gated() -> Self {
+        Self::invalid(
+            "changing mail is switched off; whoever runs this sets MAIL_IMAP_WRITE_ENABLED=true to allow it",
+        )
+        .with_details(json!({ "gate": "MAIL_IMAP_WRITE_ENABLED" }))
+    }
+
+    /// What is to be done cannot be written down first, or its outcome could not be.
+    pub(crate) fn unwritten(why: &ledger::LedgerFault) -> Self {
+        Self::new(
+            Code::Internal,
+            format!(
+                "{why}; nothing is done that cannot be written down, and what was begun is brought to its end later: \
+                 ask whoever runs this to look at `mailwarden check` and `mailwarden tx list`"
+            ),
+        )
+    }
+
+    /// INVARIANT: another's transaction answers as one that does not exist.
+    pub(crate) fn no_such_transaction() -> Self {
+        Self::new(
+            Code::NotFound,
+            "no such transaction of yours is known; transactions are remembered for 30 days",
+        )
     }
 
     /// Nobody that is known, or no longer.

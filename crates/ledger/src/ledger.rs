@@ -21,6 +21,8 @@ pub enum Begun {
     Known(Box<Transaction>),
     /// The same caller asked for something else under this key.
     Conflict,
+    /// What it would undo has been undone, or is being undone.
+    Undone,
 }
 
 /// One thing to write down of a transaction.
@@ -34,8 +36,6 @@ pub enum Note {
     Ends(State, Ending),
     /// It is to be tried again, then; the lease ends.
     Later(Timestamp),
-    /// It was, or is about to be, undone by this one; none if that came to nothing.
-    UndoneBy(Option<TransactionId>),
 }
 
 /// Which transactions a list is of; the newest first.
@@ -65,7 +65,8 @@ impl Ledger {
         Ok(Self {})
     }
 
-    /// Durable when it returns: what was asked, and that its first step is intended.
+    /// Durable when it returns: what was asked, and that its first step is intended. One that undoes another is written
+    /// down there too, as long as it does not end undone itself.
     pub async fn begin(
         &self,
         _asked: Asked,
@@ -111,8 +112,14 @@ impl Ledger {
         Ok(Vec::new())
     }
 
-    /// Leases this one, whatever its time. One that has ended is open again (an operator's retry).
+    /// Leases this one, whatever its time, if it is open. [`LedgerFault::Leased`] where somebody works on it or it has
+    /// ended.
     pub async fn claim(&self, _id: &TransactionId) -> Result<Transaction, LedgerFault> {
+        Err(LedgerFault::Unknown)
+    }
+
+    /// Leases this one, and one that needs an operator is open again.
+    pub async fn reopen(&self, _id: &TransactionId) -> Result<Transaction, LedgerFault> {
         Err(LedgerFault::Unknown)
     }
 

@@ -113,6 +113,13 @@ pub enum StepName {
     Withdraw,
 }
 
+impl StepName {
+    /// Where the message is to go, rather than where it is.
+    pub fn is_at_the_target(self) -> bool {
+        matches!(self, Self::Append | Self::Confirm | Self::Withdraw)
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum StepState {
     /// About to be done: it may have been.

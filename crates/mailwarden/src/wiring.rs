@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use audit::{Event, Keeping, Log, Settings};
 use extract::Runner;
-use gateway::{Account, Credential, Gateway, Setup, Standing, Toolset};
+use gateway::{Account, Credential, Gateway, Setup, Standing, Toolset, Writes};
 use sources::imap::ImapSource;
 use sources::maildir::Maildir;
 use sources::unavailable::Unavailable;
@@ -124,6 +124,7 @@ fn standing(caller: &dir::CallerConfig, chosen: Option<&[Toolset]>) -> Standing 
         policy: Arc::clone(&caller.policy),
         toolsets: given.into_iter().filter(kept).collect(),
         credential: credential(caller),
+        writes: Writes::Allowed,
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gateway::{
-    Answered, AnyTool, Call, Caller, Code, Content, Gateway, Link, Outcome, Refused, Toolset,
+    Answered, AnyTool, Caller, Code, Content, Gateway, Link, Outcome, Refused, Toolset,
 };
 use mail::Cx;
 use rmcp::model::{
@@ -94,18 +94,15 @@ impl Server {
         request: CallToolRequestParams,
         context: &RequestContext<RoleServer>,
     ) -> Result<Outcome, ErrorData> {
-        let cx = Cx::new();
+        let cx = Arc::new(Cx::new());
         let arguments = request.arguments.unwrap_or_default();
-        let call = Call {
-            caller: &self.caller,
-            tool: &request.name,
-            arguments,
-            cx: &cx,
-        };
+        let call = self
+            .gateway
+            .call_to_the_end(&self.caller, &request.name, arguments, &cx);
         tokio::select! {
             // INVARIANT: a call that is cancelled as soon as it has come is recorded too, so it is begun first.
             biased;
-            outcome = self.gateway.call(call) => Ok(outcome),
+            outcome = call => Ok(outcome),
             () = context.ct.cancelled() => Err(cancelled()),
             () = report_progress(context, &cx) => Err(cancelled()),
         }

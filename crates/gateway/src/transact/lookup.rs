@@ -1,0 +1,185 @@
+//! What came of a step whose answer was lost: found out by number, size and digest before anything is said or done again.
+
+use ledger::{Place, StepName};
+use mail::{Candidate, Digest, Fault, FaultKind, Flag, Landing, MOST_DIGESTED};
+
+use super::drive::Driver;
+use super::stream;
+use super::work::Work;
+
+/// What was found.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Found {
+    Done,
+    /// Where the message lies by now.
+    DoneAt(Landing),
+    /// The message has left its folder, and what it looked like is not known, so it cannot be told from others.
+    DoneSomewhere,
+    NotDone,
+    /// It can never be done: the message is gone.
+    Gone,
+    /// A person has to look, at this.
+    Undecided(&'static str),
+}
+
+/// What a message looks like, whoever copied it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Likeness {
+    pub size: u64,
+    pub digest: Digest,
+}
+
+impl Driver<'_> {
+    pub(super) async fn look_up(&self, work: &mut Work, step: StepName) -> Result<Found, Fault> {
+        match step {
+            StepName::Mark => self.look_up_mark(work).await,
+            StepName::Copy | StepName::Append => self.look_up_copy(work).await,
+            StepName::Move => self.look_up_move(work).await,
+            StepName::Remove => {
+                let subject = work.subject();
+                self.look_up_removal(subject.map(|subject| subject.at))
+                    .await
+            }
+            StepName::Withdraw => self.look_up_removal(work.landed()).await,
+            // Reading again costs nothing.
+            StepName::Confirm => Ok(Found::NotDone),
+        }
+    }
+
+    async fn look_up_mark(&self, work: &mut Work) -> Result<Found, Fault> {
+        let Some(subject) = work.subject() else {
+            return Ok(Found::Gone);
+        };
+        let source = self.source(&subject.at.account)?;
+        let Some((witness, _)) = source.look(self.cx, &subject.at, 0).await? else {
+            return Ok(Found::Gone);
+        };
+        let flags = witness.flags.unwrap_or_default();
+        let has = |flag: &Flag| flags.iter().any(|one| one.is(flag.as_str()));
+        let mut marks = work.transaction.asked.marks.iter();
+        let is_so = marks.all(|mark| match mark {
+            ledger::Mark::Set(flag) => has(flag),
+            ledger::Mark::Take(flag) => !has(flag),
+        });
+        if !is_so {
+            return Ok(Found::NotDone);
+        }
+        work.know(|known| known.flags_after = Some(flags));
+        Ok(Found::Done)
+    }
+
+    /// A copy that nobody else is known to have made.
+    async fn look_up_copy(&self, work: &mut Work) -> Result<Found, Fault> {
+        if let Some(landing) = work.transaction.known.landed {
+            return Ok(Found::DoneAt(landing));
+        }
+        let Some(likeness) = self.likeness(work).await? else {
+            return Ok(Found::Undecided(
+                "whether the message was copied is not known, and its original is gone: look for it in the target, \
+                 then resolve this as done or undone",
+            ));
+        };
+        let found = self.copies(work, likeness).await?;
+        Ok(found
+            .first()
+            .map_or(Found::NotDone, |one| Found::DoneAt(one.landing)))
+    }
+
+    async fn look_up_move(&self, work: &mut Work) -> Result<Found, Fault> {
+        let Some(subject) = work.subject() else {
+            return Ok(Found::Gone);
+        };
+        let source = self.source(&subject.at.account)?;
+        if let Some((witness, _)) = source.look(self.cx, &subject.at, MOST_DIGESTED).await? {
+            work.learn(Some(witness));
+            return Ok(Found::NotDone);
+        }
+        let known = &work.transaction.known;
+        let Some((size, digest)) = known.size.zip(known.digest) else {
+            return Ok(Found::DoneSomewhere);
+        };
+        let found = self.copies(work, Likeness { size, digest }).await?;
+        Ok(match found.first() {
+            Some(one) => Found::DoneAt(one.landing),
+            None => Found::Undecided(
+                "the message is neither where it was nor where it was to go: somebody else may have moved or deleted \
+                 it, look for it, then resolve this as done or undone",
+            ),
+        })
+    }
+
+    async fn look_up_removal(&self, at: Option<mail::MessageRef>) -> Result<Found, Fault> {
+        let Some(at) = at else {
+            return Ok(Found::Undecided(
+                "the copy's number is not known: remove it by hand, then resolve this",
+            ));
+        };
+        let source = self.source(&at.account)?;
+        Ok(match source.look(self.cx, &at, 0).await? {
+            None => Found::Done,
+            Some(_) => Found::NotDone,
+        })
+    }
+
+    /// From what is written, from the original, or from the draft itself.
+    pub(super) async fn likeness(&self, work: &mut Work) -> Result<Option<Likeness>, Fault> {
+        let known = &work.transaction.known;
+        if let Some((size, digest)) = known.size.zip(known.digest) {
+            return Ok(Some(Likeness { size, digest }));
+        }
+        let Some(at) = work.transaction.asked.source.clone() else {
+            let content = self.content(work).await?;
+            let digest = content.map(|content| stream::of_bytes(&content));
+            return Ok(digest.map(|digest| Likeness {
+                size: digest.octets,
+                digest,
+            }));
+        };
+        let source = self.source(&at.account)?;
+        let seen = source.look(self.cx, &at, MOST_DIGESTED).await?;
+        work.learn(seen.map(|(witness, _)| witness));
+        let known = &work.transaction.known;
+        let both = known.size.zip(known.digest);
+        Ok(both.map(|(size, digest)| Likeness { size, digest }))
+    }
+
+    /// What came into the target since, looks the same, and is not what another transaction put there. The oldest first.
+    ///
+    /// INVARIANT: the same Message-ID is no likeness; only the same octets are.
+    pub(super) async fn copies(
+        &self,
+        work: &Work,
+        like: Likeness,
+    ) -> Result<Vec<Candidate>, Fault> {
+        let asked = &work.transaction.asked;
+        let Some(Place { account, folder }) = &asked.target else {
+            return Ok(Vec::new());
+        };
+        let source = self.source(account)?;
+        let octets = like.digest.octets;
+        let found = source
+            .candidates(self.cx, folder, asked.horizon, like.size, octets)
+            .await;
+        let mut found = match found {
+            // A folder that is not there holds no copy.
+            Err(fault) if fault.kind == FaultKind::NoSuchFolder => Vec::new(),
+            found => found?,
+        };
+        found.retain(|one| one.witness.digest == Some(like.digest));
+        let Some(generation) = found.first().map(|one| one.landing.uidvalidity) else {
+            return Ok(found);
+        };
+        let place = Place {
+            account: account.clone(),
+            folder: folder.clone(),
+        };
+        let ledger = &self.desk.ledger;
+        let others = ledger
+            .landed(&place, generation, &work.transaction.id)
+            .await;
+        let others = others.map_err(|fault| super::drive::unwritten(&fault))?;
+        found.retain(|one| !others.contains(&one.landing.uid));
+        found.sort_by_key(|one| one.landing.uid);
+        Ok(found)
+    }
+}
