@@ -5,9 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use gateway::{
-    Answered, AnyTool, Caller, Code, Content, Gateway, Link, Outcome, Refused, Toolset,
-};
+use gateway::{Answered, AnyTool, Caller, Code, Content, Gateway, Link, Outcome, Refused, Toolset};
 use mail::Cx;
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams,

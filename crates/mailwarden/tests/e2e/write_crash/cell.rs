@@ -214,21 +214,23 @@ fn ask(client: &mut McpClient, call: &Call) -> (Said, String) {
     (said(&answer), shown(&answer))
 }
 
-/// What an answer claims. A word that says done is taken for done, whatever stands beside it.
+/// What an answer claims. A word that says done is taken for done, whatever stands beside it; a refusal claims that nothing
+/// is changed, and only a fault of the program itself claims nothing.
 pub(crate) fn said(answer: &Result<Result<Value, RpcError>, Gone>) -> Said {
     let data = match answer {
         Err(Gone(_)) => return Said::Unknown,
         Ok(Err(error)) => {
-            let unknown =
-                error.message.contains("unknown") || error.data.to_string().contains("tx_");
-            return if unknown { Said::Unknown } else { Said::Undone };
+            return match error.data["code"].as_str() {
+                Some("internal" | "timeout") => Said::Unknown,
+                _ => Said::Undone,
+            };
         }
         Ok(Ok(result)) => &result["structuredContent"]["data"],
     };
     let word = |name: &str| data[name].as_str().unwrap_or_default();
     match (word("status"), word("transaction_state")) {
         ("ok" | "partial", _) | (_, "done") => Said::Done,
-        (_, "undone") | ("failed", "") | ("", "") => Said::Undone,
+        (_, "undone" | "") => Said::Undone,
         _ => Said::Unknown,
     }
 }
@@ -269,4 +271,42 @@ fn what(call: &trap::Call, state: &Path) -> String {
         (None, None) => "socket".to_owned(),
     };
     format!("{} {place}", call.name)
+}
+
+#[test]
+fn answers_are_taken_at_their_word() {
+    let told = |data: Value| Ok(Ok(json!({ "structuredContent": { "data": data } })));
+    let refused = |code: &str| {
+        Ok(Err(RpcError {
+            code: 0,
+            message: String::new(),
+            data: json!({ "code": code }),
+        }))
+    };
+    for (answer, claim) in [
+        (told(json!({ "status": "ok" })), Said::Done),
+        (
+            told(json!({ "status": "ok", "transaction_state": "unknown" })),
+            Said::Done,
+        ),
+        (
+            told(json!({ "status": "failed", "transaction_state": "done" })),
+            Said::Done,
+        ),
+        (
+            told(json!({ "status": "failed", "transaction_state": "undone" })),
+            Said::Undone,
+        ),
+        (
+            told(json!({ "status": "failed", "transaction_state": "unknown" })),
+            Said::Unknown,
+        ),
+        (told(json!({ "status": "failed" })), Said::Undone),
+        (told(json!({ "decision": "DENY" })), Said::Undone),
+        (refused("conflict"), Said::Undone),
+        (refused("internal"), Said::Unknown),
+        (Err(Gone(String::new())), Said::Unknown),
+    ] {
+        assert_eq!(said(&answer), claim, "{answer:?}");
+    }
 }

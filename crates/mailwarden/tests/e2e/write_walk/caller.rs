@@ -28,7 +28,17 @@ pub(super) struct Caller<'a> {
     pub(super) held: Vec<Item>,
     bare: [RawImap; 2],
     asked: usize,
+    /// The change before, if it can be undone.
+    last: Option<Undoable>,
     pub(super) tally: Tally,
+}
+
+/// What a change was called, what it took and what it gave.
+#[derive(Clone)]
+struct Undoable {
+    id: String,
+    gone: Option<Item>,
+    come: Option<Item>,
 }
 
 /// What came to pass.
@@ -93,6 +103,7 @@ impl<'a> Caller<'a> {
             held: Vec::new(),
             bare: [plot.bare(HOME), plot.bare(AWAY)],
             asked: 0,
+            last: None,
             tally: Tally::default(),
         }
     }
@@ -111,7 +122,11 @@ impl<'a> Caller<'a> {
             match said(&answer) {
                 Said::Done => {
                     self.tally.done += 1;
-                    return self.apply(change);
+                    let id = answer.ok().and_then(Result::ok).and_then(|result| {
+                        let id = &result["structuredContent"]["data"]["transaction_id"];
+                        id.as_str().map(str::to_owned)
+                    });
+                    return self.apply(change, id);
                 }
                 Said::Undone => {
                     self.tally.undone += 1;
@@ -209,6 +224,14 @@ impl<'a> Caller<'a> {
         let dice = self.rng.below(100);
         if self.held.is_empty() || (dice < 8 && self.held.len() < MANY) {
             return Ok(self.draft());
+        }
+        if let Some(last) = self.last.take_if(|_| dice >= 92) {
+            return Ok(Change {
+                tool: "undo_transaction",
+                arguments: json!({ "transaction_id": last.id }),
+                gone: last.come,
+                come: last.gone.map_or(Come::Nothing, Come::Known),
+            });
         }
         let item = self.rng.pick(&self.held).clone();
         let id = self.id_of(&item)?;
@@ -320,29 +343,41 @@ impl<'a> Caller<'a> {
     }
 
     /// Makes of the model what the change made of the mail.
-    fn apply(&mut self, change: Change) -> Result<(), String> {
-        if let Some(gone) = change.gone {
-            let at = self.held.iter().position(|item| *item == gone);
+    fn apply(&mut self, change: Change, id: Option<String>) -> Result<(), String> {
+        if let Some(gone) = &change.gone {
+            let at = self.held.iter().position(|item| item == gone);
             self.held.swap_remove(at.ok_or("the model lost count")?);
         }
-        match change.come {
-            Come::Nothing => {}
-            Come::Known(item) => self.held.push(item),
-            Come::Draft(subject) => {
-                let imap = &mut self.bare[0];
-                imap.command("EXAMINE Drafts");
-                let found = imap.command(&format!("UID SEARCH HEADER Subject \"{subject}\""));
-                let uid = found.lines().iter().find_map(|line| {
-                    let uids = line.strip_prefix("* SEARCH ")?;
-                    uids.trim().parse::<u32>().ok()
-                });
-                let uid = uid.ok_or_else(|| format!("not one {subject}: {}", found.text()))?;
-                let all = world::list(imap, HOME, "Drafts");
-                let found = all.into_iter().find(|found| found.uid == uid);
-                self.held.push(found.ok_or("the draft is gone again")?.item);
-            }
-        }
+        let come = match change.come {
+            Come::Nothing => None,
+            Come::Known(item) => Some(item),
+            Come::Draft(subject) => Some(self.found_draft(&subject)?),
+        };
+        self.held.extend(come.clone());
+        // What is gone for good stays gone, and what was undone is not done again.
+        self.last = match (id, &come) {
+            (Some(id), Some(_)) if change.tool != "undo_transaction" => Some(Undoable {
+                id,
+                gone: change.gone,
+                come,
+            }),
+            _ => None,
+        };
         Ok(())
+    }
+
+    fn found_draft(&mut self, subject: &str) -> Result<Item, String> {
+        let imap = &mut self.bare[0];
+        imap.command("EXAMINE Drafts");
+        let found = imap.command(&format!("UID SEARCH HEADER Subject \"{subject}\""));
+        let uid = found.lines().iter().find_map(|line| {
+            let uids = line.strip_prefix("* SEARCH ")?;
+            uids.trim().parse::<u32>().ok()
+        });
+        let uid = uid.ok_or_else(|| format!("not one {subject}: {}", found.text()))?;
+        let all = world::list(imap, HOME, "Drafts");
+        let found = all.into_iter().find(|found| found.uid == uid);
+        Ok(found.ok_or("the draft is gone again")?.item)
     }
 
     /// A message of this kind, as the servers have it now.
