@@ -96,8 +96,6 @@ pub(crate) enum NotBegun {
     Ledger(LedgerFault),
     /// The key stands for another request.
     Conflict,
-    /// What it would undo has been undone.
-    Undone,
     /// It would remove the last copy.
     Last,
 }
@@ -109,7 +107,6 @@ impl NotBegun {
             Self::Fault(fault) => format!("it could not be begun: {}", code(fault.kind)),
             Self::Ledger(fault) => fault.to_string(),
             Self::Conflict => "the key stands for another request".to_owned(),
-            Self::Undone => "it has been undone already, or is being undone".to_owned(),
             Self::Last => {
                 "the original is no longer where it was, so this may be the last copy; remove it by hand if it is not"
                     .to_owned()
@@ -172,7 +169,8 @@ impl Desk {
                     self.drive(setup, cx, Manner::Recovering, &mut work).await?;
                     return Ok(work);
                 }
-                Err(LedgerFault::Leased) => {}
+                // Somebody else is at it, or has just ended it.
+                Err(LedgerFault::Leased | LedgerFault::Over) => {}
                 Err(fault) => return Err(fault.into()),
             }
             let _ = tokio::time::timeout(LOOK_AGAIN, ended.changed()).await;
@@ -223,7 +221,6 @@ impl Desk {
             }
             Begun::Known(found) => return self.await_end(setup, cx, *found).await,
             Begun::Conflict => return Err(NotBegun::Conflict),
-            Begun::Undone => return Err(NotBegun::Undone),
         };
         self.drive(setup, cx, Manner::Called, &mut work).await?;
         Ok(work)
@@ -271,6 +268,11 @@ impl Desk {
             manner,
         };
         let came = driver.run(work).await;
+        if came.is_err() {
+            // Whoever comes to it finds out how far it got.
+            self.ledger.release(&work.transaction.id);
+            self.left_open.notify_one();
+        }
         self.ended
             .send_modify(|count| *count = count.wrapping_add(1));
         came

@@ -1,146 +1,284 @@
 //! The ledger as its users know it: a handle that many tasks share, behind which one thread writes.
+//!
+//! The interface names no database. SQLite stands in a directory of its own, and another could stand beside it.
 
-use std::path::Path;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, Sender};
+use std::sync::{Arc, OnceLock};
+use std::thread::{self, JoinHandle};
 
 use bytes::Bytes;
-use jiff::Timestamp;
-use mail::{Landing, Uid, UidValidity};
+use jiff::{SignedDuration, Timestamp};
+use mail::{Uid, UidValidity};
+use rusqlite::Connection;
+use tokio::sync::oneshot;
 
-use crate::{Asked, Ending, Known, Place, State, StepName, StepState, Transaction, TransactionId};
+use crate::owners::{Life, Owners};
+use crate::reader::{self, Question};
+use crate::sqlite::begin::Beginning;
+use crate::sqlite::{self, find, lease, write};
+use crate::task::{self, Leases, Task};
+use crate::writer::{Clock, Desk, Order, Writer};
+use crate::{
+    Asked, Begun, Filter, Known, LedgerFault, Note, Place, State, StepName, Transaction,
+    TransactionId,
+};
 
-/// Shared by all calls of a process; cheap to clone.
+/// Shared by all calls of a process; cheap to clone. The last one that is dropped waits for what is under way.
 #[derive(Clone, Debug)]
-pub struct Ledger {}
+pub struct Ledger(Arc<Shared>);
 
-/// What came of beginning a transaction.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Begun {
-    /// It is durable, its first step intended, and leased to this process.
-    New(TransactionId),
-    /// The same caller asked for the same under this key before.
-    Known(Box<Transaction>),
-    /// The same caller asked for something else under this key.
-    Conflict,
-    /// What it would undo has been undone, or is being undone.
-    Undone,
-}
-
-/// One thing to write down of a transaction.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Note {
-    /// Everything that is known of the message by now.
-    Knows(Known),
-    /// The last step of this name that is intended came to this; `Intended` begins another.
-    Step(StepName, StepState, Option<String>),
-    /// It is over: the lease ends, and what recovery needed is removed.
-    Ends(State, Ending),
-    /// It is to be tried again, then; the lease ends.
-    Later(Timestamp),
-}
-
-/// Which transactions a list is of; the newest first.
-#[derive(Clone, Default, PartialEq, Eq, Debug)]
-pub struct Filter {
-    pub caller: Option<String>,
-    pub states: Vec<State>,
-    pub limit: usize,
-}
-
-#[derive(Clone, Debug, thiserror::Error)]
-pub enum LedgerFault {
-    #[error("the ledger cannot be written: {0}")]
-    Unwritable(String),
-    #[error("the ledger is not one of this program, or of a newer one: {0}")]
-    Foreign(String),
-    /// Another process has the lease.
-    #[error("another process is working on this transaction")]
-    Leased,
-    #[error("there is no such transaction")]
-    Unknown,
-}
+/// When to look again at what another process works on.
+const LOOK_AGAIN: SignedDuration = SignedDuration::from_secs(30);
 
 impl Ledger {
     /// Opens or makes it. Several processes of one machine may share a file.
-    pub fn open(_path: &Path) -> Result<Self, LedgerFault> {
-        Ok(Self {})
+    pub fn open(path: &Path) -> Result<Self, LedgerFault> {
+        Self::open_with(path, Timestamp::now)
     }
 
-    /// Durable when it returns: what was asked, and that its first step is intended. One that undoes another is written
-    /// down there too, as long as it does not end undone itself.
+    /// With another clock, so that a test can let time pass.
+    pub fn open_with(
+        path: &Path,
+        clock: impl Fn() -> Timestamp + Send + Sync + 'static,
+    ) -> Result<Self, LedgerFault> {
+        let (writing, reading) = (sqlite::open(path)?, sqlite::open(path)?);
+        let owners = Owners::of(path);
+        let clock: Clock = Arc::new(clock);
+        let (orders, to_write) = mpsc::channel();
+        let (questions, to_read) = mpsc::channel();
+        let writer = Writer::new(writing, to_write, owners.clone(), Arc::clone(&clock));
+        let name = writer.name();
+        let threads = vec![
+            thread::Builder::new()
+                .name("ledger-writer".to_owned())
+                .spawn(move || writer.run())?,
+            thread::Builder::new()
+                .name("ledger-reader".to_owned())
+                .spawn(move || reader::run(reading, to_read))?,
+        ];
+        Ok(Self(Arc::new(Shared {
+            path: path.to_owned(),
+            owners,
+            name,
+            clock,
+            orders: Some(orders),
+            questions: Some(questions),
+            threads,
+        })))
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.0.path
+    }
+
+    /// Durable when it returns: what was asked, and that its first step is intended.
     pub async fn begin(
         &self,
-        _asked: Asked,
-        _known: Known,
-        _first: StepName,
-        _content: Option<Bytes>,
+        asked: Asked,
+        known: Known,
+        first: StepName,
+        content: Option<Bytes>,
     ) -> Result<Begun, LedgerFault> {
-        Err(LedgerFault::Unknown)
+        let new = Beginning {
+            id: self.0.new_id()?,
+            asked,
+            known,
+            first,
+            content,
+        };
+        self.write_down(move |desk| sqlite::begin::begin(desk.conn, &new, desk.owner, desk.now))
+            .await
     }
 
     /// Durable when it returns, all of it or nothing. [`LedgerFault::Leased`] where this process has no lease.
-    pub async fn write(&self, _id: &TransactionId, _notes: Vec<Note>) -> Result<(), LedgerFault> {
-        Err(LedgerFault::Unknown)
+    pub async fn write(&self, id: &TransactionId, notes: Vec<Note>) -> Result<(), LedgerFault> {
+        let id = id.clone();
+        self.write_down(move |desk| {
+            let erased = write::notes(desk.conn, &id, &notes, desk.owner, desk.now)?;
+            if erased == write::Erased::Content {
+                desk.erased_content();
+            }
+            Ok(())
+        })
+        .await
     }
 
-    pub async fn get(&self, _id: &TransactionId) -> Result<Option<Transaction>, LedgerFault> {
-        Ok(None)
+    pub async fn get(&self, id: &TransactionId) -> Result<Option<Transaction>, LedgerFault> {
+        let id = id.clone();
+        self.look_up(move |conn| find::get(conn, &id)).await
     }
 
     pub async fn by_key(
         &self,
-        _caller: &str,
-        _key: &str,
+        caller: &str,
+        key: &str,
     ) -> Result<Option<Transaction>, LedgerFault> {
-        Ok(None)
+        let (caller, key) = (caller.to_owned(), key.to_owned());
+        self.look_up(move |conn| find::by_key(conn, &caller, &key))
+            .await
     }
 
-    pub async fn list(&self, _filter: Filter) -> Result<Vec<Transaction>, LedgerFault> {
-        Ok(Vec::new())
+    pub async fn list(&self, filter: Filter) -> Result<Vec<Transaction>, LedgerFault> {
+        self.look_up(move |conn| find::list(conn, &filter)).await
     }
 
-    /// What a draft says, as long as its transaction is open.
-    pub async fn content(&self, _id: &TransactionId) -> Result<Option<Bytes>, LedgerFault> {
-        Ok(None)
+    /// What a draft says, as long as its transaction is not over.
+    pub async fn content(&self, id: &TransactionId) -> Result<Option<Bytes>, LedgerFault> {
+        let id = id.clone();
+        self.look_up(move |conn| find::content(conn, &id)).await
     }
 
     /// Leases open transactions that nobody works on and whose time has come, the oldest first.
     pub async fn claim_due(
         &self,
-        _now: Timestamp,
-        _most: usize,
+        now: Timestamp,
+        most: usize,
     ) -> Result<Vec<Transaction>, LedgerFault> {
-        Ok(Vec::new())
+        self.write_down(move |desk| {
+            lease::free_forsaken(desk.conn, desk.owners, desk.owner, desk.now)?;
+            lease::claim_due(desk.conn, now, most, desk.owner, desk.now)
+        })
+        .await
     }
 
-    /// Leases this one, whatever its time, if it is open. [`LedgerFault::Leased`] where somebody works on it or it has
-    /// ended.
-    pub async fn claim(&self, _id: &TransactionId) -> Result<Transaction, LedgerFault> {
-        Err(LedgerFault::Unknown)
+    /// Leases this one, whatever its time. [`LedgerFault::Leased`] where somebody works on it, this process included;
+    /// [`LedgerFault::Over`] where it is not open.
+    pub async fn claim(&self, id: &TransactionId) -> Result<Transaction, LedgerFault> {
+        self.claim_one_of(id, &[State::Open]).await
     }
 
-    /// Leases this one, and one that needs an operator is open again.
-    pub async fn reopen(&self, _id: &TransactionId) -> Result<Transaction, LedgerFault> {
-        Err(LedgerFault::Unknown)
+    /// The same, and one that waits for an operator is open again.
+    pub async fn reopen(&self, id: &TransactionId) -> Result<Transaction, LedgerFault> {
+        self.claim_one_of(id, &[State::Open, State::NeedsOperator])
+            .await
     }
 
-    /// When the next open transaction is due that this process does not work on.
+    async fn claim_one_of(
+        &self,
+        id: &TransactionId,
+        states: &'static [State],
+    ) -> Result<Transaction, LedgerFault> {
+        let id = id.clone();
+        self.write_down(move |desk| {
+            lease::free_forsaken(desk.conn, desk.owners, desk.owner, desk.now)?;
+            lease::claim(desk.conn, &id, states, desk.owner, desk.now)
+        })
+        .await
+    }
+
+    /// This process no longer works on it, and wrote neither an end nor a time for another try: it is due at once.
+    /// Nobody waits for this; it holds as soon as the ledger can be written.
+    pub fn release(&self, id: &TransactionId) {
+        self.0.order(Order::Release(id.clone()));
+    }
+
+    /// When the next open transaction is due that this process does not work on. It may be past.
     pub async fn next_due(&self) -> Result<Option<Timestamp>, LedgerFault> {
-        Ok(None)
+        let (owners, me) = (self.0.owners.clone(), Arc::clone(&self.0.name));
+        let look_again = (self.0.clock)()
+            .saturating_add(LOOK_AGAIN)
+            .unwrap_or(Timestamp::MAX);
+        self.look_up(move |conn| {
+            let (dead, living): (Vec<_>, Vec<_>) = lease::holders(conn)?
+                .into_iter()
+                .filter(|owner| me.get() != Some(owner))
+                .partition(|owner| owners.life(owner) == Life::Dead);
+            let due = lease::first_due(conn, &dead)?;
+            // What others work on may be left to us at any time, and nobody would say so.
+            let others = (!living.is_empty()).then_some(look_again);
+            Ok([due, others].into_iter().flatten().min())
+        })
+        .await
     }
 
     /// What transactions other than this one are known to have put into a folder.
     pub async fn landed(
         &self,
-        _place: &Place,
-        _uidvalidity: UidValidity,
-        _but: &TransactionId,
+        place: &Place,
+        uidvalidity: UidValidity,
+        but: &TransactionId,
     ) -> Result<Vec<Uid>, LedgerFault> {
-        let _: Option<Landing> = None;
-        Ok(Vec::new())
+        let (place, but) = (place.clone(), but.clone());
+        self.look_up(move |conn| find::landed(conn, &place, uidvalidity, &but))
+            .await
     }
 
-    /// Forgets what ended before then.
-    pub async fn forget_before(&self, _then: Timestamp) -> Result<u64, LedgerFault> {
-        Ok(0)
+    /// Forgets what ended before then, and the keys it was asked for by.
+    pub async fn forget_before(&self, then: Timestamp) -> Result<u64, LedgerFault> {
+        self.write_down(move |desk| write::forget_before(desk.conn, then))
+            .await
+    }
+
+    async fn write_down<T: Leases + Send + 'static>(
+        &self,
+        work: impl FnOnce(&Desk<'_>) -> Result<T, LedgerFault> + Send + 'static,
+    ) -> Result<T, LedgerFault> {
+        let (task, answer) = Task::new(work);
+        // Where nobody takes it, it is dropped, and its answer with it.
+        self.0.order(Order::Job(Box::new(task)));
+        let release = |id| self.0.order(Order::Release(id));
+        answer.received(&release).await
+    }
+
+    async fn look_up<T: Send + 'static>(
+        &self,
+        question: impl FnOnce(&Connection) -> Result<T, LedgerFault> + Send + 'static,
+    ) -> Result<T, LedgerFault> {
+        let (reply, answer) = oneshot::channel();
+        let question: Question = Box::new(move |conn| {
+            let _ = reply.send(question(conn));
+        });
+        if let Some(questions) = &self.0.questions {
+            let _ = questions.send(question);
+        }
+        answer.await.unwrap_or_else(|_| Err(task::gone()))
+    }
+}
+
+struct Shared {
+    path: PathBuf,
+    owners: Owners,
+    /// Of this process, once it has had a lease.
+    name: Arc<OnceLock<String>>,
+    clock: Clock,
+    orders: Option<Sender<Order>>,
+    questions: Option<Sender<Question>>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Shared {
+    fn order(&self, order: Order) {
+        if let Some(orders) = &self.orders {
+            // It fails where the writer is gone, and its leases with it.
+            let _ = orders.send(order);
+        }
+    }
+
+    fn new_id(&self) -> Result<TransactionId, LedgerFault> {
+        let mut chance = [0u8; 10];
+        getrandom::fill(&mut chance)
+            .map_err(|error| LedgerFault::Unwritable(format!("no random numbers: {error}")))?;
+        let now = (self.clock)().as_millisecond();
+        Ok(TransactionId::new(
+            now.try_into().unwrap_or_default(),
+            chance,
+        ))
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        (self.orders, self.questions) = (None, None);
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.path.display())
     }
 }

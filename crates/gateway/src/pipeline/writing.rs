@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use audit::Event;
 use ledger::{Key, Ledger, LedgerFault, State, Transaction, TransactionId};
-use mail::{Cx, Level};
+use mail::{Cx, Fault, Level};
 use policy::{Denial, Permit, Policy, Refused, Scope};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
@@ -15,6 +15,7 @@ use super::{Call, Caller, Ctx, Gateway, Outcome};
 use crate::guarded_mail::{GuardedMail, Halt};
 use crate::tools::{ALL, Landing};
 use crate::transact::{Desk, Inverse, NotBegun, Order, Orderer, Told, inverse, tell};
+use crate::trouble::Issue;
 use crate::{Code, Refusal};
 
 /// So many transactions of others are brought to their end at a time.
@@ -226,21 +227,15 @@ impl<'a> Ctx<'a> {
     }
 
     /// What became of the same request before, if it was made.
-    pub(crate) async fn repeated(
-        &self,
-        mail: &GuardedMail<'_>,
-        key: Option<&Key>,
-    ) -> Result<Option<Told>, Refusal> {
+    pub(crate) async fn repeated(&self, key: Option<&Key>) -> Result<Option<Told>, Refusal> {
         let desk = &self.writing()?.desk;
         let Some(key) = key else { return Ok(None) };
         let caller = self.caller.as_str();
         match desk.repeated(self.setup, self.cx, caller, key).await {
             Ok(None) => Ok(None),
-            Ok(Some(work)) => {
-                let came = tell(work, |fault, _| mail.sort(Halt::Fault(fault)))?;
-                Ok(Some(came))
-            }
-            Err(why) => self.not_begun(mail, None, why).map(Some),
+            Ok(Some(work)) => tell(work, |fault, _| Ok(unexplained(&fault))).map(Some),
+            Err(NotBegun::Fault(fault)) => Ok(Some(Told::not_begun(unexplained(&fault)))),
+            Err(why) => Err(refused(why)),
         }
     }
 
@@ -276,12 +271,6 @@ impl<'a> Ctx<'a> {
         why: NotBegun,
     ) -> Result<Told, Refusal> {
         match why {
-            NotBegun::Conflict => Err(Refusal::new(
-                Code::Conflict,
-                "this idempotency_key stands for another request; take a new one for a new request",
-            )),
-            NotBegun::Undone | NotBegun::Last => Err(cannot(&why.words())),
-            NotBegun::Ledger(fault) => Err(Refusal::unwritten(&fault)),
             NotBegun::Fault(fault) => {
                 let at_target = fault.kind == mail::FaultKind::NoSuchTarget;
                 let issue = match there {
@@ -289,8 +278,9 @@ impl<'a> Ctx<'a> {
                     _ => mail.sort(Halt::Fault(fault))?,
                 };
                 let message = format!("{}; nothing is changed", issue.message);
-                Ok(Told::not_begun(crate::trouble::Issue { message, ..issue }))
+                Ok(Told::not_begun(Issue { message, ..issue }))
             }
+            why => Err(refused(why)),
         }
     }
 
@@ -318,6 +308,31 @@ impl<'a> Ctx<'a> {
         let found = self.ledger()?.get(id).await;
         let found = found.map_err(|fault| Refusal::unwritten(&fault))?;
         Ok(found.filter(|one| one.asked.caller == self.caller.as_str()))
+    }
+}
+
+fn refused(why: NotBegun) -> Refusal {
+    match why {
+        NotBegun::Conflict => Refusal::new(
+            Code::Conflict,
+            "this idempotency_key stands for another request; take a new one for a new request",
+        ),
+        NotBegun::Last => cannot(&why.words()),
+        NotBegun::Ledger(fault) => Refusal::unwritten(&fault),
+        NotBegun::Fault(_) => Refusal::new(Code::Internal, why.words()),
+    }
+}
+
+/// Where it is not known any more which server it was.
+fn unexplained(fault: &Fault) -> Issue {
+    let code = crate::trouble::code(fault.kind);
+    Issue {
+        code: code.to_owned(),
+        stage: fault.stage.name().to_owned(),
+        message: format!("the mail server could not do it ({code})"),
+        retryable: fault.kind.retryable(),
+        uid: None,
+        message_id: None,
     }
 }
 

@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use ledger::{LedgerFault, Transaction, TransactionId};
+use ledger::{LedgerFault, State, StepName, StepState, Transaction, TransactionId};
 use mail::Cx;
 
 use super::Desk;
 use super::drive::Manner;
+use super::plan::{self, Next};
 use super::work::Work;
 use crate::setup::Setup;
 
@@ -63,7 +64,13 @@ impl Desk {
         cx: &Cx,
         id: &TransactionId,
     ) -> Result<Work, LedgerFault> {
-        let claimed = self.ledger.reopen(id).await?;
-        self.resume(setup, cx, claimed).await
+        let mut work = Work::resumed(self.ledger.reopen(id).await?);
+        work.transaction.state = State::Open;
+        if let Next::End(State::NeedsOperator, _) = plan::next(&work.transaction) {
+            // What could not be taken back may have been meanwhile, or can be now.
+            work.step(StepName::Withdraw, StepState::Intended, None);
+        }
+        self.drive(setup, cx, Manner::Recovering, &mut work).await?;
+        Ok(work)
     }
 }

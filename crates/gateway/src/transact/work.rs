@@ -89,7 +89,7 @@ impl Work {
         let steps = &mut self.transaction.steps;
         let current = steps.iter_mut().rev().find(|record| record.name == step);
         match current {
-            Some(record) if state != StepState::Intended => {
+            Some(record) if state != StepState::Intended && is_waiting(record.state) => {
                 record.state = state;
                 record.why = why;
             }
@@ -144,4 +144,9 @@ impl Work {
         self.turn = None;
         Ok(())
     }
+}
+
+/// For its outcome.
+fn is_waiting(state: StepState) -> bool {
+    matches!(state, StepState::Intended | StepState::Unknown)
 }

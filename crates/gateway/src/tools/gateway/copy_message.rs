@@ -49,7 +49,7 @@ impl Tool for Copy {
                 return Ok(Done::new(said(&told), Moved::failed(&args, &target, &told)));
             }
         };
-        let told = match ctx.repeated(&mail, key.as_ref()).await? {
+        let told = match ctx.repeated(key.as_ref()).await? {
             Some(told) => told,
             None => {
                 let wish = Wish::takes(Kind::Copy, &target, key);

@@ -84,7 +84,7 @@ impl Tool for MarkSeen {
             }
         };
         let key = changing::key::<Self>(args.idempotency_key.as_ref(), &args);
-        let told = match ctx.repeated(&mail, key.as_ref()).await? {
+        let told = match ctx.repeated(key.as_ref()).await? {
             Some(told) => told,
             None => {
                 let wish = Wish::marks(vec![mark], key);

@@ -117,7 +117,7 @@ impl Tool for MarkTagged {
             }
         };
         let key = changing::key::<Self>(args.idempotency_key.as_ref(), &args);
-        if let Some(told) = ctx.repeated(&mail, key.as_ref()).await? {
+        if let Some(told) = ctx.repeated(key.as_ref()).await? {
             return Ok(Marked::of(what, &at, &told));
         }
         let mut current = Vec::new();

@@ -96,7 +96,7 @@ impl Tool for DeleteMessage {
         let at = args.message_id.0.clone();
         let mail = ctx.mail()?;
         let key = changing::key::<Self>(args.idempotency_key.as_ref(), &args);
-        let told = match ctx.repeated(&mail, key.as_ref()).await? {
+        let told = match ctx.repeated(key.as_ref()).await? {
             Some(told) => told,
             None => match trash(&ctx, &args).await? {
                 Ok(target) => {

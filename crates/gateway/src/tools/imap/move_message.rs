@@ -68,7 +68,7 @@ impl Tool for MoveMessage {
         let (at, target) = (args.message_id.0.clone(), args.target());
         let mail = ctx.mail()?;
         let key = changing::key::<Self>(args.idempotency_key.as_ref(), &args);
-        let told = match ctx.repeated(&mail, key.as_ref()).await? {
+        let told = match ctx.repeated(key.as_ref()).await? {
             Some(told) => told,
             None => {
                 let wish = Wish::takes(Kind::Move, &target, key);

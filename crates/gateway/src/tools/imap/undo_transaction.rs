@@ -75,11 +75,15 @@ impl Tool for UndoTransaction {
     }
 
     async fn run(ctx: Ctx<'_>, args: Args) -> Result<Done<PutBack>, Refusal> {
+        let key = changing::key::<Self>(args.idempotency_key.as_ref(), &args);
+        if let Some(told) = ctx.repeated(key.as_ref()).await? {
+            return Ok(put_back(&args, &told));
+        }
         let back = ctx.inverse(&args.transaction_id.0).await?;
         let permit = ctx.permitted(&back.ask)?;
         let mail = ctx.mail_under(&permit)?;
         let mut order = back.order;
-        order.key = changing::key::<Self>(args.idempotency_key.as_ref(), &args);
+        order.key = key;
         if let Some(at) = &order.source
             && matches!(permit.deed(), Some(Deed::Mark(_) | Deed::Move(_)))
             && let Err(halt) = mail.judge_change(at).await

@@ -125,7 +125,7 @@ impl Tool for UpdateMessageFlags {
         }
         let mail = ctx.mail()?;
         let key = changing::key::<Self>(args.idempotency_key.as_ref(), &args);
-        let told = match ctx.repeated(&mail, key.as_ref()).await? {
+        let told = match ctx.repeated(key.as_ref()).await? {
             Some(told) => told,
             None => {
                 let set = args.add().iter().cloned().map(Mark::Set);
