@@ -226,6 +226,77 @@ text_argument!(
 );
 
 text_argument!(
+    /// One line of words of the caller's own.
+    Line(String),
+    |text| match text.chars().count() {
+        0..=500 if text.chars().any(char::is_control) => Err("must be one line".to_owned()),
+        0..=500 => Ok(text),
+        _ => Err("must be at most 500 characters long".to_owned()),
+    },
+    { "type": "string", "maxLength": 500 }
+);
+
+text_argument!(
+    /// What a message says.
+    Letter(String),
+    |text| match text.chars().count() {
+        0..=100_000 if text.contains('\0') => Err("must not contain NUL characters".to_owned()),
+        0..=100_000 => Ok(text),
+        _ => Err("must be at most 100000 characters long".to_owned()),
+    },
+    { "type": "string", "maxLength": 100_000 }
+);
+
+text_argument!(
+    /// A Message-ID, with its brackets or without.
+    HeaderId(String),
+    |text| {
+        let inner = text.strip_prefix('<').and_then(|rest| rest.strip_suffix('>'));
+        let id = inner.unwrap_or(&text);
+        let good = |byte: u8| byte.is_ascii_graphic() && !b"<>".contains(&byte);
+        match (3..=500).contains(&id.len()) && id.contains('@') && id.bytes().all(good) {
+            true => Ok(id.to_owned()),
+            false => Err("must be a Message-ID such as <abc@example.com>".to_owned()),
+        }
+    },
+    { "type": "string", "maxLength": 502 }
+);
+
+/// Up to a hundred mail addresses.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Addresses(pub Vec<Address>);
+
+impl<'de> Deserialize<'de> for Addresses {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let each: Vec<Address> = Vec::deserialize(from)?;
+        match each.len() {
+            0..=100 => Ok(Self(each)),
+            _ => Err(de::Error::custom("must be at most 100 addresses")),
+        }
+    }
+}
+
+impl Serialize for Addresses {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(to)
+    }
+}
+
+impl JsonSchema for Addresses {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Addresses".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "array", "items": { "type": "string", "maxLength": 320 }, "maxItems": 100 })
+    }
+}
+
+text_argument!(
     /// What a change is called.
     Transaction(TransactionId),
     |text| TransactionId::parse(&text)
@@ -321,6 +392,9 @@ macro_rules! written_as {
 }
 
 written_as!(
+    Line,
+    Letter,
+    HeaderId,
     Account,
     MessageId,
     IdempotencyKey,

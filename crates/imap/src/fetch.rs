@@ -34,11 +34,14 @@ pub struct SectionData {
 impl Fetch {
     /// The bytes of a section that was asked for, from its beginning.
     pub fn section(&self, name: &str) -> Option<&Bytes> {
-        let found = self
-            .sections
-            .iter()
-            .find(|one| one.section == name && one.origin.unwrap_or(0) == 0 && one.data.is_some());
-        found.and_then(|one| one.data.as_ref())
+        self.section_from(name, 0)
+    }
+
+    /// The bytes of a section that was asked for, from an offset on.
+    pub fn section_from(&self, name: &str, from: u32) -> Option<&Bytes> {
+        let named = |one: &&SectionData| one.section == name && one.origin.unwrap_or(0) == from;
+        let mut found = self.sections.iter().filter(named);
+        found.find_map(|one| one.data.as_ref())
     }
 
     pub(crate) fn read(

@@ -1,9 +1,11 @@
 //! An account that is configured and that there is no way to: every question is answered by why.
 
+use bytes::Bytes;
 use mail::{
-    Answer, Choose, Condition, Cx, Described, Fault, FaultKind, Fetched, FolderName, Folders,
-    Found, MailSource, MessageRef, RawMessage, Search, Sifted, Snippets, SourceKind, Stage,
-    Summary, UidSet, UidValidity, Verified,
+    Answer, Append, Body, Broken, Candidate, Changing, Choose, Condition, Cx, Described, Fault,
+    FaultKind, Fetched, FolderName, Folders, Found, Horizon, MailSource, MessageRef, RawMessage,
+    Search, Sifted, Snippets, SourceKind, Stage, Step, Summary, UidSet, UidValidity, Verified,
+    Witness,
 };
 
 pub struct Unavailable {
@@ -15,9 +17,18 @@ impl Unavailable {
         Self { why: why.into() }
     }
 
+    fn fault(&self) -> Fault {
+        Fault::saying(FaultKind::NotServed, Stage::Start, &self.why)
+    }
+
     fn refuse<T>(&self) -> Answer<'_, T> {
-        let fault = Fault::saying(FaultKind::NotServed, Stage::Start, &self.why);
+        let fault = self.fault();
         Box::pin(async { Err(fault) })
+    }
+
+    fn change_nothing(&self) -> Changing<'_> {
+        let broken = Broken::before_anything(self.fault());
+        Box::pin(async { Err(broken) })
     }
 }
 
@@ -65,5 +76,41 @@ impl MailSource for Unavailable {
 
     fn raw<'a>(&'a self, _: &'a Cx, _: &'a MessageRef, _: u64) -> Answer<'a, RawMessage> {
         self.refuse()
+    }
+
+    fn look<'a>(
+        &'a self,
+        _: &'a Cx,
+        _: &'a MessageRef,
+        _: u64,
+    ) -> Answer<'a, Option<(Witness, Bytes)>> {
+        self.refuse()
+    }
+
+    fn octets<'a>(&'a self, _: &'a Cx, _: &'a MessageRef, _: u64, _: u32) -> Answer<'a, Bytes> {
+        self.refuse()
+    }
+
+    fn horizon<'a>(&'a self, _: &'a Cx, _: &'a FolderName) -> Answer<'a, Horizon> {
+        self.refuse()
+    }
+
+    fn candidates<'a>(
+        &'a self,
+        _: &'a Cx,
+        _: &'a FolderName,
+        _: Option<Horizon>,
+        _: u64,
+        _: u64,
+    ) -> Answer<'a, Vec<Candidate>> {
+        self.refuse()
+    }
+
+    fn apply<'a>(&'a self, _: &'a Cx, _: &'a Step) -> Changing<'a> {
+        self.change_nothing()
+    }
+
+    fn append<'a>(&'a self, _: &'a Cx, _: &'a Append, _: &'a mut dyn Body) -> Changing<'a> {
+        self.change_nothing()
     }
 }

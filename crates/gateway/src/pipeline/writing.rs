@@ -216,14 +216,15 @@ impl<'a> Ctx<'a> {
 
     /// A caller that sees nothing of messages where this one goes is not told its number there.
     pub(crate) fn shows_landing(&self) -> Landing {
-        let floor = match self.permit.scope_of_target() {
-            Scope::Alike(level) => level,
-            Scope::Each(folder) => folder.floor(),
-        };
-        match floor >= Level::Metadata {
+        match floor(self.permit.scope_of_target()) >= Level::Metadata {
             true => Landing::Shown,
             false => Landing::Hidden,
         }
+    }
+
+    /// The least that any message of the permitted folder has.
+    pub(crate) fn least_visible_of_all(&self) -> Level {
+        floor(self.permit.scope())
     }
 
     /// What became of the same request before, if it was made.
@@ -308,6 +309,13 @@ impl<'a> Ctx<'a> {
         let found = self.ledger()?.get(id).await;
         let found = found.map_err(|fault| Refusal::unwritten(&fault))?;
         Ok(found.filter(|one| one.asked.caller == self.caller.as_str()))
+    }
+}
+
+fn floor(scope: Scope<'_>) -> Level {
+    match scope {
+        Scope::Alike(level) => level,
+        Scope::Each(folder) => folder.floor(),
     }
 }
 

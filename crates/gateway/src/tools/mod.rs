@@ -51,6 +51,7 @@ pub const ALL: &[&dyn AnyTool] = &[
     &gateway::MarkTagged,
     &gateway::Move,
     &gateway::Copy,
+    &gateway::CreateDraft,
     &gateway::DescribePolicy,
     &gateway::GetCallerIdentity,
     &gateway::GetTransactionStatus,

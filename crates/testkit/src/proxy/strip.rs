@@ -56,6 +56,8 @@ const USES: &[Use] = &[
     named("QUOTA", "GETQUOTAROOT"),
     named("QUOTA", "SETQUOTA"),
     within("SAVEDATE", "FETCH", "SAVEDATE"),
+    within("SEARCHRES", "SEARCH", "(SAVE"),
+    within("SEARCHRES", "", " $"),
     named("SORT", "SORT"),
     within("SPECIAL-USE", "LIST", "SPECIAL-USE"),
     named("STARTTLS", "STARTTLS"),

@@ -2,6 +2,7 @@
 
 mod answer;
 mod copy_message;
+mod create_draft;
 mod describe_policy;
 mod fetch_attachment;
 mod fetch_body;
@@ -25,6 +26,7 @@ mod visibility;
 mod which;
 
 pub(crate) use copy_message::Copy;
+pub(crate) use create_draft::CreateDraft;
 pub(crate) use describe_policy::DescribePolicy;
 pub(crate) use fetch_attachment::FetchAttachment;
 pub(crate) use fetch_body::FetchBody;
