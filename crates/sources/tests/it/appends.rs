@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use mail::{
     Append, Body, Broken, Changed, Cx, Effect, Fault, FaultKind, FolderName, MailSource as _, Stage,
 };
-use sources::imap::ImapSource;
+use sources::imap::{ImapSource, Roots, Security};
 use testkit::{Cut, Dovecot, Fake};
 
 use crate::ground::{ARRIVED, Ground, NAMES, flags, message};
@@ -349,4 +349,21 @@ fn a_body_that_stalls_is_given_up() {
         (broken.fault.kind, broken.effect),
         (FaultKind::TimedOut, Effect::Nothing)
     );
+}
+
+#[test]
+fn an_encrypted_stream_carries_it_as_well() {
+    let server = Dovecot::start();
+    let mut settings = settings(server.tls_port());
+    settings.host = "localhost".to_owned();
+    settings.security = Security::Implicit;
+    settings.roots = Roots::with_file(&server.ca_path()).unwrap();
+    let source = ImapSource::new(settings);
+    let size = 3 << 20;
+    let mut body = Generated::new(size, Arc::default());
+    let (cx, appending) = (Cx::new(), append("INBOX", size));
+    let changed = crate::runtime()
+        .block_on(source.append(&cx, &appending, &mut body))
+        .unwrap();
+    assert_eq!(changed.landed.unwrap().uid.0, 1);
 }

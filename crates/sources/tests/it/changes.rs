@@ -365,7 +365,7 @@ fn the_same_on_cyrus() {
         },
         size: Some(message(uid).raw.len() as u64),
     };
-    let apply = |step: &Step| runtime.block_on(source.apply(&cx, step));
+    let apply = |step: &Step| runtime.block_on(source.apply(&cx, step)).map_err(Box::new);
     let changed = apply(&mark(subject(1), &["\\Seen", "work"], &["\\Flagged"])).unwrap();
     assert_eq!(names(changed.flags), ["\\Seen", "work"]);
     let changed = apply(&copy(subject(1), "Target")).unwrap();

@@ -419,6 +419,53 @@ fn words_that_do_not_fit_are_doubted() {
 }
 
 #[test]
+fn what_was_said_before_the_connection_ended_counts() {
+    for (reply, want) in [
+        ("OK [COPYUID 9 2 5] done", Ok(Some(5))),
+        ("NO [OVERQUOTA] full", Err(Effect::Nothing)),
+    ] {
+        let fake = server(OFFERED, "", move |session, text| {
+            if text.contains("UID COPY") {
+                session.reply(&format!("{{tag}} {reply}\r\n"));
+                session.close();
+            }
+            false
+        });
+        let outcome = apply(&fake, &steps(&subject())[1].0);
+        let landed = outcome.map(|changed| changed.landed.map(|at| at.uid.0));
+        assert_eq!(landed.map_err(|broken| broken.effect), want, "{reply}");
+    }
+}
+
+#[test]
+fn a_search_without_an_answer_is_no_check() {
+    for (size, want) in [(42, Ok(())), (41, Err(Effect::Unknown))] {
+        let fake = server(OFFERED, "", move |session, text| {
+            if text.contains("(SAVE") {
+                session.ok();
+                return true;
+            }
+            if text.contains("RFC822.SIZE") && text.contains("FLAGS") {
+                let witness = WITNESS.replace("42", &size.to_string());
+                // It was the right one when the folder was opened.
+                let selected = session.number() == 0 && !text.contains("BODY");
+                let witness = if selected {
+                    WITNESS.to_owned()
+                } else {
+                    witness
+                };
+                session.send(format!("{witness}\r\n").as_bytes());
+                session.ok();
+                return true;
+            }
+            false
+        });
+        let outcome = apply(&fake, &steps(&subject())[1].0);
+        assert_eq!(outcome.map(drop).map_err(|broken| broken.effect), want);
+    }
+}
+
+#[test]
 fn a_read_only_answer_is_believed() {
     let fake = server(OFFERED, "[READ-ONLY]", |_, _| false);
     for index in [0, 2, 3] {
