@@ -45,3 +45,5 @@ mod stolen_handles;
 mod support;
 mod tx_verbs;
 mod workers;
+mod write_crash;
+mod write_walk;
