@@ -139,7 +139,11 @@ fn judge(plot: &Plot<'_>, ends: &Ends, known: &[super::ground::Line], said: &Sai
         },
         several => Recorded::Unsettled(format!("{several:?}")),
     };
-    ends.judge(&plot.world(), &recorded, said)
+    let verdict = ends.judge(&plot.world(), &recorded, said);
+    verdict.map_err(|why| {
+        let stories: Vec<_> = new.iter().map(|line| line.story.as_str()).collect();
+        format!("{why}; the ledger tells {}", stories.join(", "))
+    })
 }
 
 impl Armed {
