@@ -2,7 +2,12 @@
 //! they refuse. What becomes of them when something crashes is the crash matrix's business.
 
 mod answer;
+mod answers;
+mod deleting;
+mod drafts;
 mod refused;
+mod round_trips;
+mod undo;
 
 use std::process::{Command, Stdio};
 
