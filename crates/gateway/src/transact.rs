@@ -323,7 +323,7 @@ impl Desk {
         let account = setup.account(&at.account).ok_or_else(absent)?;
         let looked = account
             .source()
-            .look(cx, at, u64::from(stream::PIECE))
+            .read(cx, at, u64::from(stream::PIECE))
             .await?;
         let (witness, beginning) = looked.ok_or_else(absent)?;
         match order.size.is_none() || order.size == witness.size {

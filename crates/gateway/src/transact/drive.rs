@@ -401,7 +401,7 @@ impl<'a> Driver<'a> {
         let beginning = match work.beginning.take() {
             Some(beginning) => beginning,
             None => {
-                let seen = from.look(self.cx, &at, u64::from(stream::PIECE)).await;
+                let seen = from.read(self.cx, &at, u64::from(stream::PIECE)).await;
                 let gone = || Fault::new(FaultKind::NoSuchMessage, Stage::Fetch);
                 let (witness, beginning) = seen.map_err(nothing)?.ok_or_else(|| nothing(gone()))?;
                 work.learn(Some(witness));

@@ -4,7 +4,6 @@
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use testkit::FaultProxy;
 
 use super::world::{LARGE, World, bare, round_trips};
 
@@ -18,8 +17,7 @@ pub(crate) struct Across {
 }
 
 pub(crate) fn all(world: &World) -> Across {
-    let proxy = FaultProxy::to(world.home.port());
-    let mut program = world.program(&proxy);
+    let mut program = world.program(world.home.port());
     let mut across = Across {
         bare: Vec::new(),
         ours: Vec::new(),

@@ -77,7 +77,7 @@ pub(crate) struct Row {
 
 pub(crate) fn all(world: &World, one_way: Duration, rounds: usize) -> Vec<Row> {
     let proxy = FaultProxy::to(world.home.port());
-    let mut program = world.program(&proxy);
+    let mut program = world.program(proxy.port());
     let (mut imap, generation) = bare(proxy.port(), "INBOX");
     let listed = imap.command("UID SEARCH ALL").text();
     let mut uids = listed

@@ -3,7 +3,7 @@
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
-use testkit::{Delivery, Dovecot, FaultProxy, McpClient, RawImap};
+use testkit::{Delivery, Dovecot, McpClient, RawImap};
 
 /// Small messages in INBOX, to be marked, copied, moved and deleted, each once.
 pub(crate) const SMALL: usize = 2_400;
@@ -33,12 +33,12 @@ impl World {
         Self { home, away }
     }
 
-    /// The program, with the first account behind a proxy.
-    pub(crate) fn program(&self, home: &FaultProxy) -> Program {
+    /// The program, with the first account at this port.
+    pub(crate) fn program(&self, home: u16) -> Program {
         // Beside the build, where the disk is a disk.
         let state = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a state directory");
         let mut command = Command::new(env!("CARGO_BIN_EXE_mailwarden"));
-        for (name, port) in [("DEFAULT", home.port()), ("AWAY", self.away.port())] {
+        for (name, port) in [("DEFAULT", home), ("AWAY", self.away.port())] {
             let variable = |suffix: &str| format!("MAIL_IMAP_{name}_{suffix}");
             command
                 .env(variable("HOST"), "127.0.0.1")
