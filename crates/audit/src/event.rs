@@ -191,6 +191,14 @@ impl Event {
         }
     }
 
+    /// A person said how a change came out that nobody else could tell.
+    pub fn transaction_resolved(id: &str, state: &'static str) -> Self {
+        Self::new("transaction_resolved")
+            .text("transaction", id)
+            .text("caller_id", OPERATOR)
+            .text("state", state)
+    }
+
     pub(crate) fn day_opened() -> Self {
         Self::stating(DAY_OPENED, States::Peaks)
     }
@@ -314,6 +322,9 @@ impl Event {
         self.with(name, Value::Number(number))
     }
 }
+
+/// Whoever runs this program, at the command line.
+const OPERATOR: &str = "operator";
 
 /// How many accounts a record names. Readers take no line for a record that is longer than `read::MOST`.
 const MOST_ACCOUNTS: usize = 1_000;

@@ -114,3 +114,39 @@ impl MailSource for Unavailable {
         self.change_nothing()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mail::Effect;
+
+    #[tokio::test]
+    async fn every_question_and_every_change_is_answered_by_why() {
+        let source = Unavailable::new("no driver");
+        let (cx, folder) = (Cx::new(), FolderName::new("INBOX").unwrap());
+        let why = |fault: Fault| (fault.kind, fault.said.unwrap().bytes().to_vec());
+        let want = (FaultKind::NotServed, b"no driver".to_vec());
+        let asked = source.horizon(&cx, &folder).await.unwrap_err();
+        assert_eq!(why(asked), want);
+        let asked = source.candidates(&cx, &folder, None, 1, 1).await;
+        assert_eq!(why(asked.unwrap_err()), want);
+        let append = Append {
+            to: folder.clone(),
+            flags: Vec::new(),
+            arrived: None,
+            size: 1,
+        };
+        let broken = source.append(&cx, &append, &mut Empty).await.unwrap_err();
+        assert_eq!((why(broken.fault), broken.effect), (want, Effect::Nothing));
+    }
+
+    struct Empty;
+
+    impl Body for Empty {
+        fn next(
+            &mut self,
+        ) -> std::pin::Pin<Box<dyn Future<Output = Result<Bytes, Fault>> + Send + '_>> {
+            Box::pin(async { Ok(Bytes::new()) })
+        }
+    }
+}

@@ -59,6 +59,8 @@ impl<'a> Cargo<'a> {
     ) -> Result<Bytes, Fault> {
         if self.piece.is_empty() {
             self.state = State::UnderWay;
+            // An empty rest still holds the piece that it is the end of.
+            self.piece = Bytes::new();
             self.piece = self.pull(cx, patience).await?;
         }
         let here = u64::try_from(self.piece.len()).unwrap_or(u64::MAX);

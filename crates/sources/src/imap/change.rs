@@ -51,7 +51,10 @@ enum Met {
     Yes,
     /// It was not, so that nothing was changed.
     No(FaultKind),
+    /// Nobody said that it was not.
     Untold,
+    /// It does not seem to be, and what was done to it is not known.
+    Doubtful,
 }
 
 /// What the server said to one command.
@@ -221,6 +224,9 @@ impl Aim<'_> {
             }
             (Some(0), Some(_)) => (Met::No(FaultKind::AnotherMessage), Verdict::Final),
             _ if refused(0) => (Met::No(FaultKind::Rejected), verdict),
+            (_, Some(seen)) if self.subject.size.is_some() && seen.size != self.subject.size => {
+                (Met::Doubtful, Verdict::Final)
+            }
             _ => (Met::Untold, Verdict::Final),
         }
     }
@@ -247,10 +253,13 @@ impl Told {
         self.statuses.get(command)?.as_ref()
     }
 
-    /// Nothing was changed, as the message was not there or not the one that was meant.
+    /// The message was not there or not the one that was meant.
     pub(super) fn missed(&self) -> Option<Broken> {
         match self.met {
             Met::No(kind) => Some(self.refused(Fault::new(kind, self.stage))),
+            Met::Doubtful => Some(
+                self.doubtful("the server does not say whether it was the message that is meant"),
+            ),
             Met::Yes | Met::Untold => None,
         }
     }

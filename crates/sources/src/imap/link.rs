@@ -14,13 +14,16 @@ use tokio::io::{AsyncRead as _, AsyncReadExt as _, AsyncWrite as _, AsyncWriteEx
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::cargo::Cargo;
-use super::net::Stream;
+use super::net::{Pending, Stream};
 
 /// All replies of a flight together may be this large.
 const MOST_OF_A_FLIGHT: usize = 64 << 20;
 
 /// So many pieces of what was said between two flights are taken in at once.
 const MOST_UNHEARD: usize = 16;
+
+/// What has arrived at this machine is here by then.
+const NOTICE: Duration = Duration::from_millis(200);
 
 /// How long silence is borne.
 #[derive(Clone, Copy, Debug)]
@@ -249,6 +252,7 @@ impl Link {
     ) -> Result<(), Fault> {
         let until = Instant::now() + patience.total;
         let mut silence = patience.first;
+        let mut turn = Turn::Ours;
         while !self.connection.is_idle() {
             let owed = self.connection.owes();
             if let Some(event) = self.event(cx)? {
@@ -261,7 +265,7 @@ impl Link {
             // The whole flight at first; after that, literals whose go-ahead has come.
             let out = self.connection.outgoing();
             if !out.is_empty() {
-                cx.count_round_trip();
+                turn.speak(cx);
                 flight.spoken = true;
                 self.write(cx, &out, silence, until).await?;
                 continue;
@@ -270,12 +274,16 @@ impl Link {
             match (self.connection.owes(), cargo.as_deref_mut()) {
                 (Some(owed), Some(cargo)) => {
                     let piece = cargo.piece(cx, owed, patience.between).await?;
+                    turn.speak(cx);
                     let written = self.exchange(cx, &piece, patience.between, until).await?;
                     cargo.unload(written);
                     let counted = self.connection.streamed(written);
                     counted.map_err(|overrun| protocol(cx, &overrun.to_string()))?;
                 }
-                _ => self.read(cx, silence, until).await?,
+                _ => {
+                    self.read(cx, silence, until).await?;
+                    turn = Turn::Ours;
+                }
             }
             flight.size += self.connection.space().len().saturating_sub(before);
             if flight.size > MOST_OF_A_FLIGHT {
@@ -287,19 +295,27 @@ impl Link {
 
     /// Whether the server has left, as far as that is known without asking it. What it said meanwhile is kept.
     pub(super) async fn is_deserted(&mut self) -> bool {
-        let deserted = poll_fn(|task| {
-            for _ in 0..MOST_UNHEARD {
-                match self.poll_take_in(task) {
-                    Poll::Ready(Ok(())) => {}
-                    Poll::Ready(Err(_)) => return Poll::Ready(true),
-                    Poll::Pending => break,
-                }
-            }
-            Poll::Ready(false)
-        });
-        let deserted = deserted.await;
+        let deserted = self.has_left().await;
         self.torn |= deserted;
         deserted
+    }
+
+    async fn has_left(&mut self) -> bool {
+        for _ in 0..MOST_UNHEARD {
+            match self.stream.pending() {
+                Pending::Nothing => return false,
+                Pending::End => return true,
+                Pending::Octets => {}
+            }
+            // The system has them, so the wait is for the runtime to notice.
+            let taken = poll_fn(|task| self.poll_take_in(task));
+            match timeout(NOTICE, taken).await {
+                Ok(Ok(())) => {}
+                Ok(Err(_)) => return true,
+                Err(_) => return false,
+            }
+        }
+        false
     }
 
     /// Writes some of a message, or hears what the server says of it: whoever refuses it need not be sent all of it.
@@ -386,6 +402,22 @@ impl Link {
             Ok(Err(error)) => Err(lost(cx, &error)),
             Err(_) => Err(Fault::new(FaultKind::TimedOut, cx.stage())),
         }
+    }
+}
+
+/// Whose turn it is to speak: who speaks again before an answer makes no other round trip.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Turn {
+    Ours,
+    Theirs,
+}
+
+impl Turn {
+    fn speak(&mut self, cx: &Cx) {
+        if *self == Self::Ours {
+            cx.count_round_trip();
+        }
+        *self = Self::Theirs;
     }
 }
 

@@ -130,19 +130,20 @@ impl ImapSource {
         let nothing = Broken::before_anything;
         cx.enter(Stage::Queue);
         let mut lease = self.pool.take(cx, change.wish()).await.map_err(nothing)?;
-        match change.run(lease.session(), cx).await {
-            Err(Broken {
-                fault,
-                effect: Effect::Nothing,
-                ..
-            }) if lease.was_dead(fault.kind) => {
-                drop(lease);
-                self.pool.forget_idle();
-                lease = self.pool.take(cx, change.wish()).await.map_err(nothing)?;
-                change.run(lease.session(), cx).await
-            }
-            outcome => outcome,
+        let mut outcome = change.run(lease.session(), cx).await;
+        if let Err(broken) = &outcome
+            && broken.effect == Effect::Nothing
+            && lease.was_dead(broken.fault.kind)
+        {
+            drop(lease);
+            self.pool.forget_idle();
+            lease = self.pool.take(cx, change.wish()).await.map_err(nothing)?;
+            outcome = change.run(lease.session(), cx).await;
         }
+        if let Wish::Open(folder) | Wish::Selected(folder) = change.wish() {
+            self.note_end(lease.session(), folder);
+        }
+        outcome
     }
 
     async fn add(&self, cx: &Cx, append: &Append, body: &mut dyn Body) -> Result<Changed, Broken> {

@@ -7,7 +7,7 @@ use mail::{Broken, Changed, Cx, Fault, FaultKind, Flag, Removal, Stage, Subject}
 use super::change::{Aim, Answered, Told, unspeakable};
 use super::job::Change;
 use super::pool::Wish;
-use super::session::{Entry, Session};
+use super::session::{self, Entry, Session};
 use super::witness::with_beginning;
 
 const DELETED: &str = "\\Deleted";
@@ -19,7 +19,6 @@ pub(super) struct Remove<'a> {
 /// The places of the commands in the flight.
 const STORE: usize = 0;
 const EXPUNGE: usize = 1;
-const LOOK: usize = 2;
 
 impl Change for Remove<'_> {
     fn wish(&self) -> Wish<'_> {
@@ -58,32 +57,22 @@ impl Remove<'_> {
     /// A message that is not flagged is not expunged, so that the two need not wait for each other.
     fn commands(&self, which: &Which) -> Result<Vec<Command>, Fault> {
         let expunge = Command::uid_expunge(which).map_err(|_| unspeakable(Stage::Remove))?;
-        // Its answer holds a number and nothing else, which tells it from all others.
-        let look = Command::uid_fetch(&self.uids(), &[]);
-        Ok(vec![flag(which, Stored::Added)?, expunge, look])
-    }
-
-    fn uids(&self) -> SequenceSet {
-        SequenceSet::of([self.subject.at.uid.0])
+        Ok(vec![flag(which, Stored::Added)?, expunge])
     }
 
     async fn judge(&self, session: &mut Session, cx: &Cx, told: Told) -> Result<Changed, Broken> {
-        let still_there = is_still_there(&told.data, self.subject.at.uid.0);
+        let went = session::gone(&told.data) > 0;
         match (told.answered(STORE), told.answered(EXPUNGE)) {
-            (Answered::Done, Answered::Done) if still_there => Ok(removed(told, Removal::Flagged)),
+            (Answered::Done, Answered::Done) if went => Ok(removed(told, Removal::Gone)),
             (Answered::Done, Answered::Done) if told.before.is_none() => Err(told.missing()),
-            (Answered::Done, Answered::Done) => Ok(removed(told, Removal::Gone)),
+            (Answered::Done, Answered::Done) => {
+                Err(told.doubtful("the server does not say that the message went"))
+            }
             (Answered::Done, Answered::Refused(fault)) => {
                 Err(self.take_back(session, cx, &told, fault).await)
             }
-            // It was flagged before, and went though it could not be flagged again.
-            (Answered::Refused(_), Answered::Done)
-                if !still_there
-                    && was_deleted(&told) == Some(true)
-                    && told.status(LOOK).is_some() =>
-            {
-                Ok(removed(told, Removal::Gone))
-            }
+            // It may have been flagged before, and gone though it could not be flagged again.
+            (Answered::Refused(fault), Answered::Done) if went => Err(told.half_done(fault)),
             (Answered::Refused(fault), Answered::Done | Answered::Refused(_)) => {
                 Err(told.refused(fault))
             }
@@ -98,7 +87,10 @@ impl Remove<'_> {
             Some(false) if session.is_sound() => {}
             _ => return told.half_done(fault),
         }
-        let Ok(command) = flag(&Which::Uids(self.uids()), Stored::Removed) else {
+        let Ok(command) = flag(
+            &Which::Uids(SequenceSet::of([self.subject.at.uid.0])),
+            Stored::Removed,
+        ) else {
             return told.half_done(fault);
         };
         let flown = session.strike(cx, vec![command]).await.flown;
@@ -146,12 +138,4 @@ fn was_deleted(told: &Told) -> Option<bool> {
 fn tells_of(data: &[Data], uid: u32) -> bool {
     let is = |one: &Data| matches!(one, Data::Fetch(fetch) if fetch.uid == Some(uid));
     data.iter().any(is)
-}
-
-fn is_still_there(data: &[Data], uid: u32) -> bool {
-    let bare = |one: &Data| {
-        matches!(one, Data::Fetch(fetch) if fetch.uid == Some(uid)
-            && fetch.flags.is_none() && fetch.size.is_none() && fetch.sections.is_empty())
-    };
-    data.iter().any(bare)
 }

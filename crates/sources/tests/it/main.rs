@@ -7,9 +7,14 @@
     reason = "tests stop at the first surprise"
 )]
 
+mod appends;
 mod census;
+mod changes;
+mod effects;
 mod facts;
+mod ground;
 mod lies;
+mod lookups;
 mod pool;
 mod sift;
 mod summaries;
