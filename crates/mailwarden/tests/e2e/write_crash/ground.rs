@@ -37,12 +37,14 @@ pub(crate) struct Plot<'a> {
     variables: Vec<(String, String)>,
 }
 
-/// A line of `mailwarden tx list --json`.
+/// A line of `mailwarden tx list --all --json`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Line {
     pub(crate) id: String,
     pub(crate) kind: String,
     pub(crate) state: String,
+    /// What was done, for whoever wonders.
+    pub(crate) story: String,
 }
 
 impl Ground {
@@ -138,7 +140,9 @@ impl Plot<'_> {
     /// What the ledger holds, in its own words.
     pub(crate) fn transactions(&self) -> Vec<Line> {
         let mut command = self.program();
-        command.args(["tx", "list", "--json"]).stdin(Stdio::null());
+        command
+            .args(["tx", "list", "--all", "--json"])
+            .stdin(Stdio::null());
         let output = command.output().expect("run the program");
         let text = String::from_utf8_lossy(&output.stdout);
         assert!(
@@ -181,26 +185,32 @@ pub(crate) fn leave(mut client: McpClient) {
 }
 
 fn lines(text: &str) -> Vec<Line> {
-    let value: Value = serde_json::from_str(text).unwrap_or_else(|_| {
-        let lines = text
-            .lines()
-            .map(|line| serde_json::from_str(line).expect("JSON"));
-        Value::Array(lines.collect())
-    });
-    let list = match &value {
-        Value::Array(list) => list,
-        other => other["transactions"]
-            .as_array()
-            .expect("a list of transactions"),
-    };
-    let word = |line: &Value, name: &str| line[name].as_str().expect("a word").to_owned();
+    let value: Value = serde_json::from_str(text).expect("JSON");
+    let list = value["transactions"].as_array().expect("transactions");
     list.iter()
-        .map(|line| Line {
-            id: word(line, "id"),
-            kind: word(line, "kind"),
-            state: word(line, "state"),
+        .map(|line| {
+            let word = |name: &str| line[name].as_str().expect("a word").to_owned();
+            Line {
+                id: word("transaction_id"),
+                kind: word("kind"),
+                state: word("state"),
+                story: story(line),
+            }
         })
         .collect()
+}
+
+/// Step by step, for people.
+fn story(line: &Value) -> String {
+    let word = |value: &Value| value.as_str().unwrap_or("-").to_owned();
+    let steps = line["steps"].as_array().into_iter().flatten();
+    let steps = steps.map(|step| {
+        let [name, state, why] = ["name", "state", "why"].map(|name| word(&step[name]));
+        format!("{name}:{state}:{why}")
+    });
+    let steps = steps.collect::<Vec<_>>().join(" ");
+    let (code, words) = (word(&line["code"]), word(&line["words"]));
+    format!("[{steps}] {code} ({words})")
 }
 
 /// Mail that invites mistakes: neighbours that somebody else flagged for deletion, the same Message-ID with another
