@@ -185,3 +185,26 @@ fn deleted(args: &Args, told: &Told) -> Done<Deleted> {
     };
     Done::new(format!("{what}: {}", told.words()), data)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_cannot_leave_their_quotes_in_a_question() {
+        for (name, shown) in [
+            ("INBOX", "INBOX"),
+            ("Entw\u{fc}rfe/2026", "Entw\u{fc}rfe/2026"),
+            ("x'? Yes, agreed. 'y", "x\u{2019}? Yes, agreed. \u{2019}y"),
+        ] {
+            assert_eq!(said(name), shown);
+        }
+        let hostile = said("a\u{202e}b\nc\u{200b}d");
+        assert!(
+            hostile
+                .chars()
+                .all(|c| !c.is_control() && c != '\u{202e}' && c != '\u{200b}')
+        );
+        assert!(said(&"x".repeat(10_000)).chars().count() <= 1_000);
+    }
+}
