@@ -184,9 +184,10 @@ impl<'a> Driver<'a> {
     }
 
     fn note_broken(&self, work: &mut Work, step: StepName, broken: Broken) -> Flow {
-        let kind = broken.fault.kind;
+        let fault = as_of(step, broken.fault);
+        let kind = fault.kind;
         work.learn(broken.before);
-        work.fault = Some(broken.fault);
+        work.fault = Some(fault);
         match broken.effect {
             Effect::Unknown => work.step(step, StepState::Unknown, Some(code(kind))),
             Effect::Nothing if is_verdict(kind) => {
@@ -475,6 +476,16 @@ impl<'a> Driver<'a> {
         };
         let account = self.setup.account(account).ok_or_else(gone)?;
         Ok(account.source())
+    }
+}
+
+/// Where a message may not be flagged `\Deleted` none may be removed; nobody asked for that flag.
+fn as_of(step: StepName, fault: Fault) -> Fault {
+    match (step, fault.kind) {
+        (StepName::Remove | StepName::Withdraw, FaultKind::FlagNotKept) => {
+            Fault::new(FaultKind::ReadOnly, fault.stage)
+        }
+        _ => fault,
     }
 }
 
