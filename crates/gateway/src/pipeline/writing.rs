@@ -228,6 +228,19 @@ impl<'a> Ctx<'a> {
         }
     }
 
+    /// The same where only the change itself knows its target.
+    pub(crate) fn shows_landing_of(&self, told: &Told) -> Landing {
+        let change = told.transaction.as_ref();
+        let target = change.and_then(|one| one.asked.target.as_ref());
+        let policy = self.policy();
+        let folder = target.and_then(|target| policy.folder(&target.account, &target.folder));
+        let open = folder.is_some_and(|folder| folder.floor() >= Level::Metadata);
+        match open || policy.is_owner() {
+            true => Landing::Shown,
+            false => Landing::Hidden,
+        }
+    }
+
     /// The least that any message of the permitted folder has.
     pub(crate) fn least_visible_of_all(&self) -> Level {
         floor(self.permit.scope())
@@ -241,7 +254,6 @@ impl<'a> Ctx<'a> {
         match desk.repeated(self.setup, self.cx, caller, key).await {
             Ok(None) => Ok(None),
             Ok(Some(work)) => tell(work, |fault, _| Ok(unexplained(&fault))).map(Some),
-            Err(NotBegun::Fault(fault)) => Ok(Some(Told::not_begun(unexplained(&fault)))),
             Err(why) => Err(refused(why)),
         }
     }
@@ -292,8 +304,7 @@ impl<'a> Ctx<'a> {
                     Some(there) if at_target => mail.sort_at(there, fault)?,
                     _ => mail.sort(Halt::Fault(fault))?,
                 };
-                let message = format!("{}; nothing is changed", issue.message);
-                Ok(Told::not_begun(Issue { message, ..issue }))
+                Ok(Told::not_begun(issue))
             }
             why => Err(refused(why)),
         }

@@ -179,9 +179,11 @@ fn deleted(args: &Args, told: &Told) -> Done<Deleted> {
         steps_attempted: told.attempted(),
         steps_succeeded: told.succeeded(),
     };
-    let what = match target {
-        Some(target) => format!("delete (to {})", target.folder),
-        None => "delete for good".to_owned(),
+    let what = match (&told.transaction, target) {
+        (_, Some(target)) => format!("delete (to {})", target.folder),
+        (Some(_), None) => "delete for good".to_owned(),
+        // Where it would have gone may not even be known.
+        (None, None) => "delete".to_owned(),
     };
     Done::new(format!("{what}: {}", told.words()), data)
 }
