@@ -169,6 +169,10 @@ impl Event {
             .text("caller_id", &asked.caller_id)
             .text("request_id", &asked.request_id)
             .text("tool", &asked.tool)
+            // What was decided of the message itself is known only now.
+            .text("decision", asked.decision.name())
+            .text("reason", asked.reason)
+            .and(Fields::default().number_if("rule", asked.rule))
             .and(ended.fields())
     }
 

@@ -124,6 +124,11 @@ impl Setup {
         known.find(|one| one.id == caller.as_str() && one.credential == caller.credential())
     }
 
+    /// The mailboxes of all accounts.
+    pub(crate) fn homes(&self) -> Vec<String> {
+        self.accounts.iter().map(Account::home).collect()
+    }
+
     pub(crate) fn account(&self, id: &AccountId) -> Option<&Account> {
         self.accounts.iter().find(|account| account.id == *id)
     }
@@ -170,6 +175,11 @@ impl Account {
 
     pub fn provider(&self) -> Provider {
         self.provider
+    }
+
+    /// Which mailbox it is, whatever it is called.
+    pub(crate) fn home(&self) -> String {
+        self.source.describe().home
     }
 
     pub(crate) fn describe(&self) -> Described {

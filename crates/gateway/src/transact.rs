@@ -2,8 +2,9 @@
 //!
 //! `plan` says what comes next, `drive` does it, `lookup` finds out what came of a step whose answer was lost, `stream`
 //! takes messages from one account to another, `recover` goes on with what a crash left, `undo` knows the inverse and
-//! `told` what a caller hears of it.
+//! `told` what a caller hears of it. `across` and `withdrawal` are parts of `drive`.
 
+mod across;
 mod drive;
 mod lookup;
 mod plan;
@@ -11,6 +12,7 @@ mod recover;
 mod stream;
 mod told;
 mod undo;
+mod withdrawal;
 mod work;
 
 use std::collections::HashMap;
@@ -23,14 +25,16 @@ use ledger::{
     Asked, Begun, Key, Kind, Known, Ledger, LedgerFault, Mark, Place, State, StepName, StepRecord,
     StepState, Transaction, TransactionId,
 };
-use mail::{Cx, Fault, FaultKind, Horizon, MessageRef, Stage, Witness};
+use mail::{AccountId, Cx, Fault, FaultKind, Horizon, MessageRef, Stage, Witness};
 use tokio::sync::{Notify, RwLock, watch};
 
 use crate::knowledge::lock;
-use crate::setup::Setup;
+use crate::setup::{Account, Setup};
 use crate::trouble::code;
 
 use drive::{Driver, Manner};
+
+pub(crate) use drive::is_verdict;
 
 pub(crate) use told::{Told, state, tell};
 pub(crate) use undo::{Inverse, inverse};
@@ -65,6 +69,25 @@ impl Turns {
     }
 }
 
+/// A lease, given back however the work on it ends: also by a fall.
+struct Held<'a> {
+    ledger: &'a Ledger,
+    id: TransactionId,
+}
+
+impl Held<'_> {
+    /// What was written last has ended it.
+    fn is_given_up(self) {
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        self.ledger.release(&self.id);
+    }
+}
+
 /// What a caller wants done, judged and permitted.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Order {
@@ -93,24 +116,28 @@ pub(crate) struct Orderer {
 #[derive(Debug)]
 pub(crate) enum NotBegun {
     Fault(Fault),
+    /// Where the message was to go.
+    AtTarget(Fault),
     Ledger(LedgerFault),
     /// The key stands for another request.
     Conflict,
-    /// It would remove the last copy.
-    Last,
+    /// Another change is taking the message away.
+    Leaving,
+    /// Somebody else is undoing it.
+    Undoing,
 }
 
 impl NotBegun {
     /// For the operator.
     pub(crate) fn words(&self) -> String {
         match self {
-            Self::Fault(fault) => format!("it could not be begun: {}", code(fault.kind)),
+            Self::Fault(fault) | Self::AtTarget(fault) => format!("it could not be begun: {}", code(fault.kind)),
             Self::Ledger(fault) => fault.to_string(),
             Self::Conflict => "the key stands for another request".to_owned(),
-            Self::Last => {
-                "the original is no longer where it was, so this may be the last copy; remove it by hand if it is not"
-                    .to_owned()
+            Self::Leaving => {
+                "another change that is not at its end is moving or deleting this message; ask again later".to_owned()
             }
+            Self::Undoing => "it is being undone already".to_owned(),
         }
     }
 }
@@ -147,7 +174,7 @@ impl Desk {
             .key
             .as_ref()
             .is_some_and(|known| known.arguments == key.arguments);
-        match same {
+        match same && is_here(setup, &found) {
             true => self.await_end(setup, cx, found).await.map(Some),
             false => Err(NotBegun::Conflict),
         }
@@ -192,11 +219,15 @@ impl Desk {
             self.horizon(setup, cx, &order),
             self.first_look(setup, cx, &order)
         );
-        let horizon = horizon.map_err(NotBegun::Fault)?;
+        let horizon = horizon.map_err(NotBegun::AtTarget)?;
         let (witness, beginning) = seen.map_err(NotBegun::Fault)?;
         let known = known(&order, witness);
+        let caller = orderer.caller.clone();
         let first = first_step(&order);
+        let home = |account: &AccountId| setup.account(account).map(Account::home);
         let asked = Asked {
+            source_home: order.source.as_ref().and_then(|at| home(&at.account)),
+            target_home: order.target.as_ref().and_then(|to| home(&to.account)),
             kind: order.kind,
             caller: orderer.caller,
             tool: orderer.tool.to_owned(),
@@ -219,8 +250,11 @@ impl Desk {
                 let begun = transaction(id, asked, known, first);
                 Work::begun(begun, order.content.or(beginning))
             }
+            Begun::Known(found) if found.asked.caller != caller => return Err(NotBegun::Undoing),
+            Begun::Known(found) if !is_here(setup, &found) => return Err(NotBegun::Conflict),
             Begun::Known(found) => return self.await_end(setup, cx, *found).await,
             Begun::Conflict => return Err(NotBegun::Conflict),
+            Begun::Leaving => return Err(NotBegun::Leaving),
         };
         if let Err(fault) = self.drive(setup, cx, Manner::Called, &mut work).await {
             // INVARIANT: what is not written down is not said to be done.
@@ -228,27 +262,6 @@ impl Desk {
             work.forget_the_end();
         }
         Ok(work)
-    }
-
-    /// INVARIANT: the last copy of a message is never removed.
-    pub(crate) async fn check_remains(
-        &self,
-        setup: &Setup,
-        cx: &Cx,
-        back: &Inverse,
-    ) -> Result<(), NotBegun> {
-        let Some(at) = &back.remains else {
-            return Ok(());
-        };
-        let account = setup.account(&at.account).ok_or(NotBegun::Last)?;
-        match account.source().look(cx, at, 0).await {
-            Ok(Some((seen, _))) if back.order.size.is_none() || seen.size == back.order.size => {
-                Ok(())
-            }
-            Ok(_) => Err(NotBegun::Last),
-            Err(fault) if drive::is_verdict(fault.kind) => Err(NotBegun::Last),
-            Err(fault) => Err(NotBegun::Fault(fault)),
-        }
     }
 
     /// For another time.
@@ -265,6 +278,10 @@ impl Desk {
         manner: Manner,
         work: &mut Work,
     ) -> Result<(), LedgerFault> {
+        let held = Held {
+            ledger: &self.ledger,
+            id: work.transaction.id.clone(),
+        };
         let driver = Driver {
             desk: self,
             setup,
@@ -272,10 +289,13 @@ impl Desk {
             manner,
         };
         let came = driver.run(work).await;
-        if came.is_err() {
+        match came {
+            Ok(()) => held.is_given_up(),
             // Whoever comes to it finds out how far it got.
-            self.ledger.release(&work.transaction.id);
-            self.left_open.notify_one();
+            Err(_) => {
+                drop(held);
+                self.left_open.notify_one();
+            }
         }
         self.ended
             .send_modify(|count| *count = count.wrapping_add(1));
@@ -291,9 +311,7 @@ impl Desk {
         let Some(target) = &order.target else {
             return Ok(None);
         };
-        let source = setup
-            .account(&target.account)
-            .map(crate::setup::Account::source);
+        let source = setup.account(&target.account).map(Account::source);
         let source = source.ok_or(Fault::new(FaultKind::NoSuchTarget, Stage::Start))?;
         match source.horizon(cx, &target.folder).await {
             Ok(horizon) => Ok(Some(horizon)),
@@ -331,6 +349,21 @@ impl Desk {
             false => Err(Fault::new(FaultKind::AnotherMessage, Stage::Fetch)),
         }
     }
+}
+
+/// INVARIANT: a transaction is about mailboxes, and accounts are only their names: those of another process, or of
+/// yesterday, may stand for others.
+pub(crate) fn is_here(setup: &Setup, transaction: &Transaction) -> bool {
+    let asked = &transaction.asked;
+    let is_same = |account: Option<&AccountId>, home: Option<&String>| match (account, home) {
+        (Some(account), Some(home)) => {
+            setup.account(account).map(Account::home).as_ref() == Some(home)
+        }
+        _ => true,
+    };
+    let source = asked.source.as_ref().map(|at| &at.account);
+    let target = asked.target.as_ref().map(|to| &to.account);
+    is_same(source, asked.source_home.as_ref()) && is_same(target, asked.target_home.as_ref())
 }
 
 fn known(order: &Order, witness: Option<Witness>) -> Known {

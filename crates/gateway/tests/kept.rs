@@ -31,6 +31,7 @@ impl MailSource for Empty {
             port: 0,
             secure: true,
             authserv_id: None,
+            home: String::new(),
         }
     }
 

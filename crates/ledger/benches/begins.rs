@@ -87,6 +87,8 @@ async fn begins(ledger: &Ledger, callers: usize) -> u64 {
                         policy: "owner".to_owned(),
                         source: None,
                         target: None,
+                        source_home: None,
+                        target_home: None,
                         horizon: None,
                         marks: Vec::new(),
                         key: None,

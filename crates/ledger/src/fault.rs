@@ -12,6 +12,9 @@ pub enum LedgerFault {
     /// Somebody else has the lease, or nobody: this process does not work on it.
     #[error("somebody else is working on this transaction")]
     Leased,
+    /// What it says is its own is another transaction's.
+    #[error("another transaction has put that message there")]
+    Taken,
     #[error("this transaction is over")]
     Over,
     #[error("there is no such transaction")]
@@ -24,6 +27,7 @@ impl From<rusqlite::Error> for LedgerFault {
             Some(ErrorCode::NotADatabase) => {
                 return Self::Foreign("the file is no SQLite database".to_owned());
             }
+            Some(ErrorCode::ConstraintViolation) if names_a_landing(&error) => return Self::Taken,
             Some(ErrorCode::DatabaseCorrupt) => {
                 return Self::Foreign(format!("the file is damaged ({error})"));
             }
@@ -43,4 +47,8 @@ impl From<std::io::Error> for LedgerFault {
     fn from(error: std::io::Error) -> Self {
         Self::Unwritable(error.to_string())
     }
+}
+
+fn names_a_landing(error: &rusqlite::Error) -> bool {
+    error.to_string().contains("landed_uid")
 }

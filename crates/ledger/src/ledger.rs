@@ -5,7 +5,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Sender};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use bytes::Bytes;
@@ -62,6 +62,7 @@ impl Ledger {
             path: path.to_owned(),
             owners,
             name,
+            served: Mutex::default(),
             clock,
             orders: Some(orders),
             questions: Some(questions),
@@ -71,6 +72,12 @@ impl Ledger {
 
     pub fn path(&self) -> &Path {
         &self.0.path
+    }
+
+    /// From now on only what is between these mailboxes is due here; before that, everything is.
+    pub fn serve(&self, homes: &[String]) {
+        let list = serde_json::Value::from_iter(homes.iter().map(String::as_str)).to_string();
+        *self.0.served.lock().unwrap_or_else(PoisonError::into_inner) = Some(list);
     }
 
     /// Durable when it returns: what was asked, and that its first step is intended.
@@ -136,9 +143,10 @@ impl Ledger {
         now: Timestamp,
         most: usize,
     ) -> Result<Vec<Transaction>, LedgerFault> {
+        let homes = self.0.homes();
         self.write_down(move |desk| {
             lease::free_forsaken(desk.conn, desk.owners, desk.owner, desk.now)?;
-            lease::claim_due(desk.conn, now, most, desk.owner, desk.now)
+            lease::claim_due(desk.conn, now, most, homes.as_deref(), desk.owner, desk.now)
         })
         .await
     }
@@ -177,6 +185,7 @@ impl Ledger {
     /// When the next open transaction is due that this process does not work on. It may be past.
     pub async fn next_due(&self) -> Result<Option<Timestamp>, LedgerFault> {
         let (owners, me) = (self.0.owners.clone(), Arc::clone(&self.0.name));
+        let homes = self.0.homes();
         let look_again = (self.0.clock)()
             .saturating_add(LOOK_AGAIN)
             .unwrap_or(Timestamp::MAX);
@@ -185,7 +194,7 @@ impl Ledger {
                 .into_iter()
                 .filter(|owner| me.get() != Some(owner))
                 .partition(|owner| owners.life(owner) == Life::Dead);
-            let due = lease::first_due(conn, &dead)?;
+            let due = lease::first_due(conn, &dead, homes.as_deref())?;
             // What others work on may be left to us at any time, and nobody would say so.
             let others = (!living.is_empty()).then_some(look_again);
             Ok([due, others].into_iter().flatten().min())
@@ -242,6 +251,8 @@ struct Shared {
     owners: Owners,
     /// Of this process, once it has had a lease.
     name: Arc<OnceLock<String>>,
+    /// The mailboxes that it works on, as a JSON list.
+    served: Mutex<Option<String>>,
     clock: Clock,
     orders: Option<Sender<Order>>,
     questions: Option<Sender<Question>>,
@@ -249,6 +260,11 @@ struct Shared {
 }
 
 impl Shared {
+    fn homes(&self) -> Option<String> {
+        let served = self.served.lock().unwrap_or_else(PoisonError::into_inner);
+        served.clone()
+    }
+
     fn order(&self, order: Order) {
         if let Some(orders) = &self.orders {
             // It fails where the writer is gone, and its leases with it.

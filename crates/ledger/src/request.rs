@@ -13,6 +13,8 @@ pub enum Begun {
     Known(Box<Transaction>),
     /// The same caller asked for something else under this key.
     Conflict,
+    /// Another transaction that is not at its end takes the same message away.
+    Leaving,
 }
 
 /// One thing to write down of a transaction.

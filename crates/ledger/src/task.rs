@@ -96,7 +96,7 @@ impl Leases for Begun {
     fn leases(&self) -> Vec<TransactionId> {
         match self {
             Self::New(id) => vec![id.clone()],
-            Self::Known(_) | Self::Conflict => Vec::new(),
+            Self::Known(_) | Self::Conflict | Self::Leaving => Vec::new(),
         }
     }
 }

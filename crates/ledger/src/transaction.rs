@@ -38,6 +38,10 @@ pub struct Asked {
     pub source: Option<MessageRef>,
     /// Where it is to go.
     pub target: Option<Place>,
+    /// Which mailboxes the two accounts were, by the names that their sources give themselves: an account of the same
+    /// name may be another mailbox by now, or in another process.
+    pub source_home: Option<String>,
+    pub target_home: Option<String>,
     /// Where the target ended.
     pub horizon: Option<Horizon>,
     pub marks: Vec<Mark>,

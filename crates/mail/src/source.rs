@@ -154,6 +154,8 @@ pub struct Described {
     pub secure: bool,
     /// The name under which the receiving server writes Authentication-Results (RFC 8601), when it was configured.
     pub authserv_id: Option<String>,
+    /// Names this one mailbox among all that there are, whatever an account is called; nothing can be read from it.
+    pub home: String,
 }
 
 #[derive(Clone, Default, PartialEq, Eq, Debug)]

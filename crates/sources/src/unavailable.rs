@@ -40,6 +40,7 @@ impl MailSource for Unavailable {
             port: 0,
             secure: true,
             authserv_id: None,
+            home: "nowhere".to_owned(),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Judging a message that is to be changed: as it is, and as it would be seen where it is to go.
 
-use mail::{Level, MessageRef, Subject, UidSet};
+use mail::{Facts, Level, MessageRef, Subject, UidSet};
 use policy::{Denial, Refused, Scope};
 
 use super::learning::Lesson;
@@ -35,6 +35,14 @@ impl GuardedMail<'_> {
         })
     }
 
+    /// How large a message is that its caller may know of; none if it is gone.
+    pub(crate) async fn is_there(&self, at: &MessageRef) -> Result<Option<u64>, Halt> {
+        self.needs(&at.folder, Level::Metadata)?;
+        self.admit(at, Level::Metadata).await?;
+        let seen = self.account.source().look(self.cx, at, 0).await?;
+        Ok(seen.and_then(|(seen, _)| seen.size))
+    }
+
     /// The most that a message could turn out to have by other rules, and the size of the one that was judged.
     async fn most_in(
         &self,
@@ -46,7 +54,12 @@ impl GuardedMail<'_> {
             let shelf = lock(&shelf);
             let current = shelf.uidvalidity() == Some(at.uidvalidity);
             let facts = shelf.facts(at.uid).filter(|_| current)?;
-            Some((scope.judge_at_most(&facts, self.now), facts.size))
+            // Time goes by, and a target need not keep the date: what a rule says of it holds only for now.
+            let timeless = Facts {
+                arrived: None,
+                ..facts
+            };
+            Some((scope.judge_at_most(&timeless, self.now), facts.size))
         };
         if let Some(judged) = judge() {
             return Ok(judged);

@@ -144,6 +144,7 @@ impl MailSource for Witness {
             port: 0,
             secure: true,
             authserv_id: None,
+            home: String::new(),
         }
     }
 

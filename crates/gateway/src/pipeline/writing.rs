@@ -14,7 +14,7 @@ use tokio::task::JoinSet;
 use super::{Asking, Call, Caller, Ctx, Gateway, Outcome};
 use crate::guarded_mail::{GuardedMail, Halt};
 use crate::tools::{ALL, Landing};
-use crate::transact::{Desk, Inverse, NotBegun, Order, Orderer, Told, inverse, tell};
+use crate::transact::{Desk, Inverse, NotBegun, Order, Orderer, Told, inverse, is_here, tell};
 use crate::trouble::Issue;
 use crate::{Code, Refusal};
 
@@ -100,19 +100,21 @@ impl Gateway {
     /// Never ends: brings to their end what crashes and dead servers left open.
     pub async fn recover(self: Arc<Self>) {
         let Some(writing) = &self.writing else { return };
-        let mut forgotten = tokio::time::Instant::now() - A_DAY;
+        let mut forgotten: Option<tokio::time::Instant> = None;
         let mut under_way = JoinSet::new();
         loop {
-            if forgotten.elapsed() >= A_DAY {
-                forgotten = tokio::time::Instant::now();
+            if forgotten.is_none_or(|last| last.elapsed() >= A_DAY) {
+                forgotten = Some(tokio::time::Instant::now());
                 let _ = writing.desk.forget_the_old().await;
             }
-            match writing.desk.due().await {
+            if under_way.len() >= RECOVERED_AT_ONCE {
+                let _ = under_way.join_next().await;
+            }
+            // As many as are worked on at once: what waits behind them is nobody's yet.
+            let free = RECOVERED_AT_ONCE - under_way.len();
+            match writing.desk.due(&self.setup(), free).await {
                 Ok(due) => {
                     for one in due {
-                        if under_way.len() >= RECOVERED_AT_ONCE {
-                            let _ = under_way.join_next().await;
-                        }
                         let gateway = Arc::clone(&self);
                         under_way.spawn(async move { gateway.resume(one).await });
                     }
@@ -179,11 +181,6 @@ impl Gateway {
         let known = writing.desk.ledger.get(id).await.map_err(said)?;
         let known = known.ok_or_else(|| said(LedgerFault::Unknown))?;
         let back = inverse(&known).map_err(|why| why.to_string())?;
-        writing
-            .desk
-            .check_remains(&setup, &cx, &back)
-            .await
-            .map_err(|why| why.words())?;
         let kind = back.order.kind.name();
         let resumed = Event::transaction_resumed(id.as_str(), Caller::OPERATOR, kind);
         self.log
@@ -298,14 +295,11 @@ impl<'a> Ctx<'a> {
         why: NotBegun,
     ) -> Result<Told, Refusal> {
         match why {
-            NotBegun::Fault(fault) => {
-                let at_target = fault.kind == mail::FaultKind::NoSuchTarget;
-                let issue = match there {
-                    Some(there) if at_target => mail.sort_at(there, fault)?,
-                    _ => mail.sort(Halt::Fault(fault))?,
-                };
-                Ok(Told::not_begun(issue))
-            }
+            NotBegun::Fault(fault) => not_done(mail.sort(Halt::Fault(fault))?),
+            NotBegun::AtTarget(fault) => match there {
+                Some(there) => not_done(mail.sort_at(there, fault)?),
+                None => not_done(mail.sort(Halt::Fault(fault))?),
+            },
             why => Err(refused(why)),
         }
     }
@@ -315,15 +309,39 @@ impl<'a> Ctx<'a> {
         super::decide(self.setup, self.standing, ask)
     }
 
+    /// INVARIANT: the last copy of a message is never removed, and whoever does not see the original is not told
+    /// whether it is there.
+    pub(crate) async fn check_remains(&self, back: &Inverse) -> Result<Option<Issue>, Refusal> {
+        let Some(at) = &back.remains else {
+            return Ok(None);
+        };
+        let last = || {
+            cannot(
+                "the original is no longer where it was, or not open to you, so this may be the last copy; remove it by \
+                 hand if it is not",
+            )
+        };
+        let ask = policy::Ask::Messages {
+            account: at.account.clone(),
+            folder: at.folder.clone(),
+            level: Level::Metadata,
+        };
+        let permit = self.permitted(&ask).map_err(|_| last())?;
+        let mail = self.mail_under(&permit).map_err(|_| last())?;
+        match mail.is_there(at).await {
+            Ok(Some(size)) if back.order.size.is_none_or(|copied| copied == size) => Ok(None),
+            Err(Halt::Fault(fault)) if !crate::transact::is_verdict(fault.kind) => {
+                mail.sort(Halt::Fault(fault)).map(Some)
+            }
+            _ => Err(last()),
+        }
+    }
+
     /// The inverse of one of the caller's own changes, if there is one.
     pub(crate) async fn inverse(&self, id: &TransactionId) -> Result<Inverse, Refusal> {
         let found = self.own_transaction(id).await?;
         let done = found.ok_or_else(Refusal::no_such_transaction)?;
-        let back = inverse(&done).map_err(|why| cannot(&why.to_string()))?;
-        let desk = &self.writing()?.desk;
-        let checked = desk.check_remains(self.setup, self.cx, &back).await;
-        checked.map_err(|why| cannot(&why.words()))?;
-        Ok(back)
+        inverse(&done).map_err(|why| cannot(&why.to_string()))
     }
 
     /// INVARIANT: another's transaction answers as one that does not exist.
@@ -333,8 +351,32 @@ impl<'a> Ctx<'a> {
     ) -> Result<Option<Transaction>, Refusal> {
         let found = self.ledger()?.get(id).await;
         let found = found.map_err(|fault| Refusal::unwritten(&fault))?;
-        Ok(found.filter(|one| one.asked.caller == self.caller.as_str()))
+        Ok(found.filter(|one| self.is_own(one)))
     }
+
+    fn is_own(&self, transaction: &Transaction) -> bool {
+        let own = transaction.asked.caller == self.caller.as_str();
+        own && is_here(self.setup, transaction)
+    }
+
+    /// By the name that the caller gave to its request.
+    pub(crate) async fn own_transaction_by_key(
+        &self,
+        key: &str,
+    ) -> Result<Option<Transaction>, Refusal> {
+        let found = self.ledger()?.by_key(self.caller.as_str(), key).await;
+        let found = found.map_err(|fault| Refusal::unwritten(&fault))?;
+        Ok(found.filter(|one| self.is_own(one)))
+    }
+}
+
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "it stands beside refusals of the whole call"
+)]
+fn not_done(issue: Issue) -> Result<Told, Refusal> {
+    let message = format!("{}; nothing is changed", issue.message);
+    Ok(Told::not_begun(Issue { message, ..issue }))
 }
 
 fn floor(scope: Scope<'_>) -> Level {
@@ -350,9 +392,10 @@ fn refused(why: NotBegun) -> Refusal {
             Code::Conflict,
             "this idempotency_key stands for another request; take a new one for a new request",
         ),
-        NotBegun::Last => cannot(&why.words()),
+        NotBegun::Leaving => Refusal::new(Code::Conflict, why.words()),
+        NotBegun::Undoing => cannot(&why.words()),
         NotBegun::Ledger(fault) => Refusal::unwritten(&fault),
-        NotBegun::Fault(_) => Refusal::new(Code::Internal, why.words()),
+        NotBegun::Fault(_) | NotBegun::AtTarget(_) => Refusal::new(Code::Internal, why.words()),
     }
 }
 

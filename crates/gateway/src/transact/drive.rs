@@ -8,13 +8,13 @@ use bytes::Bytes;
 use jiff::{SignedDuration, Timestamp};
 use ledger::{Ending, LedgerFault, Mark, State, StepName, StepState};
 use mail::{
-    AccountId, Append, Broken, Changed, Cx, Effect, Fault, FaultKind, Flag, MailSource, Removal,
-    Stage, Step, Subject,
+    AccountId, Broken, Changed, Cx, Effect, Fault, FaultKind, MailSource, Removal, Stage, Step,
+    Subject,
 };
 
 use super::lookup::Found;
 use super::plan::{self, Next};
-use super::stream::{self, Relay, Whole};
+use super::withdrawal::Last;
 use super::work::Work;
 use super::{Desk, code};
 use crate::setup::Setup;
@@ -42,9 +42,11 @@ pub(super) enum Manner {
     Called,
     /// Nobody: it is tried until it is done.
     Recovering,
+    /// An operator, who knows how old it is.
+    Insisting,
 }
 
-enum Flow {
+pub(super) enum Flow {
     On,
     /// Not now.
     Pause,
@@ -61,29 +63,49 @@ impl<'a> Driver<'a> {
                 Some(step) => Next::Take(step),
                 None => self.unless_stale(work, plan::next(&work.transaction)),
             };
-            let flow = match next {
-                Next::End(state, ending) => {
-                    work.end(state, ending);
-                    return work.write(&self.desk.ledger).await;
+            let flow = self.follow(work, next, &mut taken).await;
+            let flow = match flow {
+                // Somebody else has claimed what was taken for ours: it is found out anew, from what is written.
+                Err(LedgerFault::Taken) => {
+                    let written = self.desk.ledger.get(&work.transaction.id).await?;
+                    let written = written.ok_or(LedgerFault::Unknown)?;
+                    *work = Work::resumed(written);
+                    continue;
                 }
-                Next::Take(step) if taken >= TRIES => self.give_up(work, step),
-                Next::Take(step) => {
-                    taken += usize::from(work.attempts(step) > 0);
-                    self.take(work, step).await?
-                }
-                Next::FindOut(step) => self.find_out(work, step).await,
+                flow => flow?,
             };
             match flow {
                 Flow::On => {}
                 Flow::Pause => return self.pause(work).await,
-                Flow::Ended => return work.write(&self.desk.ledger).await,
+                Flow::Ended => return Ok(()),
             }
         }
     }
 
+    async fn follow(
+        &self,
+        work: &mut Work,
+        next: Next,
+        taken: &mut usize,
+    ) -> Result<Flow, LedgerFault> {
+        Ok(match next {
+            Next::End(state, ending) => {
+                work.end(state, ending);
+                work.write(&self.desk.ledger).await?;
+                Flow::Ended
+            }
+            Next::Take(step) if *taken >= TRIES => self.give_up(work, step),
+            Next::Take(step) => {
+                *taken += usize::from(work.attempts(step) > 0);
+                self.take(work, step).await?
+            }
+            Next::FindOut(step) => self.find_out(work, step).await?,
+        })
+    }
+
     /// It has been tried often enough for now.
     fn give_up(&self, work: &mut Work, step: StepName) -> Flow {
-        if work.has_done_something() || self.manner == Manner::Recovering {
+        if work.may_have_done_something() || self.manner != Manner::Called {
             return Flow::Pause;
         }
         let why = work
@@ -96,9 +118,12 @@ impl<'a> Driver<'a> {
 
     /// Old intentions are not carried out any more, and what nobody can find out is handed to a person.
     fn unless_stale(&self, work: &Work, next: Next) -> Next {
+        if self.manner == Manner::Insisting {
+            return next;
+        }
         let age = Timestamp::now().duration_since(work.transaction.began);
         match next {
-            Next::Take(_) if age > STALE && !work.has_done_something() => Next::End(
+            Next::Take(_) if age > STALE && !work.may_have_done_something() => Next::End(
                 State::Undone,
                 Ending {
                     code: Some("expired".to_owned()),
@@ -131,7 +156,7 @@ impl<'a> Driver<'a> {
     }
 
     async fn take(&self, work: &mut Work, step: StepName) -> Result<Flow, LedgerFault> {
-        if self.puts_something(step)
+        if puts_something(step)
             && let Some(target) = &work.transaction.asked.target
         {
             let turn = self.desk.turns.of(target);
@@ -147,6 +172,20 @@ impl<'a> Driver<'a> {
             work.turn = turn;
         }
         let again = work.attempts(step) > 1;
+        if step == StepName::Remove {
+            match self.is_the_last(work).await? {
+                Last::No => {}
+                Last::Yes => {
+                    work.fault = None;
+                    work.step(step, StepState::Refused, Some("last_copy"));
+                    return Ok(Flow::On);
+                }
+                Last::Untold => {
+                    work.step(step, StepState::Refused, Some(plan::NOT_DONE));
+                    return Ok(Flow::Pause);
+                }
+            }
+        }
         if step == StepName::Withdraw
             && let Some(flow) = self.keep_the_last(work).await
         {
@@ -161,7 +200,7 @@ impl<'a> Driver<'a> {
             Ok(changed) => {
                 self.note_done(work, step, changed);
                 if again && matches!(step, StepName::Copy | StepName::Append) {
-                    self.withdraw_second(work).await;
+                    self.withdraw_second(work).await?;
                 }
                 Flow::On
             }
@@ -169,61 +208,8 @@ impl<'a> Driver<'a> {
         })
     }
 
-    /// INVARIANT: the last copy of a message is never removed. A copy is taken back only where its original still is;
-    /// where that is gone, a move has come to its end.
-    async fn keep_the_last(&self, work: &mut Work) -> Option<Flow> {
-        let at = work.transaction.asked.source.clone()?;
-        let original = match self.source(&at.account) {
-            Ok(source) => source.look(self.cx, &at, 0).await,
-            Err(fault) => Err(fault),
-        };
-        let differs = matches!(
-            plan::last(&work.transaction, StepName::Confirm),
-            Some((StepState::Refused, _))
-        );
-        let moves = work.transaction.asked.kind != ledger::Kind::Copy && !differs;
-        match original {
-            Ok(Some((seen, _))) if seen.size == work.transaction.known.size => None,
-            Ok(None) if moves => {
-                work.step(
-                    StepName::Withdraw,
-                    StepState::Refused,
-                    Some("original_gone"),
-                );
-                work.step(StepName::Remove, StepState::Intended, None);
-                work.step(StepName::Remove, StepState::Done, None);
-                Some(Flow::On)
-            }
-            Err(fault) if !is_verdict(fault.kind) => {
-                work.step(StepName::Withdraw, StepState::Refused, Some(plan::NOT_DONE));
-                work.fault = Some(fault);
-                Some(Flow::Pause)
-            }
-            Ok(_) | Err(_) => {
-                let ending = Ending {
-                    code: Some("original_gone".to_owned()),
-                    words: Some(
-                        "the copy was to be taken back, and the original can no longer be found where it was: keep the \
-                         copy unless you find the message elsewhere, then resolve this as done or undone"
-                            .to_owned(),
-                    ),
-                };
-                work.step(
-                    StepName::Withdraw,
-                    StepState::Refused,
-                    Some("original_gone"),
-                );
-                work.end(State::NeedsOperator, ending);
-                Some(Flow::Ended)
-            }
-        }
-    }
-
-    fn puts_something(&self, step: StepName) -> bool {
-        matches!(step, StepName::Copy | StepName::Append | StepName::Move)
-    }
-
     fn note_done(&self, work: &mut Work, step: StepName, changed: Changed) {
+        work.fault = None;
         work.learn(changed.before);
         if let Some(landing) = changed.landed {
             work.know(|known| known.landed = Some(landing));
@@ -245,6 +231,16 @@ impl<'a> Driver<'a> {
         work.fault = Some(fault);
         match broken.effect {
             Effect::Unknown => work.step(step, StepState::Unknown, Some(code(kind))),
+            // The copy is there, and somebody took the original away before we did: it may be in two places.
+            Effect::Nothing
+                if kind == FaultKind::NoSuchMessage
+                    && step == StepName::Remove
+                    && work.attempts(step) == 1
+                    && plan::has_left_a_copy(&work.transaction) =>
+            {
+                work.fault = None;
+                work.step(step, StepState::Done, Some("original_gone"));
+            }
             // INVARIANT: who finds nothing there where something may have been done before has to find out what.
             Effect::Nothing if kind == FaultKind::NoSuchMessage && may_be_late(work, step) => {
                 work.step(step, StepState::Unknown, Some(code(kind)));
@@ -253,31 +249,36 @@ impl<'a> Driver<'a> {
                 work.step(step, StepState::Refused, Some(code(kind)));
             }
             // The server was not even asked.
-            Effect::Nothing => match work.has_done_something() || self.manner == Manner::Recovering
-            {
-                true => {
-                    work.step(step, StepState::Refused, Some(plan::NOT_DONE));
-                    return Flow::Pause;
+            Effect::Nothing => {
+                match work.may_have_done_something() || self.manner != Manner::Called {
+                    true => {
+                        work.step(step, StepState::Refused, Some(plan::NOT_DONE));
+                        return Flow::Pause;
+                    }
+                    false => work.step(step, StepState::Refused, Some(code(kind))),
                 }
-                false => work.step(step, StepState::Refused, Some(code(kind))),
-            },
+            }
         }
         Flow::On
     }
 
-    async fn find_out(&self, work: &mut Work, step: StepName) -> Flow {
+    async fn find_out(&self, work: &mut Work, step: StepName) -> Result<Flow, LedgerFault> {
         work.turn = None;
         // INVARIANT: whoever looks for a copy of its own sees what others have put there, and that it is theirs.
         let turn = match &work.transaction.asked.target {
-            Some(target) if self.puts_something(step) => Some(self.desk.turns.of(target)),
+            Some(target) if puts_something(step) => Some(self.desk.turns.of(target)),
             _ => None,
         };
         let _alone = match turn {
             Some(turn) => Some(turn.write_owned().await),
             None => None,
         };
+        let late = matches!(
+            plan::last(&work.transaction, step),
+            Some((_, Some("timeout")))
+        );
         let mut found = self.look_up(work, step).await;
-        if self.puts_something(step) {
+        if puts_something(step) {
             for wait in SETTLES {
                 if !matches!(found, Ok(Found::NotDone)) {
                     break;
@@ -285,39 +286,51 @@ impl<'a> Driver<'a> {
                 tokio::time::sleep(wait).await;
                 found = self.look_up(work, step).await;
             }
+            // A server that fell silent may still come to it: nobody who waits is told that it is not done.
+            if late && self.manner == Manner::Called && matches!(found, Ok(Found::NotDone)) {
+                return Ok(Flow::Pause);
+            }
         }
-        match found {
+        let flow = match found {
             Ok(found) => self.note_found(work, step, found),
-            Err(fault) if is_verdict(fault.kind) => {
-                let words = match fault.kind {
-                    FaultKind::Conflict => {
-                        "the folder was rebuilt meanwhile, so the message can no longer be found by its number: look \
-                         where it is, then resolve this as done or undone"
-                    }
-                    _ => {
-                        "the server refuses to tell what came of it: look where the message is, then resolve this \
-                          as done or undone"
-                    }
-                };
-                let undecided = Found::Undecided(words);
+            Err(fault) if fault.kind == FaultKind::Conflict => {
+                let rebuilt = Found::Undecided(
+                    "the folder was rebuilt meanwhile, so the message can no longer be found by its number: look where \
+                     it is, then resolve this as done or undone",
+                );
                 work.fault = Some(fault);
-                self.note_found(work, step, undecided)
+                self.note_found(work, step, rebuilt)
             }
             Err(fault) => {
                 work.fault = Some(fault);
                 Flow::Pause
             }
+        };
+        if !matches!(flow, Flow::Pause) {
+            // INVARIANT: what was found is claimed before anybody else looks for it.
+            work.write(&self.desk.ledger).await?;
         }
+        Ok(flow)
     }
 
     fn note_found(&self, work: &mut Work, step: StepName, found: Found) -> Flow {
+        if !matches!(found, Found::NotDone | Found::Half | Found::Undecided(_)) {
+            work.fault = None;
+        }
         match found {
             Found::Done => work.step(step, StepState::Done, None),
             Found::DoneAt(landing) => {
                 work.know(|known| known.landed = Some(landing));
                 work.step(step, StepState::Done, None);
             }
-            Found::DoneSomewhere => work.step(step, StepState::Done, Some("landing_unknown")),
+            // The server has copied it and not come to the rest: that is ours to do.
+            Found::Copied(landing) => {
+                work.know(|known| known.landed = Some(landing));
+                work.step(step, StepState::Refused, Some(plan::NOT_OFFERED));
+                work.step(StepName::Copy, StepState::Intended, None);
+                work.step(StepName::Copy, StepState::Done, None);
+            }
+            Found::Half => work.step(step, StepState::Refused, Some(plan::HALF_DONE)),
             Found::NotDone => work.step(step, StepState::Refused, Some(plan::NOT_DONE)),
             Found::Gone => work.step(step, StepState::Refused, Some("not_found")),
             Found::Undecided(words) => {
@@ -335,7 +348,9 @@ impl<'a> Driver<'a> {
     async fn apply(&self, work: &mut Work, step: StepName) -> Result<Changed, Broken> {
         let planned = self.planned(work, step).map_err(Broken::before_anything)?;
         let account = &planned.subject().at.account;
-        let source = self.source(account).map_err(Broken::before_anything)?;
+        let source = self
+            .source(work, account)
+            .map_err(Broken::before_anything)?;
         source.apply(self.cx, &planned).await
     }
 
@@ -380,145 +395,6 @@ impl<'a> Driver<'a> {
         })
     }
 
-    async fn append(&self, work: &mut Work) -> Result<Changed, Broken> {
-        let nothing = Broken::before_anything;
-        let Some(target) = work.transaction.asked.target.clone() else {
-            return Err(nothing(Fault::new(FaultKind::NoSuchTarget, Stage::Append)));
-        };
-        let to = self.source(&target.account).map_err(nothing)?;
-        let Some(at) = work.transaction.asked.source.clone() else {
-            let content = self.content(work).await.map_err(nothing)?;
-            let gone = || Fault::new(FaultKind::NoSuchMessage, Stage::Append);
-            let content = content.ok_or_else(|| nothing(gone()))?;
-            let append = Append {
-                to: target.folder,
-                flags: vec![Flag::new("\\Draft"), Flag::new("\\Seen")],
-                arrived: work.transaction.known.arrived,
-                size: u64::try_from(content.len()).unwrap_or(u64::MAX),
-            };
-            return to.append(self.cx, &append, &mut Whole::new(content)).await;
-        };
-        let from = self.source(&at.account).map_err(nothing)?;
-        let beginning = match work.beginning.take() {
-            Some(beginning) => beginning,
-            None => {
-                let seen = from.read(self.cx, &at, u64::from(stream::PIECE)).await;
-                let gone = || Fault::new(FaultKind::NoSuchMessage, Stage::Fetch);
-                let (witness, beginning) = seen.map_err(nothing)?.ok_or_else(|| nothing(gone()))?;
-                work.learn(Some(witness));
-                beginning
-            }
-        };
-        let known = &work.transaction.known;
-        let untold = || Fault::new(FaultKind::Protocol, Stage::Fetch);
-        let size = known.size.ok_or_else(|| nothing(untold()))?;
-        let flags = known.flags.iter().flatten().cloned();
-        let append = Append {
-            to: target.folder,
-            flags: flags.filter(|flag| !flag.is("\\Recent")).collect(),
-            arrived: known.arrived,
-            size,
-        };
-        let relay = Relay::new(from, self.cx, &at, size, beginning);
-        let (sent, digest) = stream::send(relay, to, self.cx, &append).await;
-        if let Some(digest) = digest {
-            work.know(|known| known.digest = Some(digest));
-        }
-        sent
-    }
-
-    /// Reads the copy back: by its number, and every octet of it.
-    async fn confirm(&self, work: &mut Work) -> Flow {
-        work.step(StepName::Confirm, StepState::Intended, None);
-        self.cx.enter(Stage::Confirm);
-        match self.compare(work).await {
-            Ok(Compared::Same) => work.step(StepName::Confirm, StepState::Done, None),
-            Ok(Compared::Lost(why)) if work.transaction.asked.kind == ledger::Kind::Copy => {
-                work.step(StepName::Confirm, StepState::Done, Some(why));
-            }
-            Ok(Compared::Lost(why) | Compared::Differs(why)) => {
-                work.step(StepName::Confirm, StepState::Refused, Some(why));
-            }
-            Err(fault) => {
-                work.fault = Some(fault);
-                work.step(StepName::Confirm, StepState::Refused, Some(plan::NOT_DONE));
-                return Flow::Pause;
-            }
-        }
-        Flow::On
-    }
-
-    async fn compare(&self, work: &mut Work) -> Result<Compared, Fault> {
-        if work.transaction.known.landed.is_none()
-            && let Some(likeness) = self.likeness(work).await?
-            && let Some(one) = self.copies(work, likeness).await?.first()
-        {
-            work.know(|known| known.landed = Some(one.landing));
-        }
-        let Some(copy) = work.landed() else {
-            return Ok(Compared::Differs("copy_missing"));
-        };
-        let there = self.source(&copy.account)?;
-        let Some((seen, theirs)) = stream::digest(there, self.cx, &copy).await? else {
-            return Ok(Compared::Differs("copy_missing"));
-        };
-        let known = &work.transaction.known;
-        let ours = match known.digest {
-            Some(digest) if Some(digest.octets) == known.size => digest,
-            _ => {
-                let gone = || Fault::new(FaultKind::NoSuchMessage, Stage::Confirm);
-                let at = work.transaction.asked.source.clone().ok_or_else(gone)?;
-                let here = self.source(&at.account)?;
-                let read = stream::digest(here, self.cx, &at).await?;
-                let (witness, digest) = read.ok_or_else(gone)?;
-                work.learn(Some(witness));
-                work.know(|known| known.digest = Some(digest));
-                digest
-            }
-        };
-        if ours != theirs {
-            return Ok(Compared::Differs("copy_differs"));
-        }
-        let known = &work.transaction.known;
-        let flags = known.flags.as_deref().unwrap_or_default();
-        let kept = seen.flags.unwrap_or_default();
-        let mut wanted = flags.iter().filter(|flag| !flag.is("\\Recent"));
-        if !wanted.all(|flag| kept.iter().any(|one| one.is(flag.as_str()))) {
-            return Ok(Compared::Lost("flags_not_kept"));
-        }
-        let second = |time: Option<Timestamp>| time.map(Timestamp::as_second);
-        if known.arrived.is_some() && second(known.arrived) != second(seen.arrived) {
-            return Ok(Compared::Lost("date_not_kept"));
-        }
-        Ok(Compared::Same)
-    }
-
-    /// A step that was taken twice, because the first was thought not to be done, may have been done twice: a server
-    /// that was slow. Then ours goes, and the other is taken for ours.
-    async fn withdraw_second(&self, work: &mut Work) {
-        let Some(ours) = work.transaction.known.landed else {
-            return;
-        };
-        let Ok(Some(likeness)) = self.likeness(work).await else {
-            return;
-        };
-        let Ok(copies) = self.copies(work, likeness).await else {
-            return;
-        };
-        let Some(other) = copies.iter().find(|one| one.landing != ours) else {
-            return;
-        };
-        let Ok(withdraw) = self.planned(work, StepName::Withdraw) else {
-            return;
-        };
-        let Ok(source) = self.source(&withdraw.subject().at.account) else {
-            return;
-        };
-        if source.apply(self.cx, &withdraw).await.is_ok() {
-            work.know(|known| known.landed = Some(other.landing));
-        }
-    }
-
     /// What a draft says.
     pub(super) async fn content(&self, work: &Work) -> Result<Option<Bytes>, Fault> {
         if let Some(content) = &work.beginning {
@@ -528,14 +404,40 @@ impl<'a> Driver<'a> {
         kept.map_err(|fault| unwritten(&fault))
     }
 
-    pub(super) fn source(&self, account: &AccountId) -> Result<&'a dyn MailSource, Fault> {
+    /// INVARIANT: an account that is another mailbox now is not the one that was meant.
+    pub(super) fn source(
+        &self,
+        work: &Work,
+        account: &AccountId,
+    ) -> Result<&'a dyn MailSource, Fault> {
+        let asked = &work.transaction.asked;
+        let source = asked.source.as_ref().map(|at| &at.account);
+        let home = match source == Some(account) {
+            true => asked.source_home.as_deref(),
+            false => asked.target_home.as_deref(),
+        };
+        self.at_home(account, home)
+    }
+
+    pub(super) fn at_home(
+        &self,
+        account: &AccountId,
+        home: Option<&str>,
+    ) -> Result<&'a dyn MailSource, Fault> {
         let gone = || {
-            let said = "the account is no longer configured";
+            let said = "the account is no longer configured, or as another mailbox";
             Fault::saying(FaultKind::Unreachable, Stage::Start, said)
         };
         let account = self.setup.account(account).ok_or_else(gone)?;
-        Ok(account.source())
+        match home.is_none_or(|home| account.describe().home == home) {
+            true => Ok(account.source()),
+            false => Err(gone()),
+        }
     }
+}
+
+fn puts_something(step: StepName) -> bool {
+    matches!(step, StepName::Copy | StepName::Append | StepName::Move)
 }
 
 /// Whether an earlier attempt, or an earlier step, may have done it.
@@ -553,15 +455,8 @@ fn as_of(step: StepName, fault: Fault) -> Fault {
     }
 }
 
-enum Compared {
-    Same,
-    /// The octets are the same, but not everything about them was kept.
-    Lost(&'static str),
-    Differs(&'static str),
-}
-
 /// Whether the server has spoken on the matter itself, rather than been out of reach.
-pub(super) fn is_verdict(kind: FaultKind) -> bool {
+pub(crate) fn is_verdict(kind: FaultKind) -> bool {
     matches!(
         kind,
         FaultKind::NoSuchFolder

@@ -1,7 +1,7 @@
 //! What came of a step whose answer was lost: found out by number, size and digest before anything is said or done again.
 
 use ledger::{Place, StepName};
-use mail::{Candidate, Digest, Fault, FaultKind, Flag, Landing, MOST_DIGESTED};
+use mail::{Candidate, Digest, Fault, FaultKind, Flag, Landing, MOST_DIGESTED, Stage};
 
 use super::drive::Driver;
 use super::stream;
@@ -13,9 +13,11 @@ pub(super) enum Found {
     Done,
     /// Where the message lies by now.
     DoneAt(Landing),
-    /// The message has left its folder, and what it looked like is not known, so it cannot be told from others.
-    DoneSomewhere,
+    /// A move that is copied and not removed.
+    Copied(Landing),
     NotDone,
+    /// Some of it.
+    Half,
     /// It can never be done: the message is gone.
     Gone,
     /// A person has to look, at this.
@@ -36,11 +38,11 @@ impl Driver<'_> {
             StepName::Copy | StepName::Append => self.look_up_copy(work).await,
             StepName::Move => self.look_up_move(work).await,
             StepName::Remove => {
-                let subject = work.subject();
-                self.look_up_removal(subject.map(|subject| subject.at))
-                    .await
+                let at = work.subject().map(|subject| subject.at);
+                let before = work.transaction.known.flags.clone();
+                self.look_up_removal(work, at, before).await
             }
-            StepName::Withdraw => self.look_up_removal(work.landed()).await,
+            StepName::Withdraw => self.look_up_removal(work, work.landed(), None).await,
             // Reading again costs nothing.
             StepName::Confirm => Ok(Found::NotDone),
         }
@@ -50,19 +52,25 @@ impl Driver<'_> {
         let Some(subject) = work.subject() else {
             return Ok(Found::Gone);
         };
-        let source = self.source(&subject.at.account)?;
+        let source = self.source(work, &subject.at.account)?;
         let Some((witness, _)) = source.look(self.cx, &subject.at, 0).await? else {
             return Ok(Found::Gone);
         };
-        let flags = witness.flags.unwrap_or_default();
-        let has = |flag: &Flag| flags.iter().any(|one| one.is(flag.as_str()));
-        let mut marks = work.transaction.asked.marks.iter();
-        let is_so = marks.all(|mark| match mark {
-            ledger::Mark::Set(flag) => has(flag),
-            ledger::Mark::Take(flag) => !has(flag),
-        });
-        if !is_so {
-            return Ok(Found::NotDone);
+        let flags = told(witness.flags)?;
+        let is_so = |mark: &ledger::Mark, flags: &[Flag]| match mark {
+            ledger::Mark::Set(flag) => has(flags, flag),
+            ledger::Mark::Take(flag) => !has(flags, flag),
+        };
+        let marks = &work.transaction.asked.marks;
+        if !marks.iter().all(|mark| is_so(mark, &flags)) {
+            let before = work.transaction.known.flags.as_deref();
+            let same = |mark: &ledger::Mark| {
+                before.is_some_and(|before| is_so(mark, before) == is_so(mark, &flags))
+            };
+            return Ok(match marks.iter().all(same) {
+                true => Found::NotDone,
+                false => Found::Half,
+            });
         }
         work.know(|known| known.flags_after = Some(flags));
         Ok(Found::Done)
@@ -89,17 +97,19 @@ impl Driver<'_> {
         let Some(subject) = work.subject() else {
             return Ok(Found::Gone);
         };
-        let source = self.source(&subject.at.account)?;
-        if let Some((witness, _)) = source.look(self.cx, &subject.at, MOST_DIGESTED).await? {
-            work.learn(Some(witness));
-            return Ok(Found::NotDone);
-        }
+        let source = self.source(work, &subject.at.account)?;
+        let seen = source.look(self.cx, &subject.at, MOST_DIGESTED).await?;
+        let still_there = seen.is_some();
+        work.learn(seen.map(|(witness, _)| witness));
         let known = &work.transaction.known;
-        let Some((size, digest)) = known.size.zip(known.digest) else {
-            return Ok(Found::DoneSomewhere);
+        let likeness = known.size.zip(known.digest);
+        let found = match likeness {
+            Some((size, digest)) => self.copies(work, Likeness { size, digest }).await?,
+            None => Vec::new(),
         };
-        let found = self.copies(work, Likeness { size, digest }).await?;
         Ok(match found.first() {
+            Some(one) if still_there => Found::Copied(one.landing),
+            None if still_there => Found::NotDone,
             Some(one) => Found::DoneAt(one.landing),
             None => Found::Undecided(
                 "the message is neither where it was nor where it was to go: somebody else may have moved or deleted \
@@ -108,16 +118,28 @@ impl Driver<'_> {
         })
     }
 
-    async fn look_up_removal(&self, at: Option<mail::MessageRef>) -> Result<Found, Fault> {
+    /// A message that is flagged and still there is one that the next mail program removes.
+    async fn look_up_removal(
+        &self,
+        work: &Work,
+        at: Option<mail::MessageRef>,
+        before: Option<Vec<Flag>>,
+    ) -> Result<Found, Fault> {
         let Some(at) = at else {
             return Ok(Found::Undecided(
                 "the copy's number is not known: remove it by hand, then resolve this",
             ));
         };
-        let source = self.source(&at.account)?;
-        Ok(match source.look(self.cx, &at, 0).await? {
-            None => Found::Done,
-            Some(_) => Found::NotDone,
+        let source = self.source(work, &at.account)?;
+        let Some((seen, _)) = source.look(self.cx, &at, 0).await? else {
+            return Ok(Found::Done);
+        };
+        let deleted = Flag::new("\\Deleted");
+        let flagged = has(&told(seen.flags)?, &deleted);
+        let was = before.map(|before| has(&before, &deleted));
+        Ok(match flagged && was != Some(true) {
+            true => Found::Half,
+            false => Found::NotDone,
         })
     }
 
@@ -135,7 +157,7 @@ impl Driver<'_> {
                 digest,
             }));
         };
-        let source = self.source(&at.account)?;
+        let source = self.source(work, &at.account)?;
         let seen = source.look(self.cx, &at, MOST_DIGESTED).await?;
         work.learn(seen.map(|(witness, _)| witness));
         let known = &work.transaction.known;
@@ -155,16 +177,12 @@ impl Driver<'_> {
         let Some(Place { account, folder }) = &asked.target else {
             return Ok(Vec::new());
         };
-        let source = self.source(account)?;
+        let source = self.source(work, account)?;
         let octets = like.digest.octets;
         let found = source
             .candidates(self.cx, folder, asked.horizon, like.size, octets)
             .await;
-        let mut found = match found {
-            // A folder that is not there holds no copy.
-            Err(fault) if fault.kind == FaultKind::NoSuchFolder => Vec::new(),
-            found => found?,
-        };
+        let mut found = found?;
         found.retain(|one| one.witness.digest == Some(like.digest));
         let Some(generation) = found.first().map(|one| one.landing.uidvalidity) else {
             return Ok(found);
@@ -182,4 +200,14 @@ impl Driver<'_> {
         found.sort_by_key(|one| one.landing.uid);
         Ok(found)
     }
+}
+
+fn has(flags: &[Flag], flag: &Flag) -> bool {
+    flags.iter().any(|one| one.is(flag.as_str()))
+}
+
+/// Flags that were not told are not no flags.
+fn told(flags: Option<Vec<Flag>>) -> Result<Vec<Flag>, Fault> {
+    let said = "the server does not tell the flags of the message";
+    flags.ok_or_else(|| Fault::saying(FaultKind::Unreadable, Stage::Confirm, said))
 }

@@ -6,6 +6,8 @@ use mail::AccountId;
 
 /// Why a step that was refused may be taken again: it is known not to have happened.
 pub(super) const NOT_DONE: &str = "not_done";
+/// The same, but some of it has happened: it may not be left so.
+pub(super) const HALF_DONE: &str = "half_done";
 /// The server has no MOVE.
 pub(super) const NOT_OFFERED: &str = "not_offered";
 /// Removed as far as the server can: flagged `\Deleted`.
@@ -23,11 +25,16 @@ pub(super) fn next(transaction: &Transaction) -> Next {
     let mut code = None;
     for step in route(transaction).iter().copied() {
         match last(transaction, step) {
-            None | Some((StepState::Refused, Some(NOT_DONE))) => return Next::Take(step),
+            None | Some((StepState::Refused, Some(NOT_DONE | HALF_DONE))) => {
+                return Next::Take(step);
+            }
             Some((StepState::Done, why)) => code = why.map(str::to_owned).or(code),
             Some((StepState::Intended | StepState::Unknown, _)) => return Next::FindOut(step),
             Some((StepState::Refused, why)) => {
                 let code = why.unwrap_or("refused");
+                if was_half_done(transaction) {
+                    return half_done(code);
+                }
                 return match has_left_a_copy(transaction) {
                     true => withdraw(transaction, code),
                     false => ends(State::Undone, code),
@@ -102,6 +109,26 @@ pub(super) fn has_left_a_copy(transaction: &Transaction) -> bool {
         .any(|step| matches!(last(transaction, step), Some((StepState::Done, _))))
 }
 
+/// Whether a step was found to have happened in part.
+fn was_half_done(transaction: &Transaction) -> bool {
+    let mut steps = transaction.steps.iter();
+    steps.any(|record| record.why.as_deref() == Some(HALF_DONE))
+}
+
+fn half_done(because: &str) -> Next {
+    Next::End(
+        State::NeedsOperator,
+        Ending {
+            code: Some(because.to_owned()),
+            words: Some(
+                "some of its flags were changed and the rest was refused: look at the message's flags (\\Deleted among \
+                 them), put them right, then resolve this as done or undone"
+                    .to_owned(),
+            ),
+        },
+    )
+}
+
 /// Puts back what was done, because it cannot go on.
 fn withdraw(transaction: &Transaction, because: &str) -> Next {
     match last(transaction, StepName::Withdraw) {
@@ -173,6 +200,14 @@ mod tests {
             (Flags, "one", "mark:done", "done"),
             (Flags, "one", "mark:refused:not_done", "take mark"),
             (Flags, "one", "mark:refused:read_only", "undone read_only"),
+            (Flags, "one", "mark:refused:half_done", "take mark"),
+            (
+                Flags,
+                "one",
+                "mark:refused:half_done mark:refused:read_only",
+                "needs_operator read_only",
+            ),
+            (Flags, "one", "mark:refused:half_done mark:done", "done"),
             (Copy, "within", "", "take copy"),
             (Copy, "within", "copy:done", "done"),
             (Copy, "within", "copy:unknown", "find out copy"),

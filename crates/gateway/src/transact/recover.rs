@@ -12,8 +12,6 @@ use super::plan::{self, Next};
 use super::work::Work;
 use crate::setup::Setup;
 
-/// So much is taken on at a time.
-const MOST: usize = 32;
 /// Other processes may leave something behind that nobody is told of.
 const LOOK_AGAIN: Duration = Duration::from_secs(20);
 /// What ended longer ago is forgotten: it can be undone, and asked for by its key, for so long.
@@ -21,8 +19,14 @@ const REMEMBERED: SignedDuration = SignedDuration::from_hours(24 * 30);
 
 impl Desk {
     /// What is due, and from now on this process's to end.
-    pub(crate) async fn due(&self) -> Result<Vec<Transaction>, LedgerFault> {
-        self.ledger.claim_due(Timestamp::now(), MOST).await
+    pub(crate) async fn due(
+        &self,
+        setup: &Setup,
+        most: usize,
+    ) -> Result<Vec<Transaction>, LedgerFault> {
+        // INVARIANT: what was begun in another mailbox, under whatever name, is not this process's business.
+        self.ledger.serve(&setup.homes());
+        self.ledger.claim_due(Timestamp::now(), most).await
     }
 
     /// As far as it goes now.
@@ -70,7 +74,7 @@ impl Desk {
             // What could not be taken back may have been meanwhile, or can be now.
             work.step(StepName::Withdraw, StepState::Intended, None);
         }
-        self.drive(setup, cx, Manner::Recovering, &mut work).await?;
+        self.drive(setup, cx, Manner::Insisting, &mut work).await?;
         Ok(work)
     }
 }

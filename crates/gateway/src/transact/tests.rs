@@ -36,6 +36,8 @@ pub(crate) fn transaction(kind: Kind, shape: &str) -> Transaction {
             policy: "owner".to_owned(),
             source,
             target,
+            source_home: None,
+            target_home: None,
             horizon: None,
             marks: Vec::new(),
             key: None,

@@ -1,7 +1,8 @@
 //! What a caller hears of a change: how it came out, and never more than is known.
 
-use ledger::{State, StepName, StepState, Transaction};
+use ledger::{State, StepName, StepState, Transaction, TransactionId};
 use mail::MessageRef;
+use serde_json::json;
 
 use super::work::Work;
 use crate::Refusal;
@@ -44,6 +45,11 @@ impl Told {
     pub(crate) fn succeeded(&self) -> usize {
         let steps = self.transaction.iter().flat_map(|one| &one.steps);
         steps.filter(|step| step.state == StepState::Done).count()
+    }
+
+    /// The message that was to be changed.
+    pub(crate) fn source(&self) -> Option<&MessageRef> {
+        self.transaction.as_ref()?.asked.source.as_ref()
     }
 
     /// Where the message lies now.
@@ -116,7 +122,7 @@ pub(crate) fn tell(
         },
         State::Undone => {
             let told = match fault {
-                Some(fault) => sort(fault, name)?,
+                Some(fault) => sort(fault, name).map_err(|refusal| named(refusal, id))?,
                 None => {
                     let code = code.as_deref().unwrap_or("failed");
                     issue(code, failed(code))
@@ -159,8 +165,9 @@ fn in_part(code: &str) -> &'static str {
         }
         "flags_not_kept" => "the copy is whole, but the target did not keep all of its flags",
         "date_not_kept" => "the copy is whole, but the target did not keep its date of arrival",
-        "landing_unknown" => {
-            "the message has left its mailbox, and the server did not tell its new number: search for it in the target"
+        "original_gone" => {
+            "the copy is there, and somebody else had taken the original away before it could be removed: it may be in \
+             two places"
         }
         _ => "it is done, but not everything could be kept",
     }
@@ -179,8 +186,24 @@ fn failed(code: &str) -> String {
         "date_not_kept" => {
             "the target does not keep the message's date of arrival, so it was not moved; copy it instead".to_owned()
         }
+        "last_copy" => {
+            "this cannot be undone: the original is no longer where it was, so this may be the last copy; remove it by \
+             hand if it is not"
+                .to_owned()
+        }
         "not_found" => "the message is gone".to_owned(),
         "expired" => "it could not be begun in time".to_owned(),
         code => format!("it was refused ({code})"),
+    }
+}
+
+/// A refusal of what was begun says what it was called.
+fn named(refusal: Refusal, id: &TransactionId) -> Refusal {
+    match refusal.details {
+        Some(_) => refusal,
+        None => refusal.with_details(json!({
+            "transaction_id": id.as_str(),
+            "transaction_state": "undone",
+        })),
     }
 }

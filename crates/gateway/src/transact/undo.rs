@@ -34,6 +34,10 @@ pub(crate) enum NoInverse {
         "the server did not tell where the message lies now; look for it and move it back by hand"
     )]
     Nowhere,
+    #[error(
+        "the server could only flag the original as \\Deleted; take that flag off and delete the copy by hand"
+    )]
+    HalfMoved,
     #[error("what its flags were before is not known")]
     FlagsUnknown,
 }
@@ -51,6 +55,9 @@ pub(crate) fn inverse(done: &Transaction) -> Result<Inverse, NoInverse> {
     let asked = &done.asked;
     match (asked.kind, &asked.source, &asked.target) {
         (Kind::Flags, Some(at), _) => flags_back(done, at),
+        (Kind::Move | Kind::Delete, Some(_), Some(_)) if is_only_flagged(done) => {
+            Err(NoInverse::HalfMoved)
+        }
         (Kind::Move | Kind::Delete, Some(at), Some(_)) => {
             let now = landed.ok_or(NoInverse::Nowhere)?;
             Ok(move_back(done, now, at))

@@ -60,9 +60,9 @@ impl Work {
 
     pub(super) fn at_target(&self, landing: Landing) -> Option<MessageRef> {
         let target = self.transaction.asked.target.as_ref()?;
-        let source = self.transaction.asked.source.as_ref();
+        // Nothing else can be written to.
         Some(MessageRef {
-            source: source.map_or(mail::SourceKind::Imap, |_| mail::SourceKind::Imap),
+            source: mail::SourceKind::Imap,
             account: target.account.clone(),
             folder: target.folder.clone(),
             uidvalidity: landing.uidvalidity,
@@ -81,6 +81,13 @@ impl Work {
         let steps = self.transaction.steps.iter();
         let mut done = steps.filter(|record| record.state == StepState::Done);
         done.any(|record| record.name != StepName::Confirm)
+    }
+
+    /// The same, and what may be.
+    pub(super) fn may_have_done_something(&self) -> bool {
+        let mut steps = self.transaction.steps.iter();
+        let half = |record: &StepRecord| record.why.as_deref() == Some(super::plan::HALF_DONE);
+        self.has_done_something() || steps.any(half)
     }
 
     pub(super) fn step(&mut self, step: StepName, state: StepState, why: Option<&str>) {

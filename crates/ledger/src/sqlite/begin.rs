@@ -6,7 +6,7 @@ use rusqlite::{Connection, named_params};
 
 use super::rows::{hex, marks, time};
 use super::{find, lease, write};
-use crate::{Asked, Begun, Known, LedgerFault, State, StepName, StepState, TransactionId};
+use crate::{Asked, Begun, Kind, Known, LedgerFault, State, StepName, StepState, TransactionId};
 
 /// Everything that is new with a transaction.
 pub(crate) struct Beginning {
@@ -39,6 +39,11 @@ pub(crate) fn begin(
     {
         return Ok(Begun::Known(Box::new(undoing)));
     }
+    if let Some(source) = &asked.source
+        && is_leaving(conn, asked, &source.to_string())?
+    {
+        return Ok(Begun::Leaving);
+    }
     insert(conn, new, now)?;
     write::known(conn, id, &new.known)?;
     write::step(conn, id, new.first, StepState::Intended, None, now)?;
@@ -55,15 +60,29 @@ pub(crate) fn begin(
     Ok(Begun::New(id.clone()))
 }
 
+/// Whether an open transaction takes away what this one would.
+fn is_leaving(conn: &Connection, asked: &Asked, source: &str) -> Result<bool, LedgerFault> {
+    if !matches!(asked.kind, Kind::Move | Kind::Delete) {
+        return Ok(false);
+    }
+    let found = conn.query_row(
+        "SELECT EXISTS (SELECT 1 FROM transactions
+             WHERE state = 'open' AND source = ?1 AND source_home IS ?2 AND kind IN ('move', 'delete'))",
+        (source, &asked.source_home),
+        |row| row.get(0),
+    )?;
+    Ok(found)
+}
+
 fn insert(conn: &Connection, new: &Beginning, now: Timestamp) -> Result<(), LedgerFault> {
     let asked = &new.asked;
     let target = asked.target.as_ref();
     let key = asked.key.as_ref();
     conn.execute(
         "INSERT INTO transactions (id, kind, caller, tool, request_id, policy, source, target_account, target_folder,
-             horizon_uidvalidity, horizon_next, marks, key, key_arguments, undoes, state, began, attempts)
+             source_home, target_home, horizon_uidvalidity, horizon_next, marks, key, key_arguments, undoes, state, began, attempts)
          VALUES (:id, :kind, :caller, :tool, :request_id, :policy, :source, :target_account, :target_folder,
-             :horizon_uidvalidity, :horizon_next, :marks, :key, :key_arguments, :undoes, :state, :began, 0)",
+             :source_home, :target_home, :horizon_uidvalidity, :horizon_next, :marks, :key, :key_arguments, :undoes, :state, :began, 0)",
         named_params! {
             ":id": new.id.as_str(),
             ":kind": asked.kind.name(),
@@ -74,6 +93,8 @@ fn insert(conn: &Connection, new: &Beginning, now: Timestamp) -> Result<(), Ledg
             ":source": asked.source.as_ref().map(ToString::to_string),
             ":target_account": target.map(|place| place.account.as_str()),
             ":target_folder": target.map(|place| place.folder.as_str()),
+            ":source_home": asked.source_home,
+            ":target_home": asked.target_home,
             ":horizon_uidvalidity": asked.horizon.map(|horizon| horizon.uidvalidity.0),
             ":horizon_next": asked.horizon.map(|horizon| horizon.next.0),
             ":marks": marks(&asked.marks),

@@ -32,22 +32,28 @@ pub(super) fn take(
     Ok(())
 }
 
+/// Between mailboxes of these homes, which are a JSON list; between any, where there is none.
+const SERVED: &str = "(?3 IS NULL OR (
+    (source_home IS NULL OR source_home IN (SELECT value FROM json_each(?3)))
+    AND (target_home IS NULL OR target_home IN (SELECT value FROM json_each(?3)))))";
+
 /// Open ones that are due by then and that nobody works on, the oldest first.
 pub(crate) fn claim_due(
     conn: &Connection,
     due: Timestamp,
     most: usize,
+    homes: Option<&str>,
     owner: &str,
     now: Timestamp,
 ) -> Result<Vec<Transaction>, LedgerFault> {
-    let mut found = conn.prepare(
+    let mut found = conn.prepare(&format!(
         "SELECT id FROM transactions
-         WHERE state = 'open' AND lease_owner IS NULL AND (next_try IS NULL OR next_try <= ?1)
+         WHERE state = 'open' AND lease_owner IS NULL AND (next_try IS NULL OR next_try <= ?1) AND {SERVED}
          ORDER BY id LIMIT ?2",
-    )?;
+    ))?;
     let most = i64::try_from(most).unwrap_or(i64::MAX);
     let ids = found
-        .query_map((time(due), most), |row| row.get::<_, String>(0))?
+        .query_map((time(due), most, homes), |row| row.get::<_, String>(0))?
         .collect::<Result<Vec<_>, _>>()?;
     let mut claimed = Vec::with_capacity(ids.len());
     for id in ids {
@@ -170,12 +176,16 @@ pub(crate) fn holders(conn: &Connection) -> Result<Vec<String>, LedgerFault> {
 pub(crate) fn first_due(
     conn: &Connection,
     forsaken: &[String],
+    homes: Option<&str>,
 ) -> Result<Option<Timestamp>, LedgerFault> {
     let mut first = None;
     let mut consider = |owner: Option<&str>| -> Result<(), LedgerFault> {
         let due: Option<String> = conn.query_row(
-            "SELECT min(coalesce(next_try, began)) FROM transactions WHERE state = ?1 AND lease_owner IS ?2",
-            (State::Open.name(), owner),
+            &format!(
+                "SELECT min(coalesce(next_try, began)) FROM transactions
+                 WHERE state = ?1 AND lease_owner IS ?2 AND {SERVED}"
+            ),
+            (State::Open.name(), owner, homes),
             |row| row.get(0),
         )?;
         let due = due.as_deref().and_then(super::rows::parse_time);

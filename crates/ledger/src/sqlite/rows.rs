@@ -84,6 +84,8 @@ fn asked(cells: &Cells<'_>) -> Result<Asked, LedgerFault> {
         target: account
             .zip(folder)
             .map(|(account, folder)| Place { account, folder }),
+        source_home: cells.get("source_home")?,
+        target_home: cells.get("target_home")?,
         horizon: validity.zip(next).map(|(validity, next)| Horizon {
             uidvalidity: UidValidity(validity),
             next: Uid(next),

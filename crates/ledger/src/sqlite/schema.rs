@@ -19,6 +19,8 @@ CREATE TABLE transactions (
     source              TEXT,
     target_account      TEXT,
     target_folder       TEXT,
+    source_home         TEXT,
+    target_home         TEXT,
     horizon_uidvalidity INTEGER,
     horizon_next        INTEGER,
     marks               TEXT NOT NULL,
@@ -69,6 +71,8 @@ CREATE UNIQUE INDEX transactions_by_key ON transactions (caller, key) WHERE key 
 CREATE INDEX transactions_open ON transactions (next_try) WHERE state = 'open';
 CREATE INDEX transactions_leased ON transactions (lease_owner) WHERE lease_owner IS NOT NULL;
 CREATE INDEX transactions_ended ON transactions (ended) WHERE ended IS NOT NULL;
-CREATE INDEX transactions_landed ON transactions (target_account, target_folder, landed_uidvalidity)
+-- Nothing is anybody's twice.
+CREATE UNIQUE INDEX transactions_landed ON transactions (target_home, target_folder, landed_uidvalidity, landed_uid)
     WHERE landed_uid IS NOT NULL;
+CREATE INDEX transactions_leaving ON transactions (source) WHERE state = 'open';
 ";

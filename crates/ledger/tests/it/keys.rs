@@ -75,7 +75,7 @@ fn of_many_equal_requests_at_once_one_is_new() {
                 match task.await.unwrap() {
                     Begun::New(id) => new.push(id),
                     Begun::Known(one) => known.push(one.id),
-                    Begun::Conflict => panic!("they are equal"),
+                    other => panic!("they are equal: {other:?}"),
                 }
             }
             assert_eq!(new.len(), 1);

@@ -10,6 +10,7 @@ mod crash;
 mod full_disk;
 mod keys;
 mod leases;
+mod mailboxes;
 mod notes;
 mod round_trip;
 mod support;

@@ -67,8 +67,10 @@ prop_compose! {
         marks in proptest::collection::vec((any::<bool>(), flag()), 0..4),
         key in option::of((text(), any::<[u8; 32]>())),
         undoes in option::of(id()),
+        (source_home, target_home) in (option::of(text()), option::of(text())),
     ) -> Asked {
         Asked {
+            source_home, target_home,
             kind, caller, tool, request_id, policy, source, target, undoes,
             horizon: horizon.map(|(validity, next)| Horizon { uidvalidity: UidValidity(validity), next: Uid(next) }),
             marks: marks.into_iter().map(|(set, flag)| if set { Mark::Set(flag) } else { Mark::Take(flag) }).collect(),

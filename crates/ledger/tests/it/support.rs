@@ -18,6 +18,8 @@ pub(crate) fn asked() -> Asked {
         policy: "owner".to_owned(),
         source: None,
         target: None,
+        source_home: None,
+        target_home: None,
         horizon: None,
         marks: Vec::new(),
         key: None,

@@ -128,7 +128,7 @@ fn unknown(fault: &LedgerFault) -> anyhow::Error {
         LedgerFault::Unknown => "; `mailwarden tx list --all` shows those there are",
         LedgerFault::Leased => "; wait for it, or end that process",
         LedgerFault::Over => "; `mailwarden tx show` tells how it came out",
-        LedgerFault::Unwritable(_) | LedgerFault::Foreign(_) => "",
+        LedgerFault::Unwritable(_) | LedgerFault::Foreign(_) | LedgerFault::Taken => "",
     };
     anyhow::anyhow!("{fault}{hint}")
 }

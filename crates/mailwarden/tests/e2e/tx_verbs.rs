@@ -129,6 +129,8 @@ fn asked(kind: Kind, caller: &str) -> Asked {
             account: AccountId::new("home").unwrap(),
             folder: FolderName::new("Archiv \u{202e}2026").unwrap(),
         }),
+        source_home: None,
+        target_home: None,
         horizon: None,
         marks: match kind {
             Kind::Flags => vec![

@@ -257,6 +257,12 @@ impl MailSource for ImapSource {
             port: self.settings.port,
             secure: self.settings.security != Security::Plain,
             authserv_id: self.settings.authserv_id.clone(),
+            home: crate::home::named(&[
+                "imap",
+                &self.settings.host.to_lowercase(),
+                &self.settings.port.to_string(),
+                &self.settings.user,
+            ]),
         }
     }
 

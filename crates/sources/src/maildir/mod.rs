@@ -63,6 +63,7 @@ impl MailSource for Maildir {
             port: 0,
             secure: true,
             authserv_id: None,
+            home: crate::home::named(&["maildir", &self.root.display().to_string()]),
         }
     }
 

@@ -94,10 +94,7 @@ impl Tool for GetTransactionStatus {
     async fn run(ctx: Ctx<'_>, args: Args) -> Result<Done<Shown>, Refusal> {
         let found = match (args.transaction_id, args.idempotency_key) {
             (Some(id), _) => ctx.own_transaction(&id.0).await?,
-            (None, Some(key)) => {
-                let found = ctx.ledger()?.by_key(ctx.caller.as_str(), &key.0).await;
-                found.map_err(|fault| Refusal::unwritten(&fault))?
-            }
+            (None, Some(key)) => ctx.own_transaction_by_key(&key.0).await?,
             (None, None) => None,
         };
         let found = found.ok_or_else(Refusal::no_such_transaction)?;

@@ -75,22 +75,20 @@ impl Tool for MarkSeen {
             false => (Mark::Take(flag), "mark as unread"),
         };
         let mail = ctx.mail()?;
+        let key = changing::key::<Self>(args.idempotency_key.as_ref(), &args);
+        if let Some(told) = ctx.repeated(key.as_ref()).await? {
+            return Ok(Marked::again(what, &which, &told));
+        }
         let located = mail.locate(&which.folder.0, which.generation(), which.uid());
         let at = match located.await {
             Ok(at) => at,
             Err(halt) => {
                 let told = Told::not_begun(mail.sort(halt)?);
-                return Ok(Marked::failed(what, &which, &told));
+                return Ok(Marked::again(what, &which, &told));
             }
         };
-        let key = changing::key::<Self>(args.idempotency_key.as_ref(), &args);
-        let told = match ctx.repeated(key.as_ref()).await? {
-            Some(told) => told,
-            None => {
-                let wish = Wish::marks(vec![mark], key);
-                changing::change::<Self>(&ctx, &mail, &at, wish).await?
-            }
-        };
+        let wish = Wish::marks(vec![mark], key);
+        let told = changing::change::<Self>(&ctx, &mail, &at, wish).await?;
         Ok(Marked::of(what, &at, &told))
     }
 }

@@ -2,7 +2,7 @@
 
 use audit::Summary;
 use ledger::Mark;
-use mail::{Flag, Level};
+use mail::{Fault, FaultKind, Flag, Level, Stage};
 use policy::{Ask, Capabilities, Capability, Deed, Denial, Refused};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -108,24 +108,32 @@ impl Tool for MarkTagged {
             Action::Replace => "replace tags",
         };
         let mail = ctx.mail()?;
+        let key = changing::key::<Self>(args.idempotency_key.as_ref(), &args);
+        if let Some(told) = ctx.repeated(key.as_ref()).await? {
+            return Ok(Marked::again(what, &which, &told));
+        }
         let located = mail.locate(&which.folder.0, which.generation(), which.uid());
         let at = match located.await {
             Ok(at) => at,
             Err(halt) => {
                 let told = Told::not_begun(mail.sort(halt)?);
-                return Ok(Marked::failed(what, &which, &told));
+                return Ok(Marked::again(what, &which, &told));
             }
         };
-        let key = changing::key::<Self>(args.idempotency_key.as_ref(), &args);
-        if let Some(told) = ctx.repeated(key.as_ref()).await? {
-            return Ok(Marked::of(what, &at, &told));
-        }
         let mut current = Vec::new();
         if action == Action::Replace {
             let generation = Some(at.uidvalidity);
             let seen = mail.summary(&at.folder, generation, at.uid, Level::Metadata);
             match seen.await {
-                Ok((_, summary, _)) => current = summary.flags.unwrap_or_default(),
+                Ok((_, summary, _)) if summary.flags.is_some() => {
+                    current = summary.flags.unwrap_or_default();
+                }
+                // INVARIANT: flags that were not told are not no flags.
+                Ok(_) => {
+                    let fault = Fault::new(FaultKind::Protocol, Stage::Fetch);
+                    let told = Told::not_begun(mail.sort(fault.into())?);
+                    return Ok(Marked::of(what, &at, &told));
+                }
                 Err(halt) => {
                     let told = Told::not_begun(mail.sort(halt)?);
                     return Ok(Marked::of(what, &at, &told));

@@ -39,8 +39,11 @@ impl Marked {
         done
     }
 
-    /// It could not even be found.
-    pub(super) fn failed(what: &str, which: &Which, told: &Told) -> Done<Self> {
+    /// Of a change that was made before, or of none.
+    pub(super) fn again(what: &str, which: &Which, told: &Told) -> Done<Self> {
+        if let Some(at) = told.source() {
+            return Self::of(what, at, told);
+        }
         let data = Self {
             came: Came::of(told),
             at: Placed::asked(which),

@@ -41,21 +41,21 @@ impl Tool for Move {
         let mail = ctx.mail()?;
         let key = changing::key::<Self>(args.idempotency_key.as_ref(), &args);
         let said = |told: &Told| format!("move to {}: {}", target.folder, told.words());
+        if let Some(told) = ctx.repeated(key.as_ref()).await? {
+            let data = Moved::again(&args, &target, &told, ctx.shows_landing());
+            return Ok(Done::new(said(&told), data));
+        }
         let located = mail.locate(&which.folder.0, which.generation(), which.uid());
         let at = match located.await {
             Ok(at) => at,
             Err(halt) => {
                 let told = Told::not_begun(mail.sort(halt)?);
-                return Ok(Done::new(said(&told), Moved::failed(&args, &target, &told)));
+                let data = Moved::again(&args, &target, &told, ctx.shows_landing());
+                return Ok(Done::new(said(&told), data));
             }
         };
-        let told = match ctx.repeated(key.as_ref()).await? {
-            Some(told) => told,
-            None => {
-                let wish = Wish::takes(Kind::Move, &target, key);
-                changing::change::<Self>(&ctx, &mail, &at, wish).await?
-            }
-        };
+        let wish = Wish::takes(Kind::Move, &target, key);
+        let told = changing::change::<Self>(&ctx, &mail, &at, wish).await?;
         let data = Moved::of(&at, &target, &told, ctx.shows_landing());
         Ok(Done::new(said(&told), data))
     }

@@ -87,15 +87,18 @@ impl Moved {
         }
     }
 
-    /// It could not even be found.
-    pub(super) fn failed(args: &Args, target: &Target, told: &Told) -> Self {
-        Self {
-            came: Came::of(told),
-            at: Placed::asked(&args.which()),
-            target_account_id: target.account.to_string(),
-            target_folder: target.folder.to_string(),
-            new_uid: None,
-            new_uidvalidity: None,
+    /// Of a change that was made before, or of none.
+    pub(super) fn again(args: &Args, target: &Target, told: &Told, shows: Landing) -> Self {
+        match told.source() {
+            Some(at) => Self::of(at, target, told, shows),
+            None => Self {
+                came: Came::of(told),
+                at: Placed::asked(&args.which()),
+                target_account_id: target.account.to_string(),
+                target_folder: target.folder.to_string(),
+                new_uid: None,
+                new_uidvalidity: None,
+            },
         }
     }
 }

@@ -81,6 +81,9 @@ impl Tool for UndoTransaction {
         }
         let back = ctx.inverse(&args.transaction_id.0).await?;
         let permit = ctx.permitted(&back.ask)?;
+        if let Some(issue) = ctx.check_remains(&back).await? {
+            return Ok(put_back(&ctx, &args, &Told::not_begun(issue)));
+        }
         let mail = ctx.mail_under(&permit)?;
         let mut order = back.order;
         order.key = key;
