@@ -5,6 +5,6 @@ mod cell;
 mod ends;
 mod table;
 
-pub use cell::{Cell, Fault, Places, Spot, only, sample};
+pub use cell::{Call, Cell, Fault, Places, Reach, Spot, only, sample};
 pub use ends::{End, Ends, Expected, Recorded, Said};
 pub use table::{Table, Verdict};

@@ -22,7 +22,7 @@ use testkit::crash::{Cell, Table, only, sample};
 const SAMPLE: usize = 60;
 /// Fewer in the long form would mean that boundaries are not found.
 const LEAST: usize = 400;
-/// Two cells at once: a machine with two processors has no more to give.
+/// Two cells at once, unless `CRASH_AT_ONCE` says otherwise.
 const AT_ONCE: usize = 2;
 
 #[test]
@@ -86,7 +86,8 @@ fn at_once<I: Sync, T: Send>(items: &[I], each: impl Fn(&I) -> T + Sync) -> Vec<
     let next = AtomicUsize::new(0);
     let done = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
-        for _ in 0..AT_ONCE {
+        let many = variable("CRASH_AT_ONCE").and_then(|many| many.parse().ok());
+        for _ in 0..many.unwrap_or(AT_ONCE) {
             scope.spawn(|| {
                 while let Some((at, item)) = {
                     let at = next.fetch_add(1, Ordering::Relaxed);

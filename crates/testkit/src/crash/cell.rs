@@ -33,10 +33,25 @@ pub enum Spot {
 pub struct Places {
     /// Commands by account; the first account is the one that names need not tell.
     pub commands: Vec<(String, Vec<Boundary>)>,
-    /// System calls that leave the process or reach the disk.
-    pub calls: Vec<String>,
-    /// System calls that write to a file.
-    pub writes: Vec<String>,
+    /// System calls that leave the process or reach the disk, in their order.
+    pub calls: Vec<Call>,
+}
+
+/// A system call at which a program can be struck.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Call {
+    /// In words that are the same in every run.
+    pub what: String,
+    pub reach: Reach,
+}
+
+/// How far the effect of a call goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// Bytes in a file. To die after it is to die before the call that follows.
+    Written,
+    /// On the disk, at another process, or at a server.
+    Beyond,
 }
 
 /// One run. Its name says all of it.
@@ -97,16 +112,18 @@ impl Places {
                 cells.extend(Fault::BLOWS.map(|fault| cell(fault, spot.clone())));
             }
         }
-        for (fault, calls) in [
-            (Fault::KillBefore, &self.calls),
-            (Fault::KillAfter, &self.calls),
-            (Fault::DiskFull, &self.writes),
-        ] {
-            cells.extend((1..).zip(calls).map(|(nth, what)| {
-                let what = what.clone();
-                cell(fault, Spot::Call { nth, what })
-            }));
-        }
+        let calls = || (1..).zip(&self.calls);
+        let reaching = |reach| calls().filter(move |(_, call)| call.reach == reach);
+        let at = |fault, nth, call: &Call| {
+            let what = call.what.clone();
+            cell(fault, Spot::Call { nth, what })
+        };
+        cells.extend(calls().map(|(nth, call)| at(Fault::KillBefore, nth, call)));
+        let beyond = reaching(Reach::Beyond);
+        cells.extend(beyond.map(|(nth, call)| at(Fault::KillAfter, nth, call)));
+        // Here only writes are counted.
+        let written = (1..).zip(reaching(Reach::Written));
+        cells.extend(written.map(|(nth, (_, call))| at(Fault::DiskFull, nth, call)));
         cells
     }
 }
@@ -170,29 +187,33 @@ mod tests {
             verb: verb.to_owned(),
             nth,
         };
+        let call = |what: &str, reach| Call {
+            what: what.to_owned(),
+            reach,
+        };
         Places {
             commands: vec![
                 ("home".to_owned(), vec![boundary("UID FETCH", 1)]),
                 ("away".to_owned(), vec![boundary("APPEND", 1)]),
             ],
             calls: vec![
-                "fdatasync ledger.db-wal".to_owned(),
-                "write socket".to_owned(),
+                call("pwrite64 ledger.db-wal", Reach::Written),
+                call("fdatasync ledger.db-wal", Reach::Beyond),
+                call("write socket", Reach::Beyond),
             ],
-            writes: vec!["pwrite64 ledger.db-wal".to_owned()],
         }
     }
 
     #[test]
     fn every_fault_meets_every_spot_under_a_name_of_its_own() {
         let cells = places().cells("move");
-        assert_eq!(cells.len(), 2 * 7 + 2 * 2 + 1);
+        assert_eq!(cells.len(), 2 * 7 + 3 + 2 + 1);
         let names: std::collections::BTreeSet<_> = cells.iter().map(Cell::to_string).collect();
         assert_eq!(names.len(), cells.len());
         for name in [
             "move/NO/UID FETCH#1",
             "move/cut after/APPEND@away#1",
-            "move/SIGKILL after/2 write socket",
+            "move/SIGKILL after/3 write socket",
             "move/ENOSPC/1 pwrite64 ledger.db-wal",
         ] {
             assert_eq!(only(cells.clone(), name).len(), 1, "{name}");

@@ -106,12 +106,15 @@ fn line(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::crash::Places;
+    use crate::crash::{Call, Places, Reach};
 
     #[test]
     fn cells_are_counted_and_failures_named() {
         let places = Places {
-            calls: vec!["write".to_owned()],
+            calls: vec![Call {
+                what: "send".to_owned(),
+                reach: Reach::Beyond,
+            }],
             ..Places::default()
         };
         let cells = places.cells("copy");
@@ -122,7 +125,7 @@ mod tests {
         assert_eq!((table.run(), table.failures().len()), (2, 1));
         let text = table.to_string();
         assert!(
-            text.contains("FAILED copy/SIGKILL after/1 write\n       lost"),
+            text.contains("FAILED copy/SIGKILL after/1 send\n       lost"),
             "{text}"
         );
     }

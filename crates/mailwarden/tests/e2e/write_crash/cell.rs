@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
-use testkit::crash::{Cell, End, Ends, Fault, Places, Recorded, Said, Spot, Verdict};
+use testkit::crash::{self, Cell, End, Ends, Fault, Places, Reach, Recorded, Said, Spot, Verdict};
 use testkit::mcp::{Gone, RpcError};
 use testkit::proxy::{Boundary, Strike};
 use testkit::trap::{self, Deed, Errno, Kind as CallKind, Plan, Span, Switch, Trapped, Watch};
@@ -55,11 +55,16 @@ pub(crate) fn discover(ground: &Ground, kind: &Kind) -> Result<Places, String> {
         }
     }
     let state = plot.state.state();
-    let writes = calls.iter().filter(|call| call.kind == CallKind::Write);
+    let calls = calls.iter().map(|call| crash::Call {
+        what: what(call, &state),
+        reach: match call.kind {
+            CallKind::Write => Reach::Written,
+            _ => Reach::Beyond,
+        },
+    });
     Ok(Places {
         commands,
-        calls: calls.iter().map(|call| what(call, &state)).collect(),
-        writes: writes.map(|call| what(call, &state)).collect(),
+        calls: calls.collect(),
     })
 }
 

@@ -202,14 +202,8 @@ impl<'a> Caller<'a> {
             "APPEND",
             "UID FETCH",
         ];
-        let blows = [
-            Blow::No,
-            Blow::Bad,
-            Blow::Bye,
-            Blow::CutBefore,
-            Blow::CutAfter,
-            Blow::StallAfter,
-        ];
+        // No refusals: two of them in a row, of a step and of putting it back, are for a person to decide.
+        let blows = [Blow::Bye, Blow::CutBefore, Blow::CutAfter, Blow::StallAfter];
         let at = Boundary {
             verb: (*self.rng.pick(&verbs)).to_owned(),
             nth: 1,
