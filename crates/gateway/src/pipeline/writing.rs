@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 use tokio::task::JoinSet;
 
-use super::{Call, Caller, Ctx, Gateway, Outcome};
+use super::{Asking, Call, Caller, Ctx, Gateway, Outcome};
 use crate::guarded_mail::{GuardedMail, Halt};
 use crate::tools::{ALL, Landing};
 use crate::transact::{Desk, Inverse, NotBegun, Order, Orderer, Told, inverse, tell};
@@ -50,6 +50,7 @@ impl Gateway {
         caller: &Caller,
         tool: &str,
         arguments: Map<String, Value>,
+        asking: Asking,
         cx: &Arc<Cx>,
     ) -> Outcome {
         let changes = ALL
@@ -60,6 +61,7 @@ impl Gateway {
                 caller,
                 tool,
                 arguments,
+                asking,
                 cx,
             };
             return self.call(call).await;
@@ -73,6 +75,7 @@ impl Gateway {
                 caller: &caller,
                 tool: &tool,
                 arguments,
+                asking,
                 cx: &cx,
             };
             gateway.call(call).await
@@ -253,6 +256,14 @@ impl<'a> Ctx<'a> {
             Ok(Some(work)) => tell(work, |fault, _| Ok(unexplained(&fault))).map(Some),
             Err(why) => Err(refused(why)),
         }
+    }
+
+    /// Whether something was begun under this key before, whatever it was.
+    pub(crate) async fn was_begun(&self, key: Option<&Key>) -> Result<bool, Refusal> {
+        let ledger = self.ledger()?;
+        let Some(key) = key else { return Ok(false) };
+        let found = ledger.by_key(self.caller.as_str(), &key.name).await;
+        Ok(found.map_err(|fault| Refusal::unwritten(&fault))?.is_some())
     }
 
     /// Writes it down and does it.

@@ -538,6 +538,11 @@ impl<'a> Driver<'a> {
     }
 }
 
+/// Whether an earlier attempt, or an earlier step, may have done it.
+fn may_be_late(work: &Work, step: StepName) -> bool {
+    work.attempts(step) > 1 || plan::has_left_a_copy(&work.transaction)
+}
+
 /// Where a message may not be flagged `\Deleted` none may be removed; nobody asked for that flag.
 fn as_of(step: StepName, fault: Fault) -> Fault {
     match (step, fault.kind) {
@@ -546,11 +551,6 @@ fn as_of(step: StepName, fault: Fault) -> Fault {
         }
         _ => fault,
     }
-}
-
-/// Whether an earlier attempt, or an earlier step, may have done it.
-fn may_be_late(work: &Work, step: StepName) -> bool {
-    work.attempts(step) > 1 || plan::has_left_a_copy(&work.transaction)
 }
 
 enum Compared {
