@@ -48,8 +48,7 @@ const FULL: Server = Server {
 
 const FLAGGED: &str = "partial flagged_only done";
 
-const SERVERS: [Server; 8] = [
-    FULL,
+const SERVERS: [Server; 6] = [
     Server {
         lacks: "MOVE",
         ..FULL
@@ -60,10 +59,6 @@ const SERVERS: [Server; 8] = [
     },
     Server {
         lacks: "CONDSTORE ESEARCH SEARCHRES QRESYNC",
-        ..FULL
-    },
-    Server {
-        lacks: "LITERAL+ MOVE SEARCHRES",
         ..FULL
     },
     Server {

@@ -106,12 +106,13 @@ fn rules_decide_by_the_facts_of_the_message() {
         (3, "NotGood", rises),
         (1, "NotLarge", rises),
     ] {
-        for tool in ["copy", "imap_copy_message", "move", "imap_move_message"] {
-            // What is let go is copied, and stays for the next row.
-            if want == "ok done" && tool.contains("move") {
-                continue;
-            }
-            let before = house.world();
+        let before = house.world();
+        // What is let go is copied, and stays for the next row.
+        let tools = match want == rises {
+            true => &["copy", "imap_copy_message", "move", "imap_move_message"][..],
+            false => &["copy", "imap_copy_message"],
+        };
+        for tool in tools {
             let arguments = match tool.starts_with("imap_") {
                 true => {
                     json!({ "message_id": house.id("INBOX", uid), "destination_mailbox": target })
@@ -124,10 +125,10 @@ fn rules_decide_by_the_facts_of_the_message() {
                 "{tool} {uid} to {target}: {}",
                 answer.all
             );
-            match want == rises {
-                true => same(&house.world(), &before, target),
-                false => assert_eq!(house.world().len(), before.len() + 1, "{target}"),
-            }
+        }
+        match want == rises {
+            true => same(&house.world(), &before, target),
+            false => assert_eq!(house.world().len(), before.len() + 2, "{target}"),
         }
     }
 }
