@@ -102,7 +102,7 @@ impl Refusal {
             }
             Refused::TransactionsNotConfigured => {
                 "nothing is changed here, because there is no ledger to write it down in; whoever runs this sets \
-                 wal.path in accounts.yaml"
+                 wal.path in accounts.yaml, or sees with `mailwarden check` why it cannot be opened"
                     .to_owned()
             }
             Refused::CapabilityMissing => match denial.missing {

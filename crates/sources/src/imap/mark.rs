@@ -9,7 +9,7 @@ use super::convert;
 use super::job::Change;
 use super::pool::Wish;
 use super::session::{Entry, Session};
-use super::witness::outside;
+use super::witness::with_head;
 
 pub(super) struct Mark<'a> {
     pub subject: &'a Subject,
@@ -34,7 +34,7 @@ impl Change for Mark<'_> {
             subject: self.subject,
             stage: Stage::Mark,
             entry: Entry::Writing,
-            witness: outside(),
+            witness: with_head(),
             flags: self.add.iter().chain(self.remove).collect(),
         };
         let parts = self.parts().map_err(Broken::before_anything)?;

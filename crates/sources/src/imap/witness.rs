@@ -15,8 +15,18 @@ pub(super) fn outside() -> Vec<Item> {
 
 /// The same, and as much of its beginning as is digested where the rest does not travel.
 pub(super) fn with_beginning() -> Vec<Item> {
+    beginning_of(u32::try_from(MOST_DIGESTED).unwrap_or(u32::MAX))
+}
+
+/// Of a message that stays where it is nobody will have to find a copy: its head is enough to say which it was.
+pub(super) fn with_head() -> Vec<Item> {
+    beginning_of(HEAD)
+}
+
+const HEAD: u32 = 8 << 10;
+
+fn beginning_of(most: u32) -> Vec<Item> {
     let mut items = outside();
-    let most = u32::try_from(MOST_DIGESTED).unwrap_or(u32::MAX);
     items.push(Item::Peek(Part::Whole, Some(most)));
     items
 }
