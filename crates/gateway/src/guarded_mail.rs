@@ -178,7 +178,7 @@ impl<'a> GuardedMail<'a> {
     }
 
     pub(crate) async fn folders(&self) -> Result<Visible, Halt> {
-        let found = self.account.source().folders(self.cx).await?;
+        let found = self.account.folders(self.cx).await?;
         let policy = self.permit.policy();
         let all = found.folders.len();
         let shown = found.folders.into_iter();

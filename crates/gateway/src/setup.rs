@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use mail::{AccountId, Cx, Described, Fault, FolderName, MailSource, SpecialUse};
+use mail::{AccountId, Cx, Described, Fault, FolderName, Folders, MailSource, SpecialUse};
 use policy::Policy;
 
 use crate::knowledge::{Knowledge, lock};
@@ -150,15 +150,18 @@ impl Account {
         if let Some(known) = known.filter(|known| known.since.elapsed() < TRASH_STAYS) {
             return Ok(known.folder);
         }
+        let found = self.folders(cx).await?;
+        Ok(trash_among(&found))
+    }
+
+    /// Whoever lists them learns which one is the trash.
+    pub(crate) async fn folders(&self, cx: &Cx) -> Result<Folders, Fault> {
         let found = self.source.folders(cx).await?;
-        let mut folders = found.folders.into_iter();
-        let folder = folders.find(|one| one.special_use == Some(SpecialUse::Trash));
-        let folder = folder.map(|one| one.name);
         *lock(&self.trash) = Some(Trash {
-            folder: folder.clone(),
+            folder: trash_among(&found),
             since: Instant::now(),
         });
-        Ok(folder)
+        Ok(found)
     }
 
     pub fn id(&self) -> &AccountId {
@@ -177,4 +180,10 @@ impl Account {
     pub(crate) fn source(&self) -> &dyn MailSource {
         self.source.as_ref()
     }
+}
+
+fn trash_among(found: &Folders) -> Option<FolderName> {
+    let mut folders = found.folders.iter();
+    let trash = folders.find(|one| one.special_use == Some(SpecialUse::Trash));
+    trash.map(|one| one.name.clone())
 }

@@ -222,7 +222,11 @@ impl Desk {
             Begun::Known(found) => return self.await_end(setup, cx, *found).await,
             Begun::Conflict => return Err(NotBegun::Conflict),
         };
-        self.drive(setup, cx, Manner::Called, &mut work).await?;
+        if let Err(fault) = self.drive(setup, cx, Manner::Called, &mut work).await {
+            // INVARIANT: what is not written down is not said to be done.
+            tracing::error!(%fault, id = %work.transaction.id, "how a change came out cannot be written down");
+            work.forget_the_end();
+        }
         Ok(work)
     }
 
@@ -319,7 +323,7 @@ impl Desk {
         let account = setup.account(&at.account).ok_or_else(absent)?;
         let looked = account
             .source()
-            .look(cx, at, u64::from(stream::PIECE))
+            .read(cx, at, u64::from(stream::PIECE))
             .await?;
         let (witness, beginning) = looked.ok_or_else(absent)?;
         match order.size.is_none() || order.size == witness.size {

@@ -76,6 +76,17 @@ pub trait MailSource: Send + Sync {
         Box::pin(async { Err(Fault::new(FaultKind::NotOffered, Stage::Start)) })
     }
 
+    /// The same for whoever wants what it says rather than whether it is still there: of a message that somebody took
+    /// away a moment ago the source may tell still.
+    fn read<'a>(
+        &'a self,
+        cx: &'a Cx,
+        at: &'a MessageRef,
+        octets: u64,
+    ) -> Answer<'a, Option<(Witness, Bytes)>> {
+        self.look(cx, at, octets)
+    }
+
     /// So many octets of a message from an offset on; fewer at its end.
     fn octets<'a>(
         &'a self,

@@ -155,6 +155,9 @@ impl Gateway {
         let (setup, cx) = (self.setup(), Cx::new());
         let known = writing.desk.ledger.get(id).await?;
         let known = known.ok_or(LedgerFault::Unknown)?;
+        if !matches!(known.state, State::Open | State::NeedsOperator) {
+            return Err(LedgerFault::Over);
+        }
         let kind = known.asked.kind.name();
         let resumed = Event::transaction_resumed(id.as_str(), Caller::OPERATOR, kind);
         if let Err(why) = self.log.append(resumed).await {

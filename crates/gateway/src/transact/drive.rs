@@ -147,6 +147,11 @@ impl<'a> Driver<'a> {
             work.turn = turn;
         }
         let again = work.attempts(step) > 1;
+        if step == StepName::Withdraw
+            && let Some(flow) = self.keep_the_last(work).await
+        {
+            return Ok(flow);
+        }
         let came = match step {
             StepName::Confirm => return Ok(self.confirm(work).await),
             StepName::Append => self.append(work).await,
@@ -162,6 +167,56 @@ impl<'a> Driver<'a> {
             }
             Err(broken) => self.note_broken(work, step, broken),
         })
+    }
+
+    /// INVARIANT: the last copy of a message is never removed. A copy is taken back only where its original still is;
+    /// where that is gone, a move has come to its end.
+    async fn keep_the_last(&self, work: &mut Work) -> Option<Flow> {
+        let at = work.transaction.asked.source.clone()?;
+        let original = match self.source(&at.account) {
+            Ok(source) => source.look(self.cx, &at, 0).await,
+            Err(fault) => Err(fault),
+        };
+        let differs = matches!(
+            plan::last(&work.transaction, StepName::Confirm),
+            Some((StepState::Refused, _))
+        );
+        let moves = work.transaction.asked.kind != ledger::Kind::Copy && !differs;
+        match original {
+            Ok(Some((seen, _))) if seen.size == work.transaction.known.size => None,
+            Ok(None) if moves => {
+                work.step(
+                    StepName::Withdraw,
+                    StepState::Refused,
+                    Some("original_gone"),
+                );
+                work.step(StepName::Remove, StepState::Intended, None);
+                work.step(StepName::Remove, StepState::Done, None);
+                Some(Flow::On)
+            }
+            Err(fault) if !is_verdict(fault.kind) => {
+                work.step(StepName::Withdraw, StepState::Refused, Some(plan::NOT_DONE));
+                work.fault = Some(fault);
+                Some(Flow::Pause)
+            }
+            Ok(_) | Err(_) => {
+                let ending = Ending {
+                    code: Some("original_gone".to_owned()),
+                    words: Some(
+                        "the copy was to be taken back, and the original can no longer be found where it was: keep the \
+                         copy unless you find the message elsewhere, then resolve this as done or undone"
+                            .to_owned(),
+                    ),
+                };
+                work.step(
+                    StepName::Withdraw,
+                    StepState::Refused,
+                    Some("original_gone"),
+                );
+                work.end(State::NeedsOperator, ending);
+                Some(Flow::Ended)
+            }
+        }
     }
 
     fn puts_something(&self, step: StepName) -> bool {
@@ -189,6 +244,10 @@ impl<'a> Driver<'a> {
         work.fault = Some(broken.fault);
         match broken.effect {
             Effect::Unknown => work.step(step, StepState::Unknown, Some(code(kind))),
+            // INVARIANT: who finds nothing there where something may have been done before has to find out what.
+            Effect::Nothing if kind == FaultKind::NoSuchMessage && may_be_late(work, step) => {
+                work.step(step, StepState::Unknown, Some(code(kind)));
+            }
             Effect::Nothing if is_verdict(kind) => {
                 work.step(step, StepState::Refused, Some(code(kind)));
             }
@@ -314,9 +373,9 @@ impl<'a> Driver<'a> {
                     size: work.transaction.known.size,
                 },
             },
-            StepName::Remove | StepName::Append | StepName::Confirm => {
-                Step::Remove { subject: subject? }
-            }
+            StepName::Remove => Step::Remove { subject: subject? },
+            // Those are no steps of one source alone.
+            StepName::Append | StepName::Confirm => return Err(missing()),
         })
     }
 
@@ -342,7 +401,7 @@ impl<'a> Driver<'a> {
         let beginning = match work.beginning.take() {
             Some(beginning) => beginning,
             None => {
-                let seen = from.look(self.cx, &at, u64::from(stream::PIECE)).await;
+                let seen = from.read(self.cx, &at, u64::from(stream::PIECE)).await;
                 let gone = || Fault::new(FaultKind::NoSuchMessage, Stage::Fetch);
                 let (witness, beginning) = seen.map_err(nothing)?.ok_or_else(|| nothing(gone()))?;
                 work.learn(Some(witness));
@@ -476,6 +535,11 @@ impl<'a> Driver<'a> {
         let account = self.setup.account(account).ok_or_else(gone)?;
         Ok(account.source())
     }
+}
+
+/// Whether an earlier attempt, or an earlier step, may have done it.
+fn may_be_late(work: &Work, step: StepName) -> bool {
+    work.attempts(step) > 1 || plan::has_left_a_copy(&work.transaction)
 }
 
 enum Compared {

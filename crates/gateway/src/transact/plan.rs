@@ -107,8 +107,8 @@ fn withdraw(transaction: &Transaction, because: &str) -> Next {
     match last(transaction, StepName::Withdraw) {
         None | Some((StepState::Refused, Some(NOT_DONE))) => Next::Take(StepName::Withdraw),
         Some((StepState::Intended | StepState::Unknown, _)) => Next::FindOut(StepName::Withdraw),
-        Some((StepState::Done, _)) => ends(State::Undone, because),
-        Some((StepState::Refused, _)) => Next::End(
+        Some((StepState::Done, None)) => ends(State::Undone, because),
+        Some((StepState::Done | StepState::Refused, _)) => Next::End(
             State::NeedsOperator,
             Ending {
                 code: Some(because.to_owned()),
@@ -250,6 +250,20 @@ mod tests {
                 "across",
                 "append:done confirm:done remove:refused:read_only withdraw:refused:read_only",
                 "needs_operator read_only",
+            ),
+            // A copy that could only be flagged is not taken back.
+            (
+                Move,
+                "across",
+                "append:done confirm:done remove:refused:read_only withdraw:done:flagged_only",
+                "needs_operator read_only",
+            ),
+            // The original went before the copy could be taken back.
+            (
+                Move,
+                "across",
+                "append:done confirm:done remove:refused:not_found withdraw:refused:original_gone remove:done",
+                "done",
             ),
             (Delete, "within", "", "take move"),
             (Delete, "one", "", "take remove"),

@@ -105,7 +105,12 @@ pub(super) async fn digest(
     cx: &Cx,
     at: &MessageRef,
 ) -> Result<Option<(Witness, Digest)>, Fault> {
-    let Some((witness, beginning)) = source.look(cx, at, u64::from(PIECE)).await? else {
+    let seen = match source.read(cx, at, u64::from(PIECE)).await? {
+        // It may have come this very moment.
+        None => source.look(cx, at, u64::from(PIECE)).await?,
+        seen => seen,
+    };
+    let Some((witness, beginning)) = seen else {
         return Ok(None);
     };
     let size = size(&witness)?;

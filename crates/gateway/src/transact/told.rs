@@ -126,8 +126,8 @@ pub(crate) fn tell(
         }
         State::Open => {
             let message = format!(
-                "whether it was done is not known: the server's answer did not come. It is being found out; do not \
-                 try it in another way, ask for transaction {id} or make the same call with the same idempotency_key"
+                "whether it was done is not known yet: an answer did not come. It is being found out; do not try it in \
+                 another way, ask for transaction {id} or make the same call with the same idempotency_key"
             );
             (Status::Failed, vec![issue("unknown", message)])
         }

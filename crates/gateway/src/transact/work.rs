@@ -129,6 +129,13 @@ impl Work {
         self.unwritten.push(Note::Ends(state, ending));
     }
 
+    /// As the ledger has it, which could not be written.
+    pub(super) fn forget_the_end(&mut self) {
+        self.transaction.state = State::Open;
+        self.transaction.ending = None;
+        self.transaction.ended = None;
+    }
+
     pub(super) fn put_off(&mut self, until: Timestamp) {
         self.transaction.next_try = Some(until);
         self.unwritten.push(Note::Later(until));

@@ -85,6 +85,10 @@ fn who_calls_what_is_not_there_is_told_why_or_nothing() {
             Err(error) => format!("{error:?}"),
         };
         assert!(said.contains(wanted), "{arguments:?}: {said}");
+        let record = home.only("call", |record| {
+            record.json["tool"] == "imap_delete_message"
+        });
+        assert_eq!(record.text("decision"), "DENY");
     }
 }
 

@@ -14,6 +14,7 @@ mod audit_processes;
 mod audit_records;
 mod bad_input;
 mod canary;
+mod changes;
 mod changes_allowed;
 mod command_line;
 mod config;

@@ -7,11 +7,13 @@ use ledger::{
     Asked, Begun, Ending, Key, Kind, Known, Ledger, Mark, Note, Place, State, StepName, StepState,
     Transaction, TransactionId,
 };
-use mail::{AccountId, Flag, FolderName, Landing, MessageRef, Uid, UidValidity};
-use serde_json::Value;
+use mail::{AccountId, Flag, FolderName, Landing, MessageRef, SourceKind, Uid, UidValidity};
+use serde_json::{Value, json};
+use testkit::Dovecot;
 
 use crate::directory::{Directory, accounts};
-use crate::installation::Installation;
+use crate::installation::{Installation, Record};
+use crate::support::{Look as _, uidvalidity};
 
 struct Shown {
     code: i32,
@@ -107,8 +109,16 @@ impl Books {
 }
 
 async fn begin(ledger: &Ledger, kind: Kind, caller: &str, first: StepName) -> TransactionId {
+    let begun = ledger.begin(asked(kind, caller), Known::default(), first, None);
+    match begun.await {
+        Ok(Begun::New(id)) => id,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn asked(kind: Kind, caller: &str) -> Asked {
     let source = MessageRef::parse("imap:work:INBOX:5:17").unwrap();
-    let asked = Asked {
+    Asked {
         kind,
         caller: caller.to_owned(),
         tool: "some_tool".to_owned(),
@@ -132,10 +142,6 @@ async fn begin(ledger: &Ledger, kind: Kind, caller: &str, first: StepName) -> Tr
             arguments: [7; 32],
         }),
         undoes: None,
-    };
-    match ledger.begin(asked, Known::default(), first, None).await {
-        Ok(Begun::New(id)) => id,
-        other => panic!("{other:?}"),
     }
 }
 
@@ -376,13 +382,28 @@ fn what_somebody_works_on_or_cannot_be_recorded_is_not_decided() {
     assert_eq!((after.state, &after.ending), (before.state, &before.ending));
 }
 
-#[test]
-fn retry_and_undo_say_why_they_cannot() {
-    let server = testkit::Dovecot::start();
+/// A mailbox with one message, whose flags a caller may change.
+fn served() -> (Dovecot, Directory) {
+    let server = Dovecot::start();
+    server.deliver("alice", "INBOX", b"Subject: one\r\n\r\nbody\r\n");
     let directory = Directory::new(server.port(), server.port());
     let text = accounts(&[("work", server.port())]) + "wal: { path: wal.db }\n";
     directory.write("accounts.yaml", &text);
-    directory.policy("  work:\n    - { path: INBOX, mode: blacklist, default: FULL }\n");
+    directory.policy(
+        "  work:\n    - { path: INBOX, mode: blacklist, default: FULL, mark_seen: true }\n",
+    );
+    (server, directory)
+}
+
+fn is_seen(server: &Dovecot) -> bool {
+    let mut imap = server.login("alice", "secret");
+    imap.command("EXAMINE INBOX");
+    imap.command("UID FETCH 1 FLAGS").text().contains("\\Seen")
+}
+
+#[test]
+fn retry_and_undo_say_why_they_cannot() {
+    let (_server, directory) = served();
     let nobody = "tx_00000000000000000000000000";
     for (arguments, wanted) in [
         (vec!["tx", "retry", nobody], "there is no such transaction"),
@@ -396,13 +417,78 @@ fn retry_and_undo_say_why_they_cannot() {
     ] {
         let printed = directory.run(&arguments);
         assert_eq!(printed.code, 1, "{arguments:?}");
-        assert!(
-            printed.stderr.contains(wanted),
-            "{arguments:?}: {}",
-            printed.stderr
-        );
+        let said = &printed.stderr;
+        assert!(said.contains(wanted), "{arguments:?}: {said}");
         assert!(printed.stdout.is_empty(), "{}", printed.stdout);
     }
+}
+
+#[test]
+fn what_a_caller_changed_is_put_back_once() {
+    let (server, directory) = served();
+    let arguments = json!({
+        "account_id": "work", "folder": "INBOX", "uid": 1,
+        "uidvalidity": uidvalidity(&server, "INBOX"), "seen": true,
+    });
+    let answer = directory.client("agent").call("mark_seen", arguments);
+    let id = answer.text("/transaction_id");
+    assert!(is_seen(&server), "{}", answer.structured);
+
+    let printed = directory.run(&["tx", "undo", &id, "--json"]);
+    assert_eq!(printed.code, 0, "{}", printed.stderr);
+    assert!(!is_seen(&server));
+    let undoing: Value = serde_json::from_str(&printed.stdout).unwrap();
+    assert_eq!(
+        (&undoing["undoes"], &undoing["state"]),
+        (&json!(id), &json!("done"))
+    );
+    let shown = directory.run(&["tx", "show", &id, "--json"]);
+    let shown: Value = serde_json::from_str(&shown.stdout).unwrap();
+    assert_eq!(shown["undone_by"], undoing["transaction_id"]);
+    assert_eq!(shown["caller_id"], "agent");
+
+    let resumed = |record: &Record| record.json["caller_id"] == "operator";
+    directory.home.only("transaction_resumed", resumed);
+
+    let again = directory.run(&["tx", "undo", &id]);
+    assert_eq!(again.code, 1);
+    assert!(again.stderr.contains("undone already"), "{}", again.stderr);
+    let over = directory.run(&["tx", "retry", &id]);
+    assert_eq!(over.code, 1);
+    assert!(over.stderr.contains("is over"), "{}", over.stderr);
+    let unfinished = directory.run(&["tx", "list", "--json"]);
+    assert_eq!(unfinished.stdout, "{\n  \"transactions\": []\n}\n");
+}
+
+#[test]
+fn what_a_dead_process_left_is_taken_up_again() {
+    let (server, directory) = served();
+    let at = MessageRef {
+        source: SourceKind::Imap,
+        account: AccountId::new("work").unwrap(),
+        folder: FolderName::new("INBOX").unwrap(),
+        uidvalidity: UidValidity(uidvalidity(&server, "INBOX")),
+        uid: Uid(1),
+    };
+    let path = directory.path().join("wal.db");
+    let runtime = tokio::runtime::Builder::new_current_thread().build();
+    let id = runtime.unwrap().block_on(async {
+        let ledger = Ledger::open(&path).unwrap();
+        let asked = Asked {
+            source: Some(at),
+            marks: vec![Mark::Set(Flag::new("\\Seen"))],
+            ..asked(Kind::Flags, "agent")
+        };
+        let begun = ledger.begin(asked, Known::default(), StepName::Mark, None);
+        let Ok(Begun::New(id)) = begun.await else {
+            panic!("it is new");
+        };
+        id
+    });
+    let printed = directory.run(&["tx", "retry", id.as_str()]);
+    assert_eq!(printed.code, 0, "{}{}", printed.stdout, printed.stderr);
+    assert!(printed.stdout.contains("flags done"), "{}", printed.stdout);
+    assert!(is_seen(&server));
 }
 
 #[test]

@@ -21,6 +21,16 @@ const MOST_SHOWN: u64 = 1 << 20;
 pub(super) struct Look<'a> {
     pub at: &'a MessageRef,
     pub octets: u64,
+    pub seeing: Seeing,
+}
+
+/// How the folder is seen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Seeing {
+    /// As it is now.
+    Anew,
+    /// As a session sees it that has it open.
+    AsOpen,
 }
 
 impl Job for Look<'_> {
@@ -31,7 +41,10 @@ impl Job for Look<'_> {
     }
 
     fn wish(&self) -> Wish<'_> {
-        Wish::Unselected
+        match self.seeing {
+            Seeing::Anew => Wish::Unselected,
+            Seeing::AsOpen => Wish::Open(&self.at.folder),
+        }
     }
 
     async fn run(&self, session: &mut Session, cx: &Cx) -> Result<Self::Out, Fault> {
@@ -39,7 +52,11 @@ impl Job for Look<'_> {
         let mut items = outside();
         items.extend(first_piece(self.octets));
         let at = Spot::of(self.at)?;
-        let found = fetch_at(session, cx, at, &items, Entry::Anew).await;
+        let entry = match self.seeing {
+            Seeing::Anew => Entry::Anew,
+            Seeing::AsOpen => Entry::Reading,
+        };
+        let found = fetch_at(session, cx, at, &items, entry).await;
         let fetch = match found {
             Err(fault) if fault.kind == FaultKind::NoSuchMessage => return Ok(None),
             other => other?,

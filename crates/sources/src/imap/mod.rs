@@ -345,7 +345,18 @@ impl MailSource for ImapSource {
         at: &'a MessageRef,
         octets: u64,
     ) -> Answer<'a, Option<(Witness, Bytes)>> {
-        Box::pin(self.run(cx, look::Look { at, octets }))
+        let seeing = look::Seeing::Anew;
+        Box::pin(self.run(cx, look::Look { at, octets, seeing }))
+    }
+
+    fn read<'a>(
+        &'a self,
+        cx: &'a Cx,
+        at: &'a MessageRef,
+        octets: u64,
+    ) -> Answer<'a, Option<(Witness, Bytes)>> {
+        let seeing = look::Seeing::AsOpen;
+        Box::pin(self.run(cx, look::Look { at, octets, seeing }))
     }
 
     fn octets<'a>(
