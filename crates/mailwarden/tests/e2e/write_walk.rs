@@ -24,7 +24,13 @@ fn write_walk() {
     let seed = number("WALK_SEED").unwrap_or(6);
     eprintln!("a walk of {steps} changes by {CALLERS} callers, seed {seed}");
     let ground = Ground::new();
-    let plot = ground.plot("", &[("MAIL_IMAP_SOCKET_TIMEOUT_MS", "3000")]);
+    let plot = ground.plot(
+        "",
+        &[
+            ("MAIL_IMAP_SOCKET_TIMEOUT_MS", "3000"),
+            ("IMAP_MCP_APPEND_TIMEOUT", "3"),
+        ],
+    );
     let bystanders = plot.world();
     let mut callers: Vec<Caller<'_>> = (0..CALLERS)
         .map(|number| Caller::new(&plot, number, seed))

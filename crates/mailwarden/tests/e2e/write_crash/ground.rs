@@ -105,6 +105,10 @@ impl Plot<'_> {
             };
             configure(&mut command, name, &account);
         }
+        // For whoever looks into one cell.
+        if let Some(level) = std::env::var_os("CRASH_LOG") {
+            command.env("MAILWARDEN_LOG", level);
+        }
         command
             .env("MAIL_IMAP_WRITE_ENABLED", "true")
             .env("MAILWARDEN_TOOLSETS", "imap,gateway")
