@@ -71,7 +71,7 @@ impl Decision {
 /// How it came out.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Ended {
-    /// `ok`, `partial`, `failed`, `cancelled`, or the code of a refusal.
+    /// `ok`, `partial`, `failed`, `cancelled`, `asked` (a person first), or the code of a refusal.
     pub result: &'static str,
     /// What kept it from being ok, as a code.
     pub issue: Option<String>,

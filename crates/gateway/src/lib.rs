@@ -26,7 +26,9 @@ pub use cursor::CursorKey;
 pub use envelope::{Answered, Link, Refused};
 pub use guarded_mail::{Inspected, Inspection, Progress, Which};
 pub use inspect::FolderList;
-pub use pipeline::{Call, Caller, Deletes, Gateway, Outcome};
+pub use pipeline::{
+    Asked, Asking, Call, Caller, Consent, Deletes, Gateway, Outcome, Question, Returned,
+};
 pub use refusal::{Code, Refusal};
 pub use resources::{Content, TEMPLATES, Template};
 pub use setup::{Account, Credential, Provider, Setup, Standing, Writes};

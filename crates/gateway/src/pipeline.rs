@@ -2,6 +2,7 @@
 //!
 //! What is said to the audit log on the way is put together in `recording`. The operator's own looks go by `operator`.
 
+mod asking;
 mod operator;
 mod writing;
 
@@ -27,6 +28,7 @@ use crate::setup::{Account, Credential, Provider, Setup, Standing, Writes};
 use crate::tools::{ALL, AnyTool, Tool, Use};
 use crate::{Code, Refusal};
 
+pub use asking::{Asked, Asking, Consent, Question, Returned};
 pub(crate) use operator::{Look, Looked, POLICY_INSPECT};
 pub use writing::Deletes;
 use writing::Writing;
@@ -90,6 +92,7 @@ pub struct Call<'a> {
     pub caller: &'a Caller,
     pub tool: &'a str,
     pub arguments: Map<String, Value>,
+    pub asking: Asking,
     pub cx: &'a Cx,
 }
 
@@ -258,6 +261,7 @@ pub(crate) async fn pass<T: Tool>(
     call: Call<'_>,
 ) -> Outcome {
     let begun = Begun::by(standing);
+    let asking = call.asking.about::<T>(&call.arguments);
     let wanted = parse(call.arguments).and_then(|args| Ok((T::ask(&args)?, args)));
     let (ask, args): (_, T::Args) = match wanted {
         Ok(wanted) => wanted,
@@ -300,7 +304,10 @@ pub(crate) async fn pass<T: Tool>(
         cx: call.cx,
         now: begun.now,
     };
-    let outcome = T::run(ctx, args).await;
+    let outcome = match asking.settle::<T>(&ctx, &args).await {
+        Ok(()) => T::run(ctx, args).await,
+        Err(refusal) => Err(refusal),
+    };
     let facts = begun.facts(call.cx);
     let verdict = *lock(&verdict);
     recording::decided(&mut entry, verdict, outcome.as_ref().err());

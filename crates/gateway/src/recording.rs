@@ -146,9 +146,12 @@ pub(crate) fn done<R: Reply>(done: &Done<R>, facts: &Facts) -> Ended {
 }
 
 pub(crate) fn refused(refusal: &Refusal, facts: &Facts, argument: Option<String>) -> Ended {
+    // The policy let it happen; the person did not.
+    let not_agreed = refusal.is_the_users().then(|| "not_agreed".to_owned());
     Ended {
+        issue: not_agreed,
         argument,
-        ..ended(refusal.code.name(), facts)
+        ..ended(refusal.recorded(), facts)
     }
 }
 

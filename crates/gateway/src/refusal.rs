@@ -4,6 +4,8 @@ use mail::Level;
 use policy::{Denial, Refused};
 use serde_json::{Value, json};
 
+use crate::pipeline::Asked;
+
 /// The closed list of error codes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Code {
@@ -15,7 +17,7 @@ pub enum Code {
     Internal,
     /// What is done could not be recorded, so it is not done, or not told.
     AuditUnavailable,
-    /// The policy does not give it.
+    /// The policy does not give it, or the person who was asked does not.
     Denied,
 }
 
@@ -58,6 +60,8 @@ pub struct Refusal {
     pub details: Option<Box<Value>>,
     /// What the policy said.
     pub(crate) denial: Option<Denial>,
+    /// What a person has to be asked first.
+    asks: Option<Box<Asked>>,
 }
 
 impl Refusal {
@@ -67,6 +71,7 @@ impl Refusal {
             message: message.into(),
             details: None,
             denial: None,
+            asks: None,
         }
     }
 
@@ -143,6 +148,53 @@ impl Refusal {
         Self::new(
             Code::NotFound,
             "no such transaction of yours is known; transactions are remembered for 30 days",
+        )
+    }
+
+    /// Not before a person was asked: a transport that cannot ask has a refusal at hand.
+    pub(crate) fn asks(asked: Asked) -> Self {
+        let message = "the user has to be asked first; nothing is changed";
+        Self {
+            asks: Some(Box::new(asked)),
+            ..Self::new(Code::Denied, message)
+        }
+    }
+
+    /// What a person has to be asked before the call is made again with the answer.
+    pub fn question(&self) -> Option<&Asked> {
+        self.asks.as_deref()
+    }
+
+    /// Somebody was asked, and this is what came of it.
+    pub(crate) fn is_the_users(&self) -> bool {
+        self.code == Code::Denied && self.denial.is_none() && self.asks.is_none()
+    }
+
+    /// How a call ended, for the audit log.
+    pub(crate) fn recorded(&self) -> &'static str {
+        match self.asks {
+            Some(_) => "asked",
+            None => self.code.name(),
+        }
+    }
+
+    /// Whoever was asked said no, or nothing.
+    pub(crate) fn not_agreed(how: &str) -> Self {
+        Self::new(
+            Code::Denied,
+            format!(
+                "the user was asked and did not agree ({how}); nothing is changed. Do not try it in another way: tell \
+                 the user what you wanted to do"
+            ),
+        )
+    }
+
+    /// What would be done is no longer what a person agreed to.
+    pub(crate) fn overtaken() -> Self {
+        Self::new(
+            Code::Conflict,
+            "while the user was asked it became something else, so nothing is changed; make the call again, and the user \
+             is asked anew",
         )
     }
 

@@ -257,6 +257,7 @@ fn no_words_of_a_caller_get_into_the_log_by_any_tool() {
                 caller: &caller,
                 tool: tool.name(),
                 arguments: given.clone(),
+                asking: gateway::Asking::Cannot,
                 cx: &cx,
             }));
             let (line, record) = last_call(place.path());

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use audit::read::Verify;
 use audit::{Health, Log};
 use extract::{Protection, Runner};
-use gateway::{Call, Caller, Gateway, Outcome, Writes};
+use gateway::{Asking, Call, Caller, Gateway, Outcome, Writes};
 use ledger::Ledger;
 use mail::Cx;
 use serde_json::{Map, Value, json};
@@ -320,6 +320,7 @@ async fn call(gateway: &Gateway, tool: &str, arguments: Map<String, Value>) -> V
             caller: &caller,
             tool,
             arguments,
+            asking: Asking::Cannot,
             cx: &cx,
         })
         .await

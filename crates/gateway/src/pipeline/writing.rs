@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 use tokio::task::JoinSet;
 
-use super::{Call, Caller, Ctx, Gateway, Outcome};
+use super::{Asking, Call, Caller, Ctx, Gateway, Outcome};
 use crate::guarded_mail::{GuardedMail, Halt};
 use crate::tools::{ALL, Landing};
 use crate::transact::{Desk, Inverse, NotBegun, Order, Orderer, Told, inverse, tell};
@@ -50,6 +50,7 @@ impl Gateway {
         caller: &Caller,
         tool: &str,
         arguments: Map<String, Value>,
+        asking: Asking,
         cx: &Arc<Cx>,
     ) -> Outcome {
         let changes = ALL
@@ -60,6 +61,7 @@ impl Gateway {
                 caller,
                 tool,
                 arguments,
+                asking,
                 cx,
             };
             return self.call(call).await;
@@ -73,6 +75,7 @@ impl Gateway {
                 caller: &caller,
                 tool: &tool,
                 arguments,
+                asking,
                 cx: &cx,
             };
             gateway.call(call).await
@@ -225,6 +228,19 @@ impl<'a> Ctx<'a> {
         }
     }
 
+    /// The same where only the change itself knows its target.
+    pub(crate) fn shows_landing_of(&self, told: &Told) -> Landing {
+        let change = told.transaction.as_ref();
+        let target = change.and_then(|one| one.asked.target.as_ref());
+        let policy = self.policy();
+        let folder = target.and_then(|target| policy.folder(&target.account, &target.folder));
+        let open = folder.is_some_and(|folder| folder.floor() >= Level::Metadata);
+        match open || policy.is_owner() {
+            true => Landing::Shown,
+            false => Landing::Hidden,
+        }
+    }
+
     /// The least that any message of the permitted folder has.
     pub(crate) fn least_visible_of_all(&self) -> Level {
         floor(self.permit.scope())
@@ -238,9 +254,16 @@ impl<'a> Ctx<'a> {
         match desk.repeated(self.setup, self.cx, caller, key).await {
             Ok(None) => Ok(None),
             Ok(Some(work)) => tell(work, |fault, _| Ok(unexplained(&fault))).map(Some),
-            Err(NotBegun::Fault(fault)) => Ok(Some(Told::not_begun(unexplained(&fault)))),
             Err(why) => Err(refused(why)),
         }
+    }
+
+    /// Whether something was begun under this key before, whatever it was.
+    pub(crate) async fn was_begun(&self, key: Option<&Key>) -> Result<bool, Refusal> {
+        let ledger = self.ledger()?;
+        let Some(key) = key else { return Ok(false) };
+        let found = ledger.by_key(self.caller.as_str(), &key.name).await;
+        Ok(found.map_err(|fault| Refusal::unwritten(&fault))?.is_some())
     }
 
     /// Writes it down and does it.
@@ -281,8 +304,7 @@ impl<'a> Ctx<'a> {
                     Some(there) if at_target => mail.sort_at(there, fault)?,
                     _ => mail.sort(Halt::Fault(fault))?,
                 };
-                let message = format!("{}; nothing is changed", issue.message);
-                Ok(Told::not_begun(Issue { message, ..issue }))
+                Ok(Told::not_begun(issue))
             }
             why => Err(refused(why)),
         }

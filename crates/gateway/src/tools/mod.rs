@@ -169,7 +169,7 @@ pub(crate) trait Tool: Send + Sync + 'static {
     /// The fields of its data that hold text written by strangers. No default: a tool has to say so.
     const UNTRUSTED: &'static [&'static str];
     /// `deny_unknown_fields`, and types that hold their bounds.
-    type Args: DeserializeOwned + JsonSchema + Send;
+    type Args: DeserializeOwned + JsonSchema + Send + Sync;
     type Reply: Reply;
 
     /// Checks what the arguments mean together, and says what is wanted. No default: a tool that asks nothing
@@ -183,6 +183,16 @@ pub(crate) trait Tool: Send + Sync + 'static {
 
     /// What of the arguments is kept in the audit log: where, and how much; words only as digests. No default either.
     fn kept(args: &Self::Args) -> audit::Summary;
+
+    /// What a person is asked before it is done, where one can be: nothing, where the same was done before.
+    ///
+    /// INVARIANT: the pipeline asks for every tool that is destructive, and for no other.
+    fn question(
+        _: &Ctx<'_>,
+        _: &Self::Args,
+    ) -> impl Future<Output = Result<Option<String>, Refusal>> + Send {
+        std::future::ready(Ok(Some(format!("{}?", Self::TITLE))))
+    }
 
     fn run(
         ctx: Ctx<'_>,

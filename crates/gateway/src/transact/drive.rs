@@ -239,9 +239,10 @@ impl<'a> Driver<'a> {
     }
 
     fn note_broken(&self, work: &mut Work, step: StepName, broken: Broken) -> Flow {
-        let kind = broken.fault.kind;
+        let fault = as_of(step, broken.fault);
+        let kind = fault.kind;
         work.learn(broken.before);
-        work.fault = Some(broken.fault);
+        work.fault = Some(fault);
         match broken.effect {
             Effect::Unknown => work.step(step, StepState::Unknown, Some(code(kind))),
             // INVARIANT: who finds nothing there where something may have been done before has to find out what.
@@ -540,6 +541,16 @@ impl<'a> Driver<'a> {
 /// Whether an earlier attempt, or an earlier step, may have done it.
 fn may_be_late(work: &Work, step: StepName) -> bool {
     work.attempts(step) > 1 || plan::has_left_a_copy(&work.transaction)
+}
+
+/// Where a message may not be flagged `\Deleted` none may be removed; nobody asked for that flag.
+fn as_of(step: StepName, fault: Fault) -> Fault {
+    match (step, fault.kind) {
+        (StepName::Remove | StepName::Withdraw, FaultKind::FlagNotKept) => {
+            Fault::new(FaultKind::ReadOnly, fault.stage)
+        }
+        _ => fault,
+    }
 }
 
 enum Compared {

@@ -19,9 +19,10 @@ pub(crate) struct Told {
 impl Told {
     /// Nothing was begun, because of this.
     pub(crate) fn not_begun(issue: Issue) -> Self {
+        let message = format!("{}; nothing is changed", issue.message);
         Self {
             status: Status::Failed,
-            issues: vec![issue],
+            issues: vec![Issue { message, ..issue }],
             transaction: None,
         }
     }

@@ -1,6 +1,6 @@
 //! MCP on one side, [`Gateway`] on the other: frames become calls, outcomes become frames.
 //!
-//! The only module that names rmcp on the server's side. It holds no rule of its own.
+//! It holds no rule of its own. How a person is asked in between is in `confirm`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +19,7 @@ use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use tokio::sync::watch;
 
-use super::Served;
+use super::{Served, confirm};
 use crate::config::ErrorStyle;
 
 /// How long clients may keep lists: they change with the configuration, which can be read again at any time.
@@ -89,20 +89,22 @@ impl Server {
     /// Runs a call until it is over or the client no longer wants it.
     async fn call(
         &self,
-        request: CallToolRequestParams,
+        mut request: CallToolRequestParams,
         context: &RequestContext<RoleServer>,
     ) -> Result<Outcome, ErrorData> {
         let cx = Arc::new(Cx::new());
+        let (asking, questions) = confirm::asking(&mut request, context);
         let arguments = request.arguments.unwrap_or_default();
-        let call = self
-            .gateway
-            .call_to_the_end(&self.caller, &request.name, arguments, &cx);
+        let call =
+            self.gateway
+                .call_to_the_end(&self.caller, &request.name, arguments, asking, &cx);
         tokio::select! {
             // INVARIANT: a call that is cancelled as soon as it has come is recorded too, so it is begun first.
             biased;
             outcome = call => Ok(outcome),
             () = context.ct.cancelled() => Err(cancelled()),
             () = report_progress(context, &cx) => Err(cancelled()),
+            () = questions.carry(&context.peer) => Err(cancelled()),
         }
     }
 }
@@ -152,7 +154,13 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        match self.call(request, &context).await? {
+        let outcome = self.call(request, &context).await?;
+        if let Outcome::Refused(refused) = &outcome
+            && let Some(asked) = refused.refusal.question()
+        {
+            return Ok(confirm::input_required(asked).into());
+        }
+        match outcome {
             Outcome::Answered(answered) => Ok(result(answered).into()),
             Outcome::Refused(refused)
                 if self.errors == ErrorStyle::Result || refused.is_denial() =>

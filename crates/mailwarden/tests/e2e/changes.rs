@@ -3,16 +3,22 @@
 
 mod answer;
 mod answers;
+mod awkward;
 mod deleting;
 mod drafts;
+mod extensions;
+mod idempotency;
+mod policies;
+mod refusals;
 mod refused;
 mod round_trips;
+mod traps;
 mod undo;
 
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
-use testkit::McpClient;
+use testkit::{McpClient, World};
 
 use crate::write_crash::{GENERATION, Plot, SUBJECT};
 pub(crate) use answer::{Answer, ask, told};
@@ -65,4 +71,14 @@ fn listed(client: &mut McpClient) -> Vec<String> {
     tools
         .map(|tool| tool["name"].as_str().unwrap().to_owned())
         .collect()
+}
+
+/// Two worlds are one, or the test says what differs.
+fn same(there: &World, want: &World, what: &str) {
+    assert!(
+        there == want,
+        "{what}: there is [{}] too much, and there lacks [{}]",
+        there.beyond(want),
+        want.beyond(there)
+    );
 }

@@ -19,6 +19,7 @@ mod changes_allowed;
 mod command_line;
 mod config;
 mod config_directory;
+mod confirmation;
 mod cyrus;
 mod directory;
 mod documents;

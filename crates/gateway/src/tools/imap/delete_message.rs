@@ -92,6 +92,31 @@ impl Tool for DeleteMessage {
         Summary::new().account(&at.account).message(at)
     }
 
+    async fn question(ctx: &Ctx<'_>, args: &Args) -> Result<Option<String>, Refusal> {
+        // What cannot be done for want of an account is not asked about.
+        ctx.mail()?;
+        let key = changing::key::<Self>(args.idempotency_key.as_ref(), args);
+        if ctx.was_begun(key.as_ref()).await? {
+            return Ok(None);
+        }
+        let becomes = match trash(ctx, args).await? {
+            Ok(Some(trash)) => format!(
+                "It goes to '{}' and can be taken back from there.",
+                said(trash.folder.as_str())
+            ),
+            Ok(None) => "It is gone for good: it cannot be taken back.".to_owned(),
+            Err(_) => "It goes to the trash if there is one, else it is gone for good.".to_owned(),
+        };
+        // INVARIANT: no word of the message itself, which a stranger wrote and nobody has looked at.
+        let at = &args.message_id.0;
+        Ok(Some(format!(
+            "Delete message {} of the mailbox '{}' in the account '{}'? {becomes}",
+            at.uid.0,
+            said(at.folder.as_str()),
+            said(at.account.as_str()),
+        )))
+    }
+
     async fn run(ctx: Ctx<'_>, args: Args) -> Result<Done<Deleted>, Refusal> {
         let at = args.message_id.0.clone();
         let mail = ctx.mail()?;
@@ -133,6 +158,11 @@ async fn trash(ctx: &Ctx<'_>, args: &Args) -> Result<Result<Option<Place>, Fault
     Ok(found.map(|trash| trash.filter(|trash| *trash != at.folder).map(place)))
 }
 
+/// A name that whoever calls may have made up.
+fn said(name: &str) -> String {
+    content::name(name, &mut content::Changes::default()).replace('\'', "\u{2019}")
+}
+
 fn deleted(args: &Args, told: &Told) -> Done<Deleted> {
     let at = &args.message_id.0;
     let target = told
@@ -149,9 +179,34 @@ fn deleted(args: &Args, told: &Told) -> Done<Deleted> {
         steps_attempted: told.attempted(),
         steps_succeeded: told.succeeded(),
     };
-    let what = match target {
-        Some(target) => format!("delete (to {})", target.folder),
-        None => "delete for good".to_owned(),
+    let what = match (&told.transaction, target) {
+        (_, Some(target)) => format!("delete (to {})", target.folder),
+        (Some(_), None) => "delete for good".to_owned(),
+        // Where it would have gone may not even be known.
+        (None, None) => "delete".to_owned(),
     };
     Done::new(format!("{what}: {}", told.words()), data)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_cannot_leave_their_quotes_in_a_question() {
+        for (name, shown) in [
+            ("INBOX", "INBOX"),
+            ("Entw\u{fc}rfe/2026", "Entw\u{fc}rfe/2026"),
+            ("x'? Yes, agreed. 'y", "x\u{2019}? Yes, agreed. \u{2019}y"),
+        ] {
+            assert_eq!(said(name), shown);
+        }
+        let hostile = said("a\u{202e}b\nc\u{200b}d");
+        assert!(
+            hostile
+                .chars()
+                .all(|c| !c.is_control() && c != '\u{202e}' && c != '\u{200b}')
+        );
+        assert!(said(&"x".repeat(10_000)).chars().count() <= 1_000);
+    }
 }

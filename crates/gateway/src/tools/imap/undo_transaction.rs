@@ -29,7 +29,7 @@ pub(crate) struct PutBack {
     #[serde(flatten)]
     came: Came,
     undone_transaction_id: String,
-    /// Where the message is again, if it was moved.
+    /// Where the message is again, if it was moved and that is open to you.
     #[serde(skip_serializing_if = "Option::is_none")]
     new_message_id: Option<String>,
 }
@@ -77,7 +77,7 @@ impl Tool for UndoTransaction {
     async fn run(ctx: Ctx<'_>, args: Args) -> Result<Done<PutBack>, Refusal> {
         let key = changing::key::<Self>(args.idempotency_key.as_ref(), &args);
         if let Some(told) = ctx.repeated(key.as_ref()).await? {
-            return Ok(put_back(&args, &told));
+            return Ok(put_back(&ctx, &args, &told));
         }
         let back = ctx.inverse(&args.transaction_id.0).await?;
         let permit = ctx.permitted(&back.ask)?;
@@ -89,18 +89,19 @@ impl Tool for UndoTransaction {
             && let Err(halt) = mail.judge_change(at).await
         {
             let told = Told::not_begun(mail.sort(halt)?);
-            return Ok(put_back(&args, &told));
+            return Ok(put_back(&ctx, &args, &told));
         }
         let told = ctx.change(&mail, Self::NAME, order).await?;
-        Ok(put_back(&args, &told))
+        Ok(put_back(&ctx, &args, &told))
     }
 }
 
-fn put_back(args: &Args, told: &Told) -> Done<PutBack> {
+fn put_back(ctx: &Ctx<'_>, args: &Args, told: &Told) -> Done<PutBack> {
+    let landed = ctx.shows_landing_of(told).of(told);
     let data = PutBack {
         came: Came::of(told),
         undone_transaction_id: args.transaction_id.0.to_string(),
-        new_message_id: told.landed().map(|at| at.to_string()),
+        new_message_id: landed.map(|at| at.to_string()),
     };
     Done::new(format!("undo: {}", told.words()), data)
 }
