@@ -14,7 +14,7 @@ use std::sync::{Mutex, PoisonError};
 
 use cell::Hit;
 pub(crate) use cell::said;
-pub(crate) use ground::{AWAY, GENERATION, Ground, HOME, Plot, SUBJECT, leave};
+pub(crate) use ground::{AWAY, GENERATION, Ground, HOME, Line, Plot, SUBJECT, leave};
 use kinds::Kind;
 use testkit::crash::{Cell, Table, only, sample};
 
