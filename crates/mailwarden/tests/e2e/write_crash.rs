@@ -14,7 +14,7 @@ use std::sync::{Mutex, PoisonError};
 
 use cell::Hit;
 pub(crate) use cell::said;
-pub(crate) use ground::{AWAY, GENERATION, Ground, HOME, Plot, SUBJECT, leave};
+pub(crate) use ground::{AWAY, GENERATION, Ground, HOME, Line, Plot, SUBJECT, leave};
 use kinds::Kind;
 use testkit::crash::{Cell, Table, only, sample};
 
@@ -68,11 +68,20 @@ fn write_crash_matrix() {
 
 fn run(ground: &Ground, cells: &[Cell]) -> Table {
     let table = Mutex::new(Table::default());
+    let ended = AtomicUsize::new(0);
     at_once(cells, |cell| {
         let kind = kinds::ALL.iter().find(|kind| kind.name == cell.kind);
         let ran = caught(|| cell::run(ground, kind.expect("a kind"), cell));
         let (hit, verdict) = ran.unwrap_or_else(|why| (Hit::Struck, Err(why)));
         let mut table = table.lock().unwrap_or_else(PoisonError::into_inner);
+        let ended = ended.fetch_add(1, Ordering::Relaxed) + 1;
+        if ended.is_multiple_of(100) {
+            let failed = table.failures().len();
+            eprintln!("{ended} of {} cells, {failed} failed so far", cells.len());
+        }
+        if let Err(why) = &verdict {
+            eprintln!("FAILED {cell}\n       {why}");
+        }
         match hit {
             Hit::Missed if verdict.is_ok() => table.miss(cell),
             _ => table.note(cell, verdict),

@@ -9,7 +9,7 @@ use caller::{Caller, FOLDERS, Tally};
 use testkit::{Delivery, World};
 
 use crate::support::start;
-use crate::write_crash::{AWAY, Ground, HOME, Plot, leave};
+use crate::write_crash::{AWAY, Ground, HOME, Line, Plot, leave};
 
 const CALLERS: usize = 8;
 /// Changes in the short walk, all callers together.
@@ -24,7 +24,13 @@ fn write_walk() {
     let seed = number("WALK_SEED").unwrap_or(6);
     eprintln!("a walk of {steps} changes by {CALLERS} callers, seed {seed}");
     let ground = Ground::new();
-    let plot = ground.plot("", &[("MAIL_IMAP_SOCKET_TIMEOUT_MS", "3000")]);
+    let plot = ground.plot(
+        "",
+        &[
+            ("MAIL_IMAP_SOCKET_TIMEOUT_MS", "3000"),
+            ("IMAP_MCP_APPEND_TIMEOUT", "3"),
+        ],
+    );
     let bystanders = plot.world();
     let mut callers: Vec<Caller<'_>> = (0..CALLERS)
         .map(|number| Caller::new(&plot, number, seed))
@@ -51,7 +57,7 @@ fn write_walk() {
     let all = callers
         .iter()
         .fold(Tally::default(), |sum, one| sum.and(one.tally));
-    eprintln!("{all:?}; {last} transactions");
+    eprintln!("{all:?}; {} transactions", last.len());
     let troubles: Vec<_> = walked.into_iter().filter_map(Result::err).collect();
     assert!(troubles.is_empty(), "seed {seed}: {}", troubles.join("\n"));
     let held = callers
@@ -59,11 +65,11 @@ fn write_walk() {
         .flat_map(|caller| caller.held.iter().cloned());
     let model: World = bystanders.items().cloned().chain(held).collect();
     let mail = plot.world();
+    let (more, less) = (mail.beyond(&model), model.beyond(&mail));
     assert!(
         mail == model,
-        "seed {seed}: the mailboxes have [{}] that the model has not, and lack [{}]",
-        mail.beyond(&model),
-        model.beyond(&mail)
+        "seed {seed}: the mailboxes have [{more}] that the model has not, and lack [{less}]\n{}",
+        stories(&last, [&more, &less])
     );
     assert_eq!(all.done + all.undone, steps);
     assert!(all.done > all.undone, "{all:?}");
@@ -93,8 +99,19 @@ fn give(plot: &Plot<'_>, callers: &mut [Caller<'_>]) {
     }
 }
 
+/// What the ledger tells of these messages, the newest first.
+fn stories(lines: &[Line], worlds: [&World; 2]) -> String {
+    let concerned = |line: &&Line| {
+        let mut items = worlds.into_iter().flat_map(World::items);
+        items.any(|item| item.hash == line.hash)
+    };
+    let told = lines.iter().filter(concerned);
+    let told = told.map(|line| format!("{} {} {}", line.id, line.state, line.story));
+    told.collect::<Vec<_>>().join("\n")
+}
+
 /// Starts the program once more, without faults, and lets it bring everything to an end.
-fn rest(plot: &Plot<'_>) -> usize {
+fn rest(plot: &Plot<'_>) -> Vec<Line> {
     plot.calm();
     let client = start(plot.program());
     let lines = plot.settled();
@@ -105,5 +122,5 @@ fn rest(plot: &Plot<'_>) -> usize {
         .filter(|line| !["done", "undone"].contains(&line.state.as_str()))
         .collect();
     assert!(unsettled.is_empty(), "{unsettled:#?}");
-    lines.len()
+    lines
 }

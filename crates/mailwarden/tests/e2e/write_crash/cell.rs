@@ -15,7 +15,10 @@ use super::kinds::{Call, Kind};
 use crate::support::start;
 
 /// How long the program waits for a server that has gone silent: long enough for one that is only slow on a busy machine.
-const SHORT_PATIENCE: (&str, &str) = ("MAIL_IMAP_SOCKET_TIMEOUT_MS", "1500");
+const SHORT_PATIENCE: [(&str, &str); 2] = [
+    ("MAIL_IMAP_SOCKET_TIMEOUT_MS", "1500"),
+    ("IMAP_MCP_APPEND_TIMEOUT", "2"),
+];
 
 /// Whether the fault came to pass.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -72,7 +75,7 @@ pub(crate) fn discover(ground: &Ground, kind: &Kind) -> Result<Places, String> {
 pub(crate) fn run(ground: &Ground, kind: &Kind, cell: &Cell) -> (Hit, Verdict) {
     let mut variables = kind.variables.to_vec();
     if let Fault::Blow(_) = cell.fault {
-        variables.push(SHORT_PATIENCE);
+        variables.extend(SHORT_PATIENCE);
     }
     let plot = ground.plot(kind.hidden, &variables);
     let (hit, said, answer, prepared) = match (&cell.spot, cell.fault) {

@@ -45,6 +45,8 @@ pub(crate) struct Line {
     pub(crate) state: String,
     /// What was done, for whoever wonders.
     pub(crate) story: String,
+    /// SHA-256 of the message, as far as it is known.
+    pub(crate) hash: String,
 }
 
 impl Ground {
@@ -104,6 +106,10 @@ impl Plot<'_> {
                 ..Account::default()
             };
             configure(&mut command, name, &account);
+        }
+        // For whoever looks into one cell.
+        if let Some(level) = std::env::var_os("CRASH_LOG") {
+            command.env("MAILWARDEN_LOG", level);
         }
         command
             .env("MAIL_IMAP_WRITE_ENABLED", "true")
@@ -195,6 +201,7 @@ fn lines(text: &str) -> Vec<Line> {
                 kind: word("kind"),
                 state: word("state"),
                 story: story(line),
+                hash: line["sha256"].as_str().unwrap_or_default().to_owned(),
             }
         })
         .collect()
@@ -210,7 +217,8 @@ fn story(line: &Value) -> String {
     });
     let steps = steps.collect::<Vec<_>>().join(" ");
     let (code, words) = (word(&line["code"]), word(&line["words"]));
-    format!("[{steps}] {code} ({words})")
+    let (tool, source) = (word(&line["tool"]), word(&line["source"]));
+    format!("{tool} of {source} [{steps}] {code} ({words})")
 }
 
 /// Mail that invites mistakes: neighbours that somebody else flagged for deletion, the same Message-ID with another
