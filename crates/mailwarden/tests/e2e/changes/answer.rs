@@ -64,6 +64,11 @@ impl Answer {
 fn refused(error: &RpcError) -> String {
     let word = error.data["code"].as_str().unwrap_or("-");
     match error.data.get("details") {
+        // What was begun, and came to nothing, has a name of its own each time.
+        Some(details) if details.get("transaction_id").is_some() => {
+            assert_eq!(details["transaction_state"], "undone");
+            format!("{} {word}", error.code)
+        }
         Some(details) => format!("{} {word} {details}", error.code),
         None => format!("{} {word}", error.code),
     }
