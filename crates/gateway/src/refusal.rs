@@ -124,6 +124,15 @@ impl Refusal {
         Self::denied(Denial::of(Refused::NotForProvider))
     }
 
+    /// The same as for any reserved flag, in words for a tool that sets fewer of them.
+    pub(crate) fn not_a_tag() -> Self {
+        let message = "tags are keywords and \\Flagged; \\Seen is set by mark_seen, and other system flags are reserved";
+        Self {
+            message: message.to_owned(),
+            ..Self::denied(Denial::of(Refused::ForbiddenSystemFlag))
+        }
+    }
+
     /// The owner has not said yes to changes.
     pub(crate) fn gated() -> Self {
         Self::invalid(

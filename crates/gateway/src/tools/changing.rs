@@ -8,7 +8,6 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use crate::Refusal;
 use crate::args::IdempotencyKey;
 use crate::envelope::Status;
 use crate::guarded_mail::GuardedMail;
@@ -16,6 +15,7 @@ use crate::pipeline::Ctx;
 use crate::tools::Tool;
 use crate::transact::{Order, Told};
 use crate::trouble::{Issue, NextAction};
+use crate::{Code, Refusal};
 
 /// How a change came out, in every answer of a tool that makes one.
 #[derive(Serialize, JsonSchema)]
@@ -108,6 +108,16 @@ pub(in crate::tools) async fn change<'a, T: Tool>(
     at: &MessageRef,
     wish: Wish,
 ) -> Result<Told, Refusal> {
+    // Whoever is not the owner was told that no such account is open to them.
+    if let Some(target) = &wish.target
+        && ctx.account(&target.account).is_none()
+    {
+        let message = format!(
+            "the destination account '{}' is not configured; list the accounts for those that are",
+            target.account
+        );
+        return Err(Refusal::new(Code::NotFound, message));
+    }
     let subject = match mail.judge_change(at).await {
         Ok(subject) => subject,
         Err(halt) => return Ok(Told::not_begun(mail.sort(halt)?)),

@@ -46,7 +46,7 @@ pub(super) async fn run(
             one.asked.kind.name().to_owned(),
             safe(&one.asked.caller),
             told::time(one.began),
-            safe(&told::what(one)),
+            safe(&told::listed(one)),
         ]
     }));
     for line in table::lay_out(&rows, heading.len()) {

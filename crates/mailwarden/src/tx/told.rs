@@ -191,6 +191,17 @@ pub(super) fn what(one: &Transaction) -> String {
     }
 }
 
+/// The same for a list, where it also says what belongs together.
+pub(super) fn listed(one: &Transaction) -> String {
+    let undoes = one.asked.undoes.as_ref().map(|id| format!("undoes {id}"));
+    let undone = one.undone_by.as_ref().map(|id| format!("undone by {id}"));
+    let words: Vec<String> = [Some(what(one)), undoes, undone]
+        .into_iter()
+        .flatten()
+        .collect();
+    words.join(", ")
+}
+
 pub(super) fn state(state: State, screen: Screen) -> String {
     let name = state.name();
     match state {

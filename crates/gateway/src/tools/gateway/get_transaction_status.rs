@@ -1,7 +1,7 @@
 //! `get_transaction_status`: what became of one of the caller's own changes.
 
 use audit::Summary;
-use ledger::{State, Transaction};
+use ledger::{State, Transaction, TransactionId};
 use mail::Level;
 use policy::{Ask, Capability};
 use schemars::JsonSchema;
@@ -37,6 +37,9 @@ pub(crate) struct Shown {
     /// What went wrong, or was not kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     code: Option<String>,
+    /// The transaction that put it back, or is about to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    undone_by: Option<String>,
     /// Whether undo_transaction can put it back.
     undoable: bool,
     /// Why not.
@@ -99,8 +102,21 @@ impl Tool for GetTransactionStatus {
         };
         let found = found.ok_or_else(Refusal::no_such_transaction)?;
         let data = Shown::of(&found);
-        let summary = format!("{}: {}", data.kind, data.transaction_state);
+        let back = match &found.undone_by {
+            Some(back) => since(back, ctx.own_transaction(back).await?.as_ref()),
+            None => String::new(),
+        };
+        let summary = format!("{}: {}{back}", data.kind, data.transaction_state);
         Ok(Done::new(summary, data))
+    }
+}
+
+/// What became of it later. How far the undoing of others is, its caller is not told.
+fn since(back: &TransactionId, known: Option<&Transaction>) -> String {
+    match known.map(|known| known.state) {
+        Some(State::Done) => format!(", and undone since by {back}"),
+        Some(_) => format!(", and being undone by {back}"),
+        None => format!(", and undone since or being undone by {back}"),
     }
 }
 
@@ -120,6 +136,7 @@ impl Shown {
             began: found.began.to_string(),
             ended: found.ended.map(|ended| ended.to_string()),
             code: ending.and_then(|ending| ending.code.clone()),
+            undone_by: found.undone_by.as_ref().map(ToString::to_string),
             undoable: back.is_ok(),
             not_undoable_because: match found.state {
                 State::Done => back.err().map(|why| why.to_string()),

@@ -3,7 +3,7 @@
 use audit::Summary;
 use ledger::Mark;
 use mail::{Fault, FaultKind, Flag, Level, Stage};
-use policy::{Ask, Capabilities, Capability, Deed, Denial, Refused};
+use policy::{Ask, Capabilities, Capability, Deed};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -98,7 +98,7 @@ impl Tool for MarkTagged {
 
     async fn run(ctx: Ctx<'_>, args: Args) -> Result<Done<Marked>, Refusal> {
         if !args.tags.0.iter().all(is_tag) {
-            return Err(Refusal::denied(Denial::of(Refused::ForbiddenSystemFlag)));
+            return Err(Refusal::not_a_tag());
         }
         let which = args.which();
         let action = args.action.unwrap_or(Action::Add);
