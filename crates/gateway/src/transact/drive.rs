@@ -191,10 +191,16 @@ impl<'a> Driver<'a> {
             work.turn = turn;
         }
         let again = work.attempts(step) > 1;
-        if self.is_another(work, step).await {
-            work.fault = None;
-            work.step(step, StepState::Refused, Some("another_message"));
-            return Ok(Flow::On);
+        match self.is_another(work, step).await {
+            Ok(false) => {}
+            Ok(true) => {
+                work.fault = None;
+                work.step(step, StepState::Refused, Some("another_message"));
+                return Ok(Flow::On);
+            }
+            Err(fault) => {
+                return Ok(self.note_broken(work, step, Broken::before_anything(fault)));
+            }
         }
         if step == StepName::Remove {
             match self.is_the_last(work).await? {

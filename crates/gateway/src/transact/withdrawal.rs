@@ -115,24 +115,18 @@ impl Driver<'_> {
 
     /// Whether an undoing would meet another message than the one that was changed, which a server that lied about its
     /// number would make it do.
-    pub(super) async fn is_another(&self, work: &Work, step: StepName) -> bool {
+    pub(super) async fn is_another(&self, work: &Work, step: StepName) -> Result<bool, Fault> {
         let asked = &work.transaction.asked;
         let takes = matches!(step, StepName::Remove | StepName::Move | StepName::Copy);
-        let Some(at) = asked
-            .source
-            .as_ref()
-            .filter(|_| asked.undoes.is_some() && takes)
-        else {
-            return false;
+        let at = asked.source.as_ref();
+        let at = at.filter(|_| asked.undoes.is_some() && takes);
+        let Some((at, digest)) = at.zip(work.transaction.known.digest) else {
+            return Ok(false);
         };
-        let Some(digest) = work.transaction.known.digest else {
-            return false;
-        };
-        let seen = match self.source(work, &at.account) {
-            Ok(source) => source.look(self.cx, at, digest.octets).await,
-            Err(_) => return false,
-        };
-        matches!(seen, Ok(Some((seen, _))) if seen.digest.is_some_and(|theirs| theirs != digest))
+        let source = self.source(work, &at.account)?;
+        let seen = source.look(self.cx, at, digest.octets).await?;
+        // One that is gone is found to be by the step itself.
+        Ok(seen.is_some_and(|(seen, _)| seen.digest != Some(digest)))
     }
 
     /// The same for an undoing that removes a copy: the message that it was made from has to be there still.
