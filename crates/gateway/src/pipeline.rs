@@ -19,7 +19,7 @@ use serde_json::{Map, Value};
 use tokio::sync::Semaphore;
 
 use crate::cursor::CursorKey;
-use crate::envelope::{self, Answered, Done, Facts, Refused};
+use crate::envelope::{self, Answered, Done, Facts, Refused, Reply};
 use crate::extracting;
 use crate::guarded_mail::{GuardedMail, Verdict};
 use crate::knowledge::lock;
@@ -339,7 +339,15 @@ fn answer<T: Tool>(
 ) -> Outcome {
     let receipt = match receipt {
         Ok(receipt) => Some(receipt),
-        Err(why) => return Outcome::Refused(withheld(&why, &facts)),
+        // INVARIANT: that nothing was done is not said of what may have been.
+        Err(why) => {
+            let changed = Some(&done.data).filter(|_| !T::ANNOTATIONS.read_only);
+            let refused = match changed.and_then(Reply::transaction) {
+                Some(id) => envelope::refused(Refusal::unrecorded_change(&why, &id), &facts),
+                None => withheld(&why, &facts),
+            };
+            return Outcome::Refused(refused);
+        }
     };
     tracing::debug!(
         tool = T::NAME,

@@ -235,6 +235,18 @@ impl Refusal {
         )
     }
 
+    /// What came of a change could not be recorded.
+    pub(crate) fn unrecorded_change(why: &audit::Unavailable, id: &str) -> Self {
+        Self::new(
+            Code::AuditUnavailable,
+            format!(
+                "what came of this change cannot be recorded ({why}), so it is not told: it may be done. Do not try it again; \
+                 ask for transaction {id} later, and ask whoever runs this to look at `mailwarden check`"
+            ),
+        )
+        .with_details(json!({ "transaction_id": id, "transaction_state": "unknown" }))
+    }
+
     /// The argument that is wrong, as far as one is named.
     pub(crate) fn named_argument(&self) -> Option<&str> {
         self.details.as_ref()?.get("argument")?.as_str()

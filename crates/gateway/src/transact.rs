@@ -25,7 +25,7 @@ use ledger::{
     Asked, Begun, Key, Kind, Known, Ledger, LedgerFault, Mark, Place, State, StepName, StepRecord,
     StepState, Transaction, TransactionId,
 };
-use mail::{AccountId, Cx, Fault, FaultKind, Horizon, MessageRef, Stage, Witness};
+use mail::{AccountId, Cx, Digest, Fault, FaultKind, Horizon, MessageRef, Stage, Witness};
 use tokio::sync::{Notify, RwLock, watch};
 
 use crate::knowledge::lock;
@@ -38,6 +38,7 @@ pub(crate) use drive::is_verdict;
 
 pub(crate) use told::{Told, state, tell};
 pub(crate) use undo::{Inverse, inverse};
+pub(crate) use withdrawal::is_kept;
 
 pub(crate) use work::Work;
 
@@ -50,6 +51,8 @@ const LOOK_AGAIN: Duration = Duration::from_millis(250);
 pub(crate) struct Desk {
     pub ledger: Ledger,
     turns: Turns,
+    /// How long a server may take to come to a command whose connection is gone.
+    settle: Duration,
     /// Something was left for later.
     left_open: Notify,
     /// Counts what came to an end.
@@ -95,6 +98,8 @@ pub(crate) struct Order {
     pub source: Option<MessageRef>,
     /// What the message was judged to be: nothing is done to another.
     pub size: Option<u64>,
+    /// And what it says.
+    pub digest: Option<Digest>,
     pub target: Option<Place>,
     pub marks: Vec<Mark>,
     /// Of a draft.
@@ -149,13 +154,18 @@ impl From<LedgerFault> for NotBegun {
 }
 
 impl Desk {
-    pub(crate) fn new(ledger: Ledger) -> Self {
+    pub(crate) fn new(ledger: Ledger, settle: Duration) -> Self {
         Self {
             ledger,
+            settle,
             turns: Turns::default(),
             left_open: Notify::new(),
             ended: watch::Sender::new(0),
         }
+    }
+
+    pub(crate) fn set_settle(&mut self, settle: Duration) {
+        self.settle = settle;
     }
 
     /// What became of the same request before, once that is known.
@@ -371,7 +381,7 @@ fn known(order: &Order, witness: Option<Witness>) -> Known {
     let digest = order.content.as_deref().map(stream::of_bytes);
     Known {
         size: digest.map(|all| all.octets).or(witness.size).or(order.size),
-        digest: digest.or(witness.digest),
+        digest: digest.or(order.digest).or(witness.digest),
         message_id: witness.message_id,
         flags: witness.flags,
         arrived: witness.arrived.or(digest.map(|_| Timestamp::now())),

@@ -82,10 +82,7 @@ impl Code {
             return None;
         }
         let values = value::values(&self.arguments, &Limits::default()).ok()?;
-        let flags = values.first().and_then(Value::list)?;
-        let names = flags.iter().filter_map(Value::string);
-        let names = names.map(|name| String::from_utf8_lossy(name).into_owned());
-        Some(PermanentFlags(names.collect()))
+        values.first().and_then(Value::flags).map(PermanentFlags)
     }
 
     fn words(&self, name: &str) -> Option<impl Iterator<Item = &[u8]>> {
@@ -228,7 +225,7 @@ mod tests {
 
     #[test]
     fn a_mailbox_keeps_what_it_says() {
-        let some = code("PERMANENTFLAGS (\\Seen \\Deleted work [x])");
+        let some = code("PERMANENTFLAGS (\\Seen \\Deleted work [x] NIL)");
         let some = some.permanent_flags().unwrap();
         let any = code("PERMANENTFLAGS (\\Seen \\*)")
             .permanent_flags()
@@ -238,6 +235,7 @@ mod tests {
             ("\\seen", [true, true, false]),
             ("WORK", [true, true, false]),
             ("play", [false, true, false]),
+            ("nil", [true, true, false]),
             ("\\Flagged", [false, false, false]),
             ("\\*", [false, true, false]),
         ] {

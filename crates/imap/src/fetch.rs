@@ -76,7 +76,7 @@ impl Fetch {
         let name = upper(name);
         match name.as_str() {
             "UID" => self.uid = value.number().and_then(|n| n.try_into().ok()),
-            "FLAGS" => self.flags = value.list().map(strings),
+            "FLAGS" => self.flags = value.flags(),
             "INTERNALDATE" => self.internal_date = value.string().and_then(crate::date::parse),
             "RFC822.SIZE" => self.size = value.number(),
             // QUIRK: the parentheses may be missing.
@@ -150,11 +150,4 @@ fn plain_section(section: &str) -> String {
 
 fn upper(name: &[u8]) -> String {
     String::from_utf8_lossy(name).to_ascii_uppercase()
-}
-
-fn strings(values: &[Value<'_>]) -> Vec<String> {
-    let strings = values.iter().filter_map(Value::string);
-    strings
-        .map(|flag| String::from_utf8_lossy(flag).into_owned())
-        .collect()
 }

@@ -14,6 +14,7 @@ use mail::{Uid, UidValidity};
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
+use crate::identity::Identity;
 use crate::owners::{Life, Owners};
 use crate::reader::{self, Question};
 use crate::sqlite::begin::Beginning;
@@ -43,12 +44,16 @@ impl Ledger {
         path: &Path,
         clock: impl Fn() -> Timestamp + Send + Sync + 'static,
     ) -> Result<Self, LedgerFault> {
-        let (writing, reading) = (sqlite::open(path)?, sqlite::open(path)?);
+        let reading = sqlite::open(path)?;
+        let file = Identity::of(path)?;
+        let writing = sqlite::open(path)?;
+        // What is written to is what stands there now, unless it changed in between.
+        file.check()?;
         let owners = Owners::of(path);
         let clock: Clock = Arc::new(clock);
         let (orders, to_write) = mpsc::channel();
         let (questions, to_read) = mpsc::channel();
-        let writer = Writer::new(writing, to_write, owners.clone(), Arc::clone(&clock));
+        let writer = Writer::new(writing, file, to_write, owners.clone(), Arc::clone(&clock));
         let name = writer.name();
         let threads = vec![
             thread::Builder::new()

@@ -5,6 +5,7 @@
 mod fault;
 mod files;
 mod id;
+mod identity;
 mod ledger;
 mod owners;
 mod reader;

@@ -81,9 +81,9 @@ where
     fn answer(self: Box<Self>, written: Result<(), LedgerFault>) -> Vec<TransactionId> {
         let never = || Err(LedgerFault::Unwritable("it was not tried".to_owned()));
         // What went wrong with this one tells more than what became of all.
-        let answer = match (self.outcome.unwrap_or_else(never), written) {
-            (Ok(_), Err(fault)) => Err(fault),
-            (outcome, _) => outcome,
+        let answer = match (self.outcome, written) {
+            (None | Some(Ok(_)), Err(fault)) => Err(fault),
+            (outcome, _) => outcome.unwrap_or_else(never),
         };
         match self.reply.send(answer) {
             Ok(()) | Err(Err(_)) => Vec::new(),

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use rusqlite::{Connection, TransactionBehavior};
 
+use crate::identity::Identity;
 use crate::owners::{Owner, Owners};
 use crate::sqlite::{self, Cut, lease};
 use crate::{LedgerFault, TransactionId};
@@ -62,6 +63,7 @@ impl Desk<'_> {
 
 pub(crate) struct Writer {
     conn: Connection,
+    file: Identity,
     orders: Receiver<Order>,
     owners: Owners,
     clock: Clock,
@@ -76,12 +78,14 @@ pub(crate) struct Writer {
 impl Writer {
     pub(crate) fn new(
         conn: Connection,
+        file: Identity,
         orders: Receiver<Order>,
         owners: Owners,
         clock: Clock,
     ) -> Self {
         Self {
             conn,
+            file,
             orders,
             owners,
             clock,
@@ -138,6 +142,7 @@ impl Writer {
 
     fn try_commit(&mut self, orders: &mut [Order]) -> Result<(), LedgerFault> {
         let now = (self.clock)();
+        self.file.check()?;
         if self.owner.is_none() {
             let owner = self.owners.enter()?;
             self.name.get_or_init(|| owner.name().to_owned());
@@ -179,6 +184,8 @@ impl Writer {
                 }
             }
         }
+        // INVARIANT: nobody is told that something is written which nobody will find.
+        self.file.check()?;
         tx.commit()?;
         self.released.clear();
         Ok(())
@@ -190,6 +197,10 @@ impl Writer {
             return;
         };
         let now = (self.clock)();
+        if let Err(fault) = self.file.check() {
+            tracing::error!(%fault, "leases are not renewed");
+            return;
+        }
         let written = self
             .conn
             .transaction_with_behavior(TransactionBehavior::Immediate)
@@ -218,7 +229,11 @@ impl Writer {
 
     /// Those who asked have their answer by now.
     fn erase(&mut self) {
-        if self.erased.get() == Erased::NotYet && sqlite::cut_log(&self.conn) == Cut::Done {
+        if self.erased.get() == Erased::NotYet
+            // The log that bears its name may be another's by now.
+            && self.file.check().is_ok()
+            && sqlite::cut_log(&self.conn) == Cut::Done
+        {
             self.erased.set(Erased::Wholly);
         }
     }
@@ -227,6 +242,7 @@ impl Writer {
     fn leave(mut self) {
         self.erase();
         if let Some(owner) = self.owner.take()
+            && self.file.check().is_ok()
             && lease::free_all(&self.conn, owner.name()).is_ok()
         {
             owner.leave();
@@ -278,7 +294,8 @@ mod tests {
         limit(pages + 10, &conn);
         let (orders, to_write) = channel();
         let clock: Clock = Arc::new(|| Timestamp::UNIX_EPOCH);
-        let mut writer = Writer::new(conn, to_write, Owners::of(&path), clock);
+        let file = Identity::of(&path).unwrap();
+        let mut writer = Writer::new(conn, file, to_write, Owners::of(&path), clock);
         let rows = |writer: &Writer| -> i64 {
             let count = "SELECT count(*) FROM extra";
             writer.conn.query_row(count, [], |row| row.get(0)).unwrap()

@@ -79,6 +79,11 @@ pub(crate) const VARIABLES: &[Variable] = &[
         "Silence during a command. Commands that every server answers promptly get 30 s at most.",
     ),
     variable(
+        "MAIL_IMAP_SETTLE_TIMEOUT_MS",
+        "`60000`",
+        "How long a server may take to come to a command whose connection is gone. Until then a copy or draft that is not there is not made again.",
+    ),
+    variable(
         "MAIL_IMAP_WRITE_ENABLED",
         "`false`",
         "`true` opens the gate for tools that [change mail](changes.md). Beside a configuration directory policies decide, and `false` closes the gate to all.",

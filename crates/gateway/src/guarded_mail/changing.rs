@@ -1,6 +1,6 @@
 //! Judging a message that is to be changed: as it is, and as it would be seen where it is to go.
 
-use mail::{Facts, Level, MessageRef, Subject, UidSet};
+use mail::{Facts, Level, MessageRef, Subject, UidSet, Witness};
 use policy::{Denial, Refused, Scope};
 
 use super::learning::Lesson;
@@ -35,12 +35,12 @@ impl GuardedMail<'_> {
         })
     }
 
-    /// How large a message is that its caller may know of; none if it is gone.
-    pub(crate) async fn is_there(&self, at: &MessageRef) -> Result<Option<u64>, Halt> {
+    /// What a message is that its caller may know of; none if it is gone.
+    pub(crate) async fn is_there(&self, at: &MessageRef) -> Result<Option<Witness>, Halt> {
         self.needs(&at.folder, Level::Metadata)?;
         self.admit(at, Level::Metadata).await?;
         let seen = self.account.source().look(self.cx, at, 0).await?;
-        Ok(seen.and_then(|(seen, _)| seen.size))
+        Ok(seen.map(|(seen, _)| seen))
     }
 
     /// The most that a message could turn out to have by other rules, and the size of the one that was judged.

@@ -14,12 +14,16 @@ use tokio::task::JoinSet;
 use super::{Asking, Call, Caller, Ctx, Gateway, Outcome};
 use crate::guarded_mail::{GuardedMail, Halt};
 use crate::tools::{ALL, Landing};
-use crate::transact::{Desk, Inverse, NotBegun, Order, Orderer, Told, inverse, is_here, tell};
+use crate::transact::{
+    Desk, Inverse, NotBegun, Order, Orderer, Told, inverse, is_here, is_kept, tell,
+};
 use crate::trouble::Issue;
 use crate::{Code, Refusal};
 
 /// So many transactions of others are brought to their end at a time.
 const RECOVERED_AT_ONCE: usize = 8;
+/// Unless something else is said.
+const SETTLE: Duration = Duration::from_secs(60);
 const A_DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// What becomes of messages that are deleted.
@@ -39,8 +43,17 @@ pub(crate) struct Writing {
 impl Gateway {
     /// Where changes are written down.
     pub fn with_ledger(mut self, ledger: Ledger, deletes: Deletes) -> Self {
-        let desk = Desk::new(ledger);
+        let desk = Desk::new(ledger, SETTLE);
         self.writing = Some(Writing { desk, deletes });
+        self
+    }
+
+    /// How long a server may take to come to a command whose connection is gone: until then a copy that is not there is
+    /// not made again.
+    pub fn with_settle(mut self, settle: Duration) -> Self {
+        if let Some(writing) = &mut self.writing {
+            writing.desk.set_settle(settle);
+        }
         self
     }
 
@@ -199,6 +212,10 @@ impl Gateway {
             .await;
         let work = came.map_err(|why| why.words())?;
         self.record_end(&work.transaction).await;
+        let ending = work.transaction.ending.as_ref();
+        if ending.and_then(|end| end.code.as_deref()) == Some("last_copy") {
+            return Err(LAST_COPY.to_owned());
+        }
         Ok(work.transaction)
     }
 }
@@ -315,12 +332,7 @@ impl<'a> Ctx<'a> {
         let Some(at) = &back.remains else {
             return Ok(None);
         };
-        let last = || {
-            cannot(
-                "the original is no longer where it was, or not open to you, so this may be the last copy; remove it by \
-                 hand if it is not",
-            )
-        };
+        let last = || cannot(LAST_COPY);
         let ask = policy::Ask::Messages {
             account: at.account.clone(),
             folder: at.folder.clone(),
@@ -329,7 +341,7 @@ impl<'a> Ctx<'a> {
         let permit = self.permitted(&ask).map_err(|_| last())?;
         let mail = self.mail_under(&permit).map_err(|_| last())?;
         match mail.is_there(at).await {
-            Ok(Some(size)) if back.order.size.is_none_or(|copied| copied == size) => Ok(None),
+            Ok(Some(seen)) if is_kept(&seen, back.order.size) => Ok(None),
             Err(Halt::Fault(fault)) if !crate::transact::is_verdict(fault.kind) => {
                 mail.sort(Halt::Fault(fault)).map(Some)
             }
@@ -411,6 +423,9 @@ fn unexplained(fault: &Fault) -> Issue {
         message_id: None,
     }
 }
+
+const LAST_COPY: &str = "the original is no longer where it was, or about to go, or not open to you, so this may be the \
+    last copy; remove it by hand if it is not";
 
 fn cannot(why: &str) -> Refusal {
     Refusal::new(Code::Conflict, format!("this cannot be undone: {why}"))

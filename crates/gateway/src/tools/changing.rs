@@ -126,6 +126,7 @@ pub(in crate::tools) async fn change<'a, T: Tool>(
         kind: wish.kind,
         source: Some(subject.at),
         size: subject.size,
+        digest: None,
         target: wish.target,
         marks: wish.marks,
         content: None,

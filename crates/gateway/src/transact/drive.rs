@@ -21,8 +21,10 @@ use crate::setup::Setup;
 
 /// In one go a step is taken so often, if it turns out that it was not done.
 const TRIES: usize = 3;
-/// A server may still be at a command whose connection is gone: so long is waited before it is believed not to be done.
+/// A server is usually done with a command whose connection is gone by then.
 const SETTLES: [Duration; 2] = [Duration::from_millis(200), Duration::from_millis(800)];
+/// More attempts than this at one step are for a person to look at.
+const MOST_ATTEMPTS: usize = 24;
 /// What has changed nothing by then is not begun any more.
 const STALE: SignedDuration = SignedDuration::from_hours(1);
 /// What could not be found out by then is for a person to decide.
@@ -50,6 +52,8 @@ pub(super) enum Flow {
     On,
     /// Not now.
     Pause,
+    /// Not before then.
+    Wait(Timestamp),
     /// Its end is said.
     Ended,
 }
@@ -77,6 +81,7 @@ impl<'a> Driver<'a> {
             match flow {
                 Flow::On => {}
                 Flow::Pause => return self.pause(work).await,
+                Flow::Wait(until) => return self.wait(work, until).await,
                 Flow::Ended => return Ok(()),
             }
         }
@@ -130,6 +135,16 @@ impl<'a> Driver<'a> {
                     words: Some("it could not be begun for an hour, and nothing was changed".to_owned()),
                 },
             ),
+            Next::Take(step) if work.attempts(step) > MOST_ATTEMPTS => Next::End(
+                State::NeedsOperator,
+                Ending {
+                    code: work.fault.as_ref().map(|fault| code(fault.kind).to_owned()),
+                    words: Some(format!(
+                        "it was tried {MOST_ATTEMPTS} times and never came to its end: look at the message and at the \
+                         server, then resolve this as done or undone, or retry it"
+                    )),
+                },
+            ),
             Next::Take(_) | Next::FindOut(_) if age > HOPELESS => Next::End(
                 State::NeedsOperator,
                 Ending {
@@ -149,7 +164,11 @@ impl<'a> Driver<'a> {
     async fn pause(&self, work: &mut Work) -> Result<(), LedgerFault> {
         let exponent = work.transaction.attempts.min(8);
         let wait = SignedDuration::from_secs(1_i64 << exponent);
-        work.put_off(Timestamp::now() + wait);
+        self.wait(work, Timestamp::now() + wait).await
+    }
+
+    async fn wait(&self, work: &mut Work, until: Timestamp) -> Result<(), LedgerFault> {
+        work.put_off(until);
         work.write(&self.desk.ledger).await?;
         self.desk.left_open.notify_one();
         Ok(())
@@ -172,6 +191,17 @@ impl<'a> Driver<'a> {
             work.turn = turn;
         }
         let again = work.attempts(step) > 1;
+        match self.is_another(work, step).await {
+            Ok(false) => {}
+            Ok(true) => {
+                work.fault = None;
+                work.step(step, StepState::Refused, Some("another_message"));
+                return Ok(Flow::On);
+            }
+            Err(fault) => {
+                return Ok(self.note_broken(work, step, Broken::before_anything(fault)));
+            }
+        }
         if step == StepName::Remove {
             match self.is_the_last(work).await? {
                 Last::No => {}
@@ -211,7 +241,8 @@ impl<'a> Driver<'a> {
     fn note_done(&self, work: &mut Work, step: StepName, changed: Changed) {
         work.fault = None;
         work.learn(changed.before);
-        if let Some(landing) = changed.landed {
+        // QUIRK: a number that was there before is not the number of what came.
+        if let Some(landing) = changed.landed.filter(|one| work.is_beyond(*one)) {
             work.know(|known| known.landed = Some(landing));
         }
         if let Some(flags) = changed.flags {
@@ -219,6 +250,9 @@ impl<'a> Driver<'a> {
         }
         let why = match changed.removal {
             Some(Removal::Flagged) => Some(plan::FLAGGED_ONLY),
+            Some(Removal::Gone) | None if step == StepName::Mark && !work.has_its_marks() => {
+                Some("flags_not_set")
+            }
             Some(Removal::Gone) | None => None,
         };
         work.step(step, StepState::Done, why);
@@ -273,23 +307,21 @@ impl<'a> Driver<'a> {
             Some(turn) => Some(turn.write_owned().await),
             None => None,
         };
-        let late = matches!(
-            plan::last(&work.transaction, step),
-            Some((_, Some("timeout")))
-        );
         let mut found = self.look_up(work, step).await;
-        if puts_something(step) {
-            for wait in SETTLES {
-                if !matches!(found, Ok(Found::NotDone)) {
-                    break;
-                }
-                tokio::time::sleep(wait).await;
-                found = self.look_up(work, step).await;
+        for wait in SETTLES {
+            if !puts_something(step) || !matches!(found, Ok(Found::NotDone)) {
+                break;
             }
-            // A server that fell silent may still come to it: nobody who waits is told that it is not done.
-            if late && self.manner == Manner::Called && matches!(found, Ok(Found::NotDone)) {
-                return Ok(Flow::Pause);
-            }
+            tokio::time::sleep(wait).await;
+            found = self.look_up(work, step).await;
+        }
+        // INVARIANT: what may be done twice is not done again while the server may still come to it.
+        if matches!(step, StepName::Copy | StepName::Append)
+            && matches!(found, Ok(Found::NotDone))
+            && let Some(settled) = work.begun_at(step).map(|at| at + self.desk.settle)
+            && settled > Timestamp::now()
+        {
+            return Ok(Flow::Wait(settled));
         }
         let flow = match found {
             Ok(found) => self.note_found(work, step, found),
@@ -306,7 +338,7 @@ impl<'a> Driver<'a> {
                 Flow::Pause
             }
         };
-        if !matches!(flow, Flow::Pause) {
+        if !matches!(flow, Flow::Pause | Flow::Wait(_)) {
             // INVARIANT: what was found is claimed before anybody else looks for it.
             work.write(&self.desk.ledger).await?;
         }
@@ -330,6 +362,7 @@ impl<'a> Driver<'a> {
                 work.step(StepName::Copy, StepState::Intended, None);
                 work.step(StepName::Copy, StepState::Done, None);
             }
+            Found::DoneSomewhere => work.step(step, StepState::Done, Some("landing_unknown")),
             Found::Half => work.step(step, StepState::Refused, Some(plan::HALF_DONE)),
             Found::NotDone => work.step(step, StepState::Refused, Some(plan::NOT_DONE)),
             Found::Gone => work.step(step, StepState::Refused, Some("not_found")),

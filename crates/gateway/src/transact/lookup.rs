@@ -1,11 +1,17 @@
 //! What came of a step whose answer was lost: found out by number, size and digest before anything is said or done again.
 
 use ledger::{Place, StepName};
-use mail::{Candidate, Digest, Fault, FaultKind, Flag, Landing, MOST_DIGESTED, Stage};
+use mail::{
+    Candidate, Digest, Fault, FaultKind, Flag, Landing, MOST_DIGESTED, Query, Search, Snippets,
+    Stage, Uid, UidValidity,
+};
 
 use super::drive::Driver;
 use super::stream;
 use super::work::Work;
+
+/// So many of a folder's last messages are looked at.
+const MOST_NEWCOMERS: usize = 50;
 
 /// What was found.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -13,6 +19,8 @@ pub(super) enum Found {
     Done,
     /// Where the message lies by now.
     DoneAt(Landing),
+    /// The message has left its folder and something has come to the target, and what it looked like is not known.
+    DoneSomewhere,
     /// A move that is copied and not removed.
     Copied(Landing),
     NotDone,
@@ -110,12 +118,65 @@ impl Driver<'_> {
         Ok(match found.first() {
             Some(one) if still_there => Found::Copied(one.landing),
             None if still_there => Found::NotDone,
+            None if likeness.is_none() => self.look_up_newcomer(work).await?,
             Some(one) => Found::DoneAt(one.landing),
             None => Found::Undecided(
                 "the message is neither where it was nor where it was to go: somebody else may have moved or deleted \
                  it, look for it, then resolve this as done or undone",
             ),
         })
+    }
+
+    /// All that is known is that the message has left: if one has come to the target since, it is the one.
+    async fn look_up_newcomer(&self, work: &Work) -> Result<Found, Fault> {
+        let newcomers = self.newcomers(work).await?;
+        Ok(match newcomers.as_slice() {
+            [] => Found::Undecided(
+                "the message has left its folder and has not come to the target: somebody else may have moved or \
+                 deleted it, look for it, then resolve this as done or undone",
+            ),
+            [one] => Found::DoneAt(*one),
+            _ => Found::DoneSomewhere,
+        })
+    }
+
+    /// What came to the target since, and is not what another transaction put there.
+    async fn newcomers(&self, work: &Work) -> Result<Vec<Landing>, Fault> {
+        let asked = &work.transaction.asked;
+        let Some((place, horizon)) = asked.target.as_ref().zip(asked.horizon) else {
+            return Ok(Vec::new());
+        };
+        let search = Search {
+            folder: place.folder.clone(),
+            query: Query::default(),
+            below: None,
+            limit: MOST_NEWCOMERS,
+            snippets: Snippets::Without,
+            most_matches: u64::MAX,
+        };
+        let source = self.source(work, &place.account)?;
+        let found = source.search(self.cx, &search).await?;
+        let uidvalidity = UidValidity(found.uidvalidity);
+        if uidvalidity != horizon.uidvalidity {
+            return Ok(Vec::new());
+        }
+        let others = self.claimed(work, place, uidvalidity).await?;
+        let uids = found.summaries.iter().map(|one| one.uid);
+        let new = uids.filter(|uid| *uid >= horizon.next && !others.contains(uid));
+        Ok(new.map(|uid| Landing { uidvalidity, uid }).collect())
+    }
+
+    async fn claimed(
+        &self,
+        work: &Work,
+        place: &Place,
+        uidvalidity: UidValidity,
+    ) -> Result<Vec<Uid>, Fault> {
+        let ledger = &self.desk.ledger;
+        let others = ledger
+            .landed(place, uidvalidity, &work.transaction.id)
+            .await;
+        others.map_err(|fault| super::drive::unwritten(&fault))
     }
 
     /// A message that is flagged and still there is one that the next mail program removes.
@@ -174,9 +235,10 @@ impl Driver<'_> {
         like: Likeness,
     ) -> Result<Vec<Candidate>, Fault> {
         let asked = &work.transaction.asked;
-        let Some(Place { account, folder }) = &asked.target else {
+        let Some(place) = &asked.target else {
             return Ok(Vec::new());
         };
+        let Place { account, folder } = place;
         let source = self.source(work, account)?;
         let octets = like.digest.octets;
         let found = source
@@ -187,15 +249,7 @@ impl Driver<'_> {
         let Some(generation) = found.first().map(|one| one.landing.uidvalidity) else {
             return Ok(found);
         };
-        let place = Place {
-            account: account.clone(),
-            folder: folder.clone(),
-        };
-        let ledger = &self.desk.ledger;
-        let others = ledger
-            .landed(&place, generation, &work.transaction.id)
-            .await;
-        let others = others.map_err(|fault| super::drive::unwritten(&fault))?;
+        let others = self.claimed(work, place, generation).await?;
         found.retain(|one| !others.contains(&one.landing.uid));
         found.sort_by_key(|one| one.landing.uid);
         Ok(found)

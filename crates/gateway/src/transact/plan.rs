@@ -134,8 +134,9 @@ fn withdraw(transaction: &Transaction, because: &str) -> Next {
     match last(transaction, StepName::Withdraw) {
         None | Some((StepState::Refused, Some(NOT_DONE))) => Next::Take(StepName::Withdraw),
         Some((StepState::Intended | StepState::Unknown, _)) => Next::FindOut(StepName::Withdraw),
-        Some((StepState::Done, None)) => ends(State::Undone, because),
-        Some((StepState::Done | StepState::Refused, _)) => Next::End(
+        // Where a server cannot remove one message alone, flagged is as far as it goes.
+        Some((StepState::Done, _)) => ends(State::Undone, because),
+        Some((StepState::Refused, _)) => Next::End(
             State::NeedsOperator,
             Ending {
                 code: Some(because.to_owned()),
@@ -286,12 +287,11 @@ mod tests {
                 "append:done confirm:done remove:refused:read_only withdraw:refused:read_only",
                 "needs_operator read_only",
             ),
-            // A copy that could only be flagged is not taken back.
             (
                 Move,
                 "across",
                 "append:done confirm:done remove:refused:read_only withdraw:done:flagged_only",
-                "needs_operator read_only",
+                "undone read_only",
             ),
             // The original went before the copy could be taken back.
             (

@@ -71,6 +71,9 @@ impl Told {
             (Status::Ok, _) => "done".to_owned(),
             (Status::Partial, _) => format!("done in part: {}", first.unwrap_or_default()),
             (Status::Failed, Some("unknown")) => first.unwrap_or_default().to_owned(),
+            (Status::Failed, Some("needs_operator")) => {
+                format!("not known: {}", first.unwrap_or_default())
+            }
             (Status::Failed, _) => format!("not done: {}", first.unwrap_or_default()),
         }
     }
@@ -128,7 +131,12 @@ pub(crate) fn tell(
                     issue(code, failed(code))
                 }
             };
-            let message = format!("{}; nothing is changed", told.message);
+            // INVARIANT: the same key answers with this outcome from now on.
+            let again = match transaction.asked.key {
+                Some(_) => "; for another try take another idempotency_key",
+                None => "",
+            };
+            let message = format!("{}; nothing is changed{again}", told.message);
             (Status::Failed, vec![Issue { message, ..told }])
         }
         State::Open => {
@@ -165,6 +173,12 @@ fn in_part(code: &str) -> &'static str {
         }
         "flags_not_kept" => "the copy is whole, but the target did not keep all of its flags",
         "date_not_kept" => "the copy is whole, but the target did not keep its date of arrival",
+        "landing_unknown" => {
+            "the message has left its mailbox, and which of those in the target it is cannot be told: search for it there"
+        }
+        "flags_not_set" => {
+            "the server said yes, but the message does not have all of these flags now"
+        }
         "original_gone" => {
             "the copy is there, and somebody else had taken the original away before it could be removed: it may be in \
              two places"
@@ -176,7 +190,7 @@ fn in_part(code: &str) -> &'static str {
 /// Of what is written, where the fault itself was not met by this process.
 fn failed(code: &str) -> String {
     match code {
-        "copy_differs" => "the copy was not the same as the original, and was taken back".to_owned(),
+        "another_message" => "the message there is not the one that was meant, and is left alone".to_owned(),
         "copy_missing" => "the copy was not there when it was read back".to_owned(),
         "flags_not_kept" => {
             "the target does not keep all of the message's flags, so it was not moved; copy it instead, or take the \

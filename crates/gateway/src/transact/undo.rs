@@ -169,6 +169,7 @@ fn order(done: &Transaction, kind: Kind, source: MessageRef) -> Order {
         kind,
         source: Some(source),
         size: done.known.size,
+        digest: done.known.digest,
         target: None,
         marks: Vec::new(),
         content: None,

@@ -1,7 +1,7 @@
 //! Taking a copy away again: never the last one of a message, and never somebody else's.
 
 use ledger::{Ending, Kind, LedgerFault, State, StepName, StepState};
-use mail::{Landing, MessageRef, Step, Subject};
+use mail::{Fault, Flag, Landing, MessageRef, Step, Subject, Witness};
 
 use super::drive::{Driver, Flow, is_verdict};
 use super::plan;
@@ -11,6 +11,9 @@ impl Driver<'_> {
     /// INVARIANT: the last copy of a message is never removed. A copy is taken back only where its original still is;
     /// where that is gone, a move has come to its end.
     pub(super) async fn keep_the_last(&self, work: &mut Work) -> Option<Flow> {
+        if let Some(flow) = self.know_the_copy(work).await {
+            return Some(flow);
+        }
         let at = work.transaction.asked.source.clone()?;
         let original = match self.source(work, &at.account) {
             Ok(source) => source.look(self.cx, &at, 0).await,
@@ -22,7 +25,7 @@ impl Driver<'_> {
         );
         let moves = work.transaction.asked.kind != ledger::Kind::Copy && !differs;
         match original {
-            Ok(Some((seen, _))) if seen.size == work.transaction.known.size => None,
+            Ok(Some((seen, _))) if is_kept(&seen, work.transaction.known.size) => None,
             Ok(None) if moves => {
                 work.step(
                     StepName::Withdraw,
@@ -58,6 +61,74 @@ impl Driver<'_> {
         }
     }
 
+    /// INVARIANT: what lies where the copy should be is taken away only if it is the copy, octet for octet.
+    async fn know_the_copy(&self, work: &mut Work) -> Option<Flow> {
+        let likeness = match self.likeness(work).await {
+            Ok(likeness) => likeness,
+            Err(fault) => return Some(self.put_off_withdrawal(work, fault)),
+        };
+        if let Some((copy, like)) = work.landed().zip(likeness) {
+            let seen = match self.source(work, &copy.account) {
+                Ok(source) => source.look(self.cx, &copy, like.digest.octets).await,
+                Err(fault) => Err(fault),
+            };
+            match seen {
+                Ok(Some((seen, _))) if seen.digest == Some(like.digest) => return None,
+                // Gone already, which the removal itself will find.
+                Ok(None) => return None,
+                Ok(Some(_)) => work.know(|known| known.landed = None),
+                Err(fault) => return Some(self.put_off_withdrawal(work, fault)),
+            }
+        }
+        let found = match likeness {
+            Some(like) => self.copies(work, like).await,
+            None => Ok(Vec::new()),
+        };
+        match found {
+            Ok(found) if !found.is_empty() => {
+                let landing = found.first().map(|one| one.landing);
+                work.know(|known| known.landed = landing);
+                None
+            }
+            Ok(_) => {
+                let ending = Ending {
+                    code: Some("copy_differs".to_owned()),
+                    words: Some(
+                        "what lies in the target is not the same as the original, so nothing was removed there: look at \
+                         both, remove what should not be there, then resolve this as done or undone"
+                            .to_owned(),
+                    ),
+                };
+                work.step(StepName::Withdraw, StepState::Refused, Some("copy_differs"));
+                work.end(State::NeedsOperator, ending);
+                Some(Flow::Ended)
+            }
+            Err(fault) => Some(self.put_off_withdrawal(work, fault)),
+        }
+    }
+
+    fn put_off_withdrawal(&self, work: &mut Work, fault: Fault) -> Flow {
+        work.step(StepName::Withdraw, StepState::Refused, Some(plan::NOT_DONE));
+        work.fault = Some(fault);
+        Flow::Pause
+    }
+
+    /// Whether an undoing would meet another message than the one that was changed, which a server that lied about its
+    /// number would make it do.
+    pub(super) async fn is_another(&self, work: &Work, step: StepName) -> Result<bool, Fault> {
+        let asked = &work.transaction.asked;
+        let takes = matches!(step, StepName::Remove | StepName::Move | StepName::Copy);
+        let at = asked.source.as_ref();
+        let at = at.filter(|_| asked.undoes.is_some() && takes);
+        let Some((at, digest)) = at.zip(work.transaction.known.digest) else {
+            return Ok(false);
+        };
+        let source = self.source(work, &at.account)?;
+        let seen = source.look(self.cx, at, digest.octets).await?;
+        // One that is gone is found to be by the step itself.
+        Ok(seen.is_some_and(|(seen, _)| seen.digest != Some(digest)))
+    }
+
     /// The same for an undoing that removes a copy: the message that it was made from has to be there still.
     pub(super) async fn is_the_last(&self, work: &mut Work) -> Result<Last, LedgerFault> {
         let asked = &work.transaction.asked;
@@ -75,7 +146,7 @@ impl Driver<'_> {
             Err(fault) => Err(fault),
         };
         Ok(match original {
-            Ok(Some((seen, _))) if seen.size == copied.known.size => Last::No,
+            Ok(Some((seen, _))) if is_kept(&seen, copied.known.size) => Last::No,
             Err(fault) if !is_verdict(fault.kind) => {
                 work.fault = Some(fault);
                 Last::Untold
@@ -130,4 +201,11 @@ pub(super) enum Last {
     Yes,
     /// The server cannot be asked.
     Untold,
+}
+
+/// What is flagged `\\Deleted` goes with the next mail program that clears its folder.
+pub(crate) fn is_kept(seen: &Witness, size: Option<u64>) -> bool {
+    let flags = seen.flags.iter().flatten();
+    let deleted = flags.filter(|flag: &&Flag| flag.is("\\Deleted")).count() > 0;
+    seen.size == size && !deleted
 }

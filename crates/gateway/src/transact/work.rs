@@ -70,6 +70,34 @@ impl Work {
         })
     }
 
+    /// Whether it came after the target ended.
+    pub(super) fn is_beyond(&self, landing: Landing) -> bool {
+        let horizon = self.transaction.asked.horizon;
+        horizon.is_none_or(|horizon| {
+            horizon.uidvalidity != landing.uidvalidity || landing.uid >= horizon.next
+        })
+    }
+
+    /// Whether the flags that were told last are as they were to be.
+    pub(super) fn has_its_marks(&self) -> bool {
+        let Some(flags) = &self.transaction.known.flags_after else {
+            return true;
+        };
+        let has = |flag: &mail::Flag| flags.iter().any(|one| one.is(flag.as_str()));
+        self.transaction.asked.marks.iter().all(|mark| match mark {
+            ledger::Mark::Set(flag) => has(flag),
+            ledger::Mark::Take(flag) => !has(flag),
+        })
+    }
+
+    /// When a step was last begun.
+    pub(super) fn begun_at(&self, step: StepName) -> Option<Timestamp> {
+        let mut backwards = self.transaction.steps.iter().rev();
+        backwards
+            .find(|record| record.name == step)
+            .map(|record| record.at)
+    }
+
     /// How often a step was begun.
     pub(super) fn attempts(&self, step: StepName) -> usize {
         let steps = self.transaction.steps.iter();

@@ -51,6 +51,7 @@ fn make(path: &Path) -> Result<(), LedgerFault> {
         _ => Path::new("."),
     };
     files::create_private_dir(dir)?;
+    refuse_orphan(path)?;
     let file = tempfile::Builder::new()
         .prefix(".new-ledger-")
         .tempfile_in(dir)?;
@@ -69,6 +70,22 @@ fn make(path: &Path) -> Result<(), LedgerFault> {
         Err(error) => return Err(error.error.into()),
     }
     Ok(files::sync_dir(dir)?)
+}
+
+/// QUIRK: SQLite takes a log that bears the file's name for the file's own, and mixes it into a new one.
+fn refuse_orphan(path: &Path) -> Result<(), LedgerFault> {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    // In this order: another process that makes the file now has it there before its log.
+    if Path::new(&log).try_exists()? && !path.try_exists()? {
+        return Err(LedgerFault::Foreign(format!(
+            "{} is gone, and what was written to it last stands beside it, in {}; put the file back, or move that one \
+             away as well",
+            path.display(),
+            Path::new(&log).display()
+        )));
+    }
+    Ok(())
 }
 
 /// Looks at what the file says of itself, and at nothing beside it: SQLite would else begin by mending.

@@ -12,5 +12,6 @@ mod keys;
 mod leases;
 mod mailboxes;
 mod notes;
+mod replaced;
 mod round_trip;
 mod support;

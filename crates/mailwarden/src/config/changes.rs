@@ -1,16 +1,22 @@
 //! Whether and how mail may be changed: the gate, what deleting means, where changes are written down.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use gateway::{Deletes, Writes};
 
 use crate::state;
+
+/// Unless something else is said: long enough for a server that has more to do.
+pub(super) const SETTLE: Duration = Duration::from_secs(60);
 
 /// What an operator said of changes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Changes {
     pub writes: Writes,
     pub deletes: Deletes,
+    /// How long a server may take to come to a command whose connection is gone.
+    pub settle: Duration,
     pub ledger: LedgerPlace,
 }
 

@@ -12,7 +12,7 @@ use mail::AccountId;
 use secrecy::SecretString;
 use sources::imap::{Roots, Security, Settings, Timeouts};
 
-use super::changes::{Changes, Gate, LedgerPlace};
+use super::changes::{Changes, Gate, LedgerPlace, SETTLE};
 use super::identity::{CALLER_ID, CALLER_TOKEN};
 use super::{Account, Config, ErrorStyle, Problem, Problems, Provider, Store};
 
@@ -33,13 +33,14 @@ const OF_GATEWAY: [&str; 7] = [
 ];
 
 /// Variables of `MAIL_IMAP_` that belong to no account.
-const SERVER_WIDE: [&str; 9] = [
+const SERVER_WIDE: [&str; 10] = [
     "CA_CERT_PATH",
     "ALLOW_PLAINTEXT",
     "MAX_CONNECTIONS",
     "CONNECT_TIMEOUT_MS",
     "GREETING_TIMEOUT_MS",
     "SOCKET_TIMEOUT_MS",
+    "SETTLE_TIMEOUT_MS",
     "WRITE_ENABLED",
     "DELETE",
     "ERRORS",
@@ -72,6 +73,7 @@ pub(super) struct Wide {
     pub audit: Keeping,
     pub gate: Gate,
     pub deletes: Deletes,
+    pub settle: Duration,
 }
 
 /// Reads `variables` beside a configuration directory, in which accounts stand.
@@ -102,6 +104,7 @@ pub(super) fn beside_directory(
         audit: super::audit::read(&reader.audit, &mut reader.problems),
         gate: reader.gate(),
         deletes: reader.deletes(),
+        settle: reader.settle(),
     };
     (wide, reader.problems)
 }
@@ -238,6 +241,7 @@ impl Reader {
         let changes = Changes {
             writes: self.gate().without_directory(),
             deletes: self.deletes(),
+            settle: self.settle(),
             ledger: LedgerPlace::State,
         };
         if accounts.is_empty() && self.problems.is_empty() {
@@ -429,6 +433,10 @@ impl Reader {
             (false, Some(_)) => Gate::Closed,
             (false, None) => Gate::Unsaid,
         }
+    }
+
+    fn settle(&mut self) -> Duration {
+        self.milliseconds("SETTLE_TIMEOUT_MS", SETTLE)
     }
 
     fn deletes(&mut self) -> Deletes {
@@ -711,6 +719,7 @@ mod tests {
             ("MAIL_IMAP_CONNECT_TIMEOUT_MS", "5", "100 to 3600000"),
             ("MAIL_IMAP_GREETING_TIMEOUT_MS", "-1", "100 to 3600000"),
             ("MAIL_IMAP_SOCKET_TIMEOUT_MS", "soon", "100 to 3600000"),
+            ("MAIL_IMAP_SETTLE_TIMEOUT_MS", "1", "100 to 3600000"),
             ("MAIL_IMAP_MAX_CONNECTIONS", "17", "1 to 16"),
             ("MAIL_IMAP_WRITE_ENABLED", "perhaps", "true or false"),
             ("MAIL_IMAP_DELETE", "sometimes", "trash or expunge"),

@@ -5,9 +5,11 @@
 //! told after.
 
 use imap::command::{FlagName, Item, Key, SearchReturn, Which};
-use imap::{Command, Data, Fetch, SequenceSet, Status};
+use imap::{Code, Command, Data, Fetch, SequenceSet, Status};
 use mail::{Broken, Cx, Effect, Fault, FaultKind, Flag, Stage, Subject, Witness};
 
+use super::departure::has_left;
+use super::link::Flown;
 use super::raw::{Spot, fetch_at};
 use super::session::{Access, Entry, Session, Struck};
 use super::witness::{outside, witness};
@@ -41,6 +43,8 @@ pub(super) struct Told {
     /// Those of the change's commands; absent where none came.
     statuses: Vec<Option<Status>>,
     pub data: Vec<Data>,
+    /// The server said that it is no longer in its folder.
+    pub left: bool,
     fault: Option<Fault>,
     spoken: bool,
 }
@@ -116,6 +120,7 @@ impl Aim<'_> {
             before: first_told(&struck.flown.data, self.subject.at.uid.0).map(|one| witness(&one)),
             met,
             statuses,
+            left: has_left(&struck.flown.data, self.subject.at.uid.0),
             data: std::mem::take(&mut struck.flown.data),
             fault: struck.flown.fault.take(),
             spoken: struck.flown.spoken,
@@ -212,6 +217,9 @@ impl Aim<'_> {
         };
         let seen = first_told(&flown.data, self.subject.at.uid.0);
         match (count, seen) {
+            // A server that found nothing and took something all the same is not asked again.
+            (Some(0), _) if took_any(flown) => (Met::Doubtful, Verdict::Final),
+            (None, _) if refused(0) && took_any(flown) => (Met::Doubtful, Verdict::Final),
             (Some(1), _) => (Met::Yes, Verdict::Final),
             (Some(0), None) if struck.grew => (Met::No(FaultKind::NoSuchMessage), verdict),
             (Some(0), None) => (Met::No(FaultKind::NoSuchMessage), Verdict::Final),
@@ -267,11 +275,6 @@ impl Told {
     /// Refused as a whole.
     pub(super) fn refused(&self, fault: Fault) -> Broken {
         self.broken(fault, Effect::Nothing)
-    }
-
-    /// The message was not there.
-    pub(super) fn missing(&self) -> Broken {
-        self.refused(Fault::new(FaultKind::NoSuchMessage, self.stage))
     }
 
     /// An answer is missing.
@@ -332,6 +335,22 @@ pub(super) fn unspeakable(stage: Stage) -> Fault {
 fn forget(uids: &SequenceSet) -> Result<Command, Fault> {
     let keys = [Key::Uid(uids.clone()), Key::Not(Box::new(Key::All))];
     Command::uid_search(SearchReturn::Save, &keys).map_err(|_| unspeakable(Stage::Search))
+}
+
+/// Whether the server says of any message that it lies elsewhere now.
+fn took_any(flown: &Flown) -> bool {
+    let tagged = flown.outcomes.iter().flatten().map(|(status, _)| status);
+    let untagged = flown.data.iter().filter_map(|one| match one {
+        Data::Status(status) => Some(status),
+        _ => None,
+    });
+    let mut codes = tagged.chain(untagged).filter_map(|one| one.code.as_ref());
+    codes.any(is_copyuid)
+}
+
+/// Readable or not.
+pub(super) fn is_copyuid(code: &Code) -> bool {
+    code.is("COPYUID")
 }
 
 fn is_for(found: &imap::Esearch, tag: imap::Tag) -> bool {

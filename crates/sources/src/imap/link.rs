@@ -19,6 +19,9 @@ use super::net::{Pending, Stream};
 /// All replies of a flight together may be this large.
 const MOST_OF_A_FLIGHT: usize = 64 << 20;
 
+/// And so many: a line of a few octets takes far more room once it is read.
+const MOST_REPLIES: usize = 300_000;
+
 /// So many pieces of what was said between two flights are taken in at once.
 const MOST_UNHEARD: usize = 16;
 
@@ -442,6 +445,9 @@ impl Flight {
             Event::Greeting(_) | Event::Stray => {
                 let what = "the server answered a command that was not sent";
                 return Err(protocol(cx, what));
+            }
+            Event::Untagged(..) if self.data.len() >= MOST_REPLIES => {
+                return Err(protocol(cx, "the server's replies are too many"));
             }
             Event::Untagged(_, data) => self.data.push(data),
             Event::Done(tag, status) => {

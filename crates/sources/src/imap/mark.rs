@@ -100,7 +100,7 @@ impl Mark<'_> {
         }
         let flags = last_flags(&told.data, self.subject.at.uid.0);
         if flags.is_none() && told.before.is_none() {
-            return Err(told.missing());
+            return Err(told.doubtful("the server does not say what flags the message has"));
         }
         Ok(Changed {
             flags,

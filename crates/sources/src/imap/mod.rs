@@ -12,6 +12,7 @@ mod census;
 mod change;
 mod conditions;
 mod convert;
+mod departure;
 mod describe;
 mod echo;
 mod faults;

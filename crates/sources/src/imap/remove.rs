@@ -7,7 +7,7 @@ use mail::{Broken, Changed, Cx, Fault, FaultKind, Flag, Removal, Stage, Subject}
 use super::change::{Aim, Answered, Told, unspeakable};
 use super::job::Change;
 use super::pool::Wish;
-use super::session::{self, Entry, Session};
+use super::session::{Entry, Session};
 use super::witness::with_beginning;
 
 const DELETED: &str = "\\Deleted";
@@ -61,18 +61,26 @@ impl Remove<'_> {
     }
 
     async fn judge(&self, session: &mut Session, cx: &Cx, told: Told) -> Result<Changed, Broken> {
-        let went = session::gone(&told.data) > 0;
         match (told.answered(STORE), told.answered(EXPUNGE)) {
-            (Answered::Done, Answered::Done) if went => Ok(removed(told, Removal::Gone)),
-            (Answered::Done, Answered::Done) if told.before.is_none() => Err(told.missing()),
+            (Answered::Done, Answered::Done) if told.left => Ok(removed(told, Removal::Gone)),
+            // QUIRK: Dovecot says OK and leaves the message where it is, while others work in the folder.
             (Answered::Done, Answered::Done) => {
                 Err(told.doubtful("the server does not say that the message went"))
+            }
+            // Gone, though something was refused.
+            (Answered::Refused(fault), Answered::Done | Answered::Refused(_))
+            | (Answered::Done, Answered::Refused(fault))
+                if told.left =>
+            {
+                Err(told.half_done(fault))
             }
             (Answered::Done, Answered::Refused(fault)) => {
                 Err(self.take_back(session, cx, &told, fault).await)
             }
             // It may have been flagged before, and gone though it could not be flagged again.
-            (Answered::Refused(fault), Answered::Done) if went => Err(told.half_done(fault)),
+            (Answered::Refused(fault), Answered::Done) if was_deleted(&told) != Some(false) => {
+                Err(told.half_done(fault))
+            }
             (Answered::Refused(fault), Answered::Done | Answered::Refused(_)) => {
                 Err(told.refused(fault))
             }
@@ -108,7 +116,7 @@ impl Remove<'_> {
 fn judge_flagged(told: Told, uid: u32) -> Result<Changed, Broken> {
     match told.answered(STORE) {
         Answered::Done if told.before.is_none() && !tells_of(&told.data, uid) => {
-            Err(told.missing())
+            Err(told.doubtful("the server does not say that the message is flagged"))
         }
         Answered::Done => Ok(removed(told, Removal::Flagged)),
         Answered::Refused(fault) => Err(told.refused(fault)),

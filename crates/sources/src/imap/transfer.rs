@@ -6,10 +6,10 @@ use mail::{
     Broken, Changed, Cx, Fault, FaultKind, FolderName, Landing, Stage, Subject, Uid, UidValidity,
 };
 
-use super::change::{Aim, Answered, Told, unspeakable};
+use super::change::{Aim, Answered, Told, is_copyuid, unspeakable};
 use super::job::Change;
 use super::pool::Wish;
-use super::session::{self, Entry, Session};
+use super::session::{Entry, Session};
 use super::witness::with_beginning;
 
 pub(super) struct Transfer<'a> {
@@ -97,24 +97,26 @@ impl Transfer<'_> {
         }
         match told.answered(0) {
             Answered::Done => {}
+            // Refused when it was done already, wholly or in part.
+            Answered::Refused(fault) if told.left || codes(&told).any(is_copyuid) => {
+                return Err(told.half_done(fault));
+            }
             Answered::Refused(fault) => return Err(told.refused(fault)),
             Answered::Lost => return Err(told.lost()),
         }
-        let gone = session::gone(&told.data);
         match (self.landing(&told)?, &told.before) {
             (Some(landed), _) => Ok(Changed {
                 before: told.before,
                 landed: Some(landed),
                 ..Changed::default()
             }),
-            (None, None) if gone == 0 => Err(told.missing()),
             // Without a word of where it lies, what else was said must fit: a copy takes nothing away, a move does.
-            (None, Some(_)) if gone == 0 && self.manner == Manner::Copy => Ok(unseen(told)),
             (None, Some(_))
-                if gone > 0 && self.manner == Manner::Move && reports == Reports::Nothing =>
+                if reports == Reports::Nothing && told.left == (self.manner == Manner::Move) =>
             {
                 Ok(unseen(told))
             }
+            // A server that tells where messages go and does not tell of this one may not have taken it.
             (None, _) => Err(told.doubtful("the server does not say where the message went")),
         }
     }
@@ -125,12 +127,7 @@ impl Transfer<'_> {
         reason = "what a message was before is told in either case"
     )]
     fn landing(&self, told: &Told) -> Result<Option<Landing>, Broken> {
-        let tagged = told.status(0).and_then(|status| status.code.as_ref());
-        let untagged = told.data.iter().filter_map(|one| match one {
-            Data::Status(status) => status.code.as_ref(),
-            _ => None,
-        });
-        let Some(copied) = tagged.into_iter().chain(untagged).find_map(Code::copy_uid) else {
+        let Some(copied) = codes(told).find_map(Code::copy_uid) else {
             return Ok(None);
         };
         match copied.landing(self.subject.at.uid.0) {
@@ -141,6 +138,16 @@ impl Transfer<'_> {
             _ => Err(told.doubtful("the server says that it took other messages")),
         }
     }
+}
+
+/// The codes of the command's own answer and of all that came before it.
+fn codes(told: &Told) -> impl Iterator<Item = &Code> {
+    let tagged = told.status(0).and_then(|status| status.code.as_ref());
+    let untagged = told.data.iter().filter_map(|one| match one {
+        Data::Status(status) => status.code.as_ref(),
+        _ => None,
+    });
+    tagged.into_iter().chain(untagged)
 }
 
 /// Done, and where it lies is not known.

@@ -10,6 +10,7 @@
 mod appends;
 mod census;
 mod changes;
+mod doubts;
 mod effects;
 mod facts;
 mod ground;

@@ -139,6 +139,7 @@ impl Tool for CreateDraft {
                     kind: Kind::Draft,
                     source: None,
                     size: None,
+                    digest: None,
                     target: Some(Place {
                         account: account.clone(),
                         folder: folder.clone(),

@@ -184,6 +184,7 @@ fn load_with(
             changes: Changes {
                 writes: wide.gate.beside_directory(),
                 deletes: wide.deletes,
+                settle: wide.settle,
                 ledger: read.wal.into(),
             },
             callers,

@@ -232,7 +232,9 @@ pub(crate) fn said(answer: &Result<Result<Value, RpcError>, Gone>) -> Said {
     let data = match answer {
         Err(Gone(_)) => return Said::Unknown,
         Ok(Err(error)) => {
+            let named = error.data["details"]["transaction_state"].as_str();
             return match error.data["code"].as_str() {
+                _ if named == Some("unknown") => Said::Unknown,
                 Some("internal" | "timeout") => Said::Unknown,
                 _ => Said::Undone,
             };
