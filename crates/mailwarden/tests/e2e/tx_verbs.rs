@@ -448,6 +448,21 @@ fn what_a_caller_changed_is_put_back_once() {
     let shown: Value = serde_json::from_str(&shown.stdout).unwrap();
     assert_eq!(shown["undone_by"], undoing["transaction_id"]);
     assert_eq!(shown["caller_id"], "agent");
+    let list = directory.run(&["tx", "list", "--all"]).stdout;
+    let by = undoing["transaction_id"].as_str().unwrap();
+    for (line, words) in [
+        (&*id, format!("undone by {by}")),
+        (by, format!("undoes {id}")),
+    ] {
+        let mut lines = list.lines();
+        let line = lines.find(|one| one.starts_with(line)).unwrap();
+        assert!(line.ends_with(&words), "{list}");
+    }
+    let asked = json!({ "transaction_id": id });
+    let told = directory
+        .client("agent")
+        .call("get_transaction_status", asked);
+    assert_eq!(told.text("/undone_by"), by);
 
     let resumed = |record: &Record| record.json["caller_id"] == "operator";
     directory.home.only("transaction_resumed", resumed);

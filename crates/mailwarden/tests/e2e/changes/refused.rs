@@ -55,6 +55,57 @@ fn what_is_wrong_has_its_code_and_changes_nothing() {
 }
 
 #[test]
+fn what_is_wrong_is_told_by_its_name_and_with_its_reason() {
+    let ground = Ground::new();
+    let plot = ground.plot("", &[]);
+    let mut client = start(plot.program());
+    let to = |more: Value| subject(HOME, more);
+    let tags = |tags: Value| parts(HOME, SUBJECT, json!({ "tags": tags }));
+    let nobody = json!({ "destination_mailbox": "Target", "destination_account_id": "nobody" });
+    for (tool, arguments, want) in [
+        (
+            COPY,
+            to(json!({ "destination_mailbox": "" })),
+            ": destination_mailbox must be 1 to 256 characters long",
+        ),
+        (
+            COPY,
+            to(json!({ "destination_mailbox": "Target", "destination_account_id": "no body" })),
+            ": destination_account_id must be 1 to 64 letters",
+        ),
+        (
+            COPY,
+            to(nobody),
+            "the destination account 'nobody' is not configured",
+        ),
+        (
+            "undo_transaction",
+            json!({ "transaction_id": "7" }),
+            ": transaction_id must be the name of a change",
+        ),
+        (
+            "mark_tagged",
+            tags(json!(["x".repeat(65)])),
+            ": tags[0] must be a flag such as \\Flagged or $Forwarded, of at most 64 characters",
+        ),
+        (
+            "mark_tagged",
+            tags(json!("x")),
+            ": tags must be a list of 1 to 20 flags",
+        ),
+        (
+            "mark_tagged",
+            tags(json!(["\\Seen"])),
+            "\\Seen is set by mark_seen",
+        ),
+    ] {
+        let answer = ask(&mut client, tool, arguments);
+        assert!(answer.has(want), "{want}: {}", answer.text);
+    }
+    leave(client);
+}
+
+#[test]
 fn a_closed_gate_says_how_it_is_opened_and_read_only_knows_no_such_tool() {
     let ground = Ground::new();
     let gate = format!("{INVALID} {}", json!({ "gate": "MAIL_IMAP_WRITE_ENABLED" }));

@@ -71,6 +71,10 @@ fn every_change_can_be_put_back_once_and_put_forth_again() {
         let told = status(&mut client, &first);
         assert_eq!(told["transaction_state"], "done", "{name}");
         assert_eq!(told["undoable"], false, "{name}");
+        assert_eq!(told["undone_by"], back.id(), "{name}");
+        let asked = json!({ "transaction_id": first });
+        let told = ask(&mut client, "get_transaction_status", asked);
+        assert!(told.has("undone since by tx_"), "{name}: {}", told.text);
         let row = shown(&plot, &back.id());
         assert_eq!(row["undoes"], first, "{name}: {row:#}");
         assert_eq!(shown(&plot, &first)["undone_by"], back.id(), "{name}");
