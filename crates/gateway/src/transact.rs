@@ -80,7 +80,7 @@ struct Held<'a> {
 
 impl Held<'_> {
     /// What was written last has ended it.
-    fn is_given_up(self) {
+    fn give_up(self) {
         std::mem::forget(self);
     }
 }
@@ -300,7 +300,7 @@ impl Desk {
         };
         let came = driver.run(work).await;
         match came {
-            Ok(()) => held.is_given_up(),
+            Ok(()) => held.give_up(),
             // Whoever comes to it finds out how far it got.
             Err(_) => {
                 drop(held);
