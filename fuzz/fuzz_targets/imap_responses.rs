@@ -6,7 +6,7 @@
 #![no_main]
 
 use imap::command::{Key, SearchReturn};
-use imap::{Command, Connection, Event, FrameError, Framer, Limits, Literals};
+use imap::{Command, Connection, Data, Event, FrameError, Framer, Limits, Literals};
 use libfuzzer_sys::fuzz_target;
 
 const LIMITS: Limits = Limits {
@@ -54,7 +54,10 @@ fn run(stream: &[u8], mut sizes: impl Iterator<Item = usize>) -> Seen {
         connection.feed(piece);
         loop {
             match connection.poll() {
-                Ok(Some(event)) => events.push(event),
+                Ok(Some(event)) => {
+                    codes(&event);
+                    events.push(event);
+                }
                 Ok(None) => break,
                 Err(fault) => return (events, Some(fault)),
             }
@@ -64,6 +67,21 @@ fn run(stream: &[u8], mut sizes: impl Iterator<Item = usize>) -> Seen {
         connection.outgoing();
     }
     (events, None)
+}
+
+/// Typed views of codes end, and hold as many messages on one side as on the other.
+fn codes(event: &Event) {
+    let (Event::Done(_, status)
+    | Event::Greeting(status)
+    | Event::Untagged(_, Data::Status(status))) = event
+    else {
+        return;
+    };
+    let Some(code) = &status.code else { return };
+    let _ = (code.append_uid(), code.permanent_flags());
+    if let Some(copied) = code.copy_uid() {
+        assert!(!copied.is_empty());
+    }
 }
 
 /// What waits for its end never exceeds a response.

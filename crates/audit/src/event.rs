@@ -71,7 +71,7 @@ impl Decision {
 /// How it came out.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Ended {
-    /// `ok`, `partial`, `failed`, `cancelled`, or the code of a refusal.
+    /// `ok`, `partial`, `failed`, `cancelled`, `asked` (a person first), or the code of a refusal.
     pub result: &'static str,
     /// What kept it from being ok, as a code.
     pub issue: Option<String>,
@@ -169,7 +169,38 @@ impl Event {
             .text("caller_id", &asked.caller_id)
             .text("request_id", &asked.request_id)
             .text("tool", &asked.tool)
+            // What was decided of the message itself is known only now.
+            .text("decision", asked.decision.name())
+            .text("reason", asked.reason)
+            .and(Fields::default().number_if("rule", asked.rule))
             .and(ended.fields())
+    }
+
+    /// A change that was left open is about to be taken up again, or one is about to be undone.
+    pub fn transaction_resumed(id: &str, caller: &str, kind: &'static str) -> Self {
+        Self::new("transaction_resumed")
+            .text("transaction", id)
+            .text("caller_id", caller)
+            .text("kind", kind)
+    }
+
+    /// A change came to its end outside of the call that began it.
+    pub fn transaction_ended(id: &str, state: &'static str, code: Option<String>) -> Self {
+        let event = Self::new("transaction_ended")
+            .text("transaction", id)
+            .text("state", state);
+        match code {
+            Some(code) => event.text("issue", code),
+            None => event,
+        }
+    }
+
+    /// A person said how a change came out that nobody else could tell.
+    pub fn transaction_resolved(id: &str, state: &'static str) -> Self {
+        Self::new("transaction_resolved")
+            .text("transaction", id)
+            .text("caller_id", OPERATOR)
+            .text("state", state)
     }
 
     pub(crate) fn day_opened() -> Self {
@@ -295,6 +326,9 @@ impl Event {
         self.with(name, Value::Number(number))
     }
 }
+
+/// Whoever runs this program, at the command line.
+const OPERATOR: &str = "operator";
 
 /// How many accounts a record names. Readers take no line for a record that is longer than `read::MOST`.
 const MOST_ACCOUNTS: usize = 1_000;

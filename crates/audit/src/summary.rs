@@ -1,6 +1,6 @@
 //! What is kept of a call's arguments: where it looked and how far, never the words it looked for.
 
-use mail::{AccountId, FolderName, MessageRef, Section};
+use mail::{AccountId, Flag, FolderName, MessageRef, Section};
 
 use crate::fields::{Fields, Unkept, Value};
 
@@ -28,6 +28,36 @@ impl Summary {
     /// Which part of the message: numbers and dots.
     pub fn part(self, part: &Section) -> Self {
         Self(self.0.text("part_id", part.to_string()))
+    }
+
+    /// Where a message was to go.
+    pub fn target(self, account: &AccountId, folder: &FolderName) -> Self {
+        let fields = self.0.text("target_account", account.as_str());
+        Self(fields.text("target_folder", folder.as_str()))
+    }
+
+    pub fn transaction(self, id: &str) -> Self {
+        Self(self.0.text("transaction", id))
+    }
+
+    /// System flags by name; keywords are the caller's own words, and kept as a digest.
+    pub fn flags(self, name: &'static str, keywords: &'static str, flags: &[Flag]) -> Self {
+        let system = |flag: &&Flag| flag.as_str().starts_with('\\');
+        let known: Vec<String> = flags
+            .iter()
+            .filter(system)
+            .map(|flag| flag.as_str().to_lowercase())
+            .collect();
+        let own: Vec<&str> = flags
+            .iter()
+            .filter(|flag| !system(flag))
+            .map(Flag::as_str)
+            .collect();
+        let kept = match known.is_empty() {
+            true => self,
+            false => Self(self.0.with(name, Value::List(known))),
+        };
+        kept.digest_if(keywords, (!own.is_empty()).then(|| own.join(" ")))
     }
 
     pub fn number(self, name: &'static str, number: impl Into<u64>) -> Self {

@@ -5,7 +5,8 @@
 use std::borrow::Cow;
 
 use jiff::civil::Date;
-use mail::{AccountId, Domain, FolderName, MailAddress, MessageRef, Section};
+use ledger::TransactionId;
+use mail::{AccountId, BadFolderName, Domain, Flag, FolderName, MailAddress, MessageRef, Section};
 use policy::Span;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, de};
@@ -96,14 +97,18 @@ macro_rules! text_argument {
 text_argument!(
     /// `account_id`, `default` when left out.
     Account(AccountId),
-    |text| AccountId::new(text).map_err(|bad| bad.to_string()),
+    |text| AccountId::new(text)
+        .map_err(|_| "must be 1 to 64 letters, digits, '_' or '-'".to_owned()),
     { "type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$" }
 );
 
 text_argument!(
     /// `mailbox`: a decoded folder name.
     Mailbox(FolderName),
-    |text| FolderName::new(text).map_err(|bad| bad.to_string()),
+    |text| FolderName::new(text).map_err(|bad| match bad {
+        BadFolderName::Length => "must be 1 to 256 characters long".to_owned(),
+        BadFolderName::Control => "must not contain control characters".to_owned(),
+    }),
     { "type": "string", "minLength": 1, "maxLength": 256 }
 );
 
@@ -187,18 +192,212 @@ text_argument!(
     { "type": "string", "maxLength": 76 }
 );
 
+/// What keeps a text from being an atom (RFC 3501 section 9) that servers take for a flag.
+fn keyword_flaw(text: &str) -> Option<&'static str> {
+    match text.chars().count() {
+        0 => Some("and not empty"),
+        65.. => Some("of at most 64 characters"),
+        _ if !text.is_ascii() => Some("of ASCII characters only"),
+        _ if text.contains(|c: char| !c.is_ascii_graphic() || "(){%*\"\\]".contains(c)) => {
+            Some("without spaces and without any of ( ) { ] % * \" \\")
+        }
+        _ => None,
+    }
+}
+
 text_argument!(
     /// A keyword that a message may carry; system flags have criteria of their own.
     Keyword(String),
-    |text| {
-        let good = |byte: u8| byte.is_ascii_graphic() && !b"(){%*\"\\]".contains(&byte);
-        match (1..=64).contains(&text.len()) && text.bytes().all(good) {
-            true => Ok(text),
-            false => Err("must be a keyword such as $Forwarded".to_owned()),
-        }
+    |text| match keyword_flaw(&text) {
+        None => Ok(text),
+        Some(why) => Err(format!("must be a keyword such as $Forwarded, {why}")),
     },
     { "type": "string", "maxLength": 64 }
 );
+
+text_argument!(
+    /// A flag that a message can carry: a system flag with its backslash, or a keyword.
+    FlagName(Flag),
+    |text| match keyword_flaw(text.strip_prefix('\\').unwrap_or(&text)) {
+        None => Ok(Flag::new(text)),
+        Some(why) => Err(format!("must be a flag such as \\Flagged or $Forwarded, {why}")),
+    },
+    { "type": "string", "maxLength": 65 }
+);
+
+text_argument!(
+    /// A caller's own name for a request, so that it can be made again and is done once.
+    IdempotencyKey(String),
+    |text| match (1..=128).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic()) {
+        true => Ok(text),
+        false => Err("must be 1 to 128 letters, digits or signs without spaces".to_owned()),
+    },
+    {
+        "type": "string",
+        "minLength": 1,
+        "maxLength": 128,
+        "description": "Your own name for this request, no spaces: the same call with the same key is done once."
+    }
+);
+
+text_argument!(
+    /// One line of words of the caller's own.
+    Line(String),
+    |text| match text.chars().count() {
+        0..=500 if text.chars().any(char::is_control) => Err("must be one line".to_owned()),
+        0..=500 => Ok(text),
+        _ => Err("must be at most 500 characters long".to_owned()),
+    },
+    { "type": "string", "maxLength": 500 }
+);
+
+text_argument!(
+    /// What a message says.
+    Letter(String),
+    |text| match text.chars().count() {
+        0..=100_000 if text.contains('\0') => Err("must not contain NUL characters".to_owned()),
+        0..=100_000 => Ok(text),
+        _ => Err("must be at most 100000 characters long".to_owned()),
+    },
+    { "type": "string", "maxLength": 100_000 }
+);
+
+text_argument!(
+    /// A Message-ID, with its brackets or without.
+    HeaderId(String),
+    |text| {
+        let inner = text.strip_prefix('<').and_then(|rest| rest.strip_suffix('>'));
+        let id = inner.unwrap_or(&text);
+        let good = |byte: u8| byte.is_ascii_graphic() && !b"<>".contains(&byte);
+        match (3..=500).contains(&id.len()) && id.contains('@') && id.bytes().all(good) {
+            true => Ok(id.to_owned()),
+            false => Err("must be a Message-ID such as <abc@example.com>".to_owned()),
+        }
+    },
+    { "type": "string", "maxLength": 502 }
+);
+
+/// A list; what is none is told in words of ours.
+fn listed<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+    from: D,
+    otherwise: &str,
+) -> Result<Vec<T>, D::Error> {
+    Vec::deserialize(from).map_err(|bad: D::Error| {
+        match bad.to_string().contains(", expected a sequence") {
+            true => de::Error::custom(otherwise),
+            false => bad,
+        }
+    })
+}
+
+/// Up to a hundred mail addresses.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Addresses(pub Vec<Address>);
+
+impl<'de> Deserialize<'de> for Addresses {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let each: Vec<Address> = listed(from, "must be a list of mail addresses")?;
+        match each.len() {
+            0..=100 => Ok(Self(each)),
+            _ => Err(de::Error::custom("must be at most 100 addresses")),
+        }
+    }
+}
+
+impl Serialize for Addresses {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(to)
+    }
+}
+
+impl JsonSchema for Addresses {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Addresses".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "array", "items": { "type": "string", "maxLength": 320 }, "maxItems": 100 })
+    }
+}
+
+text_argument!(
+    /// What a change is called.
+    Transaction(TransactionId),
+    |text| TransactionId::parse(&text)
+        .ok_or_else(|| "must be the name of a change as its answer tells it, such as tx_…".to_owned()),
+    { "type": "string" }
+);
+
+/// One to twenty flags.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Flags(pub Vec<Flag>);
+
+impl<'de> Deserialize<'de> for Flags {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let flags: Vec<FlagName> = listed(from, "must be a list of 1 to 20 flags")?;
+        match flags.len() {
+            1..=20 => Ok(Self(flags.into_iter().map(|flag| flag.0).collect())),
+            _ => Err(de::Error::custom("must be 1 to 20 flags")),
+        }
+    }
+}
+
+impl Serialize for Flags {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_seq(self.0.iter().map(Flag::as_str))
+    }
+}
+
+impl JsonSchema for Flags {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Flags".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "array", "items": { "type": "string", "maxLength": 65 }, "minItems": 1, "maxItems": 20 })
+    }
+}
+
+/// Nothing but `true`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Yes;
+
+impl<'de> Deserialize<'de> for Yes {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        match serde_json::Value::deserialize(from)? {
+            serde_json::Value::Bool(true) => Ok(Self),
+            _ => Err(de::Error::custom("must be true, and nothing else")),
+        }
+    }
+}
+
+impl Serialize for Yes {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_bool(true)
+    }
+}
+
+impl JsonSchema for Yes {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Yes".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "boolean", "const": true })
+    }
+}
 
 text_argument!(
     /// The number of a part, as a list of attachments shows it.
@@ -221,8 +420,23 @@ macro_rules! written_as {
 }
 
 written_as!(
-    Account, Cursor, Mailbox, PartId, Address, DomainName, Duration, FieldName, Keyword,
-    SearchText, Day
+    Line,
+    Letter,
+    HeaderId,
+    Account,
+    MessageId,
+    IdempotencyKey,
+    Transaction,
+    Cursor,
+    Mailbox,
+    PartId,
+    Address,
+    DomainName,
+    Duration,
+    FieldName,
+    Keyword,
+    SearchText,
+    Day
 );
 
 impl Default for Account {
@@ -313,5 +527,34 @@ mod tests {
         }
         assert!(read::<SearchText>(&format!("\"{}\"", "x".repeat(257))).is_err());
         assert!(read::<SearchText>(&format!("\"{}\"", "ü".repeat(256))).is_ok());
+    }
+
+    #[test]
+    fn what_is_wrong_with_an_argument_is_said_without_its_name() {
+        let long = format!("[\"{}\"]", "x".repeat(65));
+        let flaw = |json: &str| read::<Flags>(json).err().unwrap_or_default();
+        for (json, want) in [
+            ("[\"\"]", "not empty"),
+            ("[\"a]\"]", "without any of ( ) { ]"),
+            ("[\"a b\"]", "without spaces"),
+            ("[\"\\\\\"]", "not empty"),
+            ("[\"\\\\Seen\\\\\"]", "without any of"),
+            ("[\"grün\"]", "of ASCII characters only"),
+            (long.as_str(), "at most 64 characters"),
+            ("\"x\"", "must be a list of 1 to 20 flags"),
+            ("[]", "must be 1 to 20 flags"),
+            ("[7]", "must be a string"),
+        ] {
+            assert!(flaw(json).contains(want), "{json}: {}", flaw(json));
+        }
+        for flaw in [
+            read::<Mailbox>("\"\"").unwrap_err(),
+            read::<Account>("\"a b\"").unwrap_err(),
+            read::<Transaction>("\"7\"").unwrap_err(),
+            read::<Addresses>("\"a@b.example\"").unwrap_err(),
+        ] {
+            assert!(flaw.starts_with("must be "), "{flaw}");
+            assert!(!flaw.contains("_id") && !flaw.contains("mailbox"), "{flaw}");
+        }
     }
 }

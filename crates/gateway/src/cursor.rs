@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 const LIFETIME: SignedDuration = SignedDuration::from_hours(24);
 const NONCE: usize = 24;
 
-/// The key of an installation. Whoever holds it can make cursors, and nothing else.
+/// The key of an installation. Whoever holds it can make cursors and say what a person was asked, and nothing else.
 #[derive(Clone)]
 pub struct CursorKey([u8; 32]);
 
@@ -53,16 +53,7 @@ impl CursorKey {
     ) -> Option<String> {
         let expires = now.checked_add(LIFETIME).ok()?.as_second();
         let plain = serde_json::to_vec(&(expires, place)).ok()?;
-        let mut nonce = [0u8; NONCE];
-        getrandom::fill(&mut nonce).ok()?;
-        let payload = Payload {
-            msg: &plain,
-            aad: &binding.bytes(),
-        };
-        let sealed = self.cipher().encrypt(&XNonce::from(nonce), payload).ok()?;
-        let mut token = nonce.to_vec();
-        token.extend_from_slice(&sealed);
-        Some(URL_SAFE_NO_PAD.encode(token))
+        self.enclose(&plain, &binding.bytes())
     }
 
     pub(crate) fn open<Q: DeserializeOwned>(
@@ -71,26 +62,40 @@ impl CursorKey {
         binding: &Binding<'_>,
         now: Timestamp,
     ) -> Result<Place<Q>, BadCursor> {
-        let token = URL_SAFE_NO_PAD
-            .decode(token)
-            .map_err(|_| BadCursor::Foreign)?;
-        let (nonce, sealed) = token
-            .split_first_chunk::<NONCE>()
-            .ok_or(BadCursor::Foreign)?;
-        let payload = Payload {
-            msg: sealed,
-            aad: &binding.bytes(),
-        };
-        let plain = self
-            .cipher()
-            .decrypt(&XNonce::from(*nonce), payload)
-            .map_err(|_| BadCursor::Foreign)?;
+        let plain = self.disclose(token, &binding.bytes());
+        let plain = plain.ok_or(BadCursor::Foreign)?;
         let (expires, place): (i64, Place<Q>) =
             serde_json::from_slice(&plain).map_err(|_| BadCursor::Foreign)?;
         if now.as_second() > expires {
             return Err(BadCursor::Expired);
         }
         Ok(place)
+    }
+
+    /// INVARIANT: `purpose` begins with a word for what the token is, which no other kind of token begins with.
+    pub(crate) fn enclose(&self, plain: &[u8], purpose: &[u8]) -> Option<String> {
+        let mut nonce = [0u8; NONCE];
+        getrandom::fill(&mut nonce).ok()?;
+        let payload = Payload {
+            msg: plain,
+            aad: purpose,
+        };
+        let sealed = self.cipher().encrypt(&XNonce::from(nonce), payload).ok()?;
+        let mut token = nonce.to_vec();
+        token.extend_from_slice(&sealed);
+        Some(URL_SAFE_NO_PAD.encode(token))
+    }
+
+    /// None of what was not made here, or for another purpose.
+    pub(crate) fn disclose(&self, token: &str, purpose: &[u8]) -> Option<Vec<u8>> {
+        let token = URL_SAFE_NO_PAD.decode(token).ok()?;
+        let (nonce, sealed) = token.split_first_chunk::<NONCE>()?;
+        let payload = Payload {
+            msg: sealed,
+            aad: purpose,
+        };
+        let opened = self.cipher().decrypt(&XNonce::from(*nonce), payload);
+        opened.ok()
     }
 
     fn cipher(&self) -> XChaCha20Poly1305 {

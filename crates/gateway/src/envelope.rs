@@ -51,6 +51,11 @@ pub(crate) trait Reply: Serialize + JsonSchema + Send {
         None
     }
 
+    /// The change that was made, or is being made.
+    fn transaction(&self) -> Option<String> {
+        None
+    }
+
     /// Which messages, where they are not named in the arguments.
     fn seen(&self) -> Option<audit::Seen> {
         None

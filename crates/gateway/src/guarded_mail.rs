@@ -1,6 +1,7 @@
 //! The only place that holds a source: every question goes through a permit, only to the permitted account, and every
 //! message is judged by its own facts before anything of it gets out.
 
+mod changing;
 mod inspection;
 mod judging;
 mod learning;
@@ -146,7 +147,7 @@ impl<'a> GuardedMail<'a> {
             // INVARIANT: a server's own words may be about what is hidden.
             fault.said = None;
             match fault.kind {
-                FaultKind::NoSuchFolder => {
+                FaultKind::NoSuchFolder | FaultKind::NoSuchTarget => {
                     let hidden = Some(policy::Hidden::ObjectAbsent);
                     let denial = Denial {
                         hidden,
@@ -154,11 +155,22 @@ impl<'a> GuardedMail<'a> {
                     };
                     return Err(Refusal::denied(denial));
                 }
-                FaultKind::NoSuchMessage => return Err(Refusal::denied(Denial::absent())),
+                FaultKind::NoSuchMessage | FaultKind::AnotherMessage => {
+                    return Err(Refusal::denied(Denial::absent()));
+                }
                 _ => {}
             }
         }
         trouble::sort(&fault, &self.describe())
+    }
+
+    /// The same of a fault at another account, where a message was to go.
+    pub(crate) fn sort_at(&self, there: &'a Account, fault: Fault) -> Result<Issue, Refusal> {
+        let there = Self {
+            account: there,
+            ..*self
+        };
+        there.sort(Halt::Fault(fault))
     }
 
     pub(crate) async fn verify(&self) -> Result<Verified, Halt> {
@@ -166,7 +178,7 @@ impl<'a> GuardedMail<'a> {
     }
 
     pub(crate) async fn folders(&self) -> Result<Visible, Halt> {
-        let found = self.account.source().folders(self.cx).await?;
+        let found = self.account.folders(self.cx).await?;
         let policy = self.permit.policy();
         let all = found.folders.len();
         let shown = found.folders.into_iter();

@@ -19,14 +19,17 @@ mod schema;
 mod setup;
 mod text;
 mod tools;
+mod transact;
 mod trouble;
 
 pub use cursor::CursorKey;
 pub use envelope::{Answered, Link, Refused};
 pub use guarded_mail::{Inspected, Inspection, Progress, Which};
 pub use inspect::FolderList;
-pub use pipeline::{Call, Caller, Gateway, Outcome};
+pub use pipeline::{
+    Asked, Asking, Call, Caller, Consent, Deletes, Gateway, Outcome, Question, Returned,
+};
 pub use refusal::{Code, Refusal};
 pub use resources::{Content, TEMPLATES, Template};
-pub use setup::{Account, Credential, Provider, Setup, Standing};
-pub use tools::{ALL, Annotations, AnyTool, Toolset};
+pub use setup::{Account, Credential, Provider, Setup, Standing, Writes};
+pub use tools::{ALL, Annotations, AnyTool, Toolset, Use};

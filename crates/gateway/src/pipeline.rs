@@ -2,7 +2,9 @@
 //!
 //! What is said to the audit log on the way is put together in `recording`. The operator's own looks go by `operator`.
 
+mod asking;
 mod operator;
+mod writing;
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Instant;
@@ -17,16 +19,19 @@ use serde_json::{Map, Value};
 use tokio::sync::Semaphore;
 
 use crate::cursor::CursorKey;
-use crate::envelope::{self, Answered, Done, Facts, Refused};
+use crate::envelope::{self, Answered, Done, Facts, Refused, Reply};
 use crate::extracting;
 use crate::guarded_mail::{GuardedMail, Verdict};
 use crate::knowledge::lock;
 use crate::recording;
-use crate::setup::{Account, Credential, Provider, Setup, Standing};
-use crate::tools::{ALL, AnyTool, Tool};
+use crate::setup::{Account, Credential, Provider, Setup, Standing, Writes};
+use crate::tools::{ALL, AnyTool, Tool, Use};
 use crate::{Code, Refusal};
 
+pub use asking::{Asked, Asking, Consent, Question, Returned};
 pub(crate) use operator::{Look, Looked, POLICY_INSPECT};
+pub use writing::Deletes;
+use writing::Writing;
 
 /// Everything calls share: the accounts and callers, the log, the cursor key, the reader of attachments.
 pub struct Gateway {
@@ -36,6 +41,10 @@ pub struct Gateway {
     extractor: Option<Arc<dyn Extractor>>,
     /// One for each message that is rendered at a time.
     renderers: Arc<Semaphore>,
+    /// Where changes are written down; without it there are none.
+    writing: Option<Writing>,
+    /// Held by each change under way.
+    under_way: Arc<tokio::sync::RwLock<()>>,
 }
 
 /// Who calls. Identity is fixed by the transport, never by an argument.
@@ -83,6 +92,7 @@ pub struct Call<'a> {
     pub caller: &'a Caller,
     pub tool: &'a str,
     pub arguments: Map<String, Value>,
+    pub asking: Asking,
     pub cx: &'a Cx,
 }
 
@@ -99,6 +109,8 @@ impl Gateway {
             cursor_key,
             extractor: None,
             renderers: Arc::new(Semaphore::new(renderers())),
+            writing: None,
+            under_way: Arc::default(),
         }
     }
 
@@ -127,6 +139,12 @@ impl Gateway {
         };
         match standing.tools(&setup).find(|tool| tool.name() == call.tool) {
             Some(tool) => tool.call(self, &setup, standing, call).await,
+            None if standing.is_gated(call.tool) => {
+                let begun = Begun::by(standing);
+                let asked = recording::gated(call.caller, call.tool, &begun.request_id);
+                let refused = self.turn_away(&begun, call.cx, asked, Refusal::gated(), None);
+                Outcome::Refused(refused.await)
+            }
             None => {
                 let begun = Begun::by(standing);
                 let message = format!(
@@ -206,12 +224,27 @@ impl Standing {
         let ceiling = self.policy.ceiling();
         let tools = ALL.iter().copied();
         tools.filter(move |tool| {
-            self.toolsets.contains(&tool.toolset())
+            self.has_set_of(*tool)
                 && tool.least() <= ceiling
+                && (tool.usefulness() == Use::Reading || self.writes == Writes::Allowed)
+                && tool.usefulness().is_open_to(&self.policy)
                 && tool
                     .provider()
                     .is_none_or(|provider| self.has(setup, provider))
         })
+    }
+
+    fn has_set_of(&self, tool: &dyn AnyTool) -> bool {
+        let sets = [Some(tool.toolset()), tool.also()];
+        let mut sets = sets.into_iter().flatten();
+        sets.any(|set| self.toolsets.contains(&set))
+    }
+
+    /// A tool that would be there if changes were allowed.
+    fn is_gated(&self, name: &str) -> bool {
+        let mut tools = ALL.iter().filter(|tool| self.has_set_of(**tool));
+        let known = tools.any(|tool| tool.name() == name && tool.usefulness() != Use::Reading);
+        known && self.writes == Writes::Gated
     }
 
     fn has(&self, setup: &Setup, provider: Provider) -> bool {
@@ -228,6 +261,7 @@ pub(crate) async fn pass<T: Tool>(
     call: Call<'_>,
 ) -> Outcome {
     let begun = Begun::by(standing);
+    let asking = call.asking.about::<T>(&call.arguments);
     let wanted = parse(call.arguments).and_then(|args| Ok((T::ask(&args)?, args)));
     let (ask, args): (_, T::Args) = match wanted {
         Ok(wanted) => wanted,
@@ -266,10 +300,14 @@ pub(crate) async fn pass<T: Tool>(
         verdict: &verdict,
         _entry: &entry,
         caller: call.caller,
+        request_id: &begun.request_id,
         cx: call.cx,
         now: begun.now,
     };
-    let outcome = T::run(ctx, args).await;
+    let outcome = match asking.settle::<T>(&ctx, &args).await {
+        Ok(()) => T::run(ctx, args).await,
+        Err(refusal) => Err(refusal),
+    };
     let facts = begun.facts(call.cx);
     let verdict = *lock(&verdict);
     recording::decided(&mut entry, verdict, outcome.as_ref().err());
@@ -301,7 +339,15 @@ fn answer<T: Tool>(
 ) -> Outcome {
     let receipt = match receipt {
         Ok(receipt) => Some(receipt),
-        Err(why) => return Outcome::Refused(withheld(&why, &facts)),
+        // INVARIANT: that nothing was done is not said of what may have been.
+        Err(why) => {
+            let changed = Some(&done.data).filter(|_| !T::ANNOTATIONS.read_only);
+            let refused = match changed.and_then(Reply::transaction) {
+                Some(id) => envelope::refused(Refusal::unrecorded_change(&why, &id), &facts),
+                None => withheld(&why, &facts),
+            };
+            return Outcome::Refused(refused);
+        }
     };
     tracing::debug!(
         tool = T::NAME,
@@ -332,14 +378,15 @@ fn withheld(why: &Unavailable, facts: &Facts) -> Refused {
 /// INVARIANT: an account that is not configured answers as one that is hidden, to whoever is not the owner.
 fn decide(setup: &Setup, standing: &Standing, ask: &policy::Ask) -> Result<Permit, Refusal> {
     let permit = standing.policy.decide(ask).map_err(Refusal::denied)?;
-    match ask.account() {
-        Some(account) if setup.account(account).is_none() && !standing.policy.is_owner() => {
-            Err(Refusal::denied(Denial {
-                hidden: Some(policy::Hidden::ObjectAbsent),
-                ..Denial::of(Denied::AccountHidden)
-            }))
-        }
-        _ => Ok(permit),
+    let absent = ask
+        .accounts()
+        .any(|account| setup.account(account).is_none());
+    match absent && !standing.policy.is_owner() {
+        true => Err(Refusal::denied(Denial {
+            hidden: Some(policy::Hidden::ObjectAbsent),
+            ..Denial::of(Denied::AccountHidden)
+        })),
+        false => Ok(permit),
     }
 }
 
@@ -352,6 +399,7 @@ pub(crate) struct Ctx<'a> {
     verdict: &'a Mutex<Option<Verdict>>,
     _entry: &'a Entry,
     pub caller: &'a Caller,
+    request_id: &'a str,
     pub cx: &'a Cx,
     pub now: Timestamp,
 }
@@ -359,17 +407,16 @@ pub(crate) struct Ctx<'a> {
 impl<'a> Ctx<'a> {
     /// The mail of the account that the permit is for.
     pub(crate) fn mail(&self) -> Result<GuardedMail<'_>, Refusal> {
-        let wanted = self.permit.account();
+        self.mail_under(&self.permit)
+    }
+
+    /// The same for another permit of the same caller.
+    pub(crate) fn mail_under<'p>(&'p self, permit: &'p Permit) -> Result<GuardedMail<'p>, Refusal> {
+        let wanted = permit.account();
         match wanted.and_then(|id| self.setup.account(id)) {
             Some(account) => {
-                let now = self.now.as_second();
-                Ok(GuardedMail::new(
-                    account,
-                    &self.permit,
-                    self.cx,
-                    now,
-                    self.verdict,
-                ))
+                let (now, cx) = (self.now.as_second(), self.cx);
+                Ok(GuardedMail::new(account, permit, cx, now, self.verdict))
             }
             None => {
                 let name = wanted.map(AccountId::as_str).unwrap_or_default();
@@ -381,6 +428,11 @@ impl<'a> Ctx<'a> {
                 ))
             }
         }
+    }
+
+    /// One that the permit is for, or that a permitted message goes to.
+    pub(crate) fn account(&self, id: &AccountId) -> Option<&'a Account> {
+        self.accounts().find(|account| account.id() == id)
     }
 
     /// The accounts that the caller may know of, as configured.

@@ -51,8 +51,13 @@ pub(crate) fn denied_at_once<T: Tool>(
     let reason = refusal.denial.map_or("denied", |denial| denial.recorded());
     Asked {
         arguments: T::kept(args),
+        missing_capability: missing(refusal),
         ..denied(caller, request_id, T::NAME, reason)
     }
+}
+
+fn missing(refusal: &Refusal) -> Option<&'static str> {
+    Some(refusal.denial?.missing?.name())
 }
 
 /// What was decided about a message once its facts were known.
@@ -80,6 +85,10 @@ pub(crate) fn bad_arguments<T: Tool>(caller: &Caller, request_id: &str) -> Asked
 
 pub(crate) fn unknown_tool(caller: &Caller, name: &str, request_id: &str) -> Asked {
     denied(caller, request_id, shaped(name), "unknown_tool")
+}
+
+pub(crate) fn gated(caller: &Caller, name: &str, request_id: &str) -> Asked {
+    denied(caller, request_id, shaped(name), "invalid_input")
 }
 
 pub(crate) fn malformed(caller: &Caller, name: &str, request_id: &str) -> Asked {
@@ -131,14 +140,18 @@ pub(crate) fn done<R: Reply>(done: &Done<R>, facts: &Facts) -> Ended {
         shown: u64::try_from(done.data.shown()).unwrap_or(u64::MAX),
         hidden: done.data.hidden(),
         seen: done.data.seen(),
+        transaction: done.data.transaction(),
         ..ended(result, facts)
     }
 }
 
 pub(crate) fn refused(refusal: &Refusal, facts: &Facts, argument: Option<String>) -> Ended {
+    // The policy let it happen; the person did not.
+    let not_agreed = refusal.is_the_users().then(|| "not_agreed".to_owned());
     Ended {
+        issue: not_agreed,
         argument,
-        ..ended(refusal.code.name(), facts)
+        ..ended(refusal.recorded(), facts)
     }
 }
 

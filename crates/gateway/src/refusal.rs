@@ -4,6 +4,8 @@ use mail::Level;
 use policy::{Denial, Refused};
 use serde_json::{Value, json};
 
+use crate::pipeline::Asked;
+
 /// The closed list of error codes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Code {
@@ -15,7 +17,7 @@ pub enum Code {
     Internal,
     /// What is done could not be recorded, so it is not done, or not told.
     AuditUnavailable,
-    /// The policy does not give it.
+    /// The policy does not give it, or the person who was asked does not.
     Denied,
 }
 
@@ -58,6 +60,8 @@ pub struct Refusal {
     pub details: Option<Box<Value>>,
     /// What the policy said.
     pub(crate) denial: Option<Denial>,
+    /// What a person has to be asked first.
+    asks: Option<Box<Asked>>,
 }
 
 impl Refusal {
@@ -67,6 +71,7 @@ impl Refusal {
             message: message.into(),
             details: None,
             denial: None,
+            asks: None,
         }
     }
 
@@ -87,10 +92,26 @@ impl Refusal {
                 "this account is at a provider that has no labels; list its folders instead"
                     .to_owned()
             }
-            other => format!(
-                "{}: your policy does not give this; ask whoever wrote it",
-                other.name()
-            ),
+            Refused::ForbiddenSystemFlag => {
+                "that flag is reserved; \\Seen, \\Flagged and keywords can be set".to_owned()
+            }
+            Refused::VisibilityWouldRise => {
+                "you would see more of the message there than here, which your policy does not give; leave it where it \
+                 is, or ask whoever wrote the policy"
+                    .to_owned()
+            }
+            Refused::TransactionsNotConfigured => {
+                "nothing is changed here, because there is no ledger to write it down in; whoever runs this sets \
+                 wal.path in accounts.yaml, or sees with `mailwarden check` why it cannot be opened"
+                    .to_owned()
+            }
+            Refused::CapabilityMissing => match denial.missing {
+                Some(missing) => format!(
+                    "this needs {}, which your policy does not give there; ask whoever wrote it",
+                    missing.name()
+                ),
+                None => "your policy cannot give this; only the owner of the account can do it".to_owned(),
+            },
         };
         Self {
             denial: Some(denial),
@@ -101,6 +122,89 @@ impl Refusal {
     /// The account's server has no such thing.
     pub(crate) fn not_for_provider() -> Self {
         Self::denied(Denial::of(Refused::NotForProvider))
+    }
+
+    /// The same as for any reserved flag, in words for a tool that sets fewer of them.
+    pub(crate) fn not_a_tag() -> Self {
+        let message = "tags are keywords and \\Flagged; \\Seen is set by mark_seen, and other system flags are reserved";
+        Self {
+            message: message.to_owned(),
+            ..Self::denied(Denial::of(Refused::ForbiddenSystemFlag))
+        }
+    }
+
+    /// The owner has not said yes to changes.
+    pub(crate) fn gated() -> Self {
+        Self::invalid(
+            "changing mail is switched off; whoever runs this sets MAIL_IMAP_WRITE_ENABLED=true to allow it",
+        )
+        .with_details(json!({ "gate": "MAIL_IMAP_WRITE_ENABLED" }))
+    }
+
+    /// What is to be done cannot be written down first, or its outcome could not be.
+    pub(crate) fn unwritten(why: &ledger::LedgerFault) -> Self {
+        Self::new(
+            Code::Internal,
+            format!(
+                "{why}; nothing is done that cannot be written down, and what was begun is brought to its end later: \
+                 ask whoever runs this to look at `mailwarden check` and `mailwarden tx list`"
+            ),
+        )
+    }
+
+    /// INVARIANT: another's transaction answers as one that does not exist.
+    pub(crate) fn no_such_transaction() -> Self {
+        Self::new(
+            Code::NotFound,
+            "no such transaction of yours is known; transactions are remembered for 30 days",
+        )
+    }
+
+    /// Not before a person was asked: a transport that cannot ask has a refusal at hand.
+    pub(crate) fn asks(asked: Asked) -> Self {
+        let message = "the user has to be asked first; nothing is changed";
+        Self {
+            asks: Some(Box::new(asked)),
+            ..Self::new(Code::Denied, message)
+        }
+    }
+
+    /// What a person has to be asked before the call is made again with the answer.
+    pub fn question(&self) -> Option<&Asked> {
+        self.asks.as_deref()
+    }
+
+    /// Somebody was asked, and this is what came of it.
+    pub(crate) fn is_the_users(&self) -> bool {
+        self.code == Code::Denied && self.denial.is_none() && self.asks.is_none()
+    }
+
+    /// How a call ended, for the audit log.
+    pub(crate) fn recorded(&self) -> &'static str {
+        match self.asks {
+            Some(_) => "asked",
+            None => self.code.name(),
+        }
+    }
+
+    /// Whoever was asked said no, or nothing.
+    pub(crate) fn not_agreed(how: &str) -> Self {
+        Self::new(
+            Code::Denied,
+            format!(
+                "the user was asked and did not agree ({how}); nothing is changed. Do not try it in another way: tell \
+                 the user what you wanted to do"
+            ),
+        )
+    }
+
+    /// What would be done is no longer what a person agreed to.
+    pub(crate) fn overtaken() -> Self {
+        Self::new(
+            Code::Conflict,
+            "while the user was asked it became something else, so nothing is changed; make the call again, and the user \
+             is asked anew",
+        )
     }
 
     /// Nobody that is known, or no longer.
@@ -129,6 +233,18 @@ impl Refusal {
                  and ask whoever runs this to look at `mailwarden check`"
             ),
         )
+    }
+
+    /// What came of a change could not be recorded.
+    pub(crate) fn unrecorded_change(why: &audit::Unavailable, id: &str) -> Self {
+        Self::new(
+            Code::AuditUnavailable,
+            format!(
+                "what came of this change cannot be recorded ({why}), so it is not told: it may be done. Do not try it again; \
+                 ask for transaction {id} later, and ask whoever runs this to look at `mailwarden check`"
+            ),
+        )
+        .with_details(json!({ "transaction_id": id, "transaction_state": "unknown" }))
     }
 
     /// The argument that is wrong, as far as one is named.

@@ -4,7 +4,7 @@ use mail::{Cx, Level, MessageRef};
 use serde_json::{Map, Value, json};
 
 use crate::envelope::Bytes;
-use crate::pipeline::{Call, Caller, Gateway, Outcome};
+use crate::pipeline::{Asking, Call, Caller, Gateway, Outcome};
 use crate::tools::{AnyTool, MESSAGE, NAMES_OF_ACCOUNTS, NAMES_OF_FOLDERS, PART_RESOURCE, SOURCE};
 use crate::{Refusal, Refused};
 
@@ -77,6 +77,7 @@ impl Gateway {
             caller,
             tool: tool.name(),
             arguments,
+            asking: Asking::Cannot,
             cx,
         };
         let mut answered = match self.call_unlisted(tool, call).await {
@@ -155,6 +156,7 @@ impl Gateway {
             caller,
             tool: tool.name(),
             arguments,
+            asking: Asking::Cannot,
             cx,
         };
         let Outcome::Answered(answered) = self.call_unlisted(tool, call).await else {

@@ -121,6 +121,9 @@ fn without_null(map: &mut Map<String, Value>) {
             map.insert("type".to_owned(), only);
         }
     }
+    if let Some(Value::Array(values)) = map.get_mut("enum") {
+        values.retain(|one| !one.is_null());
+    }
     let Some(Value::Array(any)) = map.get_mut("anyOf") else {
         return;
     };

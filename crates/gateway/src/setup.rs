@@ -1,11 +1,12 @@
 //! What an operator configured, as calls see it: the accounts and the callers. A reload swaps the whole of it.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
-use mail::{AccountId, Described, MailSource};
+use mail::{AccountId, Cx, Described, Fault, FolderName, Folders, MailSource, SpecialUse};
 use policy::Policy;
 
-use crate::knowledge::Knowledge;
+use crate::knowledge::{Knowledge, lock};
 use crate::pipeline::Caller;
 use crate::tools::Toolset;
 
@@ -23,7 +24,18 @@ pub struct Account {
     source: Arc<dyn MailSource>,
     provider: Provider,
     pub(crate) knowledge: Arc<Knowledge>,
+    trash: Arc<Mutex<Option<Trash>>>,
 }
+
+/// The folder for what is deleted, if there is one, and since when that is known.
+#[derive(Clone, Debug)]
+struct Trash {
+    folder: Option<FolderName>,
+    since: Instant,
+}
+
+/// Folders are rarely given another use.
+const TRASH_STAYS: Duration = Duration::from_secs(60);
 
 /// What kind of mail store an account is in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -56,6 +68,19 @@ pub struct Standing {
     pub policy: Arc<Policy>,
     pub toolsets: Vec<Toolset>,
     pub credential: Credential,
+    pub writes: Writes,
+}
+
+/// Whether a caller may change anything at all.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Writes {
+    /// As far as its policy goes.
+    Allowed,
+    /// Nobody has said yes to it yet; who tries is told how that is done.
+    #[default]
+    Gated,
+    /// Tools that change something do not exist.
+    Never,
 }
 
 /// What a caller proved itself with, as a digest. Another one is another caller.
@@ -80,14 +105,28 @@ impl Setup {
             policy: Arc::new(Policy::owner()),
             toolsets,
             credential: Credential::default(),
+            writes: Writes::default(),
         };
         Self::new(accounts, vec![owner])
+    }
+
+    /// The same for all callers.
+    pub fn with_writes(mut self, writes: Writes) -> Self {
+        for caller in &mut self.callers {
+            caller.writes = writes;
+        }
+        self
     }
 
     /// INVARIANT: who is not here, or proved itself with something else, is nobody.
     pub(crate) fn standing(&self, caller: &Caller) -> Option<&Standing> {
         let mut known = self.callers.iter();
         known.find(|one| one.id == caller.as_str() && one.credential == caller.credential())
+    }
+
+    /// The mailboxes of all accounts.
+    pub(crate) fn homes(&self) -> Vec<String> {
+        self.accounts.iter().map(Account::home).collect()
     }
 
     pub(crate) fn account(&self, id: &AccountId) -> Option<&Account> {
@@ -106,7 +145,28 @@ impl Account {
             source,
             provider,
             knowledge: Arc::default(),
+            trash: Arc::default(),
         }
+    }
+
+    /// Where deleted mail goes (RFC 6154), whatever it is called; none where the server names no such folder.
+    pub(crate) async fn trash(&self, cx: &Cx) -> Result<Option<FolderName>, Fault> {
+        let known = lock(&self.trash).clone();
+        if let Some(known) = known.filter(|known| known.since.elapsed() < TRASH_STAYS) {
+            return Ok(known.folder);
+        }
+        let found = self.folders(cx).await?;
+        Ok(trash_among(&found))
+    }
+
+    /// Whoever lists them learns which one is the trash.
+    pub(crate) async fn folders(&self, cx: &Cx) -> Result<Folders, Fault> {
+        let found = self.source.folders(cx).await?;
+        *lock(&self.trash) = Some(Trash {
+            folder: trash_among(&found),
+            since: Instant::now(),
+        });
+        Ok(found)
     }
 
     pub fn id(&self) -> &AccountId {
@@ -117,6 +177,11 @@ impl Account {
         self.provider
     }
 
+    /// Which mailbox it is, whatever it is called.
+    pub(crate) fn home(&self) -> String {
+        self.source.describe().home
+    }
+
     pub(crate) fn describe(&self) -> Described {
         self.source.describe()
     }
@@ -125,4 +190,10 @@ impl Account {
     pub(crate) fn source(&self) -> &dyn MailSource {
         self.source.as_ref()
     }
+}
+
+fn trash_among(found: &Folders) -> Option<FolderName> {
+    let mut folders = found.folders.iter();
+    let trash = folders.find(|one| one.special_use == Some(SpecialUse::Trash));
+    trash.map(|one| one.name.clone())
 }

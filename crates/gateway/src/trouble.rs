@@ -90,7 +90,11 @@ pub(crate) fn sort(fault: &Fault, at: &Described) -> Result<Issue, Refusal> {
             Code::NotFound,
             "no such mailbox; call imap_list_mailboxes for the names there are",
         ),
-        FaultKind::NoSuchMessage => Refusal::new(
+        FaultKind::NoSuchTarget => Refusal::new(
+            Code::NotFound,
+            "no such destination mailbox, and none is created here; list the mailboxes for those there are",
+        ),
+        FaultKind::NoSuchMessage | FaultKind::AnotherMessage => Refusal::new(
             Code::NotFound,
             "no such message; it may have been moved or deleted, search again",
         ),
@@ -117,14 +121,14 @@ fn issue(fault: &Fault, kind: FaultKind, at: &Described) -> Issue {
         .as_ref()
         .map(|raw| content::said(raw.bytes(), &mut changes))
         .filter(|s| !s.is_empty());
-    let (code, what) = explain(kind, at, fault);
+    let what = explain(kind, at, fault);
     let message = match said {
         Some(said) if changes.is_empty() => format!("{what} (said: {said})"),
         Some(said) => format!("{what} (said, and made safe to show: {said})"),
         None => what,
     };
     Issue {
-        code: code.to_owned(),
+        code: code(kind).to_owned(),
         stage: fault.stage.name().to_owned(),
         message,
         retryable: kind.retryable(),
@@ -133,110 +137,107 @@ fn issue(fault: &Fault, kind: FaultKind, at: &Described) -> Issue {
     }
 }
 
-fn explain(kind: FaultKind, at: &Described, fault: &Fault) -> (&'static str, String) {
+/// The name of a fault in an answer, in the ledger and in the audit log.
+pub(crate) fn code(kind: FaultKind) -> &'static str {
+    match kind {
+        FaultKind::AuthFailed => "auth_failed",
+        FaultKind::NoSafeLogin => "no_safe_login",
+        FaultKind::HostNotFound => "host_not_found",
+        FaultKind::Refused => "connection_refused",
+        FaultKind::Unreachable => "unreachable",
+        FaultKind::CertificateExpired => "certificate_expired",
+        FaultKind::CertificateWrongHost => "certificate_wrong_host",
+        FaultKind::CertificateUntrusted => "certificate_untrusted",
+        FaultKind::TlsFailed => "tls_failed",
+        FaultKind::TimedOut => "timeout",
+        FaultKind::Lost => "connection_lost",
+        FaultKind::Bye => "server_closed",
+        FaultKind::Busy => "server_busy",
+        FaultKind::Denied => "server_refused",
+        FaultKind::Rejected => "server_rejected",
+        FaultKind::Protocol => "protocol_error",
+        FaultKind::Unreadable => "unreadable",
+        FaultKind::NotServed => "not_supported",
+        FaultKind::ReadOnly => "read_only",
+        FaultKind::OverQuota => "over_quota",
+        FaultKind::FlagNotKept => "flag_not_permitted",
+        FaultKind::NotOffered => "not_offered",
+        FaultKind::TooLarge => "too_large",
+        FaultKind::Conflict => "conflict",
+        FaultKind::NoSuchTarget => "no_such_target",
+        FaultKind::TooMany { .. } => "too_many",
+        FaultKind::NoSuchFolder | FaultKind::NoSuchMessage | FaultKind::AnotherMessage => {
+            "not_found"
+        }
+    }
+}
+
+/// For people, and what they can do about it.
+fn explain(kind: FaultKind, at: &Described, fault: &Fault) -> String {
     let host = content::name(&at.host, &mut Changes::default());
     let server = format!("{host}:{}", at.port);
-    let (code, what) = match kind {
-        FaultKind::AuthFailed => (
-            "auth_failed",
+    match kind {
+        FaultKind::AuthFailed => {
             "the server refused user name or password; many providers want an app password here"
-                .to_owned(),
+                .to_owned()
+        }
+        FaultKind::NoSafeLogin => format!(
+            "{server} offers no encrypted way to log in; use port 993 with MAIL_IMAP_<ACCOUNT>_SECURE=true, or starttls where the server has it"
         ),
-        FaultKind::NoSafeLogin => (
-            "no_safe_login",
-            format!(
-                "{server} offers no encrypted way to log in; use port 993 with MAIL_IMAP_<ACCOUNT>_SECURE=true, or starttls where the server has it"
-            ),
+        FaultKind::HostNotFound => format!(
+            "the name {host} cannot be found; check the host name and this machine's network"
         ),
-        FaultKind::HostNotFound => (
-            "host_not_found",
-            format!(
-                "the name {host} cannot be found; check the host name and this machine's network"
-            ),
+        FaultKind::Refused => format!("nothing listens at {server}; check host and port"),
+        FaultKind::Unreachable => {
+            format!("{server} cannot be reached; check this machine's network")
+        }
+        FaultKind::CertificateExpired => format!(
+            "the certificate of {server} is expired or not yet valid; the server's operator must renew it, and this machine's clock must be right"
         ),
-        FaultKind::Refused => (
-            "connection_refused",
-            format!("nothing listens at {server}; check host and port"),
+        FaultKind::CertificateWrongHost => format!(
+            "the certificate of {server} is for another host; use the host name that the certificate names"
         ),
-        FaultKind::Unreachable => (
-            "unreachable",
-            format!("{server} cannot be reached; check this machine's network"),
+        FaultKind::CertificateUntrusted => format!(
+            "the certificate of {server} comes from no trusted authority; for a private one set MAIL_IMAP_CA_CERT_PATH"
         ),
-        FaultKind::CertificateExpired => (
-            "certificate_expired",
-            format!(
-                "the certificate of {server} is expired or not yet valid; the server's operator must renew it, and this machine's clock must be right"
-            ),
+        FaultKind::TlsFailed => format!(
+            "no encrypted connection with {server}; check that the port speaks TLS (993), or set MAIL_IMAP_<ACCOUNT>_SECURE=starttls"
         ),
-        FaultKind::CertificateWrongHost => (
-            "certificate_wrong_host",
-            format!(
-                "the certificate of {server} is for another host; use the host name that the certificate names"
-            ),
+        FaultKind::TimedOut if fault.stage == mail::Stage::Greeting => format!(
+            "{server} accepted the connection and said nothing; if the port wants TLS from the first byte, set MAIL_IMAP_<ACCOUNT>_SECURE=true, else try again later"
         ),
-        FaultKind::CertificateUntrusted => (
-            "certificate_untrusted",
-            format!(
-                "the certificate of {server} comes from no trusted authority; for a private one set MAIL_IMAP_CA_CERT_PATH"
-            ),
+        FaultKind::TimedOut => format!(
+            "{server} did not answer in time at '{}'; try again later",
+            fault.stage.name()
         ),
-        FaultKind::TlsFailed => (
-            "tls_failed",
-            format!(
-                "no encrypted connection with {server}; check that the port speaks TLS (993), or set MAIL_IMAP_<ACCOUNT>_SECURE=starttls"
-            ),
+        FaultKind::Lost => format!("{server} closed the connection; try again"),
+        FaultKind::Bye => format!("{server} ended the session; try again later"),
+        FaultKind::Busy => format!(
+            "{server} accepts no more connections for this user; close other mail programs or set MAIL_IMAP_MAX_CONNECTIONS lower"
         ),
-        FaultKind::TimedOut if fault.stage == mail::Stage::Greeting => (
-            "timeout",
-            format!(
-                "{server} accepted the connection and said nothing; if the port wants TLS from the first byte, set MAIL_IMAP_<ACCOUNT>_SECURE=true, else try again later"
-            ),
-        ),
-        FaultKind::TimedOut => (
-            "timeout",
-            format!(
-                "{server} did not answer in time at '{}'; try again later",
-                fault.stage.name()
-            ),
-        ),
-        FaultKind::Lost => (
-            "connection_lost",
-            format!("{server} closed the connection; try again"),
-        ),
-        FaultKind::Bye => (
-            "server_closed",
-            format!("{server} ended the session; try again later"),
-        ),
-        FaultKind::Busy => (
-            "server_busy",
-            format!(
-                "{server} accepts no more connections for this user; close other mail programs or set MAIL_IMAP_MAX_CONNECTIONS lower"
-            ),
-        ),
-        FaultKind::Denied => (
-            "server_refused",
-            "the server refused the command".to_owned(),
-        ),
-        FaultKind::Rejected => (
-            "server_rejected",
-            "the server did not understand the command".to_owned(),
-        ),
-        FaultKind::Protocol => (
-            "protocol_error",
-            format!("{server} does not answer as a mail server should"),
-        ),
-        FaultKind::Unreadable => (
-            "unreadable",
-            "the mail store cannot be read; check its path and permissions".to_owned(),
-        ),
-        FaultKind::NotServed => (
-            "not_supported",
-            "this account cannot be served yet".to_owned(),
-        ),
+        FaultKind::Denied => "the server refused the command".to_owned(),
+        FaultKind::Rejected => "the server did not understand the command".to_owned(),
+        FaultKind::Protocol => format!("{server} does not answer as a mail server should"),
+        FaultKind::Unreadable => {
+            "the mail store cannot be read; check its path and permissions".to_owned()
+        }
+        FaultKind::NotServed => "this account cannot be served yet".to_owned(),
+        FaultKind::ReadOnly => {
+            "this mailbox cannot be written to; the account's owner may lack the right".to_owned()
+        }
+        FaultKind::OverQuota => {
+            "there is no room left in the target account; delete something there first".to_owned()
+        }
+        FaultKind::FlagNotKept => {
+            "the mailbox keeps no flag of that name; use one that it has, or \\Flagged".to_owned()
+        }
+        FaultKind::NotOffered => format!("{server} cannot do this"),
+        FaultKind::TooLarge => "the message is larger than the target takes".to_owned(),
         FaultKind::NoSuchFolder
         | FaultKind::NoSuchMessage
+        | FaultKind::NoSuchTarget
+        | FaultKind::AnotherMessage
         | FaultKind::Conflict
-        | FaultKind::TooMany { .. } => ("not_found", "not found".to_owned()),
-    };
-    (code, what)
+        | FaultKind::TooMany { .. } => "not found".to_owned(),
+    }
 }

@@ -7,7 +7,7 @@
 
 use std::collections::HashSet;
 
-use gateway::ALL;
+use gateway::{ALL, Toolset, Use};
 use serde_json::{Value, json};
 
 #[test]
@@ -63,21 +63,38 @@ fn input_schemas_suit_strict_hosts() {
             tool.name()
         );
         let text = Value::Object(schema).to_string();
-        for word in [
-            "anyOf", "oneOf", "allOf", "$ref", "\"null\"", "uint", "$schema",
-        ] {
+        for word in ["anyOf", "oneOf", "allOf", "$ref", "null", "uint", "$schema"] {
             assert!(!text.contains(word), "{} has {word}: {text}", tool.name());
         }
     }
 }
 
 #[test]
-fn there_is_no_tool_that_changes_mail_yet() {
+fn what_changes_mail_says_so_and_needs_leave() {
     for tool in ALL {
-        assert!(
-            tool.annotations().read_only && !tool.annotations().destructive,
-            "{}",
-            tool.name()
-        );
+        let hints = tool.annotations();
+        let reads = tool.usefulness() == Use::Reading;
+        assert!(hints.read_only || !reads, "{}", tool.name());
+        assert!(!(hints.read_only && hints.destructive), "{}", tool.name());
+        let takes_key = tool.input_schema()["properties"]
+            .get("idempotency_key")
+            .is_some();
+        assert!(hints.read_only || takes_key, "{}", tool.name());
     }
+    let destructive: Vec<&str> = ALL
+        .iter()
+        .filter(|tool| tool.annotations().destructive)
+        .map(|tool| tool.name())
+        .collect();
+    assert_eq!(destructive, ["imap_delete_message"]);
+}
+
+/// Clients load these before anything else.
+#[test]
+fn the_set_that_is_on_by_default_stays_small() {
+    let imap = ALL
+        .iter()
+        .filter(|tool| tool.toolset() == Toolset::Imap || tool.also() == Some(Toolset::Imap));
+    let total: usize = imap.map(|tool| tool.definition().to_string().len()).sum();
+    assert!(total <= 22_000, "{total} bytes");
 }

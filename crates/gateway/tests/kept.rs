@@ -31,6 +31,7 @@ impl MailSource for Empty {
             port: 0,
             secure: true,
             authserv_id: None,
+            home: String::new(),
         }
     }
 
@@ -103,6 +104,25 @@ fn value(name: &str, schema: &Value) -> BoxedStrategy<Value> {
         }
         ("string", "part_id") => "[1-9]([.][1-9]){0,2}".prop_map(Value::from).boxed(),
         ("string", "name" | "keyword") => "[a-zA-Z]{14,20}".prop_map(Value::from).boxed(),
+        ("array", "to" | "cc" | "bcc") => {
+            let address = "[a-z]{14,20}@[a-z]{8}[.]example";
+            proptest::collection::vec(address, 0..3)
+                .prop_map(Value::from)
+                .boxed()
+        }
+        ("array", _) => {
+            let flag = prop_oneof![Just("\\Seen".to_owned()), "[a-z]{14,20}"];
+            proptest::collection::vec(flag, 1..4)
+                .prop_map(Value::from)
+                .boxed()
+        }
+        ("boolean", "confirm") => Just(json!(true)).boxed(),
+        ("string", "action") => Just(json!("replace")).boxed(),
+        ("string", "idempotency_key") => "[a-z]{14,20}".prop_map(Value::from).boxed(),
+        ("string", "in_reply_to") => "<[a-z]{14,20}@[a-z]{8}[.]example>"
+            .prop_map(Value::from)
+            .boxed(),
+        ("string", "transaction_id") => "tx_[0-9]{26}".prop_map(Value::from).boxed(),
         ("boolean", _) => any::<bool>().prop_map(Value::from).boxed(),
         ("integer", _) => {
             let bound = |key: &str| schema[key].as_u64().unwrap();
@@ -160,13 +180,32 @@ fn flatten(map: &Map<String, Value>, into: &mut Vec<(String, Value)>) {
     }
 }
 
-fn last_record(dir: &Path) -> (String, Value) {
+/// The lines of the last call, one or two, and the record among them that holds its arguments.
+fn last_call(dir: &Path) -> (String, Value) {
     let newest = audit::days(dir).unwrap().pop().unwrap();
     let text = fs::read_to_string(newest.path).unwrap();
-    let line = text.lines().next_back().unwrap().to_owned();
-    let record = serde_json::from_str(&line).unwrap();
-    (line, record)
+    // What the log says of itself may stand between them.
+    let calls = text
+        .lines()
+        .rev()
+        .filter(|line| line.contains("\"request_id\""));
+    let lines: Vec<&str> = calls.take(2).collect();
+    let read = |line: &str| -> Value { serde_json::from_str(line).unwrap() };
+    let last = read(lines[0]);
+    match last["event"] == "outcome" {
+        true => (lines.join("\n"), read(lines[1])),
+        false => (lines[0].to_owned(), last),
+    }
 }
+
+const KEPT_WHOLE: [&str; 6] = [
+    "account",
+    "folder",
+    "message_id",
+    "target_account",
+    "target_folder",
+    "transaction",
+];
 
 /// What may stand in `arguments`, by its name.
 fn assert_is_kept_well(name: &str, value: &Value, given: &Map<String, Value>) {
@@ -176,6 +215,11 @@ fn assert_is_kept_well(name: &str, value: &Value, given: &Map<String, Value>) {
     };
     match (name, value) {
         ("account" | "folder" | "message_id", Value::String(_)) => {}
+        ("target_account" | "target_folder", Value::String(_)) => {}
+        ("transaction", _) => assert_eq!(*value, given["transaction_id"]),
+        ("add_flags" | "remove_flags" | "tags", Value::Array(flags)) => {
+            assert!(flags.iter().all(|flag| flag == "\\seen"), "{value}");
+        }
         (_, Value::Number(_) | Value::Bool(_)) => {}
         ("part_id", _) => assert_eq!(*value, given[name]),
         ("start_date" | "end_date", _) => assert_eq!(*value, given[name]),
@@ -197,7 +241,10 @@ fn no_words_of_a_caller_get_into_the_log_by_any_tool() {
     let id = AccountId::new("default").unwrap();
     let account = gateway::Account::new(id, source, gateway::Provider::Google);
     let setup = gateway::Setup::owner(vec![account], gateway::Toolset::ALL.to_vec());
-    let gateway = Gateway::new(setup, CursorKey::new([7; 32]), log);
+    let ledger = ledger::Ledger::open(&place.path().join("ledger.db")).unwrap();
+    let setup = setup.with_writes(gateway::Writes::Allowed);
+    let gateway = Gateway::new(setup, CursorKey::new([7; 32]), log)
+        .with_ledger(ledger, gateway::Deletes::ToTrash);
     let caller = Caller::owner("test:1");
     for tool in ALL {
         let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig {
@@ -211,19 +258,19 @@ fn no_words_of_a_caller_get_into_the_log_by_any_tool() {
                 caller: &caller,
                 tool: tool.name(),
                 arguments: given.clone(),
+                asking: gateway::Asking::Cannot,
                 cx: &cx,
             }));
-            let (line, record) = last_record(place.path());
+            let (line, record) = last_call(place.path());
             prop_assert_eq!(&record["tool"], tool.name());
             let kept = record["arguments"].as_object().unwrap();
             for (name, value) in kept {
                 assert_is_kept_well(name, value, &given);
             }
-            let kept_whole =
-                ["account", "folder", "message_id"].map(|name| kept.get(name).cloned());
+            let kept_whole = KEPT_WHOLE.map(|name| kept.get(name).cloned());
             let rest = {
                 let mut record = record.clone();
-                for name in ["account", "folder", "message_id"] {
+                for name in KEPT_WHOLE {
                     record["arguments"].as_object_mut().unwrap().remove(name);
                 }
                 record.to_string()
@@ -257,8 +304,18 @@ fn no_words_of_a_caller_get_into_the_log_by_any_tool() {
                     "{name} in {rest}"
                 );
                 // Where something is kept whole, it is what was meant for that place.
-                let belongs =
-                    ["account_id", "mailbox", "folder", "message_id"].contains(&name.as_str());
+                let places = [
+                    "account_id",
+                    "mailbox",
+                    "folder",
+                    "message_id",
+                    "destination_account_id",
+                    "destination_mailbox",
+                    "target_account_id",
+                    "target_folder",
+                    "transaction_id",
+                ];
+                let belongs = places.contains(&name.as_str());
                 let found = kept_whole
                     .iter()
                     .flatten()

@@ -8,6 +8,7 @@ use std::fmt;
 
 use bytes::{Bytes, BytesMut};
 
+use crate::command::Chunk;
 use crate::{Command, Data, FrameError, Framer, Limits, Literals, Response, Status};
 
 /// Which command. Counts up, so later commands compare greater.
@@ -58,9 +59,13 @@ pub struct Connection {
 
 struct Unsent {
     tag: Tag,
-    chunks: VecDeque<Vec<u8>>,
-    waits: bool,
+    chunks: VecDeque<Chunk>,
 }
+
+/// More octets of a message than were announced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("more octets than were announced")]
+pub struct Overrun;
 
 /// INVARIANT: like a [`Command`], it shows no arguments: they are passwords or somebody's mail.
 impl fmt::Debug for Unsent {
@@ -101,11 +106,7 @@ impl Connection {
         let tag = Tag(self.last_tag);
         let chunks = command.encode(&tag.wire(), self.literals).into();
         self.under_way.push_back(tag);
-        self.unsent.push_back(Unsent {
-            tag,
-            chunks,
-            waits: false,
-        });
+        self.unsent.push_back(Unsent { tag, chunks });
         tag
     }
 
@@ -113,19 +114,45 @@ impl Connection {
     pub fn outgoing(&mut self) -> Bytes {
         let mut out = Vec::new();
         while let Some(front) = self.unsent.front_mut() {
-            if front.waits {
-                break;
+            match front.chunks.front() {
+                Some(Chunk::Wait) => break,
+                Some(Chunk::Stream(owed)) if *owed > 0 => break,
+                Some(Chunk::Bytes(bytes)) => out.extend_from_slice(bytes),
+                Some(Chunk::Stream(_)) => {}
+                None => {
+                    self.unsent.pop_front();
+                    continue;
+                }
             }
-            if let Some(chunk) = front.chunks.pop_front() {
-                out.extend_from_slice(&chunk);
-            }
-            if front.chunks.is_empty() {
-                self.unsent.pop_front();
-            } else {
-                front.waits = true;
-            }
+            front.chunks.pop_front();
         }
         out.into()
+    }
+
+    /// How many octets of a message may be written now and are not; the rest of its command follows them. Ask when
+    /// [`outgoing`](Self::outgoing) has no more.
+    pub fn owes(&self) -> Option<u64> {
+        match self.unsent.front()?.chunks.front()? {
+            Chunk::Stream(owed) => Some(*owed).filter(|owed| *owed > 0),
+            Chunk::Bytes(_) | Chunk::Wait => None,
+        }
+    }
+
+    /// So many octets of the message were written.
+    ///
+    /// INVARIANT: nothing goes for part of a message, or for a command, that is not.
+    pub fn streamed(&mut self, octets: u64) -> Result<(), Overrun> {
+        let front = self
+            .unsent
+            .front_mut()
+            .and_then(|one| one.chunks.front_mut());
+        match front {
+            Some(Chunk::Stream(owed)) if octets <= *owed => {
+                *owed -= octets;
+                Ok(())
+            }
+            _ => Err(Overrun),
+        }
     }
 
     /// Whether every command is over.
@@ -173,7 +200,7 @@ impl Connection {
 
     fn go_ahead(&mut self) {
         if let Some(front) = self.unsent.front_mut() {
-            front.waits = false;
+            front.chunks.pop_front_if(|chunk| *chunk == Chunk::Wait);
         }
     }
 
@@ -273,6 +300,63 @@ mod tests {
             matches!(&events(&mut connection)[0], Event::Done(_, s) if s.kind == StatusKind::Bad)
         );
         assert_eq!(connection.outgoing(), "w2 NOOP\r\n");
+    }
+
+    fn append(octets: u64) -> Command {
+        Command::append("INBOX", &[], None, octets).unwrap()
+    }
+
+    #[test]
+    fn a_message_is_streamed_between_its_command_and_what_follows() {
+        for (literals, begin) in [
+            (Literals::Wait, "w1 APPEND \"INBOX\" {5}\r\n"),
+            (Literals::Plus, "w1 APPEND \"INBOX\" {5+}\r\n"),
+        ] {
+            let mut connection = greeted();
+            connection.use_literals(literals);
+            connection.push(&append(5));
+            connection.push(&Command::noop());
+            assert_eq!(connection.outgoing(), begin);
+            if literals == Literals::Wait {
+                assert_eq!(
+                    (connection.owes(), connection.streamed(1)),
+                    (None, Err(Overrun))
+                );
+                connection.feed(b"+ go\r\n");
+                assert!(events(&mut connection).is_empty());
+            }
+            assert_eq!(connection.owes(), Some(5));
+            assert_eq!(connection.streamed(3), Ok(()));
+            assert_eq!(
+                (connection.outgoing(), connection.owes()),
+                ("".into(), Some(2))
+            );
+            assert_eq!(connection.streamed(3), Err(Overrun));
+            assert_eq!(connection.streamed(2), Ok(()));
+            assert_eq!(
+                (connection.owes(), connection.streamed(1)),
+                (None, Err(Overrun))
+            );
+            assert_eq!(connection.outgoing(), "\r\nw2 NOOP\r\n");
+        }
+    }
+
+    #[test]
+    fn a_message_that_is_refused_is_not_owed() {
+        let mut connection = greeted();
+        connection.push(&append(5));
+        connection.push(&append(0));
+        connection.outgoing();
+        connection.feed(b"w1 NO [OVERQUOTA] full\r\n");
+        assert_eq!(events(&mut connection).len(), 1);
+        assert_eq!(connection.owes(), None);
+        assert_eq!(connection.outgoing(), "w2 APPEND \"INBOX\" {0}\r\n");
+        connection.feed(b"+ go\r\n");
+        assert!(events(&mut connection).is_empty());
+        assert_eq!(
+            (connection.owes(), connection.outgoing()),
+            (None, "\r\n".into())
+        );
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! `INTERNALDATE` (RFC 3501 section 9, date-time) as seconds since 1970.
+//! `INTERNALDATE` (RFC 3501 section 9, date-time) as seconds since 1970, read and written.
 
 const MONTHS: [&[u8]; 12] = [
     b"jan", b"feb", b"mar", b"apr", b"may", b"jun", b"jul", b"aug", b"sep", b"oct", b"nov", b"dec",
@@ -25,6 +25,22 @@ pub(crate) fn parse(text: &[u8]) -> Option<i64> {
     Some(days * 86_400 + hour * 3_600 + minute * 60 + second - offset(zone)?)
 }
 
+/// The same in UTC; `None` for a year that has not four digits.
+pub(crate) fn format(seconds: i64) -> Option<String> {
+    let days = seconds.div_euclid(86_400);
+    let second = seconds.rem_euclid(86_400);
+    let (year, month, day) = civil_from_days(days)?;
+    let month = MONTH_NAMES.get(usize::try_from(month).ok()?.checked_sub(1)?)?;
+    let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
+    (1..=9_999)
+        .contains(&year)
+        .then(|| format!("{day:02}-{month}-{year:04} {hour:02}:{minute:02}:{second:02} +0000"))
+}
+
+const MONTH_NAMES: [&str; 12] = [
+    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+];
+
 fn small(text: &str, low: i64, high: i64) -> Option<i64> {
     let number: i64 = text.parse().ok()?;
     (low..=high).contains(&number).then_some(number)
@@ -50,9 +66,25 @@ fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
     era * 146_097 + day_of_era - 719_468
 }
 
+/// The inverse: year, month and day.
+fn civil_from_days(days: i64) -> Option<(i64, i64, i64)> {
+    let since_march = days.checked_add(719_468)?;
+    let era = since_march.div_euclid(146_097);
+    let day_of_era = since_march.rem_euclid(146_097);
+    let year_of_era =
+        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * from_march + 2) / 5 + 1;
+    let month = (from_march + 2) % 12 + 1;
+    let year = era * 400 + year_of_era + i64::from(month <= 2);
+    Some((year, month, day))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn known_dates() {
@@ -67,6 +99,30 @@ mod tests {
             ("", None),
         ] {
             assert_eq!(parse(text.as_bytes()), want, "{text}");
+        }
+    }
+
+    #[test]
+    fn dates_on_the_wire() {
+        for (seconds, want) in [
+            (0, Some("01-Jan-1970 00:00:00 +0000")),
+            (837_596_665, Some("17-Jul-1996 09:44:25 +0000")),
+            (951_782_400, Some("29-Feb-2000 00:00:00 +0000")),
+            (-62_135_596_800, Some("01-Jan-0001 00:00:00 +0000")),
+            (-62_135_596_801, None),
+            (253_402_300_799, Some("31-Dec-9999 23:59:59 +0000")),
+            (253_402_300_800, None),
+            (i64::MAX, None),
+            (i64::MIN, None),
+        ] {
+            assert_eq!(format(seconds).as_deref(), want, "{seconds}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read(seconds in -62_135_596_800i64..=253_402_300_799) {
+            prop_assert_eq!(parse(format(seconds).unwrap().as_bytes()), Some(seconds));
         }
     }
 }

@@ -34,11 +34,14 @@ pub struct SectionData {
 impl Fetch {
     /// The bytes of a section that was asked for, from its beginning.
     pub fn section(&self, name: &str) -> Option<&Bytes> {
-        let found = self
-            .sections
-            .iter()
-            .find(|one| one.section == name && one.origin.unwrap_or(0) == 0 && one.data.is_some());
-        found.and_then(|one| one.data.as_ref())
+        self.section_from(name, 0)
+    }
+
+    /// The bytes of a section that was asked for, from an offset on.
+    pub fn section_from(&self, name: &str, from: u32) -> Option<&Bytes> {
+        let named = |one: &&SectionData| one.section == name && one.origin.unwrap_or(0) == from;
+        let mut found = self.sections.iter().filter(named);
+        found.find_map(|one| one.data.as_ref())
     }
 
     pub(crate) fn read(
@@ -73,7 +76,7 @@ impl Fetch {
         let name = upper(name);
         match name.as_str() {
             "UID" => self.uid = value.number().and_then(|n| n.try_into().ok()),
-            "FLAGS" => self.flags = value.list().map(strings),
+            "FLAGS" => self.flags = value.flags(),
             "INTERNALDATE" => self.internal_date = value.string().and_then(crate::date::parse),
             "RFC822.SIZE" => self.size = value.number(),
             // QUIRK: the parentheses may be missing.
@@ -147,11 +150,4 @@ fn plain_section(section: &str) -> String {
 
 fn upper(name: &[u8]) -> String {
     String::from_utf8_lossy(name).to_ascii_uppercase()
-}
-
-fn strings(values: &[Value<'_>]) -> Vec<String> {
-    let strings = values.iter().filter_map(Value::string);
-    strings
-        .map(|flag| String::from_utf8_lossy(flag).into_owned())
-        .collect()
 }

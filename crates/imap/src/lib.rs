@@ -7,6 +7,7 @@
 //! Writing is strict: a [`Command`] cannot hold an argument that would end early or begin another command.
 
 mod capability;
+mod code;
 pub mod command;
 mod connection;
 mod date;
@@ -24,8 +25,9 @@ pub mod utf7;
 mod value;
 
 pub use capability::Capabilities;
+pub use code::{AppendUid, CopyUid, PermanentFlags};
 pub use command::{BadArgument, Command, Literals};
-pub use connection::{Connection, Event, Leftover, Tag};
+pub use connection::{Connection, Event, Leftover, Overrun, Tag};
 pub use envelope::{Address, Envelope};
 pub use fetch::{Fetch, SectionData};
 pub use frame::{FrameError, Framer};

@@ -39,6 +39,16 @@ impl<'a> Value<'a> {
         }
     }
 
+    /// The names in a list of flags. Nothing in it is absent: a keyword may be called `NIL`.
+    pub(crate) fn flags(&self) -> Option<Vec<String>> {
+        let names = self.list()?.iter().filter_map(|flag| match flag {
+            Self::Atom(name) => Some(*name),
+            other => other.string(),
+        });
+        let names = names.map(|name| String::from_utf8_lossy(name).into_owned());
+        Some(names.collect())
+    }
+
     pub fn list(&self) -> Option<&[Value<'a>]> {
         match self {
             Self::List(values) => Some(values),

@@ -6,6 +6,8 @@
     reason = "a test says what is wrong by ending"
 )]
 
+#[path = "differential/changes.rs"]
+mod changes;
 #[path = "differential/commands.rs"]
 mod commands;
 #[path = "differential/lexer.rs"]

@@ -25,10 +25,16 @@ pub enum Stage {
     Search,
     Fetch,
     Render,
+    Mark,
+    Copy,
+    Move,
+    Remove,
+    Append,
+    Confirm,
 }
 
 impl Stage {
-    const ALL: [Self; 11] = [
+    const ALL: [Self; 17] = [
         Self::Start,
         Self::Queue,
         Self::Connect,
@@ -40,6 +46,12 @@ impl Stage {
         Self::Search,
         Self::Fetch,
         Self::Render,
+        Self::Mark,
+        Self::Copy,
+        Self::Move,
+        Self::Remove,
+        Self::Append,
+        Self::Confirm,
     ];
 
     /// The name on the wire (`issues[].stage`).
@@ -56,6 +68,12 @@ impl Stage {
             Self::Search => "search",
             Self::Fetch => "fetch",
             Self::Render => "render",
+            Self::Mark => "mark",
+            Self::Copy => "copy",
+            Self::Move => "move",
+            Self::Remove => "remove",
+            Self::Append => "append",
+            Self::Confirm => "confirm",
         }
     }
 }

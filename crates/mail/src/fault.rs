@@ -52,6 +52,20 @@ pub enum FaultKind {
     Unreadable,
     /// The account is configured in a way that cannot be served yet.
     NotServed,
+    /// The folder, or all of the source, cannot be written to.
+    ReadOnly,
+    /// The folder that something was to go to does not exist.
+    NoSuchTarget,
+    /// There is no room left.
+    OverQuota,
+    /// The folder does not keep a flag of this name.
+    FlagNotKept,
+    /// The message is not the one that was meant.
+    AnotherMessage,
+    /// The source has no such thing.
+    NotOffered,
+    /// The message is larger than the source takes.
+    TooLarge,
 }
 
 impl Fault {
@@ -97,7 +111,14 @@ impl FaultKind {
             | Self::Rejected
             | Self::Protocol
             | Self::Unreadable
-            | Self::NotServed => false,
+            | Self::NotServed
+            | Self::ReadOnly
+            | Self::NoSuchTarget
+            | Self::OverQuota
+            | Self::FlagNotKept
+            | Self::AnotherMessage
+            | Self::NotOffered
+            | Self::TooLarge => false,
         }
     }
 }

@@ -4,6 +4,7 @@
 //! Text that came from mail stays [`Raw`] here; only `content` turns it into something a caller may see.
 
 mod account;
+mod change;
 mod condition;
 mod cx;
 mod envelope;
@@ -21,6 +22,10 @@ mod structure;
 mod uids;
 
 pub use account::{AccountId, BadAccountId};
+pub use change::{
+    Append, Body, Broken, Candidate, Changed, Changing, Digest, Effect, Horizon, Landing,
+    MOST_DIGESTED, Removal, Step, Subject, Witness,
+};
 pub use condition::Condition;
 pub use cx::{Cx, Stage};
 pub use envelope::{Address, Envelope};

@@ -1,6 +1,7 @@
 //! The seam behind which mail lives: what can be asked of a source, and what it answers.
 //!
-//! Reading only: no method here changes anything at the source (EXAMINE and PEEK, never SELECT).
+//! Questions change nothing at the source (EXAMINE and PEEK, never SELECT). Only [`MailSource::apply`] and
+//! [`MailSource::append`] do, and only where the source is one that can be written to.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -10,8 +11,9 @@ use bytes::Bytes;
 use jiff::Timestamp;
 
 use crate::{
-    Condition, Cx, Envelope, Fault, Flag, Folder, FolderName, MessageRef, Query, Section,
-    SourceKind, Structure, Uid, UidSet, UidValidity,
+    Append, Body, Broken, Candidate, Changing, Condition, Cx, Envelope, Fault, FaultKind, Flag,
+    Folder, FolderName, Horizon, MessageRef, Query, Section, SourceKind, Stage, Step, Structure,
+    Uid, UidSet, UidValidity, Witness,
 };
 
 /// A source's answer, on its way. Dropping it cancels the work at the source.
@@ -62,6 +64,82 @@ pub trait MailSource: Send + Sync {
 
     /// The first `max_bytes` of a message as it lies at the source.
     fn raw<'a>(&'a self, cx: &'a Cx, at: &'a MessageRef, max_bytes: u64) -> Answer<'a, RawMessage>;
+
+    /// A message as it is now and its first `octets`, which the digest covers; none if it is gone.
+    fn look<'a>(
+        &'a self,
+        cx: &'a Cx,
+        at: &'a MessageRef,
+        octets: u64,
+    ) -> Answer<'a, Option<(Witness, Bytes)>> {
+        let _ = (cx, at, octets);
+        Box::pin(async { Err(Fault::new(FaultKind::NotOffered, Stage::Start)) })
+    }
+
+    /// The same for whoever wants what it says rather than whether it is still there: of a message that somebody took
+    /// away a moment ago the source may tell still.
+    fn read<'a>(
+        &'a self,
+        cx: &'a Cx,
+        at: &'a MessageRef,
+        octets: u64,
+    ) -> Answer<'a, Option<(Witness, Bytes)>> {
+        self.look(cx, at, octets)
+    }
+
+    /// So many octets of a message from an offset on; fewer at its end.
+    fn octets<'a>(
+        &'a self,
+        cx: &'a Cx,
+        at: &'a MessageRef,
+        from: u64,
+        most: u32,
+    ) -> Answer<'a, Bytes> {
+        let _ = (cx, at, from, most);
+        Box::pin(async { Err(Fault::new(FaultKind::NotOffered, Stage::Start)) })
+    }
+
+    /// Where a folder ends. It may be an earlier end that is remembered.
+    fn horizon<'a>(&'a self, cx: &'a Cx, folder: &'a FolderName) -> Answer<'a, Horizon> {
+        let _ = (cx, folder);
+        Box::pin(async { Err(read_only()) })
+    }
+
+    /// The messages of a folder beyond the horizon that have this size, each with a digest over `octets`. Where the
+    /// folder is of another generation by now, all of that size.
+    fn candidates<'a>(
+        &'a self,
+        cx: &'a Cx,
+        folder: &'a FolderName,
+        beyond: Option<Horizon>,
+        size: u64,
+        octets: u64,
+    ) -> Answer<'a, Vec<Candidate>> {
+        let _ = (cx, folder, beyond, size, octets);
+        Box::pin(async { Err(read_only()) })
+    }
+
+    /// Does one step. A step whose answer is lost is neither done again nor undone here.
+    fn apply<'a>(&'a self, cx: &'a Cx, step: &'a Step) -> Changing<'a> {
+        let _ = (cx, step);
+        Box::pin(async { Err(Broken::before_anything(read_only())) })
+    }
+
+    /// Adds a message to a folder.
+    fn append<'a>(
+        &'a self,
+        cx: &'a Cx,
+        append: &'a Append,
+        body: &'a mut dyn Body,
+    ) -> Changing<'a> {
+        let _ = (cx, append, body);
+        Box::pin(async { Err(Broken::before_anything(read_only())) })
+    }
+}
+
+/// Of a source that cannot be written to.
+fn read_only() -> Fault {
+    Fault::new(FaultKind::ReadOnly, Stage::Start)
 }
 
 /// What an operator configured, secrets left out.
@@ -76,6 +154,8 @@ pub struct Described {
     pub secure: bool,
     /// The name under which the receiving server writes Authentication-Results (RFC 8601), when it was configured.
     pub authserv_id: Option<String>,
+    /// Names this one mailbox among all that there are, whatever an account is called; nothing can be read from it.
+    pub home: String,
 }
 
 #[derive(Clone, Default, PartialEq, Eq, Debug)]

@@ -5,11 +5,14 @@ use std::path::{Path, PathBuf};
 use audit::read::Verify;
 use audit::{Health, Log};
 use extract::{Protection, Runner};
-use gateway::{Call, Caller, Gateway, Outcome};
+use gateway::{Asking, Call, Caller, Gateway, Outcome, Writes};
+use ledger::Ledger;
 use mail::Cx;
 use serde_json::{Map, Value, json};
 
+use crate::config::{Changes, LedgerPlace};
 use crate::screen::Screen;
+use crate::tx;
 
 /// The audit log, and where it is.
 pub(crate) struct Records {
@@ -21,6 +24,7 @@ pub(crate) struct Records {
 pub(crate) async fn run(
     gateway: Gateway,
     records: &Records,
+    changes: &Changes,
     extractor: &Runner,
     screen: Screen,
 ) -> bool {
@@ -41,12 +45,15 @@ pub(crate) async fn run(
     screen.line(format!("audit log: {line}"));
     let (reads, line) = attachments(extractor, screen).await;
     screen.line(format!("attachments: {line}"));
+    let (ledger, line) = changing(changes, screen).await;
+    screen.line(format!("changes to mail: {line}"));
     let gateway = std::sync::Arc::new(gateway);
     let reports: Vec<_> = ids
         .into_iter()
         .map(|id| tokio::spawn(report(std::sync::Arc::clone(&gateway), screen, id)))
         .collect();
-    let mut all_work = reads == Reads::Yes && records == Recording::Yes;
+    let mut all_work =
+        reads == Reads::Yes && records == Recording::Yes && ledger != Changing::Impossible;
     for pending in reports {
         let Ok(report) = pending.await else {
             all_work = false;
@@ -147,6 +154,63 @@ async fn attachments(extractor: &Runner, screen: Screen) -> (Reads, String) {
         ),
     };
     (Reads::Yes, line)
+}
+
+/// Whether mail can be changed.
+#[derive(PartialEq, Eq)]
+enum Changing {
+    Possible,
+    /// Nobody wants it.
+    Unwanted,
+    Impossible,
+}
+
+/// Whether changes can be written down, without which none is made; and what is left of earlier ones.
+async fn changing(changes: &Changes, screen: Screen) -> (Changing, String) {
+    let off = match changes.writes {
+        Writes::Allowed => None,
+        Writes::Gated => Some("off; MAIL_IMAP_WRITE_ENABLED=true allows them"),
+        Writes::Never => Some("off, by --read-only"),
+    };
+    if let Some(off) = off {
+        return (Changing::Unwanted, off.to_owned());
+    }
+    let Some(path) = changes.ledger.path() else {
+        return match changes.ledger {
+            LedgerPlace::Nowhere => {
+                let line = "refused; `wal.path` in accounts.yaml says where they are written down";
+                (Changing::Unwanted, line.to_owned())
+            }
+            LedgerPlace::State | LedgerPlace::At(_) => {
+                let line = screen.bad("failed, there is no home directory to write them down in");
+                (Changing::Impossible, line)
+            }
+        };
+    };
+    let place = path.display();
+    let unfinished = match Ledger::open(&path) {
+        Ok(ledger) => ledger.list(tx::unfinished()).await,
+        Err(fault) => Err(fault),
+    };
+    match unfinished {
+        Err(fault) => {
+            let line = screen.bad(format!("failed, they are refused: {fault} ({place})"));
+            (Changing::Impossible, line)
+        }
+        Ok(unfinished) => {
+            let written = screen.good(format!("ok, written down in {place}"));
+            let line = match tx::to_decide(&unfinished) {
+                0 => written,
+                some => {
+                    let told = screen.warn(format!(
+                        "{some} to be decided: `mailwarden tx list` shows them"
+                    ));
+                    format!("{written}; {told}")
+                }
+            };
+            (Changing::Possible, line)
+        }
+    }
 }
 
 struct Report {
@@ -256,6 +320,7 @@ async fn call(gateway: &Gateway, tool: &str, arguments: Map<String, Value>) -> V
             caller: &caller,
             tool,
             arguments,
+            asking: Asking::Cannot,
             cx: &cx,
         })
         .await

@@ -22,6 +22,10 @@ pub(crate) struct Cli {
     #[arg(long, global = true, value_name = "SETS")]
     pub toolsets: Option<String>,
 
+    /// Serve no tool that changes anything, whatever else is said
+    #[arg(long, global = true)]
+    pub read_only: bool,
+
     #[command(subcommand)]
     pub verb: Option<Verb>,
 }
@@ -48,20 +52,35 @@ pub(crate) enum Verb {
     /// Explain, try out and examine the policies of a configuration directory
     #[command(subcommand)]
     Policy(PolicyVerb),
+    /// List, show and decide changes to mail
+    Tx(Tx),
     /// Read one attachment, locked in (what the program starts itself)
     #[command(name = EXTRACT_WORKER, hide = true)]
     ExtractWorker,
 }
 
 impl Verb {
-    /// The name in the audit log, of those that reach mail.
+    /// The name in the audit log, of those that reach mail or decide about it.
     pub(crate) fn recorded_as(&self) -> Option<&'static str> {
         match self {
             Self::Stdio => Some("stdio"),
             Self::Check => Some("check"),
             Self::Policy(PolicyVerb::Explain(_)) => Some("policy explain"),
             Self::Policy(PolicyVerb::Simulate(_)) => Some("policy simulate"),
-            Self::Policy(PolicyVerb::Lint { .. })
+            Self::Tx(Tx {
+                verb: TxVerb::Retry { .. },
+                ..
+            }) => Some("tx retry"),
+            Self::Tx(Tx {
+                verb: TxVerb::Undo { .. },
+                ..
+            }) => Some("tx undo"),
+            Self::Tx(Tx {
+                verb: TxVerb::Resolve(_),
+                ..
+            }) => Some("tx resolve"),
+            Self::Tx(_)
+            | Self::Policy(PolicyVerb::Lint { .. })
             | Self::Demo
             | Self::Audit(_)
             | Self::Config(_)
@@ -265,6 +284,74 @@ pub(crate) struct AuditStats {
 pub(crate) enum Decision {
     Allow,
     Deny,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub(crate) struct Tx {
+    /// Print JSON
+    #[arg(long, global = true)]
+    pub json: bool,
+
+    #[command(subcommand)]
+    pub verb: TxVerb,
+}
+
+/// A change to mail is a transaction; these are for whoever answers for them.
+#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
+pub(crate) enum TxVerb {
+    /// Those that are under way or wait for a decision, the newest first
+    List {
+        /// Those that have ended, too
+        #[arg(long)]
+        all: bool,
+        /// Of this caller
+        #[arg(long)]
+        caller: Option<String>,
+    },
+    /// Everything that is known of one
+    Show {
+        /// As `tx list` and the tools name it: tx_…
+        id: String,
+    },
+    /// Take up again what is under way or waits for a decision
+    Retry {
+        /// As `tx list` and the tools name it: tx_…
+        id: String,
+    },
+    /// Say how one came out that waits for a decision
+    Resolve(TxResolve),
+    /// Put back what one has changed
+    Undo {
+        /// As `tx list` and the tools name it: tx_…
+        id: String,
+    },
+}
+
+impl TxVerb {
+    pub(crate) fn changes_mail(&self) -> bool {
+        match self {
+            Self::Retry { .. } | Self::Undo { .. } => true,
+            Self::List { .. } | Self::Show { .. } | Self::Resolve(_) => false,
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub(crate) struct TxResolve {
+    /// As `tx list` and the tools name it: tx_…
+    pub id: String,
+    /// What you found in the mailboxes: it was done, or nothing is changed
+    #[arg(long = "as", value_enum)]
+    pub came: Resolution,
+    /// Why, for whoever looks at it later; no words of mail
+    #[arg(long, value_name = "TEXT")]
+    pub note: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Resolution {
+    Done,
+    Undone,
 }
 
 /// What makes the program a child that reads an attachment.

@@ -12,6 +12,8 @@ mod sample;
 mod screen;
 mod server;
 mod state;
+mod table;
+mod tx;
 mod wiring;
 
 use std::io::IsTerminal as _;
@@ -21,7 +23,7 @@ use std::sync::Arc;
 
 use ::audit::{Event, Log};
 use clap::{CommandFactory as _, Parser as _};
-use gateway::{Caller, Toolset};
+use gateway::{Caller, Toolset, Writes};
 
 use cli::{Cli, Transport, Verb};
 use config::{Callers, Config, Problems, identity};
@@ -60,17 +62,25 @@ fn main() -> ExitCode {
         Err(problems) => return refuse(&problems, directory, verb.recorded_as()),
     };
     let outcome = match &verb {
-        Verb::Stdio => with_config(&verb, directory, async |config, log| {
+        Verb::Stdio => with_config(&verb, directory, async |mut config, log| {
+            if cli.read_only {
+                config.changes.writes = Writes::Never;
+            }
             stdio(config, directory, toolsets, log).await
         }),
-        Verb::Check => with_config(&verb, directory, async |config, log| {
+        Verb::Check => with_config(&verb, directory, async |mut config, log| {
+            if cli.read_only {
+                config.changes.writes = Writes::Never;
+            }
+            let changes = config.changes.clone();
             let place = config.audit_directory.clone();
             let records = check::Records {
                 log: log.clone(),
                 place: place.or_else(state::audit_directory),
             };
             let gateway = wiring::owners_gateway(config, log)?;
-            let works = check::run(gateway, &records, &wiring::extractor(), Screen::new()).await;
+            let extractor = wiring::extractor();
+            let works = check::run(gateway, &records, &changes, &extractor, Screen::new()).await;
             let code = match works {
                 true => ExitCode::SUCCESS,
                 false => ExitCode::FAILURE,
@@ -84,6 +94,10 @@ fn main() -> ExitCode {
         Verb::Audit(wanted) => audit::run(wanted, directory, Screen::new()),
         Verb::Config(wanted) => config::verb::run(wanted, cli.config_dir.as_deref(), Screen::new()),
         Verb::Policy(wanted) => policy_verbs::run(&verb, wanted, directory, Screen::new()),
+        Verb::Tx(wanted) if cli.read_only && wanted.verb.changes_mail() => Err(anyhow::anyhow!(
+            "--read-only: this would change mail, so nothing is done"
+        )),
+        Verb::Tx(wanted) => tx::run(&verb, wanted, directory, Screen::new()),
         // INVARIANT: an attachment is read in a process that holds nothing else: no log, no configuration, no runtime.
         Verb::ExtractWorker => return extract::worker::run(),
     };
@@ -114,13 +128,21 @@ async fn stdio(
     };
     let fixed = Fixed::new(&config);
     let version = config.version.unwrap_or_default();
+    let changes = config.changes;
     let wires = Wires::default().again(config.accounts);
-    let setup = wires.for_callers(&config.callers, toolsets.as_deref());
-    let gateway = Arc::new(wiring::gateway(setup, log.clone())?);
-    let (tools, changes) = tokio::sync::watch::channel(0);
+    let setup = wires.for_callers(&config.callers, toolsets.as_deref(), changes.writes);
+    let mut gateway = wiring::gateway(setup, log.clone())?;
+    if let Some(ledger) = wiring::ledger(&changes) {
+        gateway = gateway
+            .with_ledger(ledger, changes.deletes)
+            .with_settle(changes.settle);
+    }
+    let gateway = Arc::new(gateway);
+    let (tools, tools_changed) = tokio::sync::watch::channel(0);
     let reload = directory.map(|directory| Reload {
         directory: directory.to_owned(),
         chosen: toolsets,
+        writes: changes.writes,
         wires,
         gateway: Arc::clone(&gateway),
         log,
@@ -136,7 +158,7 @@ async fn stdio(
         gateway,
         caller,
         errors: config.errors,
-        tools: changes,
+        tools: tools_changed,
     };
     let why = server::run(served, reload).await?;
     Ok((ExitCode::SUCCESS, why))

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use audit::{Event, Keeping, Log};
-use gateway::{Caller, Gateway, Toolset};
+use gateway::{Caller, Gateway, Toolset, Writes};
 use tokio::sync::watch;
 
-use crate::config::{self, Config, ErrorStyle, Problems};
+use crate::config::{self, Config, ErrorStyle, LedgerPlace, Problems};
 use crate::running::Running;
 use crate::wiring::Wires;
 
@@ -15,6 +15,7 @@ use crate::wiring::Wires;
 pub(crate) struct Reload {
     pub directory: PathBuf,
     pub chosen: Option<Vec<Toolset>>,
+    pub writes: Writes,
     pub wires: Wires,
     pub gateway: Arc<Gateway>,
     pub log: Log,
@@ -32,6 +33,7 @@ pub(crate) struct Fixed {
     errors: ErrorStyle,
     audit: Keeping,
     audit_directory: Option<PathBuf>,
+    ledger: LedgerPlace,
 }
 
 impl Fixed {
@@ -40,6 +42,7 @@ impl Fixed {
             errors: config.errors,
             audit: config.audit.clone(),
             audit_directory: config.audit_directory.clone(),
+            ledger: config.changes.ledger.clone(),
         }
     }
 
@@ -49,6 +52,7 @@ impl Fixed {
         let (days, next) = (before.retention, after.retention);
         let changed = [
             ("errors", self.errors != config.errors),
+            ("wal.path", self.ledger != config.changes.ledger),
             (
                 "audit.directory",
                 self.audit_directory != config.audit_directory,
@@ -115,7 +119,7 @@ impl Reload {
         self.wires = self.wires.again(config.accounts);
         let setup = self
             .wires
-            .for_callers(&config.callers, self.chosen.as_deref());
+            .for_callers(&config.callers, self.chosen.as_deref(), self.writes);
         self.gateway.replace(setup);
         if before != tools() {
             self.tools.send_modify(|count| *count += 1);

@@ -143,22 +143,29 @@ fn living(path: &Path) -> Option<Run> {
     if !of_ours {
         return None;
     }
-    let mut file = File::open(path).ok()?;
-    match file.try_lock_shared() {
-        Err(TryLockError::WouldBlock) => {}
-        Err(TryLockError::Error(_)) => return None,
-        Ok(()) => {
-            // INVARIANT: a living process holds the lock of the file that its name leads to, so this one's is gone.
-            if is_at(&file, path) {
-                let _ = fs::remove_file(path);
-            }
-            return None;
-        }
-    }
+    let mut file = locked(path)?;
     let mut text = String::new();
     (&mut file).take(MOST).read_to_string(&mut text).ok()?;
     let run = Run::parse(&text)?;
     (name == self::name(run.pid)).then_some(run)
+}
+
+/// The file that a living process holds the lock of; one that nobody holds is removed.
+fn locked(path: &Path) -> Option<File> {
+    loop {
+        let file = File::open(path).ok()?;
+        match file.try_lock_shared() {
+            Err(TryLockError::WouldBlock) => return Some(file),
+            Err(TryLockError::Error(_)) => return None,
+            // INVARIANT: a living process holds the lock of the file that its name leads to, so this one's is gone.
+            Ok(()) if is_at(&file, path) => {
+                let _ = fs::remove_file(path);
+                return None;
+            }
+            // Another took its place meanwhile.
+            Ok(()) => {}
+        }
+    }
 }
 
 /// Whether a path still leads to an open file.

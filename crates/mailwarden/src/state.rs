@@ -1,4 +1,5 @@
-//! The little that survives a restart: the key that seals cursors, made once per installation, and the audit log's place.
+//! The little that survives a restart: the key that seals cursors, made once per installation, and the places of the audit
+//! log and the ledger.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -20,6 +21,11 @@ pub(crate) fn cursor_key() -> anyhow::Result<CursorKey> {
             Ok(CursorKey::new(fresh()?))
         }
     }
+}
+
+/// Where changes to mail are written down, when no configuration directory says otherwise.
+pub(crate) fn ledger() -> Option<PathBuf> {
+    directory().map(|state| state.join("ledger.db"))
 }
 
 /// Where the audit log is, when nothing else is said.

@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use audit::{Event, Keeping, Log, Settings};
 use extract::Runner;
-use gateway::{Account, Credential, Gateway, Setup, Standing, Toolset};
+use gateway::{Account, Credential, Gateway, Setup, Standing, Toolset, Writes};
+use ledger::Ledger;
 use sources::imap::ImapSource;
 use sources::maildir::Maildir;
 use sources::unavailable::Unavailable;
 
 use crate::cli::EXTRACT_WORKER;
-use crate::config::{self, Callers, Config, Store, dir};
+use crate::config::{self, Callers, Changes, Config, Store, dir};
 use crate::state;
 
 /// The accounts that are served, each with what it was made from, so that a reload takes over what did not change.
@@ -56,8 +57,13 @@ impl Wires {
     }
 
     /// For whoever the configuration lets in.
-    pub(crate) fn for_callers(&self, callers: &Callers, chosen: Option<&[Toolset]>) -> Setup {
-        match callers {
+    pub(crate) fn for_callers(
+        &self,
+        callers: &Callers,
+        chosen: Option<&[Toolset]>,
+        writes: Writes,
+    ) -> Setup {
+        let setup = match callers {
             Callers::Owner => {
                 let chosen = chosen.map_or_else(|| vec![Toolset::Imap], <[_]>::to_vec);
                 self.for_owner(chosen)
@@ -66,7 +72,8 @@ impl Wires {
                 let standings = listed.iter().map(|caller| standing(caller, chosen));
                 Setup::new(self.accounts(), standings.collect())
             }
-        }
+        };
+        setup.with_writes(writes)
     }
 }
 
@@ -124,6 +131,7 @@ fn standing(caller: &dir::CallerConfig, chosen: Option<&[Toolset]>) -> Standing 
         policy: Arc::clone(&caller.policy),
         toolsets: given.into_iter().filter(kept).collect(),
         credential: credential(caller),
+        writes: Writes::default(),
     }
 }
 
@@ -150,6 +158,24 @@ pub(crate) fn gateway(setup: Setup, log: Log) -> anyhow::Result<Gateway> {
 pub(crate) fn owners_gateway(config: Config, log: Log) -> anyhow::Result<Gateway> {
     let setup = Wires::default().again(config.accounts);
     gateway(setup.for_owner(Toolset::ALL.to_vec()), log)
+}
+
+/// Where changes are written down, if they may be made at all. Without it they are refused, and reading goes on.
+pub(crate) fn ledger(changes: &Changes) -> Option<Ledger> {
+    if changes.writes != Writes::Allowed {
+        return None;
+    }
+    let path = changes.ledger.path()?;
+    match Ledger::open(&path) {
+        Ok(ledger) => Some(ledger),
+        Err(fault) => {
+            let path = path.display();
+            crate::complain(&format!(
+                "changes to mail are refused: {fault} ({path}); `mailwarden check` tells when that is mended"
+            ));
+            None
+        }
+    }
 }
 
 /// The audit log of this installation. What is wrong with it is said to whoever calls.

@@ -2,6 +2,8 @@
 
 use mail::{AccountId, FolderName, Level};
 
+use crate::{Capabilities, Capability};
+
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Ask {
     /// What this caller is and may do.
@@ -18,6 +20,62 @@ pub enum Ask {
         folder: FolderName,
         level: Level,
     },
+    /// To do something with a message of a folder.
+    Change {
+        account: AccountId,
+        folder: FolderName,
+        deed: Deed,
+    },
+}
+
+/// What is to be done.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Deed {
+    /// Set and take flags that need these.
+    Mark(Capabilities),
+    Copy(Target),
+    Move(Target),
+    /// The owner's alone: no capability gives it.
+    Delete,
+    /// Add a draft to the folder.
+    Draft,
+    /// Take away again what the same caller put there by this.
+    Withdraw(Capability),
+}
+
+/// Where a message is to go.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Target {
+    pub account: AccountId,
+    pub folder: FolderName,
+}
+
+impl Deed {
+    /// What it needs in the folder that the message is in, or is added to.
+    pub(crate) fn needs(&self) -> Capabilities {
+        match self {
+            Self::Mark(needed) => *needed,
+            Self::Copy(_) | Self::Delete => Capabilities::NONE,
+            Self::Move(_) => Capabilities::NONE.with(Capability::MoveOut),
+            Self::Draft => Capabilities::NONE.with(Capability::DraftAppend),
+            Self::Withdraw(given) => Capabilities::NONE.with(*given),
+        }
+    }
+
+    /// How much of the message its caller has to see.
+    pub(crate) fn level(&self) -> Level {
+        match self {
+            Self::Mark(_) | Self::Copy(_) | Self::Move(_) | Self::Delete => Level::Metadata,
+            Self::Draft | Self::Withdraw(_) => Level::None,
+        }
+    }
+
+    pub fn target(&self) -> Option<&Target> {
+        match self {
+            Self::Copy(target) | Self::Move(target) => Some(target),
+            Self::Mark(_) | Self::Delete | Self::Draft | Self::Withdraw(_) => None,
+        }
+    }
 }
 
 impl Ask {
@@ -27,7 +85,18 @@ impl Ask {
             Self::Own | Self::Accounts => None,
             Self::Account { account }
             | Self::Folders { account }
-            | Self::Messages { account, .. } => Some(account),
+            | Self::Messages { account, .. }
+            | Self::Change { account, .. } => Some(account),
         }
+    }
+
+    /// All of them: a message may go from one to another.
+    pub fn accounts(&self) -> impl Iterator<Item = &AccountId> {
+        let target = match self {
+            Self::Change { deed, .. } => deed.target(),
+            _ => None,
+        };
+        let target = target.map(|target| &target.account);
+        self.account().into_iter().chain(target)
     }
 }

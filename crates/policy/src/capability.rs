@@ -1,5 +1,7 @@
 //! What may be done in a folder, beyond seeing.
 
+use mail::Flag;
+
 /// One thing that changes mail.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Capability {
@@ -23,6 +25,16 @@ impl Capability {
         Self::AcceptIncoming,
         Self::DraftAppend,
     ];
+
+    /// What it takes to set or take a flag; nothing gives it for what is reserved, however it is spelled.
+    pub fn for_flag(flag: &Flag) -> Option<Self> {
+        match flag.as_str().starts_with('\\') {
+            _ if flag.is("\\Seen") => Some(Self::MarkSeen),
+            _ if flag.is("\\Flagged") => Some(Self::MarkTagged),
+            true => None,
+            false => Some(Self::MarkTagged),
+        }
+    }
 
     /// The key in a policy file, and the name on the wire.
     pub fn name(self) -> &'static str {
@@ -84,6 +96,28 @@ fn bit(one: Capability) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn reserved_flags_are_nobodys_however_they_are_spelled() {
+        use Capability::{MarkSeen, MarkTagged};
+        for (flag, want) in [
+            ("\\Seen", Some(MarkSeen)),
+            ("\\sEEN", Some(MarkSeen)),
+            ("\\flagged", Some(MarkTagged)),
+            ("$Forwarded", Some(MarkTagged)),
+            ("Seen", Some(MarkTagged)),
+            ("\\Deleted", None),
+            ("\\deleted", None),
+            ("\\DELETED", None),
+            ("\\Recent", None),
+            ("\\Draft", None),
+            ("\\Answered", None),
+            ("\\Important", None),
+            ("\\", None),
+        ] {
+            assert_eq!(Capability::for_flag(&Flag::new(flag)), want, "{flag}");
+        }
+    }
 
     #[test]
     fn none_unless_given() {

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use mail::{AccountId, Facts, FolderName, Level};
 
-use crate::{Ask, By, FolderPolicy, Hidden, Judged, Mode, Policy, Reason, Refused};
+use crate::{
+    Ask, By, Capability, Deed, FolderPolicy, Hidden, Judged, Mode, Policy, Reason, Refused, Target,
+};
 
 /// Leave to do what was asked, and no more. Only [`Policy::decide`] makes one.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -13,6 +15,7 @@ pub struct Permit {
     account: Option<AccountId>,
     folder: Option<FolderName>,
     level: Level,
+    deed: Option<Deed>,
 }
 
 /// What the messages of a permitted folder are judged by.
@@ -31,22 +34,30 @@ pub struct Denial {
     pub hidden: Option<Hidden>,
     /// The rule that spoke against it.
     pub rule: Option<usize>,
+    pub missing: Option<Capability>,
 }
 
 impl Policy {
     /// Everything that is not given is refused.
     pub fn decide(self: &Arc<Self>, ask: &Ask) -> Result<Permit, Denial> {
-        if let Some(account) = ask.account()
-            && !self.shows_account(account)
-        {
+        if ask.accounts().any(|account| !self.shows_account(account)) {
             return Err(Denial::of(Refused::AccountHidden));
         }
+        let deed = match ask {
+            Ask::Change { deed, .. } => Some(deed.clone()),
+            _ => None,
+        };
         let (folder, level) = match ask {
             Ask::Messages {
                 account,
                 folder,
                 level,
             } => (Some(self.permitted(account, folder, *level)?), *level),
+            Ask::Change {
+                account,
+                folder,
+                deed,
+            } => (Some(self.may(account, folder, deed)?), deed.level()),
             Ask::Own | Ask::Accounts | Ask::Account { .. } | Ask::Folders { .. } => {
                 (None, Level::Count)
             }
@@ -56,7 +67,41 @@ impl Policy {
             account: ask.account().cloned(),
             folder,
             level,
+            deed,
         })
+    }
+
+    /// What the deed needs, where the message is and where it is to go.
+    fn may(
+        &self,
+        account: &AccountId,
+        folder: &FolderName,
+        deed: &Deed,
+    ) -> Result<FolderName, Denial> {
+        let folder = self.permitted(account, folder, deed.level())?;
+        if self.is_owner() {
+            return Ok(folder);
+        }
+        let here = self.capabilities_of(account, &folder);
+        if let Some(missing) = deed.needs().iter().find(|one| !here.has(*one)) {
+            return Err(Denial::lacking(missing));
+        }
+        if *deed == Deed::Delete {
+            return Err(Denial::of(Refused::CapabilityMissing));
+        }
+        if let Some(Target { account, folder }) = deed.target() {
+            self.permitted(account, folder, Level::None)?;
+            let there = self.capabilities_of(account, folder);
+            if !there.has(Capability::AcceptIncoming) {
+                return Err(Denial::lacking(Capability::AcceptIncoming));
+            }
+        }
+        Ok(folder)
+    }
+
+    fn capabilities_of(&self, account: &AccountId, folder: &FolderName) -> crate::Capabilities {
+        let folder = self.folder(account, folder);
+        folder.map(|one| one.capabilities).unwrap_or_default()
     }
 
     fn permitted(
@@ -101,6 +146,19 @@ impl Permit {
         }
     }
 
+    /// What may be done, where it was asked to do something.
+    pub fn deed(&self) -> Option<&Deed> {
+        self.deed.as_ref()
+    }
+
+    /// What a message would be judged by where it is to go; nothing, if it is not to go anywhere.
+    pub fn scope_of_target(&self) -> Scope<'_> {
+        match self.deed.as_ref().and_then(Deed::target) {
+            Some(Target { account, folder }) => self.scope_of(account, folder),
+            None => Scope::Alike(Level::None),
+        }
+    }
+
     /// Before any message was looked at.
     pub fn reason(&self) -> Reason {
         Reason::FolderDefaultApplied
@@ -112,11 +170,18 @@ impl Permit {
 
     /// Nothing, where no folder was asked for.
     pub fn scope(&self) -> Scope<'_> {
+        match self.account.as_ref().zip(self.folder.as_ref()) {
+            Some((account, folder)) => self.scope_of(account, folder),
+            None if self.policy.is_owner() => Scope::Alike(Level::Full),
+            None => Scope::Alike(Level::None),
+        }
+    }
+
+    fn scope_of(&self, account: &AccountId, folder: &FolderName) -> Scope<'_> {
         if self.policy.is_owner() {
             return Scope::Alike(Level::Full);
         }
-        let place = self.account.as_ref().zip(self.folder.as_ref());
-        match place.and_then(|(account, folder)| self.policy.folder(account, folder)) {
+        match self.policy.folder(account, folder) {
             Some(folder) if folder.rules.is_empty() => Scope::Alike(folder.default),
             Some(folder) => Scope::Each(folder),
             None => Scope::Alike(Level::None),
@@ -133,6 +198,14 @@ impl Scope<'_> {
                 by: By::Default,
             },
             Self::Each(folder) => folder.judge(facts, now),
+        }
+    }
+
+    /// The most that a message could turn out to have.
+    pub fn judge_at_most(self, facts: &Facts<'_>, now: i64) -> Level {
+        match self {
+            Self::Alike(level) => level,
+            Self::Each(folder) => folder.judge_at_most(facts, now),
         }
     }
 
@@ -161,9 +234,9 @@ impl Scope<'_> {
             Self::Each(_) | Self::Alike(_) => Hidden::SenderNotWhitelisted,
         };
         Err(Denial {
-            refused: Refused::MessageNotVisible,
             hidden: Some(hidden),
             rule,
+            ..Denial::of(Refused::MessageNotVisible)
         })
     }
 }
@@ -174,15 +247,22 @@ impl Denial {
             refused,
             hidden: None,
             rule: None,
+            missing: None,
+        }
+    }
+
+    pub fn lacking(missing: Capability) -> Self {
+        Self {
+            missing: Some(missing),
+            ..Self::of(Refused::CapabilityMissing)
         }
     }
 
     /// There is no such message; its caller is told what is told of a hidden one.
     pub fn absent() -> Self {
         Self {
-            refused: Refused::MessageNotVisible,
             hidden: Some(Hidden::ObjectAbsent),
-            rule: None,
+            ..Self::of(Refused::MessageNotVisible)
         }
     }
 
@@ -306,6 +386,120 @@ mod tests {
     }
 
     #[test]
+    fn who_changes_something_needs_the_capability_in_every_folder_it_touches() {
+        use Capability::{AcceptIncoming, DraftAppend, MarkSeen, MarkTagged, MoveOut};
+        let with = |path, default, given: &[Capability]| FolderPolicy {
+            capabilities: given.iter().copied().collect(),
+            ..folder(path, Mode::Whitelist, default, &[])
+        };
+        let work = vec![
+            with("INBOX", Metadata, &[MarkSeen, MoveOut]),
+            with("Read", Metadata, &[]),
+            with("Counted", Count, &[MarkSeen, MoveOut]),
+            with("Archive", Nothing, &[AcceptIncoming]),
+            with("Drafts", Nothing, &[DraftAppend]),
+        ];
+        let home = vec![with("INBOX", Nothing, &[AcceptIncoming])];
+        let accounts = vec![(account("work"), work), (account("home"), home)];
+        let policy = Arc::new(Policy::new("some", accounts).unwrap());
+        let owner = Arc::new(Policy::owner());
+        let to = |of: &str, path: &str| Target {
+            account: account(of),
+            folder: name(path),
+        };
+        let marks = |each: &[Capability]| Deed::Mark(each.iter().copied().collect());
+        let lacking = |one| Some(Denial::lacking(one));
+        let refused = |why| Some(Denial::of(why));
+        let below = refused(Refused::VisibilityBelow(Metadata));
+        for (path, deed, want) in [
+            ("INBOX", marks(&[MarkSeen]), None),
+            ("INBOX", marks(&[MarkSeen, MarkTagged]), lacking(MarkTagged)),
+            ("Read", marks(&[MarkSeen]), lacking(MarkSeen)),
+            ("Counted", marks(&[MarkSeen]), below),
+            ("Other", marks(&[MarkSeen]), refused(Refused::FolderHidden)),
+            ("INBOX", Deed::Copy(to("work", "Archive")), None),
+            ("Read", Deed::Copy(to("home", "INBOX")), None),
+            (
+                "Read",
+                Deed::Copy(to("work", "INBOX")),
+                lacking(AcceptIncoming),
+            ),
+            ("Counted", Deed::Copy(to("work", "Archive")), below),
+            ("INBOX", Deed::Move(to("work", "Archive")), None),
+            ("Read", Deed::Move(to("work", "Archive")), lacking(MoveOut)),
+            (
+                "INBOX",
+                Deed::Move(to("work", "Other")),
+                refused(Refused::FolderHidden),
+            ),
+            (
+                "INBOX",
+                Deed::Move(to("other", "INBOX")),
+                refused(Refused::AccountHidden),
+            ),
+            ("INBOX", Deed::Delete, refused(Refused::CapabilityMissing)),
+            ("Drafts", Deed::Draft, None),
+            ("INBOX", Deed::Draft, lacking(DraftAppend)),
+            ("Archive", Deed::Withdraw(AcceptIncoming), None),
+            ("Archive", Deed::Withdraw(DraftAppend), lacking(DraftAppend)),
+        ] {
+            let ask = Ask::Change {
+                account: account("work"),
+                folder: name(path),
+                deed: deed.clone(),
+            };
+            let decided = policy.decide(&ask);
+            assert_eq!(decided.as_ref().err(), want.as_ref(), "{ask:?}");
+            if let Ok(permit) = decided {
+                assert_eq!(permit.deed(), Some(&deed));
+            }
+            let permit = owner.decide(&ask).unwrap();
+            assert_eq!(permit.scope(), Scope::Alike(Full));
+        }
+    }
+
+    #[test]
+    fn a_message_is_judged_where_it_is_to_go() {
+        let policy = policy();
+        let permit = |from: Option<&str>, path: &str| {
+            let mut written: Vec<_> = policy.folders(&account("work")).cloned().collect();
+            for one in &mut written {
+                one.capabilities = Capability::ALL.into_iter().collect();
+            }
+            let policy = Policy::new("some", vec![(account("work"), written)]).unwrap();
+            let target = Target {
+                account: account("work"),
+                folder: name(path),
+            };
+            let ask = Ask::Change {
+                account: account("work"),
+                folder: name(from.unwrap_or("Plain")),
+                deed: Deed::Copy(target),
+            };
+            Arc::new(policy).decide(&ask).unwrap()
+        };
+        let facts = |size| Facts {
+            size,
+            ..Facts::default()
+        };
+        for (path, size, most) in [
+            ("Archive", Some(5), Nothing),
+            ("Plain", Some(5), Body),
+            ("INBOX", Some(5), Nothing),
+            ("INBOX", Some(15), Body),
+            ("INBOX", None, Full),
+            ("Lists", Some(15), Nothing),
+            ("Lists", None, Envelope),
+        ] {
+            let permit = permit(None, path);
+            let judged = permit.scope_of_target().judge_at_most(&facts(size), 0);
+            assert_eq!(judged, most, "{path} {size:?}");
+        }
+        let reading = policy.decide(&messages("work", "Plain", Metadata)).unwrap();
+        assert_eq!(reading.scope_of_target(), Scope::Alike(Nothing));
+    }
+
+    #[test]
     fn a_permit_judges_by_its_folder_alone() {
         let policy = policy();
         let permit = |path| policy.decide(&messages("work", path, Metadata)).unwrap();
@@ -331,9 +525,9 @@ mod tests {
         let scope = |path| Scope::Each(policy.folder(&work, &name(path)).unwrap());
         let denied = |refused, hidden, rule| {
             Err(Denial {
-                refused,
                 hidden,
                 rule,
+                ..Denial::of(refused)
             })
         };
         let not_visible = Refused::MessageNotVisible;

@@ -41,7 +41,16 @@ pub enum By {
 impl FolderPolicy {
     /// `now` in seconds since 1970.
     pub fn judge(&self, facts: &Facts<'_>, now: i64) -> Judged {
-        let doubt = Doubt::of(self.mode);
+        self.judge_with(facts, now, Doubt::of(self.mode))
+    }
+
+    /// The most that a message could turn out to have here, whatever is not known of it yet.
+    pub fn judge_at_most(&self, facts: &Facts<'_>, now: i64) -> Level {
+        self.judge_with(facts, now, Doubt::of(self.mode).other())
+            .level
+    }
+
+    fn judge_with(&self, facts: &Facts<'_>, now: i64, doubt: Doubt) -> Judged {
         let mut judged = Judged {
             level: self.default,
             by: By::Default,
@@ -107,6 +116,27 @@ mod tests {
             default,
             rules: rules.iter().map(rule).collect(),
             capabilities: Capabilities::NONE,
+        }
+    }
+
+    #[test]
+    fn what_is_not_known_may_turn_out_to_give_more() {
+        use Mode::{Blacklist, Whitelist};
+        let grants: &[_] = &[(10, Envelope)];
+        let caps: &[_] = &[(10, Nothing)];
+        for (mode, default, rules, size, level) in [
+            (Whitelist, Nothing, grants, Some(5), Nothing),
+            (Whitelist, Nothing, grants, Some(15), Envelope),
+            (Whitelist, Nothing, grants, None, Envelope),
+            (Blacklist, Full, caps, Some(15), Nothing),
+            (Blacklist, Full, caps, None, Full),
+        ] {
+            let facts = Facts {
+                size,
+                ..Facts::default()
+            };
+            let most = folder(mode, default, rules).judge_at_most(&facts, 0);
+            assert_eq!(most, level, "{mode:?} {size:?}");
         }
     }
 

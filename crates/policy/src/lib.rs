@@ -18,7 +18,7 @@ mod reason;
 mod rule;
 mod span;
 
-pub use ask::Ask;
+pub use ask::{Ask, Deed, Target};
 pub use capability::{Capabilities, Capability};
 pub use decide::{Denial, Permit, Scope};
 pub use explain::{Explanation, Heard, Voice, Written};

@@ -31,6 +31,12 @@ pub enum Refused {
     /// What is visible of it is less than this.
     VisibilityBelow(Level),
     CapabilityMissing,
+    /// A flag that is the server's own business, or another tool's.
+    ForbiddenSystemFlag,
+    /// The caller would see more of the message where it is to go.
+    VisibilityWouldRise,
+    /// Nothing is changed where it cannot be written down first.
+    TransactionsNotConfigured,
     /// The account's server has no such thing.
     NotForProvider,
 }
@@ -49,6 +55,9 @@ impl Refused {
             Self::VisibilityBelow(Level::Body) => "visibility_below_BODY",
             Self::VisibilityBelow(Level::Full) => "visibility_below_FULL",
             Self::CapabilityMissing => "capability_missing",
+            Self::ForbiddenSystemFlag => "forbidden_system_flag",
+            Self::VisibilityWouldRise => "visibility_would_rise",
+            Self::TransactionsNotConfigured => "transactions_not_configured",
             Self::NotForProvider => "tool_not_applicable_for_provider",
         }
     }
@@ -104,6 +113,13 @@ mod tests {
             (Refused::FolderHidden, "folder_hidden"),
             (Refused::MessageNotVisible, "message_not_visible"),
             (Refused::CapabilityMissing, "capability_missing"),
+            (Refused::ForbiddenSystemFlag, "forbidden_system_flag"),
+            (Refused::VisibilityWouldRise, "visibility_would_rise"),
+            (
+                Refused::TransactionsNotConfigured,
+                "transactions_not_configured",
+            ),
+            (Refused::NotForProvider, "tool_not_applicable_for_provider"),
         ] {
             assert_eq!(refused.name(), want);
         }

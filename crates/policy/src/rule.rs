@@ -74,6 +74,13 @@ impl Doubt {
             Mode::Blacklist => Self::CountsFor,
         }
     }
+
+    pub(crate) fn other(self) -> Self {
+        match self {
+            Self::CountsAgainst => Self::CountsFor,
+            Self::CountsFor => Self::CountsAgainst,
+        }
+    }
 }
 
 impl Predicate {

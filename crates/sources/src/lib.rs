@@ -2,6 +2,8 @@
 //!
 //! The only crate that speaks to mail stores. It decides nothing and records nothing: who may ask is settled above.
 
+mod beginning;
+mod home;
 pub mod imap;
 pub mod maildir;
 pub mod unavailable;

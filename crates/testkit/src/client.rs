@@ -111,6 +111,14 @@ impl RawImap {
         self.read_until(&tag)
     }
 
+    /// As [`RawImap::try_command`], with a server that may go away before it has answered.
+    pub fn attempt(&mut self, command: &str) -> std::io::Result<Reply> {
+        let tag = self.next_tag();
+        let line = format!("{tag} {command}\r\n");
+        self.stream.write_all(line.as_bytes())?;
+        self.try_read_until(&tag)
+    }
+
     /// Sends several commands in one write and returns the last one's tag; the others are left untold.
     pub fn send(&mut self, commands: &[&str]) -> String {
         let mut flight = String::new();
@@ -151,16 +159,20 @@ impl RawImap {
 
     /// Reads responses up to the one tagged `tag`; other tagged lines count as untagged.
     pub fn read_until(&mut self, tag: &str) -> Reply {
+        self.try_read_until(tag).expect("read from the server")
+    }
+
+    fn try_read_until(&mut self, tag: &str) -> std::io::Result<Reply> {
         let mut untagged = Vec::new();
         loop {
-            let line = self.read_response();
+            let line = self.try_read_response()?;
             match line
                 .strip_prefix(tag.as_bytes())
                 .and_then(|rest| rest.strip_prefix(b" "))
             {
                 Some(status) => {
                     let status = String::from_utf8_lossy(status).into_owned();
-                    return Reply { untagged, status };
+                    return Ok(Reply { untagged, status });
                 }
                 None => untagged.push(line),
             }
@@ -196,13 +208,17 @@ impl RawImap {
 
     /// One response with its literals, without the final CRLF.
     pub fn read_response(&mut self) -> Vec<u8> {
+        self.try_read_response().expect("read from the server")
+    }
+
+    fn try_read_response(&mut self) -> std::io::Result<Vec<u8>> {
         // Where the next line break may be; beyond what is here while a literal is under way.
         let mut from = 0;
         loop {
             let pending = self.pending();
             let Some(newline) = pending.get(from..).and_then(|rest| memchr(b'\n', rest)) else {
                 from = from.max(pending.len());
-                self.fill();
+                self.try_fill()?;
                 continue;
             };
             let end = from + newline;
@@ -215,7 +231,7 @@ impl RawImap {
             }
             let line = line.to_vec();
             self.taken += end + 1;
-            return line;
+            return Ok(line);
         }
     }
 

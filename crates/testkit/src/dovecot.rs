@@ -37,6 +37,7 @@ pub struct Builder {
     max_connections: u32,
     listen: Vec<IpAddr>,
     config: String,
+    anyone: Option<String>,
 }
 
 impl Dovecot {
@@ -53,6 +54,7 @@ impl Dovecot {
             max_connections: 50,
             listen: vec![LOOPBACK],
             config: String::new(),
+            anyone: None,
         }
     }
 
@@ -143,6 +145,11 @@ impl Dovecot {
         self.maildir(user).create(folder);
     }
 
+    /// Makes an empty mailbox for a user that [`Builder::anyone`] lets in.
+    pub fn create_user(&self, user: &str) {
+        create_user(self.dir(), user, &[]);
+    }
+
     fn maildir(&self, user: &str) -> Maildir {
         Maildir::at(
             config::home(self.dir(), user).join("Maildir"),
@@ -156,6 +163,13 @@ impl Builder {
     #[must_use]
     pub fn user(mut self, name: &str, password: &str) -> Self {
         self.users.push((name.to_owned(), password.to_owned()));
+        self
+    }
+
+    /// Lets users in under any name, with this password, once [`Dovecot::create_user`] has made them a mailbox.
+    #[must_use]
+    pub fn anyone(mut self, password: &str) -> Self {
+        self.anyone = Some(password.to_owned());
         self
     }
 
@@ -216,13 +230,7 @@ impl Builder {
         let ca = Ca::new();
         config::write(&self, dir.path(), &ca, [plain.number(), tls.number()]);
         for (user, _) in &self.users {
-            let home = config::home(dir.path(), user);
-            Owner::of_mail().make_dir(&home);
-            let maildir = Maildir::at(home.join("Maildir"), Owner::of_mail());
-            maildir.create("INBOX");
-            self.folders
-                .iter()
-                .for_each(|folder| maildir.create(folder));
+            create_user(dir.path(), user, &self.folders);
         }
         let process = launch(dir.path(), plain.number());
         Dovecot {
@@ -234,6 +242,14 @@ impl Builder {
             dir,
         }
     }
+}
+
+fn create_user(dir: &Path, user: &str, folders: &[String]) {
+    let home = config::home(dir, user);
+    Owner::of_mail().make_dir(&home);
+    let maildir = Maildir::at(home.join("Maildir"), Owner::of_mail());
+    maildir.create("INBOX");
+    folders.iter().for_each(|folder| maildir.create(folder));
 }
 
 fn launch(dir: &Path, port: u16) -> ServerProcess {

@@ -8,6 +8,8 @@
 //! | [`client`] | a bare IMAP connection, for fixtures and as the yardstick in benchmarks |
 //! | [`mcp`] | the program under test, driven over stdio |
 //! | [`trap`] | a program killed, torn or lied to at its n-th write, sync or send |
+//! | [`world`] | all mail of some accounts as a multiset, to compare before and after |
+//! | [`crash`] | cells of a crash matrix: where a change is struck, how it may end, and whether it did |
 //! | [`chromium`] | what a reader sees of an HTML page |
 //! | [`mailgen`], [`fixtures`], [`hostile`] | mail |
 //! | [`corpora`] | public sample messages, when they are there, and what should be read in them |
@@ -24,6 +26,7 @@
 pub mod chromium;
 pub mod client;
 pub mod corpora;
+pub mod crash;
 pub mod cyrus;
 pub mod delivery;
 pub mod dovecot;
@@ -40,6 +43,7 @@ pub mod tls;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub mod trap;
 mod utf7;
+pub mod world;
 
 pub use chromium::Chromium;
 pub use client::RawImap;
@@ -52,3 +56,4 @@ pub use mcp::McpClient;
 pub use ports::{BlackHole, closed_port};
 pub use proxy::{Cut, FaultProxy};
 pub use tls::{Ca, Leaf};
+pub use world::World;

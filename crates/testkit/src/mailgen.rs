@@ -9,7 +9,7 @@ mod words;
 use crate::delivery::{Date, Delivery, Flag};
 pub(crate) use encode::base64_lines;
 use encode::encoded_words;
-use rng::Rng;
+pub use rng::Rng;
 use std::fmt::Write as _;
 use words::Vocabulary;
 

@@ -4,12 +4,14 @@
 
 mod inbox;
 mod mortal;
+mod person;
 mod server;
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 use crate::trap::Trapped;
 use inbox::{Inbox, Missing, Stream};
 pub use mortal::Gone;
+pub use person::Says;
 use serde_json::{Value, json};
 use server::Server;
 use std::io::{BufReader, Read};
@@ -30,6 +32,8 @@ pub struct McpClient {
     inbox: Arc<Inbox>,
     requests: u64,
     era: Era,
+    /// What the client says that it can do.
+    capabilities: Value,
     patience: Duration,
 }
 
@@ -113,6 +117,7 @@ impl McpClient {
             inbox,
             requests: 0,
             era: Era::Handshake,
+            capabilities: json!({}),
             patience: Duration::from_secs(30),
         }
     }
@@ -320,7 +325,10 @@ impl McpClient {
         for (key, value) in [
             ("io.modelcontextprotocol/protocolVersion", json!(MODERN)),
             ("io.modelcontextprotocol/clientInfo", client_info()),
-            ("io.modelcontextprotocol/clientCapabilities", json!({})),
+            (
+                "io.modelcontextprotocol/clientCapabilities",
+                self.capabilities.clone(),
+            ),
         ] {
             meta.entry(key).or_insert(value);
         }

@@ -5,10 +5,12 @@ mod connection;
 mod rules;
 mod splitter;
 mod stats;
+mod strike;
 mod strip;
 
-pub use rules::Cut;
+pub use rules::{Cut, Refusal};
 pub use stats::Stats;
+pub use strike::{Blow, Boundary, Strike};
 
 use crate::ports::LOOPBACK;
 use connection::Connection;
@@ -128,7 +130,28 @@ impl FaultProxy {
         self.arm(|rules| rules.cut_reply(cut, Arc::new(matches)));
     }
 
-    /// Forgets every armed cut.
+    /// Answers the first command line that matches in the server's place, which never sees it. Once.
+    pub fn refuse_command(
+        &self,
+        refusal: Refusal,
+        matches: impl Fn(&str) -> bool + Send + Sync + 'static,
+    ) {
+        self.change(|state| state.rules.refuse(refusal, Arc::new(matches)));
+    }
+
+    /// First lines of the commands that clients sent in plain text since the last reset, in order of arrival.
+    pub fn commands(&self) -> Vec<String> {
+        self.shared.counters.commands()
+    }
+
+    /// Waits until the server has ended every session, and so has done whatever it was sent.
+    pub fn await_idle(&self) {
+        self.wait("the server to end its sessions", |stats| {
+            stats.sessions == 0
+        });
+    }
+
+    /// Forgets every armed cut and refusal.
     pub fn disarm(&self) {
         self.change(|state| state.rules.disarm());
     }

@@ -57,6 +57,8 @@ pub struct Plan {
     watch: Watch,
     /// At which counted call, from 1.
     deed: Option<(usize, Deed)>,
+    /// Calls that begin while it is off do not count.
+    counting: Switch,
 }
 
 /// What is done to the program at a counted call.
@@ -84,7 +86,7 @@ pub enum Span {
     While(Switch),
 }
 
-/// Turns failures on and off while the program runs. Clones are the same switch.
+/// Turns failures, or counting, on and off while the program runs. Clones are the same switch.
 #[derive(Clone, Debug)]
 pub struct Switch(Arc<AtomicBool>);
 
@@ -118,7 +120,11 @@ pub struct Trapped {
 impl Plan {
     /// Only counts: a dry run that tells how many calls there are to hit.
     pub fn count(watch: Watch) -> Self {
-        Self { watch, deed: None }
+        Self {
+            watch,
+            deed: None,
+            counting: Switch::turned_on(),
+        }
     }
 
     /// Does `deed` at the `nth` counted call, from 1, over all threads in the order in which they begin their calls.
@@ -127,7 +133,15 @@ impl Plan {
         Self {
             watch,
             deed: Some((nth, deed)),
+            counting: Switch::turned_on(),
         }
+    }
+
+    /// Counts only calls that begin while the switch is on: those of one request, and not those of the start.
+    #[must_use]
+    pub fn counting(mut self, switch: &Switch) -> Self {
+        self.counting = switch.clone();
+        self
     }
 
     /// What is to be done at this call.

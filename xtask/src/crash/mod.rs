@@ -1,15 +1,18 @@
 //! `cargo xtask crash`: kills a program at every write, sync and send, and at random, and looks whether the log held.
 //!
 //! Here the program is a worker that changes something at a server (`worker`); the real one is killed the same way by its
-//! own tests, which this starts in their long form.
+//! own tests, which this starts in their long form. So are its changes to mail (`writes`).
 
 mod matrix;
 mod server;
 mod worker;
+mod writes;
 
 use std::process::Command;
 
 use worker::Pace;
+
+pub(crate) use writes::{all as writes, only as writes_only};
 
 /// What is killed: `NAME DIR SERVER CALLERS CALLS PACE`.
 pub(crate) fn work(words: &[&str]) -> Result<String, String> {
@@ -40,8 +43,9 @@ pub(crate) fn long() -> Result<String, String> {
         .env("CRASH_RUNS", RUNS.to_string())
         .status()
         .map_err(|error| format!("cargo nextest: {error}"))?;
-    match status.success() {
-        true => Ok(format!("{worker}\nthe program: as told above")),
-        false => Err("the program did not hold, see above".to_owned()),
+    if !status.success() {
+        return Err("the program did not hold, see above".to_owned());
     }
+    let writes = writes::all()?;
+    Ok(format!("{worker}\nthe program: as told above\n{writes}"))
 }

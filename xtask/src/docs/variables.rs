@@ -79,9 +79,19 @@ pub(crate) const VARIABLES: &[Variable] = &[
         "Silence during a command. Commands that every server answers promptly get 30 s at most.",
     ),
     variable(
+        "MAIL_IMAP_SETTLE_TIMEOUT_MS",
+        "`60000`",
+        "How long a server may take to come to a command whose connection is gone. Until then a copy or draft that is not there is not made again.",
+    ),
+    variable(
         "MAIL_IMAP_WRITE_ENABLED",
         "`false`",
-        "Opens the gate for tools that change mail. There are none yet, so it has no effect.",
+        "`true` opens the gate for tools that [change mail](changes.md). Beside a configuration directory policies decide, and `false` closes the gate to all.",
+    ),
+    variable(
+        "MAIL_IMAP_DELETE",
+        "`trash`",
+        "What deleting means. `trash`: into the folder that the server names as trash, from where it can be undone. `expunge`: gone for good.",
     ),
     variable(
         "MAIL_IMAP_ERRORS",
@@ -102,6 +112,11 @@ pub(crate) const VARIABLES: &[Variable] = &[
         "IMAP_MCP_CALLER_TOKEN",
         "none",
         "On stdio: the token of a `shared_token` caller. Alone it is enough to tell which.",
+    ),
+    variable(
+        "IMAP_MCP_APPEND_TIMEOUT",
+        "`300`",
+        "Silence while a message is added to a folder, in seconds, 1 to 3600. It holds without a directory too.",
     ),
     variable(
         "IMAP_MCP_SECRET__<PATH>",
@@ -141,7 +156,7 @@ pub(crate) const VARIABLES: &[Variable] = &[
     variable(
         "MAILWARDEN_STATE_DIR",
         "`$XDG_STATE_HOME/mailwarden`, else `~/.local/state/mailwarden`",
-        "Where the key that seals cursors and the [audit log](audit.md) (in `audit/`) are kept. Without a log nothing is answered.",
+        "Where the key that seals cursors, the [audit log](audit.md) (in `audit/`) and, without a configuration directory, the ledger of changes (`ledger.db`) are kept. Without a log nothing is answered.",
     ),
     variable(
         "MAILWARDEN_LOG",

@@ -43,6 +43,7 @@ impl Gateway {
             policy: Arc::new(Policy::owner()),
             toolsets: Vec::new(),
             credential: Credential::default(),
+            writes: crate::Writes::Never,
         };
         let begun = Begun::by(&standing);
         let permit = standing.policy.decide(&look.ask);
@@ -59,6 +60,7 @@ impl Gateway {
             verdict: &verdict,
             _entry: &entry,
             caller: &caller,
+            request_id: &begun.request_id,
             cx,
             now: begun.now,
         };

@@ -1,5 +1,7 @@
 //! Tools of the tests' own on a real log: what is durable when a tool begins, and what happens when nothing can be.
 
+mod asking;
+
 use std::fs;
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
@@ -142,6 +144,7 @@ impl MailSource for Witness {
             port: 0,
             secure: true,
             authserv_id: None,
+            home: String::new(),
         }
     }
 
@@ -258,14 +261,19 @@ impl World {
 }
 
 async fn call<M: Manner>(gateway: &Gateway) -> Outcome {
+    ask::<M>(gateway, "default", Asking::Cannot).await
+}
+
+async fn ask<M: Manner>(gateway: &Gateway, account: &str, asking: Asking) -> Outcome {
     let (caller, cx) = (Caller::owner("test:1"), Cx::new());
-    let Value::Object(arguments) = json!({ "account_id": "default" }) else {
+    let Value::Object(arguments) = json!({ "account_id": account }) else {
         unreachable!()
     };
     let call = Call {
         caller: &caller,
         tool: Made::<M>::NAME,
         arguments,
+        asking,
         cx: &cx,
     };
     let setup = gateway.setup();

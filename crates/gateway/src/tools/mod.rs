@@ -7,7 +7,7 @@ use std::future::Future;
 use std::pin::Pin;
 
 use mail::Level;
-use policy::Ask;
+use policy::{Ask, Capability, Policy};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
@@ -17,10 +17,13 @@ use crate::pipeline::{self, Call, Ctx, Gateway, Outcome};
 use crate::setup::{Provider, Setup, Standing};
 use crate::{Refusal, schema};
 
+mod changing;
 mod gateway;
 mod imap;
 mod reading;
 mod shown;
+
+pub(crate) use changing::Landing;
 
 /// The one list. Its order is what clients see.
 pub const ALL: &[&dyn AnyTool] = &[
@@ -30,6 +33,11 @@ pub const ALL: &[&dyn AnyTool] = &[
     &imap::SearchMessages,
     &imap::GetMessage,
     &imap::GetMessageRaw,
+    &imap::UpdateMessageFlags,
+    &imap::CopyMessage,
+    &imap::MoveMessage,
+    &imap::DeleteMessage,
+    &imap::UndoTransaction,
     &gateway::ListAccounts,
     &gateway::ListFolders,
     &gateway::ListLabels,
@@ -39,8 +47,14 @@ pub const ALL: &[&dyn AnyTool] = &[
     &gateway::FetchHeaders,
     &gateway::FetchBody,
     &gateway::FetchAttachment,
+    &gateway::MarkSeen,
+    &gateway::MarkTagged,
+    &gateway::Move,
+    &gateway::Copy,
+    &gateway::CreateDraft,
     &gateway::DescribePolicy,
     &gateway::GetCallerIdentity,
+    &gateway::GetTransactionStatus,
 ];
 
 /// What reads resources that no tool gives: attachments in full.
@@ -90,11 +104,50 @@ impl Annotations {
         idempotent: true,
         open_world: true,
     };
+    /// Changes flags, and changes them only once.
+    const MARKS: Self = Self {
+        read_only: false,
+        ..Self::READS
+    };
+    /// Adds or moves a message; doing it twice is not doing it once.
+    const MOVES: Self = Self {
+        idempotent: false,
+        ..Self::MARKS
+    };
+    const DELETES: Self = Self {
+        destructive: true,
+        ..Self::MOVES
+    };
     /// Answers from configuration alone.
     const LOCAL: Self = Self {
         open_world: false,
         ..Self::READS
     };
+}
+
+/// What a policy has to give somewhere for a tool to be of use.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Use {
+    /// Nothing but to see.
+    Reading,
+    /// One of these at least.
+    Any(&'static [Capability]),
+    All(&'static [Capability]),
+    /// No policy gives it.
+    Owner,
+}
+
+impl Use {
+    pub(crate) fn is_open_to(self, policy: &Policy) -> bool {
+        let given = policy.capabilities();
+        match self {
+            Self::Reading => true,
+            _ if policy.is_owner() => true,
+            Self::Any(some) => some.iter().any(|one| given.has(*one)),
+            Self::All(all) => all.iter().all(|one| given.has(*one)),
+            Self::Owner => false,
+        }
+    }
 }
 
 /// One tool.
@@ -109,10 +162,14 @@ pub(crate) trait Tool: Send + Sync + 'static {
     const LEAST: Level;
     /// Of use only for accounts at this provider.
     const PROVIDER: Option<Provider> = None;
+    /// Of use only to who may do this.
+    const USE: Use = Use::Reading;
+    /// A second set that it is part of.
+    const ALSO: Option<Toolset> = None;
     /// The fields of its data that hold text written by strangers. No default: a tool has to say so.
     const UNTRUSTED: &'static [&'static str];
     /// `deny_unknown_fields`, and types that hold their bounds.
-    type Args: DeserializeOwned + JsonSchema + Send;
+    type Args: DeserializeOwned + JsonSchema + Send + Sync;
     type Reply: Reply;
 
     /// Checks what the arguments mean together, and says what is wanted. No default: a tool that asks nothing
@@ -126,6 +183,16 @@ pub(crate) trait Tool: Send + Sync + 'static {
 
     /// What of the arguments is kept in the audit log: where, and how much; words only as digests. No default either.
     fn kept(args: &Self::Args) -> audit::Summary;
+
+    /// What a person is asked before it is done, where one can be: nothing, where the same was done before.
+    ///
+    /// INVARIANT: the pipeline asks for every tool that is destructive, and for no other.
+    fn question(
+        _: &Ctx<'_>,
+        _: &Self::Args,
+    ) -> impl Future<Output = Result<Option<String>, Refusal>> + Send {
+        std::future::ready(Ok(Some(format!("{}?", Self::TITLE))))
+    }
 
     fn run(
         ctx: Ctx<'_>,
@@ -142,6 +209,8 @@ pub trait AnyTool: Send + Sync {
     fn annotations(&self) -> Annotations;
     fn least(&self) -> Level;
     fn provider(&self) -> Option<Provider>;
+    fn usefulness(&self) -> Use;
+    fn also(&self) -> Option<Toolset>;
     fn input_schema(&self) -> Map<String, Value>;
     fn output_schema(&self) -> Map<String, Value>;
 
@@ -199,6 +268,14 @@ impl<T: Tool> AnyTool for T {
 
     fn provider(&self) -> Option<Provider> {
         T::PROVIDER
+    }
+
+    fn usefulness(&self) -> Use {
+        T::USE
+    }
+
+    fn also(&self) -> Option<Toolset> {
+        T::ALSO
     }
 
     fn input_schema(&self) -> Map<String, Value> {

@@ -13,6 +13,12 @@ pub enum Item {
     BodyStructure,
     /// So many octets from the beginning of a part, or all of it.
     Peek(Part, Option<u32>),
+    /// Octets from the middle of a part.
+    Slice {
+        part: Part,
+        from: u32,
+        most: u32,
+    },
 }
 
 /// Which part of a message.
@@ -55,6 +61,9 @@ impl Item {
             Self::Peek(part, Some(octets)) => {
                 format!("BODY.PEEK[{}]<0.{}>", part.name(), (*octets).max(1))
             }
+            Self::Slice { part, from, most } => {
+                format!("BODY.PEEK[{}]<{from}.{}>", part.name(), (*most).max(1))
+            }
         }
     }
 }
@@ -90,12 +99,17 @@ mod tests {
             Item::Peek(Part::HeaderFields(&["CONTENT-TYPE"]), None),
             Item::Peek(Part::Section(vec![1, 2]), Some(100)),
             Item::Peek(Part::Whole, None),
+            Item::Slice {
+                part: Part::Whole,
+                from: 262_144,
+                most: 65_536,
+            },
         ];
         let command = Command::uid_fetch(&SequenceSet::of([7, 8, 9, 12]), &items);
         assert_eq!(
             wire(&command, Literals::Plus),
             "a1 UID FETCH 7:9,12 (UID FLAGS BODYSTRUCTURE BODY.PEEK[HEADER]<0.65536> \
-             BODY.PEEK[HEADER.FIELDS (CONTENT-TYPE)] BODY.PEEK[1.2]<0.100> BODY.PEEK[])\r\n"
+             BODY.PEEK[HEADER.FIELDS (CONTENT-TYPE)] BODY.PEEK[1.2]<0.100> BODY.PEEK[] BODY.PEEK[]<262144.65536>)\r\n"
         );
     }
 

@@ -1,4 +1,6 @@
-//! Commands about mailboxes: `EXAMINE` and `LIST`. There is no `SELECT`: reading never changes a mailbox.
+//! Commands about mailboxes: opening them for reading or for writing, and what can be asked without opening them.
+//!
+//! There is no `CLOSE`: it takes out whatever anybody flagged `\Deleted`.
 
 use super::{BadArgument, Command};
 use crate::utf7;
@@ -14,6 +16,22 @@ impl Command {
     /// Opens a mailbox for reading. `name` is decoded UTF-8.
     pub fn examine(name: &str) -> Result<Self, BadArgument> {
         Self::new("EXAMINE").syntax(" ").mailbox(name)
+    }
+
+    /// Opens a mailbox for writing. `name` is decoded UTF-8.
+    pub fn select(name: &str) -> Result<Self, BadArgument> {
+        Self::new("SELECT").syntax(" ").mailbox(name)
+    }
+
+    /// Closes the mailbox and takes nothing out of it (RFC 3691).
+    pub fn unselect() -> Self {
+        Self::new("UNSELECT")
+    }
+
+    /// Which message number comes next, and in which generation.
+    pub fn status(name: &str) -> Result<Self, BadArgument> {
+        let command = Self::new("STATUS").syntax(" ").mailbox(name)?;
+        Ok(command.syntax(" (UIDNEXT UIDVALIDITY)"))
     }
 
     /// All mailboxes.
@@ -32,7 +50,7 @@ impl Command {
         list.syntax(&format!(" RETURN ({})", wanted.join(" ")))
     }
 
-    fn mailbox(self, name: &str) -> Result<Self, BadArgument> {
+    pub(super) fn mailbox(self, name: &str) -> Result<Self, BadArgument> {
         if name.contains('\0') {
             return Err(BadArgument);
         }
@@ -58,10 +76,25 @@ mod tests {
                 "a1 EXAMINE \"Entw&APw-rfe\"\r\n",
             ),
             (Command::examine("a\r\nb"), "a1 EXAMINE \"a&AA0ACg-b\"\r\n"),
+            (
+                Command::select("a\" (x)\\"),
+                "a1 SELECT \"a\\\" (x)\\\\\"\r\n",
+            ),
+            (
+                Command::status("Entwürfe/x y"),
+                "a1 STATUS \"Entw&APw-rfe/x y\" (UIDNEXT UIDVALIDITY)\r\n",
+            ),
+            (Ok(Command::unselect()), "a1 UNSELECT\r\n"),
         ] {
             assert_eq!(wire(&command.unwrap(), Literals::Plus), want);
         }
-        assert!(Command::examine("a\0b").is_err());
+        for bad in [
+            Command::examine("a\0b"),
+            Command::select("\0"),
+            Command::status("\0"),
+        ] {
+            assert_eq!(bad, Err(BadArgument));
+        }
     }
 
     #[test]

@@ -1,14 +1,16 @@
 //! Commands, built from typed arguments. Nothing a caller passes can end an argument early or start a new line.
 //!
-//! One file per family: `session` (login and the like), `mailbox`, `search`, `fetch`.
+//! One file per family: `session` (login and the like), `mailbox`, `search`, `fetch`, `change`.
 
 use std::fmt;
 
+mod change;
 mod fetch;
 mod mailbox;
 mod search;
 mod session;
 
+pub use change::{FlagName, Stored, Which};
 pub use fetch::{Item, Part};
 pub use mailbox::ListReturn;
 pub use search::{Day, Key, SearchReturn};
@@ -47,6 +49,39 @@ enum Piece {
     Literal(Vec<u8>),
     /// The server's go-ahead comes first (`AUTHENTICATE` without an initial response).
     AfterContinuation(Vec<u8>),
+    /// A literal of so many octets, which whoever sends the command has.
+    Streamed(u64),
+}
+
+/// What a connection does next to get a command across.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) enum Chunk {
+    Bytes(Vec<u8>),
+    /// Nothing, until the server says to go ahead.
+    Wait,
+    /// So many octets that it does not have itself.
+    Stream(u64),
+}
+
+/// A streamed literal beyond this waits for the server's go-ahead even where it need not: a message that is not wanted
+/// is then not sent at all.
+const MOST_UNASKED: u64 = 1 << 20;
+
+/// Whether a literal waits for the server's go-ahead.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Sending {
+    Asked,
+    Unasked,
+}
+
+impl Literals {
+    fn sending(self, octets: u64) -> Sending {
+        match self {
+            Self::Minus if octets <= 4_096 => Sending::Unasked,
+            Self::Plus => Sending::Unasked,
+            Self::Wait | Self::Minus => Sending::Asked,
+        }
+    }
 }
 
 impl Command {
@@ -61,8 +96,8 @@ impl Command {
         self.name
     }
 
-    /// The bytes, cut where the server's go-ahead must be awaited.
-    pub(crate) fn encode(&self, tag: &str, literals: Literals) -> Vec<Vec<u8>> {
+    /// What is to be sent, cut where the server's go-ahead must be awaited.
+    pub(crate) fn encode(&self, tag: &str, literals: Literals) -> Vec<Chunk> {
         let mut chunks = Vec::new();
         let mut current = Vec::with_capacity(64);
         current.extend_from_slice(tag.as_bytes());
@@ -71,27 +106,33 @@ impl Command {
             match piece {
                 Piece::Text(text) => current.extend_from_slice(text),
                 Piece::Literal(bytes) => {
-                    let free = match literals {
-                        Literals::Wait => false,
-                        Literals::Minus => bytes.len() <= 4_096,
-                        Literals::Plus => true,
-                    };
-                    let mark = if free { "+" } else { "" };
-                    current.extend_from_slice(format!("{{{}{mark}}}\r\n", bytes.len()).as_bytes());
-                    if !free {
-                        chunks.push(std::mem::take(&mut current));
+                    let octets = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+                    let sending = literals.sending(octets);
+                    sending.announce(&mut current, octets);
+                    if sending == Sending::Asked {
+                        chunks.extend([Chunk::Bytes(std::mem::take(&mut current)), Chunk::Wait]);
                     }
                     current.extend_from_slice(bytes);
                 }
                 Piece::AfterContinuation(bytes) => {
                     current.extend_from_slice(b"\r\n");
-                    chunks.push(std::mem::take(&mut current));
+                    chunks.extend([Chunk::Bytes(std::mem::take(&mut current)), Chunk::Wait]);
                     current.extend_from_slice(bytes);
+                }
+                Piece::Streamed(octets) => {
+                    let sending = match *octets > MOST_UNASKED {
+                        true => Sending::Asked,
+                        false => literals.sending(*octets),
+                    };
+                    sending.announce(&mut current, *octets);
+                    chunks.push(Chunk::Bytes(std::mem::take(&mut current)));
+                    chunks.extend((sending == Sending::Asked).then_some(Chunk::Wait));
+                    chunks.push(Chunk::Stream(*octets));
                 }
             }
         }
         current.extend_from_slice(b"\r\n");
-        chunks.push(current);
+        chunks.push(Chunk::Bytes(current));
         chunks
     }
 
@@ -136,6 +177,17 @@ impl Command {
     }
 }
 
+impl Sending {
+    /// Writes `{5}` or `{5+}`.
+    fn announce(self, line: &mut Vec<u8>, octets: u64) {
+        let mark = match self {
+            Self::Asked => "",
+            Self::Unasked => "+",
+        };
+        line.extend_from_slice(format!("{{{octets}{mark}}}\r\n").as_bytes());
+    }
+}
+
 impl fmt::Debug for Command {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // INVARIANT: arguments are passwords or somebody's mail; only the name may reach a log.
@@ -146,11 +198,12 @@ impl fmt::Debug for Command {
 #[cfg(test)]
 pub(crate) fn wire(command: &Command, literals: Literals) -> String {
     let chunks = command.encode("a1", literals);
-    let text: Vec<String> = chunks
-        .iter()
-        .map(|c| String::from_utf8_lossy(c).into_owned())
-        .collect();
-    text.join("<wait>")
+    let text = chunks.iter().map(|chunk| match chunk {
+        Chunk::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+        Chunk::Wait => "<wait>".to_owned(),
+        Chunk::Stream(octets) => format!("<{octets} octets>"),
+    });
+    text.collect()
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! `UID SEARCH` (RFC 3501 section 6.4.4) with the return options of RFC 4731 and 9394.
+//! `UID SEARCH` (RFC 3501 section 6.4.4) with the return options of RFC 4731, 5182 and 9394.
 
 use super::{BadArgument, Command};
 use crate::SequenceSet;
@@ -56,6 +56,8 @@ pub enum SearchReturn {
     CountAll,
     /// `COUNT` (`ESEARCH`).
     Count,
+    /// `COUNT`, and what was found is kept as [`Which::Saved`](super::Which::Saved) (`SEARCHRES`, RFC 5182).
+    Save,
     /// `COUNT` and the newest so many (`PARTIAL`, RFC 9394).
     Newest(u32),
 }
@@ -66,6 +68,7 @@ impl Command {
             SearchReturn::Plain => String::new(),
             SearchReturn::CountAll => " RETURN (COUNT ALL)".to_owned(),
             SearchReturn::Count => " RETURN (COUNT)".to_owned(),
+            SearchReturn::Save => " RETURN (SAVE COUNT)".to_owned(),
             SearchReturn::Newest(n) => format!(" RETURN (COUNT PARTIAL -1:-{})", n.max(1)),
         });
         if keys.iter().any(|key| key.is_foreign(MOST_DEPTH)) {
@@ -157,7 +160,7 @@ impl Command {
 }
 
 /// RFC 3501 section 9: a keyword is an atom, and cannot be written otherwise.
-fn atom(text: &str) -> Result<&str, BadArgument> {
+pub(super) fn atom(text: &str) -> Result<&str, BadArgument> {
     let fits = |byte: u8| byte.is_ascii_graphic() && !b"(){%*\"\\]".contains(&byte);
     let good = !text.is_empty() && text.len() <= 1_000 && text.bytes().all(fits);
     good.then_some(text).ok_or(BadArgument)
@@ -327,6 +330,15 @@ mod tests {
                     Key::Before(day),
                 ],
                 "a1 UID SEARCH RETURN (COUNT) UID 1:41 SINCE 5-Nov-2026 BEFORE 5-Nov-2026\r\n",
+            ),
+            (
+                SearchReturn::Save,
+                vec![
+                    Key::Uid(SequenceSet::of([7])),
+                    Key::Larger(41),
+                    Key::Smaller(43),
+                ],
+                "a1 UID SEARCH RETURN (SAVE COUNT) UID 7 LARGER 41 SMALLER 43\r\n",
             ),
             (
                 SearchReturn::Newest(10),

@@ -55,7 +55,7 @@ fn check_tokens(command: &Command, want: &[Token]) {
     }
 }
 
-fn check(command: &Command, want: impl Fn(&CommandBody<'_>) -> bool) {
+pub(crate) fn check(command: &Command, want: impl Fn(&CommandBody<'_>) -> bool) {
     for mode in MODES {
         let bytes = wire(command, mode);
         tokens(&bytes);
@@ -76,7 +76,7 @@ fn istring<'a>(got: &'a IString<'_>) -> &'a [u8] {
     }
 }
 
-fn is_mailbox(got: &Mailbox<'_>, name: &str) -> bool {
+pub(crate) fn is_mailbox(got: &Mailbox<'_>, name: &str) -> bool {
     match got {
         Mailbox::Inbox => name.eq_ignore_ascii_case("INBOX"),
         Mailbox::Other(other) => utf7::decode(other.inner().as_ref()).as_deref() == Some(name),
@@ -84,7 +84,7 @@ fn is_mailbox(got: &Mailbox<'_>, name: &str) -> bool {
 }
 
 /// Text as an enemy, or a user, would write it.
-fn hostile() -> impl Strategy<Value = String> {
+pub(crate) fn hostile() -> impl Strategy<Value = String> {
     prop_oneof![
         4 => "[\"\\\\{}()\\[\\]*%+~&\r\n\t a-zA-Z0-9üé日📦]{0,40}",
         2 => any::<String>(),
@@ -94,11 +94,11 @@ fn hostile() -> impl Strategy<Value = String> {
     ]
 }
 
-fn has_nul(texts: &[&str]) -> bool {
+pub(crate) fn has_nul(texts: &[&str]) -> bool {
     texts.iter().any(|text| text.contains('\0'))
 }
 
-fn set() -> impl Strategy<Value = SequenceSet> {
+pub(crate) fn set() -> impl Strategy<Value = SequenceSet> {
     prop::collection::vec(1u32.., 1..30).prop_map(SequenceSet::of)
 }
 

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use audit::{Log, Settings};
-use gateway::{Account, Call, Caller, CursorKey, Gateway, Outcome, Provider, Setup, Toolset};
+use gateway::{
+    Account, Asking, Call, Caller, CursorKey, Gateway, Outcome, Provider, Setup, Toolset,
+};
 use mail::{AccountId, Cx};
 use secrecy::SecretString;
 use serde_json::{Map, Value, json};
@@ -110,6 +112,7 @@ async fn call(gateway: &Gateway, tool: &str, arguments: Value) -> Value {
         caller: &Caller::owner("bench"),
         tool,
         arguments,
+        asking: Asking::Cannot,
         cx: &Cx::new(),
     };
     match gateway.call(call).await {

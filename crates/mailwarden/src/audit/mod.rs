@@ -24,6 +24,7 @@ use crate::config;
 use crate::screen::Screen;
 use page::{Form, Page};
 
+pub(crate) use page::safe;
 pub(crate) use when::When;
 
 /// The log of `--dir`, else of the configuration directory if there is one.

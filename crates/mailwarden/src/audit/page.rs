@@ -80,7 +80,7 @@ fn wrap(text: &str, columns: usize) -> Vec<String> {
 }
 
 /// Text for a terminal: a log that somebody else could write to may hold anything.
-pub(super) fn safe(text: &str) -> String {
+pub(crate) fn safe(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for char in text.chars() {
         match char {

@@ -7,10 +7,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use audit::Keeping;
+use gateway::Deletes;
 use mail::AccountId;
 use secrecy::SecretString;
 use sources::imap::{Roots, Security, Settings, Timeouts};
 
+use super::changes::{Changes, Gate, LedgerPlace, SETTLE};
 use super::identity::{CALLER_ID, CALLER_TOKEN};
 use super::{Account, Config, ErrorStyle, Problem, Problems, Provider, Store};
 
@@ -18,6 +20,7 @@ const IMAP: &str = "MAIL_IMAP_";
 const MAILDIR: &str = "MAIL_MAILDIR_";
 const OURS: &str = "MAILWARDEN_";
 const GATEWAY: &str = "IMAP_MCP_";
+const APPEND_TIMEOUT: &str = "IMAP_MCP_APPEND_TIMEOUT";
 /// Variables that belong to a configuration directory. Not all have a meaning yet.
 const OF_GATEWAY: [&str; 7] = [
     "CONFIG_DIR",
@@ -30,14 +33,16 @@ const OF_GATEWAY: [&str; 7] = [
 ];
 
 /// Variables of `MAIL_IMAP_` that belong to no account.
-const SERVER_WIDE: [&str; 8] = [
+const SERVER_WIDE: [&str; 10] = [
     "CA_CERT_PATH",
     "ALLOW_PLAINTEXT",
     "MAX_CONNECTIONS",
     "CONNECT_TIMEOUT_MS",
     "GREETING_TIMEOUT_MS",
     "SOCKET_TIMEOUT_MS",
+    "SETTLE_TIMEOUT_MS",
     "WRITE_ENABLED",
+    "DELETE",
     "ERRORS",
 ];
 /// Variables that are read elsewhere, before or after this.
@@ -50,10 +55,10 @@ pub(crate) fn from_environment(
 ) -> Result<Config, Problems> {
     let mut reader = Reader::of(variables);
     // INVARIANT: who says who the caller is wants a policy to hold, and is not served as the owner.
-    for name in std::mem::take(&mut reader.gateway) {
-        if name == CALLER_ID || name == CALLER_TOKEN {
+    for name in [CALLER_ID, CALLER_TOKEN] {
+        if reader.gateway.contains_key(name) {
             reader.problem(
-                &name,
+                name,
                 "names a caller of a configuration directory, and none is given; set IMAP_MCP_CONFIG_DIR too",
             );
         }
@@ -66,6 +71,9 @@ pub(super) struct Wide {
     pub shared: Shared,
     pub errors: Option<ErrorStyle>,
     pub audit: Keeping,
+    pub gate: Gate,
+    pub deletes: Deletes,
+    pub settle: Duration,
 }
 
 /// Reads `variables` beside a configuration directory, in which accounts stand.
@@ -73,7 +81,7 @@ pub(super) fn beside_directory(
     variables: impl IntoIterator<Item = (OsString, OsString)>,
 ) -> (Wide, Vec<Problem>) {
     let mut reader = Reader::of(variables);
-    for name in std::mem::take(&mut reader.gateway) {
+    for name in reader.gateway.keys().cloned().collect::<Vec<_>>() {
         if let Some(rest) = name.strip_prefix(GATEWAY)
             && !rest.starts_with("SECRET__")
             && !OF_GATEWAY.contains(&rest)
@@ -94,6 +102,9 @@ pub(super) fn beside_directory(
         shared: reader.shared(),
         errors: reader.errors(),
         audit: super::audit::read(&reader.audit, &mut reader.problems),
+        gate: reader.gate(),
+        deletes: reader.deletes(),
+        settle: reader.settle(),
     };
     (wide, reader.problems)
 }
@@ -105,8 +116,8 @@ struct Reader {
     imap: BTreeMap<String, BTreeMap<String, String>>,
     maildir: BTreeMap<String, String>,
     audit: BTreeMap<String, String>,
-    /// Names of `IMAP_MCP_` variables that are set.
-    gateway: Vec<String>,
+    /// The `IMAP_MCP_` variables that are set.
+    gateway: BTreeMap<String, String>,
     problems: Vec<Problem>,
 }
 
@@ -161,7 +172,7 @@ impl Reader {
             return;
         }
         if name.starts_with(GATEWAY) && !value.is_empty() {
-            self.gateway.push(name);
+            self.gateway.insert(name, value);
             return;
         }
         let Some(rest) = name.strip_prefix(IMAP) else {
@@ -227,6 +238,12 @@ impl Reader {
         }
         let errors = self.errors().unwrap_or_default();
         let audit = super::audit::read(&self.audit, &mut self.problems);
+        let changes = Changes {
+            writes: self.gate().without_directory(),
+            deletes: self.deletes(),
+            settle: self.settle(),
+            ledger: LedgerPlace::State,
+        };
         if accounts.is_empty() && self.problems.is_empty() {
             self.problems.push(Problem::whole(
                 "no account is configured; set MAIL_IMAP_DEFAULT_HOST, MAIL_IMAP_DEFAULT_USER and MAIL_IMAP_DEFAULT_PASS",
@@ -243,6 +260,7 @@ impl Reader {
             errors,
             audit,
             audit_directory: None,
+            changes,
             version: None,
         })
     }
@@ -366,7 +384,7 @@ impl Reader {
         let connect = self.milliseconds("CONNECT_TIMEOUT_MS", default.connect);
         let greeting = self.milliseconds("GREETING_TIMEOUT_MS", default.greeting);
         let socket = self.milliseconds("SOCKET_TIMEOUT_MS", default.socket);
-        self.boolean("WRITE_ENABLED");
+        let append = self.append_timeout(default.append);
         Shared {
             roots: self.roots(),
             allow_plaintext: self.boolean("ALLOW_PLAINTEXT"),
@@ -375,6 +393,7 @@ impl Reader {
                 connect,
                 greeting,
                 socket,
+                append,
                 ..default
             },
         }
@@ -401,6 +420,51 @@ impl Reader {
             Some(_) => {
                 self.problem(&format!("{IMAP}{name}"), "must be true or false");
                 false
+            }
+        }
+    }
+
+    fn gate(&mut self) -> Gate {
+        match (
+            self.boolean("WRITE_ENABLED"),
+            self.wide.get("WRITE_ENABLED"),
+        ) {
+            (true, _) => Gate::Open,
+            (false, Some(_)) => Gate::Closed,
+            (false, None) => Gate::Unsaid,
+        }
+    }
+
+    fn settle(&mut self) -> Duration {
+        self.milliseconds("SETTLE_TIMEOUT_MS", SETTLE)
+    }
+
+    fn deletes(&mut self) -> Deletes {
+        let word = self.wide.get("DELETE");
+        let word = word.map(|value| value.trim().to_ascii_lowercase());
+        match word.as_deref() {
+            None | Some("trash") => Deletes::ToTrash,
+            Some("expunge") => Deletes::ForGood,
+            Some(_) => {
+                self.problem("MAIL_IMAP_DELETE", "must be trash or expunge");
+                Deletes::ToTrash
+            }
+        }
+    }
+
+    /// In seconds, unlike the others: it is of another contract.
+    fn append_timeout(&mut self, default: Duration) -> Duration {
+        let Some(text) = self.gateway.get(APPEND_TIMEOUT) else {
+            return default;
+        };
+        match text.trim().parse::<u64>() {
+            Ok(seconds @ 1..=3_600) => Duration::from_secs(seconds),
+            _ => {
+                self.problem(
+                    APPEND_TIMEOUT,
+                    "must be a whole number of seconds from 1 to 3600",
+                );
+                default
             }
         }
     }
@@ -495,6 +559,8 @@ fn nearest(rest: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use gateway::Writes;
+
     use super::*;
 
     fn read(pairs: &[(&str, &str)]) -> Result<Config, Problems> {
@@ -542,6 +608,34 @@ mod tests {
         assert_eq!(settings.timeouts.greeting.as_millis(), 15_000);
         assert_eq!(settings.timeouts.socket.as_millis(), 300_000);
         assert!(!format!("{config:?}").contains("secret"));
+    }
+
+    #[test]
+    fn nothing_is_changed_unless_somebody_says_so() {
+        for (set, alone, beside) in [
+            (None, Writes::Gated, Writes::Allowed),
+            (Some("false"), Writes::Gated, Writes::Gated),
+            (Some("true"), Writes::Allowed, Writes::Allowed),
+        ] {
+            let set: Vec<_> = set
+                .map(|value| ("MAIL_IMAP_WRITE_ENABLED", value))
+                .into_iter()
+                .collect();
+            let changes = with(&set).unwrap().changes;
+            assert_eq!((changes.writes, changes.deletes), (alone, Deletes::ToTrash));
+            assert_eq!(changes.ledger, LedgerPlace::State);
+            let set = set.iter().map(|(name, value)| (name.into(), value.into()));
+            let (wide, problems) = beside_directory(set);
+            assert_eq!(wide.gate.beside_directory(), beside);
+            assert!(problems.is_empty());
+        }
+        let config = with(&[
+            ("MAIL_IMAP_DELETE", "Expunge"),
+            ("IMAP_MCP_APPEND_TIMEOUT", "7"),
+        ]);
+        let config = config.unwrap();
+        assert_eq!(config.changes.deletes, Deletes::ForGood);
+        assert_eq!(imap(&config).timeouts.append, Duration::from_secs(7));
     }
 
     #[test]
@@ -625,8 +719,12 @@ mod tests {
             ("MAIL_IMAP_CONNECT_TIMEOUT_MS", "5", "100 to 3600000"),
             ("MAIL_IMAP_GREETING_TIMEOUT_MS", "-1", "100 to 3600000"),
             ("MAIL_IMAP_SOCKET_TIMEOUT_MS", "soon", "100 to 3600000"),
+            ("MAIL_IMAP_SETTLE_TIMEOUT_MS", "1", "100 to 3600000"),
             ("MAIL_IMAP_MAX_CONNECTIONS", "17", "1 to 16"),
             ("MAIL_IMAP_WRITE_ENABLED", "perhaps", "true or false"),
+            ("MAIL_IMAP_DELETE", "sometimes", "trash or expunge"),
+            ("IMAP_MCP_APPEND_TIMEOUT", "0", "seconds from 1 to 3600"),
+            ("IMAP_MCP_APPEND_TIMEOUT", "a while", "from 1 to 3600"),
             ("MAIL_IMAP_ALLOW_PLAINTEXT", "2", "true or false"),
             ("MAIL_IMAP_ERRORS", "json", "protocol or result"),
             ("MAIL_IMAP_CA_CERT_PATH", "/no/such/file", "cannot be read"),

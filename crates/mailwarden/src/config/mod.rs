@@ -1,6 +1,7 @@
 //! Configuration: what an operator set, checked whole before anything starts.
 
 mod audit;
+mod changes;
 pub(crate) mod dir;
 mod env;
 pub(crate) mod identity;
@@ -16,6 +17,7 @@ use gateway::{Provider, Toolset};
 use mail::AccountId;
 use sources::imap;
 
+pub(crate) use changes::{Changes, LedgerPlace, ledger_place};
 pub(crate) use env::from_environment;
 pub(crate) use problem::{Problem, Problems};
 
@@ -43,6 +45,7 @@ pub(crate) struct Config {
     pub audit: Keeping,
     /// Where it is, if not where it always is.
     pub audit_directory: Option<PathBuf>,
+    pub changes: Changes,
     /// Which contents of a configuration directory this is.
     pub version: Option<String>,
 }
@@ -105,6 +108,7 @@ impl From<dir::Loaded> for Config {
             errors: loaded.errors,
             audit: loaded.audit,
             audit_directory: loaded.audit_directory,
+            changes: loaded.changes,
             version: Some(loaded.version),
         }
     }

@@ -5,10 +5,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context as _;
+use gateway::Writes;
+use ledger::Ledger;
 
 use super::dir::{self, CallerAuth, CallerConfig, Loaded, Toolset};
 use super::reload::{self, Broken};
-use super::{Account, ErrorStyle, Problem, Problems, Store, identity};
+use super::{Account, Changes, ErrorStyle, LedgerPlace, Problem, Problems, Store, identity};
 use crate::cli::{ConfigFile, ConfigVerb};
 use crate::screen::Screen;
 
@@ -135,13 +137,33 @@ fn summary(loaded: &Loaded, screen: Screen) -> Vec<String> {
         "audit log in {place}: {} days plain, {} compressed, deleted after {}",
         days.hot_days, days.warm_days, days.delete_after_days
     ));
-    if let Some(path) = &loaded.wal {
-        lines.push(format!("changes under way in {}", path.display()));
-    }
+    lines.push(changes(&loaded.changes, screen));
     if loaded.errors == ErrorStyle::Result {
         lines.push("errors travel as tool results".to_owned());
     }
     lines
+}
+
+/// A ledger that is there is opened; one that is not yet is left to whoever serves.
+fn changes(changes: &Changes, screen: Screen) -> String {
+    match (changes.writes, &changes.ledger) {
+        (Writes::Gated | Writes::Never, _) => {
+            "changes to mail: off, by MAIL_IMAP_WRITE_ENABLED=false".to_owned()
+        }
+        (Writes::Allowed, LedgerPlace::At(path)) => {
+            let place = path.display();
+            match path.exists().then(|| Ledger::open(path)) {
+                None => format!("changes to mail: written down in {place}, which is made then"),
+                Some(Ok(_)) => format!("changes to mail: written down in {place}"),
+                Some(Err(fault)) => {
+                    screen.bad(format!("changes to mail: refused, {fault} ({place})"))
+                }
+            }
+        }
+        (Writes::Allowed, LedgerPlace::Nowhere | LedgerPlace::State) => {
+            "changes to mail: refused, there is no `wal` section".to_owned()
+        }
+    }
 }
 
 fn account(account: &Account) -> String {

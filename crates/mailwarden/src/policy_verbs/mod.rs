@@ -6,7 +6,6 @@ mod explain;
 mod lint;
 mod report;
 mod simulate;
-mod table;
 mod words;
 
 use std::path::Path;

@@ -5,9 +5,10 @@ use serde_json::{Map, Value, json};
 
 use super::compare::{Change, Shift};
 use super::simulate::{Difference, Levels, Row, Simulation};
-use super::{Form, print, table};
+use super::{Form, print};
 use crate::config::verb::counted;
 use crate::screen::Screen;
+use crate::table;
 
 /// More changes are counted; JSON has them all.
 const MOST_CHANGES: usize = 100;

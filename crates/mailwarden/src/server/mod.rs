@@ -1,5 +1,6 @@
-//! The transports. `mcp` is the only module that knows the protocol library.
+//! The transports. `mcp` and `confirm` are the only modules that know the protocol library.
 
+mod confirm;
 mod mcp;
 mod stdio;
 

@@ -33,6 +33,8 @@ pub(crate) struct Served {
 /// Serves until the client closes stdin or the process is told to end, and says which of the two it was.
 pub(crate) async fn run(served: Served, reload: Option<Reload>) -> anyhow::Result<&'static str> {
     let tools = served.tools.clone();
+    let gateway = Arc::clone(&served.gateway);
+    let recovering = tokio::spawn(Arc::clone(&gateway).recover());
     let server = Server::new(served);
     let (stdin, stdout) = stdio_pipes();
     let hung_up = Arc::new(Notify::new());
@@ -65,12 +67,16 @@ pub(crate) async fn run(served: Served, reload: Option<Reload>) -> anyhow::Resul
             None => std::future::pending().await,
         }
     };
-    tokio::select! {
+    let outcome = tokio::select! {
         outcome = serving => outcome,
-        outcome = abandoned => outcome,
+        outcome = abandoned => return outcome,
         told = told_to_end() => told.map(|()| "told to end"),
         outcome = reloading => outcome,
-    }
+    };
+    recovering.abort();
+    // Changes go on although nobody waits for them. What does not end in time is taken up at the next start.
+    let _ = tokio::time::timeout(GRACE, gateway.finish_changes()).await;
+    outcome
 }
 
 /// Never ends. Clients of the revision of 2026-07-28 ask for this themselves, by `subscriptions/listen`.

@@ -158,7 +158,7 @@ fn failures_meet_their_schemas_too() {
 }
 
 /// The part of JSON Schema that our definitions use.
-fn meets(schema: &Value, value: &Value, at: &str) {
+pub(crate) fn meets(schema: &Value, value: &Value, at: &str) {
     if let Some(kind) = schema.get("type") {
         let kinds: Vec<&str> = match kind {
             Value::Array(list) => list.iter().map(|k| k.as_str().unwrap()).collect(),
@@ -209,7 +209,7 @@ fn meets(schema: &Value, value: &Value, at: &str) {
     }
 }
 
-fn no_nulls(value: &Value, at: &str) {
+pub(crate) fn no_nulls(value: &Value, at: &str) {
     match value {
         Value::Null => panic!("{at} is null"),
         Value::Object(map) => map

@@ -18,7 +18,7 @@ fn slow_server() -> (Dovecot, FaultProxy) {
 }
 
 /// Runs a call, and answers how often the program waited for the server during it.
-fn flights(
+pub(crate) fn flights(
     proxy: &FaultProxy,
     client: &mut McpClient,
     tool: &str,

@@ -204,10 +204,11 @@ pub(crate) fn message_id(server: &Dovecot, folder: &str, uid: u32) -> String {
     )
 }
 
-/// The tools that environment configuration gives.
+/// The tools that environment configuration gives while nobody has allowed changes.
 pub(crate) fn imap_tools() -> impl Iterator<Item = &'static dyn gateway::AnyTool> {
     let all = gateway::ALL.iter().copied();
-    all.filter(|tool| tool.toolset() == gateway::Toolset::Imap)
+    let reading = all.filter(|tool| tool.annotations().read_only);
+    reading.filter(|tool| tool.toolset() == gateway::Toolset::Imap)
 }
 
 /// A small message.

@@ -59,6 +59,34 @@ fn names_a_missing_folder(status: &Status) -> bool {
     .any(|words| text.contains(words))
 }
 
+/// Why a change was refused. `stage` says whether it had a target.
+pub(super) fn change_refused(status: &Status, stage: Stage) -> Fault {
+    let code = status
+        .code
+        .as_ref()
+        .map(|code| code.name.as_str())
+        .unwrap_or_default();
+    let targeted = matches!(stage, Stage::Copy | Stage::Move | Stage::Append);
+    let kind = match (status.kind, code) {
+        (_, "OVERQUOTA") => FaultKind::OverQuota,
+        (_, "LIMIT" | "TOOBIG") => FaultKind::TooLarge,
+        (_, "EXPUNGEISSUED") => FaultKind::NoSuchMessage,
+        (_, "READ-ONLY" | "NOPERM") => FaultKind::ReadOnly,
+        (_, "UNAVAILABLE" | "INUSE") => FaultKind::Busy,
+        (_, "TRYCREATE" | "NONEXISTENT") if targeted => FaultKind::NoSuchTarget,
+        (StatusKind::No, "") if targeted && says_no_folder(status) => FaultKind::NoSuchTarget,
+        (StatusKind::No, _) => FaultKind::Denied,
+        _ => FaultKind::Rejected,
+    };
+    Fault::saying(kind, stage, &status.text)
+}
+
+/// QUIRK: servers without RFC 5530 codes say it in words. A message may be missing as well, so the folder must be named.
+fn says_no_folder(status: &Status) -> bool {
+    let text = String::from_utf8_lossy(&status.text).to_lowercase();
+    ["mailbox", "folder"].iter().any(|word| text.contains(word)) && names_a_missing_folder(status)
+}
+
 /// Why a login was refused.
 pub(super) fn login_refused(status: &Status) -> Fault {
     let code = status

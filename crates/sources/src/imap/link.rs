@@ -2,18 +2,31 @@
 //!
 //! It knows bytes, time and the protocol's state machine; it does not know folders or messages.
 
+use std::future::poll_fn;
 use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use imap::{Command, Connection, Data, Event, Limits, Literals, Status, StatusKind, Tag};
 use mail::{Cx, Fault, FaultKind};
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::io::{AsyncRead as _, AsyncReadExt as _, AsyncWrite as _, AsyncWriteExt as _, ReadBuf};
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::net::Stream;
+use super::cargo::Cargo;
+use super::net::{Pending, Stream};
 
 /// All replies of a flight together may be this large.
 const MOST_OF_A_FLIGHT: usize = 64 << 20;
+
+/// And so many: a line of a few octets takes far more room once it is read.
+const MOST_REPLIES: usize = 300_000;
+
+/// So many pieces of what was said between two flights are taken in at once.
+const MOST_UNHEARD: usize = 16;
+
+/// What has arrived at this machine is here by then.
+const NOTICE: Duration = Duration::from_millis(200);
 
 /// How long silence is borne.
 #[derive(Clone, Copy, Debug)]
@@ -64,6 +77,59 @@ impl Landed {
         let commands = commands.min(self.statuses.len()).min(self.places.len());
         self.places.drain(..commands);
         self.statuses.drain(..commands).next_back()
+    }
+}
+
+/// What a flight brought back, whether it came to its end or not.
+#[derive(Debug)]
+pub(super) struct Flown {
+    /// One for each command, in order; absent for one that was not answered.
+    pub outcomes: Vec<Option<(Status, Place)>>,
+    /// All data, in the order of its arrival.
+    pub data: Vec<Data>,
+    /// What ended it before its time.
+    pub fault: Option<Fault>,
+    /// Bytes of it were written, and may have arrived.
+    pub spoken: bool,
+}
+
+impl Flown {
+    /// Nothing of it was sent.
+    pub(super) fn before_the_start(fault: Fault) -> Self {
+        Self {
+            outcomes: Vec::new(),
+            data: Vec::new(),
+            fault: Some(fault),
+            spoken: false,
+        }
+    }
+
+    /// Forgets the first commands.
+    pub(super) fn skip(&mut self, commands: usize) {
+        self.outcomes.drain(..commands.min(self.outcomes.len()));
+    }
+
+    pub(super) fn status(&self, command: usize) -> Option<&Status> {
+        let outcome = self.outcomes.get(command)?.as_ref();
+        outcome.map(|(status, _)| status)
+    }
+
+    fn landed(self, cx: &Cx) -> Result<Landed, Fault> {
+        if let Some(fault) = self.fault {
+            return Err(fault);
+        }
+        let mut landed = Landed {
+            statuses: Vec::with_capacity(self.outcomes.len()),
+            places: Vec::with_capacity(self.outcomes.len()),
+            data: self.data,
+        };
+        for outcome in self.outcomes {
+            let unanswered = || protocol(cx, "a command was left without an answer");
+            let (status, place) = outcome.ok_or_else(unanswered)?;
+            landed.statuses.push(status);
+            landed.places.push(place);
+        }
+        Ok(landed)
     }
 }
 
@@ -152,18 +218,49 @@ impl Link {
         commands: &[Command],
         patience: Patience,
     ) -> Result<Landed, Fault> {
+        self.fly(cx, commands, None, patience).await.landed(cx)
+    }
+
+    /// The same, with what came back of a flight that did not come to its end, and with a message on board.
+    pub(super) async fn fly(
+        &mut self,
+        cx: &Cx,
+        commands: &[Command],
+        cargo: Option<&mut Cargo<'_>>,
+        patience: Patience,
+    ) -> Flown {
         self.torn = true;
         self.heard = false;
         let begun = Instant::now();
-        let until = begun + patience.total;
         let mut flight = Flight::default();
         for command in commands {
             flight.open.push((self.connection.push(command), None));
         }
+        let fault = self.carry(cx, &mut flight, cargo, patience).await.err();
+        if fault.is_none() {
+            // A message that was refused half-way leaves the server waiting for the rest of it.
+            self.torn = flight.broke_off;
+            let took = begun.elapsed();
+            self.fastest = Some(self.fastest.map_or(took, |fastest| fastest.min(took)));
+        }
+        flight.flown(fault)
+    }
+
+    async fn carry(
+        &mut self,
+        cx: &Cx,
+        flight: &mut Flight,
+        mut cargo: Option<&mut Cargo<'_>>,
+        patience: Patience,
+    ) -> Result<(), Fault> {
+        let until = Instant::now() + patience.total;
         let mut silence = patience.first;
+        let mut turn = Turn::Ours;
         while !self.connection.is_idle() {
+            let owed = self.connection.owes();
             if let Some(event) = self.event(cx)? {
                 flight.take(cx, event)?;
+                flight.broke_off |= owed.is_some() && self.connection.owes().is_none();
                 self.heard = true;
                 silence = patience.between;
                 continue;
@@ -171,21 +268,93 @@ impl Link {
             // The whole flight at first; after that, literals whose go-ahead has come.
             let out = self.connection.outgoing();
             if !out.is_empty() {
-                cx.count_round_trip();
+                turn.speak(cx);
+                flight.spoken = true;
                 self.write(cx, &out, silence, until).await?;
                 continue;
             }
             let before = self.connection.space().len();
-            self.read(cx, silence, until).await?;
+            match (self.connection.owes(), cargo.as_deref_mut()) {
+                (Some(owed), Some(cargo)) => {
+                    let piece = cargo.piece(cx, owed, patience.between).await?;
+                    turn.speak(cx);
+                    let written = self.exchange(cx, &piece, patience.between, until).await?;
+                    cargo.unload(written);
+                    let counted = self.connection.streamed(written);
+                    counted.map_err(|overrun| protocol(cx, &overrun.to_string()))?;
+                }
+                _ => {
+                    self.read(cx, silence, until).await?;
+                    turn = Turn::Ours;
+                }
+            }
             flight.size += self.connection.space().len().saturating_sub(before);
             if flight.size > MOST_OF_A_FLIGHT {
                 return Err(protocol(cx, "the server's replies are too large"));
             }
         }
-        self.torn = false;
-        let took = begun.elapsed();
-        self.fastest = Some(self.fastest.map_or(took, |fastest| fastest.min(took)));
-        flight.land(cx)
+        Ok(())
+    }
+
+    /// Whether the server has left, as far as that is known without asking it. What it said meanwhile is kept.
+    pub(super) async fn is_deserted(&mut self) -> bool {
+        let deserted = self.has_left().await;
+        self.torn |= deserted;
+        deserted
+    }
+
+    async fn has_left(&mut self) -> bool {
+        for _ in 0..MOST_UNHEARD {
+            match self.stream.pending() {
+                Pending::Nothing => return false,
+                Pending::End => return true,
+                Pending::Octets => {}
+            }
+            // The system has them, so the wait is for the runtime to notice.
+            let taken = poll_fn(|task| self.poll_take_in(task));
+            match timeout(NOTICE, taken).await {
+                Ok(Ok(())) => {}
+                Ok(Err(_)) => return true,
+                Err(_) => return false,
+            }
+        }
+        false
+    }
+
+    /// Writes some of a message, or hears what the server says of it: whoever refuses it need not be sent all of it.
+    async fn exchange(
+        &mut self,
+        cx: &Cx,
+        bytes: &[u8],
+        silence: Duration,
+        until: Instant,
+    ) -> Result<u64, Fault> {
+        let either = poll_fn(|task| {
+            if let Poll::Ready(heard) = self.poll_take_in(task) {
+                return Poll::Ready(heard.map(|()| 0));
+            }
+            Pin::new(&mut self.stream).poll_write(task, bytes)
+        });
+        match timeout_at(until.min(Instant::now() + silence), either).await {
+            Ok(Ok(written)) => Ok(u64::try_from(written).unwrap_or(u64::MAX)),
+            Ok(Err(error)) => Err(lost(cx, &error)),
+            Err(_) => Err(Fault::new(FaultKind::TimedOut, cx.stage())),
+        }
+    }
+
+    fn poll_take_in(&mut self, task: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let mut octets = [0; 4_096];
+        let mut heard = ReadBuf::new(&mut octets);
+        match Pin::new(&mut self.stream).poll_read(task, &mut heard) {
+            Poll::Ready(Ok(())) if heard.filled().is_empty() => {
+                Poll::Ready(Err(io::ErrorKind::UnexpectedEof.into()))
+            }
+            Poll::Ready(Ok(())) => {
+                self.connection.feed(heard.filled());
+                Poll::Ready(Ok(()))
+            }
+            other => other,
+        }
     }
 
     /// Says goodbye without waiting for the answer.
@@ -239,12 +408,31 @@ impl Link {
     }
 }
 
+/// Whose turn it is to speak: who speaks again before an answer makes no other round trip.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Turn {
+    Ours,
+    Theirs,
+}
+
+impl Turn {
+    fn speak(&mut self, cx: &Cx) {
+        if *self == Self::Ours {
+            cx.count_round_trip();
+        }
+        *self = Self::Theirs;
+    }
+}
+
 /// The commands of a flight, and what has come back so far.
 #[derive(Default)]
 struct Flight {
     open: Vec<(Tag, Option<(Status, usize)>)>,
     data: Vec<Data>,
     size: usize,
+    spoken: bool,
+    /// A message was refused while it was being sent.
+    broke_off: bool,
 }
 
 impl Flight {
@@ -258,6 +446,9 @@ impl Flight {
                 let what = "the server answered a command that was not sent";
                 return Err(protocol(cx, what));
             }
+            Event::Untagged(..) if self.data.len() >= MOST_REPLIES => {
+                return Err(protocol(cx, "the server's replies are too many"));
+            }
             Event::Untagged(_, data) => self.data.push(data),
             Event::Done(tag, status) => {
                 let current = self.open.iter_mut().find(|(known, _)| *known == tag);
@@ -269,19 +460,17 @@ impl Flight {
         Ok(())
     }
 
-    fn land(self, cx: &Cx) -> Result<Landed, Fault> {
-        let mut landed = Landed {
-            statuses: Vec::with_capacity(self.open.len()),
-            places: Vec::with_capacity(self.open.len()),
+    fn flown(self, fault: Option<Fault>) -> Flown {
+        let outcomes = self.open.into_iter().map(|(tag, outcome)| {
+            let (status, after) = outcome?;
+            Some((status, Place { tag, after }))
+        });
+        Flown {
+            outcomes: outcomes.collect(),
             data: self.data,
-        };
-        for (tag, outcome) in self.open {
-            let unanswered = || protocol(cx, "a command was left without an answer");
-            let (status, after) = outcome.ok_or_else(unanswered)?;
-            landed.statuses.push(status);
-            landed.places.push(Place { tag, after });
+            fault,
+            spoken: self.spoken,
         }
-        Ok(landed)
     }
 }
 

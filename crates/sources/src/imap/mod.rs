@@ -1,45 +1,63 @@
 //! An account on an IMAP server.
 //!
 //! `pool` lends sessions, `session` opens folders, `link` carries flights of pipelined commands, `net` and `tls` dial.
-//! Each read is a [`Job`](job::Job) in a file of its own.
+//! Each read is a [`Job`](job::Job), each change a [`Change`](job::Change) in a file of its own; `change` is what they have
+//! in common. Nothing here tries a change again, takes one back that may have been made, or decides about one.
 
+mod append;
 mod cache;
+mod candidates;
+mod cargo;
 mod census;
+mod change;
 mod conditions;
 mod convert;
+mod departure;
 mod describe;
 mod echo;
 mod faults;
 mod folders;
+mod horizon;
 mod job;
 mod link;
 mod login;
+mod look;
+mod mark;
 mod message;
 mod net;
 mod pool;
 mod raw;
+mod remove;
 mod search;
 mod session;
 mod settings;
 mod sift;
 mod summaries;
 mod tls;
+mod transfer;
+mod witness;
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
+use bytes::Bytes;
 use mail::{
-    Answer, Choose, Condition, Cx, Described, Fault, Fetched, FolderName, Folders, Found,
-    MailSource, MessageRef, RawMessage, Search, Sifted, Snippets, SourceKind, Stage, Summary,
-    UidSet, UidValidity, Verified,
+    Answer, Append, Body, Broken, Candidate, Changed, Changing, Choose, Condition, Cx, Described,
+    Effect, Fault, Fetched, FolderName, Folders, Found, Horizon, MailSource, MessageRef,
+    RawMessage, Search, Sifted, Snippets, SourceKind, Stage, Step, Summary, Uid, UidSet,
+    UidValidity, Verified, Witness,
 };
 
 pub use settings::{Security, Settings, Timeouts};
 pub use tls::{BadRoots, Roots};
 
-use cache::Cache;
+use cache::{Cache, Key};
+use cargo::Cargo;
 use census::Censuses;
-use job::Job;
-use pool::Pool;
+use horizon::Horizons;
+use job::{Change, Job};
+use pool::{Pool, Wish};
+use session::Session;
+use transfer::{Manner, Transfer};
 
 /// One account on one server.
 pub struct ImapSource {
@@ -47,6 +65,7 @@ pub struct ImapSource {
     pool: Arc<Pool>,
     cache: Mutex<Cache>,
     censuses: Censuses,
+    horizons: Horizons,
 }
 
 impl ImapSource {
@@ -61,6 +80,7 @@ impl ImapSource {
             settings,
             cache: Mutex::new(Cache::default()),
             censuses: Censuses::default(),
+            horizons: Horizons::default(),
         }
     }
 
@@ -72,29 +92,160 @@ impl ImapSource {
     /// Runs a job on a lent session; a session that turns out dead costs one retry on another.
     async fn run<J: Job>(&self, cx: &Cx, job: J) -> Result<J::Out, Fault> {
         let outcome = self.attempt(cx, job).await;
-        let outcome = outcome.map_err(|fault| echo::silence(fault, &self.settings));
-        if let Err(fault) = &outcome {
-            // INVARIANT: what the server said may hold mail; only what it means is logged.
-            tracing::debug!(host = self.settings.host, stage = fault.stage.name(), kind = ?fault.kind, "failed");
-        }
-        outcome
+        outcome.map_err(|fault| self.tell(fault))
     }
 
     async fn attempt<J: Job>(&self, cx: &Cx, job: J) -> Result<J::Out, Fault> {
         cx.enter(Stage::Queue);
-        let mut lease = self.pool.take(cx, job.folder()).await?;
-        match job.run(lease.session(), cx).await {
-            Err(fault) if lease.was_dead(fault.kind) => {
-                tracing::debug!(
-                    stage = fault.stage.name(),
-                    "a pooled connection was dead; trying another"
-                );
+        let mut lease = self.pool.take(cx, job.wish()).await?;
+        let mut outcome = job.run(lease.session(), cx).await;
+        if let Err(fault) = &outcome
+            && lease.was_dead(fault.kind)
+        {
+            tracing::debug!(
+                stage = fault.stage.name(),
+                "a pooled connection was dead; trying another"
+            );
+            drop(lease);
+            self.pool.forget_idle();
+            lease = self.pool.take(cx, job.wish()).await?;
+            outcome = job.run(lease.session(), cx).await;
+        }
+        if let Some(folder) = job.folder() {
+            self.note_end(lease.session(), folder);
+        }
+        outcome
+    }
+
+    /// Makes a change on a lent session. One that turns out dead costs a retry on another only where it is certain that
+    /// nothing was asked of it.
+    async fn change<C: Change>(&self, cx: &Cx, change: C) -> Result<Changed, Broken> {
+        let outcome = self.attempt_change(cx, change).await;
+        outcome.map_err(|broken| Broken {
+            fault: self.tell(broken.fault),
+            ..broken
+        })
+    }
+
+    async fn attempt_change<C: Change>(&self, cx: &Cx, change: C) -> Result<Changed, Broken> {
+        let nothing = Broken::before_anything;
+        cx.enter(Stage::Queue);
+        let mut lease = self.pool.take(cx, change.wish()).await.map_err(nothing)?;
+        let mut outcome = change.run(lease.session(), cx).await;
+        if let Err(broken) = &outcome
+            && broken.effect == Effect::Nothing
+            && lease.was_dead(broken.fault.kind)
+        {
+            drop(lease);
+            self.pool.forget_idle();
+            lease = self.pool.take(cx, change.wish()).await.map_err(nothing)?;
+            outcome = change.run(lease.session(), cx).await;
+        }
+        if let Wish::Open(folder) | Wish::Selected(folder) = change.wish() {
+            self.note_end(lease.session(), folder);
+        }
+        outcome
+    }
+
+    async fn add(&self, cx: &Cx, append: &Append, body: &mut dyn Body) -> Result<Changed, Broken> {
+        let nothing = Broken::before_anything;
+        let mut cargo = Cargo::new(body, append.size);
+        cx.enter(Stage::Queue);
+        let mut lease = self.pool.take(cx, Wish::Any).await.map_err(nothing)?;
+        let outcome = append::append(lease.session(), cx, append, &mut cargo).await;
+        let outcome = match outcome {
+            // A message of which something was taken cannot be sent from its beginning.
+            Err(broken) if cargo.is_untouched() && lease.was_dead(broken.fault.kind) => {
                 drop(lease);
                 self.pool.forget_idle();
-                let mut lease = self.pool.take(cx, job.folder()).await?;
-                job.run(lease.session(), cx).await
+                lease = self.pool.take(cx, Wish::Any).await.map_err(nothing)?;
+                append::append(lease.session(), cx, append, &mut cargo).await
             }
             outcome => outcome,
+        };
+        outcome.map_err(|broken| Broken {
+            fault: self.tell(broken.fault),
+            ..broken
+        })
+    }
+
+    /// A fault as it may leave.
+    fn tell(&self, fault: Fault) -> Fault {
+        let fault = echo::silence(fault, &self.settings);
+        // INVARIANT: what the server said may hold mail; only what it means is logged.
+        tracing::debug!(host = self.settings.host, stage = fault.stage.name(), kind = ?fault.kind, "failed");
+        fault
+    }
+
+    fn note_end(&self, session: &Session, folder: &FolderName) {
+        if let Some(stamp) = session.stamp(folder) {
+            let ends = Horizon {
+                uidvalidity: stamp.uidvalidity,
+                next: Uid(stamp.uidnext),
+            };
+            self.horizons.note(folder, ends);
+        }
+    }
+
+    fn note_landing(&self, folder: &FolderName, changed: &Changed) {
+        if let Some(landed) = changed.landed {
+            self.horizons.note_landing(folder, landed);
+        }
+    }
+
+    /// What is no longer there is not kept here either.
+    fn forget(&self, at: &MessageRef) {
+        let key = Key {
+            folder: at.folder.clone(),
+            uidvalidity: at.uidvalidity.0,
+            uid: at.uid.0,
+        };
+        let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        cache.forget(&key);
+    }
+
+    async fn carry_out(&self, cx: &Cx, step: &Step) -> Result<Changed, Broken> {
+        match step {
+            Step::Mark {
+                subject,
+                add,
+                remove,
+            } => {
+                let mark = mark::Mark {
+                    subject,
+                    add,
+                    remove,
+                };
+                self.change(cx, mark).await
+            }
+            Step::Copy { subject, to } => {
+                let manner = Manner::Copy;
+                let copy = Transfer {
+                    subject,
+                    to,
+                    manner,
+                };
+                let changed = self.change(cx, copy).await?;
+                self.note_landing(to, &changed);
+                Ok(changed)
+            }
+            Step::Move { subject, to } => {
+                let manner = Manner::Move;
+                let transfer = Transfer {
+                    subject,
+                    to,
+                    manner,
+                };
+                let changed = self.change(cx, transfer).await?;
+                self.note_landing(to, &changed);
+                self.forget(&subject.at);
+                Ok(changed)
+            }
+            Step::Remove { subject } => {
+                let changed = self.change(cx, remove::Remove { subject }).await?;
+                self.forget(&subject.at);
+                Ok(changed)
+            }
         }
     }
 }
@@ -107,6 +258,12 @@ impl MailSource for ImapSource {
             port: self.settings.port,
             secure: self.settings.security != Security::Plain,
             authserv_id: self.settings.authserv_id.clone(),
+            home: crate::home::named(&[
+                "imap",
+                &self.settings.host.to_lowercase(),
+                &self.settings.port.to_string(),
+                &self.settings.user,
+            ]),
         }
     }
 
@@ -187,5 +344,80 @@ impl MailSource for ImapSource {
 
     fn raw<'a>(&'a self, cx: &'a Cx, at: &'a MessageRef, max_bytes: u64) -> Answer<'a, RawMessage> {
         Box::pin(self.run(cx, raw::ReadRaw { at, max_bytes }))
+    }
+
+    fn look<'a>(
+        &'a self,
+        cx: &'a Cx,
+        at: &'a MessageRef,
+        octets: u64,
+    ) -> Answer<'a, Option<(Witness, Bytes)>> {
+        let seeing = look::Seeing::Anew;
+        Box::pin(self.run(cx, look::Look { at, octets, seeing }))
+    }
+
+    fn read<'a>(
+        &'a self,
+        cx: &'a Cx,
+        at: &'a MessageRef,
+        octets: u64,
+    ) -> Answer<'a, Option<(Witness, Bytes)>> {
+        let seeing = look::Seeing::AsOpen;
+        Box::pin(self.run(cx, look::Look { at, octets, seeing }))
+    }
+
+    fn octets<'a>(
+        &'a self,
+        cx: &'a Cx,
+        at: &'a MessageRef,
+        from: u64,
+        most: u32,
+    ) -> Answer<'a, Bytes> {
+        Box::pin(self.run(cx, look::ReadOctets { at, from, most }))
+    }
+
+    fn horizon<'a>(&'a self, cx: &'a Cx, folder: &'a FolderName) -> Answer<'a, Horizon> {
+        Box::pin(async move {
+            if let Some(known) = self.horizons.of(folder) {
+                return Ok(known);
+            }
+            let ends = self.run(cx, horizon::AskHorizon { folder }).await?;
+            self.horizons.note(folder, ends);
+            Ok(ends)
+        })
+    }
+
+    fn candidates<'a>(
+        &'a self,
+        cx: &'a Cx,
+        folder: &'a FolderName,
+        beyond: Option<Horizon>,
+        size: u64,
+        octets: u64,
+    ) -> Answer<'a, Vec<Candidate>> {
+        let job = candidates::FindCandidates {
+            folder,
+            beyond,
+            size,
+            octets,
+        };
+        Box::pin(self.run(cx, job))
+    }
+
+    fn apply<'a>(&'a self, cx: &'a Cx, step: &'a Step) -> Changing<'a> {
+        Box::pin(self.carry_out(cx, step))
+    }
+
+    fn append<'a>(
+        &'a self,
+        cx: &'a Cx,
+        append: &'a Append,
+        body: &'a mut dyn Body,
+    ) -> Changing<'a> {
+        Box::pin(async move {
+            let changed = self.add(cx, append, body).await?;
+            self.note_landing(&append.to, &changed);
+            Ok(changed)
+        })
     }
 }

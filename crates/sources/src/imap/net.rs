@@ -1,6 +1,7 @@
 //! Dialling: name lookup, TCP with the options a mail session wants, and the TLS handshake.
 
 use std::io;
+use std::mem::MaybeUninit;
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -130,6 +131,32 @@ fn ended(kind: io::ErrorKind) -> bool {
             | io::ErrorKind::BrokenPipe
             | io::ErrorKind::UnexpectedEof
     )
+}
+
+/// What the system has for us that was not read yet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Pending {
+    Nothing,
+    Octets,
+    /// Nothing will ever come: the other side has left.
+    End,
+}
+
+impl Stream {
+    /// Asks the system and not the runtime, which may not have looked yet. Never waits.
+    pub(super) fn pending(&self) -> Pending {
+        let stream = match self {
+            Self::Plain(stream) => stream,
+            Self::Tls(stream) => stream.get_ref().0,
+        };
+        let mut octet = [MaybeUninit::uninit()];
+        match socket2::SockRef::from(stream).peek(&mut octet) {
+            Ok(0) => Pending::End,
+            Ok(_) => Pending::Octets,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Pending::Nothing,
+            Err(_) => Pending::End,
+        }
+    }
 }
 
 impl AsyncRead for Stream {

@@ -54,6 +54,18 @@ struct Idle {
     since: Instant,
 }
 
+/// Which session suits best.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Wish<'a> {
+    Any,
+    /// One that has the folder open.
+    Open(&'a FolderName),
+    /// One that has it open for writing.
+    Selected(&'a FolderName),
+    /// One that has nothing open for writing: it is going to open something else.
+    Unselected,
+}
+
 /// How a caller waits for a session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Manner {
@@ -97,8 +109,8 @@ impl Pool {
         })
     }
 
-    /// Lends a session, best one that has `folder` open.
-    pub(super) async fn take(&self, cx: &Cx, folder: Option<&FolderName>) -> Result<Lease, Fault> {
+    /// Lends a session, best one as is wished.
+    pub(super) async fn take(&self, cx: &Cx, wish: Wish<'_>) -> Result<Lease, Fault> {
         let (turn, manner) = {
             let mut state = self.lock();
             if let Some(fault) = state.recent_refusal() {
@@ -107,7 +119,7 @@ impl Pool {
             let manner = state.manner();
             if manner == Manner::Eager
                 && state.waiting.is_empty()
-                && let Some(session) = state.pick(folder)
+                && let Some(session) = state.pick(wish)
             {
                 return Ok(self.lend(&mut state, session, Origin::Idle));
             }
@@ -172,7 +184,7 @@ impl Pool {
         if state.waiting.is_empty() {
             return;
         }
-        match state.pick(None) {
+        match state.pick(Wish::Any) {
             Some(session) => self.place(state, session, Origin::Idle),
             None if self.may_dial(state) => self.dial(state),
             None => {}
@@ -306,16 +318,18 @@ impl State {
         Some(session)
     }
 
-    fn pick(&mut self, folder: Option<&FolderName>) -> Option<Session> {
+    fn pick(&mut self, wish: Wish<'_>) -> Option<Session> {
         if self.idle.is_empty() {
             return None;
         }
-        let open_there = |one: &Idle| folder.is_some_and(|folder| one.session.has_open(folder));
-        let index = match folder {
-            // Another folder's session is best disturbed when it has not been used for long.
-            Some(_) => self.idle.iter().rposition(open_there).unwrap_or(0),
-            None => self.idle.len() - 1,
+        let suits = |one: &Idle| match wish {
+            Wish::Any => true,
+            Wish::Open(folder) => one.session.has_open(folder),
+            Wish::Selected(folder) => one.session.has_selected(folder),
+            Wish::Unselected => !one.session.may_write(),
         };
+        // Another folder's session is best disturbed when it has not been used for long.
+        let index = self.idle.iter().rposition(suits).unwrap_or(0);
         Some(self.idle.remove(index).session)
     }
 }

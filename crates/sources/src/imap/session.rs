@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use imap::{Capabilities, Command, Data, Literals, Status};
+use imap::{Capabilities, Code, Command, Data, Literals, PermanentFlags, Status};
 use mail::{Cx, Fault, FaultKind, FolderName, Stage, UidValidity};
 
+use super::cargo::Cargo;
 use super::census::Stamp;
-use super::link::{Landed, Link, Patience};
+use super::link::{Flown, Landed, Link, Patience};
 use super::settings::Settings;
 use super::{faults, login};
 
@@ -19,6 +20,34 @@ pub(super) enum Pace {
     /// The server may have to read a lot of mail first.
     Slow,
 }
+
+/// How a folder is entered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Entry {
+    /// Open in any way, or opened by `EXAMINE`. INVARIANT: never by `SELECT`.
+    Reading,
+    /// Open by `SELECT`.
+    Writing,
+    /// Opened now, by `EXAMINE`: nothing that was seen earlier counts.
+    Anew,
+}
+
+/// What a folder that is open for writing lets be done.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Grant {
+    pub access: Access,
+    /// Absent where the server does not say; everything is kept then (RFC 3501 section 6.3.1).
+    pub keeps: Option<PermanentFlags>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Access {
+    ReadOnly,
+    ReadWrite,
+}
+
+/// Messages are taken at this many octets in a second, or there is no end to them.
+const SLOWEST: u64 = 8 << 10;
 
 /// A folder that has been open for longer is opened anew: its name may mean another one by now.
 const TRUSTED: Duration = Duration::from_secs(30);
@@ -37,6 +66,8 @@ pub(super) struct Session {
     /// QUIRK: plain answers to pipelined searches stand so that it cannot be told which is whose. Dovecot says that the
     /// commands are over when all of them are.
     pub(super) searches_mingle: bool,
+    /// QUIRK: the server offers SEARCHRES and does not keep its word.
+    pub(super) searchres_fails: bool,
 }
 
 /// The folder that is open on the server's side.
@@ -50,6 +81,22 @@ struct OpenFolder {
     uidnext: Option<u32>,
     /// Nothing was heard of it yet but that it is open.
     fresh: bool,
+    /// Of a folder that is open for writing.
+    grant: Option<Grant>,
+}
+
+impl OpenFolder {
+    fn is_trusted(&self) -> bool {
+        self.since.elapsed() < TRUSTED
+    }
+}
+
+/// What came of a flight that holds a change.
+pub(super) struct Struck {
+    /// The outcomes are those of the commands asked.
+    pub flown: Flown,
+    /// Messages came while the flight was under way, and it may not have seen them.
+    pub grew: bool,
 }
 
 /// What a flight into a folder found.
@@ -77,6 +124,7 @@ impl Session {
             unproven: false,
             esearch_fails: false,
             searches_mingle: false,
+            searchres_fails: false,
         })
     }
 
@@ -88,10 +136,41 @@ impl Session {
         self.open.as_ref().is_some_and(|open| open.name == *folder)
     }
 
+    /// Whether it is open for writing.
+    pub(super) fn has_selected(&self, folder: &FolderName) -> bool {
+        self.grant(folder).is_some()
+    }
+
+    /// Whether anything is open for writing.
+    pub(super) fn may_write(&self) -> bool {
+        self.open.as_ref().is_some_and(|open| open.grant.is_some())
+    }
+
+    pub(super) fn grant(&self, folder: &FolderName) -> Option<&Grant> {
+        let open = self.open.as_ref().filter(|open| open.name == *folder)?;
+        open.grant.as_ref()
+    }
+
+    /// Whether the folder can be entered without being opened, and which generation of it that is.
+    pub(super) fn is_in(&self, folder: &FolderName, entry: Entry) -> Option<UidValidity> {
+        let open = self.open.as_ref().filter(|open| open.name == *folder)?;
+        let suits = match entry {
+            Entry::Reading => true,
+            Entry::Writing => open.grant.is_some(),
+            Entry::Anew => false,
+        };
+        (suits && open.is_trusted()).then_some(open.uidvalidity)
+    }
+
+    /// The next flight opens its folder, whatever is open.
+    pub(super) fn leave(&mut self) {
+        self.open = None;
+    }
+
     /// How many messages the folder held when last heard of, if it is open.
     pub(super) fn known_size(&self, folder: &FolderName) -> Option<u32> {
         let open = self.open.as_ref().filter(|open| open.name == *folder)?;
-        (open.since.elapsed() < TRUSTED).then_some(open.exists)
+        open.is_trusted().then_some(open.exists)
     }
 
     /// How many messages the open folder holds.
@@ -153,22 +232,41 @@ impl Session {
         commands: Vec<Command>,
         pace: Pace,
     ) -> Result<Opened, Fault> {
+        self.enter(cx, folder, Entry::Reading, commands, pace).await
+    }
+
+    /// The same, the folder entered in a way of one's choosing.
+    pub(super) async fn enter(
+        &mut self,
+        cx: &Cx,
+        folder: &FolderName,
+        entry: Entry,
+        commands: Vec<Command>,
+        pace: Pace,
+    ) -> Result<Opened, Fault> {
         let mut flight = self.opening();
-        let before = self.known_size(folder);
-        flight.push(match before {
+        let before = self
+            .is_in(folder, entry)
+            .and_then(|_| self.known_size(folder));
+        let open = match (before, entry) {
             // Brings what happened in the folder meanwhile.
-            Some(_) => Command::noop(),
-            None => Command::examine(folder.as_str())
-                .map_err(|_| Fault::new(FaultKind::NoSuchFolder, Stage::OpenFolder))?,
-        });
+            (Some(_), _) => Ok(Command::noop()),
+            (None, Entry::Reading | Entry::Anew) => Command::examine(folder.as_str()),
+            (None, Entry::Writing) => Command::select(folder.as_str()),
+        };
+        flight.push(open.map_err(|_| Fault::new(FaultKind::NoSuchFolder, Stage::OpenFolder))?);
         let skip = flight.len();
         flight.extend(commands);
+        if before.is_none() {
+            // Whatever comes of it, what was open is so no longer.
+            self.open = None;
+        }
         let mut landed = self.fly(cx, &flight, pace).await?;
         let opening = landed.skip(skip);
         if before.is_none()
             && let Some(status) = opening
         {
-            self.take_examined(folder, &status, &landed.data)?;
+            self.take_opened(folder, entry, &status, &landed.data)?;
         }
         self.note(&landed.data);
         let gone = gone(&landed.data);
@@ -184,6 +282,68 @@ impl Session {
         })
     }
 
+    /// One flight with a change in it, into the folder that is open. It is not sent to a server that has left.
+    pub(super) async fn strike(&mut self, cx: &Cx, commands: Vec<Command>) -> Struck {
+        let mut flight = self.opening();
+        flight.push(Command::noop());
+        let skip = flight.len();
+        flight.extend(commands);
+        let before = self.exists();
+        let patience = self.patience(Pace::Slow);
+        let mut flown = self.fly_if_answered(cx, &flight, None, patience).await;
+        flown.skip(skip);
+        self.note(&flown.data);
+        let grew = self.exists() > before.saturating_sub(gone(&flown.data));
+        Struck { flown, grew }
+    }
+
+    /// One flight with a message on board.
+    pub(super) async fn append(
+        &mut self,
+        cx: &Cx,
+        command: Command,
+        cargo: &mut Cargo<'_>,
+    ) -> Flown {
+        let mut flight = self.opening();
+        let skip = flight.len();
+        flight.push(command);
+        let times = &self.settings.timeouts;
+        let patience = Patience {
+            first: match self.unproven {
+                true => times.probe.min(times.append),
+                false => times.append,
+            },
+            between: times.append,
+            total: times
+                .append
+                .saturating_add(Duration::from_secs(cargo.size() / SLOWEST)),
+        };
+        let mut flown = self
+            .fly_if_answered(cx, &flight, Some(cargo), patience)
+            .await;
+        flown.skip(skip);
+        self.note(&flown.data);
+        flown
+    }
+
+    async fn fly_if_answered(
+        &mut self,
+        cx: &Cx,
+        flight: &[Command],
+        cargo: Option<&mut Cargo<'_>>,
+        patience: Patience,
+    ) -> Flown {
+        if self.link.is_deserted().await {
+            return Flown::before_the_start(Fault::new(FaultKind::Lost, cx.stage()));
+        }
+        let flown = self.link.fly(cx, flight, cargo, patience).await;
+        if flown.fault.is_none() {
+            self.unproven = false;
+            self.introduced = true;
+        }
+        flown
+    }
+
     /// Another flight into the folder that is open.
     pub(super) async fn ask_again(
         &mut self,
@@ -197,6 +357,14 @@ impl Session {
     }
 
     async fn fly(&mut self, cx: &Cx, commands: &[Command], pace: Pace) -> Result<Landed, Fault> {
+        let patience = self.patience(pace);
+        let landed = self.link.flight(cx, commands, patience).await?;
+        self.unproven = false;
+        self.introduced = true;
+        Ok(landed)
+    }
+
+    fn patience(&self, pace: Pace) -> Patience {
         let times = &self.settings.timeouts;
         let prompt = times.prompt.min(times.socket);
         let between = match pace {
@@ -208,16 +376,11 @@ impl Session {
         } else {
             between
         };
-        let total = times.socket;
-        let patience = Patience {
+        Patience {
             first,
             between,
-            total,
-        };
-        let landed = self.link.flight(cx, commands, patience).await?;
-        self.unproven = false;
-        self.introduced = true;
-        Ok(landed)
+            total: times.socket,
+        }
     }
 
     /// What goes before everything else in a flight.
@@ -235,9 +398,10 @@ impl Session {
         }
     }
 
-    fn take_examined(
+    fn take_opened(
         &mut self,
         folder: &FolderName,
+        entry: Entry,
         status: &Status,
         data: &[Data],
     ) -> Result<(), Fault> {
@@ -245,10 +409,7 @@ impl Session {
         if !status.is_ok() {
             return Err(faults::folder_refused(status));
         }
-        let codes = data.iter().filter_map(|data| match data {
-            Data::Status(status) => status.code.as_ref(),
-            _ => None,
-        });
+        let codes = codes(data);
         let uidnext = codes
             .clone()
             .filter(|code| code.is("UIDNEXT"))
@@ -267,13 +428,27 @@ impl Session {
             exists: 0,
             uidnext,
             fresh: true,
+            grant: (entry == Entry::Writing).then(|| Grant {
+                access: match status.has_code("READ-ONLY") {
+                    true => Access::ReadOnly,
+                    false => Access::ReadWrite,
+                },
+                keeps: None,
+            }),
         });
         Ok(())
     }
 
-    /// Keeps the folder's size in step with what the server says.
+    /// Keeps the folder's size, and what it lets be done, in step with what the server says.
     fn note(&mut self, data: &[Data]) {
         let Some(open) = &mut self.open else { return };
+        if let Some(grant) = &mut open.grant {
+            let keeps = codes(data).filter_map(Code::permanent_flags).last();
+            grant.keeps = keeps.or(grant.keeps.take());
+            if codes(data).any(|code| code.is("READ-ONLY")) {
+                grant.access = Access::ReadOnly;
+            }
+        }
         let counted = data.iter().filter(|one| matches!(one, Data::Exists(_)));
         let expected = usize::from(std::mem::take(&mut open.fresh));
         if counted.count() != expected || gone(data) > 0 {
@@ -291,6 +466,14 @@ impl Session {
             }
         }
     }
+}
+
+/// The codes of untagged status responses.
+fn codes(data: &[Data]) -> impl Iterator<Item = &Code> + Clone {
+    data.iter().filter_map(|one| match one {
+        Data::Status(status) => status.code.as_ref(),
+        _ => None,
+    })
 }
 
 /// How many messages the server says are gone.

@@ -56,6 +56,8 @@ pub struct Timeouts {
     pub socket: Duration,
     /// Silence during a command that every server answers promptly.
     pub prompt: Duration,
+    /// Silence while a message is added to a folder, and between two pieces of it.
+    pub append: Duration,
     /// A connection that was idle must show life within this time.
     pub probe: Duration,
     /// An unused connection is closed after this time.
@@ -69,6 +71,7 @@ impl Default for Timeouts {
             greeting: Duration::from_millis(15_000),
             socket: Duration::from_millis(300_000),
             prompt: Duration::from_secs(30),
+            append: Duration::from_millis(300_000),
             probe: Duration::from_secs(5),
             // Under the five minutes after which many routers forget a connection.
             idle: Duration::from_secs(240),

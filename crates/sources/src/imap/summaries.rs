@@ -48,6 +48,7 @@ impl Job for DescribeMessages<'_> {
             return Err(Fault::new(FaultKind::Conflict, Stage::OpenFolder));
         }
         let mut found = Descriptions::default();
+        let grew = opened.grew;
         let landed = match opened.shrank {
             // Some of those that it described may be gone.
             true => session.ask_again(cx, first.to_vec(), Pace::Prompt).await?,
@@ -58,6 +59,9 @@ impl Job for DescribeMessages<'_> {
             let landed = session.ask_again(cx, flight.to_vec(), Pace::Prompt).await?;
             found.take(landed, self.uids)?;
         }
+        if grew {
+            self.ask_once_more(session, cx, &mut found).await?;
+        }
         if found.unreadable {
             self.ask_for_less(session, cx, &mut found).await?;
         }
@@ -66,6 +70,21 @@ impl Job for DescribeMessages<'_> {
 }
 
 impl DescribeMessages<'_> {
+    /// What came while the first flight was under way was not there for it yet.
+    async fn ask_once_more(
+        &self,
+        session: &mut Session,
+        cx: &Cx,
+        found: &mut Descriptions,
+    ) -> Result<(), Fault> {
+        let missing = self.uids.difference(&found.uids());
+        for flight in commands(&missing, &describe::items(self.snippets)).chunks(MOST_AT_ONCE) {
+            let landed = session.ask_again(cx, flight.to_vec(), Pace::Prompt).await?;
+            found.take(landed, &missing)?;
+        }
+        Ok(())
+    }
+
     /// One message whose envelope or structure nobody can read, such as one to fifty thousand people, must not stand
     /// before all others. Without these it is known to be there, and nothing is known of what it says.
     async fn ask_for_less(
@@ -74,8 +93,7 @@ impl DescribeMessages<'_> {
         cx: &Cx,
         found: &mut Descriptions,
     ) -> Result<(), Fault> {
-        let described: UidSet = found.by_uid.keys().map(|uid| Uid(*uid)).collect();
-        let missing = self.uids.difference(&described);
+        let missing = self.uids.difference(&found.uids());
         found.unreadable = false;
         let items = [Item::Flags, Item::InternalDate, Item::Size];
         for flight in commands(&missing, &items).chunks(MOST_AT_ONCE) {
@@ -115,6 +133,10 @@ struct Descriptions {
 }
 
 impl Descriptions {
+    fn uids(&self) -> UidSet {
+        self.by_uid.keys().map(|uid| Uid(*uid)).collect()
+    }
+
     /// Servers tell of other messages too, when their flags change.
     fn take(&mut self, landed: Landed, asked: &UidSet) -> Result<(), Fault> {
         faults::check_all(&landed.statuses, Stage::Fetch)?;

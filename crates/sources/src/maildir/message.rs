@@ -58,7 +58,12 @@ pub(super) fn raw(
 }
 
 /// INVARIANT: a uid that several files share opens none of them.
-fn open(root: &Path, folder: &FolderName, uid: Uid, stop: &Stop) -> Result<Opened, Fault> {
+pub(super) fn open(
+    root: &Path,
+    folder: &FolderName,
+    uid: Uid,
+    stop: &Stop,
+) -> Result<Opened, Fault> {
     let directory = Tree::directory(root, folder, stop)?;
     let scan = scan(&directory, stop).map_err(unreadable(Stage::OpenFolder))?;
     let none = || Fault::new(FaultKind::NoSuchMessage, Stage::Fetch);

@@ -7,6 +7,7 @@ mod folders;
 mod matching;
 mod message;
 mod name;
+mod octets;
 mod open;
 mod page;
 mod scan;
@@ -16,10 +17,11 @@ mod work;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use mail::{
     AccountId, Answer, Choose, Condition, Counts, Cx, Described, Fault, FaultKind, Fetched, Folder,
     FolderName, Folders, Found, MailSource, MessageRef, RawMessage, Search, Sifted, Snippets,
-    SourceKind, Stage, Summary, UidSet, UidValidity, Verified,
+    SourceKind, Stage, Summary, UidSet, UidValidity, Verified, Witness,
 };
 
 use folders::Tree;
@@ -61,6 +63,7 @@ impl MailSource for Maildir {
             port: 0,
             secure: true,
             authserv_id: None,
+            home: crate::home::named(&["maildir", &self.root.display().to_string()]),
         }
     }
 
@@ -166,6 +169,46 @@ impl MailSource for Maildir {
             let (folder, uid) = (at.folder.clone(), at.uid);
             off_thread(Stage::Fetch, move |stop| {
                 message::raw(&root, &folder, uid, max_bytes, stop)
+            })
+            .await
+        })
+    }
+
+    fn look<'a>(
+        &'a self,
+        cx: &'a Cx,
+        at: &'a MessageRef,
+        octets: u64,
+    ) -> Answer<'a, Option<(Witness, Bytes)>> {
+        Box::pin(async move {
+            self.check(at)?;
+            cx.enter(Stage::Confirm);
+            let root = Arc::clone(&self.root);
+            let (folder, uid) = (at.folder.clone(), at.uid);
+            let looked = off_thread(Stage::Confirm, move |stop| {
+                octets::look(&root, &folder, uid, octets, stop)
+            });
+            match looked.await {
+                Err(fault) if fault.kind == FaultKind::NoSuchMessage => Ok(None),
+                other => other.map(Some),
+            }
+        })
+    }
+
+    fn octets<'a>(
+        &'a self,
+        cx: &'a Cx,
+        at: &'a MessageRef,
+        from: u64,
+        most: u32,
+    ) -> Answer<'a, Bytes> {
+        Box::pin(async move {
+            self.check(at)?;
+            cx.enter(Stage::Fetch);
+            let root = Arc::clone(&self.root);
+            let (folder, uid) = (at.folder.clone(), at.uid);
+            off_thread(Stage::Fetch, move |stop| {
+                octets::octets(&root, &folder, uid, from, most, stop)
             })
             .await
         })

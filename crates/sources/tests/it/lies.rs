@@ -261,3 +261,21 @@ fn a_description_that_cannot_be_read_is_asked_for_once_more_or_a_fault() {
     assert_eq!(found.len(), 2);
     assert!(found.iter().all(|summary| summary.envelope.is_none()));
 }
+
+#[test]
+fn replies_without_end_are_a_fault() {
+    let server = Fake::script(|session| {
+        session.log_in(PLAIN);
+        session.expect("EXAMINE");
+        session.examined(5);
+        session.expect("UID FETCH");
+        session.send("* 2 FETCH (UID 2)\r\n".repeat(300_001).as_bytes());
+        session.stall();
+    });
+    let source = ImapSource::new(settings(server.port()));
+    let (cx, folder) = (Cx::new(), inbox());
+    let uids = UidSet::from_ranges([(2, 2)]);
+    let found = source.summaries(&cx, &folder, UidValidity(7), &uids, Snippets::Without);
+    let fault = runtime().block_on(found).unwrap_err();
+    assert_eq!(fault.kind, FaultKind::Protocol);
+}

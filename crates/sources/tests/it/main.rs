@@ -7,9 +7,15 @@
     reason = "tests stop at the first surprise"
 )]
 
+mod appends;
 mod census;
+mod changes;
+mod doubts;
+mod effects;
 mod facts;
+mod ground;
 mod lies;
+mod lookups;
 mod pool;
 mod sift;
 mod summaries;

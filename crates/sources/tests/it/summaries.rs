@@ -85,6 +85,27 @@ fn messages_that_are_gone_are_left_out() {
 }
 
 #[test]
+fn messages_that_came_a_moment_ago_are_described() {
+    let server = Dovecot::start();
+    server.deliver_many("alice", "INBOX", numbered(2));
+    let source = ImapSource::new(settings(server.port()));
+    let runtime = runtime();
+    let uidvalidity = generation(&source, &runtime);
+    for last in 3..7 {
+        server.deliver("alice", "INBOX", b"Subject: new\r\n\r\nnew\r\n");
+        for (first, trips) in [(last, 2), (1, 1)] {
+            let (cx, folder) = (Cx::new(), inbox());
+            let uids = UidSet::range(Uid(first), Uid(last));
+            let found = source.summaries(&cx, &folder, uidvalidity, &uids, Snippets::Without);
+            let found = runtime.block_on(found).unwrap();
+            assert_eq!(found.len() as u64, uids.len(), "{first}:{last}");
+            assert!(found.iter().all(|summary| summary.envelope.is_some()));
+            assert!(cx.round_trips() <= trips);
+        }
+    }
+}
+
+#[test]
 fn another_generation_is_a_conflict() {
     let server = Dovecot::start();
     server.deliver_many("alice", "INBOX", numbered(3));

@@ -84,6 +84,13 @@ fn main_file(builder: &Builder, dir: &Path, mail: &Owner, port: u16, tls_port: u
     } else {
         unprivileged()
     };
+    let anyone = builder.anyone.as_ref().map_or(String::new(), |password| {
+        let gid = mail.gid;
+        format!(
+            "passdb {{\n  driver = static\n  args = password={password}\n}}\n\
+             userdb {{\n  driver = static\n  args = uid={uid} gid={gid} home={dir}/mail/%u\n}}\n"
+        )
+    });
     let extra = &builder.config;
     format!(
         r#"base_dir = {dir}/run
@@ -116,7 +123,7 @@ userdb {{
   driver = passwd-file
   args = username_format=%u {dir}/users
 }}
-namespace inbox {{
+{anyone}namespace inbox {{
   inbox = yes
   separator = /
 {special_use}}}

@@ -1,11 +1,11 @@
 //! Deterministic numbers (SplitMix64). Not random in any other sense.
 
 #[derive(Clone, Debug)]
-pub(super) struct Rng(u64);
+pub struct Rng(u64);
 
 impl Rng {
     /// A stream of its own for each pair.
-    pub(super) fn new(seed: u64, number: u64) -> Self {
+    pub fn new(seed: u64, number: u64) -> Self {
         let mut rng = Self(seed);
         rng.0 = rng.next() ^ number.wrapping_mul(0xA24B_AED4_963E_E407);
         rng.next();
@@ -21,16 +21,22 @@ impl Rng {
     }
 
     /// From 0 to `limit`, exclusive.
-    pub(super) fn below(&mut self, limit: u64) -> u64 {
+    pub fn below(&mut self, limit: u64) -> u64 {
         ((u128::from(self.next()) * u128::from(limit)) >> 64) as u64
     }
 
-    pub(super) fn percent(&mut self, chance: u64) -> bool {
+    pub fn percent(&mut self, chance: u64) -> bool {
         self.below(100) < chance
     }
 
-    pub(super) fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
+    pub fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
         &from[self.below(from.len() as u64) as usize]
+    }
+
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        for at in (1..items.len()).rev() {
+            items.swap(at, self.below(at as u64 + 1) as usize);
+        }
     }
 
     /// From 0 to `limit`, exclusive, and mostly small: `n` is about as likely as half of `2n` (Zipf's law).

@@ -15,7 +15,7 @@ impl McpClient {
     pub fn try_initialize(&mut self) -> Result<Value, Gone> {
         let params = json!({
             "protocolVersion": LEGACY,
-            "capabilities": {},
+            "capabilities": self.capabilities,
             "clientInfo": client_info(),
         });
         let id = self.try_send("initialize", params)?;

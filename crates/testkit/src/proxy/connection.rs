@@ -1,6 +1,6 @@
 //! One client and its server, joined by four threads: a reader and a writer each way. Decides no fault: the rules do.
 
-use super::rules::{Cut, Direction};
+use super::rules::{Cut, Direction, Refusal};
 use super::splitter::{Piece, Splitter, tag};
 use super::{Shared, State};
 use crate::ports::LOOPBACK;
@@ -34,6 +34,17 @@ pub(super) struct Connection {
     commands: Mutex<Splitter>,
     /// The command whose reply shall be lost: its tag, and what happens then.
     lost: Mutex<Option<(Vec<u8>, Cut)>>,
+    /// Commands that the server never saw, by their tags, and what the client hears in their turn.
+    refused: Mutex<Vec<(Vec<u8>, Refusal)>>,
+    /// The client is about to be sent away: what it says from here on is not passed on.
+    deaf: AtomicBool,
+}
+
+/// What becomes of bytes from the server.
+struct Passing {
+    bytes: Vec<u8>,
+    /// Follows the bytes.
+    cut: Option<Cut>,
 }
 
 /// What a reader hands to its writer, to be done at a certain time.
@@ -63,6 +74,8 @@ impl Connection {
             opaque: AtomicBool::new(false),
             commands: Mutex::default(),
             lost: Mutex::new(None),
+            refused: Mutex::default(),
+            deaf: AtomicBool::new(false),
         });
         shared.counters.opened();
         shared.lock().connections.push(Arc::downgrade(&connection));
@@ -94,7 +107,8 @@ impl Connection {
             Cut::Stall => {}
         }
         if let (Some(server), Cut::Reset | Cut::Close) = (self.server.get(), cut) {
-            let _ = server.shutdown(Shutdown::Both);
+            // It is heard out: what was sent to it takes effect before it ends the session.
+            let _ = server.shutdown(Shutdown::Write);
         }
         drop(shared.lock());
         shared.changed.notify_all();
@@ -142,6 +156,10 @@ impl Connection {
             }
         }
         self.gone(shared);
+        if let (Some(server), Some(_)) = (self.server.get(), self.fate.get()) {
+            // A stalled client that gave up: nobody else will tell the server.
+            let _ = server.shutdown(Shutdown::Write);
+        }
         let delay = shared.lock().rules.delay;
         let rest = self.lock_commands().take_rest();
         let _ = out.send((Instant::now() + delay, Item::Bytes(rest)));
@@ -156,10 +174,10 @@ impl Connection {
         let mut cut = None;
         if !self.opaque.load(Ordering::Acquire) {
             commands.drain(|splitter, piece| match piece {
-                Piece::Start(line) if cut.is_none() => {
-                    cut = self.begin_command(&mut shared.lock(), splitter, line, &mut pass);
+                Piece::Start(line) if cut.is_none() && !self.is_deaf() => {
+                    cut = self.begin_command(shared, splitter, line, &mut pass);
                 }
-                Piece::More(bytes) if cut.is_none() => pass.extend(bytes),
+                Piece::More(bytes) if cut.is_none() && !self.is_deaf() => pass.extend(bytes),
                 _ => {}
             });
         }
@@ -176,25 +194,29 @@ impl Connection {
 
     fn begin_command(
         &self,
-        state: &mut State,
+        shared: &Shared,
         splitter: &mut Splitter,
         line: Vec<u8>,
         pass: &mut Vec<u8>,
     ) -> Option<Cut> {
+        let state: &mut State = &mut shared.lock();
         let text = String::from_utf8_lossy(&line);
         let text = text.trim_end();
+        shared.counters.command(text);
         if let Some(cut) = state.rules.command_cut(text) {
             return Some(cut);
         }
-        if state
-            .rules
-            .strip
-            .as_ref()
-            .is_some_and(|strip| strip.refuses(text))
-        {
+        let refusal = state.rules.refusal(text);
+        let stripped = state.rules.strip.as_ref();
+        if refusal.is_some() || stripped.is_some_and(|strip| strip.refuses(text)) {
             splitter.drop_command();
             // The server itself refuses a command of this name, in its turn and after the usual delay.
             pass.extend([tag(&line), b" XSTRIPPED\r\n"].concat());
+            if let Some(refusal) = refusal {
+                let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+                refused.push((tag(&line).to_vec(), refusal));
+                self.deaf.store(refusal == Refusal::Bye, Ordering::Release);
+            }
             return None;
         }
         if let Some(cut) = state.rules.reply_cut(text) {
@@ -227,9 +249,20 @@ impl Connection {
             let _ = server.shutdown(Shutdown::Both);
         }
         let (sender, receiver) = sync_channel(UNDER_WAY);
+        shared.counters.session_begun();
         thread::spawn({
             let (connection, shared) = (Arc::clone(&self), Arc::clone(shared));
-            move || connection.read_server(&shared, &sender)
+            move || {
+                connection.read_server(&shared, &sender);
+                drop(sender);
+                let rest = connection.server.get().and_then(|s| s.try_clone().ok());
+                drop(connection);
+                if let Some(mut rest) = rest {
+                    // Nobody listens any more, but until it ends the server may be at work.
+                    let _ = std::io::copy(&mut rest, &mut std::io::sink());
+                }
+                shared.counters.session_ended();
+            }
         });
         thread::spawn({
             let (connection, shared) = (Arc::clone(&self), Arc::clone(shared));
@@ -266,11 +299,15 @@ impl Connection {
                 Err(e) if e.kind() == ErrorKind::Interrupted => continue,
                 _ => break,
             };
-            let Some(pass) = self.look_down(shared, &mut splitter, bytes) else {
+            let Some(Passing { bytes, cut }) = self.look_down(shared, &mut splitter, bytes) else {
                 return;
             };
             let due = Instant::now() + shared.lock().rules.delay;
-            if !pass.is_empty() && out.send((due, Item::Bytes(pass))).is_err() {
+            if !bytes.is_empty() && out.send((due, Item::Bytes(bytes))).is_err() {
+                return;
+            }
+            if let Some(cut) = cut {
+                let _ = out.send((due, Item::Cut(cut)));
                 return;
             }
         }
@@ -280,7 +317,7 @@ impl Connection {
     }
 
     /// What of the server's bytes passes on; nothing more ever if the connection was cut over them.
-    fn look_down(&self, shared: &Shared, splitter: &mut Splitter, bytes: &[u8]) -> Option<Vec<u8>> {
+    fn look_down(&self, shared: &Shared, splitter: &mut Splitter, bytes: &[u8]) -> Option<Passing> {
         let strip = shared.lock().rules.strip.clone();
         let lost = self
             .lost
@@ -288,12 +325,18 @@ impl Connection {
             .unwrap_or_else(PoisonError::into_inner)
             .clone();
         let mut pass = Vec::new();
-        let mut cut = None;
+        let (mut cut, mut leave) = (None, None);
         splitter.feed(bytes);
         if !self.opaque.load(Ordering::Acquire) {
             splitter.drain(|_, piece| match piece {
+                _ if leave.is_some() => {}
                 Piece::Start(line) => {
                     self.lock_commands().answered(tag(&line));
+                    if let Some(refusal) = self.refusal(tag(&line)) {
+                        pass.extend(refusal.line(tag(&line)));
+                        leave = (refusal == Refusal::Bye).then_some(Cut::Close);
+                        return;
+                    }
                     match (&lost, &strip) {
                         (Some((awaited, how)), _) if tag(&line) == awaited => cut = Some(*how),
                         (_, Some(strip)) => pass.extend(rewrite(line, |text| strip.rewrite(text))),
@@ -316,7 +359,21 @@ impl Connection {
         if lost.is_some() {
             pass.clear();
         }
-        Some(pass)
+        Some(Passing {
+            bytes: pass,
+            cut: leave,
+        })
+    }
+
+    /// What the client hears instead of the server's answer with this tag.
+    fn refusal(&self, tag: &[u8]) -> Option<Refusal> {
+        let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = refused.iter().position(|(refused, _)| refused == tag)?;
+        Some(refused.remove(at).1)
+    }
+
+    fn is_deaf(&self) -> bool {
+        self.deaf.load(Ordering::Acquire)
     }
 
     fn write_client(&self, shared: &Shared, items: &Receiver<Timed>) {
@@ -329,9 +386,13 @@ impl Connection {
             if !self.hold(shared, due) {
                 return;
             }
-            let Item::Bytes(mut bytes) = item else {
-                let _ = self.client.shutdown(Shutdown::Write);
-                return;
+            let mut bytes = match item {
+                Item::Bytes(bytes) => bytes,
+                Item::Cut(cut) => return self.cut(shared, cut),
+                Item::End => {
+                    let _ = self.client.shutdown(Shutdown::Write);
+                    return;
+                }
             };
             let end = from_server + bytes.len() as u64;
             if let Some((at, extra)) = garbage.take_if(|(at, _)| *at <= end) {

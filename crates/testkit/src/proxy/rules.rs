@@ -16,6 +16,26 @@ pub enum Cut {
     Stall,
 }
 
+/// What a client hears instead of the server's answer to a command that the server never sees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    No,
+    Bad,
+    /// `* BYE` and an orderly end of stream. What the client sent behind the command is not looked at any more.
+    Bye,
+}
+
+impl Refusal {
+    /// The line in place of the tagged one.
+    pub(super) fn line(self, tag: &[u8]) -> Vec<u8> {
+        match self {
+            Self::No => [tag, b" NO Refused on purpose\r\n"].concat(),
+            Self::Bad => [tag, b" BAD Refused on purpose\r\n"].concat(),
+            Self::Bye => b"* BYE Leaving on purpose\r\n".to_vec(),
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Direction {
     Up,
@@ -31,7 +51,12 @@ pub(super) struct Rules {
     pub(super) garbage: Option<(u64, Vec<u8>)>,
     pub(super) strip: Option<Arc<Strip>>,
     cuts: Vec<Rule>,
+    /// Each happens once.
+    refusals: Vec<Refused>,
 }
+
+#[derive(Clone)]
+struct Refused(Predicate, Refusal);
 
 #[derive(Clone, Debug)]
 struct Rule {
@@ -81,6 +106,17 @@ impl Rules {
 
     pub(super) fn disarm(&mut self) {
         self.cuts.clear();
+        self.refusals.clear();
+    }
+
+    pub(super) fn refuse(&mut self, refusal: Refusal, matches: Predicate) {
+        self.refusals.push(Refused(matches, refusal));
+    }
+
+    pub(super) fn refusal(&mut self, line: &str) -> Option<Refusal> {
+        let hit = |refused: &Refused| (refused.0)(line);
+        let at = self.refusals.iter().position(hit)?;
+        Some(self.refusals.remove(at).1)
     }
 
     /// If `next` more bytes after `passed` reach a limit: how many may still pass, and the cut then due.
@@ -134,6 +170,12 @@ impl Rules {
         } else {
             self.cuts[at].clone()
         }
+    }
+}
+
+impl fmt::Debug for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} to a command", self.1)
     }
 }
 

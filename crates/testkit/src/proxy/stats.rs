@@ -3,6 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 const TRANSCRIPT_LIMIT: usize = 1 << 20;
+const MOST_COMMANDS: usize = 100_000;
 
 /// What has passed since the start, or since the last reset.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -11,8 +12,12 @@ pub struct Stats {
     pub connections: u64,
     /// Connections whose client is still there and which were not cut (a stalled one counts).
     pub live: u64,
+    /// Connections to the server that it has not ended yet: what was sent over them may still be under way there.
+    pub sessions: u64,
     /// The most that were live at once.
     pub peak: u64,
+    /// Commands that clients sent in plain text.
+    pub commands: u64,
     /// Bytes from clients.
     pub up: u64,
     /// Bytes passed on to clients.
@@ -23,46 +28,76 @@ pub struct Stats {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Counters(Mutex<(Stats, Vec<u8>)>);
+pub(super) struct Counters(Mutex<Counted>);
+
+#[derive(Debug, Default)]
+struct Counted {
+    stats: Stats,
+    transcript: Vec<u8>,
+    commands: Vec<String>,
+}
 
 impl Counters {
     pub(super) fn read(&self) -> Stats {
-        self.lock().0
+        self.lock().stats
     }
 
     pub(super) fn reset(&self) {
         let mut inner = self.lock();
-        let live = inner.0.live;
-        *inner = (
-            Stats {
+        let (live, sessions) = (inner.stats.live, inner.stats.sessions);
+        *inner = Counted {
+            stats: Stats {
                 live,
+                sessions,
                 peak: live,
                 ..Stats::default()
             },
-            Vec::new(),
-        );
+            ..Counted::default()
+        };
     }
 
     pub(super) fn transcript(&self) -> String {
-        String::from_utf8_lossy(&self.lock().1).into_owned()
+        String::from_utf8_lossy(&self.lock().transcript).into_owned()
+    }
+
+    pub(super) fn commands(&self) -> Vec<String> {
+        self.lock().commands.clone()
+    }
+
+    pub(super) fn command(&self, line: &str) {
+        let counted = &mut self.lock();
+        counted.stats.commands += 1;
+        if counted.commands.len() < MOST_COMMANDS {
+            counted.commands.push(line.to_owned());
+        }
+    }
+
+    pub(super) fn session_begun(&self) {
+        self.lock().stats.sessions += 1;
+    }
+
+    pub(super) fn session_ended(&self) {
+        self.lock().stats.sessions -= 1;
     }
 
     pub(super) fn accepted(&self) {
-        self.lock().0.connections += 1;
+        self.lock().stats.connections += 1;
     }
 
     pub(super) fn opened(&self) {
-        let stats = &mut self.lock().0;
+        let stats = &mut self.lock().stats;
         stats.live += 1;
         stats.peak = stats.peak.max(stats.live);
     }
 
     pub(super) fn closed(&self) {
-        self.lock().0.live -= 1;
+        self.lock().stats.live -= 1;
     }
 
     pub(super) fn up(&self, bytes: &[u8], flights: u64) {
-        let (stats, transcript) = &mut *self.lock();
+        let Counted {
+            stats, transcript, ..
+        } = &mut *self.lock();
         stats.up += bytes.len() as u64;
         stats.flights += flights;
         let room = TRANSCRIPT_LIMIT - transcript.len();
@@ -70,10 +105,10 @@ impl Counters {
     }
 
     pub(super) fn down(&self, bytes: usize) {
-        self.lock().0.down += bytes as u64;
+        self.lock().stats.down += bytes as u64;
     }
 
-    fn lock(&self) -> MutexGuard<'_, (Stats, Vec<u8>)> {
+    fn lock(&self) -> MutexGuard<'_, Counted> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

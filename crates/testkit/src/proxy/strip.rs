@@ -56,6 +56,11 @@ const USES: &[Use] = &[
     named("QUOTA", "GETQUOTAROOT"),
     named("QUOTA", "SETQUOTA"),
     within("SAVEDATE", "FETCH", "SAVEDATE"),
+    within("SEARCHRES", "SEARCH", "(SAVE"),
+    within("SEARCHRES", "COPY", "COPY $"),
+    within("SEARCHRES", "MOVE", "MOVE $"),
+    within("SEARCHRES", "STORE", "STORE $"),
+    within("SEARCHRES", "UID EXPUNGE", "EXPUNGE $"),
     named("SORT", "SORT"),
     within("SPECIAL-USE", "LIST", "SPECIAL-USE"),
     named("STARTTLS", "STARTTLS"),
@@ -194,13 +199,15 @@ mod tests {
 
     #[test]
     fn commands_of_missing_extensions_are_refused() {
-        let strip = Strip::new("MOVE UIDPLUS ID CONDSTORE");
+        let strip = Strip::new("MOVE UIDPLUS ID CONDSTORE SEARCHRES");
         for line in [
             "a MOVE 1 x",
             "a uid move 1 x",
             "a UID EXPUNGE 1",
             "a ID NIL",
             "a FETCH 1 (FLAGS) (CHANGEDSINCE 3)",
+            "a UID SEARCH RETURN (SAVE COUNT) UID 3",
+            "a UID STORE $ +FLAGS (x)",
         ] {
             assert!(strip.refuses(line), "{line}");
         }
@@ -211,6 +218,7 @@ mod tests {
             "a NOOP",
             "DONE",
             "a SORT (DATE) UTF-8 ALL",
+            "a UID STORE 1 +FLAGS ($Work $Play)",
         ] {
             assert!(!strip.refuses(line), "{line}");
         }

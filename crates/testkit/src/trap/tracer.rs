@@ -212,7 +212,7 @@ impl Tracer {
     }
 
     fn enter(&mut self, thread: Pid) -> io::Result<Due> {
-        if !matches!(self.phase, Phase::Running) {
+        if !matches!(self.phase, Phase::Running) || !self.plan.counting.is_on() {
             return Ok(Due::Nothing);
         }
         let mut tracee = Tracee::new(thread)?;

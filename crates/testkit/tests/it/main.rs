@@ -7,6 +7,7 @@
 )]
 
 mod chromium;
+mod crash;
 mod cyrus;
 mod dovecot;
 mod fake;

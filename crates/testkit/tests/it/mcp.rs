@@ -4,6 +4,7 @@ use serde_json::json;
 use std::process::Command;
 use std::time::Duration;
 use testkit::McpClient;
+use testkit::mcp::Says;
 
 /// Answers each line by a rule per method; ids are taken from the line.
 pub(crate) const SERVER: &str = r#"
@@ -21,6 +22,9 @@ while read -r line; do
     *'"method":"hold"'*) held=$id ;;
     *'"method":"free"'*) ok 1; id=$held; ok 2 ;;
     *'"method":"noise"'*) echo 'hello' ;;
+    *'"method":"ask"'*) asker=$id
+      echo '{"jsonrpc":"2.0","id":7,"method":"elicitation/create","params":{"message":"Really?","requestedSchema":{"properties":{"sure":{"type":"boolean"}}}}}' ;;
+    *'"action":'*) id=$asker; ok "$line" ;;
   esac
 done
 echo bye >&2
@@ -78,6 +82,32 @@ fn modern_requests_carry_their_client() {
         "testkit"
     );
     assert_eq!(meta["progressToken"], 7);
+}
+
+#[test]
+fn a_person_answers_in_either_era() {
+    for (says, answer) in [
+        (
+            Says::Yes,
+            json!({ "action": "accept", "content": { "sure": true } }),
+        ),
+        (
+            Says::Unticked,
+            json!({ "action": "accept", "content": { "sure": false } }),
+        ),
+        (Says::Decline, json!({ "action": "decline" })),
+        (Says::Cancel, json!({ "action": "cancel" })),
+    ] {
+        let mut mcp = shell().with_person();
+        let asking = mcp.send("ask", json!({}));
+        assert_eq!(mcp.say(says), "Really?");
+        let heard = mcp.wait(asking).unwrap();
+        assert_eq!((&heard["id"], &heard["result"]), (&json!(7), &answer));
+    }
+    let mut mcp = shell().with_person().modern();
+    let heard = mcp.request("echo", json!({})).unwrap();
+    let can = &heard["heard"]["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"];
+    assert_eq!(*can, json!({ "elicitation": { "form": {} } }));
 }
 
 #[test]

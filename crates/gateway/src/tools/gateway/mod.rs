@@ -1,6 +1,8 @@
 //! The tools of the `gateway` set: mail by account, folder and uid, as far as a policy goes, and what it says.
 
 mod answer;
+mod copy_message;
+mod create_draft;
 mod describe_policy;
 mod fetch_attachment;
 mod fetch_body;
@@ -8,15 +10,23 @@ mod fetch_envelope;
 mod fetch_headers;
 mod folder_stats;
 mod get_caller_identity;
+mod get_transaction_status;
 mod list_accounts;
 mod list_folders;
 mod list_labels;
 mod looked_for;
+mod mark_seen;
+mod mark_tagged;
+mod marked;
+mod move_message;
+mod moving;
 mod part_resource;
 mod search;
 mod visibility;
 mod which;
 
+pub(crate) use copy_message::Copy;
+pub(crate) use create_draft::CreateDraft;
 pub(crate) use describe_policy::DescribePolicy;
 pub(crate) use fetch_attachment::FetchAttachment;
 pub(crate) use fetch_body::FetchBody;
@@ -24,8 +34,12 @@ pub(crate) use fetch_envelope::FetchEnvelope;
 pub(crate) use fetch_headers::FetchHeaders;
 pub(crate) use folder_stats::FolderStats;
 pub(crate) use get_caller_identity::GetCallerIdentity;
+pub(crate) use get_transaction_status::GetTransactionStatus;
 pub(crate) use list_accounts::ListAccounts;
 pub(crate) use list_folders::ListFolders;
 pub(crate) use list_labels::ListLabels;
+pub(crate) use mark_seen::MarkSeen;
+pub(crate) use mark_tagged::MarkTagged;
+pub(crate) use move_message::Move;
 pub(crate) use part_resource::PartResource;
 pub(crate) use search::Search;

@@ -2,7 +2,7 @@
 
 use audit::Summary;
 use mail::{Level, MessageRef, Uid, UidValidity};
-use policy::Ask;
+use policy::{Ask, Deed};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -28,6 +28,14 @@ impl Which {
             account: self.account_id.0.clone(),
             folder: self.folder.0.clone(),
             level,
+        }
+    }
+
+    pub(super) fn changing(&self, deed: Deed) -> Ask {
+        Ask::Change {
+            account: self.account_id.0.clone(),
+            folder: self.folder.0.clone(),
+            deed,
         }
     }
 

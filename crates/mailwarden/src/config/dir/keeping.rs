@@ -1,4 +1,4 @@
-//! The `audit` section: where the audit log is, how long it is kept, who is told its root.
+//! The `audit` section: where the audit log is, how long it is kept, who is told its root. And where the ledger is.
 
 use std::path::{Path, PathBuf};
 
@@ -13,15 +13,24 @@ use crate::config::problem::{Problem, Problems};
 
 /// Where a directory says that its log is, whatever else is wrong with it. Complains only of what hides that.
 pub(crate) fn log_directory(dir: &Path) -> Result<Option<PathBuf>, Problems> {
+    path_in(dir, "audit", "directory")
+}
+
+/// Where it says that changes are written down.
+pub(crate) fn ledger_path(dir: &Path) -> Result<Option<PathBuf>, Problems> {
+    path_in(dir, "wal", "path")
+}
+
+fn path_in(dir: &Path, section: &str, key: &str) -> Result<Option<PathBuf>, Problems> {
     let alone = |problem| Problems(vec![problem]);
     let dir = &std::path::absolute(dir).unwrap_or_else(|_| dir.to_owned());
     let sheet = Sheet::read(dir, "accounts.yaml").map_err(alone)?;
     let Some(root) = &sheet.root else {
-        let what = "does not tell where the audit log is; `mailwarden config check` says more";
+        let what =
+            format!("does not tell its {section}.{key}; `mailwarden config check` says more");
         return Err(alone(Problem::file("accounts.yaml", what)));
     };
-    let audit = root.get("audit");
-    let Some(given) = audit.and_then(|audit| audit.get("directory")) else {
+    let Some(given) = root.get(section).and_then(|section| section.get(key)) else {
         return Ok(None);
     };
     let mut reader = Reader::new(&sheet, &super::keys::ACCOUNTS_FILE);

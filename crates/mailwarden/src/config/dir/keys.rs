@@ -64,7 +64,7 @@ pub(super) static ACCOUNTS_FILE: Keys = Keys {
             "wal",
             Optional,
             Shape::Keys(&WAL),
-            "Where changes that are under way are kept.",
+            "Where changes to mail are written down before they are made; without it none is made.",
         ),
         key(
             "errors",
@@ -229,7 +229,7 @@ pub(super) static WAL: Keys = Keys {
         "path",
         Required,
         text("/var/lib/mailwarden/wal.db"),
-        "The file.",
+        "The file, a SQLite database on a local disk.",
     )],
 };
 

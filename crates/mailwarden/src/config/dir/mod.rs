@@ -30,11 +30,11 @@ use sha2::{Digest as _, Sha256};
 pub(super) use callers::digest as token_digest;
 pub(crate) use callers::{CallerAuth, CallerConfig, Toolset};
 pub(super) use init::{PASSWORD, init};
-pub(super) use keeping::log_directory;
+pub(super) use keeping::{ledger_path, log_directory};
 pub(super) use schema::{FILES as SCHEMAS, Schema};
 
 use super::problem::{Problem, Problems};
-use super::{Account, ErrorStyle, env};
+use super::{Account, Changes, ErrorStyle, env};
 use policies::Policies;
 use reader::Reader;
 use secrets::SecretStore;
@@ -50,7 +50,7 @@ pub(crate) struct Loaded {
     pub audit: Keeping,
     /// Where it is, if not where it always is.
     pub audit_directory: Option<PathBuf>,
-    pub wal: Option<PathBuf>,
+    pub changes: Changes,
     pub callers: Vec<CallerConfig>,
     /// All of them, of no caller too.
     pub policies: Vec<Arc<Policy>>,
@@ -181,7 +181,12 @@ fn load_with(
             errors: read.errors,
             audit: read.audit,
             audit_directory: read.audit_directory,
-            wal: read.wal,
+            changes: Changes {
+                writes: wide.gate.beside_directory(),
+                deletes: wide.deletes,
+                settle: wide.settle,
+                ledger: read.wal.into(),
+            },
             callers,
             policies: policies.iter().map(|(_, policy)| policy.clone()).collect(),
             warnings,

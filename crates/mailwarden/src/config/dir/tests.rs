@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::*;
 use crate::config::identity::{IdentityProblem, of_stdio};
-use crate::config::{Provider, Store};
+use crate::config::{LedgerPlace, Provider, Store};
 use sources::imap::Security;
 
 mod mistakes;
@@ -187,7 +187,8 @@ fn a_whole_directory_is_read() {
     assert_eq!(settings.user, "anna@example.com");
     assert!(matches!(&loaded.accounts[1].store, Store::Maildir(path) if path == Path::new("/tmp")));
     assert_eq!(loaded.audit_directory, Some("/var/log/mail-audit".into()));
-    assert_eq!(loaded.wal, Some("/var/lib/wal.db".into()));
+    let ledger = &loaded.changes.ledger;
+    assert_eq!(*ledger, LedgerPlace::At("/var/lib/wal.db".into()));
     assert_eq!((loaded.callers.len(), loaded.policies.len()), (2, 2));
     assert_eq!(loaded.callers[0].policy.name(), "invoices");
     assert_eq!(loaded.callers[1].toolsets, Some(vec![Toolset::Gateway]));
@@ -260,7 +261,8 @@ fn little_needs_to_be_said() {
         ("work", 4)
     );
     assert_eq!(loaded.audit, Keeping::default());
-    assert_eq!((loaded.errors, loaded.wal), (ErrorStyle::Protocol, None));
+    assert_eq!(loaded.errors, ErrorStyle::Protocol);
+    assert_eq!(loaded.changes.ledger, LedgerPlace::Nowhere);
     // Paths begin at the directory.
     let mail = world.path().join("mail");
     assert!(matches!(&loaded.accounts[1].store, Store::Maildir(path) if *path == mail));

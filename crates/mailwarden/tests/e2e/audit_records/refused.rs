@@ -174,7 +174,7 @@ fn an_unknown_tool_is_named_only_where_it_has_a_name() {
     let mut client = home.client(closed.number());
     let long = "x".repeat(65);
     for (name, kept) in [
-        ("imap_delete_message", "imap_delete_message"),
+        ("imap_empty_folder", "imap_empty_folder"),
         ("zanzibar is a word", "(not a name)"),
         ("zanzibar\n", "(not a name)"),
         (&long, "(not a name)"),

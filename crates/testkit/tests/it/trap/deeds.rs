@@ -33,6 +33,24 @@ fn a_dry_run_counts_the_same_twice() {
 }
 
 #[test]
+fn only_what_begins_while_counting_counts() {
+    let folder = Folder::new();
+    let switch = Switch::turned_off();
+    let plan = Plan::at(2, folder.watch([Kind::Write]), Deed::Kill).counting(&switch);
+    let text = "echo a >> log; echo b >> log; read go; echo c >> log; echo d >> log; echo e >> log";
+    let mut trapped = Trapped::spawn(script("sh", text, &folder.path), plan);
+    let mut stdin = trapped.stdin.take().expect("a pipe");
+    while folder.text("log") != "a\nb\n" {
+        std::thread::yield_now();
+    }
+    switch.on();
+    stdin.write_all(b"go\n").expect("a program that reads");
+    let outcome = trapped.wait();
+    assert_eq!((outcome.end, outcome.seen.len()), (KILLED, 2));
+    assert_eq!(folder.text("log"), "a\nb\nc\n");
+}
+
+#[test]
 fn killed_at_each_write_the_file_holds_those_before() {
     for nth in 1.. {
         let (folder, outcome) = run(THREE_LINES, |folder| {

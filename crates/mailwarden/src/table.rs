@@ -1,7 +1,7 @@
 //! Columns that stand under each other.
 
 /// The first `left` columns are words, the others numbers. The first row is the heading.
-pub(super) fn lay_out(rows: &[Vec<String>], left: usize) -> Vec<String> {
+pub(crate) fn lay_out(rows: &[Vec<String>], left: usize) -> Vec<String> {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| {
         let cells = rows.iter().filter_map(|row| row.get(column));

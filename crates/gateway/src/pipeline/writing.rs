@@ -1,0 +1,443 @@
+//! Calls that change something: they go on to their end whoever leaves, and what a crash left open is taken up again.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use audit::Event;
+use ledger::{Key, Ledger, LedgerFault, State, Transaction, TransactionId};
+use mail::{Cx, Fault, Level};
+use policy::{Denial, Permit, Policy, Refused, Scope};
+use serde_json::{Map, Value};
+use sha2::{Digest as _, Sha256};
+use tokio::task::JoinSet;
+
+use super::{Asking, Call, Caller, Ctx, Gateway, Outcome};
+use crate::guarded_mail::{GuardedMail, Halt};
+use crate::tools::{ALL, Landing};
+use crate::transact::{
+    Desk, Inverse, NotBegun, Order, Orderer, Told, inverse, is_here, is_kept, tell,
+};
+use crate::trouble::Issue;
+use crate::{Code, Refusal};
+
+/// So many transactions of others are brought to their end at a time.
+const RECOVERED_AT_ONCE: usize = 8;
+/// Unless something else is said.
+const SETTLE: Duration = Duration::from_secs(60);
+const A_DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// What becomes of messages that are deleted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Deletes {
+    /// They go to the trash, where there is one, and can be taken back.
+    #[default]
+    ToTrash,
+    ForGood,
+}
+
+pub(crate) struct Writing {
+    pub desk: Desk,
+    pub deletes: Deletes,
+}
+
+impl Gateway {
+    /// Where changes are written down.
+    pub fn with_ledger(mut self, ledger: Ledger, deletes: Deletes) -> Self {
+        let desk = Desk::new(ledger, SETTLE);
+        self.writing = Some(Writing { desk, deletes });
+        self
+    }
+
+    /// How long a server may take to come to a command whose connection is gone: until then a copy that is not there is
+    /// not made again.
+    pub fn with_settle(mut self, settle: Duration) -> Self {
+        if let Some(writing) = &mut self.writing {
+            writing.desk.set_settle(settle);
+        }
+        self
+    }
+
+    /// A call whose caller may leave: one that changes something goes on to its end, and is recorded as it ends.
+    pub async fn call_to_the_end(
+        self: &Arc<Self>,
+        caller: &Caller,
+        tool: &str,
+        arguments: Map<String, Value>,
+        asking: Asking,
+        cx: &Arc<Cx>,
+    ) -> Outcome {
+        let changes = ALL
+            .iter()
+            .any(|known| known.name() == tool && !known.annotations().read_only);
+        if !changes {
+            let call = Call {
+                caller,
+                tool,
+                arguments,
+                asking,
+                cx,
+            };
+            return self.call(call).await;
+        }
+        let (gateway, cx) = (Arc::clone(self), Arc::clone(cx));
+        let (caller, tool) = (caller.clone(), tool.to_owned());
+        let under_way = Arc::clone(&self.under_way).read_owned().await;
+        let task = tokio::spawn(async move {
+            let _under_way = under_way;
+            let call = Call {
+                caller: &caller,
+                tool: &tool,
+                arguments,
+                asking,
+                cx: &cx,
+            };
+            gateway.call(call).await
+        });
+        match task.await {
+            Ok(outcome) => outcome,
+            Err(_) => Outcome::Refused(crate::envelope::refused(
+                Refusal::new(
+                    Code::Internal,
+                    "the change fell over; what was begun is brought to its end later, please report this",
+                ),
+                &super::Begun::now().facts(&Cx::new()),
+            )),
+        }
+    }
+
+    /// Waits for changes under way; those that begin later wait for good.
+    pub async fn finish_changes(&self) {
+        let _none = self.under_way.write().await;
+    }
+
+    /// Never ends: brings to their end what crashes and dead servers left open.
+    pub async fn recover(self: Arc<Self>) {
+        let Some(writing) = &self.writing else { return };
+        let mut forgotten: Option<tokio::time::Instant> = None;
+        let mut under_way = JoinSet::new();
+        loop {
+            if forgotten.is_none_or(|last| last.elapsed() >= A_DAY) {
+                forgotten = Some(tokio::time::Instant::now());
+                let _ = writing.desk.forget_the_old().await;
+            }
+            if under_way.len() >= RECOVERED_AT_ONCE {
+                let _ = under_way.join_next().await;
+            }
+            // As many as are worked on at once: what waits behind them is nobody's yet.
+            let free = RECOVERED_AT_ONCE - under_way.len();
+            match writing.desk.due(&self.setup(), free).await {
+                Ok(due) => {
+                    for one in due {
+                        let gateway = Arc::clone(&self);
+                        under_way.spawn(async move { gateway.resume(one).await });
+                    }
+                }
+                Err(fault) => tracing::warn!(%fault, "nothing can be recovered now"),
+            }
+            while under_way.try_join_next().is_some() {}
+            writing.desk.rest().await;
+        }
+    }
+
+    async fn resume(&self, claimed: Transaction) {
+        let Some(writing) = &self.writing else { return };
+        let (id, caller) = (claimed.id.clone(), claimed.asked.caller.clone());
+        // INVARIANT: what cannot be recorded is not done.
+        let resumed = Event::transaction_resumed(id.as_str(), &caller, claimed.asked.kind.name());
+        if self.log.append(resumed).await.is_err() {
+            let _ = writing.desk.put_off(&claimed).await;
+            return;
+        }
+        let (setup, cx) = (self.setup(), Cx::new());
+        match writing.desk.resume(&setup, &cx, claimed).await {
+            Ok(work) => self.record_end(&work.transaction).await,
+            Err(fault) => {
+                tracing::warn!(%id, %fault, "a transaction could not be brought to its end")
+            }
+        }
+    }
+
+    async fn record_end(&self, transaction: &Transaction) {
+        if transaction.state == State::Open {
+            return;
+        }
+        let code = transaction.ending.as_ref().and_then(|end| end.code.clone());
+        let event =
+            Event::transaction_ended(transaction.id.as_str(), transaction.state.name(), code);
+        let _ = self.log.append(event).await;
+    }
+
+    /// By the operator: takes up what waits, or what a person was asked to decide.
+    pub async fn retry_transaction(&self, id: &TransactionId) -> Result<Transaction, LedgerFault> {
+        let writing = self.writing.as_ref().ok_or(LedgerFault::Unknown)?;
+        let (setup, cx) = (self.setup(), Cx::new());
+        let known = writing.desk.ledger.get(id).await?;
+        let known = known.ok_or(LedgerFault::Unknown)?;
+        if !matches!(known.state, State::Open | State::NeedsOperator) {
+            return Err(LedgerFault::Over);
+        }
+        let kind = known.asked.kind.name();
+        let resumed = Event::transaction_resumed(id.as_str(), Caller::OPERATOR, kind);
+        if let Err(why) = self.log.append(resumed).await {
+            return Err(LedgerFault::Unwritable(why.to_string()));
+        }
+        let work = writing.desk.take_up_again(&setup, &cx, id).await?;
+        self.record_end(&work.transaction).await;
+        Ok(work.transaction)
+    }
+
+    /// By the operator: puts a change back, whoever made it. What cannot be done is said before it is tried.
+    pub async fn undo_as_operator(&self, id: &TransactionId) -> Result<Transaction, String> {
+        let said = |fault: LedgerFault| fault.to_string();
+        let writing = self.writing.as_ref().ok_or("there is no ledger")?;
+        let (setup, cx) = (self.setup(), Cx::new());
+        let known = writing.desk.ledger.get(id).await.map_err(said)?;
+        let known = known.ok_or_else(|| said(LedgerFault::Unknown))?;
+        let back = inverse(&known).map_err(|why| why.to_string())?;
+        let kind = back.order.kind.name();
+        let resumed = Event::transaction_resumed(id.as_str(), Caller::OPERATOR, kind);
+        self.log
+            .append(resumed)
+            .await
+            .map_err(|why| why.to_string())?;
+        let orderer = Orderer {
+            caller: Caller::OPERATOR.to_owned(),
+            tool: "tx_undo",
+            request_id: super::Begun::now().request_id,
+            policy: Caller::OPERATOR.to_owned(),
+        };
+        let came = writing
+            .desk
+            .carry_out(&setup, &cx, orderer, back.order)
+            .await;
+        let work = came.map_err(|why| why.words())?;
+        self.record_end(&work.transaction).await;
+        let ending = work.transaction.ending.as_ref();
+        if ending.and_then(|end| end.code.as_deref()) == Some("last_copy") {
+            return Err(LAST_COPY.to_owned());
+        }
+        Ok(work.transaction)
+    }
+}
+
+impl<'a> Ctx<'a> {
+    fn writing(&self) -> Result<&'a Writing, Refusal> {
+        let none = || Refusal::denied(Denial::of(Refused::TransactionsNotConfigured));
+        self.gateway.writing.as_ref().ok_or_else(none)
+    }
+
+    pub(crate) fn ledger(&self) -> Result<&'a Ledger, Refusal> {
+        Ok(&self.writing()?.desk.ledger)
+    }
+
+    pub(crate) fn deletes(&self) -> Result<Deletes, Refusal> {
+        Ok(self.writing()?.deletes)
+    }
+
+    /// A caller that sees nothing of messages where this one goes is not told its number there.
+    pub(crate) fn shows_landing(&self) -> Landing {
+        match floor(self.permit.scope_of_target()) >= Level::Metadata {
+            true => Landing::Shown,
+            false => Landing::Hidden,
+        }
+    }
+
+    /// The same where only the change itself knows its target.
+    pub(crate) fn shows_landing_of(&self, told: &Told) -> Landing {
+        let change = told.transaction.as_ref();
+        let target = change.and_then(|one| one.asked.target.as_ref());
+        let policy = self.policy();
+        let folder = target.and_then(|target| policy.folder(&target.account, &target.folder));
+        let open = folder.is_some_and(|folder| folder.floor() >= Level::Metadata);
+        match open || policy.is_owner() {
+            true => Landing::Shown,
+            false => Landing::Hidden,
+        }
+    }
+
+    /// The least that any message of the permitted folder has.
+    pub(crate) fn least_visible_of_all(&self) -> Level {
+        floor(self.permit.scope())
+    }
+
+    /// What became of the same request before, if it was made.
+    pub(crate) async fn repeated(&self, key: Option<&Key>) -> Result<Option<Told>, Refusal> {
+        let desk = &self.writing()?.desk;
+        let Some(key) = key else { return Ok(None) };
+        let caller = self.caller.as_str();
+        match desk.repeated(self.setup, self.cx, caller, key).await {
+            Ok(None) => Ok(None),
+            Ok(Some(work)) => tell(work, |fault, _| Ok(unexplained(&fault))).map(Some),
+            Err(why) => Err(refused(why)),
+        }
+    }
+
+    /// Whether something was begun under this key before, whatever it was.
+    pub(crate) async fn was_begun(&self, key: Option<&Key>) -> Result<bool, Refusal> {
+        let ledger = self.ledger()?;
+        let Some(key) = key else { return Ok(false) };
+        let found = ledger.by_key(self.caller.as_str(), &key.name).await;
+        Ok(found.map_err(|fault| Refusal::unwritten(&fault))?.is_some())
+    }
+
+    /// Writes it down and does it.
+    pub(crate) async fn change(
+        &self,
+        mail: &GuardedMail<'a>,
+        tool: &'static str,
+        order: Order,
+    ) -> Result<Told, Refusal> {
+        let desk = &self.writing()?.desk;
+        let orderer = Orderer {
+            caller: self.caller.as_str().to_owned(),
+            tool,
+            request_id: self.request_id.to_owned(),
+            policy: stated(&self.standing.policy),
+        };
+        let there = order.target.as_ref().map(|target| target.account.clone());
+        let there = there.and_then(|account| self.setup.account(&account));
+        match desk.carry_out(self.setup, self.cx, orderer, order).await {
+            Ok(work) => tell(work, |fault, step| match there {
+                Some(there) if step.is_at_the_target() => mail.sort_at(there, fault),
+                _ => mail.sort(Halt::Fault(fault)),
+            }),
+            Err(why) => self.not_begun(mail, there, why),
+        }
+    }
+
+    fn not_begun(
+        &self,
+        mail: &GuardedMail<'a>,
+        there: Option<&'a crate::setup::Account>,
+        why: NotBegun,
+    ) -> Result<Told, Refusal> {
+        match why {
+            NotBegun::Fault(fault) => not_done(mail.sort(Halt::Fault(fault))?),
+            NotBegun::AtTarget(fault) => match there {
+                Some(there) => not_done(mail.sort_at(there, fault)?),
+                None => not_done(mail.sort(Halt::Fault(fault))?),
+            },
+            why => Err(refused(why)),
+        }
+    }
+
+    /// Leave to do something that only turned out to be wanted on the way.
+    pub(crate) fn permitted(&self, ask: &policy::Ask) -> Result<Permit, Refusal> {
+        super::decide(self.setup, self.standing, ask)
+    }
+
+    /// INVARIANT: the last copy of a message is never removed, and whoever does not see the original is not told
+    /// whether it is there.
+    pub(crate) async fn check_remains(&self, back: &Inverse) -> Result<Option<Issue>, Refusal> {
+        let Some(at) = &back.remains else {
+            return Ok(None);
+        };
+        let last = || cannot(LAST_COPY);
+        let ask = policy::Ask::Messages {
+            account: at.account.clone(),
+            folder: at.folder.clone(),
+            level: Level::Metadata,
+        };
+        let permit = self.permitted(&ask).map_err(|_| last())?;
+        let mail = self.mail_under(&permit).map_err(|_| last())?;
+        match mail.is_there(at).await {
+            Ok(Some(seen)) if is_kept(&seen, back.order.size) => Ok(None),
+            Err(Halt::Fault(fault)) if !crate::transact::is_verdict(fault.kind) => {
+                mail.sort(Halt::Fault(fault)).map(Some)
+            }
+            _ => Err(last()),
+        }
+    }
+
+    /// The inverse of one of the caller's own changes, if there is one.
+    pub(crate) async fn inverse(&self, id: &TransactionId) -> Result<Inverse, Refusal> {
+        let found = self.own_transaction(id).await?;
+        let done = found.ok_or_else(Refusal::no_such_transaction)?;
+        inverse(&done).map_err(|why| cannot(&why.to_string()))
+    }
+
+    /// INVARIANT: another's transaction answers as one that does not exist.
+    pub(crate) async fn own_transaction(
+        &self,
+        id: &TransactionId,
+    ) -> Result<Option<Transaction>, Refusal> {
+        let found = self.ledger()?.get(id).await;
+        let found = found.map_err(|fault| Refusal::unwritten(&fault))?;
+        Ok(found.filter(|one| self.is_own(one)))
+    }
+
+    fn is_own(&self, transaction: &Transaction) -> bool {
+        let own = transaction.asked.caller == self.caller.as_str();
+        own && is_here(self.setup, transaction)
+    }
+
+    /// By the name that the caller gave to its request.
+    pub(crate) async fn own_transaction_by_key(
+        &self,
+        key: &str,
+    ) -> Result<Option<Transaction>, Refusal> {
+        let found = self.ledger()?.by_key(self.caller.as_str(), key).await;
+        let found = found.map_err(|fault| Refusal::unwritten(&fault))?;
+        Ok(found.filter(|one| self.is_own(one)))
+    }
+}
+
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "it stands beside refusals of the whole call"
+)]
+fn not_done(issue: Issue) -> Result<Told, Refusal> {
+    let message = format!("{}; nothing is changed", issue.message);
+    Ok(Told::not_begun(Issue { message, ..issue }))
+}
+
+fn floor(scope: Scope<'_>) -> Level {
+    match scope {
+        Scope::Alike(level) => level,
+        Scope::Each(folder) => folder.floor(),
+    }
+}
+
+fn refused(why: NotBegun) -> Refusal {
+    match why {
+        NotBegun::Conflict => Refusal::new(
+            Code::Conflict,
+            "this idempotency_key stands for another request; take a new one for a new request",
+        ),
+        NotBegun::Leaving => Refusal::new(Code::Conflict, why.words()),
+        NotBegun::Undoing => cannot(&why.words()),
+        NotBegun::Ledger(fault) => Refusal::unwritten(&fault),
+        NotBegun::Fault(_) | NotBegun::AtTarget(_) => Refusal::new(Code::Internal, why.words()),
+    }
+}
+
+/// Where it is not known any more which server it was.
+fn unexplained(fault: &Fault) -> Issue {
+    let code = crate::trouble::code(fault.kind);
+    Issue {
+        code: code.to_owned(),
+        stage: fault.stage.name().to_owned(),
+        message: format!("the mail server could not do it ({code})"),
+        retryable: fault.kind.retryable(),
+        uid: None,
+        message_id: None,
+    }
+}
+
+const LAST_COPY: &str = "the original is no longer where it was, or about to go, or not open to you, so this may be the \
+    last copy; remove it by hand if it is not";
+
+fn cannot(why: &str) -> Refusal {
+    Refusal::new(Code::Conflict, format!("this cannot be undone: {why}"))
+}
+
+/// A policy by its name, and by a digest of what it says.
+fn stated(policy: &Policy) -> String {
+    let digest = Sha256::digest(format!("{policy:?}").as_bytes());
+    let short: String = digest
+        .iter()
+        .take(8)
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    format!("{}@{short}", policy.name())
+}

@@ -1,0 +1,313 @@
+//! What a transaction does next, from what is written of it and nothing else. Pure, so that a process that begins anew
+//! decides as the one that fell would have.
+
+use ledger::{Ending, Kind, State, StepName, StepState, Transaction};
+use mail::AccountId;
+
+/// Why a step that was refused may be taken again: it is known not to have happened.
+pub(super) const NOT_DONE: &str = "not_done";
+/// The same, but some of it has happened: it may not be left so.
+pub(super) const HALF_DONE: &str = "half_done";
+/// The server has no MOVE.
+pub(super) const NOT_OFFERED: &str = "not_offered";
+/// Removed as far as the server can: flagged `\Deleted`.
+pub(super) const FLAGGED_ONLY: &str = "flagged_only";
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Next {
+    Take(StepName),
+    /// It may have happened.
+    FindOut(StepName),
+    End(State, Ending),
+}
+
+pub(super) fn next(transaction: &Transaction) -> Next {
+    let mut code = None;
+    for step in route(transaction).iter().copied() {
+        match last(transaction, step) {
+            None | Some((StepState::Refused, Some(NOT_DONE | HALF_DONE))) => {
+                return Next::Take(step);
+            }
+            Some((StepState::Done, why)) => code = why.map(str::to_owned).or(code),
+            Some((StepState::Intended | StepState::Unknown, _)) => return Next::FindOut(step),
+            Some((StepState::Refused, why)) => {
+                let code = why.unwrap_or("refused");
+                if was_half_done(transaction) {
+                    return half_done(code);
+                }
+                return match has_left_a_copy(transaction) {
+                    true => withdraw(transaction, code),
+                    false => ends(State::Undone, code),
+                };
+            }
+        }
+    }
+    let ending = Ending { code, words: None };
+    Next::End(State::Done, ending)
+}
+
+/// The steps that make up the change, as far as what is known of the server goes.
+fn route(transaction: &Transaction) -> &'static [StepName] {
+    let asked = &transaction.asked;
+    let moving = match last(transaction, StepName::Move) {
+        Some((StepState::Refused, Some(NOT_OFFERED))) => Moving::ByCopy,
+        _ => Moving::AtOnce,
+    };
+    let from = asked.source.as_ref().map(|at| &at.account);
+    let to = asked.target.as_ref().map(|target| &target.account);
+    steps(asked.kind, from, to, moving)
+}
+
+/// Of a change that has not begun.
+pub(super) fn first(kind: Kind, from: Option<&AccountId>, to: Option<&AccountId>) -> StepName {
+    let steps = steps(kind, from, to, Moving::AtOnce);
+    steps.first().copied().unwrap_or(StepName::Confirm)
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Moving {
+    AtOnce,
+    /// The server has no MOVE.
+    ByCopy,
+}
+
+fn steps(
+    kind: Kind,
+    from: Option<&AccountId>,
+    to: Option<&AccountId>,
+    moving: Moving,
+) -> &'static [StepName] {
+    let within = from == to;
+    match (kind, to.is_some(), moving) {
+        (Kind::Flags, ..) => &[StepName::Mark],
+        (Kind::Copy, ..) if within => &[StepName::Copy],
+        (Kind::Copy, ..) => &[StepName::Append, StepName::Confirm],
+        (Kind::Move | Kind::Delete, false, _) => &[StepName::Remove],
+        (Kind::Move | Kind::Delete, true, Moving::AtOnce) if within => &[StepName::Move],
+        (Kind::Move | Kind::Delete, true, Moving::ByCopy) if within => {
+            &[StepName::Copy, StepName::Remove]
+        }
+        (Kind::Move | Kind::Delete, true, _) => {
+            &[StepName::Append, StepName::Confirm, StepName::Remove]
+        }
+        (Kind::Draft, ..) => &[StepName::Append],
+    }
+}
+
+/// How the last attempt at a step came out.
+pub(super) fn last(transaction: &Transaction, step: StepName) -> Option<(StepState, Option<&str>)> {
+    let mut backwards = transaction.steps.iter().rev();
+    let record = backwards.find(|record| record.name == step)?;
+    Some((record.state, record.why.as_deref()))
+}
+
+/// Whether something stands in the target by now that was not there before.
+pub(super) fn has_left_a_copy(transaction: &Transaction) -> bool {
+    let copied = [StepName::Copy, StepName::Append];
+    copied
+        .into_iter()
+        .any(|step| matches!(last(transaction, step), Some((StepState::Done, _))))
+}
+
+/// Whether a step was found to have happened in part.
+fn was_half_done(transaction: &Transaction) -> bool {
+    let mut steps = transaction.steps.iter();
+    steps.any(|record| record.why.as_deref() == Some(HALF_DONE))
+}
+
+fn half_done(because: &str) -> Next {
+    Next::End(
+        State::NeedsOperator,
+        Ending {
+            code: Some(because.to_owned()),
+            words: Some(
+                "some of its flags were changed and the rest was refused: look at the message's flags (\\Deleted among \
+                 them), put them right, then resolve this as done or undone"
+                    .to_owned(),
+            ),
+        },
+    )
+}
+
+/// Puts back what was done, because it cannot go on.
+fn withdraw(transaction: &Transaction, because: &str) -> Next {
+    match last(transaction, StepName::Withdraw) {
+        None | Some((StepState::Refused, Some(NOT_DONE))) => Next::Take(StepName::Withdraw),
+        Some((StepState::Intended | StepState::Unknown, _)) => Next::FindOut(StepName::Withdraw),
+        // Where a server cannot remove one message alone, flagged is as far as it goes.
+        Some((StepState::Done, _)) => ends(State::Undone, because),
+        Some((StepState::Refused, _)) => Next::End(
+            State::NeedsOperator,
+            Ending {
+                code: Some(because.to_owned()),
+                words: Some(
+                    "the message stands in the target, could not be removed from its source, and the copy could not \
+                     be taken back: remove one of the two by hand, then resolve this as done or undone"
+                        .to_owned(),
+                ),
+            },
+        ),
+    }
+}
+
+fn ends(state: State, code: &str) -> Next {
+    let ending = Ending {
+        code: Some(code.to_owned()),
+        words: None,
+    };
+    Next::End(state, ending)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transact::tests::transaction;
+    use ledger::StepRecord;
+
+    /// `Move:refused:not_offered Copy:done`
+    fn written(kind: Kind, shape: &str, steps: &str) -> Transaction {
+        let mut made = transaction(kind, shape);
+        for step in steps.split_whitespace() {
+            let mut parts = step.split(':');
+            let mut word = || parts.next();
+            made.steps.push(StepRecord {
+                name: StepName::from_name(word().unwrap()).unwrap(),
+                state: StepState::from_name(word().unwrap()).unwrap(),
+                at: jiff::Timestamp::UNIX_EPOCH,
+                why: word().map(str::to_owned),
+            });
+        }
+        made
+    }
+
+    fn said(next: Next) -> String {
+        match next {
+            Next::Take(step) => format!("take {}", step.name()),
+            Next::FindOut(step) => format!("find out {}", step.name()),
+            Next::End(state, ending) => {
+                let code = ending.code.map(|code| format!(" {code}"));
+                format!("{}{}", state.name(), code.unwrap_or_default())
+            }
+        }
+    }
+
+    #[test]
+    fn every_history_has_one_way_on() {
+        use Kind::{Copy, Delete, Draft, Flags, Move};
+        for (kind, shape, steps, want) in [
+            (Flags, "one", "", "take mark"),
+            (Flags, "one", "mark:intended", "find out mark"),
+            (Flags, "one", "mark:unknown", "find out mark"),
+            (Flags, "one", "mark:done", "done"),
+            (Flags, "one", "mark:refused:not_done", "take mark"),
+            (Flags, "one", "mark:refused:read_only", "undone read_only"),
+            (Flags, "one", "mark:refused:half_done", "take mark"),
+            (
+                Flags,
+                "one",
+                "mark:refused:half_done mark:refused:read_only",
+                "needs_operator read_only",
+            ),
+            (Flags, "one", "mark:refused:half_done mark:done", "done"),
+            (Copy, "within", "", "take copy"),
+            (Copy, "within", "copy:done", "done"),
+            (Copy, "within", "copy:unknown", "find out copy"),
+            (
+                Copy,
+                "within",
+                "copy:refused:over_quota",
+                "undone over_quota",
+            ),
+            (Copy, "across", "", "take append"),
+            (Copy, "across", "append:done", "take confirm"),
+            (Copy, "across", "append:done confirm:done", "done"),
+            // INVARIANT: a copy never has anything to do with its source again.
+            (
+                Copy,
+                "across",
+                "append:done confirm:refused:copy_differs",
+                "take withdraw",
+            ),
+            (
+                Copy,
+                "across",
+                "append:done confirm:refused:copy_differs withdraw:done",
+                "undone copy_differs",
+            ),
+            (Move, "within", "", "take move"),
+            (Move, "within", "move:done", "done"),
+            (Move, "within", "move:refused:not_offered", "take copy"),
+            (Move, "within", "move:refused:read_only", "undone read_only"),
+            (
+                Move,
+                "within",
+                "move:refused:not_offered copy:done",
+                "take remove",
+            ),
+            (
+                Move,
+                "within",
+                "move:refused:not_offered copy:done remove:done:flagged_only",
+                "done flagged_only",
+            ),
+            (
+                Move,
+                "within",
+                "move:refused:not_offered copy:done remove:refused:server_refused",
+                "take withdraw",
+            ),
+            (Move, "across", "append:done confirm:done", "take remove"),
+            (
+                Move,
+                "across",
+                "append:done confirm:done remove:unknown",
+                "find out remove",
+            ),
+            (
+                Move,
+                "across",
+                "append:done confirm:done remove:refused:not_done",
+                "take remove",
+            ),
+            (
+                Move,
+                "across",
+                "append:done confirm:done remove:done",
+                "done",
+            ),
+            (
+                Move,
+                "across",
+                "append:done confirm:done remove:refused:read_only withdraw:unknown",
+                "find out withdraw",
+            ),
+            (
+                Move,
+                "across",
+                "append:done confirm:done remove:refused:read_only withdraw:refused:read_only",
+                "needs_operator read_only",
+            ),
+            (
+                Move,
+                "across",
+                "append:done confirm:done remove:refused:read_only withdraw:done:flagged_only",
+                "undone read_only",
+            ),
+            // The original went before the copy could be taken back.
+            (
+                Move,
+                "across",
+                "append:done confirm:done remove:refused:not_found withdraw:refused:original_gone remove:done",
+                "done",
+            ),
+            (Delete, "within", "", "take move"),
+            (Delete, "one", "", "take remove"),
+            (Delete, "one", "remove:done", "done"),
+            (Draft, "new", "", "take append"),
+            (Draft, "new", "append:done", "done"),
+        ] {
+            let got = said(next(&written(kind, shape, steps)));
+            assert_eq!(got, want, "{kind:?} {shape}: {steps}");
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! Taking a copy away again: never the last one of a message, and never somebody else's.
+
+use ledger::{Ending, Kind, LedgerFault, State, StepName, StepState};
+use mail::{Fault, Flag, Landing, MessageRef, Step, Subject, Witness};
+
+use super::drive::{Driver, Flow, is_verdict};
+use super::plan;
+use super::work::Work;
+
+impl Driver<'_> {
+    /// INVARIANT: the last copy of a message is never removed. A copy is taken back only where its original still is;
+    /// where that is gone, a move has come to its end.
+    pub(super) async fn keep_the_last(&self, work: &mut Work) -> Option<Flow> {
+        if let Some(flow) = self.know_the_copy(work).await {
+            return Some(flow);
+        }
+        let at = work.transaction.asked.source.clone()?;
+        let original = match self.source(work, &at.account) {
+            Ok(source) => source.look(self.cx, &at, 0).await,
+            Err(fault) => Err(fault),
+        };
+        let differs = matches!(
+            plan::last(&work.transaction, StepName::Confirm),
+            Some((StepState::Refused, _))
+        );
+        let moves = work.transaction.asked.kind != ledger::Kind::Copy && !differs;
+        match original {
+            Ok(Some((seen, _))) if is_kept(&seen, work.transaction.known.size) => None,
+            Ok(None) if moves => {
+                work.step(
+                    StepName::Withdraw,
+                    StepState::Refused,
+                    Some("original_gone"),
+                );
+                work.step(StepName::Remove, StepState::Intended, None);
+                work.step(StepName::Remove, StepState::Done, None);
+                Some(Flow::On)
+            }
+            Err(fault) if !is_verdict(fault.kind) => {
+                work.step(StepName::Withdraw, StepState::Refused, Some(plan::NOT_DONE));
+                work.fault = Some(fault);
+                Some(Flow::Pause)
+            }
+            Ok(_) | Err(_) => {
+                let ending = Ending {
+                    code: Some("original_gone".to_owned()),
+                    words: Some(
+                        "the copy was to be taken back, and the original can no longer be found where it was: keep the \
+                         copy unless you find the message elsewhere, then resolve this as done or undone"
+                            .to_owned(),
+                    ),
+                };
+                work.step(
+                    StepName::Withdraw,
+                    StepState::Refused,
+                    Some("original_gone"),
+                );
+                work.end(State::NeedsOperator, ending);
+                Some(Flow::Ended)
+            }
+        }
+    }
+
+    /// INVARIANT: what lies where the copy should be is taken away only if it is the copy, octet for octet.
+    async fn know_the_copy(&self, work: &mut Work) -> Option<Flow> {
+        let likeness = match self.likeness(work).await {
+            Ok(likeness) => likeness,
+            Err(fault) => return Some(self.put_off_withdrawal(work, fault)),
+        };
+        if let Some((copy, like)) = work.landed().zip(likeness) {
+            let seen = match self.source(work, &copy.account) {
+                Ok(source) => source.look(self.cx, &copy, like.digest.octets).await,
+                Err(fault) => Err(fault),
+            };
+            match seen {
+                Ok(Some((seen, _))) if seen.digest == Some(like.digest) => return None,
+                // Gone already, which the removal itself will find.
+                Ok(None) => return None,
+                Ok(Some(_)) => work.know(|known| known.landed = None),
+                Err(fault) => return Some(self.put_off_withdrawal(work, fault)),
+            }
+        }
+        let found = match likeness {
+            Some(like) => self.copies(work, like).await,
+            None => Ok(Vec::new()),
+        };
+        match found {
+            Ok(found) if !found.is_empty() => {
+                let landing = found.first().map(|one| one.landing);
+                work.know(|known| known.landed = landing);
+                None
+            }
+            Ok(_) => {
+                let ending = Ending {
+                    code: Some("copy_differs".to_owned()),
+                    words: Some(
+                        "what lies in the target is not the same as the original, so nothing was removed there: look at \
+                         both, remove what should not be there, then resolve this as done or undone"
+                            .to_owned(),
+                    ),
+                };
+                work.step(StepName::Withdraw, StepState::Refused, Some("copy_differs"));
+                work.end(State::NeedsOperator, ending);
+                Some(Flow::Ended)
+            }
+            Err(fault) => Some(self.put_off_withdrawal(work, fault)),
+        }
+    }
+
+    fn put_off_withdrawal(&self, work: &mut Work, fault: Fault) -> Flow {
+        work.step(StepName::Withdraw, StepState::Refused, Some(plan::NOT_DONE));
+        work.fault = Some(fault);
+        Flow::Pause
+    }
+
+    /// Whether an undoing would meet another message than the one that was changed, which a server that lied about its
+    /// number would make it do.
+    pub(super) async fn is_another(&self, work: &Work, step: StepName) -> Result<bool, Fault> {
+        let asked = &work.transaction.asked;
+        let takes = matches!(step, StepName::Remove | StepName::Move | StepName::Copy);
+        let at = asked.source.as_ref();
+        let at = at.filter(|_| asked.undoes.is_some() && takes);
+        let Some((at, digest)) = at.zip(work.transaction.known.digest) else {
+            return Ok(false);
+        };
+        let source = self.source(work, &at.account)?;
+        let seen = source.look(self.cx, at, digest.octets).await?;
+        // One that is gone is found to be by the step itself.
+        Ok(seen.is_some_and(|(seen, _)| seen.digest != Some(digest)))
+    }
+
+    /// The same for an undoing that removes a copy: the message that it was made from has to be there still.
+    pub(super) async fn is_the_last(&self, work: &mut Work) -> Result<Last, LedgerFault> {
+        let asked = &work.transaction.asked;
+        let Some(undone) = asked.undoes.as_ref().filter(|_| asked.target.is_none()) else {
+            return Ok(Last::No);
+        };
+        let undone = self.desk.ledger.get(undone).await?;
+        let copied = undone.filter(|one| one.asked.kind == Kind::Copy);
+        let Some((copied, at)) = copied.and_then(|one| Some((one.clone(), one.asked.source?)))
+        else {
+            return Ok(Last::No);
+        };
+        let original = match self.at_home(&at.account, copied.asked.source_home.as_deref()) {
+            Ok(source) => source.look(self.cx, &at, 0).await,
+            Err(fault) => Err(fault),
+        };
+        Ok(match original {
+            Ok(Some((seen, _))) if is_kept(&seen, copied.known.size) => Last::No,
+            Err(fault) if !is_verdict(fault.kind) => {
+                work.fault = Some(fault);
+                Last::Untold
+            }
+            Ok(_) | Err(_) => Last::Yes,
+        })
+    }
+
+    /// A step that was taken twice, because the first was thought not to be done, may have been done twice: a server
+    /// that was slow. Then ours goes, and the other is taken for ours.
+    ///
+    /// INVARIANT: the other is ours before ours goes. If it is another's after all, the ledger says so.
+    pub(super) async fn withdraw_second(&self, work: &mut Work) -> Result<(), LedgerFault> {
+        let Some(ours) = work.transaction.known.landed else {
+            return Ok(());
+        };
+        let Ok(Some(likeness)) = self.likeness(work).await else {
+            return Ok(());
+        };
+        let Ok(copies) = self.copies(work, likeness).await else {
+            return Ok(());
+        };
+        let Some(other) = copies.iter().find(|one| one.landing != ours) else {
+            return Ok(());
+        };
+        let other = other.landing;
+        work.know(|known| known.landed = Some(other));
+        work.step(StepName::Withdraw, StepState::Intended, None);
+        work.write(&self.desk.ledger).await?;
+        let state = match self.remove_second(work, ours).await {
+            Some(()) => StepState::Done,
+            None => StepState::Unknown,
+        };
+        work.step(StepName::Withdraw, state, None);
+        Ok(())
+    }
+
+    async fn remove_second(&self, work: &Work, ours: Landing) -> Option<()> {
+        let at: MessageRef = work.at_target(ours)?;
+        let source = self.source(work, &at.account).ok()?;
+        let size = work.transaction.known.size;
+        let subject = Subject { at, size };
+        let step = Step::Remove { subject };
+        source.apply(self.cx, &step).await.ok().map(|_| ())
+    }
+}
+
+/// Whether there is no other copy.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Last {
+    No,
+    Yes,
+    /// The server cannot be asked.
+    Untold,
+}
+
+/// What is flagged `\\Deleted` goes with the next mail program that clears its folder.
+pub(crate) fn is_kept(seen: &Witness, size: Option<u64>) -> bool {
+    let flags = seen.flags.iter().flatten();
+    let deleted = flags.filter(|flag: &&Flag| flag.is("\\Deleted")).count() > 0;
+    seen.size == size && !deleted
+}

@@ -1,0 +1,194 @@
+//! A transaction in hand: what is written of it, what is about to be, and what the calls in between learned.
+
+use bytes::Bytes;
+use jiff::Timestamp;
+use ledger::{
+    Ending, Known, Ledger, LedgerFault, Note, State, StepName, StepRecord, StepState, Transaction,
+};
+use mail::{Fault, Landing, MessageRef, Subject, Witness};
+use tokio::sync::OwnedRwLockReadGuard;
+
+/// INVARIANT: `transaction` is what the ledger says once `unwritten` is written.
+pub(crate) struct Work {
+    pub transaction: Transaction,
+    unwritten: Vec<Note>,
+    /// The first step, if this process has just written that it is intended and has not taken it.
+    pub(super) fresh: Option<StepName>,
+    /// What went wrong last.
+    pub fault: Option<Fault>,
+    /// The beginning of the message, where it was read for this.
+    pub(super) beginning: Option<Bytes>,
+    /// Others who look for what came of their steps in the same folder wait until this is written.
+    pub(super) turn: Option<OwnedRwLockReadGuard<()>>,
+}
+
+impl Work {
+    /// It has just begun: its first step is intended.
+    pub(super) fn begun(transaction: Transaction, beginning: Option<Bytes>) -> Self {
+        let fresh = transaction.steps.last().map(|step| step.name);
+        Self {
+            fresh,
+            beginning,
+            ..Self::resumed(transaction)
+        }
+    }
+
+    /// Nobody knows how far it came but the ledger.
+    pub(super) fn resumed(transaction: Transaction) -> Self {
+        Self {
+            transaction,
+            unwritten: Vec::new(),
+            fresh: None,
+            fault: None,
+            beginning: None,
+            turn: None,
+        }
+    }
+
+    /// The message as it is asked for, and what it has to be.
+    pub(super) fn subject(&self) -> Option<Subject> {
+        let at = self.transaction.asked.source.clone()?;
+        let size = self.transaction.known.size;
+        Some(Subject { at, size })
+    }
+
+    /// Where it came to lie.
+    pub(super) fn landed(&self) -> Option<MessageRef> {
+        let landing = self.transaction.known.landed?;
+        self.at_target(landing)
+    }
+
+    pub(super) fn at_target(&self, landing: Landing) -> Option<MessageRef> {
+        let target = self.transaction.asked.target.as_ref()?;
+        // Nothing else can be written to.
+        Some(MessageRef {
+            source: mail::SourceKind::Imap,
+            account: target.account.clone(),
+            folder: target.folder.clone(),
+            uidvalidity: landing.uidvalidity,
+            uid: landing.uid,
+        })
+    }
+
+    /// Whether it came after the target ended.
+    pub(super) fn is_beyond(&self, landing: Landing) -> bool {
+        let horizon = self.transaction.asked.horizon;
+        horizon.is_none_or(|horizon| {
+            horizon.uidvalidity != landing.uidvalidity || landing.uid >= horizon.next
+        })
+    }
+
+    /// Whether the flags that were told last are as they were to be.
+    pub(super) fn has_its_marks(&self) -> bool {
+        let Some(flags) = &self.transaction.known.flags_after else {
+            return true;
+        };
+        let has = |flag: &mail::Flag| flags.iter().any(|one| one.is(flag.as_str()));
+        self.transaction.asked.marks.iter().all(|mark| match mark {
+            ledger::Mark::Set(flag) => has(flag),
+            ledger::Mark::Take(flag) => !has(flag),
+        })
+    }
+
+    /// When a step was last begun.
+    pub(super) fn begun_at(&self, step: StepName) -> Option<Timestamp> {
+        let mut backwards = self.transaction.steps.iter().rev();
+        backwards
+            .find(|record| record.name == step)
+            .map(|record| record.at)
+    }
+
+    /// How often a step was begun.
+    pub(super) fn attempts(&self, step: StepName) -> usize {
+        let steps = self.transaction.steps.iter();
+        steps.filter(|record| record.name == step).count()
+    }
+
+    /// Whether anything is changed by now, as far as is known.
+    pub(super) fn has_done_something(&self) -> bool {
+        let steps = self.transaction.steps.iter();
+        let mut done = steps.filter(|record| record.state == StepState::Done);
+        done.any(|record| record.name != StepName::Confirm)
+    }
+
+    /// The same, and what may be.
+    pub(super) fn may_have_done_something(&self) -> bool {
+        let mut steps = self.transaction.steps.iter();
+        let half = |record: &StepRecord| record.why.as_deref() == Some(super::plan::HALF_DONE);
+        self.has_done_something() || steps.any(half)
+    }
+
+    pub(super) fn step(&mut self, step: StepName, state: StepState, why: Option<&str>) {
+        let why = why.map(str::to_owned);
+        self.unwritten.push(Note::Step(step, state, why.clone()));
+        let steps = &mut self.transaction.steps;
+        let current = steps.iter_mut().rev().find(|record| record.name == step);
+        match current {
+            Some(record) if state != StepState::Intended && is_waiting(record.state) => {
+                record.state = state;
+                record.why = why;
+            }
+            _ => steps.push(StepRecord {
+                name: step,
+                state,
+                at: Timestamp::now(),
+                why,
+            }),
+        }
+    }
+
+    /// What is known already is not put aside for what was seen later: a step may have changed it.
+    pub(super) fn learn(&mut self, seen: Option<Witness>) {
+        let Some(seen) = seen else { return };
+        self.know(|known| {
+            known.size = known.size.or(seen.size);
+            known.digest = known.digest.or(seen.digest);
+            known.arrived = known.arrived.or(seen.arrived);
+            known.flags = known.flags.take().or(seen.flags);
+            known.message_id = known.message_id.take().or(seen.message_id);
+        });
+    }
+
+    pub(super) fn know(&mut self, change: impl FnOnce(&mut Known)) {
+        change(&mut self.transaction.known);
+        let known = self.transaction.known.clone();
+        self.unwritten
+            .retain(|note| !matches!(note, Note::Knows(_)));
+        self.unwritten.push(Note::Knows(known));
+    }
+
+    pub(super) fn end(&mut self, state: State, ending: Ending) {
+        self.transaction.state = state;
+        self.transaction.ending = Some(ending.clone());
+        self.transaction.ended = Some(Timestamp::now());
+        self.unwritten.push(Note::Ends(state, ending));
+    }
+
+    /// As the ledger has it, which could not be written.
+    pub(super) fn forget_the_end(&mut self) {
+        self.transaction.state = State::Open;
+        self.transaction.ending = None;
+        self.transaction.ended = None;
+    }
+
+    pub(super) fn put_off(&mut self, until: Timestamp) {
+        self.transaction.next_try = Some(until);
+        self.unwritten.push(Note::Later(until));
+    }
+
+    /// Durable when it returns.
+    pub(super) async fn write(&mut self, ledger: &Ledger) -> Result<(), LedgerFault> {
+        if !self.unwritten.is_empty() {
+            ledger
+                .write(&self.transaction.id, std::mem::take(&mut self.unwritten))
+                .await?;
+        }
+        self.turn = None;
+        Ok(())
+    }
+}
+
+/// For its outcome.
+fn is_waiting(state: StepState) -> bool {
+    matches!(state, StepState::Intended | StepState::Unknown)
+}

@@ -1,0 +1,25 @@
+//! Durable state: every change to mail is a transaction with steps, written down before its effect and after it.
+//!
+//! It remembers and decides nothing: what a transaction should do next is for others to say.
+
+mod fault;
+mod files;
+mod id;
+mod identity;
+mod ledger;
+mod owners;
+mod reader;
+mod request;
+mod sqlite;
+mod task;
+mod transaction;
+mod writer;
+
+pub use fault::LedgerFault;
+pub use id::TransactionId;
+pub use ledger::Ledger;
+pub use request::{Begun, Filter, Note};
+pub use transaction::{
+    Asked, Ending, Key, Kind, Known, Mark, Place, State, StepName, StepRecord, StepState,
+    Transaction,
+};

@@ -1,0 +1,223 @@
+//! Never two at once work on a transaction; nothing waits for the dead.
+
+use jiff::Timestamp;
+use ledger::{Ending, Ledger, LedgerFault, Note, State, StepName, StepState, TransactionId};
+
+use crate::support::{Other, Time, asked, begin, place, say, started_for};
+
+async fn due(ledger: &Ledger) -> Vec<TransactionId> {
+    let claimed = ledger.claim_due(Timestamp::MAX, 100).await.unwrap();
+    claimed.into_iter().map(|one| one.id).collect()
+}
+
+fn step() -> Vec<Note> {
+    vec![Note::Step(StepName::Move, StepState::Done, None)]
+}
+
+#[tokio::test]
+async fn who_has_the_lease_writes_and_nobody_else() {
+    let place = place();
+    let (one, other) = (
+        Ledger::open(&place.path).unwrap(),
+        Ledger::open(&place.path).unwrap(),
+    );
+    let id = begin(&one, asked()).await;
+    assert_eq!(one.write(&id, step()).await, Ok(()));
+    assert_eq!(other.write(&id, step()).await, Err(LedgerFault::Leased));
+    assert_eq!(other.claim(&id).await, Err(LedgerFault::Leased));
+    assert_eq!(
+        one.claim(&id).await,
+        Err(LedgerFault::Leased),
+        "it is at work already"
+    );
+    assert!(due(&other).await.is_empty());
+    assert!(due(&one).await.is_empty());
+
+    // It is given back with a time, and goes to whoever asks first when that has come.
+    let then = Timestamp::from_second(1_900_000_000).unwrap();
+    one.write(&id, vec![Note::Later(then)]).await.unwrap();
+    assert_eq!(one.write(&id, step()).await, Err(LedgerFault::Leased));
+    assert_eq!(other.next_due().await, Ok(Some(then)));
+    let before = Timestamp::from_second(1_899_999_999).unwrap();
+    assert_eq!(other.claim_due(before, 100).await, Ok(Vec::new()));
+    let claimed = other.claim_due(then, 100).await.unwrap();
+    assert_eq!(
+        (claimed[0].id.clone(), claimed[0].attempts),
+        (id.clone(), 1)
+    );
+    assert_eq!(one.write(&id, step()).await, Err(LedgerFault::Leased));
+    assert_eq!(other.next_due().await, Ok(None), "its own work is not due");
+
+    let over = vec![Note::Ends(State::Done, Ending::default())];
+    other.write(&id, over).await.unwrap();
+    assert_eq!(other.write(&id, step()).await, Err(LedgerFault::Leased));
+    assert!(due(&one).await.is_empty());
+
+    let nobody = TransactionId::parse("tx_00000000000000000000000000").unwrap();
+    assert_eq!(one.write(&nobody, step()).await, Err(LedgerFault::Unknown));
+    assert_eq!(one.claim(&nobody).await, Err(LedgerFault::Unknown));
+}
+
+#[tokio::test]
+async fn what_waits_for_a_person_can_be_opened_again_and_what_is_over_cannot() {
+    let place = place();
+    let ledger = Ledger::open(&place.path).unwrap();
+    let id = begin(&ledger, asked()).await;
+    let ending = Ending {
+        code: Some("target_gone".to_owned()),
+        words: Some("a person must decide".to_owned()),
+    };
+    let waits = vec![Note::Ends(State::NeedsOperator, ending.clone())];
+    ledger.write(&id, waits).await.unwrap();
+    let there = ledger.get(&id).await.unwrap().unwrap();
+    assert_eq!(
+        (there.state, there.ending),
+        (State::NeedsOperator, Some(ending))
+    );
+    assert!(due(&ledger).await.is_empty());
+
+    assert_eq!(ledger.claim(&id).await, Err(LedgerFault::Over));
+    let open = ledger.reopen(&id).await.unwrap();
+    assert_eq!(
+        (open.state, &open.ending, open.attempts),
+        (State::Open, &None, 1)
+    );
+    assert_eq!(ledger.get(&id).await.unwrap(), Some(open));
+    assert_eq!(ledger.write(&id, step()).await, Ok(()));
+    for state in [State::Done, State::Undone] {
+        let id = begin(&ledger, asked()).await;
+        let over = vec![Note::Ends(state, Ending::default())];
+        ledger.write(&id, over).await.unwrap();
+        assert_eq!(ledger.claim(&id).await, Err(LedgerFault::Over));
+        assert_eq!(ledger.reopen(&id).await, Err(LedgerFault::Over));
+    }
+}
+
+#[tokio::test]
+async fn a_lease_that_is_given_up_is_due_at_once() {
+    let place = place();
+    let ledger = Ledger::open(&place.path).unwrap();
+    let id = begin(&ledger, asked()).await;
+    ledger.release(&id);
+    assert_eq!(due(&ledger).await, std::slice::from_ref(&id));
+    ledger.release(&id);
+    // Whoever stops waiting for a lease does not keep it, whether it had come or not.
+    for _ in 0..20 {
+        let mut unwanted = Box::pin(ledger.claim(&id));
+        let once = std::future::poll_fn(|cx| std::task::Poll::Ready(unwanted.as_mut().poll(cx)));
+        let _ = once.await;
+        drop(unwanted);
+        // One that is written later waits until the other is answered.
+        ledger.forget_before(Timestamp::MIN).await.unwrap();
+        assert_eq!(due(&ledger).await, std::slice::from_ref(&id));
+        ledger.release(&id);
+    }
+}
+
+#[tokio::test]
+async fn an_orderly_end_leaves_nothing_behind() {
+    let place = place();
+    let (one, other) = (
+        Ledger::open(&place.path).unwrap(),
+        Ledger::open(&place.path).unwrap(),
+    );
+    assert!(
+        place.owners().is_empty(),
+        "who has written nothing is nobody"
+    );
+    let id = begin(&one, asked()).await;
+    assert_eq!(place.owners().len(), 1);
+    drop(one);
+    assert!(place.owners().is_empty());
+    assert_eq!(due(&other).await, [id]);
+}
+
+#[tokio::test]
+async fn an_owner_that_cannot_be_asked_keeps_its_lease_until_it_runs_out() {
+    let (place, time) = (place(), Time::default());
+    let one = time.open(&place.path);
+    let id = begin(&one, asked()).await;
+    std::fs::remove_file(&place.owners()[0]).unwrap();
+    let other = time.open(&place.path);
+    time.pass(120);
+    assert!(due(&other).await.is_empty());
+    time.pass(1);
+    assert_eq!(due(&other).await, std::slice::from_ref(&id));
+    assert_eq!(one.write(&id, step()).await, Err(LedgerFault::Leased));
+}
+
+#[tokio::test]
+async fn who_lives_keeps_its_lease_however_long_it_slept() {
+    let (place, time) = (place(), Time::default());
+    let (one, other) = (time.open(&place.path), time.open(&place.path));
+    let id = begin(&one, asked()).await;
+    time.pass(1_000_000);
+    assert!(due(&other).await.is_empty());
+    let again = other.next_due().await.unwrap().unwrap();
+    assert!(
+        again > time.now(),
+        "nobody looks without a pause at what others do"
+    );
+    assert_eq!(one.write(&id, step()).await, Ok(()));
+}
+
+#[test]
+fn of_many_who_claim_one_gets_it() {
+    let place = place();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
+    let handles: Vec<_> = (0..4).map(|_| Ledger::open(&place.path).unwrap()).collect();
+    runtime.block_on(async {
+        let mut ids = Vec::new();
+        for _ in 0..40 {
+            let id = begin(&handles[0], asked()).await;
+            handles[0].release(&id);
+            ids.push(id);
+        }
+        // The last release is written with the next job.
+        handles[0].forget_before(Timestamp::MIN).await.unwrap();
+        let claims: Vec<_> = (0..32)
+            .map(|task| {
+                let ledger = handles[task % 4].clone();
+                tokio::spawn(async move { ledger.claim_due(Timestamp::MAX, 3).await.unwrap() })
+            })
+            .collect();
+        let mut claimed = Vec::new();
+        for claim in claims {
+            claimed.extend(claim.await.unwrap().into_iter().map(|one| one.id));
+        }
+        claimed.sort();
+        ids.sort();
+        assert_eq!(claimed, ids, "each once");
+    });
+}
+
+/// As another process: begins two, and works on them until it is killed.
+#[tokio::test]
+async fn the_work_of_a_killed_process_goes_to_the_next_at_once() {
+    if let Some(path) = started_for() {
+        let ledger = Ledger::open(&path).unwrap();
+        say(&begin(&ledger, asked()).await);
+        say(&begin(&ledger, asked()).await);
+        std::future::pending::<()>().await;
+    }
+    let place = place();
+    let name = "leases::the_work_of_a_killed_process_goes_to_the_next_at_once";
+    let mut other = Other::start(name, &place.path);
+    let ids = [other.began().unwrap(), other.began().unwrap()];
+    let ledger = Ledger::open(&place.path).unwrap();
+    assert!(due(&ledger).await.is_empty(), "it lives");
+    assert_eq!(ledger.claim(&ids[0]).await, Err(LedgerFault::Leased));
+
+    other.child.kill().unwrap();
+    other.child.wait().unwrap();
+    let past = ledger.next_due().await.unwrap().unwrap();
+    assert!(past <= Timestamp::now());
+    assert_eq!(ledger.claim(&ids[0]).await.unwrap().id, ids[0]);
+    assert_eq!(due(&ledger).await, &ids[1..]);
+    drop(ledger);
+    let ledger = Ledger::open(&place.path).unwrap();
+    begin(&ledger, asked()).await;
+    assert_eq!(place.owners().len(), 1, "nothing is left of the dead");
+}

@@ -1,0 +1,17 @@
+//! The ledger through its public interface: what is written is there, once, whatever else happens.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "tests stop at the first surprise"
+)]
+
+mod crash;
+mod full_disk;
+mod keys;
+mod leases;
+mod mailboxes;
+mod notes;
+mod replaced;
+mod round_trip;
+mod support;

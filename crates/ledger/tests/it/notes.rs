@@ -1,0 +1,249 @@
+//! What is written down of a transaction while it is under way, and how lists are made.
+
+use bytes::Bytes;
+use ledger::{
+    Asked, Begun, Ending, Filter, Kind, Known, Ledger, LedgerFault, Note, Place, State, StepName,
+    StepState, Transaction, TransactionId,
+};
+use mail::{AccountId, FolderName, Landing, Uid, UidValidity};
+
+use crate::support::{Time, asked, begin, place};
+
+fn steps(transaction: &Transaction) -> Vec<(StepName, StepState, Option<&str>)> {
+    let steps = transaction.steps.iter();
+    steps
+        .map(|step| (step.name, step.state, step.why.as_deref()))
+        .collect()
+}
+
+#[tokio::test]
+async fn an_outcome_belongs_to_the_step_that_waits_for_it() {
+    use StepName::{Copy, Move, Remove};
+    use StepState::{Done, Intended, Refused, Unknown};
+    let (place, time) = (place(), Time::default());
+    let ledger = time.open(&place.path);
+    let id = begin(&ledger, asked()).await;
+    let began = time.now();
+    let mut want = vec![(Move, Intended, None)];
+    type Written = (StepName, StepState, Option<&'static str>);
+    type Becomes = fn(&mut Vec<Written>);
+    let table: [(Written, Becomes); 8] = [
+        ((Move, Unknown, Some("cut")), |all| {
+            all[0] = (Move, Unknown, Some("cut"))
+        }),
+        ((Move, Refused, Some("not_offered")), |all| {
+            all[0] = (Move, Refused, Some("not_offered"))
+        }),
+        ((Copy, Intended, None), |all| {
+            all.push((Copy, Intended, None))
+        }),
+        ((Copy, Refused, None), |all| all[1] = (Copy, Refused, None)),
+        ((Copy, Intended, None), |all| {
+            all.push((Copy, Intended, None))
+        }),
+        ((Remove, Intended, None), |all| {
+            all.push((Remove, Intended, None))
+        }),
+        ((Copy, Done, None), |all| all[2] = (Copy, Done, None)),
+        // Nothing of this name waits any more: it stands for itself.
+        ((Copy, Done, Some("again")), |all| {
+            all.push((Copy, Done, Some("again")))
+        }),
+    ];
+    for ((name, state, why), expected) in table {
+        time.pass(1);
+        let note = Note::Step(name, state, why.map(str::to_owned));
+        ledger.write(&id, vec![note]).await.unwrap();
+        expected(&mut want);
+        let there = ledger.get(&id).await.unwrap().unwrap();
+        assert_eq!(steps(&there), want, "{name:?} {state:?}");
+        assert!(there.steps.iter().any(|step| step.at == time.now()));
+        assert_eq!(there.began, began);
+    }
+}
+
+#[tokio::test]
+async fn what_fails_does_not_spoil_what_it_shares_a_commit_with() {
+    let place = place();
+    let (ledger, other) = (
+        Ledger::open(&place.path).unwrap(),
+        Ledger::open(&place.path).unwrap(),
+    );
+    let mine = begin(&ledger, asked()).await;
+    let theirs = begin(&other, asked()).await;
+    let nobody = TransactionId::parse("tx_00000000000000000000000000").unwrap();
+    let note = || vec![Note::Step(StepName::Move, StepState::Done, None)];
+    let (known, leased, begun, good) = tokio::join!(
+        ledger.write(&nobody, note()),
+        ledger.write(&theirs, note()),
+        ledger.begin(asked(), Known::default(), StepName::Move, None),
+        ledger.write(&mine, note()),
+    );
+    assert_eq!(known, Err(LedgerFault::Unknown));
+    assert_eq!(leased, Err(LedgerFault::Leased));
+    assert_eq!(good, Ok(()));
+    let Ok(Begun::New(id)) = begun else {
+        panic!("{begun:?}");
+    };
+    assert!(other.get(&id).await.unwrap().is_some());
+    let there = other.get(&theirs).await.unwrap().unwrap();
+    assert_eq!(there.steps[0].state, StepState::Intended);
+}
+
+#[tokio::test]
+async fn content_stays_until_it_is_over_and_then_stands_nowhere() {
+    let canary = Bytes::from("a word that is nowhere else ".repeat(4_000));
+    for (state, kept) in [
+        (State::Done, false),
+        (State::Undone, false),
+        (State::NeedsOperator, true),
+    ] {
+        let place = place();
+        let ledger = Ledger::open(&place.path).unwrap();
+        let begun = ledger.begin(
+            Asked {
+                kind: Kind::Draft,
+                ..asked()
+            },
+            Known::default(),
+            StepName::Append,
+            Some(canary.clone()),
+        );
+        let Begun::New(id) = begun.await.unwrap() else {
+            panic!("it has no key");
+        };
+        assert_eq!(ledger.content(&id).await, Ok(Some(canary.clone())));
+        let over = vec![Note::Ends(state, Ending::default())];
+        ledger.write(&id, over).await.unwrap();
+        assert_eq!(
+            ledger.content(&id).await.unwrap().is_some(),
+            kept,
+            "{state:?}"
+        );
+        // Whoever is answered after the writer has made order: it works on one thing at a time.
+        let _ = ledger.forget_before(jiff::Timestamp::MIN).await;
+        let files = std::fs::read_dir(place.path.parent().unwrap()).unwrap();
+        let found = files.map(|file| file.unwrap().path()).any(|path| {
+            let bytes = std::fs::read(path).unwrap_or_default();
+            bytes.windows(20).any(|part| *part == canary[..20])
+        });
+        assert_eq!(found, kept, "{state:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_being_undone_is_undone_once() {
+    let place = place();
+    let ledger = Ledger::open(&place.path).unwrap();
+    let id = begin(&ledger, asked()).await;
+    let over = |state| vec![Note::Ends(state, Ending::default())];
+    ledger.write(&id, over(State::Done)).await.unwrap();
+    let undo = || Asked {
+        undoes: Some(id.clone()),
+        ..asked()
+    };
+    let undone_by = async || ledger.get(&id).await.unwrap().unwrap().undone_by;
+
+    let first = begin(&ledger, undo()).await;
+    assert_eq!(undone_by().await, Some(first.clone()));
+    let again = ledger.begin(undo(), Known::default(), StepName::Move, None);
+    assert!(matches!(again.await, Ok(Begun::Known(one)) if one.id == first));
+    // It came to nothing: another may try.
+    ledger.write(&first, over(State::Undone)).await.unwrap();
+    assert_eq!(undone_by().await, None);
+    let second = begin(&ledger, undo()).await;
+    ledger.write(&second, over(State::Done)).await.unwrap();
+    assert_eq!(undone_by().await, Some(second));
+    assert_eq!(ledger.get(&id).await.unwrap().unwrap().state, State::Done);
+}
+
+#[tokio::test]
+async fn lists_are_of_whom_and_what_was_asked_for_the_newest_first() {
+    let (place, time) = (place(), Time::default());
+    let ledger = time.open(&place.path);
+    let mut ids = Vec::new();
+    for (caller, state) in [
+        ("a", State::Done),
+        ("b", State::Open),
+        ("a", State::NeedsOperator),
+        ("b", State::Undone),
+        ("a", State::Open),
+    ] {
+        time.pass(1);
+        let asked = Asked {
+            caller: caller.to_owned(),
+            ..asked()
+        };
+        let id = begin(&ledger, asked).await;
+        if state != State::Open {
+            let over = vec![Note::Ends(state, Ending::default())];
+            ledger.write(&id, over).await.unwrap();
+        }
+        ids.push(id);
+    }
+    for (caller, states, limit, want) in [
+        (None, vec![], 0, vec![4, 3, 2, 1, 0]),
+        (None, vec![], 2, vec![4, 3]),
+        (Some("a"), vec![], 0, vec![4, 2, 0]),
+        (Some("a"), vec![State::Open, State::Done], 0, vec![4, 0]),
+        (None, vec![State::Open], usize::MAX, vec![4, 1]),
+        (Some("a' OR TRUE --"), vec![], 0, vec![]),
+    ] {
+        let filter = Filter {
+            caller: caller.map(str::to_owned),
+            states,
+            limit,
+        };
+        let listed = ledger.list(filter.clone()).await.unwrap();
+        let places: Vec<_> = listed
+            .iter()
+            .map(|one| ids.iter().position(|id| *id == one.id).unwrap())
+            .collect();
+        assert_eq!(places, want, "{filter:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_others_put_into_a_folder_is_known() {
+    let place = place();
+    let ledger = Ledger::open(&place.path).unwrap();
+    let folder = |account: &str, folder: &str| Place {
+        account: AccountId::new(account).unwrap(),
+        folder: FolderName::new(folder).unwrap(),
+    };
+    let mut ids = Vec::new();
+    for (account, name, landed) in [
+        ("work", "Archiv \"ü\"/2026", Some((7, 30))),
+        ("work", "Archiv \"ü\"/2026", Some((7, 20))),
+        ("work", "Archiv \"ü\"/2026", Some((8, 21))),
+        ("work", "Archiv \"ü\"/2026", None),
+        ("work", "Other", Some((7, 22))),
+        ("home", "Archiv \"ü\"/2026", Some((7, 23))),
+    ] {
+        let asked = Asked {
+            target: Some(folder(account, name)),
+            ..asked()
+        };
+        let id = begin(&ledger, asked).await;
+        let known = Known {
+            landed: landed.map(|(uidvalidity, uid)| Landing {
+                uidvalidity: UidValidity(uidvalidity),
+                uid: Uid(uid),
+            }),
+            ..Known::default()
+        };
+        ledger.write(&id, vec![Note::Knows(known)]).await.unwrap();
+        ids.push(id);
+    }
+    let place = folder("work", "Archiv \"ü\"/2026");
+    for (validity, but, want) in [
+        (7, &ids[3], vec![20, 30]),
+        (7, &ids[0], vec![20]),
+        (8, &ids[0], vec![21]),
+        (9, &ids[0], vec![]),
+    ] {
+        let uids = ledger.landed(&place, UidValidity(validity), but).await;
+        let want = want.into_iter().map(Uid).collect();
+        assert_eq!(uids, Ok(want), "{validity} {but}");
+    }
+}

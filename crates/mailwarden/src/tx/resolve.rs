@@ -1,0 +1,81 @@
+//! `tx resolve`: a person says how a transaction came out that nobody else could tell.
+//!
+//! It changes no mail. Who looked into the mailboxes knows more than the program can find out.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use audit::Event;
+use ledger::{Ending, Ledger, LedgerFault, Note, State, TransactionId};
+
+use super::{Form, existing, parsed, show, unknown};
+use crate::cli::{Resolution, TxResolve};
+use crate::screen::Screen;
+use crate::{config, wiring};
+
+/// What such an end is called.
+const CODE: &str = "resolved_by_operator";
+
+pub(super) async fn run(
+    directory: Option<&Path>,
+    wanted: &TxResolve,
+    verb: &'static str,
+    form: Form,
+    screen: Screen,
+) -> anyhow::Result<ExitCode> {
+    let id = parsed(&wanted.id)?;
+    let ledger = existing(directory)?.ok_or_else(|| unknown(&LedgerFault::Unknown))?;
+    let place = config::log_directory(directory)
+        .context("the configuration does not tell where the audit log is")?;
+    let log = wiring::log(None, place, verb);
+    let outcome = resolve(&ledger, &log, &id, wanted).await;
+    let why = match &outcome {
+        Ok(()) => "done",
+        Err(_) => "it failed",
+    };
+    log.close(why).await;
+    outcome?;
+    let came = ledger.get(&id).await;
+    let came = came.and_then(|came| came.ok_or(LedgerFault::Unknown));
+    show::print(&came.map_err(|fault| unknown(&fault))?, form, screen);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// INVARIANT: what cannot be recorded is not done. What is not done is left as it was.
+async fn resolve(
+    ledger: &Ledger,
+    log: &audit::Log,
+    id: &TransactionId,
+    wanted: &TxResolve,
+) -> anyhow::Result<()> {
+    let before = ledger.get(id).await.map_err(|fault| unknown(&fault))?;
+    let before = before.ok_or_else(|| unknown(&LedgerFault::Unknown))?;
+    // From here on nobody else works on it.
+    ledger.reopen(id).await.map_err(|fault| unknown(&fault))?;
+    let state = match wanted.came {
+        Resolution::Done => State::Done,
+        Resolution::Undone => State::Undone,
+    };
+    let resolved = Event::transaction_resolved(id.as_str(), state.name());
+    if let Err(why) = log.append(resolved).await {
+        let as_it_was = Note::Ends(before.state, before.ending.unwrap_or_default());
+        if ledger.write(id, vec![as_it_was]).await.is_err() {
+            ledger.release(id);
+        }
+        return Err(anyhow::anyhow!(
+            "it cannot be recorded, so nothing is decided: {why}"
+        ));
+    }
+    let ending = Ending {
+        code: Some(CODE.to_owned()),
+        words: wanted.note.clone(),
+    };
+    let written = ledger.write(id, vec![Note::Ends(state, ending)]).await;
+    if written.is_err() {
+        ledger.release(id);
+    }
+    written
+        .map_err(|fault| unknown(&fault))
+        .context("nothing is decided; try again when that is mended")
+}

@@ -1,0 +1,154 @@
+//! Nothing goes where its caller would see more of it: every pair of levels, and rules that decide by facts.
+
+use serde_json::{Value, json};
+
+use super::house::{ALL, House, folder};
+use crate::changes::{ask, same, with};
+
+const LEVELS: [&str; 7] = [
+    "NONE", "COUNT", "METADATA", "ENVELOPE", "HEADERS", "BODY", "FULL",
+];
+
+#[test]
+fn every_pair_of_levels_lets_mail_go_down_and_never_up() {
+    let folders: Vec<Value> = LEVELS
+        .iter()
+        .map(|level| folder(level, level, &ALL))
+        .collect();
+    let house = House::new(&LEVELS, &[("agent", json!({ "work": folders }))]);
+    LEVELS
+        .iter()
+        .for_each(|level| house.deliver(level, "good.example"));
+    let mut agent = house.client("agent");
+    let mut copies = 0;
+    let before = house.world();
+    for (from, here) in LEVELS.iter().enumerate() {
+        for (to, there) in LEVELS.iter().enumerate().filter(|(to, _)| *to != from) {
+            let want = match (from < 2, to > from) {
+                (true, _) => "DENY visibility_below_METADATA",
+                (false, true) => "DENY visibility_would_rise",
+                (false, false) => "ok done",
+            };
+            let by_parts = house.at(here, 1, json!({ "target_folder": there }));
+            let by_name = json!({ "message_id": house.id(here, 1), "destination_mailbox": there });
+            for (tool, arguments) in [
+                ("copy", by_parts.clone()),
+                ("imap_copy_message", by_name.clone()),
+            ] {
+                let answer = ask(&mut agent, tool, arguments);
+                assert_eq!(
+                    answer.words, want,
+                    "{tool} {here} to {there}: {}",
+                    answer.all
+                );
+                copies += usize::from(want == "ok done");
+            }
+            if want == "ok done" {
+                continue;
+            }
+            for (tool, arguments) in [("move", by_parts), ("imap_move_message", by_name)] {
+                let answer = ask(&mut agent, tool, arguments);
+                assert_eq!(
+                    answer.words, want,
+                    "{tool} {here} to {there}: {}",
+                    answer.all
+                );
+            }
+        }
+    }
+    assert_eq!(house.world().len(), before.len() + copies);
+    for level in LEVELS {
+        let mut imap = house.server.login("alice", "secret");
+        let all = testkit::world::list(&mut imap, "work", level);
+        assert_eq!(all[0].uid, 1, "what was there is still there: {level}");
+    }
+}
+
+fn whitelist(path: &str, rules: Value) -> Value {
+    with(folder(path, "NONE", &ALL), json!({ "rules": rules }))
+}
+
+fn blacklist(path: &str, default: &str, rules: Value) -> Value {
+    with(folder(path, default, &ALL), json!({ "rules": rules }))
+}
+
+#[test]
+fn rules_decide_by_the_facts_of_the_message() {
+    let good = json!({ "from_domain": "good.example" });
+    let folders = json!({ "work": [
+        folder("INBOX", "ENVELOPE", &ALL),
+        whitelist("Good", json!([{ "match": good, "grant": "FULL" }])),
+        whitelist("Small", json!([{ "match": { "size_lt": 100_000 }, "grant": "BODY" }])),
+        whitelist("Large", json!([{ "match": { "size_gt": 100_000 }, "grant": "BODY" }])),
+        whitelist("Subject", json!([{ "match": { "subject_contains": "inbox" }, "grant": "BODY" }])),
+        blacklist("NotGood", "FULL", json!([{ "match": good, "cap": "METADATA" }])),
+        blacklist("NotLarge", "FULL", json!([{ "match": { "size_gt": 100_000 }, "cap": "NONE" }])),
+    ] });
+    let names = ["Good", "Small", "Large", "Subject", "NotGood", "NotLarge"];
+    let house = House::new(&names, &[("agent", folders)]);
+    house.deliver("INBOX", "good.example");
+    house.deliver("INBOX", "other.example");
+    let unknown = b"From: nobody in particular\r\nSubject: who\r\n\r\ntext\r\n";
+    house.server.deliver("alice", "INBOX", unknown);
+    let mut agent = house.client("agent");
+    let rises = "DENY visibility_would_rise";
+    for (uid, target, want) in [
+        (1, "Good", rises),
+        (2, "Good", "ok done"),
+        // Who wrote it cannot be told, so it may turn out to be who is trusted.
+        (3, "Good", rises),
+        (1, "Small", rises),
+        (1, "Large", "ok done"),
+        (1, "Subject", rises),
+        (3, "Subject", "ok done"),
+        (1, "NotGood", "ok done"),
+        (2, "NotGood", rises),
+        (3, "NotGood", rises),
+        (1, "NotLarge", rises),
+    ] {
+        let before = house.world();
+        // What is let go is copied, and stays for the next row.
+        let tools = match want == rises {
+            true => &["copy", "imap_copy_message", "move", "imap_move_message"][..],
+            false => &["copy", "imap_copy_message"],
+        };
+        for tool in tools {
+            let arguments = match tool.starts_with("imap_") {
+                true => {
+                    json!({ "message_id": house.id("INBOX", uid), "destination_mailbox": target })
+                }
+                false => house.at("INBOX", uid, json!({ "target_folder": target })),
+            };
+            let answer = ask(&mut agent, tool, arguments);
+            assert_eq!(
+                answer.words, want,
+                "{tool} {uid} to {target}: {}",
+                answer.all
+            );
+        }
+        match want == rises {
+            true => same(&house.world(), &before, target),
+            false => assert_eq!(house.world().len(), before.len() + 2, "{target}"),
+        }
+    }
+}
+
+#[test]
+fn undoing_is_no_way_up_either() {
+    let folders =
+        json!({ "work": [folder("Low", "METADATA", &ALL), folder("High", "FULL", &ALL)] });
+    let house = House::new(&["Low", "High"], &[("agent", folders)]);
+    house.deliver("High", "good.example");
+    let mut agent = house.client("agent");
+    let down = house.at("High", 1, json!({ "target_folder": "Low" }));
+    let down = ask(&mut agent, "move", down);
+    assert_eq!(down.words, "ok done", "{}", down.all);
+    let before = house.world();
+    let up = ask(
+        &mut agent,
+        "undo_transaction",
+        json!({ "transaction_id": down.id() }),
+    );
+    assert_eq!(up.words, "DENY visibility_would_rise", "{}", up.all);
+    same(&house.world(), &before, "undo");
+}
