@@ -14,6 +14,8 @@ pub enum End {
 #[derive(Clone, Debug)]
 pub struct Ends {
     pub undone: World,
+    /// Another world that is as undone as a server can make it.
+    pub undone_too: Option<World>,
     pub done: Expected,
 }
 
@@ -76,7 +78,7 @@ impl Ends {
     }
 
     fn reached(&self, after: &World) -> Result<End, String> {
-        if *after == self.undone {
+        if *after == self.undone || self.undone_too.as_ref() == Some(after) {
             return Ok(End::Undone);
         }
         match self.done.is(after) {
@@ -132,6 +134,7 @@ mod tests {
         let before = World::from_iter([item("INBOX")]);
         let moved = World::from_iter([item("Target")]);
         let ends = Ends {
+            undone_too: None,
             undone: before.clone(),
             done: Expected::Exactly(moved.clone()),
         };
@@ -159,6 +162,7 @@ mod tests {
     fn one_more_is_exactly_one_more_and_where_it_belongs() {
         let before = World::from_iter([item("INBOX")]);
         let ends = Ends {
+            undone_too: None,
             undone: before.clone(),
             done: Expected::OneMore {
                 than: before.clone(),

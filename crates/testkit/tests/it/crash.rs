@@ -79,6 +79,7 @@ impl Ground {
         Plot {
             user: user.to_owned(),
             ends: Ends {
+                undone_too: None,
                 undone: before.clone(),
                 done: Expected::Exactly(done),
             },

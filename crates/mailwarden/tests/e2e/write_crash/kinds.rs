@@ -112,6 +112,7 @@ impl Kind {
             arguments: json!({ "transaction_id": id }),
         };
         let ends = Ends {
+            undone_too: None,
             undone: plot.world(),
             done: Expected::Exactly(before),
         };
@@ -210,12 +211,16 @@ impl Change {
                     flags: vec!["\\Draft".to_owned(), "\\Seen".to_owned()],
                 };
                 return Ends {
+                    undone_too: None,
                     undone: before,
                     done,
                 };
             }
         };
+        // A server that cannot remove one message alone takes a copy back by flagging it.
+        let flagged = item.lying_in(HOME, "Target").flagged(&["\\Deleted"]);
         Ends {
+            undone_too: (self == Self::MoveHalf).then(|| before.with(flagged)),
             undone: before,
             done: Expected::Exactly(done),
         }
