@@ -115,12 +115,17 @@ pub enum StepName {
     Remove,
     /// A copy is taken away again.
     Withdraw,
+    /// Of two copies, where a slow server made both, one is taken away.
+    Thin,
 }
 
 impl StepName {
     /// Where the message is to go, rather than where it is.
     pub fn is_at_the_target(self) -> bool {
-        matches!(self, Self::Append | Self::Confirm | Self::Withdraw)
+        matches!(
+            self,
+            Self::Append | Self::Confirm | Self::Withdraw | Self::Thin
+        )
     }
 }
 
@@ -182,4 +187,5 @@ named!(StepName {
     Confirm = "confirm",
     Remove = "remove",
     Withdraw = "withdraw",
+    Thin = "thin",
 });

@@ -311,14 +311,14 @@ impl<'a> Ctx<'a> {
         there: Option<&'a crate::setup::Account>,
         why: NotBegun,
     ) -> Result<Told, Refusal> {
-        match why {
-            NotBegun::Fault(fault) => not_done(mail.sort(Halt::Fault(fault))?),
-            NotBegun::AtTarget(fault) => match there {
-                Some(there) => not_done(mail.sort_at(there, fault)?),
-                None => not_done(mail.sort(Halt::Fault(fault))?),
-            },
-            why => Err(refused(why)),
-        }
+        let issue = match (why, there) {
+            (NotBegun::AtTarget(fault), Some(there)) => mail.sort_at(there, fault)?,
+            (NotBegun::Fault(fault) | NotBegun::AtTarget(fault), _) => {
+                mail.sort(Halt::Fault(fault))?
+            }
+            (why, _) => return Err(refused(why)),
+        };
+        Ok(Told::not_begun(issue))
     }
 
     /// Leave to do something that only turned out to be wanted on the way.
@@ -380,15 +380,6 @@ impl<'a> Ctx<'a> {
         let found = found.map_err(|fault| Refusal::unwritten(&fault))?;
         Ok(found.filter(|one| self.is_own(one)))
     }
-}
-
-#[expect(
-    clippy::unnecessary_wraps,
-    reason = "it stands beside refusals of the whole call"
-)]
-fn not_done(issue: Issue) -> Result<Told, Refusal> {
-    let message = format!("{}; nothing is changed", issue.message);
-    Ok(Told::not_begun(Issue { message, ..issue }))
 }
 
 fn floor(scope: Scope<'_>) -> Level {

@@ -424,7 +424,7 @@ impl<'a> Driver<'a> {
             },
             StepName::Remove => Step::Remove { subject: subject? },
             // Those are no steps of one source alone.
-            StepName::Append | StepName::Confirm => return Err(missing()),
+            StepName::Append | StepName::Confirm | StepName::Thin => return Err(missing()),
         })
     }
 

@@ -300,6 +300,14 @@ mod tests {
                 "append:done confirm:done remove:refused:not_found withdraw:refused:original_gone remove:done",
                 "done",
             ),
+            // That one of two copies went is not that the other did.
+            (
+                Move,
+                "across",
+                "append:refused:not_done append:done thin:done confirm:done remove:refused:read_only",
+                "take withdraw",
+            ),
+            (Copy, "within", "copy:done thin:unknown", "done"),
             (Delete, "within", "", "take move"),
             (Delete, "one", "", "take remove"),
             (Delete, "one", "remove:done", "done"),

@@ -36,11 +36,7 @@ impl Driver<'_> {
                 work.step(StepName::Remove, StepState::Done, None);
                 Some(Flow::On)
             }
-            Err(fault) if !is_verdict(fault.kind) => {
-                work.step(StepName::Withdraw, StepState::Refused, Some(plan::NOT_DONE));
-                work.fault = Some(fault);
-                Some(Flow::Pause)
-            }
+            Err(fault) if !is_verdict(fault.kind) => Some(self.put_off_withdrawal(work, fault)),
             Ok(_) | Err(_) => {
                 let ending = Ending {
                     code: Some("original_gone".to_owned()),
@@ -174,13 +170,13 @@ impl Driver<'_> {
         };
         let other = other.landing;
         work.know(|known| known.landed = Some(other));
-        work.step(StepName::Withdraw, StepState::Intended, None);
+        work.step(StepName::Thin, StepState::Intended, None);
         work.write(&self.desk.ledger).await?;
         let state = match self.remove_second(work, ours).await {
             Some(()) => StepState::Done,
             None => StepState::Unknown,
         };
-        work.step(StepName::Withdraw, state, None);
+        work.step(StepName::Thin, state, None);
         Ok(())
     }
 
@@ -203,9 +199,8 @@ pub(super) enum Last {
     Untold,
 }
 
-/// What is flagged `\\Deleted` goes with the next mail program that clears its folder.
+/// What is flagged `\Deleted` goes with the next mail program that clears its folder.
 pub(crate) fn is_kept(seen: &Witness, size: Option<u64>) -> bool {
-    let flags = seen.flags.iter().flatten();
-    let deleted = flags.filter(|flag: &&Flag| flag.is("\\Deleted")).count() > 0;
-    seen.size == size && !deleted
+    let mut flags = seen.flags.iter().flatten();
+    seen.size == size && !flags.any(|flag: &Flag| flag.is("\\Deleted"))
 }
