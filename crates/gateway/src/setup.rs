@@ -22,6 +22,7 @@ pub struct Setup {
 pub struct Account {
     id: AccountId,
     source: Arc<dyn MailSource>,
+    home: String,
     provider: Provider,
     pub(crate) knowledge: Arc<Knowledge>,
     trash: Arc<Mutex<Option<Trash>>>,
@@ -126,7 +127,8 @@ impl Setup {
 
     /// The mailboxes of all accounts.
     pub(crate) fn homes(&self) -> Vec<String> {
-        self.accounts.iter().map(Account::home).collect()
+        let homes = self.accounts.iter().map(Account::home);
+        homes.map(str::to_owned).collect()
     }
 
     pub(crate) fn account(&self, id: &AccountId) -> Option<&Account> {
@@ -142,6 +144,7 @@ impl Account {
     pub fn new(id: AccountId, source: Arc<dyn MailSource>, provider: Provider) -> Self {
         Self {
             id,
+            home: source.describe().home,
             source,
             provider,
             knowledge: Arc::default(),
@@ -178,8 +181,8 @@ impl Account {
     }
 
     /// Which mailbox it is, whatever it is called.
-    pub(crate) fn home(&self) -> String {
-        self.source.describe().home
+    pub(crate) fn home(&self) -> &str {
+        &self.home
     }
 
     pub(crate) fn describe(&self) -> Described {

@@ -35,11 +35,9 @@ use crate::trouble::code;
 use drive::{Driver, Manner};
 
 pub(crate) use drive::is_verdict;
-
 pub(crate) use told::{Told, state, tell};
 pub(crate) use undo::{Inverse, inverse};
 pub(crate) use withdrawal::is_kept;
-
 pub(crate) use work::Work;
 
 /// How long somebody who asks again waits for the first to come to its end.
@@ -164,10 +162,6 @@ impl Desk {
         }
     }
 
-    pub(crate) fn set_settle(&mut self, settle: Duration) {
-        self.settle = settle;
-    }
-
     /// What became of the same request before, once that is known.
     pub(crate) async fn repeated(
         &self,
@@ -234,7 +228,7 @@ impl Desk {
         let known = known(&order, witness);
         let caller = orderer.caller.clone();
         let first = first_step(&order);
-        let home = |account: &AccountId| setup.account(account).map(Account::home);
+        let home = |account: &AccountId| Some(setup.account(account)?.home().to_owned());
         let asked = Asked {
             source_home: order.source.as_ref().and_then(|at| home(&at.account)),
             target_home: order.target.as_ref().and_then(|to| home(&to.account)),
@@ -366,9 +360,7 @@ impl Desk {
 pub(crate) fn is_here(setup: &Setup, transaction: &Transaction) -> bool {
     let asked = &transaction.asked;
     let is_same = |account: Option<&AccountId>, home: Option<&String>| match (account, home) {
-        (Some(account), Some(home)) => {
-            setup.account(account).map(Account::home).as_ref() == Some(home)
-        }
+        (Some(account), Some(home)) => setup.account(account).map(Account::home) == Some(home),
         _ => true,
     };
     let source = asked.source.as_ref().map(|at| &at.account);

@@ -243,8 +243,11 @@ fn no_words_of_a_caller_get_into_the_log_by_any_tool() {
     let setup = gateway::Setup::owner(vec![account], gateway::Toolset::ALL.to_vec());
     let ledger = ledger::Ledger::open(&place.path().join("ledger.db")).unwrap();
     let setup = setup.with_writes(gateway::Writes::Allowed);
-    let gateway = Gateway::new(setup, CursorKey::new([7; 32]), log)
-        .with_ledger(ledger, gateway::Deletes::ToTrash);
+    let gateway = Gateway::new(setup, CursorKey::new([7; 32]), log).with_ledger(
+        ledger,
+        gateway::Deletes::ToTrash,
+        std::time::Duration::ZERO,
+    );
     let caller = Caller::owner("test:1");
     for tool in ALL {
         let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig {

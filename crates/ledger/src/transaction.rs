@@ -57,6 +57,17 @@ pub enum Mark {
     Take(Flag),
 }
 
+impl Mark {
+    /// Whether a message with these flags is as it says.
+    pub fn is_so(&self, flags: &[Flag]) -> bool {
+        let has = |flag: &Flag| flags.iter().any(|one| one.is(flag.as_str()));
+        match self {
+            Self::Set(flag) => has(flag),
+            Self::Take(flag) => !has(flag),
+        }
+    }
+}
+
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Place {
     pub account: AccountId,

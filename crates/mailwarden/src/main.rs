@@ -133,9 +133,7 @@ async fn stdio(
     let setup = wires.for_callers(&config.callers, toolsets.as_deref(), changes.writes);
     let mut gateway = wiring::gateway(setup, log.clone())?;
     if let Some(ledger) = wiring::ledger(&changes) {
-        gateway = gateway
-            .with_ledger(ledger, changes.deletes)
-            .with_settle(changes.settle);
+        gateway = gateway.with_ledger(ledger, changes.deletes, changes.settle);
     }
     let gateway = Arc::new(gateway);
     let (tools, tools_changed) = tokio::sync::watch::channel(0);

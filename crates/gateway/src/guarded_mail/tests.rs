@@ -7,12 +7,19 @@ use policy::{Ask, Policy};
 
 use super::*;
 
-/// A source that must not be reached.
+/// A source that says what it is, and must not be reached.
 struct Untouchable;
 
 impl MailSource for Untouchable {
     fn describe(&self) -> Described {
-        panic!("reached")
+        Described {
+            kind: mail::SourceKind::Imap,
+            host: "mail.example.org".to_owned(),
+            port: 993,
+            secure: true,
+            authserv_id: None,
+            home: "work".to_owned(),
+        }
     }
     fn verify<'a>(&'a self, _: &'a Cx) -> Answer<'a, Verified> {
         panic!("reached")

@@ -22,8 +22,6 @@ use crate::{Code, Refusal};
 
 /// So many transactions of others are brought to their end at a time.
 const RECOVERED_AT_ONCE: usize = 8;
-/// Unless something else is said.
-const SETTLE: Duration = Duration::from_secs(60);
 const A_DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// What becomes of messages that are deleted.
@@ -42,18 +40,12 @@ pub(crate) struct Writing {
 
 impl Gateway {
     /// Where changes are written down.
-    pub fn with_ledger(mut self, ledger: Ledger, deletes: Deletes) -> Self {
-        let desk = Desk::new(ledger, SETTLE);
+    ///
+    /// A server may take as long as `settle` to come to a command whose connection is gone: until then a copy that is not
+    /// there is not made again.
+    pub fn with_ledger(mut self, ledger: Ledger, deletes: Deletes, settle: Duration) -> Self {
+        let desk = Desk::new(ledger, settle);
         self.writing = Some(Writing { desk, deletes });
-        self
-    }
-
-    /// How long a server may take to come to a command whose connection is gone: until then a copy that is not there is
-    /// not made again.
-    pub fn with_settle(mut self, settle: Duration) -> Self {
-        if let Some(writing) = &mut self.writing {
-            writing.desk.set_settle(settle);
-        }
         self
     }
 

@@ -462,7 +462,7 @@ impl<'a> Driver<'a> {
             Fault::saying(FaultKind::Unreachable, Stage::Start, said)
         };
         let account = self.setup.account(account).ok_or_else(gone)?;
-        match home.is_none_or(|home| account.describe().home == home) {
+        match home.is_none_or(|home| account.home() == home) {
             true => Ok(account.source()),
             false => Err(gone()),
         }

@@ -1,6 +1,6 @@
 //! What came of a step whose answer was lost: found out by number, size and digest before anything is said or done again.
 
-use ledger::{Place, StepName};
+use ledger::{Mark, Place, StepName};
 use mail::{
     Candidate, Digest, Fault, FaultKind, Flag, Landing, MOST_DIGESTED, Query, Search, Snippets,
     Stage, Uid, UidValidity,
@@ -67,16 +67,11 @@ impl Driver<'_> {
             return Ok(Found::Gone);
         };
         let flags = told(witness.flags)?;
-        let is_so = |mark: &ledger::Mark, flags: &[Flag]| match mark {
-            ledger::Mark::Set(flag) => has(flags, flag),
-            ledger::Mark::Take(flag) => !has(flags, flag),
-        };
         let marks = &work.transaction.asked.marks;
-        if !marks.iter().all(|mark| is_so(mark, &flags)) {
+        if !marks.iter().all(|mark| mark.is_so(&flags)) {
             let before = work.transaction.known.flags.as_deref();
-            let same = |mark: &ledger::Mark| {
-                before.is_some_and(|before| is_so(mark, before) == is_so(mark, &flags))
-            };
+            let same =
+                |mark: &Mark| before.is_some_and(|before| mark.is_so(before) == mark.is_so(&flags));
             return Ok(match marks.iter().all(same) {
                 true => Found::NotDone,
                 false => Found::Half,
@@ -197,9 +192,9 @@ impl Driver<'_> {
         let Some((seen, _)) = source.look(self.cx, &at, 0).await? else {
             return Ok(Found::Done);
         };
-        let deleted = Flag::new("\\Deleted");
-        let flagged = has(&told(seen.flags)?, &deleted);
-        let was = before.map(|before| has(&before, &deleted));
+        let deleted = Mark::Set(Flag::new("\\Deleted"));
+        let flagged = deleted.is_so(&told(seen.flags)?);
+        let was = before.map(|before| deleted.is_so(&before));
         Ok(match flagged && was != Some(true) {
             true => Found::Half,
             false => Found::NotDone,
@@ -256,10 +251,6 @@ impl Driver<'_> {
         found.sort_by_key(|one| one.landing.uid);
         Ok(found)
     }
-}
-
-fn has(flags: &[Flag], flag: &Flag) -> bool {
-    flags.iter().any(|one| one.is(flag.as_str()))
 }
 
 /// Flags that were not told are not no flags.

@@ -83,11 +83,8 @@ impl Work {
         let Some(flags) = &self.transaction.known.flags_after else {
             return true;
         };
-        let has = |flag: &mail::Flag| flags.iter().any(|one| one.is(flag.as_str()));
-        self.transaction.asked.marks.iter().all(|mark| match mark {
-            ledger::Mark::Set(flag) => has(flag),
-            ledger::Mark::Take(flag) => !has(flag),
-        })
+        let mut marks = self.transaction.asked.marks.iter();
+        marks.all(|mark| mark.is_so(flags))
     }
 
     /// When a step was last begun.

@@ -115,9 +115,7 @@ fn changing(config: Config, log: audit::Log) -> anyhow::Result<Gateway> {
     let path = path.context("the configuration has no place where changes are written down")?;
     let ledger = open(&path)?;
     let gateway = wiring::owners_gateway(config, log)?;
-    Ok(gateway
-        .with_ledger(ledger, changes.deletes)
-        .with_settle(changes.settle))
+    Ok(gateway.with_ledger(ledger, changes.deletes, changes.settle))
 }
 
 fn parsed(id: &str) -> anyhow::Result<TransactionId> {

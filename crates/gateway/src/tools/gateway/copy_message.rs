@@ -5,13 +5,11 @@ use ledger::Kind;
 use mail::Level;
 use policy::{Ask, Capability, Deed};
 
-use super::moving::{Args, Moved};
+use super::moving::{self, Args, Moved};
 use crate::Refusal;
 use crate::envelope::Done;
 use crate::pipeline::Ctx;
-use crate::tools::changing::{self, Wish};
 use crate::tools::{Annotations, Tool, Toolset, Use};
-use crate::transact::Told;
 
 pub(crate) struct Copy;
 
@@ -37,26 +35,6 @@ impl Tool for Copy {
     }
 
     async fn run(ctx: Ctx<'_>, args: Args) -> Result<Done<Moved>, Refusal> {
-        let (target, which) = (args.target()?, args.which());
-        let mail = ctx.mail()?;
-        let key = changing::key::<Self>(args.idempotency_key.as_ref(), &args);
-        let said = |told: &Told| format!("copy to {}: {}", target.folder, told.words());
-        if let Some(told) = ctx.repeated(key.as_ref()).await? {
-            let data = Moved::again(&args, &target, &told, ctx.shows_landing());
-            return Ok(Done::new(said(&told), data));
-        }
-        let located = mail.locate(&which.folder.0, which.generation(), which.uid());
-        let at = match located.await {
-            Ok(at) => at,
-            Err(halt) => {
-                let told = Told::not_begun(mail.sort(halt)?);
-                let data = Moved::again(&args, &target, &told, ctx.shows_landing());
-                return Ok(Done::new(said(&told), data));
-            }
-        };
-        let wish = Wish::takes(Kind::Copy, &target, key);
-        let told = changing::change::<Self>(&ctx, &mail, &at, wish).await?;
-        let data = Moved::of(&at, &target, &told, ctx.shows_landing());
-        Ok(Done::new(said(&told), data))
+        moving::carry::<Self>(ctx, args, Kind::Copy).await
     }
 }

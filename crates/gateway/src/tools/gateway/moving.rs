@@ -1,7 +1,7 @@
 //! What `move` and `copy` of the gateway share: which message, where to, and what they answer.
 
 use audit::{Seen, Summary};
-use mail::MessageRef;
+use ledger::Kind;
 use policy::Target;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,8 +9,10 @@ use serde::{Deserialize, Serialize};
 use super::which::{Number, Placed, Which};
 use crate::Refusal;
 use crate::args::{Account, IdempotencyKey, Mailbox};
-use crate::envelope::{Reply, Status};
-use crate::tools::changing::{self, Came, Landing};
+use crate::envelope::{Done, Reply, Status};
+use crate::pipeline::Ctx;
+use crate::tools::Tool;
+use crate::tools::changing::{self, Came, Landing, Wish};
 use crate::transact::Told;
 use crate::trouble::Issue;
 
@@ -26,7 +28,7 @@ pub(crate) struct Args {
     target_folder: Mailbox,
     /// The message's own account if left out.
     target_account_id: Option<Account>,
-    pub(super) idempotency_key: Option<IdempotencyKey>,
+    idempotency_key: Option<IdempotencyKey>,
 }
 
 impl Args {
@@ -59,6 +61,33 @@ impl Args {
     }
 }
 
+/// Does it, or says what became of it when it was asked for before.
+pub(super) async fn carry<T: Tool<Args = Args>>(
+    ctx: Ctx<'_>,
+    args: Args,
+    kind: Kind,
+) -> Result<Done<Moved>, Refusal> {
+    let (target, which) = (args.target()?, args.which());
+    let mail = ctx.mail()?;
+    let key = changing::key::<T>(args.idempotency_key.as_ref(), &args);
+    let told = match ctx.repeated(key.as_ref()).await? {
+        Some(told) => told,
+        None => {
+            let located = mail.locate(&which.folder.0, which.generation(), which.uid());
+            match located.await {
+                Ok(at) => {
+                    let wish = Wish::takes(kind, &target, key);
+                    changing::change::<T>(&ctx, &mail, &at, wish).await?
+                }
+                Err(halt) => Told::not_begun(mail.sort(halt)?),
+            }
+        }
+    };
+    let summary = format!("{} to {}: {}", T::NAME, target.folder, told.words());
+    let data = Moved::of(&which, &target, &told, ctx.shows_landing());
+    Ok(Done::new(summary, data))
+}
+
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Moved {
     #[serde(flatten)]
@@ -75,30 +104,17 @@ pub(crate) struct Moved {
 }
 
 impl Moved {
-    pub(super) fn of(at: &MessageRef, target: &Target, told: &Told, shows: Landing) -> Self {
+    fn of(which: &Which, target: &Target, told: &Told, shows: Landing) -> Self {
         let landed = shows.of(told);
         Self {
             came: Came::of(told),
-            at: Placed::at(at),
+            at: told
+                .source()
+                .map_or_else(|| Placed::asked(which), Placed::at),
             target_account_id: target.account.to_string(),
             target_folder: target.folder.to_string(),
             new_uid: landed.as_ref().map(|at| at.uid.0),
             new_uidvalidity: landed.as_ref().map(|at| at.uidvalidity.0),
-        }
-    }
-
-    /// Of a change that was made before, or of none.
-    pub(super) fn again(args: &Args, target: &Target, told: &Told, shows: Landing) -> Self {
-        match told.source() {
-            Some(at) => Self::of(at, target, told, shows),
-            None => Self {
-                came: Came::of(told),
-                at: Placed::asked(&args.which()),
-                target_account_id: target.account.to_string(),
-                target_folder: target.folder.to_string(),
-                new_uid: None,
-                new_uidvalidity: None,
-            },
         }
     }
 }
