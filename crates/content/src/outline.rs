@@ -69,6 +69,7 @@ impl Outline<'_> {
             })
         });
         Fetched {
+            not_downloaded: Vec::new(),
             flags: None,
             arrived: None,
             size: u64::try_from(self.raw.len()).unwrap_or(u64::MAX),

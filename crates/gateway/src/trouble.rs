@@ -163,6 +163,10 @@ pub(crate) fn code(kind: FaultKind) -> &'static str {
         FaultKind::FlagNotKept => "flag_not_permitted",
         FaultKind::NotOffered => "not_offered",
         FaultKind::TooLarge => "too_large",
+        FaultKind::NotDownloaded => "not_downloaded",
+        FaultKind::NoPermission => "no_permission",
+        FaultKind::NoStore => "store_missing",
+        FaultKind::UnknownStore => "unsupported_schema",
         FaultKind::Conflict => "conflict",
         FaultKind::NoSuchTarget => "no_such_target",
         FaultKind::TooMany { .. } => "too_many",
@@ -233,6 +237,20 @@ fn explain(kind: FaultKind, at: &Described, fault: &Fault) -> String {
         }
         FaultKind::NotOffered => format!("{server} cannot do this"),
         FaultKind::TooLarge => "the message is larger than the target takes".to_owned(),
+        FaultKind::NotDownloaded => {
+            "Mail knows this message and has not downloaded it; open it in Mail once, then ask again".to_owned()
+        }
+        FaultKind::NoPermission => {
+            "the mail store is there and may not be read; in System Settings, Privacy & Security, give Full Disk \
+             Access to the program that starts mailwarden, then start that again"
+                .to_owned()
+        }
+        FaultKind::NoStore => {
+            "there is no mail store at the configured place; check its path, or set Mail up first".to_owned()
+        }
+        FaultKind::UnknownStore => {
+            "this version of Mail keeps its index in a way that is not known here; please report it".to_owned()
+        }
         FaultKind::NoSuchFolder
         | FaultKind::NoSuchMessage
         | FaultKind::NoSuchTarget

@@ -1,6 +1,6 @@
 //! What one call carries down to a source and brings back up: counters and the stage it is in.
 
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 /// One call's context. Cancelling a call drops its future; nothing here needs to be asked.
 #[derive(Debug, Default)]
@@ -8,6 +8,8 @@ pub struct Cx {
     round_trips: AtomicU32,
     cache_hit: AtomicBool,
     stage: AtomicU8,
+    done: AtomicU64,
+    total: AtomicU64,
 }
 
 /// Where a call is, for progress messages and for naming the step that failed.
@@ -31,10 +33,11 @@ pub enum Stage {
     Remove,
     Append,
     Confirm,
+    Index,
 }
 
 impl Stage {
-    const ALL: [Self; 17] = [
+    const ALL: [Self; 18] = [
         Self::Start,
         Self::Queue,
         Self::Connect,
@@ -52,6 +55,7 @@ impl Stage {
         Self::Remove,
         Self::Append,
         Self::Confirm,
+        Self::Index,
     ];
 
     /// The name on the wire (`issues[].stage`).
@@ -74,6 +78,7 @@ impl Stage {
             Self::Remove => "remove",
             Self::Append => "append",
             Self::Confirm => "confirm",
+            Self::Index => "index",
         }
     }
 }
@@ -103,6 +108,18 @@ impl Cx {
 
     pub fn enter(&self, stage: Stage) {
         self.stage.store(stage as u8, Ordering::Relaxed);
+    }
+
+    /// So much of a long piece of work is done.
+    pub fn count(&self, done: u64, total: u64) {
+        self.done.store(done, Ordering::Relaxed);
+        self.total.store(total, Ordering::Relaxed);
+    }
+
+    /// What is done, and of how much; none where nobody counts.
+    pub fn counted(&self) -> Option<(u64, u64)> {
+        let total = self.total.load(Ordering::Relaxed);
+        (total > 0).then(|| (self.done.load(Ordering::Relaxed).min(total), total))
     }
 
     pub fn stage(&self) -> Stage {

@@ -151,6 +151,7 @@ impl ReadMessage<'_> {
 
     fn assemble(&self, fetch: &Fetch, known: &Known, body: &Body, parts: Vec<Part>) -> Fetched {
         Fetched {
+            not_downloaded: Vec::new(),
             flags: convert::flags(fetch),
             arrived: known.arrived,
             size: known.size,

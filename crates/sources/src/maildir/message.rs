@@ -153,6 +153,7 @@ impl Loaded {
     pub(super) fn fetched(self, wishes: &[PartWish]) -> Fetched {
         let parts = wishes.iter().filter_map(|wish| self.part(wish)).collect();
         Fetched {
+            not_downloaded: Vec::new(),
             flags: Some(self.flags),
             arrived: self.arrived,
             size: self.size,
