@@ -277,6 +277,15 @@ text_argument!(
     { "type": "string", "maxLength": 502 }
 );
 
+text_argument!(
+    /// The Message-ID that a message calls itself by, with its brackets or without; whatever senders make of one.
+    OwnName(mail::HeaderId),
+    |text| mail::HeaderId::new(text.as_bytes()).ok_or_else(|| {
+        "must be a Message-ID such as <abc@example.com>, at most 998 characters without control characters".to_owned()
+    }),
+    { "type": "string", "minLength": 1, "maxLength": 1000 }
+);
+
 /// A list; what is none is told in words of ours.
 fn listed<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     from: D,

@@ -4,6 +4,7 @@
 mod changing;
 mod inspection;
 mod judging;
+mod kin;
 mod learning;
 mod survey;
 
@@ -25,6 +26,7 @@ pub use inspection::{Inspected, Inspection, Progress, Which};
 use learning::Lesson;
 
 pub(crate) use judging::Tally;
+pub(crate) use kin::{Kin, Known, Seeking};
 pub(crate) use survey::{Sighting, Wanted};
 
 /// One account's mail, as far as a permit reaches.

@@ -17,6 +17,7 @@ mod refusal;
 mod resources;
 mod schema;
 mod setup;
+mod spool;
 mod text;
 mod tools;
 mod transact;
@@ -32,4 +33,5 @@ pub use pipeline::{
 pub use refusal::{Code, Refusal};
 pub use resources::{Content, TEMPLATES, Template};
 pub use setup::{Account, Credential, Provider, Setup, Standing, Writes};
+pub use spool::Spool;
 pub use tools::{ALL, Annotations, AnyTool, Toolset, Use};

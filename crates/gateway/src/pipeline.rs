@@ -24,6 +24,7 @@ use crate::extracting;
 use crate::guarded_mail::{GuardedMail, Verdict};
 use crate::knowledge::lock;
 use crate::recording;
+use crate::spool::Spool;
 use crate::setup::{Account, Credential, Provider, Setup, Standing, Writes};
 use crate::tools::{ALL, AnyTool, Tool, Use};
 use crate::{Code, Refusal};
@@ -39,6 +40,7 @@ pub struct Gateway {
     log: Log,
     cursor_key: CursorKey,
     extractor: Option<Arc<dyn Extractor>>,
+    spool: Option<Spool>,
     /// One for each message that is rendered at a time.
     renderers: Arc<Semaphore>,
     /// Where changes are written down; without it there are none.
@@ -108,6 +110,7 @@ impl Gateway {
             log,
             cursor_key,
             extractor: None,
+            spool: None,
             renderers: Arc::new(Semaphore::new(renderers())),
             writing: None,
             under_way: Arc::default(),
@@ -117,6 +120,12 @@ impl Gateway {
     /// Who takes the text out of attachments that are not text; without it, none of them has any.
     pub fn with_extractor(mut self, extractor: Arc<dyn Extractor>) -> Self {
         self.extractor = Some(extractor);
+        self
+    }
+
+    /// Where messages become files, for those who want a path.
+    pub fn with_spool(mut self, spool: Spool) -> Self {
+        self.spool = Some(spool);
         self
     }
 
@@ -430,6 +439,12 @@ impl<'a> Ctx<'a> {
         }
     }
 
+    /// The mail of an account that the permit reaches, wherever in it.
+    pub(crate) fn mail_of(&self, account: &'a Account) -> GuardedMail<'_> {
+        let (now, cx) = (self.now.as_second(), self.cx);
+        GuardedMail::new(account, &self.permit, cx, now, self.verdict)
+    }
+
     /// One that the permit is for, or that a permitted message goes to.
     pub(crate) fn account(&self, id: &AccountId) -> Option<&'a Account> {
         self.accounts().find(|account| account.id() == id)
@@ -466,6 +481,10 @@ impl<'a> Ctx<'a> {
 
     pub(crate) fn toolsets(&self) -> &'a [crate::tools::Toolset] {
         &self.standing.toolsets
+    }
+
+    pub(crate) fn spool(&self) -> Option<&'a Spool> {
+        self.gateway.spool.as_ref()
     }
 
     pub(crate) fn cursor_key(&self) -> &'a CursorKey {

@@ -1,0 +1,217 @@
+//! Messages that are named by their Message-ID and those they belong with: found wherever they lie, and each judged by
+//! its own facts in the folder it lies in before anything of it gets out.
+
+use std::path::PathBuf;
+
+use bytes::Bytes;
+use mail::{
+    Choose, Coverage, Effort, Fault, FaultKind, Fetched, FolderName, HeaderId, Kindred, Level,
+    Member, MessageRef, Sought, Stage, Structure, Within,
+};
+use policy::{By, Denial, Judged, Scope};
+
+use super::learning::{self, fell};
+use super::{GuardedMail, Halt, Verdict, strip, within};
+use crate::knowledge::lock;
+
+/// What a question after a conversation may cost at most.
+const EFFORT: Effort = Effort {
+    folders: 60,
+    rounds: 12,
+    messages: 2_000,
+};
+
+/// What is looked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Seeking {
+    /// The messages that have these ids.
+    Themselves,
+    /// All that belong with them.
+    Kindred,
+}
+
+/// What was found, as far as its caller may see it.
+pub(crate) struct Kin {
+    pub members: Vec<Known>,
+    /// Found, and not to be seen.
+    pub hidden: usize,
+    pub coverage: Coverage,
+}
+
+/// A message that was judged: only this room makes one.
+#[derive(Clone)]
+pub(crate) struct Known {
+    pub member: Member,
+    level: Level,
+    judged: Judged,
+}
+
+impl Known {
+    pub(crate) fn level(&self) -> Level {
+        self.level
+    }
+
+    pub(crate) fn at(&self) -> &MessageRef {
+        &self.member.at
+    }
+}
+
+impl GuardedMail<'_> {
+    pub(crate) async fn kin(&self, ids: Vec<HeaderId>, seeking: Seeking) -> Result<Kin, Halt> {
+        let sought = Sought {
+            ids,
+            within: self.searchable().await?,
+            effort: EFFORT,
+        };
+        let source = self.account.source();
+        let found = match seeking {
+            Seeking::Themselves => source.locate(self.cx, &sought).await?,
+            Seeking::Kindred => source.kindred(self.cx, &sought).await?,
+        };
+        self.judge_each(found).await
+    }
+
+    /// INVARIANT: folders that are hidden are not searched, so no answer and no delay tells of them.
+    async fn searchable(&self) -> Result<Within, Fault> {
+        let policy = self.permit.policy();
+        if policy.is_owner() {
+            return Ok(Within::All);
+        }
+        let all = self.account.folders(self.cx).await?.folders.into_iter();
+        let names = all.map(|folder| folder.name);
+        let open = |name: &FolderName| {
+            let folder = policy.folder(self.id(), name);
+            folder.is_some_and(|folder| folder.ceiling() >= Level::Headers)
+        };
+        Ok(Within::Only(names.filter(open).collect()))
+    }
+
+    async fn judge_each(&self, found: Kindred) -> Result<Kin, Halt> {
+        let Kindred { members, coverage } = found;
+        let owned = self.permit.policy().is_owner();
+        let read = move || {
+            let facts = |one: &Member| match owned {
+                true => Vec::new(),
+                false => learning::facts(std::slice::from_ref(&one.summary)),
+            };
+            let facts: Vec<_> = members.iter().map(facts).collect();
+            (members, facts)
+        };
+        let (members, facts) = tokio::task::spawn_blocking(read).await.map_err(fell)?;
+        let mut kin = Kin {
+            members: Vec::new(),
+            hidden: 0,
+            coverage,
+        };
+        for (mut member, facts) in members.into_iter().zip(facts) {
+            let scope = self.permit.scope_in(self.id(), &member.at.folder);
+            let judged = match (scope, facts.first()) {
+                (Scope::Alike(level), _) => Judged {
+                    level,
+                    by: By::Default,
+                },
+                (Scope::Each(folder), Some((_, facts))) => {
+                    let lines = facts.recipient_lines();
+                    folder.judge(&facts.borrow(&lines), self.now)
+                }
+                (Scope::Each(folder), None) => folder.judge(&mail::Facts::default(), self.now),
+            };
+            // INVARIANT: what ties a message to others is in its header, so who may not see that sees none of it.
+            if judged.level < Level::Headers || member.at.account != *self.id() {
+                kin.hidden += 1;
+                continue;
+            }
+            strip(&mut member.summary, judged.level);
+            let level = judged.level;
+            kin.members.push(Known {
+                member,
+                level,
+                judged,
+            });
+        }
+        Ok(kin)
+    }
+
+    /// The content of these, as far as their levels go, in their order. `needed` is what one has to have at least.
+    pub(crate) async fn contents(
+        &self,
+        known: &[&Known],
+        needed: Level,
+        choose: Choose<'_>,
+    ) -> Result<Vec<Result<Fetched, Halt>>, Halt> {
+        let mut all: Vec<Option<Result<Fetched, Halt>>> = Vec::new();
+        all.resize_with(known.len(), || None);
+        for level in [Level::Body, Level::Full] {
+            let here = |(_, one): &(usize, &&Known)| one.level == level && level >= needed;
+            let some: Vec<(usize, &&Known)> = known.iter().enumerate().filter(here).collect();
+            if some.is_empty() {
+                continue;
+            }
+            let wanted: Vec<MessageRef> = some.iter().map(|(_, one)| one.at().clone()).collect();
+            let choose = |structure: &Structure| choose(&within(structure, level));
+            let source = self.account.source();
+            let fetched = source.messages(self.cx, &wanted, &choose).await?;
+            for ((place, one), fetched) in some.into_iter().zip(fetched) {
+                if let Some(slot) = all.get_mut(place) {
+                    *slot = Some(self.checked(one, fetched));
+                }
+            }
+        }
+        let below = |known: &Known| {
+            let scope = self.permit.scope_in(self.id(), &known.at().folder);
+            let denied = scope.admit(known.judged, needed.max(Level::Body)).err();
+            Halt::from(denied.unwrap_or_else(Denial::absent))
+        };
+        let told = all.into_iter().zip(known);
+        Ok(told
+            .map(|(one, known)| one.unwrap_or_else(|| Err(below(known))))
+            .collect())
+    }
+
+    /// INVARIANT: what was judged by its facts and what is shown are one message.
+    fn checked(&self, known: &Known, fetched: Result<Fetched, Fault>) -> Result<Fetched, Halt> {
+        let mut fetched = fetched.inspect_err(|fault| self.note_conflict(known.at(), fault))?;
+        let same = known.member.summary.size == Some(fetched.size);
+        if !same && !self.permit.policy().is_owner() {
+            return Err(Denial::absent().into());
+        }
+        self.note(known);
+        fetched.structure = within(&fetched.structure, known.level);
+        Ok(fetched)
+    }
+
+    /// The file that a message lies in at a local store.
+    pub(crate) async fn file(&self, known: &Known) -> Result<Option<PathBuf>, Halt> {
+        self.admit_whole(known)?;
+        Ok(self.account.source().file(self.cx, known.at()).await?)
+    }
+
+    /// So many octets of a message from an offset on; fewer at its end.
+    pub(crate) async fn octets(&self, known: &Known, from: u64, most: u32) -> Result<Bytes, Halt> {
+        self.admit_whole(known)?;
+        let source = self.account.source();
+        Ok(source.octets(self.cx, known.at(), from, most).await?)
+    }
+
+    fn admit_whole(&self, known: &Known) -> Result<(), Halt> {
+        let scope = self.permit.scope_in(self.id(), &known.at().folder);
+        scope.admit(known.judged, Level::Full)?;
+        match self.permit.level() >= Level::Full {
+            true => self.note(known),
+            false => return Err(Fault::new(FaultKind::NoSuchMessage, Stage::Start).into()),
+        }
+        Ok(())
+    }
+
+    /// What decided, for the audit log.
+    fn note(&self, known: &Known) {
+        let scope = self.permit.scope_in(self.id(), &known.at().folder);
+        if let Ok(reason) = scope.admit(known.judged, Level::Headers) {
+            let rule = match known.judged.by {
+                By::Default => None,
+                By::Rule(index) => Some(index),
+            };
+            *lock(self.verdict) = Some(Verdict { reason, rule });
+        }
+    }
+}

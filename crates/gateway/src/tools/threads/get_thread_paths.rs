@@ -1,0 +1,138 @@
+//! `get_thread_paths`: the files of a whole conversation, the oldest first.
+
+use audit::Summary;
+use mail::Level;
+use policy::Ask;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::email::written;
+use super::finding::{self, Covered};
+use super::paths;
+use super::turns;
+use crate::Refusal;
+use crate::args::{Account, OwnName};
+use crate::envelope::{Done, Reply, Status};
+use crate::guarded_mail::Seeking;
+use crate::pipeline::Ctx;
+use crate::tools::{Annotations, Tool, Toolset};
+use crate::trouble::Issue;
+
+/// More files are not written in one call.
+const MOST: usize = 200;
+
+pub(crate) struct GetThreadPaths;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Args {
+    /// Any Message-ID of the conversation, brackets optional.
+    message_id: OwnName,
+    /// All accounts when left out.
+    account_id: Option<Account>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Located {
+    status: Status,
+    issues: Vec<Issue>,
+    message_id: String,
+    thread_size: usize,
+    file_paths: Vec<String>,
+    /// Messages of the conversation that you may not see.
+    #[serde(skip_serializing_if = "finding::is_zero", default)]
+    hidden: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    possible_reasons: Vec<String>,
+    coverage: Covered,
+}
+
+impl Reply for Located {
+    fn status(&self) -> Status {
+        self.status
+    }
+
+    fn issues(&self) -> &[Issue] {
+        &self.issues
+    }
+
+    fn shown(&self) -> usize {
+        self.file_paths.len()
+    }
+
+    fn hidden(&self) -> u64 {
+        u64::try_from(self.hidden).unwrap_or(u64::MAX)
+    }
+}
+
+impl Tool for GetThreadPaths {
+    const NAME: &'static str = "get_thread_paths";
+    const TITLE: &'static str = "Find the files of a conversation";
+    const SUMMARY: &'static str = "The paths of the files of all messages of a conversation, the oldest first, by the \
+        RFC Message-ID of any of them. Copies of the same message in several folders are one file.";
+    const TOOLSET: Toolset = Toolset::Threads;
+    const ANNOTATIONS: Annotations = Annotations::READS;
+    const LEAST: Level = Level::Full;
+    const UNTRUSTED: &'static [&'static str] = &["message_id"];
+    type Args = Args;
+    type Reply = Located;
+
+    fn ask(args: &Args) -> Result<Ask, Refusal> {
+        Ok(Ask::Wherever {
+            account: args.account_id.as_ref().map(|account| account.0.clone()),
+            level: Level::Full,
+        })
+    }
+
+    fn kept(args: &Args) -> Summary {
+        finding::kept(args.account_id.as_ref(), &args.message_id)
+    }
+
+    async fn run(ctx: Ctx<'_>, args: Args) -> Result<Done<Located>, Refusal> {
+        let (id, account) = (&args.message_id.0, args.account_id.as_ref().map(|one| &one.0));
+        let looked = finding::look(&ctx, account, id, Seeking::Kindred).await?;
+        let mut data = Located {
+            status: Status::Failed,
+            issues: looked.issues.clone(),
+            message_id: written(id),
+            thread_size: 0,
+            file_paths: Vec::new(),
+            hidden: 0,
+            error: Some("Email thread not found or thread has no email files".to_owned()),
+            possible_reasons: Vec::new(),
+            coverage: Covered::of(&looked.coverage),
+        };
+        let Some(found) = &looked.found else {
+            data.possible_reasons = finding::possible_reasons(&looked);
+            return Ok(Done::new("email thread not found", data));
+        };
+        let conversation = turns::of(&found.kin, id);
+        data.thread_size = conversation.turns.len();
+        data.hidden = found.kin.hidden;
+        for turn in conversation.turns.iter().take(MOST) {
+            match paths::path(&ctx, &found.mail, turn.known).await? {
+                Ok(path) => data.file_paths.push(path),
+                Err(mut issue) => {
+                    issue.message_id = Some(turn.known.at().to_string());
+                    data.issues.push(issue);
+                }
+            }
+        }
+        let (whole, files) = (data.thread_size, data.file_paths.len());
+        data.status = match (files, whole == files && data.issues.is_empty()) {
+            (0, _) => Status::Failed,
+            (_, true) => Status::Ok,
+            (_, false) => Status::Partial,
+        };
+        if files > 0 {
+            data.error = None;
+        }
+        let mut done = Done::new(format!("{files} files of {whole} messages"), data);
+        if whole > MOST {
+            done.warn(format!("the files of the oldest {MOST} messages are given; read_thread reads all of them"));
+        }
+        Ok(done)
+    }
+}

@@ -1,0 +1,12 @@
+//! The tools of the `threads` set: messages and conversations by the Message-ID that they are known by everywhere.
+
+mod email;
+mod finding;
+mod get_email_path;
+mod get_thread_paths;
+mod paths;
+mod read_email;
+
+pub(crate) use get_email_path::GetEmailPath;
+pub(crate) use get_thread_paths::GetThreadPaths;
+pub(crate) use read_email::ReadEmail;
