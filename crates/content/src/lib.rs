@@ -37,6 +37,7 @@ mod shield;
 mod sniff;
 mod snippet;
 mod text;
+pub mod thread;
 mod transfer;
 mod view;
 mod window;
