@@ -24,8 +24,8 @@ use crate::extracting;
 use crate::guarded_mail::{GuardedMail, Verdict};
 use crate::knowledge::lock;
 use crate::recording;
-use crate::spool::Spool;
 use crate::setup::{Account, Credential, Provider, Setup, Standing, Writes};
+use crate::spool::Spool;
 use crate::tools::{ALL, AnyTool, Tool, Use};
 use crate::{Code, Refusal};
 

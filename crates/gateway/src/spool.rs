@@ -132,7 +132,9 @@ fn make_private(directory: &Path) -> io::Result<()> {
     }
     match found.is_dir() {
         true => Ok(()),
-        false => Err(io::Error::other("the place for message files is no directory")),
+        false => Err(io::Error::other(
+            "the place for message files is no directory",
+        )),
     }
 }
 

@@ -125,11 +125,7 @@ impl Policy {
     }
 
     /// Whether there is a folder in which so much can be seen.
-    fn permitted_somewhere(
-        &self,
-        account: Option<&AccountId>,
-        level: Level,
-    ) -> Result<(), Denial> {
+    fn permitted_somewhere(&self, account: Option<&AccountId>, level: Level) -> Result<(), Denial> {
         let ceiling = match account {
             Some(account) if !self.is_owner() => {
                 let folders = self.folders(account).map(FolderPolicy::ceiling);

@@ -151,7 +151,7 @@ fn warning(note: &Note, view: &View, offset: &str) -> Warning {
     }
 }
 
-fn summary(view: &View, offset: &str) -> String {
+pub(super) fn summary(view: &View, offset: &str) -> String {
     let shown = view
         .body_text
         .as_ref()

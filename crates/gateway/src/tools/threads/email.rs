@@ -50,6 +50,20 @@ pub(super) struct Attachment {
     not_downloaded: bool,
 }
 
+/// Fields that hold words of strangers.
+pub(super) const UNTRUSTED: &[&str] = &[
+    "message_id",
+    "subject",
+    "from",
+    "to",
+    "cc",
+    "date",
+    "references",
+    "in_reply_to",
+    "body_text",
+    "attachments",
+];
+
 /// What became of a message's text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Missing {
@@ -107,7 +121,9 @@ pub(super) async fn render(
     };
     let absent = fetched.not_downloaded.clone();
     let flags = fetched.flags.clone();
-    let view = ctx.render(move || content::view(&fetched, &wish, &facts)).await?;
+    let view = ctx
+        .render(move || content::view(&fetched, &wish, &facts))
+        .await?;
     let mut email = bare(known, Missing::NotAsked);
     if let Some(flags) = &flags {
         email.unread = !flags.iter().any(|flag| flag.is("\\Seen"));
@@ -121,13 +137,17 @@ pub(super) async fn render(
         () => "ok",
     };
     email.body_text = Some(text);
-    email.attachments = view.attachments.iter().map(|one| Attachment {
-        part_id: one.part_id.to_string(),
-        filename: one.filename.clone(),
-        content_type: one.content_type.clone(),
-        size_bytes: one.size_bytes,
-        not_downloaded: absent.contains(&one.part_id),
-    }).collect();
+    email.attachments = view
+        .attachments
+        .iter()
+        .map(|one| Attachment {
+            part_id: one.part_id.to_string(),
+            filename: one.filename.clone(),
+            content_type: one.content_type.clone(),
+            size_bytes: one.size_bytes,
+            not_downloaded: absent.contains(&one.part_id),
+        })
+        .collect();
     let header = |name: &str| {
         let mut found = view.headers.iter();
         let found = found.find(|(known, _)| known.eq_ignore_ascii_case(name));
@@ -143,9 +163,19 @@ pub(super) async fn render(
     };
     email.references = header("references");
     email.in_reply_to = header("in-reply-to");
-    let notes = view.notes.iter().filter(|note| **note != Note::HtmlConverted && **note != Note::BodyTruncated);
-    let warnings = notes.map(|note| Warning { text: note.to_string(), quote: note.quote() });
-    Ok(Rendered { warnings: warnings.collect(), email, view })
+    let notes = view
+        .notes
+        .iter()
+        .filter(|note| **note != Note::HtmlConverted && **note != Note::BodyTruncated);
+    let warnings = notes.map(|note| Warning {
+        text: note.to_string(),
+        quote: note.quote(),
+    });
+    Ok(Rendered {
+        warnings: warnings.collect(),
+        email,
+        view,
+    })
 }
 
 /// Of one whose content was not asked for, or did not come: what its description says.
@@ -154,9 +184,17 @@ pub(super) fn bare(known: &Known, missing: Missing) -> Email {
     let summary = &known.member.summary;
     let links = &known.member.links;
     let envelope = summary.envelope.clone().unwrap_or_default();
-    let people = |list: &[mail::Address], changes: &mut Changes| content::addresses(list, changes).unwrap_or_default();
-    let mut words = |raw: Option<&mail::Raw>| raw.map(|raw| content::header_text(raw, &mut changes)).unwrap_or_default();
-    let (subject, date) = (words(envelope.subject.as_ref()), words(envelope.date.as_ref()));
+    let people = |list: &[mail::Address], changes: &mut Changes| {
+        content::addresses(list, changes).unwrap_or_default()
+    };
+    let mut words = |raw: Option<&mail::Raw>| {
+        raw.map(|raw| content::header_text(raw, &mut changes))
+            .unwrap_or_default()
+    };
+    let (subject, date) = (
+        words(envelope.subject.as_ref()),
+        words(envelope.date.as_ref()),
+    );
     let several = |ids: &[HeaderId]| ids.iter().map(written).collect::<Vec<_>>().join(" ");
     let flags = shown::flags(summary.flags.as_deref(), &mut changes).unwrap_or_default();
     Email {

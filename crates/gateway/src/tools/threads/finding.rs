@@ -6,6 +6,8 @@ use std::task::Poll;
 use mail::{AccountId, Coverage, HeaderId};
 use serde::Serialize;
 
+use super::email::written;
+use crate::args::{Account, OwnName};
 use crate::guarded_mail::{GuardedMail, Kin, Known, Seeking};
 use crate::pipeline::Ctx;
 use crate::schema::plain_object;
@@ -39,7 +41,7 @@ struct Skipped {
     reason: &'static str,
 }
 
-fn is_zero(count: &usize) -> bool {
+pub(super) fn is_zero(count: &usize) -> bool {
     *count == 0
 }
 
@@ -102,7 +104,9 @@ pub(super) async fn look<'c>(
     let wanted = |one: &&crate::setup::Account| account.is_none_or(|id| one.id() == id);
     let accounts: Vec<_> = ctx.accounts().filter(wanted).collect();
     if let Some(name) = account.filter(|_| accounts.is_empty()) {
-        let words = format!("account '{name}' is not configured; leave account_id out to search all of them");
+        let words = format!(
+            "account '{name}' is not configured; leave account_id out to search all of them"
+        );
         return Err(Refusal::new(Code::NotFound, words));
     }
     let asked = accounts.into_iter().map(async |account| {
@@ -132,7 +136,10 @@ pub(super) async fn look<'c>(
                 continue;
             }
         };
-        let names_it = kin.members.iter().any(|known| known.member.links.all().any(|one| one == id));
+        let names_it = kin
+            .members
+            .iter()
+            .any(|known| known.member.links.all().any(|one| one == id));
         match &looked.found {
             Some(_) if names_it => looked.also.push(mail.id().clone()),
             None if names_it => {
@@ -162,11 +169,25 @@ async fn all<F: Future>(futures: impl Iterator<Item = F>) -> Vec<F::Output> {
             }
         }
         match ready {
-            true => Poll::Ready(pending.iter_mut().filter_map(|(_, out)| out.take()).collect()),
+            true => Poll::Ready(
+                pending
+                    .iter_mut()
+                    .filter_map(|(_, out)| out.take())
+                    .collect(),
+            ),
             false => Poll::Pending,
         }
     })
     .await
+}
+
+/// What the audit log keeps of the question: where, and of the id a digest.
+pub(super) fn kept(account: Option<&Account>, id: &OwnName) -> audit::Summary {
+    let summary = audit::Summary::new().digest_if("message_id", Some(written(&id.0)));
+    match account {
+        Some(account) => summary.account(&account.0),
+        None => summary,
+    }
 }
 
 /// What may be the matter when nothing was found.

@@ -86,9 +86,16 @@ impl Tool for GetEmailPath {
     }
 
     async fn run(ctx: Ctx<'_>, args: Args) -> Result<Done<Located>, Refusal> {
-        let (id, account) = (&args.message_id.0, args.account_id.as_ref().map(|one| &one.0));
+        let (id, account) = (
+            &args.message_id.0,
+            args.account_id.as_ref().map(|one| &one.0),
+        );
         let looked = finding::look(&ctx, account, id, Seeking::Themselves).await?;
-        let copies = looked.found.as_ref().map(|found| found.copies(id)).unwrap_or_default();
+        let copies = looked
+            .found
+            .as_ref()
+            .map(|found| found.copies(id))
+            .unwrap_or_default();
         let Some((found, first)) = looked.found.as_ref().zip(copies.first()) else {
             return Ok(absent(id, &looked));
         };

@@ -91,7 +91,10 @@ impl Tool for GetThreadPaths {
     }
 
     async fn run(ctx: Ctx<'_>, args: Args) -> Result<Done<Located>, Refusal> {
-        let (id, account) = (&args.message_id.0, args.account_id.as_ref().map(|one| &one.0));
+        let (id, account) = (
+            &args.message_id.0,
+            args.account_id.as_ref().map(|one| &one.0),
+        );
         let looked = finding::look(&ctx, account, id, Seeking::Kindred).await?;
         let mut data = Located {
             status: Status::Failed,
@@ -131,7 +134,9 @@ impl Tool for GetThreadPaths {
         }
         let mut done = Done::new(format!("{files} files of {whole} messages"), data);
         if whole > MOST {
-            done.warn(format!("the files of the oldest {MOST} messages are given; read_thread reads all of them"));
+            done.warn(format!(
+                "the files of the oldest {MOST} messages are given; read_thread reads all of them"
+            ));
         }
         Ok(done)
     }

@@ -22,7 +22,9 @@ impl About<'_> {
     /// NUL stands in none of them, so no two purposes look the same.
     fn purpose(&self, caller: &str) -> Vec<u8> {
         let account = self.account.map(AccountId::as_str).unwrap_or_default();
-        let mut purpose = ["threads 1", caller, self.tool, account, ""].join("\0").into_bytes();
+        let mut purpose = ["threads 1", caller, self.tool, account, ""]
+            .join("\0")
+            .into_bytes();
         purpose.extend_from_slice(self.id.bytes());
         purpose
     }
@@ -31,21 +33,31 @@ impl About<'_> {
     pub(super) fn seal(&self, ctx: &Ctx<'_>, place: &impl Serialize) -> Option<String> {
         let expires = ctx.now.checked_add(LIFETIME).ok()?.as_second();
         let plain = serde_json::to_vec(&(expires, place)).ok()?;
-        ctx.cursor_key().enclose(&plain, &self.purpose(ctx.caller.as_str()))
+        ctx.cursor_key()
+            .enclose(&plain, &self.purpose(ctx.caller.as_str()))
     }
 
-    pub(super) fn open<P: DeserializeOwned>(&self, ctx: &Ctx<'_>, token: &Cursor) -> Result<P, Refusal> {
+    pub(super) fn open<P: DeserializeOwned>(
+        &self,
+        ctx: &Ctx<'_>,
+        token: &Cursor,
+    ) -> Result<P, Refusal> {
         let foreign = || {
             Refusal::argument(
                 "cursor",
                 "cursor does not belong to this call; use the next_cursor of an answer to the same call",
             )
         };
-        let plain = ctx.cursor_key().disclose(&token.0, &self.purpose(ctx.caller.as_str()));
+        let plain = ctx
+            .cursor_key()
+            .disclose(&token.0, &self.purpose(ctx.caller.as_str()));
         let plain = plain.ok_or_else(foreign)?;
         let (expires, place): (i64, P) = serde_json::from_slice(&plain).map_err(|_| foreign())?;
         match ctx.now.as_second() > expires {
-            true => Err(Refusal::argument("cursor", "cursor has expired; call again without it")),
+            true => Err(Refusal::argument(
+                "cursor",
+                "cursor has expired; call again without it",
+            )),
             false => Ok(place),
         }
     }

@@ -4,8 +4,10 @@ mod email;
 mod finding;
 mod get_email_path;
 mod get_thread_paths;
+mod going_on;
 mod paths;
 mod read_email;
+mod turns;
 
 pub(crate) use get_email_path::GetEmailPath;
 pub(crate) use get_thread_paths::GetThreadPaths;

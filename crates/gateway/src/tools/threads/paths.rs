@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use mail::{Fault, FaultKind, Stage};
+
 use crate::guarded_mail::{GuardedMail, Halt, Known};
 use crate::pipeline::Ctx;
 use crate::spool::Spool;
@@ -15,6 +17,30 @@ const MOST_OCTETS: u64 = 100 << 20;
 
 /// The inner error is an answer of its own: the source could not give it.
 pub(super) async fn path(
+    ctx: &Ctx<'_>,
+    mail: &GuardedMail<'_>,
+    known: &Known,
+) -> Result<Result<String, Issue>, Refusal> {
+    let path = match found(ctx, mail, known).await? {
+        Ok(path) => path,
+        Err(issue) => return Ok(Err(issue)),
+    };
+    // INVARIANT: a path is for another program, so it leaves as it is or not at all.
+    let safe = path.to_str().filter(|path| {
+        let mut changes = content::Changes::default();
+        content::name(path, &mut changes) == **path
+    });
+    match safe {
+        Some(path) => Ok(Ok(path.to_owned())),
+        None => {
+            let said = "the file's path holds characters that cannot be shown";
+            let fault = Fault::saying(FaultKind::NotOffered, Stage::Fetch, said);
+            mail.sort(fault.into()).map(Err)
+        }
+    }
+}
+
+async fn found(
     ctx: &Ctx<'_>,
     mail: &GuardedMail<'_>,
     known: &Known,
@@ -38,7 +64,9 @@ pub(super) async fn path(
         Err(Failed::Halt(halt)) => mail.sort(halt).map(Err),
         Err(Failed::TooLarge) => Err(Refusal::new(
             Code::Conflict,
-            format!("the message is larger than {MOST_OCTETS} octets and is not written to a file; read it instead"),
+            format!(
+                "the message is larger than {MOST_OCTETS} octets and is not written to a file; read it instead"
+            ),
         )),
         Err(Failed::Disk(error)) => {
             tracing::error!(%error, "a message file cannot be written");

@@ -1,20 +1,21 @@
 //! `read_email`: one message by its Message-ID, as a person would read it.
 
 use audit::Summary;
-use content::Left;
+use content::{BodyWish, Left};
 use mail::Level;
 use policy::Ask;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::email::{self, Email, Missing, written};
-use super::finding::{self, Covered};
-use super::going_on::{self, Spot};
+use super::email::{self, Email, Missing, Rendered};
+use super::finding::{self, Covered, Found, Looked};
+use super::going_on::About;
 use crate::Refusal;
 use crate::args::{Account, Cursor, OwnName, Within};
 use crate::envelope::{Done, Reply, Status};
-use crate::guarded_mail::Seeking;
+use crate::guarded_mail::{Known, Seeking};
 use crate::pipeline::Ctx;
+use crate::tools::reading;
 use crate::tools::{Annotations, Tool, Toolset};
 use crate::trouble::Issue;
 
@@ -103,12 +104,15 @@ impl Tool for ReadEmail {
     fn kept(args: &Args) -> Summary {
         finding::kept(args.account_id.as_ref(), &args.message_id)
             .number_if("max_chars", args.max_chars.map(|n| n.0))
-            .switch("headers_only", args.view == Some(Seen::Headers))
-            .switch("cursor", args.cursor.is_some())
+            .switch_if("headers_only", args.view.map(|view| view == Seen::Headers))
+            .switch_if("cursor", args.cursor.as_ref().map(|_| true))
     }
 
     async fn run(ctx: Ctx<'_>, args: Args) -> Result<Done<Read>, Refusal> {
-        let (id, account) = (&args.message_id.0, args.account_id.as_ref().map(|one| &one.0));
+        let (id, account) = (
+            &args.message_id.0,
+            args.account_id.as_ref().map(|one| &one.0),
+        );
         let about = About {
             tool: Self::NAME,
             id,
@@ -119,7 +123,11 @@ impl Tool for ReadEmail {
             None => 0,
         };
         let looked = finding::look(&ctx, account, id, Seeking::Themselves).await?;
-        let copies = looked.found.as_ref().map(|found| found.copies(id)).unwrap_or_default();
+        let copies = looked
+            .found
+            .as_ref()
+            .map(|found| found.copies(id))
+            .unwrap_or_default();
         let Some((found, first)) = looked.found.as_ref().zip(copies.first()) else {
             return Ok(absent(&looked));
         };
@@ -161,13 +169,20 @@ impl Tool for ReadEmail {
                     "not_downloaded" => Missing::NotDownloaded,
                     _ => Missing::Unavailable,
                 };
-                done.summary = format!("the message is known, and its text is not here: {}", issue.message);
+                done.summary = format!(
+                    "the message is known, and its text is not here: {}",
+                    issue.message
+                );
                 done.data.error = Some(issue.message.clone());
                 issues.insert(0, issue);
                 email::bare(first, missing)
             }
         };
-        email.also_in = copies.iter().skip(1).map(|known| known.at().to_string()).collect();
+        email.also_in = copies
+            .iter()
+            .skip(1)
+            .map(|known| known.at().to_string())
+            .collect();
         for other in &looked.also {
             done.warn(format!("account {other} has this message too"));
         }
@@ -189,13 +204,20 @@ enum Came {
     Failed(Issue),
 }
 
-async fn content(ctx: &Ctx<'_>, found: &Found<'_>, known: &Known, wish: BodyWish) -> Result<Came, Refusal> {
+async fn content(
+    ctx: &Ctx<'_>,
+    found: &Found<'_>,
+    known: &Known,
+    wish: BodyWish,
+) -> Result<Came, Refusal> {
     if !email::is_open(known) {
         return Ok(Came::Bare(Missing::NotPermitted));
     }
     let choose = |structure: &mail::Structure| content::choose(structure, &wish);
     let fetched = match found.mail.contents(&[known], Level::Body, &choose).await {
-        Ok(mut all) => all.pop().unwrap_or_else(|| Err(policy::Denial::absent().into())),
+        Ok(mut all) => all
+            .pop()
+            .unwrap_or_else(|| Err(policy::Denial::absent().into())),
         Err(halt) => Err(halt),
     };
     let fetched = match fetched {
