@@ -30,6 +30,7 @@ mod mime;
 mod nested;
 mod note;
 mod outline;
+pub mod pack;
 mod params;
 mod parts;
 mod roles;

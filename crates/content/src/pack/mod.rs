@@ -1,0 +1,109 @@
+//! A conversation's texts without what was said before: quoted lines that stand in an earlier text of the same result are
+//! left out, and a line says where they are.
+//!
+//! Nothing is lost: from the packed texts alone [`unpack`] makes the full ones again, character for character. What is
+//! not found word for word in an earlier text stays: quotes of messages that are not here, forwards, and the last lines
+//! before an answer that is written between quoted lines. Judges no meaning, and leaves no signature out.
+//!
+//! Where a budget cuts texts, each cut is told, and so is a quote of lines that were cut away: what is shown and the rests
+//! of what was cut make the full texts again.
+
+mod fold;
+mod index;
+mod marker;
+mod quote;
+mod room;
+mod run;
+#[cfg(test)]
+mod tests;
+mod unpack;
+
+use std::collections::HashMap;
+
+use fold::fold;
+use index::Index;
+use room::{Size, cut, shares, size};
+
+pub use unpack::{Broken, unpack};
+
+/// One text on its way in, under the number by which others are told of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Part<'a> {
+    /// Each number once; of two texts with one number, nothing is left out because of the second.
+    pub number: u32,
+    pub text: &'a str,
+}
+
+/// How much may be shown of all texts together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Room {
+    All,
+    /// So many characters at most. The last text is the newest, and is cut only when all others are cut to
+    /// [`LEAST`] already.
+    Chars(usize),
+}
+
+/// Characters that are shown of every text, or all of it, unless there is not even room for that.
+pub const LEAST: usize = 300;
+
+/// One packed text.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Packed {
+    pub number: u32,
+    /// With markers such as `[quoted: lines 5-18 of #3]`, each on a line of its own. They count the lines of full texts.
+    pub text: String,
+    /// Absent where it is whole.
+    pub cut: Option<Cut>,
+}
+
+/// How much of a full text is told, counted in characters of the full text.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Cut {
+    pub number: u32,
+    /// What is shown, and what markers in it stand for: an offset at which to go on.
+    pub shown_chars: usize,
+    pub total_chars: usize,
+}
+
+/// The texts in the order of the conversation, the newest last.
+pub fn pack(parts: &[Part<'_>], room: Room) -> Vec<Packed> {
+    let mut index = Index::default();
+    let mut folded = Vec::with_capacity(parts.len());
+    for part in parts {
+        let lines: Vec<&str> = part.text.split('\n').collect();
+        let pieces = fold(&lines, &index);
+        index.add(part.number, &lines);
+        folded.push((lines, pieces));
+    }
+    let sizes: Vec<Size> = folded
+        .iter()
+        .map(|(lines, pieces)| size(lines, pieces))
+        .collect();
+    let total: usize = sizes.iter().map(|size| size.chars).sum();
+    let shares = match room {
+        Room::Chars(most) if total > most => {
+            let needed: Vec<usize> = sizes.iter().map(|size| size.chars + size.more).collect();
+            Some(shares(&needed, most))
+        }
+        _ => None,
+    };
+    let mut shown: HashMap<u32, usize> = HashMap::new();
+    let each = parts.iter().zip(folded).enumerate();
+    each.map(|(place, (part, (lines, pieces)))| {
+        let share = shares
+            .as_ref()
+            .and_then(|shares| shares.get(place).copied());
+        let kept = cut(&lines, &pieces, &shown, share);
+        shown.entry(part.number).or_insert(kept.lines);
+        Packed {
+            number: part.number,
+            cut: kept.shown_chars.map(|shown_chars| Cut {
+                number: part.number,
+                shown_chars,
+                total_chars: part.text.chars().count(),
+            }),
+            text: kept.text,
+        }
+    })
+    .collect()
+}
