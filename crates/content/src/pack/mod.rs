@@ -20,7 +20,7 @@ mod unpack;
 
 use std::collections::HashMap;
 
-use fold::fold;
+use fold::{Piece, fold};
 use index::Index;
 use room::{Size, cut, shares, size};
 
@@ -75,6 +75,20 @@ pub fn pack(parts: &[Part<'_>], room: Room) -> Vec<Packed> {
         index.add(part.number, &lines);
         folded.push((lines, pieces));
     }
+    fitted(parts, folded, room)
+}
+
+/// The same with every quote where it stands.
+pub fn whole(parts: &[Part<'_>], room: Room) -> Vec<Packed> {
+    let unfolded = parts.iter().map(|part| {
+        let lines: Vec<&str> = part.text.split('\n').collect();
+        let pieces = vec![Piece::Line; lines.len()];
+        (lines, pieces)
+    });
+    fitted(parts, unfolded.collect(), room)
+}
+
+fn fitted(parts: &[Part<'_>], folded: Vec<(Vec<&str>, Vec<Piece>)>, room: Room) -> Vec<Packed> {
     let sizes: Vec<Size> = folded
         .iter()
         .map(|(lines, pieces)| size(lines, pieces))

@@ -42,6 +42,7 @@ pub const ALL: &[&dyn AnyTool] = &[
     &threads::GetEmailPath,
     &threads::GetThreadPaths,
     &threads::ReadEmail,
+    &threads::ReadThread,
     &gateway::ListAccounts,
     &gateway::ListFolders,
     &gateway::ListLabels,

@@ -7,8 +7,10 @@ mod get_thread_paths;
 mod going_on;
 mod paths;
 mod read_email;
+mod read_thread;
 mod turns;
 
 pub(crate) use get_email_path::GetEmailPath;
 pub(crate) use get_thread_paths::GetThreadPaths;
 pub(crate) use read_email::ReadEmail;
+pub(crate) use read_thread::ReadThread;

@@ -4,6 +4,7 @@
 //! one did not exist.
 
 use content::thread::{self, Node, Text};
+use jiff::Timestamp;
 use mail::HeaderId;
 
 use super::email::is_open;
@@ -22,6 +23,8 @@ pub(super) struct Turn<'k> {
     pub copies: Vec<&'k Known>,
     /// The turn that it answers.
     pub parent: Option<usize>,
+    /// When it was said.
+    pub time: Option<Timestamp>,
 }
 
 /// Around the message of this id, or around one that names it where it is not here itself.
@@ -54,6 +57,7 @@ pub(super) fn of<'k>(kin: &'k Kin, id: &HeaderId) -> Turns<'k> {
             known: members.get(turn.index)?,
             copies: copies.filter_map(|copy| members.get(*copy)).collect(),
             parent: turn.parent,
+            time: nodes.get(turn.index).and_then(Node::time),
         })
     });
     Turns {
