@@ -5,14 +5,15 @@ use std::sync::Arc;
 
 use audit::{Event, Keeping, Log, Settings};
 use extract::Runner;
-use gateway::{Account, Credential, Gateway, Setup, Standing, Toolset, Writes};
+use gateway::{Account, Credential, Gateway, Setup, Spool, Standing, Toolset, Writes};
 use ledger::Ledger;
+use sources::apple::Apple;
 use sources::imap::ImapSource;
 use sources::maildir::Maildir;
 use sources::unavailable::Unavailable;
 
 use crate::cli::EXTRACT_WORKER;
-use crate::config::{self, Callers, Changes, Config, Store, dir};
+use crate::config::{self, AppleStore, Callers, Changes, Config, Store, dir};
 use crate::state;
 
 /// The accounts that are served, each with what it was made from, so that a reload takes over what did not change.
@@ -28,6 +29,7 @@ struct Wire {
 enum MadeFrom {
     Imap(Arc<ImapSource>),
     Maildir(PathBuf),
+    Apple(AppleStore),
     Nothing(String),
 }
 
@@ -65,7 +67,7 @@ impl Wires {
     ) -> Setup {
         let setup = match callers {
             Callers::Owner => {
-                let chosen = chosen.map_or_else(|| vec![Toolset::Imap], <[_]>::to_vec);
+                let chosen = chosen.map_or_else(|| vec![Toolset::Imap, Toolset::Threads], <[_]>::to_vec);
                 self.for_owner(chosen)
             }
             Callers::Listed(listed) => {
@@ -90,10 +92,22 @@ impl Wire {
                 }
             }
             Store::Maildir(path) => {
-                let source = Arc::new(Maildir::open(id.clone(), path.clone()));
+                let source = Maildir::open(id.clone(), path.clone());
+                let source = match state::index_directory() {
+                    Some(index) => source.with_index(index),
+                    None => source,
+                };
                 Self {
-                    account: Account::new(id, source, provider),
+                    account: Account::new(id, Arc::new(source), provider),
                     made_from: MadeFrom::Maildir(path),
+                }
+            }
+            Store::Apple(store) => {
+                let AppleStore { path, account } = store.clone();
+                let source = Apple::open(id.clone(), path, account, state::index_directory());
+                Self {
+                    account: Account::new(id, Arc::new(source), provider),
+                    made_from: MadeFrom::Apple(store),
                 }
             }
             Store::Unavailable { why } => {
@@ -113,6 +127,7 @@ impl Wire {
         match (&self.made_from, &account.store) {
             (MadeFrom::Imap(source), Store::Imap(settings)) => source.is_made_from(settings),
             (MadeFrom::Maildir(path), Store::Maildir(other)) => path == other,
+            (MadeFrom::Apple(store), Store::Apple(other)) => store == other,
             (MadeFrom::Nothing(why), Store::Unavailable { why: other }) => why == other,
             _ => false,
         }
@@ -123,7 +138,7 @@ impl Wire {
 fn standing(caller: &dir::CallerConfig, chosen: Option<&[Toolset]>) -> Standing {
     let given = match &caller.toolsets {
         None => vec![Toolset::Gateway],
-        Some(sets) => sets.iter().filter_map(|set| known(*set)).collect(),
+        Some(sets) => sets.iter().map(|set| known(*set)).collect(),
     };
     let kept = |set: &Toolset| chosen.is_none_or(|chosen| chosen.contains(set));
     Standing {
@@ -140,18 +155,21 @@ pub(crate) fn credential(caller: &dir::CallerConfig) -> Credential {
     Credential(caller.auth.digest())
 }
 
-/// `None` for a set whose tools are not there yet.
-pub(crate) fn known(set: dir::Toolset) -> Option<Toolset> {
+pub(crate) fn known(set: dir::Toolset) -> Toolset {
     match set {
-        dir::Toolset::Imap => Some(Toolset::Imap),
-        dir::Toolset::Gateway => Some(Toolset::Gateway),
-        dir::Toolset::Threads => None,
+        dir::Toolset::Imap => Toolset::Imap,
+        dir::Toolset::Gateway => Toolset::Gateway,
+        dir::Toolset::Threads => Toolset::Threads,
     }
 }
 
 pub(crate) fn gateway(setup: Setup, log: Log) -> anyhow::Result<Gateway> {
     let gateway = Gateway::new(setup, state::cursor_key()?, log);
-    Ok(gateway.with_extractor(Arc::new(extractor())))
+    let gateway = gateway.with_extractor(Arc::new(extractor()));
+    Ok(match state::spool_directory() {
+        Some(directory) => gateway.with_spool(Spool::at(directory)),
+        None => gateway,
+    })
 }
 
 /// A gateway for the person whose accounts these are, whoever else is let in.

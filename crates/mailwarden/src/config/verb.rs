@@ -171,7 +171,8 @@ fn account(account: &Account) -> String {
         Store::Imap(settings) => {
             format!("{} at {}:{}", settings.user, settings.host, settings.port)
         }
-        Store::Maildir(path) => path.display().to_string(),
+        Store::Maildir(path) | Store::Apple(AppleStore { path, account: None }) => path.display().to_string(),
+        Store::Apple(AppleStore { path, account: Some(account) }) => format!("{account} in {}", path.display()),
         Store::Unavailable { why } => why.clone(),
     };
     format!(
