@@ -5,5 +5,6 @@
 mod beginning;
 mod home;
 pub mod imap;
+mod local;
 pub mod maildir;
 pub mod unavailable;

@@ -8,11 +8,11 @@ use mail::{Fault, FaultKind, Stage};
 
 /// Asked between files: whether the answer is still wanted.
 #[derive(Clone, Default)]
-pub(super) struct Stop(Arc<AtomicBool>);
+pub(crate) struct Stop(Arc<AtomicBool>);
 
 impl Stop {
     /// Ends the work early when the future that waited for it is gone.
-    pub(super) fn check(&self) -> io::Result<()> {
+    pub(crate) fn check(&self) -> io::Result<()> {
         if self.0.load(Ordering::Relaxed) {
             return Err(io::ErrorKind::Interrupted.into());
         }
@@ -30,7 +30,7 @@ impl Drop for StopOnDrop {
 }
 
 /// Runs `job` on a thread for blocking work.
-pub(super) async fn off_thread<T, F>(stage: Stage, job: F) -> Result<T, Fault>
+pub(crate) async fn off_thread<T, F>(stage: Stage, job: F) -> Result<T, Fault>
 where
     T: Send + 'static,
     F: FnOnce(&Stop) -> Result<T, Fault> + Send + 'static,
@@ -49,7 +49,7 @@ where
 }
 
 /// What the system said, without the path: that belongs to the operator.
-pub(super) fn unreadable(stage: Stage) -> impl Fn(io::Error) -> Fault {
+pub(crate) fn unreadable(stage: Stage) -> impl Fn(io::Error) -> Fault {
     move |error| Fault::saying(FaultKind::Unreadable, stage, error.kind().to_string())
 }
 
