@@ -2,6 +2,7 @@
 //!
 //! Knows no layout of directories and no format of files; each store has its own.
 
+pub(crate) mod beneath;
 pub(crate) mod loaded;
 pub(crate) mod matching;
 pub(crate) mod special;
