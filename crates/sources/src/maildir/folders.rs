@@ -63,30 +63,8 @@ impl Tree {
 
 const INBOX: &str = "INBOX";
 
-/// What well-known names are for, compared without regard to ASCII case.
-const KNOWN: [(&str, SpecialUse); 12] = [
-    ("Archive", SpecialUse::Archive),
-    ("Archives", SpecialUse::Archive),
-    ("Drafts", SpecialUse::Drafts),
-    ("Junk", SpecialUse::Junk),
-    ("Junk E-mail", SpecialUse::Junk),
-    ("Spam", SpecialUse::Junk),
-    ("Sent", SpecialUse::Sent),
-    ("Sent Items", SpecialUse::Sent),
-    ("Sent Messages", SpecialUse::Sent),
-    ("Trash", SpecialUse::Trash),
-    ("Deleted Items", SpecialUse::Trash),
-    ("Deleted Messages", SpecialUse::Trash),
-];
-
 pub(super) fn special_use(name: &FolderName) -> Option<SpecialUse> {
-    // QUIRK: Courier and others keep every folder below INBOX.
-    let name = name.as_str();
-    let name = name.strip_prefix("INBOX/").unwrap_or(name);
-    KNOWN
-        .iter()
-        .find(|(known, _)| known.eq_ignore_ascii_case(name))
-        .map(|(_, use_)| *use_)
+    crate::local::special::special_use(name.as_str())
 }
 
 #[derive(Default)]
@@ -328,20 +306,6 @@ mod tests {
             };
             assert_eq!(fault.kind, FaultKind::Unreadable);
             assert_eq!(fault.said.unwrap().bytes(), said.as_bytes());
-        }
-    }
-
-    #[test]
-    fn well_known_names_have_a_use() {
-        for (name, use_) in [
-            ("Sent", Some(SpecialUse::Sent)),
-            ("sent items", Some(SpecialUse::Sent)),
-            ("Spam", Some(SpecialUse::Junk)),
-            ("INBOX/Trash", Some(SpecialUse::Trash)),
-            ("Work/Sent", None),
-            ("INBOX", None),
-        ] {
-            assert_eq!(special_use(&FolderName::new(name).unwrap()), use_, "{name}");
         }
     }
 

@@ -12,7 +12,6 @@ mod open;
 mod page;
 mod scan;
 mod sift;
-mod work;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -24,6 +23,7 @@ use mail::{
     SourceKind, Stage, Summary, UidSet, UidValidity, Verified, Witness,
 };
 
+use crate::local::work;
 use folders::Tree;
 use matching::Test;
 use work::{Stop, off_thread};

@@ -13,6 +13,7 @@ use super::message;
 use super::open::Opened;
 use super::work::{Stop, unreadable};
 use crate::beginning::{Digesting, message_id};
+use crate::local::wire::with_crlf;
 
 /// So much of a file is read at once.
 const CHUNK: u64 = 256 << 10;
@@ -104,43 +105,6 @@ fn each_piece(
         total += u64::try_from(piece.len()).unwrap_or_default();
         if take(&piece) == Reading::Enough {
             return Ok(total);
-        }
-    }
-}
-
-/// The octets with every bare LF made a CRLF; `before` is the octet in front of them.
-fn with_crlf(octets: &[u8], mut before: Option<u8>) -> Vec<u8> {
-    let mut out = Vec::with_capacity(octets.len() + octets.len() / 32);
-    for octet in octets {
-        if *octet == b'\n' && before != Some(b'\r') {
-            out.push(b'\r');
-        }
-        out.push(*octet);
-        before = Some(*octet);
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lines_end_as_they_do_on_the_wire() {
-        for (text, before, want) in [
-            ("a\nb\n", None, "a\r\nb\r\n"),
-            ("a\r\nb\n", None, "a\r\nb\r\n"),
-            ("\n", Some(b'\r'), "\n"),
-            ("\n", Some(b'\n'), "\r\n"),
-            ("\n\n", None, "\r\n\r\n"),
-            ("a\rb", None, "a\rb"),
-            ("", None, ""),
-        ] {
-            assert_eq!(
-                with_crlf(text.as_bytes(), before),
-                want.as_bytes(),
-                "{text:?}"
-            );
         }
     }
 }

@@ -9,9 +9,8 @@ use content::Completeness;
 
 use super::scan::{Entry, Scan, Sharing, find, scan};
 use super::work::Stop;
+use crate::local::loaded::MOST_HEADER;
 
-/// A header is read up to this length.
-pub(super) const MOST_HEADER: usize = 64 * 1024;
 const CHUNK: usize = 8 * 1024;
 /// One call looks for renamed files this often.
 const MOST_RESCANS: usize = 4;

@@ -8,6 +8,7 @@
 )]
 
 mod appends;
+mod apple;
 mod census;
 mod changes;
 mod doubts;

@@ -1,0 +1,259 @@
+//! Apple's own database, opened so that Mail never notices: read only, the rows of its log seen, nothing left beside it.
+
+use std::fs::{self, Metadata};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use mail::{Fault, FaultKind, Stage};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+use tempfile::TempDir;
+
+use super::place::{INDEX, Place, faulted};
+use super::schema::Schema;
+
+/// How long we wait for whoever writes.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// A store that changes while it is copied is copied again so often.
+const MOST_TRIES: usize = 4;
+
+/// One view of the store: what is committed later is not in it.
+pub(super) struct Database {
+    pub(super) conn: Connection,
+    pub(super) schema: Schema,
+    /// Tells this state of the file from others.
+    pub(super) stamp: Stamp,
+    _copy: Option<Arc<Copied>>,
+}
+
+/// What the file and its log look like from outside.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Stamp {
+    pub(super) file: Option<Seen>,
+    log: Option<Seen>,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Seen {
+    /// Another one is another file.
+    pub(super) inode: u64,
+    length: u64,
+    changed: Option<SystemTime>,
+}
+
+/// A copy that only we can read, with the state it is of.
+pub(super) struct Copied {
+    directory: TempDir,
+    of: Stamp,
+}
+
+/// The last copy, as long as the store is the same.
+pub(super) type Copies = Mutex<Option<Arc<Copied>>>;
+
+impl Database {
+    pub(super) fn open(place: &Place, copies: &Copies) -> Result<Self, Fault> {
+        let path = place.index();
+        for _ in 0..MOST_TRIES {
+            let stamp = Stamp::of(&path);
+            if stamp.file.is_none() {
+                return Err(unopened(place));
+            }
+            // Whoever has the log open has its index there. Without it SQLite would make one, in a directory that is Mail's:
+            // then nobody writes, and a copy is as good.
+            let (at, copy) = if seen(&beside(&path, "-shm")).is_some() {
+                (path.clone(), None)
+            } else {
+                let copy = copied(place, &path, &stamp, copies)?;
+                let Some(copy) = copy else { continue };
+                (copy.directory.path().join(INDEX), Some(copy))
+            };
+            let opened = connect(&at, &copy).and_then(|conn| {
+                let schema = Schema::read(&conn)?;
+                Ok((conn, schema))
+            });
+            match opened {
+                Ok((conn, schema)) => {
+                    schema.check()?;
+                    return Ok(Self {
+                        conn,
+                        schema,
+                        stamp,
+                        _copy: copy,
+                    });
+                }
+                // Mail may have quit a moment ago, and taken the index of the log with it.
+                Err(error) if code(&error) == Some(ErrorCode::CannotOpen) && copy.is_none() => {
+                    permitted(place)?;
+                }
+                Err(error) => return Err(fault(Stage::OpenFolder)(error)),
+            }
+        }
+        let why = "the store changes faster than it can be read";
+        Err(Fault::saying(FaultKind::Busy, Stage::OpenFolder, why))
+    }
+}
+
+impl Stamp {
+    fn of(path: &Path) -> Self {
+        Self {
+            file: seen(path),
+            log: seen(&beside(path, "-wal")),
+        }
+    }
+
+    /// For a file of ours that outlives this process.
+    pub(super) fn spelled(&self) -> String {
+        let spell = |seen: &Option<Seen>| {
+            seen.as_ref().map_or_else(String::new, |seen| {
+                let since = seen.changed.map(|at| at.duration_since(SystemTime::UNIX_EPOCH));
+                let nanos = since.and_then(Result::ok).map_or(0, |at| at.as_nanos());
+                format!("{}.{}.{nanos}", seen.inode, seen.length)
+            })
+        };
+        format!("{}/{}", spell(&self.file), spell(&self.log))
+    }
+}
+
+/// A regular file, or none.
+fn seen(path: &Path) -> Option<Seen> {
+    let data = fs::symlink_metadata(path).ok().filter(Metadata::is_file)?;
+    #[cfg(unix)]
+    let inode = std::os::unix::fs::MetadataExt::ino(&data);
+    #[cfg(not(unix))]
+    let inode = 0;
+    Some(Seen {
+        inode,
+        length: data.len(),
+        changed: data.modified().ok(),
+    })
+}
+
+fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    PathBuf::from(name)
+}
+
+/// Why there is no index to open.
+fn unopened(place: &Place) -> Fault {
+    match permitted(place) {
+        Err(fault) => fault,
+        Ok(()) => Fault::saying(
+            FaultKind::NoStore,
+            Stage::OpenFolder,
+            "there is no Envelope Index",
+        ),
+    }
+}
+
+/// Whether the system lets us read it at all. Opened by a handle of ours only where SQLite has none.
+fn permitted(place: &Place) -> Result<(), Fault> {
+    let path = Path::new(super::place::DATA).join(INDEX);
+    match place.beneath.file(&path) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            Err(faulted(Stage::OpenFolder)(error))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// None where it changed meanwhile.
+fn copied(
+    place: &Place,
+    path: &Path,
+    stamp: &Stamp,
+    copies: &Copies,
+) -> Result<Option<Arc<Copied>>, Fault> {
+    let mut last = copies.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(copy) = last.as_ref().filter(|copy| copy.of == *stamp) {
+        return Ok(Some(Arc::clone(copy)));
+    }
+    *last = None;
+    let copy = || -> io::Result<TempDir> {
+        // Private by default: 0700.
+        let directory = tempfile::Builder::new().prefix("mailwarden-").tempdir()?;
+        let data = Path::new(super::place::DATA);
+        for ending in ["", "-wal", "-journal"] {
+            let name = format!("{INDEX}{ending}");
+            let (mut from, _) = match place.beneath.file(&data.join(&name)) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound && !ending.is_empty() => {
+                    continue;
+                }
+                other => other?,
+            };
+            let mut to = fs::File::create(directory.path().join(&name))?;
+            io::copy(&mut from, &mut to)?;
+        }
+        Ok(directory)
+    };
+    let directory = copy().map_err(faulted(Stage::OpenFolder))?;
+    let running = seen(&beside(path, "-shm")).is_some();
+    if Stamp::of(path) != *stamp || running {
+        return Ok(None);
+    }
+    let copy = Arc::new(Copied {
+        directory,
+        of: stamp.clone(),
+    });
+    *last = Some(Arc::clone(&copy));
+    Ok(Some(copy))
+}
+
+fn connect(path: &Path, copy: &Option<Arc<Copied>>) -> rusqlite::Result<Connection> {
+    let access = match copy {
+        // Its log is recovered where it is ours.
+        Some(_) => OpenFlags::SQLITE_OPEN_READ_WRITE,
+        None => OpenFlags::SQLITE_OPEN_READ_ONLY,
+    };
+    let flags = access | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let conn = match copy {
+        Some(_) => Connection::open_with_flags(path, flags)?,
+        // INVARIANT: never `immutable`, which would not see what only the log holds.
+        None => {
+            let flags = flags | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+            Connection::open_with_flags(uri(path), flags)?
+        }
+    };
+    conn.busy_timeout(PATIENCE)?;
+    conn.pragma_update(None, "query_only", true)?;
+    // Functions in views and triggers of a file that is not ours do nothing here.
+    conn.pragma_update(None, "trusted_schema", false)?;
+    conn.execute_batch("BEGIN")?;
+    conn.query_row("SELECT count(*) FROM sqlite_master", [], |_| Ok(()))?;
+    Ok(conn)
+}
+
+fn uri(path: &Path) -> String {
+    let octet = |byte: &u8| match byte {
+        b'/' | b'.' | b'-' | b'_' => char::from(*byte).to_string(),
+        letter if letter.is_ascii_alphanumeric() => char::from(*letter).to_string(),
+        other => format!("%{other:02x}"),
+    };
+    let path: String = path.as_os_str().as_encoded_bytes().iter().map(octet).collect();
+    format!("file:{path}?mode=ro")
+}
+
+fn code(error: &rusqlite::Error) -> Option<ErrorCode> {
+    error.sqlite_error_code()
+}
+
+/// What SQLite said, without values of rows.
+pub(super) fn fault(stage: Stage) -> impl Fn(rusqlite::Error) -> Fault {
+    move |error| {
+        let (kind, why) = match code(&error) {
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+                (FaultKind::Busy, "somebody else has the store locked")
+            }
+            Some(ErrorCode::PermissionDenied | ErrorCode::AuthorizationForStatementDenied) => {
+                (FaultKind::NoPermission, "the store may not be read")
+            }
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => (
+                FaultKind::Unreadable,
+                "the Envelope Index is damaged or only half there",
+            ),
+            _ => (FaultKind::Unreadable, "the Envelope Index cannot be read"),
+        };
+        Fault::saying(kind, stage, why)
+    }
+}

@@ -1,0 +1,317 @@
+//! Apple Mail as a source: a `~/Library/Mail` tree on this machine or a copy of one on any other, read only.
+//!
+//! Nothing is written, moved or marked in the store, and Mail may run meanwhile. Messages have the numbers that Mail gives
+//! them, so an id means the same as long as the store is not built anew. Beside the store an index of our own is kept, which
+//! can be thrown away at any time.
+
+mod accounts;
+mod boxes;
+mod database;
+mod emlx;
+mod envelope;
+mod files;
+mod index;
+mod kindred;
+mod message;
+mod page;
+mod place;
+mod rows;
+mod schema;
+mod url;
+mod visit;
+mod whole;
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+use mail::{
+    AccountId, Answer, Choose, Condition, Counts, Cx, Described, Fault, FaultKind, Fetched, Folder,
+    FolderName, Folders, Found, Kindred, MailSource, MessageRef, RawMessage, Search, Sifted,
+    Snippets, Sought, SourceKind, Stage, Summary, UidSet, UidValidity, Verified, Witness,
+};
+
+use crate::local::matching::Test;
+use crate::local::work::{off_thread, watched};
+use boxes::Mailbox;
+use database::Copies;
+use index::Index;
+use kindred::Hunt;
+use visit::Visit;
+
+/// ROWIDs are not used again, so there is one generation.
+const UIDVALIDITY: UidValidity = UidValidity(1);
+
+/// The mail of one account of Apple Mail, or of all of them.
+#[derive(Clone)]
+pub struct Apple {
+    account: AccountId,
+    settings: Arc<Settings>,
+}
+
+struct Settings {
+    root: PathBuf,
+    which: Option<String>,
+    /// The file of the index.
+    file: Option<PathBuf>,
+    copies: Copies,
+    index: Mutex<Option<Index>>,
+}
+
+impl Apple {
+    /// Looks at nothing yet: a store that is missing shows when it is asked for.
+    ///
+    /// `root` is `~/Library/Mail`, of which the highest `V` directory counts, or one of these. `which` is an account of the
+    /// store by UUID, name or address; without it the folders of all accounts are there, each name begun by that of its
+    /// account. In `state` an index of Message-IDs is kept; without it, it is built anew by each process.
+    pub fn open(
+        account: AccountId,
+        root: PathBuf,
+        which: Option<String>,
+        state: Option<PathBuf>,
+    ) -> Self {
+        let store = crate::home::named(&["apple", &root.display().to_string()]);
+        Self {
+            account,
+            settings: Arc::new(Settings {
+                file: state.map(|state| state.join(format!("apple-{store}.index"))),
+                root,
+                which,
+                copies: Copies::default(),
+                index: Mutex::new(None),
+            }),
+        }
+    }
+
+    fn check(&self, at: &MessageRef) -> Result<(), Fault> {
+        if at.source != SourceKind::Apple || at.account != self.account {
+            return Err(Fault::new(FaultKind::NoSuchMessage, Stage::OpenFolder));
+        }
+        generation(at.uidvalidity)
+    }
+
+    /// Runs `job` on the store as it is now, off the async threads.
+    fn visit<'a, T, F>(&'a self, cx: &'a Cx, stage: Stage, job: F) -> Answer<'a, T>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Visit<'_>) -> Result<T, Fault> + Send + 'static,
+    {
+        Box::pin(async move {
+            cx.enter(stage);
+            let settings = Arc::clone(&self.settings);
+            off_thread(stage, move |stop| job(&Visit::begin(&settings, stop)?)).await
+        })
+    }
+
+    /// The same for one message.
+    fn message_visit<'a, T, F>(&'a self, cx: &'a Cx, at: &'a MessageRef, stage: Stage, job: F) -> Answer<'a, T>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Visit<'_>, &MessageRef) -> Result<T, Fault> + Send + 'static,
+    {
+        if let Err(fault) = self.check(at) {
+            return Box::pin(async { Err(fault) });
+        }
+        let at = at.clone();
+        self.visit(cx, stage, move |visit| job(visit, &at))
+    }
+
+    fn hunt<'a>(
+        &'a self,
+        cx: &'a Cx,
+        sought: &'a Sought,
+        job: fn(Hunt<'_>, &AccountId) -> Result<Kindred, Fault>,
+    ) -> Answer<'a, Kindred> {
+        Box::pin(async move {
+            cx.enter(Stage::Search);
+            let (this, sought) = (self.clone(), sought.clone());
+            watched(cx, Stage::Search, move |stop| {
+                let visit = Visit::begin(&this.settings, stop)?;
+                let index = &this.settings.index;
+                let mut index = index.lock().unwrap_or_else(PoisonError::into_inner);
+                stop.check().map_err(crate::local::work::unreadable(Stage::Search))?;
+                let index = match &mut *index {
+                    Some(index) => index,
+                    none => {
+                        let opened = Index::open(this.settings.file.as_deref());
+                        none.insert(opened.map_err(database::fault(Stage::Index))?)
+                    }
+                };
+                job(Hunt::begin(&visit, index, &sought)?, &this.account)
+            })
+            .await
+        })
+    }
+}
+
+impl MailSource for Apple {
+    fn describe(&self) -> Described {
+        let which = self.settings.which.as_deref().unwrap_or_default();
+        Described {
+            kind: SourceKind::Apple,
+            host: "localhost".to_owned(),
+            port: 0,
+            secure: true,
+            authserv_id: None,
+            home: crate::home::named(&["apple", &self.settings.root.display().to_string(), which]),
+        }
+    }
+
+    fn verify<'a>(&'a self, cx: &'a Cx) -> Answer<'a, Verified> {
+        self.visit(cx, Stage::ListFolders, |_| Ok(Verified::default()))
+    }
+
+    fn folders<'a>(&'a self, cx: &'a Cx) -> Answer<'a, Folders> {
+        self.visit(cx, Stage::ListFolders, |visit| {
+            let boxes = visit.boxes.all.iter();
+            Ok(Folders {
+                folders: boxes.map(|one| described(visit, one)).collect::<Result<_, _>>()?,
+                unusable: visit.boxes.unusable,
+            })
+        })
+    }
+
+    fn search<'a>(&'a self, cx: &'a Cx, search: &'a Search) -> Answer<'a, Found> {
+        let below = search.below.map_or(Ok(()), |below| generation(below.uidvalidity));
+        if let Err(fault) = below {
+            return Box::pin(async { Err(fault) });
+        }
+        let search = search.clone();
+        self.visit(cx, Stage::Search, move |visit| page::find(visit, &search))
+    }
+
+    fn sift<'a>(
+        &'a self,
+        cx: &'a Cx,
+        folder: &'a FolderName,
+        tests: &'a [Condition],
+    ) -> Answer<'a, Sifted> {
+        let folder = folder.clone();
+        let tests = tests.iter().map(Test::new).collect::<Result<Vec<_>, _>>();
+        self.visit(cx, Stage::Search, move |visit| page::sift(visit, &folder, &tests?))
+    }
+
+    fn summaries<'a>(
+        &'a self,
+        cx: &'a Cx,
+        folder: &'a FolderName,
+        uidvalidity: UidValidity,
+        uids: &'a UidSet,
+        snippets: Snippets,
+    ) -> Answer<'a, Vec<Summary>> {
+        if let Err(fault) = generation(uidvalidity) {
+            return Box::pin(async { Err(fault) });
+        }
+        let (folder, uids) = (folder.clone(), uids.clone());
+        self.visit(cx, Stage::Fetch, move |visit| page::summaries(visit, &folder, &uids, snippets))
+    }
+
+    fn message<'a>(
+        &'a self,
+        cx: &'a Cx,
+        at: &'a MessageRef,
+        choose: Choose<'a>,
+    ) -> Answer<'a, Fetched> {
+        let load = self.message_visit(cx, at, Stage::Fetch, |visit, at| {
+            message::load(visit, &at.folder, at.uid)
+        });
+        Box::pin(async move {
+            let loaded = load.await?;
+            let wishes = choose(&loaded.structure);
+            Ok(loaded.fetched(&wishes))
+        })
+    }
+
+    fn raw<'a>(&'a self, cx: &'a Cx, at: &'a MessageRef, max_bytes: u64) -> Answer<'a, RawMessage> {
+        self.message_visit(cx, at, Stage::Fetch, move |visit, at| {
+            message::raw(visit, &at.folder, at.uid, max_bytes)
+        })
+    }
+
+    /// All of one view of the store.
+    fn messages<'a>(
+        &'a self,
+        cx: &'a Cx,
+        wanted: &'a [MessageRef],
+        choose: Choose<'a>,
+    ) -> Answer<'a, Vec<Result<Fetched, Fault>>> {
+        let checked: Vec<_> = wanted.iter().map(|at| (at.clone(), self.check(at))).collect();
+        let load = self.visit(cx, Stage::Fetch, move |visit| {
+            let load = |(at, checked): (MessageRef, Result<(), Fault>)| {
+                checked.and_then(|()| message::load(visit, &at.folder, at.uid))
+            };
+            Ok(checked.into_iter().map(load).collect::<Vec<_>>())
+        });
+        Box::pin(async move {
+            let loaded = load.await?.into_iter().map(|loaded| {
+                loaded.map(|loaded| {
+                    let wishes = choose(&loaded.structure);
+                    loaded.fetched(&wishes)
+                })
+            });
+            Ok(loaded.collect())
+        })
+    }
+
+    fn locate<'a>(&'a self, cx: &'a Cx, sought: &'a Sought) -> Answer<'a, Kindred> {
+        self.hunt(cx, sought, |hunt, account| hunt.locate(account))
+    }
+
+    fn kindred<'a>(&'a self, cx: &'a Cx, sought: &'a Sought) -> Answer<'a, Kindred> {
+        self.hunt(cx, sought, |hunt, account| hunt.kindred(account))
+    }
+
+    fn file<'a>(&'a self, cx: &'a Cx, at: &'a MessageRef) -> Answer<'a, Option<PathBuf>> {
+        self.message_visit(cx, at, Stage::Fetch, |visit, at| {
+            let row = visit.row(&at.folder, at.uid)?;
+            visit.path(&row).map(Some)
+        })
+    }
+
+    fn look<'a>(
+        &'a self,
+        cx: &'a Cx,
+        at: &'a MessageRef,
+        octets: u64,
+    ) -> Answer<'a, Option<(Witness, Bytes)>> {
+        self.message_visit(cx, at, Stage::Confirm, move |visit, at| {
+            match message::look(visit, &at.folder, at.uid, octets) {
+                Err(fault) if fault.kind == FaultKind::NoSuchMessage => Ok(None),
+                other => other.map(Some),
+            }
+        })
+    }
+
+    fn octets<'a>(
+        &'a self,
+        cx: &'a Cx,
+        at: &'a MessageRef,
+        from: u64,
+        most: u32,
+    ) -> Answer<'a, Bytes> {
+        self.message_visit(cx, at, Stage::Fetch, move |visit, at| {
+            message::octets(visit, &at.folder, at.uid, from, most)
+        })
+    }
+}
+
+fn generation(uidvalidity: UidValidity) -> Result<(), Fault> {
+    if uidvalidity != UIDVALIDITY {
+        return Err(Fault::new(FaultKind::Conflict, Stage::OpenFolder));
+    }
+    Ok(())
+}
+
+fn described(visit: &Visit<'_>, mailbox: &Mailbox) -> Result<Folder, Fault> {
+    let rows = visit.db.rows_of(mailbox.row, visit.stop)?;
+    let count = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
+    Ok(Folder {
+        name: mailbox.name.clone(),
+        delimiter: Some('/'),
+        special_use: mailbox.special_use,
+        counts: Some(Counts {
+            messages: count(rows.len()),
+            unread: count(rows.iter().filter(|row| row.is_unread()).count()),
+        }),
+    })
+}

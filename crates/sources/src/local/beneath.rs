@@ -1,0 +1,219 @@
+//! Opening what lies beneath a directory and nothing else: no part of a path may be a symbolic link or lead up.
+//!
+//! Knows nothing of mail. What is no regular file (a pipe, a device) is never read.
+
+use std::ffi::OsString;
+use std::fs::{self, File, Metadata};
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+/// A directory that nothing gets out of.
+#[derive(Debug)]
+pub(crate) struct Beneath {
+    root: PathBuf,
+    #[cfg(unix)]
+    directory: std::os::fd::OwnedFd,
+}
+
+/// A name in a directory.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Named {
+    pub(crate) name: OsString,
+    pub(crate) kind: Kind,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Kind {
+    Directory,
+    File,
+    /// Links, pipes, and whatever else there may be.
+    Other,
+}
+
+impl Beneath {
+    /// The root itself may be reached by links: the operator named it.
+    pub(crate) fn open(root: &Path) -> io::Result<Self> {
+        let root = fs::canonicalize(root)?;
+        #[cfg(unix)]
+        {
+            use rustix::fs::{Mode, OFlags};
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            let directory = rustix::fs::open(&root, flags, Mode::empty())?;
+            Ok(Self { root, directory })
+        }
+        #[cfg(not(unix))]
+        Ok(Self { root })
+    }
+
+    /// Without any link in it.
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// A regular file. What is none is not found.
+    pub(crate) fn file(&self, path: &Path) -> io::Result<(File, Metadata)> {
+        let file = self.opened(path, Kind::File)?;
+        let data = file.metadata()?;
+        match data.is_file() {
+            true => Ok((file, data)),
+            false => Err(io::ErrorKind::NotFound.into()),
+        }
+    }
+
+    /// What stands in a directory, by name.
+    pub(crate) fn list(&self, path: &Path) -> io::Result<Vec<Named>> {
+        let mut found = self.entries(path)?;
+        found.sort();
+        Ok(found)
+    }
+
+    #[cfg(unix)]
+    fn entries(&self, path: &Path) -> io::Result<Vec<Named>> {
+        use rustix::fs::{AtFlags, Dir, FileType, statat};
+        use std::os::unix::ffi::OsStrExt as _;
+        let directory = self.opened(path, Kind::Directory)?;
+        let mut found = Vec::new();
+        for entry in Dir::read_from(&directory)? {
+            let entry = entry?;
+            let name = std::ffi::OsStr::from_bytes(entry.file_name().to_bytes());
+            if name == "." || name == ".." {
+                continue;
+            }
+            let kind = match entry.file_type() {
+                FileType::Unknown => statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW)
+                    .map_or(FileType::Unknown, |stat| {
+                        FileType::from_raw_mode(stat.st_mode)
+                    }),
+                known => known,
+            };
+            found.push(Named {
+                name: name.to_owned(),
+                kind: match kind {
+                    FileType::Directory => Kind::Directory,
+                    FileType::RegularFile => Kind::File,
+                    _ => Kind::Other,
+                },
+            });
+        }
+        Ok(found)
+    }
+
+    /// INVARIANT: one part after the other, from the directory before it, following no link: nobody can put one in the way
+    /// between looking and opening.
+    #[cfg(unix)]
+    fn opened(&self, path: &Path, kind: Kind) -> io::Result<File> {
+        use rustix::fs::{Mode, OFlags, openat};
+        let parts = parts(path)?;
+        let inner = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        // A pipe without a writer would have us wait for one.
+        let last = match kind {
+            Kind::Directory => inner,
+            _ => OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC,
+        };
+        let mut at = self.directory.try_clone()?;
+        for (index, part) in parts.iter().enumerate() {
+            let flags = match index + 1 == parts.len() {
+                true => last,
+                false => inner,
+            };
+            at = openat(&at, *part, flags, Mode::empty()).map_err(|errno| match errno {
+                rustix::io::Errno::LOOP | rustix::io::Errno::NOTDIR => {
+                    io::ErrorKind::NotFound.into()
+                }
+                other => io::Error::from(other),
+            })?;
+        }
+        Ok(File::from(at))
+    }
+
+    #[cfg(not(unix))]
+    fn entries(&self, path: &Path) -> io::Result<Vec<Named>> {
+        let directory = self.looked_at(path)?;
+        let mut found = Vec::new();
+        for entry in fs::read_dir(directory)? {
+            let entry = entry?;
+            let kind = entry.file_type()?;
+            found.push(Named {
+                name: entry.file_name(),
+                kind: match () {
+                    () if kind.is_dir() => Kind::Directory,
+                    () if kind.is_file() => Kind::File,
+                    () => Kind::Other,
+                },
+            });
+        }
+        Ok(found)
+    }
+
+    #[cfg(not(unix))]
+    fn opened(&self, path: &Path, _: Kind) -> io::Result<File> {
+        File::open(self.looked_at(path)?)
+    }
+
+    #[cfg(not(unix))]
+    fn looked_at(&self, path: &Path) -> io::Result<PathBuf> {
+        let mut at = self.root.clone();
+        for part in parts(path)? {
+            at.push(part);
+            if fs::symlink_metadata(&at)?.file_type().is_symlink() {
+                return Err(io::ErrorKind::NotFound.into());
+            }
+        }
+        Ok(at)
+    }
+}
+
+/// Names alone: what leads up or elsewhere is not found.
+fn parts(path: &Path) -> io::Result<Vec<&std::ffi::OsStr>> {
+    let part = |part: Component<'_>| match part {
+        Component::Normal(_) => Ok(()),
+        _ => Err(io::Error::from(io::ErrorKind::NotFound)),
+    };
+    path.components().try_for_each(part)?;
+    Ok(path.iter().collect())
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::io::Read as _;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn nothing_but_what_lies_beneath_is_opened() {
+        let home = tempfile::tempdir().unwrap();
+        let root = home.path().join("root");
+        fs::create_dir_all(root.join("a/b")).unwrap();
+        fs::write(root.join("a/b/file"), "inside").unwrap();
+        fs::write(home.path().join("canary"), "outside").unwrap();
+        symlink(home.path().join("canary"), root.join("a/link")).unwrap();
+        symlink(home.path(), root.join("up")).unwrap();
+        symlink(root.join("a"), root.join("same")).unwrap();
+        let beneath = Beneath::open(&root).unwrap();
+        let text = |path: &str| {
+            let (mut file, _) = beneath.file(Path::new(path))?;
+            let mut text = String::new();
+            file.read_to_string(&mut text).map(|_| text)
+        };
+        assert_eq!(text("a/b/file").unwrap(), "inside");
+        for path in [
+            "a/link",
+            "up/canary",
+            "same/b/file",
+            "../canary",
+            "a/../../canary",
+            "/etc/passwd",
+            "a/b",
+            "a/b/none",
+            "",
+        ] {
+            let kind = text(path).unwrap_err().kind();
+            assert_eq!(kind, io::ErrorKind::NotFound, "{path}");
+        }
+        assert!(beneath.list(Path::new("up")).is_err());
+        let kinds: Vec<_> = beneath.list(Path::new("")).unwrap();
+        let kinds: Vec<_> = kinds.iter().map(|named| named.kind).collect();
+        assert_eq!(kinds, [Kind::Directory, Kind::Other, Kind::Other]);
+    }
+}

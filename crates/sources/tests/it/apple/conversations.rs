@@ -1,0 +1,208 @@
+//! Messages by their Message-IDs, whole conversations, and the index that makes both fast.
+
+use std::fs;
+
+use mail::{Effort, MailSource as _, Within};
+use testkit::apple::{ACCOUNT, Cases, GMAIL, Generation, Letter, rows};
+
+use super::{Reader, folder, places, sought};
+
+fn reader(cases: &Cases) -> Reader {
+    let which = match cases.store.generation() {
+        Generation::Ancient => format!("anna@{ACCOUNT}@mail.example"),
+        _ => ACCOUNT.to_owned(),
+    };
+    Reader::new(cases.store.root(), Some(&which))
+}
+
+fn named(folder: &str, rows: &[i64]) -> Vec<String> {
+    let mut names: Vec<String> = rows.iter().map(|row| format!("{folder}:{row}")).collect();
+    names.sort();
+    names
+}
+
+#[tokio::test]
+async fn every_copy_is_found_by_its_id() {
+    for generation in Generation::ALL {
+        let cases = Cases::new(generation);
+        let reader = reader(&cases);
+        let found = reader.locate(&["answer@x"]).await;
+        let want = [
+            format!("Archive:{}", rows::ANSWER_COPY),
+            format!("Deleted Messages:{}", rows::ANSWER_TRASHED),
+            format!("Sent Messages:{}", rows::ANSWER),
+        ];
+        assert_eq!(places(&found), want, "{generation:?}");
+        assert!(found.coverage.is_complete());
+        assert_eq!(found.coverage.searched.len(), 5);
+        for member in &found.members {
+            assert_eq!(member.links.id.as_ref().unwrap().bytes(), b"answer@x");
+            let summary = &member.summary;
+            assert!(summary.structure.is_some() && summary.size.is_some());
+        }
+        let found = reader.locate(&["nobody@x"]).await;
+        assert!(found.members.is_empty() && found.coverage.is_complete());
+        let found = reader.locate(&["unnamed@x"]).await;
+        assert_eq!(places(&found), named("INBOX", &[rows::UNNAMED]), "{generation:?}");
+        assert!(reader.locate(&["deleted@x"]).await.members.is_empty());
+        // As long as nothing was asked of its other account, nothing is told of it.
+        assert!(reader.locate(&["labelled@x"]).await.members.is_empty());
+    }
+}
+
+#[tokio::test]
+async fn a_message_is_a_member_of_every_folder_that_shows_it() {
+    let cases = Cases::new(Generation::Modern);
+    let reader = Reader::new(cases.store.root(), Some(GMAIL));
+    let want = [
+        format!("INBOX:{}", rows::LABELLED),
+        format!("[Gmail]/All Mail:{}", rows::LABELLED),
+    ];
+    assert_eq!(places(&reader.locate(&["labelled@x"]).await), want);
+    let mut sought = sought(&["labelled@x"]);
+    sought.within = Within::Only(vec![folder("INBOX"), folder("None")]);
+    let found = reader.source.locate(&reader.cx, &sought).await.unwrap();
+    assert_eq!(places(&found), want[..1]);
+    assert_eq!(found.coverage.searched, [folder("INBOX")]);
+    assert_eq!(found.coverage.skipped.len(), 1);
+    assert!(!found.coverage.is_complete());
+}
+
+#[tokio::test]
+async fn conversations_are_whole_and_strangers_stay_out() {
+    for generation in Generation::ALL {
+        let cases = Cases::new(generation);
+        let reader = reader(&cases);
+        let mut talk = named("INBOX", &[rows::QUESTION, rows::RENAMED]);
+        // Who names a message that is only known by the database is known where that has a table for it.
+        if generation != Generation::Ancient {
+            talk.extend(named("INBOX", &[rows::MISSING]));
+        }
+        talk.extend(named("Archive", &[rows::ANSWER_COPY]));
+        talk.extend(named("Deleted Messages", &[rows::ANSWER_TRASHED]));
+        talk.extend(named("Sent Messages", &[rows::ANSWER]));
+        talk.sort();
+        let chain: Vec<i64> = (0..rows::LINKS).map(|step| rows::CHAIN + step).collect();
+        for (asked, want) in [
+            ("question@x", talk.clone()),
+            ("renamed@x", talk.clone()),
+            ("answer@x", talk),
+            ("same@x", named("INBOX", &[rows::SAME_SUBJECT])),
+            ("stranger.610@x", named("INBOX", &[rows::STRANGERS[0]])),
+            // Nobody has this one; two name it.
+            ("lost@x", named("INBOX", &rows::ORPHANS)),
+            ("orphan.620@x", named("INBOX", &rows::ORPHANS)),
+            ("loop.1@x", named("INBOX", &rows::LOOP)),
+            ("conversed.1@x", named("INBOX", &[rows::CONVERSED, rows::CONVERSED + 1])),
+            ("chain.250@x", named("Archive", &chain)),
+            ("nobody@x", Vec::new()),
+        ] {
+            let found = reader.kindred(&[asked]).await;
+            assert_eq!(places(&found), want, "{generation:?} {asked}");
+            assert!(found.coverage.is_complete(), "{generation:?} {asked}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_may_not_be_searched_leads_nowhere() {
+    for generation in Generation::ALL {
+        let cases = Cases::new(generation);
+        let reader = reader(&cases);
+        let mut sought = sought(&["question@x"]);
+        sought.within = Within::Only(vec![folder("Sent Messages")]);
+        let found = reader.source.kindred(&reader.cx, &sought).await.unwrap();
+        assert_eq!(places(&found), named("Sent Messages", &[rows::ANSWER]), "{generation:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_bound_that_was_met_is_said() {
+    let cases = Cases::new(Generation::Modern);
+    let reader = reader(&cases);
+    let mut sought = sought(&["chain.0@x"]);
+    sought.effort = Effort {
+        folders: 1,
+        rounds: 1,
+        messages: 10,
+    };
+    let found = reader.source.kindred(&reader.cx, &sought).await.unwrap();
+    assert_eq!(found.members.len(), 10);
+    assert!(!found.coverage.exhausted);
+}
+
+#[tokio::test]
+async fn the_index_is_private_holds_no_ids_and_follows_the_store() {
+    for generation in Generation::ALL {
+        let mut cases = Cases::new(generation);
+        let state = tempfile::tempdir().unwrap();
+        let state = state.path().join("new/state");
+        let which = match generation {
+            Generation::Ancient => format!("anna@{ACCOUNT}@mail.example"),
+            _ => ACCOUNT.to_owned(),
+        };
+        let open = || Reader::keeping(cases.store.root(), Some(&which), Some(state.clone()));
+        let first = open();
+        assert_eq!(first.locate(&["question@x"]).await.members.len(), 1);
+        let file = |state: &std::path::Path| {
+            let mut files = fs::read_dir(state).unwrap();
+            let file = files.next().unwrap().unwrap().path();
+            assert!(files.next().is_none());
+            file
+        };
+        let file = file(&state);
+        let bytes = fs::read(&file).unwrap();
+        assert!(!bytes.windows(8).any(|at| at == b"question"), "{generation:?}");
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+            assert_eq!((mode(&file), mode(&state)), (0o600, 0o700));
+        }
+        let new = Letter::new("Message-ID: <new@x>\nReferences: <question@x>\n\nnew\n").row(1_500_000);
+        cases.store.message(cases.sent, new);
+        for reader in [first, Reader::keeping(cases.store.root(), Some(&which), Some(state.clone()))] {
+            let found = reader.locate(&["new@x"]).await;
+            assert_eq!(places(&found), named("Sent Messages", &[1_500_000]), "{generation:?}");
+            let talk = places(&reader.kindred(&["question@x"]).await);
+            assert!(talk.contains(&"Sent Messages:1500000".to_owned()), "{generation:?}");
+        }
+        // Whatever became of the file, the answer is the same.
+        for broken in [&b""[..], b"no database at all", bytes.get(..bytes.len() / 2).unwrap()] {
+            fs::write(&file, broken).unwrap();
+            let reader = Reader::keeping(cases.store.root(), Some(&which), Some(state.clone()));
+            assert_eq!(reader.locate(&["new@x"]).await.members.len(), 1, "{generation:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_id_that_is_told_later_is_found_later() {
+    let cases = Cases::new(Generation::Modern);
+    let reader = reader(&cases);
+    assert!(reader.locate(&["late@x"]).await.members.is_empty());
+    let tell = "UPDATE message_global_data SET message_id_header = '<late@x>' WHERE ROWID = \
+                (SELECT global_message_id FROM messages WHERE ROWID = 510)";
+    cases.store.sql(tell);
+    assert_eq!(places(&reader.locate(&["late@x"]).await), named("INBOX", &[rows::MISSING]));
+    assert!(reader.locate(&["missing@x"]).await.members.is_empty());
+}
+
+#[tokio::test]
+async fn a_store_that_was_built_anew_is_indexed_anew() {
+    let state = tempfile::tempdir().unwrap();
+    let mut cases = Cases::new(Generation::Modern);
+    let open = |root| Reader::keeping(root, Some(ACCOUNT), Some(state.path().to_owned()));
+    let reader = open(cases.store.root());
+    assert_eq!(reader.locate(&["question@x"]).await.members.len(), 1);
+    // As Mail does it: the database goes, and a new one numbers from the beginning.
+    cases.store.quit();
+    let database = cases.store.database();
+    let mut other = Cases::new(Generation::Modern);
+    other.store.sql("UPDATE message_global_data SET message_id_header = replace(message_id_header, 'question', 'asked')");
+    other.store.quit();
+    fs::remove_file(&database).unwrap();
+    fs::copy(other.store.database(), &database).unwrap();
+    assert!(reader.locate(&["asked@x"]).await.members.len() == 1);
+    assert_eq!(open(cases.store.root()).locate(&["asked@x"]).await.members.len(), 1);
+}
