@@ -83,7 +83,7 @@ impl Wire {
         let id = account.id;
         match account.store {
             Store::Imap(settings) => {
-                let source = Arc::new(ImapSource::new(*settings));
+                let source = Arc::new(ImapSource::new(id.clone(), *settings));
                 Self {
                     account: Account::new(id, source.clone(), provider),
                     made_from: MadeFrom::Imap(source),

@@ -4,10 +4,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use imap::Fetch;
 use imap::command::{Item, Part as Wire};
-use mail::{FolderName, Snippets, Summary, TextPrefix, Uid, UidValidity};
+use mail::{FolderName, HeaderId, Snippets, Summary, TextPrefix, Uid, UidValidity};
 
-use super::cache::{Cache, Key, Known};
+use super::cache::{Body, Cache, Key, Known};
 use super::convert;
+use super::sightings::{Place, Sightings};
 
 /// Enough of the header to read the text behind it, and to know that it is text of the message and no attachment.
 const CONTENT_FIELDS: Wire = Wire::HeaderFields(&[
@@ -63,22 +64,22 @@ fn text(fetch: &Fetch, snippets: Snippets) -> Option<TextPrefix> {
     })
 }
 
-/// Where structures are kept that came along, so that reading one of these messages takes one flight.
+/// Where that is kept which came along: structures, so that reading one of these messages takes one flight, and which
+/// Message-ID lies where.
 pub(super) struct Shelf<'a> {
     pub cache: &'a Mutex<Cache>,
+    pub sightings: &'a Sightings,
     pub folder: &'a FolderName,
     pub uidvalidity: UidValidity,
 }
 
 impl Shelf<'_> {
     pub(super) fn remember(&self, summary: &Summary) {
+        let envelope = summary.envelope.as_ref();
+        let id = envelope.and_then(|envelope| envelope.message_id.as_ref());
+        self.sight(summary.uid, id.and_then(|id| HeaderId::new(id.bytes())));
         let Some(structure) = &summary.structure else {
             return;
-        };
-        let key = Key {
-            folder: self.folder.clone(),
-            uidvalidity: self.uidvalidity.0,
-            uid: summary.uid.0,
         };
         let known = Known {
             structure: Arc::clone(structure),
@@ -86,9 +87,32 @@ impl Shelf<'_> {
             arrived: summary.arrived,
             body: None,
         };
-        self.cache
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .keep(key, known);
+        self.put(summary.uid, known);
+    }
+
+    pub(super) fn keep(&self, uid: Uid, known: Known, body: Body) {
+        self.sight(uid, content::links(&body.header).id);
+        let body = Some(body);
+        self.put(uid, Known { body, ..known });
+    }
+
+    fn sight(&self, uid: Uid, id: Option<HeaderId>) {
+        let Some(id) = id else { return };
+        let place = Place {
+            folder: self.folder.clone(),
+            uidvalidity: self.uidvalidity,
+            uid,
+        };
+        self.sightings.note(&id, place);
+    }
+
+    fn put(&self, uid: Uid, known: Known) {
+        let key = Key {
+            folder: self.folder.clone(),
+            uidvalidity: self.uidvalidity.0,
+            uid: uid.0,
+        };
+        let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        cache.keep(key, known);
     }
 }

@@ -24,6 +24,7 @@ mod login;
 mod look;
 mod mark;
 mod message;
+mod messages;
 mod net;
 mod pool;
 mod raw;
@@ -32,8 +33,10 @@ mod search;
 mod session;
 mod settings;
 mod sift;
+mod sightings;
 mod summaries;
 mod tls;
+mod tour;
 mod transfer;
 mod witness;
 
@@ -41,8 +44,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use mail::{
-    Answer, Append, Body, Broken, Candidate, Changed, Changing, Choose, Condition, Cx, Described,
-    Effect, Fault, Fetched, FolderName, Folders, Found, Horizon, MailSource, MessageRef,
+    AccountId, Answer, Append, Body, Broken, Candidate, Changed, Changing, Choose, Condition, Cx,
+    Described, Effect, Fault, Fetched, FolderName, Folders, Found, Horizon, MailSource, MessageRef,
     RawMessage, Search, Sifted, Snippets, SourceKind, Stage, Step, Summary, Uid, UidSet,
     UidValidity, Verified, Witness,
 };
@@ -57,30 +60,35 @@ use horizon::Horizons;
 use job::{Change, Job};
 use pool::{Pool, Wish};
 use session::Session;
+use sightings::Sightings;
 use transfer::{Manner, Transfer};
 
 /// One account on one server.
 pub struct ImapSource {
+    account: AccountId,
     settings: Arc<Settings>,
     pool: Arc<Pool>,
     cache: Mutex<Cache>,
     censuses: Censuses,
     horizons: Horizons,
+    sightings: Sightings,
 }
 
 impl ImapSource {
     /// Connects to nothing yet: the first call that needs a connection makes it.
-    pub fn new(settings: Settings) -> Self {
+    pub fn new(account: AccountId, settings: Settings) -> Self {
         if settings.security != Security::Plain {
             settings.roots.warm();
         }
         let settings = Arc::new(settings);
         Self {
+            account,
             pool: Pool::new(Arc::clone(&settings)),
             settings,
             cache: Mutex::new(Cache::default()),
             censuses: Censuses::default(),
             horizons: Horizons::default(),
+            sightings: Sightings::default(),
         }
     }
 
@@ -288,6 +296,7 @@ impl MailSource for ImapSource {
             search::FindMessages {
                 search,
                 cache: &self.cache,
+                sightings: &self.sightings,
             },
         ))
     }
@@ -322,6 +331,7 @@ impl MailSource for ImapSource {
             uids,
             snippets,
             cache: &self.cache,
+            sightings: &self.sightings,
         };
         Box::pin(self.run(cx, job))
     }
@@ -338,12 +348,40 @@ impl MailSource for ImapSource {
                 at,
                 choose,
                 cache: &self.cache,
+                sightings: &self.sightings,
             },
         ))
     }
 
     fn raw<'a>(&'a self, cx: &'a Cx, at: &'a MessageRef, max_bytes: u64) -> Answer<'a, RawMessage> {
         Box::pin(self.run(cx, raw::ReadRaw { at, max_bytes }))
+    }
+
+    fn messages<'a>(
+        &'a self,
+        cx: &'a Cx,
+        wanted: &'a [MessageRef],
+        choose: Choose<'a>,
+    ) -> Answer<'a, Vec<Result<Fetched, Fault>>> {
+        Box::pin(async move {
+            // Of one, the beginning of its text may be all that is wanted.
+            if let [at] = wanted {
+                return Ok(vec![self.message(cx, at, choose).await]);
+            }
+            let job = messages::ReadMessages {
+                wanted,
+                choose,
+                cache: &self.cache,
+                sightings: &self.sightings,
+            };
+            let mut told = self.run(cx, job).await?;
+            for outcome in &mut told {
+                if let Err(fault) = outcome {
+                    *fault = self.tell(fault.clone());
+                }
+            }
+            Ok(told)
+        })
     }
 
     fn look<'a>(

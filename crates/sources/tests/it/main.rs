@@ -23,6 +23,10 @@ mod summaries;
 use secrecy::SecretString;
 use sources::imap::{Roots, Security, Settings, Timeouts};
 
+fn account() -> mail::AccountId {
+    mail::AccountId::new("a").unwrap()
+}
+
 fn settings(port: u16) -> Settings {
     Settings {
         host: "127.0.0.1".to_owned(),
