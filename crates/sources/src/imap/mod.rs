@@ -8,8 +8,10 @@ mod append;
 mod cache;
 mod candidates;
 mod cargo;
+mod catalogue;
 mod census;
 mod change;
+mod closure;
 mod conditions;
 mod convert;
 mod departure;
@@ -18,13 +20,17 @@ mod echo;
 mod faults;
 mod folders;
 mod horizon;
+mod hunt;
 mod job;
+mod kindred;
 mod link;
+mod locate;
 mod login;
 mod look;
 mod mark;
 mod message;
 mod messages;
+mod needles;
 mod net;
 mod pool;
 mod raw;
@@ -45,9 +51,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use bytes::Bytes;
 use mail::{
     AccountId, Answer, Append, Body, Broken, Candidate, Changed, Changing, Choose, Condition, Cx,
-    Described, Effect, Fault, Fetched, FolderName, Folders, Found, Horizon, MailSource, MessageRef,
-    RawMessage, Search, Sifted, Snippets, SourceKind, Stage, Step, Summary, Uid, UidSet,
-    UidValidity, Verified, Witness,
+    Described, Effect, Fault, FaultKind, Fetched, FolderName, Folders, Found, Horizon, Kindred,
+    MailSource, MessageRef, RawMessage, Search, Sifted, Snippets, Sought, SourceKind, Stage, Step,
+    Summary, Uid, UidSet, UidValidity, Verified, Witness,
 };
 
 pub use settings::{Security, Settings, Timeouts};
@@ -55,8 +61,10 @@ pub use tls::{BadRoots, Roots};
 
 use cache::{Cache, Key};
 use cargo::Cargo;
+use catalogue::Catalogue;
 use census::Censuses;
 use horizon::Horizons;
+use hunt::{Gear, InThread};
 use job::{Change, Job};
 use pool::{Pool, Wish};
 use session::Session;
@@ -72,6 +80,8 @@ pub struct ImapSource {
     censuses: Censuses,
     horizons: Horizons,
     sightings: Sightings,
+    catalogue: Catalogue,
+    in_thread: InThread,
 }
 
 impl ImapSource {
@@ -89,6 +99,8 @@ impl ImapSource {
             censuses: Censuses::default(),
             horizons: Horizons::default(),
             sightings: Sightings::default(),
+            catalogue: Catalogue::default(),
+            in_thread: InThread::default(),
         }
     }
 
@@ -175,6 +187,30 @@ impl ImapSource {
             fault: self.tell(broken.fault),
             ..broken
         })
+    }
+
+    /// A hunt that brought more than a flight carries is begun again in smaller steps.
+    async fn hunt<J: Job>(
+        &self,
+        cx: &Cx,
+        job: impl Fn(hunt::Manner) -> J + Send,
+    ) -> Result<J::Out, Fault> {
+        match self.run(cx, job(hunt::Manner::Together)).await {
+            Err(fault) if fault.kind == FaultKind::Protocol => {
+                self.run(cx, job(hunt::Manner::Apart)).await
+            }
+            outcome => outcome,
+        }
+    }
+
+    fn gear(&self, manner: hunt::Manner) -> Gear<'_> {
+        Gear {
+            account: &self.account,
+            cache: &self.cache,
+            sightings: &self.sightings,
+            in_thread: &self.in_thread,
+            manner,
+        }
     }
 
     /// A fault as it may leave.
@@ -287,7 +323,11 @@ impl MailSource for ImapSource {
     }
 
     fn folders<'a>(&'a self, cx: &'a Cx) -> Answer<'a, Folders> {
-        Box::pin(self.run(cx, folders::ListFolders))
+        Box::pin(async move {
+            let folders = Arc::new(self.run(cx, folders::ListFolders).await?);
+            self.catalogue.keep(&folders);
+            Ok(folders.as_ref().clone())
+        })
     }
 
     fn search<'a>(&'a self, cx: &'a Cx, search: &'a Search) -> Answer<'a, Found> {
@@ -382,6 +422,24 @@ impl MailSource for ImapSource {
             }
             Ok(told)
         })
+    }
+
+    fn locate<'a>(&'a self, cx: &'a Cx, sought: &'a Sought) -> Answer<'a, Kindred> {
+        let job = |manner| locate::LocateMessages {
+            sought,
+            catalogue: &self.catalogue,
+            gear: self.gear(manner),
+        };
+        Box::pin(self.hunt(cx, job))
+    }
+
+    fn kindred<'a>(&'a self, cx: &'a Cx, sought: &'a Sought) -> Answer<'a, Kindred> {
+        let job = |manner| kindred::GatherKindred {
+            sought,
+            catalogue: &self.catalogue,
+            gear: self.gear(manner),
+        };
+        Box::pin(self.hunt(cx, job))
     }
 
     fn look<'a>(

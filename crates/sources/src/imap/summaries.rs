@@ -155,7 +155,7 @@ impl Descriptions {
     }
 }
 
-fn commands(uids: &UidSet, items: &[Item]) -> Vec<Command> {
+pub(super) fn commands(uids: &UidSet, items: &[Item]) -> Vec<Command> {
     let pieces = pieces(uids);
     let each = pieces.iter();
     each.map(|piece| Command::uid_fetch(piece, items)).collect()

@@ -79,7 +79,7 @@ const KNOWN: [(&str, SpecialUse); 12] = [
     ("Deleted Messages", SpecialUse::Trash),
 ];
 
-pub(super) fn special_use(name: &FolderName) -> Option<SpecialUse> {
+pub(crate) fn special_use(name: &FolderName) -> Option<SpecialUse> {
     // QUIRK: Courier and others keep every folder below INBOX.
     let name = name.as_str();
     let name = name.strip_prefix("INBOX/").unwrap_or(name);

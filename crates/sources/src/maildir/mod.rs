@@ -14,6 +14,8 @@ mod scan;
 mod sift;
 mod work;
 
+pub(crate) use folders::special_use;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 

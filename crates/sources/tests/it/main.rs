@@ -10,14 +10,18 @@
 mod appends;
 mod census;
 mod changes;
+mod conversations;
 mod doubts;
 mod effects;
 mod facts;
 mod ground;
 mod lies;
 mod lookups;
+mod mail_room;
+mod many;
 mod pool;
 mod sift;
+mod sightings;
 mod summaries;
 
 use secrecy::SecretString;
