@@ -25,6 +25,7 @@ pub(super) struct Found {
 }
 
 pub(super) struct Closure {
+    sought: HashSet<HeaderId>,
     /// Taken out where it has joined.
     waiting: Vec<Option<Found>>,
     by_tie: HashMap<Tie, Vec<usize>>,
@@ -38,6 +39,7 @@ pub(super) struct Closure {
 impl Closure {
     pub(super) fn of(sought: &[HeaderId], most: usize) -> Self {
         let mut closure = Self {
+            sought: sought.iter().cloned().collect(),
             waiting: Vec::new(),
             by_tie: HashMap::new(),
             tied: HashSet::new(),
@@ -96,7 +98,9 @@ impl Closure {
             };
             if self.members.len() >= self.most {
                 self.met_bound = true;
-                continue;
+                if !self.make_room_for(&found) {
+                    continue;
+                }
             }
             for tie in ties(&found) {
                 let others = self.by_tie.get(&tie).cloned().unwrap_or_default();
@@ -105,6 +109,24 @@ impl Closure {
                 }
             }
             self.members.push(found.member);
+        }
+    }
+
+    /// What was sought is never what is left out for lack of room.
+    fn make_room_for(&mut self, found: &Found) -> bool {
+        let is_sought = |one: &Member| {
+            one.links
+                .id
+                .as_ref()
+                .is_some_and(|id| self.sought.contains(id))
+        };
+        let other = self.members.iter().rposition(|one| !is_sought(one));
+        match other.filter(|_| is_sought(&found.member)) {
+            Some(place) => {
+                self.members.remove(place);
+                true
+            }
+            None => false,
         }
     }
 
@@ -195,7 +217,7 @@ mod tests {
 
     #[test]
     fn loops_and_long_chains_end_and_the_bound_is_told() {
-        for (count, most, want) in [(20_000, 30_000, 20_000), (20_000, 50, 50)] {
+        for (count, most, want) in [(20_000, 30_000, 20_000), (20_000, 50, 50), (9, 1, 1)] {
             let mut closure = Closure::of(&[id("0")], most);
             for number in (0..count).rev() {
                 let next = ((number + 1) % count).to_string();
@@ -203,6 +225,7 @@ mod tests {
             }
             assert_eq!(uids(&closure).len(), want);
             assert_eq!(closure.met_bound(), want < count as usize);
+            assert!(uids(&closure).contains(&1), "what was sought is there");
         }
     }
 }

@@ -123,8 +123,6 @@ enum Heard {
     Found {
         uids: UidSet,
         described: Vec<(u32, Fetch)>,
-        /// The server was asked to describe them, and did.
-        settled: bool,
     },
     /// Ask in another way.
     Again,
@@ -199,12 +197,12 @@ impl<'a> Hunt<'a> {
                     Heard::Found {
                         mut uids,
                         described,
-                        settled,
                     } => {
                         let told = described.iter().map(|(uid, _)| Uid(*uid)).collect();
                         uids = uids.difference(&told);
                         all.extend(self.bring_in(folder, uidvalidity, described));
-                        if !settled && !uids.is_empty() {
+                        // Of those that it did not describe at once some may be there all the same.
+                        if !uids.is_empty() {
                             undescribed.push(Undescribed {
                                 folder,
                                 uidvalidity,
@@ -343,14 +341,11 @@ impl<'a> Hunt<'a> {
             return Heard::Failed;
         };
         let uids = self.claim(folder, &found);
-        let fetches = landed.statuses.iter().skip(1).step_by(2);
-        let kept = form == Form::Saved && fetches.into_iter().all(Status::is_ok);
-        session.searchres_fails |= form == Form::Saved && !kept;
-        let unreadable = landed.data.iter().any(convert::is_unreadable_fetch);
+        let mut fetches = landed.statuses.iter().skip(1).step_by(2);
+        session.searchres_fails |= form == Form::Saved && !fetches.all(Status::is_ok);
         Heard::Found {
             described: described(landed.data, &uids),
             uids,
-            settled: kept && !unreadable,
         }
     }
 

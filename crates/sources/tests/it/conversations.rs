@@ -112,7 +112,7 @@ fn a_member_is_what_a_summary_says() {
             mail::Snippets::Without,
         );
         let summary = room.runtime.block_on(summary).unwrap();
-        assert_eq!(summary, [member.summary.clone()]);
+        assert_eq!(summary, std::slice::from_ref(&member.summary));
         assert_eq!(member.at.account, crate::account());
     }
 }

@@ -14,6 +14,7 @@ mod conversations;
 mod doubts;
 mod effects;
 mod facts;
+mod false_trails;
 mod ground;
 mod lies;
 mod lookups;
@@ -23,6 +24,7 @@ mod pool;
 mod sift;
 mod sightings;
 mod summaries;
+mod thread_ids;
 
 use secrecy::SecretString;
 use sources::imap::{Roots, Security, Settings, Timeouts};
