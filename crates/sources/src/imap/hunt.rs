@@ -5,27 +5,24 @@
 
 use std::collections::HashMap;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU8, Ordering};
 
-use imap::command::{Item, Key, Part as Wire, SearchReturn};
-use imap::{Command, Data, Fetch, SequenceSet, Status, StatusKind, ThreadId};
+use imap::command::{Key, SearchReturn};
+use imap::{Command, Fetch, SequenceSet, Status, StatusKind, ThreadId};
 use mail::{
-    AccountId, Cx, Fault, FolderName, Links, Member, MessageRef, Snippets, SourceKind, Stage, Uid,
-    UidSet, UidValidity,
+    AccountId, Cx, Fault, FolderName, Member, MessageRef, Snippets, SourceKind, Stage, Uid, UidSet,
+    UidValidity,
 };
 
 use super::cache::Cache;
 use super::closure::Found;
 use super::describe::{self, Shelf};
+use super::in_thread::{InThread, Knowledge};
 use super::needles::{self, Needle, Reach, Seeking};
 use super::session::{Pace, Session};
 use super::sightings::Sightings;
 use super::summaries;
 use super::tour::{Stop, Visit, tour};
 use super::{conditions, convert, sift};
-
-/// The fields that tie messages together.
-const LINKS: Wire = Wire::HeaderFields(&["MESSAGE-ID", "IN-REPLY-TO", "REFERENCES"]);
 
 /// With threads and without, and in each of the three forms of an answer.
 const MOST_TRIES: usize = 5;
@@ -50,31 +47,6 @@ pub(super) enum Manner {
     Together,
     /// Never: it may be more than a flight can carry.
     Apart,
-}
-
-/// Whether the server knows `INTHREAD REFS`. It says so nowhere, and is asked once.
-#[derive(Default)]
-pub(super) struct InThread(AtomicU8);
-
-impl InThread {
-    const UNTRIED: u8 = 0;
-    const KNOWN: u8 = 1;
-    const UNKNOWN: u8 = 2;
-
-    fn learn(&self, known: u8) {
-        self.0.store(known, Ordering::Relaxed);
-    }
-
-    /// In the first folder it is tried; one that is not understood there is not sent to the others.
-    fn reach(&self, session: &Session, place: usize) -> Reach {
-        // Who can thread by references at all says so.
-        let can = session.capabilities().has("THREAD=REFS");
-        match self.0.load(Ordering::Relaxed) {
-            Self::KNOWN if can => Reach::Thread,
-            Self::UNTRIED if can && place == 0 => Reach::Thread,
-            _ => Reach::Direct,
-        }
-    }
 }
 
 /// What is looked for.
@@ -282,7 +254,9 @@ impl<'a> Hunt<'a> {
             keys.push(needles::key(batch, question.seeking, reach, threads));
             commands.push(conditions::command(returns, &keys)?);
             if form == Form::Saved {
-                commands.push(Command::uid_fetch_saved(&items(session)));
+                commands.push(Command::uid_fetch_saved(&describe::tied_items(
+                    session.capabilities(),
+                )));
             }
         }
         Ok(commands)
@@ -319,7 +293,7 @@ impl<'a> Hunt<'a> {
             return self.refused(session, reach, form, status);
         }
         if reach == Reach::Thread {
-            self.gear.in_thread.learn(InThread::KNOWN);
+            self.gear.in_thread.learn(Knowledge::Known);
         }
         let places: Vec<_> = landed.places.iter().step_by(every).copied().collect();
         let found = match form {
@@ -344,7 +318,7 @@ impl<'a> Hunt<'a> {
         let mut fetches = landed.statuses.iter().skip(1).step_by(2);
         session.searchres_fails |= form == Form::Saved && !fetches.all(Status::is_ok);
         Heard::Found {
-            described: described(landed.data, &uids),
+            described: describe::told_of(landed.data, &uids),
             uids,
         }
     }
@@ -361,7 +335,7 @@ impl<'a> Hunt<'a> {
             (Reach::Thread, _) => {
                 // A server that knows it and could not do it now knows it still.
                 match bad {
-                    true => self.gear.in_thread.learn(InThread::UNKNOWN),
+                    true => self.gear.in_thread.learn(Knowledge::Unknown),
                     false => self.direct = true,
                 }
                 Heard::Again
@@ -403,7 +377,10 @@ impl<'a> Hunt<'a> {
     ) -> Result<Vec<Found>, Fault> {
         let mut all = Vec::new();
         let mut left = wanted;
-        let lists = [items(session), fewer_items()];
+        let lists = [
+            describe::tied_items(session.capabilities()),
+            describe::fewer_tied_items(),
+        ];
         for items in lists {
             if left.is_empty() {
                 return Ok(all);
@@ -426,7 +403,7 @@ impl<'a> Hunt<'a> {
                     continue;
                 };
                 let unreadable = visit.landed.data.iter().any(convert::is_unreadable_fetch);
-                let described = described(visit.landed.data, &one.uids);
+                let described = describe::told_of(visit.landed.data, &one.uids);
                 let told = described.iter().map(|(uid, _)| Uid(*uid)).collect();
                 one.uids = one.uids.difference(&told);
                 all.extend(self.bring_in(one.folder, one.uidvalidity, described));
@@ -454,7 +431,7 @@ impl<'a> Hunt<'a> {
             uidvalidity,
         };
         let each = described.into_iter().map(|(uid, fetch)| {
-            let links = links(&fetch);
+            let links = describe::links(&fetch);
             let thread = fetch.thread.clone();
             let summary = describe::summary(uid, fetch, Snippets::Without);
             shelf.remember(&summary);
@@ -472,54 +449,4 @@ impl<'a> Hunt<'a> {
         });
         each.collect()
     }
-}
-
-fn items(session: &Session) -> Vec<Item> {
-    let mut items = describe::items(Snippets::Without);
-    items.push(Item::Peek(LINKS, None));
-    let offered = session.capabilities();
-    if offered.has("X-GM-EXT-1") {
-        items.push(Item::GmailThread);
-    } else if offered.has("OBJECTID") {
-        items.push(Item::ObjectThread);
-    }
-    items
-}
-
-fn fewer_items() -> Vec<Item> {
-    vec![
-        Item::Flags,
-        Item::InternalDate,
-        Item::Size,
-        Item::Peek(LINKS, None),
-    ]
-}
-
-/// Servers tell of other messages too, when their flags change.
-fn described(data: Vec<Data>, asked: &UidSet) -> Vec<(u32, Fetch)> {
-    let mut found = HashMap::new();
-    for one in data {
-        let Data::Fetch(fetch) = one else { continue };
-        let Some(uid) = fetch.uid.filter(|uid| asked.contains(Uid(*uid))) else {
-            continue;
-        };
-        convert::keep(&mut found, uid, *fetch);
-    }
-    let mut found: Vec<(u32, Fetch)> = found.into_iter().collect();
-    // Flags alone are no description.
-    found.retain(|(_, fetch)| has_links(fetch).is_some());
-    found.sort_unstable_by_key(|(uid, _)| *uid);
-    found
-}
-
-/// QUIRK: some servers name the fields in another order, or in their own spelling.
-fn has_links(fetch: &Fetch) -> Option<&imap::SectionData> {
-    let mut sections = fetch.sections.iter();
-    sections.find(|one| one.section.starts_with("HEADER.FIELDS"))
-}
-
-fn links(fetch: &Fetch) -> Links {
-    let told = has_links(fetch).and_then(|section| section.data.as_ref());
-    told.map(|header| content::links(header))
-        .unwrap_or_default()
 }
