@@ -67,7 +67,8 @@ impl Wires {
     ) -> Setup {
         let setup = match callers {
             Callers::Owner => {
-                let chosen = chosen.map_or_else(|| vec![Toolset::Imap, Toolset::Threads], <[_]>::to_vec);
+                let chosen =
+                    chosen.map_or_else(|| vec![Toolset::Imap, Toolset::Threads], <[_]>::to_vec);
                 self.for_owner(chosen)
             }
             Callers::Listed(listed) => {
@@ -85,7 +86,7 @@ impl Wire {
         let id = account.id;
         match account.store {
             Store::Imap(settings) => {
-                let source = Arc::new(ImapSource::new(*settings));
+                let source = Arc::new(ImapSource::new(id.clone(), *settings));
                 Self {
                     account: Account::new(id, source.clone(), provider),
                     made_from: MadeFrom::Imap(source),

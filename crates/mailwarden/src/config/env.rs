@@ -14,7 +14,7 @@ use sources::imap::{Roots, Security, Settings, Timeouts};
 
 use super::changes::{Changes, Gate, LedgerPlace, SETTLE};
 use super::identity::{CALLER_ID, CALLER_TOKEN};
-use super::{Account, Config, ErrorStyle, Problem, Problems, Provider, Store};
+use super::{Account, AppleStore, Config, ErrorStyle, Problem, Problems, Provider, Store};
 
 const IMAP: &str = "MAIL_IMAP_";
 const MAILDIR: &str = "MAIL_MAILDIR_";
@@ -131,7 +131,11 @@ impl Reader {
             let name = name.to_string_lossy().into_owned();
             match value.into_string() {
                 Ok(value) => reader.sort(name, value),
-                Err(_) if [IMAP, MAILDIR, APPLE].iter().any(|own| name.starts_with(own)) => {
+                Err(_)
+                    if [IMAP, MAILDIR, APPLE]
+                        .iter()
+                        .any(|own| name.starts_with(own)) =>
+                {
                     reader.problem(&name, "is not valid UTF-8");
                 }
                 Err(_) => {}
@@ -166,7 +170,10 @@ impl Reader {
             return;
         }
         if let Some(rest) = name.strip_prefix(APPLE) {
-            let part = |suffix| rest.strip_suffix(suffix).filter(|name: &&str| !name.is_empty());
+            let part = |suffix| {
+                rest.strip_suffix(suffix)
+                    .filter(|name: &&str| !name.is_empty())
+            };
             match (part("_PATH"), part("_ACCOUNT")) {
                 (Some(account), _) => self.apple.entry(account.to_owned()).or_default().0 = Some(value),
                 (None, Some(account)) => self.apple.entry(account.to_owned()).or_default().1 = Some(value),
@@ -257,7 +264,10 @@ impl Reader {
             let variable = format!("{APPLE}{name}_PATH");
             let path = PathBuf::from(path.unwrap_or_default());
             if path.as_os_str().is_empty() {
-                self.problem(&variable, "is empty; set the directory, such as /Users/anna/Library/Mail");
+                self.problem(
+                    &variable,
+                    "is empty; set the directory, such as /Users/anna/Library/Mail",
+                );
             } else if !path.is_absolute() {
                 self.problem(&variable, "must be a whole path, beginning at the root");
             } else {

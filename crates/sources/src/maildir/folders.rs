@@ -63,7 +63,7 @@ impl Tree {
 
 const INBOX: &str = "INBOX";
 
-pub(super) fn special_use(name: &FolderName) -> Option<SpecialUse> {
+pub(crate) fn special_use(name: &FolderName) -> Option<SpecialUse> {
     crate::local::special::special_use(name.as_str())
 }
 

@@ -13,6 +13,8 @@ mod page;
 mod scan;
 mod sift;
 
+pub(crate) use folders::special_use;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 

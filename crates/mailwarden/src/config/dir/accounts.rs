@@ -163,7 +163,11 @@ fn local(
         return apple(node, path, resolved, reader);
     }
     if let Some((key, _)) = node.entry("store_account") {
-        reader.problem(key, "a maildir holds one account", "remove it, or set provider: apple-mail");
+        reader.problem(
+            key,
+            "a maildir holds one account",
+            "remove it, or set provider: apple-mail",
+        );
     }
     let Some(path) = path else {
         let what = "a maildir account has no 'path'";
@@ -203,7 +207,10 @@ fn apple(
         },
     };
     if !path.is_dir() {
-        reader.warn(node, "there is no mail store there now; calls to this account will fail");
+        reader.warn(
+            node,
+            "there is no mail store there now; calls to this account will fail",
+        );
     }
     let account = node.get("store_account").and_then(|name| name.text());
     Some(Store::Apple(AppleStore {

@@ -317,7 +317,10 @@ fn what_cannot_be_served_yet_loads_with_a_warning() {
     let Store::Apple(store) = &apple.accounts[1].store else {
         panic!("{:?}", apple.accounts[1].store);
     };
-    assert_eq!((store.path.as_path(), &store.account), (Path::new("/tmp"), &None));
+    assert_eq!(
+        (store.path.as_path(), &store.account),
+        (Path::new("/tmp"), &None)
+    );
     assert_eq!(apple.warnings.len(), 0);
 }
 

@@ -1,0 +1,240 @@
+//! The job that gathers a conversation: every message that has or names an id of it, round by round, until no new id comes up.
+//!
+//! A round is one flight over all folders where the server lets it be. What the folders' own threads tie together comes with
+//! the first round that touches it; what only another folder ties needs another.
+
+use std::collections::HashSet;
+
+use imap::ThreadId;
+use mail::{Coverage, Cx, Fault, FolderName, HeaderId, Kindred, Skipped, Sought, Why};
+
+use super::catalogue::{Catalogue, Keeping, Places};
+use super::closure::{Closure, Tie};
+use super::hunt::{Gear, Hunt, Question};
+use super::job::Job;
+use super::needles::{Needle, Seeking};
+use super::pool::Wish;
+use super::session::Session;
+
+/// Ids of one flight: as many as two searches hold, or about.
+const MOST_AT_ONCE: usize = 40;
+
+pub(super) struct GatherKindred<'a> {
+    pub sought: &'a Sought,
+    pub catalogue: &'a Catalogue,
+    pub gear: Gear<'a>,
+}
+
+impl Job for GatherKindred<'_> {
+    type Out = Kindred;
+
+    fn folder(&self) -> Option<&FolderName> {
+        None
+    }
+
+    fn wish(&self) -> Wish<'_> {
+        Wish::Unselected
+    }
+
+    async fn run(&self, session: &mut Session, cx: &Cx) -> Result<Kindred, Fault> {
+        let Sought {
+            ids,
+            within,
+            effort,
+        } = self.sought;
+        let folders = self.catalogue.read(session, cx).await?;
+        let places = Places::of(&folders, within, keeping(session));
+        let mut ground = Ground::new(places, effort.folders);
+        ground.take_up(|folder| self.was_seen_in(folder));
+        let mut hunt = Hunt::new(self.gear, most_described(effort.messages));
+        let mut closure = Closure::of(ids, effort.messages);
+        let mut unspeakable = false;
+        for round in 0..effort.rounds {
+            let asked = Asked::of(closure.take_frontier());
+            unspeakable |= asked.unspeakable;
+            for question in asked.questions() {
+                for found in hunt.ask(session, cx, &ground.searched, question).await? {
+                    closure.add(found);
+                }
+            }
+            // Nobody who has such an id was found: it may have been thrown away.
+            let late = match round == 0 && !has_anchor(&closure, ids) {
+                true => ground.take_discarded(),
+                false => Vec::new(),
+            };
+            if !late.is_empty() {
+                for question in asked.questions() {
+                    for found in hunt.ask(session, cx, &late, question).await? {
+                        closure.add(found);
+                    }
+                }
+            }
+            if closure.is_closed() || closure.met_bound() {
+                break;
+            }
+        }
+        let ended = closure.is_closed() && !closure.met_bound() && !unspeakable;
+        Ok(Kindred {
+            coverage: ground.coverage(&hunt, ended),
+            members: closure.into_members(),
+        })
+    }
+}
+
+impl GatherKindred<'_> {
+    fn was_seen_in(&self, folder: &FolderName) -> bool {
+        let places = self.sought.ids.iter();
+        let mut places = places.flat_map(|id| self.gear.sightings.of(id));
+        places.any(|place| place.folder == *folder)
+    }
+}
+
+/// What is found by its words and turns out to be another is described as well.
+pub(super) fn most_described(messages: usize) -> u64 {
+    u64::try_from(messages)
+        .unwrap_or(u64::MAX)
+        .saturating_mul(2)
+        .saturating_add(500)
+}
+
+pub(super) fn keeping(session: &Session) -> Keeping {
+    match session.capabilities().has("X-GM-EXT-1") {
+        true => Keeping::Labels,
+        false => Keeping::Apart,
+    }
+}
+
+fn has_anchor(closure: &Closure, sought: &[HeaderId]) -> bool {
+    let sought: HashSet<&HeaderId> = sought.iter().collect();
+    let mut ids = closure
+        .members()
+        .iter()
+        .filter_map(|one| one.links.id.as_ref());
+    ids.any(|id| sought.contains(id))
+}
+
+/// What one round asks for.
+struct Asked {
+    needles: Vec<Needle>,
+    threads: Vec<ThreadId>,
+    /// There are ids that no server can be searched for.
+    unspeakable: bool,
+}
+
+impl Asked {
+    fn of(ties: Vec<Tie>) -> Self {
+        let mut asked = Self {
+            needles: Vec::new(),
+            threads: Vec::new(),
+            unspeakable: false,
+        };
+        for tie in ties {
+            match tie {
+                Tie::Thread(id) => asked.threads.push(id),
+                Tie::Id(id) => match Needle::of(&id) {
+                    Some(needle) => asked.needles.push(needle),
+                    None => asked.unspeakable = true,
+                },
+            }
+        }
+        asked
+    }
+
+    /// In flights that no server chokes on.
+    fn questions(&self) -> impl Iterator<Item = Question<'_>> {
+        let count = self.needles.len().div_ceil(MOST_AT_ONCE);
+        let count = count.max(self.threads.len().div_ceil(MOST_AT_ONCE));
+        (0..count).map(|place| Question {
+            needles: self
+                .needles
+                .chunks(MOST_AT_ONCE)
+                .nth(place)
+                .unwrap_or_default(),
+            threads: self
+                .threads
+                .chunks(MOST_AT_ONCE)
+                .nth(place)
+                .unwrap_or_default(),
+            seeking: Seeking::HavingOrNaming,
+        })
+    }
+}
+
+/// The folders that are searched, and those that are not.
+pub(super) struct Ground {
+    pub searched: Vec<FolderName>,
+    beyond: Vec<FolderName>,
+    discarded: Vec<FolderName>,
+    most: usize,
+    nameless: bool,
+}
+
+impl Ground {
+    fn new(places: Places, most: usize) -> Self {
+        let mut searched = places.first;
+        searched.extend(places.rest);
+        let beyond = searched.split_off(most.min(searched.len()));
+        Self {
+            searched,
+            beyond,
+            discarded: places.discarded,
+            most,
+            nameless: places.nameless,
+        }
+    }
+
+    /// Searches these folders before others, though they be trash.
+    fn take_up(&mut self, wanted: impl Fn(&FolderName) -> bool) {
+        for list in [&mut self.beyond, &mut self.discarded] {
+            let (taken, left) = list.drain(..).partition(|folder| wanted(folder));
+            *list = left;
+            let taken: Vec<FolderName> = taken;
+            self.searched.splice(0..0, taken);
+        }
+        let surplus = self.searched.split_off(self.most.min(self.searched.len()));
+        self.beyond.extend(surplus);
+    }
+
+    /// What was thrown away, as far as there is room for it.
+    fn take_discarded(&mut self) -> Vec<FolderName> {
+        let room = self.most.saturating_sub(self.searched.len());
+        let left = self.discarded.split_off(room.min(self.discarded.len()));
+        let taken = std::mem::replace(&mut self.discarded, left);
+        self.searched.extend(taken.iter().cloned());
+        taken
+    }
+
+    fn coverage(self, hunt: &Hunt<'_>, ended: bool) -> Coverage {
+        let whole = hunt.failed().is_empty() && self.beyond.is_empty() && !self.nameless;
+        let mut coverage = coverage(hunt, self.searched, self.beyond, self.discarded);
+        // What was not searched may have tied together what was.
+        coverage.exhausted = ended && whole && !hunt.is_cut();
+        coverage
+    }
+}
+
+pub(super) fn coverage(
+    hunt: &Hunt<'_>,
+    asked: Vec<FolderName>,
+    beyond: Vec<FolderName>,
+    discarded: Vec<FolderName>,
+) -> Coverage {
+    let (failed, searched): (Vec<_>, Vec<_>) = asked
+        .into_iter()
+        .partition(|folder| hunt.failed().contains(folder));
+    let lists = [
+        (failed, Why::Failed),
+        (beyond, Why::Effort),
+        (discarded, Why::Discarded),
+    ];
+    let skipped = lists.into_iter().flat_map(|(folders, why)| {
+        let each = folders.into_iter();
+        each.map(move |folder| Skipped { folder, why })
+    });
+    Coverage {
+        searched,
+        skipped: skipped.collect(),
+        as_of: None,
+        exhausted: !hunt.is_cut() && hunt.failed().is_empty(),
+    }
+}
