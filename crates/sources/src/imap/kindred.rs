@@ -161,8 +161,8 @@ impl Asked {
 }
 
 /// The folders that are searched, and those that are not.
-pub(super) struct Ground {
-    pub searched: Vec<FolderName>,
+struct Ground {
+    searched: Vec<FolderName>,
     beyond: Vec<FolderName>,
     discarded: Vec<FolderName>,
     most: usize,

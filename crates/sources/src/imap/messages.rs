@@ -282,8 +282,8 @@ async fn fly(
         // One message that the server cannot read is no reason to refuse its neighbours.
         let refused = |fault: &Fault| matches!(fault.kind, FaultKind::Denied | FaultKind::Rejected);
         let doubtful = answers.iter().enumerate().filter_map(|(index, answer)| {
-            let (outcome, shared) = answer;
-            let again = *shared && outcome.as_ref().is_err_and(refused);
+            let (outcome, company) = answer;
+            let again = *company == Grouping::Together && outcome.as_ref().is_err_and(refused);
             again.then_some(index)
         });
         let doubtful: Vec<usize> = doubtful.collect();
@@ -309,14 +309,14 @@ fn fitting(tasks: &[Task<'_>]) -> usize {
     fits.count()
 }
 
-/// The answer for each of those chosen, and whether others shared its command.
+/// The answer for each of those chosen, and whether it shared its command with others.
 async fn ask(
     session: &mut Session,
     cx: &Cx,
     tasks: &[Task<'_>],
     chosen: &[usize],
     grouping: Grouping,
-) -> Result<Vec<(Result<Fetch, Fault>, bool)>, Fault> {
+) -> Result<Vec<(Result<Fetch, Fault>, Grouping)>, Fault> {
     let plan = plan(tasks, chosen, grouping);
     let stops: Vec<Stop<'_>> = plan
         .iter()
@@ -326,7 +326,7 @@ async fn ask(
         })
         .collect();
     let visits = tour(session, cx, &stops, Pace::Prompt).await?;
-    let mut answers: Vec<Option<(Result<Fetch, Fault>, bool)>> =
+    let mut answers: Vec<Option<(Result<Fetch, Fault>, Grouping)>> =
         tasks.iter().map(|_| None).collect();
     for ((_, orders), visit) in plan.iter().zip(visits) {
         let data = visit.as_ref().map(|visit| visit.landed.data.as_slice());
@@ -345,11 +345,16 @@ async fn ask(
                     let found = described.get(&task.at.uid.0).cloned();
                     found.ok_or(Fault::new(missing, Stage::Fetch))
                 });
-                *answer = Some((outcome, order.tasks.len() > 1));
+                *answer = Some((outcome, order.company()));
             }
         }
     }
-    let unanswered = || (Err(Fault::new(FaultKind::Protocol, Stage::Fetch)), false);
+    let unanswered = || {
+        (
+            Err(Fault::new(FaultKind::Protocol, Stage::Fetch)),
+            Grouping::Alone,
+        )
+    };
     let each = chosen.iter().map(|index| {
         let answer = answers.get_mut(*index).and_then(Option::take);
         answer.unwrap_or_else(unanswered)
@@ -412,6 +417,13 @@ fn plan<'a>(
 }
 
 impl Order {
+    fn company(&self) -> Grouping {
+        match self.tasks.as_slice() {
+            [_, _, ..] => Grouping::Together,
+            _ => Grouping::Alone,
+        }
+    }
+
     fn command(&self, tasks: &[Task<'_>]) -> Command {
         let uids = self.tasks.iter().filter_map(|index| tasks.get(*index));
         let uids = SequenceSet::of(uids.map(|task| task.at.uid.0));

@@ -24,18 +24,22 @@ const MAIL: [(u32, &str, &str, u64); 5] = [
     (9, "stranger@x.example", "", 7),
 ];
 
+const LABELS: [&str; 4] = [
+    "(\\All \\HasNoChildren) \"/\" \"[Gmail]/All Mail\"",
+    "(\\HasNoChildren) \"/\" \"INBOX\"",
+    "(\\Sent) \"/\" \"[Gmail]/Sent Mail\"",
+    "(\\Trash) \"/\" \"[Gmail]/Trash\"",
+];
+
 /// Answers searches by what they say, as Gmail does: by ids in headers and by thread ids, `NOT UID` included.
-fn gmail(session: &mut Session, all: bool) {
+fn gmail(session: &mut Session, labels: &[&str]) {
     session.log_in("IMAP4rev1 X-GM-EXT-1 ESEARCH LITERAL- SPECIAL-USE");
     loop {
         let command = session.command();
         if command.mentions("LIST") {
-            session.untagged("LIST (\\HasNoChildren) \"/\" \"INBOX\"");
-            if all {
-                session.untagged("LIST (\\All \\HasNoChildren) \"/\" \"[Gmail]/All Mail\"");
+            for label in labels {
+                session.untagged(&format!("LIST {label}"));
             }
-            session.untagged("LIST (\\Sent) \"/\" \"[Gmail]/Sent Mail\"");
-            session.untagged("LIST (\\Trash) \"/\" \"[Gmail]/Trash\"");
             session.ok();
         } else if command.mentions("EXAMINE") {
             session.examined(5);
@@ -98,7 +102,7 @@ fn kindred(source: &ImapSource, sought: &Sought) -> Kindred {
 fn gmail_is_believed_and_its_threads_are_joined() {
     let conversation = ["first", "answer", "again", "renamed"];
     for anchor in conversation {
-        let server = Fake::script(|session| gmail(session, true));
+        let server = Fake::script(|session| gmail(session, &LABELS));
         let source = ImapSource::new(crate::account(), settings(server.port()));
         let anchor = format!("{anchor}@x.example");
         let found = kindred(&source, &sought(&[&anchor]));
@@ -122,7 +126,7 @@ fn gmail_is_believed_and_its_threads_are_joined() {
 
 #[test]
 fn gmail_without_all_mail_is_searched_label_by_label() {
-    let server = Fake::script(|session| gmail(session, false));
+    let server = Fake::script(|session| gmail(session, &LABELS[1..]));
     let source = ImapSource::new(crate::account(), settings(server.port()));
     let found = kindred(&source, &sought(&["first@x.example"]));
     assert_eq!(found.members.len(), 8, "every label shows all four");
