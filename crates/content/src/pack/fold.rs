@@ -2,7 +2,7 @@
 
 use super::index::{Index, Place};
 use super::marker::{Marker, Shown};
-use super::quote::{MOST_TIMES, Style, marks};
+use super::quote::{MOST_HTML_MARKS, MOST_TIMES, Style, marks};
 use super::run::{Run, Work, extend};
 
 /// Quoted lines before an answer that stay, so that it can be understood.
@@ -69,8 +69,9 @@ impl Below {
     }
 }
 
+/// What people and programs put above a message that they pass on: a ruled line, or the words with which it begins.
 fn is_forward(line: &str) -> bool {
-    const WORDS: [&str; 8] = [
+    const RULED: [&str; 8] = [
         "forwarded message",
         "forwarded by",
         "weitergeleitete nachricht",
@@ -80,11 +81,20 @@ fn is_forward(line: &str) -> bool {
         "doorgestuurd bericht",
         "mensagem encaminhada",
     ];
-    if line.len() > 200 || !line.starts_with("--") && !line.ends_with(':') {
+    const BEGINS: [&str; 6] = [
+        "begin forwarded message",
+        "anfang der weitergeleiteten nachricht",
+        "début du message réexpédié",
+        "inicio del mensaje reenviado",
+        "inizio messaggio inoltrato",
+        "begin doorgestuurd bericht",
+    ];
+    if line.len() > 200 {
         return false;
     }
-    let line = line.to_lowercase();
-    WORDS.iter().any(|words| line.contains(words))
+    let lower = line.to_lowercase();
+    lower.starts_with("--") && RULED.iter().any(|words| lower.contains(words))
+        || BEGINS.iter().any(|words| lower.starts_with(words))
 }
 
 /// `-----Original Message-----`, a line of underscores, or a block of header fields: in any language, because it only allows
@@ -141,7 +151,9 @@ fn longest(
         offer(places, times, &Style::MARKED);
     }
     // Our HTML renderer puts no more marks before a line that has many.
-    offer(index.places(read.depth, read.content), 1, &[Style::Html]);
+    if read.depth >= MOST_HTML_MARKS {
+        offer(index.places(read.depth, read.content), 1, &[Style::Html]);
+    }
     best
 }
 
