@@ -11,8 +11,8 @@ const CONTEXT: usize = 4;
 /// A stretch of a text, in lines.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Piece {
-    /// A line that stays.
-    Line,
+    /// So many lines that stay.
+    Stay(usize),
     /// So many lines for which a marker stands.
     Left(usize, Marker),
 }
@@ -20,7 +20,7 @@ pub(super) enum Piece {
 /// All lines of a text in order.
 pub(super) fn fold(lines: &[&str], index: &Index<'_>) -> Vec<Piece> {
     if index.is_empty() {
-        return vec![Piece::Line; lines.len()];
+        return vec![Piece::Stay(lines.len())];
     }
     let mut pieces = Vec::new();
     let mut below = Below::Own;
@@ -33,7 +33,7 @@ pub(super) fn fold(lines: &[&str], index: &Index<'_>) -> Vec<Piece> {
             _ => longest(lines, at, index, below, &mut work),
         };
         let Some(run) = run.filter(|_| !line.trim().is_empty()) else {
-            pieces.push(Piece::Line);
+            stay(&mut pieces, 1);
             at += 1;
             continue;
         };
@@ -41,11 +41,18 @@ pub(super) fn fold(lines: &[&str], index: &Index<'_>) -> Vec<Piece> {
         let left = kept.map_or(0, |(left, _)| left);
         pieces.extend(kept.map(|(left, marker)| Piece::Left(left, marker)));
         // What stays of a run is not looked at again.
-        let stays = run.lines().saturating_sub(left);
-        pieces.extend(std::iter::repeat_n(Piece::Line, stays));
+        stay(&mut pieces, run.lines().saturating_sub(left));
         at += run.lines();
     }
     pieces
+}
+
+fn stay(pieces: &mut Vec<Piece>, lines: usize) {
+    match pieces.last_mut() {
+        Some(Piece::Stay(before)) => *before += lines,
+        _ if lines > 0 => pieces.push(Piece::Stay(lines)),
+        _ => {}
+    }
 }
 
 /// What the text around a line is.

@@ -402,6 +402,11 @@ proptest! {
     }
 
     #[test]
+    fn no_texts_make_it_fall(texts in prop::collection::vec(any::<String>(), 0..5), most in 0_usize..200) {
+        holds(&texts, most);
+    }
+
+    #[test]
     fn what_was_safe_is_safe_when_it_is_packed(texts in thread(), most in 0_usize..2_000) {
         let safe: Vec<String> = texts.iter().map(|text| shield(text, Shape::Body).text).collect();
         for room in [Room::All, Room::Chars(most)] {
