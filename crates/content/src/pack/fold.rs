@@ -2,7 +2,7 @@
 
 use super::index::{Index, Place};
 use super::marker::{Marker, Shown};
-use super::quote::{MOST_TIMES, Style, marks};
+use super::quote::{MOST_HTML_MARKS, MOST_TIMES, Style, marks};
 use super::run::{Run, Work, extend};
 
 /// Quoted lines before an answer that stay, so that it can be understood.
@@ -11,8 +11,8 @@ const CONTEXT: usize = 4;
 /// A stretch of a text, in lines.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Piece {
-    /// A line that stays.
-    Line,
+    /// So many lines that stay.
+    Stay(usize),
     /// So many lines for which a marker stands.
     Left(usize, Marker),
 }
@@ -20,7 +20,7 @@ pub(super) enum Piece {
 /// All lines of a text in order.
 pub(super) fn fold(lines: &[&str], index: &Index<'_>) -> Vec<Piece> {
     if index.is_empty() {
-        return vec![Piece::Line; lines.len()];
+        return vec![Piece::Stay(lines.len())];
     }
     let mut pieces = Vec::new();
     let mut below = Below::Own;
@@ -33,7 +33,7 @@ pub(super) fn fold(lines: &[&str], index: &Index<'_>) -> Vec<Piece> {
             _ => longest(lines, at, index, below, &mut work),
         };
         let Some(run) = run.filter(|_| !line.trim().is_empty()) else {
-            pieces.push(Piece::Line);
+            stay(&mut pieces, 1);
             at += 1;
             continue;
         };
@@ -41,11 +41,18 @@ pub(super) fn fold(lines: &[&str], index: &Index<'_>) -> Vec<Piece> {
         let left = kept.map_or(0, |(left, _)| left);
         pieces.extend(kept.map(|(left, marker)| Piece::Left(left, marker)));
         // What stays of a run is not looked at again.
-        let stays = run.lines().saturating_sub(left);
-        pieces.extend(std::iter::repeat_n(Piece::Line, stays));
+        stay(&mut pieces, run.lines().saturating_sub(left));
         at += run.lines();
     }
     pieces
+}
+
+fn stay(pieces: &mut Vec<Piece>, lines: usize) {
+    match pieces.last_mut() {
+        Some(Piece::Stay(before)) => *before += lines,
+        _ if lines > 0 => pieces.push(Piece::Stay(lines)),
+        _ => {}
+    }
 }
 
 /// What the text around a line is.
@@ -69,8 +76,9 @@ impl Below {
     }
 }
 
+/// What people and programs put above a message that they pass on: a ruled line, or the words with which it begins.
 fn is_forward(line: &str) -> bool {
-    const WORDS: [&str; 8] = [
+    const RULED: [&str; 8] = [
         "forwarded message",
         "forwarded by",
         "weitergeleitete nachricht",
@@ -80,11 +88,20 @@ fn is_forward(line: &str) -> bool {
         "doorgestuurd bericht",
         "mensagem encaminhada",
     ];
-    if line.len() > 200 || !line.starts_with("--") && !line.ends_with(':') {
+    const BEGINS: [&str; 6] = [
+        "begin forwarded message",
+        "anfang der weitergeleiteten nachricht",
+        "début du message réexpédié",
+        "inicio del mensaje reenviado",
+        "inizio messaggio inoltrato",
+        "begin doorgestuurd bericht",
+    ];
+    if line.len() > 200 {
         return false;
     }
-    let line = line.to_lowercase();
-    WORDS.iter().any(|words| line.contains(words))
+    let lower = line.to_lowercase();
+    lower.starts_with("--") && RULED.iter().any(|words| lower.contains(words))
+        || BEGINS.iter().any(|words| lower.starts_with(words))
 }
 
 /// `-----Original Message-----`, a line of underscores, or a block of header fields: in any language, because it only allows
@@ -141,7 +158,9 @@ fn longest(
         offer(places, times, &Style::MARKED);
     }
     // Our HTML renderer puts no more marks before a line that has many.
-    offer(index.places(read.depth, read.content), 1, &[Style::Html]);
+    if read.depth >= MOST_HTML_MARKS {
+        offer(index.places(read.depth, read.content), 1, &[Style::Html]);
+    }
     best
 }
 

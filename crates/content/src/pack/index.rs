@@ -11,6 +11,9 @@ const FIRST_WORDS: usize = 3;
 /// Shorter lines are hardly wrapped.
 const LONG: usize = 40;
 
+/// Lines that are remembered, of all texts together: what comes later can be no source.
+const MOST_LINES: usize = 200_000;
+
 /// A line of an earlier text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Place {
@@ -22,6 +25,7 @@ pub(super) struct Place {
 pub(super) struct Index<'a> {
     texts: Vec<Text<'a>>,
     numbers: HashSet<u32>,
+    count: usize,
     /// By marks and content.
     whole: HashMap<(usize, &'a str), Vec<Place>>,
     /// By marks and first words, of long lines.
@@ -48,12 +52,14 @@ impl<'a> Index<'a> {
         }
         let lines: Vec<Line<'a>> = lines
             .iter()
+            .take(MOST_LINES.saturating_sub(self.count))
             .map(|text| Line {
                 text,
                 marks: marks(text),
                 kind: Kind::of(text),
             })
             .collect();
+        self.count += lines.len();
         let text = self.texts.len();
         for (line, read) in lines.iter().enumerate() {
             let Marks { depth, content, .. } = read.marks;

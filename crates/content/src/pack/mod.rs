@@ -68,46 +68,46 @@ pub struct Cut {
 /// The texts in the order of the conversation, the newest last.
 pub fn pack(parts: &[Part<'_>], room: Room) -> Vec<Packed> {
     let mut index = Index::default();
-    let mut folded = Vec::with_capacity(parts.len());
+    let mut folded: Vec<(Vec<Piece>, Size)> = Vec::with_capacity(parts.len());
     for part in parts {
-        let lines: Vec<&str> = part.text.split('\n').collect();
+        let lines = lines(part);
         let pieces = fold(&lines, &index);
         index.add(part.number, &lines);
-        folded.push((lines, pieces));
+        let size = size(&lines, &pieces);
+        folded.push((pieces, size));
     }
-    fitted(parts, folded, room)
+    drop(index);
+    fitted(parts, &folded, room)
 }
 
 /// The same with every quote where it stands.
 pub fn whole(parts: &[Part<'_>], room: Room) -> Vec<Packed> {
     let unfolded = parts.iter().map(|part| {
-        let lines: Vec<&str> = part.text.split('\n').collect();
+        let lines = lines(part);
         let pieces = vec![Piece::Line; lines.len()];
-        (lines, pieces)
+        let size = size(&lines, &pieces);
+        (pieces, size)
     });
-    fitted(parts, unfolded.collect(), room)
+    fitted(parts, &unfolded.collect::<Vec<_>>(), room)
 }
 
-fn fitted(parts: &[Part<'_>], folded: Vec<(Vec<&str>, Vec<Piece>)>, room: Room) -> Vec<Packed> {
-    let sizes: Vec<Size> = folded
-        .iter()
-        .map(|(lines, pieces)| size(lines, pieces))
-        .collect();
-    let total: usize = sizes.iter().map(|size| size.chars).sum();
+fn fitted(parts: &[Part<'_>], folded: &[(Vec<Piece>, Size)], room: Room) -> Vec<Packed> {
+    let sizes = || folded.iter().map(|(_, size)| size);
+    let total: usize = sizes().map(|size| size.chars).sum();
     let shares = match room {
         Room::Chars(most) if total > most => {
-            let needed: Vec<usize> = sizes.iter().map(|size| size.chars + size.more).collect();
+            let needed: Vec<usize> = sizes().map(|size| size.chars + size.more).collect();
             Some(shares(&needed, most))
         }
         _ => None,
     };
     let mut shown: HashMap<u32, usize> = HashMap::new();
     let each = parts.iter().zip(folded).enumerate();
-    each.map(|(place, (part, (lines, pieces)))| {
+    each.map(|(place, (part, (pieces, _)))| {
         let share = shares
             .as_ref()
             .and_then(|shares| shares.get(place).copied());
-        let kept = cut(&lines, &pieces, &shown, share);
+        let kept = cut(&lines(part), pieces, &shown, share);
         shown.entry(part.number).or_insert(kept.lines);
         Packed {
             number: part.number,
@@ -120,4 +120,8 @@ fn fitted(parts: &[Part<'_>], folded: Vec<(Vec<&str>, Vec<Piece>)>, room: Room) 
         }
     })
     .collect()
+}
+
+fn lines<'a>(part: &Part<'a>) -> Vec<&'a str> {
+    part.text.split('\n').collect()
 }

@@ -3,7 +3,7 @@
 //! Every way here is a plain function of the line that is quoted, so that it can be done again by whoever reads a marker.
 
 /// Marks that our own HTML renderer puts before a line at most.
-const MOST_HTML_MARKS: usize = 5;
+pub(super) const MOST_HTML_MARKS: usize = 5;
 
 /// A way of quoting a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -95,11 +95,11 @@ pub(super) const MOST_TIMES: usize = 8;
 
 impl Manner {
     /// What stands before a line of this kind.
-    pub(super) fn prefix(&self, mut kind: Kind) -> String {
-        let mut prefix = String::new();
+    pub(super) fn prefix(&self, mut kind: Kind) -> Prefix {
+        let mut prefix = Prefix::default();
         for _ in 0..self.times {
             let (mark, next) = self.style.once(kind);
-            prefix.insert_str(0, mark);
+            prefix.put(mark);
             kind = next;
         }
         prefix
@@ -107,11 +107,45 @@ impl Manner {
 
     /// What becomes of one line.
     pub(super) fn apply(&self, line: &str) -> Vec<String> {
-        let quoted = self.prefix(Kind::of(line)) + line;
+        let quoted = [self.prefix(Kind::of(line)).as_str(), line].concat();
         match self.wrap {
             Some(width) => wrap(&quoted, width),
             None => vec![quoted],
         }
+    }
+}
+
+/// Marks that are put before a line. They are made for every line that is compared, and so need no room of their own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Prefix {
+    /// Filled from its end.
+    bytes: [u8; 2 * MOST_TIMES],
+    begin: usize,
+}
+
+impl Default for Prefix {
+    fn default() -> Self {
+        Self {
+            bytes: [b' '; 2 * MOST_TIMES],
+            begin: 2 * MOST_TIMES,
+        }
+    }
+}
+
+impl Prefix {
+    fn put(&mut self, mark: &str) {
+        let Some(begin) = self.begin.checked_sub(mark.len()) else {
+            return;
+        };
+        if let Some(place) = self.bytes.get_mut(begin..self.begin) {
+            place.copy_from_slice(mark.as_bytes());
+            self.begin = begin;
+        }
+    }
+
+    pub(super) fn as_str(&self) -> &str {
+        let bytes = self.bytes.get(self.begin..).unwrap_or_default();
+        std::str::from_utf8(bytes).unwrap_or_default()
     }
 }
 

@@ -52,21 +52,25 @@ pub(super) struct Size {
 }
 
 pub(super) fn size(lines: &[&str], pieces: &[Piece]) -> Size {
-    let mut line = 0;
     let mut size = Size::default();
+    let mut at = 0;
     for piece in pieces {
-        let (chars, taken) = match piece {
-            Piece::Line => {
-                let line = lines.get(line).copied().unwrap_or_default();
-                (guard(line).len() + line.chars().count(), 1)
+        match piece {
+            Piece::Stay(count) => {
+                let stay = lines.get(at..at + count).unwrap_or_default();
+                let chars = stay
+                    .iter()
+                    .map(|line| guard(line).len() + line.chars().count());
+                // Each but the first stands behind a line break.
+                size.chars += chars.sum::<usize>() + count - usize::from(at == 0);
+                at += count;
             }
             Piece::Left(taken, marker) => {
+                size.chars += marker.spelled().len() + usize::from(at > 0);
                 size.more += Shown::LONGEST;
-                (marker.spelled().len(), *taken)
+                at += taken;
             }
-        };
-        size.chars += chars + usize::from(line > 0);
-        line += taken;
+        }
     }
     size
 }
@@ -78,6 +82,17 @@ pub(super) struct Kept {
     pub lines: usize,
     /// Characters of the full text that are told; absent where all are.
     pub shown_chars: Option<usize>,
+}
+
+impl Kept {
+    /// One more line of the packed text, and the lines of the full text that it tells.
+    fn push(&mut self, written: &str, told: &[&str]) {
+        if self.lines > 0 {
+            self.text.push('\n');
+        }
+        self.text.push_str(written);
+        self.lines += told.len();
+    }
 }
 
 /// The packed text from its beginning on, cut at the end of a line, or within a long one, where it is longer than `share`.
@@ -93,45 +108,49 @@ pub(super) fn cut(
         lines: 0,
         shown_chars: None,
     };
-    let mut chars = 0;
-    let mut shown = 0;
+    let mut room = share.unwrap_or(usize::MAX);
     for piece in pieces {
-        let line = lines.get(kept.lines).copied().unwrap_or_default();
-        let (written, taken) = match piece {
-            Piece::Line => ([guard(line), line].concat(), 1),
+        let rest = lines.get(kept.lines..).unwrap_or_default();
+        match piece {
+            Piece::Stay(count) => {
+                for line in rest.iter().take(*count) {
+                    let written = [guard(line), line].concat();
+                    let gap = usize::from(kept.lines > 0);
+                    let needed = gap + written.chars().count();
+                    if needed > room {
+                        let partial = part_of(&written, line, room.saturating_sub(gap));
+                        return ended(kept, lines, partial, guard(line));
+                    }
+                    room -= needed;
+                    kept.push(&written, &[line]);
+                }
+            }
             Piece::Left(taken, marker) => {
                 let there = shown_lines.get(&marker.number).copied();
-                (marker.when(there.unwrap_or_default()).spelled(), *taken)
-            }
-        };
-        let gap = usize::from(kept.lines > 0);
-        let needed = gap + written.chars().count();
-        let room = share.map(|share| share.saturating_sub(chars));
-        if room.is_some_and(|room| needed > room) {
-            let partial = match piece {
-                Piece::Line => {
-                    part_of(&written, line, room.unwrap_or_default().saturating_sub(gap))
+                let written = marker.when(there.unwrap_or_default()).spelled();
+                let needed = usize::from(kept.lines > 0) + written.len();
+                if needed > room {
+                    return ended(kept, lines, None, "");
                 }
-                Piece::Left(..) => None,
-            };
-            if let Some(partial) = partial {
-                shown += gap + partial.chars().count() - guard(line).len();
-                kept.text.extend(["\n"].iter().take(gap).copied());
-                kept.text.push_str(partial);
+                room -= needed;
+                kept.push(&written, rest.get(..*taken).unwrap_or_default());
             }
-            kept.shown_chars = Some(shown);
-            return kept;
         }
-        kept.text.extend(["\n"].iter().take(gap).copied());
-        kept.text.push_str(&written);
-        chars += needed;
-        let full = lines
-            .get(kept.lines..kept.lines + taken)
-            .unwrap_or_default();
-        shown += gap + taken.saturating_sub(1);
-        shown += full.iter().map(|line| line.chars().count()).sum::<usize>();
-        kept.lines += taken;
     }
+    kept
+}
+
+/// What is kept so far and a part of the next line, and how much of the full text that is.
+fn ended(mut kept: Kept, lines: &[&str], partial: Option<&str>, guard: &str) -> Kept {
+    let whole = lines.get(..kept.lines).unwrap_or_default();
+    let chars: usize = whole.iter().map(|line| line.chars().count() + 1).sum();
+    kept.shown_chars = Some(match partial {
+        Some(partial) => {
+            kept.push(partial, &[]);
+            chars + partial.chars().count() - guard.len()
+        }
+        None => chars.saturating_sub(1),
+    });
     kept
 }
 

@@ -1,7 +1,7 @@
 //! A run: consecutive lines of a text that quote consecutive lines of an earlier one, all in the same manner.
 
 use super::index::{Index, Line, Place};
-use super::quote::{Manner, Style};
+use super::quote::{Manner, Prefix, Style};
 
 /// A longer line of an earlier text is not looked for in wrapped form.
 const MOST_WRAPPED: usize = 64;
@@ -43,14 +43,19 @@ impl Run {
 pub(super) struct Work(usize);
 
 impl Work {
+    /// A line is compared two or three times, where nobody means harm.
     pub(super) fn of(lines: &[&str]) -> Self {
-        let bytes: usize = lines.iter().map(|line| line.len()).sum();
-        Self(100 * lines.len() + 2 * bytes + 10_000)
+        let once: usize = lines.iter().map(|line| Self::cost(line)).sum();
+        Self(20 * once + 10_000)
     }
 
     fn spend(&mut self, line: &str) -> Option<()> {
-        self.0 = self.0.checked_sub(1 + line.len() / 64)?;
+        self.0 = self.0.checked_sub(Self::cost(line))?;
         Some(())
+    }
+
+    fn cost(line: &str) -> usize {
+        1 + line.len() / 64
     }
 }
 
@@ -138,7 +143,7 @@ impl Width {
 /// One line of the earlier text, found.
 struct Found {
     lines: usize,
-    prefix: String,
+    prefix: Prefix,
     width: Width,
 }
 
@@ -151,17 +156,15 @@ fn step(
     work: &mut Work,
 ) -> Option<Found> {
     let first = rest.first()?;
-    let mut tried: Vec<String> = Vec::new();
+    let mut tried: Option<Prefix> = None;
     for style in alive {
         let prefix = manner(*style, times).prefix(source.kind);
-        if tried.contains(&prefix) {
+        if tried.replace(prefix) == Some(prefix) {
             continue;
         }
         work.spend(first)?;
-        let found = first.strip_prefix(prefix.as_str()).and_then(|read| {
-            let taken = unwrapped(read, rest, source, &prefix, width, work)?;
-            Some((taken.0, taken.1))
-        });
+        let read = first.strip_prefix(prefix.as_str());
+        let found = read.and_then(|read| unwrapped(read, rest, source, prefix, width, work));
         if let Some((lines, width)) = found {
             return Some(Found {
                 lines,
@@ -169,7 +172,6 @@ fn step(
                 width,
             });
         }
-        tried.push(prefix);
     }
     None
 }
@@ -179,12 +181,12 @@ fn unwrapped(
     read: &str,
     rest: &[&str],
     source: &Line<'_>,
-    prefix: &str,
+    prefix: Prefix,
     mut width: Width,
     work: &mut Work,
 ) -> Option<(usize, Width)> {
-    let before = [prefix, source.marks.before].concat();
-    let indent = before.chars().count();
+    let marks = [prefix.as_str(), source.marks.before];
+    let indent: usize = marks.iter().map(|marks| marks.len()).sum();
     let mut content = read.strip_prefix(source.marks.before)?;
     let mut left = source.marks.content;
     let mut lines = 1;
@@ -194,7 +196,8 @@ fn unwrapped(
         width.ends(indent, content, left);
         let next = rest.get(lines).filter(|_| lines < MOST_WRAPPED)?;
         work.spend(next)?;
-        content = next.strip_prefix(before.as_str())?;
+        let [new, old] = marks;
+        content = next.strip_prefix(new)?.strip_prefix(old)?;
         lines += 1;
     }
     width.holds(indent, content);

@@ -65,6 +65,8 @@ pub struct Turn {
     pub index: usize,
     /// Its other copies, the better ones first.
     pub copies: Vec<usize>,
+    /// When it was said, as far as any copy tells.
+    pub time: Option<Timestamp>,
     /// The turn it answers, as a place in `turns`, always an earlier one: of all that it names, the nearest that is here.
     pub parent: Option<usize>,
     /// Turns above it.
@@ -220,6 +222,7 @@ fn in_order(drafts: Vec<Draft>, parents: &[Option<usize>]) -> Vec<Turn> {
             turns.push(Turn {
                 index: draft.index,
                 copies: draft.copies.clone(),
+                time: draft.order.0,
                 parent,
                 depth,
             });
