@@ -187,7 +187,13 @@ impl AppleStore {
     }
 
     /// An account as the system knows it. A child has no name of its own: its parent's counts.
-    pub fn account(&self, uuid: &str, name: Option<&str>, user: Option<&str>, parent: Option<&str>) {
+    pub fn account(
+        &self,
+        uuid: &str,
+        name: Option<&str>,
+        user: Option<&str>,
+        parent: Option<&str>,
+    ) {
         let accounts = self.home.path().join("Library/Accounts");
         fs::create_dir_all(&accounts).unwrap();
         let conn = Connection::open(accounts.join("Accounts4.sqlite")).unwrap();

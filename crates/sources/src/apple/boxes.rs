@@ -76,8 +76,15 @@ impl Boxes {
         }
         boxes.unusable = unusable;
         let first = |one: &Mailbox| one.name.as_str() != "INBOX";
-        boxes.all.sort_by(|a, b| (first(a), &a.name).cmp(&(first(b), &b.name)));
-        boxes.by_row = boxes.all.iter().enumerate().map(|(at, one)| (one.row, at)).collect();
+        boxes
+            .all
+            .sort_by(|a, b| (first(a), &a.name).cmp(&(first(b), &b.name)));
+        boxes.by_row = boxes
+            .all
+            .iter()
+            .enumerate()
+            .map(|(at, one)| (one.row, at))
+            .collect();
         Ok(boxes)
     }
 
@@ -130,13 +137,18 @@ impl Account {
     fn names(&self, accounts: &Accounts) -> impl Iterator<Item = String> + use<> {
         let called = accounts.of(&self.number);
         let local = (self.keeper == Keeper::ThisMachine).then(|| ON_THIS_MACHINE.to_owned());
-        let old = self.number.rsplit_once('@').map(|(user, _)| user.to_owned());
+        let old = self
+            .number
+            .rsplit_once('@')
+            .map(|(user, _)| user.to_owned());
         [called.name, called.user, local, old].into_iter().flatten()
     }
 }
 
 fn urls(db: &Database) -> rusqlite::Result<(Vec<(i64, Url)>, usize)> {
-    let mut query = db.conn.prepare("SELECT ROWID, url FROM mailboxes ORDER BY ROWID")?;
+    let mut query = db
+        .conn
+        .prepare("SELECT ROWID, url FROM mailboxes ORDER BY ROWID")?;
     let mut rows = query.query([])?;
     let (mut found, mut unusable) = (Vec::new(), 0);
     while let Some(row) = rows.next()? {
@@ -177,7 +189,9 @@ fn prefixes(known: &BTreeSet<Account>, accounts: &Accounts) -> BTreeMap<Account,
     let mut taken = HashSet::new();
     for account in known {
         let names = account.names(accounts).chain([account.directory.clone()]);
-        let free = names.filter(usable).find(|name| taken.insert(name.to_lowercase()));
+        let free = names
+            .filter(usable)
+            .find(|name| taken.insert(name.to_lowercase()));
         let prefix = free.unwrap_or_else(|| account.directory.clone());
         prefixes.insert(account.clone(), prefix);
     }
@@ -185,7 +199,9 @@ fn prefixes(known: &BTreeSet<Account>, accounts: &Accounts) -> BTreeMap<Account,
 }
 
 fn used(own: &str) -> Option<SpecialUse> {
-    let within = ["[Gmail]/", "[Google Mail]/"].iter().find_map(|gmail| own.strip_prefix(gmail));
+    let within = ["[Gmail]/", "[Google Mail]/"]
+        .iter()
+        .find_map(|gmail| own.strip_prefix(gmail));
     match within {
         Some("All Mail") => Some(SpecialUse::All),
         Some("Starred") => Some(SpecialUse::Flagged),

@@ -106,7 +106,9 @@ impl Stamp {
     pub(super) fn spelled(&self) -> String {
         let spell = |seen: &Option<Seen>| {
             seen.as_ref().map_or_else(String::new, |seen| {
-                let since = seen.changed.map(|at| at.duration_since(SystemTime::UNIX_EPOCH));
+                let since = seen
+                    .changed
+                    .map(|at| at.duration_since(SystemTime::UNIX_EPOCH));
                 let nanos = since.and_then(Result::ok).map_or(0, |at| at.as_nanos());
                 format!("{}.{}.{nanos}", seen.inode, seen.length)
             })
@@ -230,7 +232,12 @@ fn uri(path: &Path) -> String {
         letter if letter.is_ascii_alphanumeric() => char::from(*letter).to_string(),
         other => format!("%{other:02x}"),
     };
-    let path: String = path.as_os_str().as_encoded_bytes().iter().map(octet).collect();
+    let path: String = path
+        .as_os_str()
+        .as_encoded_bytes()
+        .iter()
+        .map(octet)
+        .collect();
     format!("file:{path}?mode=ro")
 }
 

@@ -17,7 +17,9 @@ impl Database {
         let mut envelope = Envelope {
             subject: self.subject(uid).map(Raw::new),
             from: self.sender(uid).into_iter().collect(),
-            message_id: self.id(uid).map(|id| Raw::new([b"<", id.bytes(), b">"].concat())),
+            message_id: self
+                .id(uid)
+                .map(|id| Raw::new([b"<", id.bytes(), b">"].concat())),
             date: self.sent(uid).map(Raw::new),
             ..Envelope::default()
         };
@@ -76,7 +78,8 @@ impl Database {
         }
         let sql = "SELECT a.comment, a.address FROM messages m JOIN addresses a ON a.ROWID = m.sender \
                    WHERE m.ROWID = ?1";
-        self.asked(sql, uid, |row| Some(address(text(row, 0), text(row, 1)?))).pop()
+        self.asked(sql, uid, |row| Some(address(text(row, 0), text(row, 1)?)))
+            .pop()
     }
 
     fn recipients(&self, uid: Uid) -> Vec<(i64, Address)> {
@@ -99,7 +102,11 @@ impl Database {
         let seconds = self.asked(sql, uid, |row| int(row, 0)).pop()?;
         let at = Timestamp::from_second(seconds.saturating_add(self.schema.epoch)).ok()?;
         let at = at.to_zoned(TimeZone::UTC);
-        Some(at.strftime("%a, %d %b %Y %H:%M:%S +0000").to_string().into_bytes())
+        Some(
+            at.strftime("%a, %d %b %Y %H:%M:%S +0000")
+                .to_string()
+                .into_bytes(),
+        )
     }
 
     fn texts(&self, sql: &str, uid: Uid) -> Vec<Vec<u8>> {
@@ -125,7 +132,9 @@ impl Database {
 /// As `content` reads the field.
 pub(super) fn header_id(text: &[u8]) -> Option<HeaderId> {
     let plain = |byte: &u8| byte.is_ascii_graphic() && !matches!(byte, b'<' | b'>');
-    let inside = text.strip_prefix(b"<").and_then(|text| text.strip_suffix(b">"));
+    let inside = text
+        .strip_prefix(b"<")
+        .and_then(|text| text.strip_suffix(b">"));
     match inside.filter(|inside| inside.iter().all(plain)) {
         Some(inside) => HeaderId::new(inside),
         None => content::links(&[b"Message-ID: ", text, b"\r\n\r\n"].concat()).id,

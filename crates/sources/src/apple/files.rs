@@ -89,7 +89,10 @@ impl<'a> Files<'a> {
             return Ok(None);
         };
         let shelf = shelf(row.uid.0);
-        let derived = stores.with_data.iter().map(|data| data.join(&shelf).join("Messages"));
+        let derived = stores
+            .with_data
+            .iter()
+            .map(|data| data.join(&shelf).join("Messages"));
         // Before there was `Data`, messages lay right in the mailbox.
         let flat = mailbox.join("Messages");
         for directory in derived.chain([flat]) {
@@ -103,7 +106,9 @@ impl<'a> Files<'a> {
         self.walks += 1;
         let walked = match &stores.walked {
             Some(walked) => walked,
-            None => stores.walked.insert(walk(self.beneath, mailbox, self.stop)?),
+            None => stores
+                .walked
+                .insert(walk(self.beneath, mailbox, self.stop)?),
         };
         for directory in walked {
             if let Some(filed) = named(self.beneath, directory, row)? {
@@ -153,7 +158,9 @@ fn stores(beneath: &Beneath, mailbox: &Path) -> io::Result<Vec<PathBuf>> {
     };
     let uuids = inside.iter().filter(|one| one.kind == Kind::Directory);
     let uuids = uuids.filter(|one| one.name.to_str().is_some_and(is_uuid));
-    Ok(uuids.map(|one| mailbox.join(&one.name).join("Data")).collect())
+    Ok(uuids
+        .map(|one| mailbox.join(&one.name).join("Data"))
+        .collect())
 }
 
 fn is_uuid(name: &str) -> bool {
@@ -216,7 +223,13 @@ mod tests {
     #[test]
     fn stores_are_named_by_uuids() {
         assert!(is_uuid("5707E000-0000-4000-8000-0000000000ff"));
-        for name in ["", "Data", "5707E000-0000-4000-8000-0000000000f", "Info.plist", "../../../../../../../../../../../../"] {
+        for name in [
+            "",
+            "Data",
+            "5707E000-0000-4000-8000-0000000000f",
+            "Info.plist",
+            "../../../../../../../../../../../../",
+        ] {
             assert!(!is_uuid(name), "{name}");
         }
     }

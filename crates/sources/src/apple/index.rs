@@ -50,7 +50,10 @@ impl Index {
                 Ok(conn) => return Ok(Self { conn, exact: false }),
                 Err(error) => {
                     let why = error.to_string();
-                    tracing::warn!(why, "the index of a mail store cannot be kept; it is built in memory");
+                    tracing::warn!(
+                        why,
+                        "the index of a mail store cannot be kept; it is built in memory"
+                    );
                 }
             }
         }
@@ -62,7 +65,12 @@ impl Index {
     /// Brings it up to date with the store: new messages are added, another store begins it anew.
     pub(super) fn refresh(&mut self, db: &Database, stop: &Stop) -> Result<(), Fault> {
         let stage = Stage::Index;
-        let file = db.stamp.file.as_ref().map_or(0, |seen| seen.inode).to_string();
+        let file = db
+            .stamp
+            .file
+            .as_ref()
+            .map_or(0, |seen| seen.inode)
+            .to_string();
         let stamp = db.stamp.spelled();
         let known: Option<(String, i64, String)> = self
             .conn
@@ -71,7 +79,10 @@ impl Index {
             })
             .optional()
             .map_err(fault(stage))?;
-        if known.as_ref().is_some_and(|known| known.0 == file && known.2 == stamp) {
+        if known
+            .as_ref()
+            .is_some_and(|known| known.0 == file && known.2 == stamp)
+        {
             return Ok(());
         }
         let highest: Option<i64> = db
@@ -121,9 +132,12 @@ impl Index {
     }
 
     fn write(&mut self, found: &[(i64, i64)], high: i64) -> rusqlite::Result<()> {
-        let tx = self.conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let tx = self
+            .conn
+            .transaction_with_behavior(TransactionBehavior::Immediate)?;
         {
-            let mut put = tx.prepare_cached("INSERT OR IGNORE INTO has (hash, row) VALUES (?1, ?2)")?;
+            let mut put =
+                tx.prepare_cached("INSERT OR IGNORE INTO has (hash, row) VALUES (?1, ?2)")?;
             for (hash, row) in found {
                 put.execute([hash, row])?;
             }
@@ -152,7 +166,10 @@ impl Index {
             let mut query = self.conn.prepare_cached(sql)?;
             let rows = query.query_map([hash(id)], |row| row.get::<_, i64>(0))?;
             let rows: Vec<i64> = rows.collect::<rusqlite::Result<_>>()?;
-            Ok(rows.into_iter().filter_map(|row| u32::try_from(row).ok().map(Uid)).collect())
+            Ok(rows
+                .into_iter()
+                .filter_map(|row| u32::try_from(row).ok().map(Uid))
+                .collect())
         };
         ask().map_err(fault(Stage::Index))
     }
@@ -170,11 +187,16 @@ impl Index {
     /// What headers say.
     pub(super) fn learn(&mut self, headers: &[(Uid, Links)]) -> Result<(), Fault> {
         let mut learn = || -> rusqlite::Result<()> {
-            let tx = self.conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let tx = self
+                .conn
+                .transaction_with_behavior(TransactionBehavior::Immediate)?;
             {
-                let mut has = tx.prepare_cached("INSERT OR IGNORE INTO has (hash, row) VALUES (?1, ?2)")?;
-                let mut named = tx.prepare_cached("INSERT OR IGNORE INTO named (hash, row) VALUES (?1, ?2)")?;
-                let mut read = tx.prepare_cached("INSERT OR IGNORE INTO headers (row) VALUES (?1)")?;
+                let mut has =
+                    tx.prepare_cached("INSERT OR IGNORE INTO has (hash, row) VALUES (?1, ?2)")?;
+                let mut named =
+                    tx.prepare_cached("INSERT OR IGNORE INTO named (hash, row) VALUES (?1, ?2)")?;
+                let mut read =
+                    tx.prepare_cached("INSERT OR IGNORE INTO headers (row) VALUES (?1)")?;
                 for (uid, links) in headers {
                     if let Some(id) = &links.id {
                         has.execute(params![hash(id), uid.0])?;
@@ -238,7 +260,9 @@ fn kept(file: &Path) -> io::Result<Connection> {
         }
     }
     // It gets its name when it is whole, so that no process meets half of one.
-    let new = tempfile::Builder::new().prefix(".new-index-").tempfile_in(directory)?;
+    let new = tempfile::Builder::new()
+        .prefix(".new-index-")
+        .tempfile_in(directory)?;
     let new = new.into_temp_path();
     let conn = Connection::open(&new).map_err(told)?;
     make(&conn).map_err(told)?;
@@ -252,7 +276,10 @@ fn kept(file: &Path) -> io::Result<Connection> {
 
 fn busy(error: &rusqlite::Error) -> bool {
     use rusqlite::ErrorCode::{DatabaseBusy, DatabaseLocked};
-    matches!(error.sqlite_error_code(), Some(DatabaseBusy | DatabaseLocked))
+    matches!(
+        error.sqlite_error_code(),
+        Some(DatabaseBusy | DatabaseLocked)
+    )
 }
 
 /// Ours, of this make, and not broken as far as a glance tells.

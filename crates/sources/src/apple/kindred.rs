@@ -50,7 +50,13 @@ impl<'a> Hunt<'a> {
             Within::All => true,
             Within::Only(names) => names.contains(&one.name),
         };
-        let within = visit.boxes.all.iter().filter(may).map(|one| one.row).collect();
+        let within = visit
+            .boxes
+            .all
+            .iter()
+            .filter(may)
+            .map(|one| one.row)
+            .collect();
         Ok(Self {
             visit,
             index,
@@ -103,14 +109,19 @@ impl<'a> Hunt<'a> {
         let (columns, live) = (db.columns(), db.schema.live());
         let mut tied = Vec::new();
         let conversation = kin.row.conversation;
-        if db.schema.has_conversations() && conversation > 0 && known.conversations.insert(conversation) {
-            let sql = format!("SELECT {columns} FROM messages m WHERE m.conversation_id = ?1 AND {live}");
+        if db.schema.has_conversations()
+            && conversation > 0
+            && known.conversations.insert(conversation)
+        {
+            let sql =
+                format!("SELECT {columns} FROM messages m WHERE m.conversation_id = ?1 AND {live}");
             tied.extend(db.rows(&sql, conversation, stop)?);
         }
         if db.schema.names_kin() {
             let mut hashes = self.references(kin.row.uid)?;
             hashes.push(kin.row.hash);
-            let have = format!("SELECT {columns} FROM messages m WHERE m.message_id = ?1 AND {live}");
+            let have =
+                format!("SELECT {columns} FROM messages m WHERE m.message_id = ?1 AND {live}");
             let name = format!(
                 "SELECT {columns} FROM message_references r JOIN messages m ON m.ROWID = r.message \
                  WHERE r.reference = ?1 AND {live}"
@@ -124,7 +135,12 @@ impl<'a> Hunt<'a> {
         }
         for id in kin.links.all() {
             if known.ids.insert(id.clone()) {
-                for uid in self.index.having(id)?.into_iter().chain(self.index.naming(id)?) {
+                for uid in self
+                    .index
+                    .having(id)?
+                    .into_iter()
+                    .chain(self.index.naming(id)?)
+                {
                     tied.extend(self.confirmed(uid, |links| links.all().any(|one| one == id))?);
                 }
             }
@@ -137,7 +153,11 @@ impl<'a> Hunt<'a> {
             let sql = "SELECT reference FROM message_references WHERE message = ?1";
             let mut query = self.visit.db.conn.prepare_cached(sql)?;
             let rows = query.query_map([i64::from(uid.0)], |row| Ok(int(row, 0)))?;
-            Ok(rows.collect::<rusqlite::Result<Vec<_>>>()?.into_iter().flatten().collect())
+            Ok(rows
+                .collect::<rusqlite::Result<Vec<_>>>()?
+                .into_iter()
+                .flatten()
+                .collect())
         };
         ask().map_err(fault(Stage::Search))
     }
@@ -163,7 +183,8 @@ impl<'a> Hunt<'a> {
         let (db, stop) = (&self.visit.db, self.visit.stop);
         if db.schema.names_kin() {
             let (columns, live) = (db.columns(), db.schema.live());
-            let sql = format!("SELECT {columns} FROM messages m WHERE m.message_id = ?1 AND {live}");
+            let sql =
+                format!("SELECT {columns} FROM messages m WHERE m.message_id = ?1 AND {live}");
             let hashes: HashSet<i64> = found.values().map(|row| row.hash).collect();
             for hash in hashes.into_iter().filter(|hash| *hash != 0) {
                 for row in db.rows(&sql, hash, stop)? {
@@ -251,11 +272,15 @@ impl<'a> Hunt<'a> {
                 if orphaned.is_empty() {
                     return Ok(Vec::new());
                 }
-                self.unread(
-                    "SELECT {columns} FROM messages m WHERE {live} AND m.ROWID > ?1 AND m.ROWID IN \
-                     (SELECT r.message FROM message_references r WHERE NOT EXISTS \
-                     (SELECT 1 FROM messages o WHERE o.message_id = r.reference)) ORDER BY m.ROWID DESC",
-                )?
+                // Whoever names only messages that may be seen names none of these.
+                let within: Vec<String> = self.within.iter().map(i64::to_string).collect();
+                let within = within.join(", ");
+                self.unread(&format!(
+                    "SELECT {{columns}} FROM messages m WHERE {{live}} AND m.ROWID > ?1 AND m.ROWID IN \
+                     (SELECT r.message FROM message_references r WHERE r.reference NOT IN \
+                     (SELECT o.message_id FROM messages o WHERE o.mailbox IN ({within}) AND o.message_id IS NOT NULL)) \
+                     ORDER BY m.ROWID DESC"
+                ))?
             }
             false => self.unread("SELECT {columns} FROM messages m WHERE {live} AND m.ROWID > ?1 ORDER BY m.ROWID DESC")?,
         };
@@ -271,7 +296,9 @@ impl<'a> Hunt<'a> {
     /// Messages of the folders that may be searched whose headers nobody read, the newest first.
     fn unread(&self, sql: &str) -> Result<Vec<Row>, Fault> {
         let db = &self.visit.db;
-        let sql = sql.replace("{columns}", &db.columns()).replace("{live}", db.schema.live());
+        let sql = sql
+            .replace("{columns}", &db.columns())
+            .replace("{live}", db.schema.live());
         let read = self.index.read()?;
         let mut rows = db.rows(&sql, 0, self.visit.stop)?;
         rows.retain(|row| !read.contains(&row.uid));
@@ -338,7 +365,9 @@ impl<'a> Hunt<'a> {
         }
         let links = match self.files.links(&row) {
             Ok(links) => links,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => return Err(read_fault(error)),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {
+                return Err(read_fault(error));
+            }
             Err(_) => None,
         };
         Ok(Some(row).filter(|_| links.is_some_and(|links| fits(&links))))
@@ -357,18 +386,27 @@ impl<'a> Hunt<'a> {
     fn kin(&mut self, row: Row) -> Result<Option<Kin>, Fault> {
         let loaded = match self.files.load(&row) {
             Ok(loaded) => loaded,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => return Err(read_fault(error)),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {
+                return Err(read_fault(error));
+            }
             // It is there, and its file is broken: the database still says what it is.
             Err(_) => None,
         };
         let (links, summary) = match loaded {
             Some(loaded) => {
                 let links = content::links(loaded.header());
-                (links, loaded.line(row.uid, row.order().0, Snippets::Without))
+                (
+                    links,
+                    loaded.line(row.uid, row.order().0, Snippets::Without),
+                )
             }
             None => (self.visit.db.links(row.uid), self.visit.described(&row)),
         };
-        Ok(Some(Kin { row, links, summary }))
+        Ok(Some(Kin {
+            row,
+            links,
+            summary,
+        }))
     }
 
     fn told(
@@ -399,7 +437,9 @@ impl<'a> Hunt<'a> {
         let skipped = match &self.sought.within {
             Within::All => Vec::new(),
             Within::Only(names) => {
-                let absent = names.iter().filter(|name| !boxes.iter().any(|one| one.name == **name));
+                let absent = names
+                    .iter()
+                    .filter(|name| !boxes.iter().any(|one| one.name == **name));
                 absent
                     .map(|name| Skipped {
                         folder: name.clone(),

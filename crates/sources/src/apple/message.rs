@@ -38,7 +38,9 @@ pub(super) fn look(
 ) -> Result<(Witness, Bytes), Fault> {
     let row = visit.row(folder, uid)?;
     let bytes = bytes(visit, folder, uid)?;
-    let most = usize::try_from(octets).unwrap_or(usize::MAX).min(bytes.len());
+    let most = usize::try_from(octets)
+        .unwrap_or(usize::MAX)
+        .min(bytes.len());
     let mut digesting = Digesting::default();
     let taken = bytes.slice(..most);
     digesting.take(&taken);

@@ -104,7 +104,13 @@ impl Apple {
     }
 
     /// The same for one message.
-    fn message_visit<'a, T, F>(&'a self, cx: &'a Cx, at: &'a MessageRef, stage: Stage, job: F) -> Answer<'a, T>
+    fn message_visit<'a, T, F>(
+        &'a self,
+        cx: &'a Cx,
+        at: &'a MessageRef,
+        stage: Stage,
+        job: F,
+    ) -> Answer<'a, T>
     where
         T: Send + 'static,
         F: FnOnce(&Visit<'_>, &MessageRef) -> Result<T, Fault> + Send + 'static,
@@ -129,7 +135,8 @@ impl Apple {
                 let visit = Visit::begin(&this.settings, stop)?;
                 let index = &this.settings.index;
                 let mut index = index.lock().unwrap_or_else(PoisonError::into_inner);
-                stop.check().map_err(crate::local::work::unreadable(Stage::Search))?;
+                stop.check()
+                    .map_err(crate::local::work::unreadable(Stage::Search))?;
                 let index = match &mut *index {
                     Some(index) => index,
                     none => {
@@ -165,14 +172,18 @@ impl MailSource for Apple {
         self.visit(cx, Stage::ListFolders, |visit| {
             let boxes = visit.boxes.all.iter();
             Ok(Folders {
-                folders: boxes.map(|one| described(visit, one)).collect::<Result<_, _>>()?,
+                folders: boxes
+                    .map(|one| described(visit, one))
+                    .collect::<Result<_, _>>()?,
                 unusable: visit.boxes.unusable,
             })
         })
     }
 
     fn search<'a>(&'a self, cx: &'a Cx, search: &'a Search) -> Answer<'a, Found> {
-        let below = search.below.map_or(Ok(()), |below| generation(below.uidvalidity));
+        let below = search
+            .below
+            .map_or(Ok(()), |below| generation(below.uidvalidity));
         if let Err(fault) = below {
             return Box::pin(async { Err(fault) });
         }
@@ -188,7 +199,9 @@ impl MailSource for Apple {
     ) -> Answer<'a, Sifted> {
         let folder = folder.clone();
         let tests = tests.iter().map(Test::new).collect::<Result<Vec<_>, _>>();
-        self.visit(cx, Stage::Search, move |visit| page::sift(visit, &folder, &tests?))
+        self.visit(cx, Stage::Search, move |visit| {
+            page::sift(visit, &folder, &tests?)
+        })
     }
 
     fn summaries<'a>(
@@ -203,7 +216,9 @@ impl MailSource for Apple {
             return Box::pin(async { Err(fault) });
         }
         let (folder, uids) = (folder.clone(), uids.clone());
-        self.visit(cx, Stage::Fetch, move |visit| page::summaries(visit, &folder, &uids, snippets))
+        self.visit(cx, Stage::Fetch, move |visit| {
+            page::summaries(visit, &folder, &uids, snippets)
+        })
     }
 
     fn message<'a>(
@@ -235,7 +250,10 @@ impl MailSource for Apple {
         wanted: &'a [MessageRef],
         choose: Choose<'a>,
     ) -> Answer<'a, Vec<Result<Fetched, Fault>>> {
-        let checked: Vec<_> = wanted.iter().map(|at| (at.clone(), self.check(at))).collect();
+        let checked: Vec<_> = wanted
+            .iter()
+            .map(|at| (at.clone(), self.check(at)))
+            .collect();
         let load = self.visit(cx, Stage::Fetch, move |visit| {
             let load = |(at, checked): (MessageRef, Result<(), Fault>)| {
                 checked.and_then(|()| message::load(visit, &at.folder, at.uid))
@@ -274,12 +292,15 @@ impl MailSource for Apple {
         at: &'a MessageRef,
         octets: u64,
     ) -> Answer<'a, Option<(Witness, Bytes)>> {
-        self.message_visit(cx, at, Stage::Confirm, move |visit, at| {
-            match message::look(visit, &at.folder, at.uid, octets) {
+        self.message_visit(
+            cx,
+            at,
+            Stage::Confirm,
+            move |visit, at| match message::look(visit, &at.folder, at.uid, octets) {
                 Err(fault) if fault.kind == FaultKind::NoSuchMessage => Ok(None),
                 other => other.map(Some),
-            }
-        })
+            },
+        )
     }
 
     fn octets<'a>(

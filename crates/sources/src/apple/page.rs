@@ -25,7 +25,11 @@ pub(super) fn find(visit: &Visit<'_>, search: &Search) -> Result<Found, Fault> {
     let mut files = visit.files();
     let picked = match search.query.is_everything() {
         true => Picked {
-            page: rest.iter().take(search.limit).map(|row| (row, Verdict::Match)).collect(),
+            page: rest
+                .iter()
+                .take(search.limit)
+                .map(|row| (row, Verdict::Match))
+                .collect(),
             matches: count(rest.len()),
         },
         false => matched(visit, rest, search, &mut files)?,
@@ -73,7 +77,10 @@ pub(super) fn sift(
     }
     Ok(Sifted {
         uidvalidity: UIDVALIDITY,
-        sets: found.into_iter().map(|uids| uids.into_iter().collect()).collect(),
+        sets: found
+            .into_iter()
+            .map(|uids| uids.into_iter().collect())
+            .collect(),
         order: Order::Listed(rows.iter().map(Row::order).collect()),
     })
 }

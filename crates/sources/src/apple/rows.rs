@@ -52,7 +52,9 @@ impl Row {
 
     /// As the server told it, of a message whose file is not here.
     pub(super) fn size(&self) -> Option<u64> {
-        self.size.and_then(|size| u64::try_from(size).ok()).filter(|size| *size > 0)
+        self.size
+            .and_then(|size| u64::try_from(size).ok())
+            .filter(|size| *size > 0)
     }
 
     /// The place in the order of the folder.
@@ -145,7 +147,11 @@ impl Database {
             let sql = "SELECT mailbox_id FROM labels WHERE message_id = ?1";
             let mut query = self.conn.prepare_cached(sql)?;
             let found = query.query_map([i64::from(uid.0)], |row| Ok(int(row, 0)))?;
-            Ok(found.collect::<rusqlite::Result<Vec<_>>>()?.into_iter().flatten().collect())
+            Ok(found
+                .collect::<rusqlite::Result<Vec<_>>>()?
+                .into_iter()
+                .flatten()
+                .collect())
         };
         ask().map_err(fault(Stage::Search))
     }
@@ -181,7 +187,10 @@ pub(super) fn int(row: &SqlRow<'_>, index: usize) -> Option<i64> {
     match row.get_ref(index).ok()? {
         ValueRef::Integer(number) => Some(number),
         // QUIRK: dates are sometimes kept with their fractions.
-        #[expect(clippy::cast_possible_truncation, reason = "seconds; what does not fit is cut off")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "seconds; what does not fit is cut off"
+        )]
         ValueRef::Real(number) => Some(number as i64),
         _ => None,
     }

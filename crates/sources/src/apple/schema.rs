@@ -132,7 +132,10 @@ impl Schema {
     }
 
     pub(super) fn has_addresses(&self) -> bool {
-        self.has("sender") && ["address", "comment"].iter().all(|one| self.addresses.contains(*one))
+        self.has("sender")
+            && ["address", "comment"]
+                .iter()
+                .all(|one| self.addresses.contains(*one))
     }
 
     pub(super) fn has_recipients(&self) -> bool {

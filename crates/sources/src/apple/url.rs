@@ -87,7 +87,10 @@ mod tests {
         for (url, path) in [
             ("imap://F0B7/INBOX", "F0B7/INBOX.mbox"),
             ("imap://F0B7/Sent%20Messages", "F0B7/Sent Messages.mbox"),
-            ("imap://3CB7/%5BGmail%5D/Trash", "3CB7/[Gmail].mbox/Trash.mbox"),
+            (
+                "imap://3CB7/%5BGmail%5D/Trash",
+                "3CB7/[Gmail].mbox/Trash.mbox",
+            ),
             ("local://66C7/Rec%20(%F0%9F%8C%88)", "66C7/Rec (🌈).mbox"),
             ("ews://4061/Deleted%20Items", "4061/Deleted Items.mbox"),
             ("imap://F0B7/Kund%C3%A9r", "F0B7/Kundér.mbox"),

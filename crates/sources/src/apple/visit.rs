@@ -66,7 +66,10 @@ impl<'a> Visit<'a> {
         rows.push(row.mailbox);
         rows.sort_unstable();
         rows.dedup();
-        Ok(rows.into_iter().filter_map(|row| self.boxes.of_row(row)).collect())
+        Ok(rows
+            .into_iter()
+            .filter_map(|row| self.boxes.of_row(row))
+            .collect())
     }
 
     /// Where a message lies, as the operator spells it.
@@ -108,7 +111,9 @@ impl Files<'_> {
     /// All of a message that is here. None where nothing was downloaded.
     pub(super) fn whole(&mut self, row: &Row) -> io::Result<Option<Whole>> {
         let filed = self.open(row)?;
-        filed.map(|filed| Whole::read(self.beneath, filed, row.uid.0)).transpose()
+        filed
+            .map(|filed| Whole::read(self.beneath, filed, row.uid.0))
+            .transpose()
     }
 
     pub(super) fn load(&mut self, row: &Row) -> io::Result<Option<Loaded>> {
@@ -160,9 +165,10 @@ pub(super) fn not_downloaded() -> Fault {
 pub(super) fn read_fault(error: io::Error) -> Fault {
     let (kind, why) = match error.kind() {
         io::ErrorKind::FileTooLarge => (FaultKind::TooLarge, "the message is too large"),
-        io::ErrorKind::InvalidData => {
-            (FaultKind::Unreadable, "the file is no message of Apple Mail, or only half of one")
-        }
+        io::ErrorKind::InvalidData => (
+            FaultKind::Unreadable,
+            "the file is no message of Apple Mail, or only half of one",
+        ),
         _ => return faulted(Stage::Fetch)(error),
     };
     Fault::saying(kind, Stage::Fetch, why)

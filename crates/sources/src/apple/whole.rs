@@ -115,7 +115,9 @@ fn filled(
 impl Sidecars<'_> {
     /// A part's octets as they travelled. None where they are not here.
     fn part(&mut self, leaf: &Leaf, section: &Section, length: u64) -> io::Result<Option<Vec<u8>>> {
-        let beside = self.shelf.join(format!("Attachments/{}/{section}", self.row));
+        let beside = self
+            .shelf
+            .join(format!("Attachments/{}/{section}", self.row));
         if let Some(name) = self.only(&beside, leaf)? {
             let decoded = self.read(&beside.join(name))?;
             return Ok(Some(encoded(&decoded, &leaf.encoding, length)));
@@ -136,7 +138,10 @@ impl Sidecars<'_> {
             other => other?,
         };
         let files = inside.into_iter().filter(|one| one.kind == Kind::File);
-        let mut names: Vec<_> = files.map(|one| one.name).filter(|name| name != ".DS_Store").collect();
+        let mut names: Vec<_> = files
+            .map(|one| one.name)
+            .filter(|name| name != ".DS_Store")
+            .collect();
         if names.len() > 1 {
             let said = leaf.filename.as_ref().map(|name| name.bytes().to_vec());
             names.retain(|name| Some(name.as_encoded_bytes()) == said.as_deref());
@@ -149,7 +154,10 @@ impl Sidecars<'_> {
         let (file, data) = self.beneath.file(path)?;
         // Encoded it takes a third more, and QP up to three times as much.
         let cost = data.len().saturating_mul(2);
-        self.left = self.left.checked_sub(cost).ok_or(io::ErrorKind::FileTooLarge)?;
+        self.left = self
+            .left
+            .checked_sub(cost)
+            .ok_or(io::ErrorKind::FileTooLarge)?;
         let mut octets = Vec::new();
         file.take(data.len()).read_to_end(&mut octets)?;
         Ok(octets)
@@ -172,7 +180,11 @@ fn note(line: &[u8]) -> Option<&[u8]> {
 
 fn without_note(head: &[u8]) -> Vec<u8> {
     let lines = head.split_inclusive(|byte| *byte == b'\n');
-    lines.filter(|line| note(line).is_none()).flatten().copied().collect()
+    lines
+        .filter(|line| note(line).is_none())
+        .flatten()
+        .copied()
+        .collect()
 }
 
 fn encoded(octets: &[u8], encoding: &str, length: u64) -> Vec<u8> {
@@ -191,11 +203,14 @@ fn in_base64(octets: &[u8], length: u64) -> Vec<u8> {
         let breaks = text.len().div_ceil(width).saturating_sub(1) + last;
         u64::try_from(text.len() + breaks * end).unwrap_or(u64::MAX)
     };
-    let fitting = [76, 72, 64, 60, 73, 70, 68, 80].into_iter().find_map(|width| {
-        let lasts = [0, 1].into_iter();
-        let mut lasts = lasts.filter(|last| [1, 2].iter().any(|end| sum(width, *end, *last) == length));
-        lasts.next().map(|last| (width, last))
-    });
+    let fitting = [76, 72, 64, 60, 73, 70, 68, 80]
+        .into_iter()
+        .find_map(|width| {
+            let lasts = [0, 1].into_iter();
+            let mut lasts =
+                lasts.filter(|last| [1, 2].iter().any(|end| sum(width, *end, *last) == length));
+            lasts.next().map(|last| (width, last))
+        });
     let (width, last) = fitting.unwrap_or((76, 0));
     let mut out = text.chunks(width).collect::<Vec<_>>().join(&b"\r\n"[..]);
     if last == 1 {
@@ -270,7 +285,10 @@ mod tests {
             assert_eq!(quoted(octets), want);
         }
         let long = quoted(&[b'x'; 200]);
-        assert!(long.split(|byte| *byte == b'\n').all(|line| line.len() <= 77));
+        assert!(
+            long.split(|byte| *byte == b'\n')
+                .all(|line| line.len() <= 77)
+        );
     }
 
     #[test]

@@ -7,9 +7,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use content::Completeness;
 use jiff::Timestamp;
-use mail::{
-    Fetched, Flag, Part, PartWish, Section, Snippets, Structure, Summary, TextPrefix, Uid,
-};
+use mail::{Fetched, Flag, Part, PartWish, Section, Snippets, Structure, Summary, TextPrefix, Uid};
 
 /// A header is kept up to this length.
 pub(crate) const MOST_HEADER: usize = 64 * 1024;

@@ -60,7 +60,9 @@ impl Subject for Letter<'_, '_> {
     fn read(&mut self) -> io::Result<Option<Loaded>> {
         self.check()?;
         let opened = self.shelf.open(self.entry)?;
-        opened.map(|mut opened| Loaded::read(&mut opened)).transpose()
+        opened
+            .map(|mut opened| Loaded::read(&mut opened))
+            .transpose()
     }
 }
 

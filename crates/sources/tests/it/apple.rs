@@ -90,12 +90,19 @@ impl Reader {
     }
 
     async fn list(&self, name: &str) -> Found {
-        self.source.search(&self.cx, &listing(name, 10_000)).await.unwrap()
+        self.source
+            .search(&self.cx, &listing(name, 10_000))
+            .await
+            .unwrap()
     }
 
     async fn rows(&self, name: &str) -> Vec<i64> {
         let found = self.list(name).await;
-        found.summaries.iter().map(|one| i64::from(one.uid.0)).collect()
+        found
+            .summaries
+            .iter()
+            .map(|one| i64::from(one.uid.0))
+            .collect()
     }
 
     async fn raw(&self, name: &str, row: i64) -> Result<RawMessage, Fault> {
@@ -116,7 +123,11 @@ impl Reader {
                 max_bytes: u64::MAX,
                 urgency: Urgency::Needed,
             };
-            structure.leaves.iter().map(|leaf| wish(&leaf.section)).collect()
+            structure
+                .leaves
+                .iter()
+                .map(|leaf| wish(&leaf.section))
+                .collect()
         };
         self.source.message(&self.cx, &at(name, row), &choose).await
     }

@@ -74,7 +74,10 @@ fn mail(id: &str, subject: &str, more: &str) -> String {
 fn names(ids: &[&str]) -> String {
     let list: Vec<String> = ids.iter().map(|id| format!("<{id}>")).collect();
     let parent = list.last().cloned().unwrap_or_default();
-    format!("References: {}\r\nIn-Reply-To: {parent}\r\n", list.join("\r\n "))
+    format!(
+        "References: {}\r\nIn-Reply-To: {parent}\r\n",
+        list.join("\r\n ")
+    )
 }
 
 impl Cases {
@@ -115,7 +118,11 @@ impl Cases {
 
     fn places(&mut self) {
         for row in rows::PLACED {
-            self.put(self.inbox, row, mail(&format!("placed.{row}@x"), "Placed", ""));
+            self.put(
+                self.inbox,
+                row,
+                mail(&format!("placed.{row}@x"), "Placed", ""),
+            );
         }
         let flagged = Letter::new(mail("flagged@x", "Flagged", ""))
             .row(rows::FLAGGED)
@@ -142,22 +149,40 @@ impl Cases {
 
     fn files(&mut self) {
         let whole = |row: i64, text: String, count, trailer| {
-            Letter::new(text).row(row).stored(Stored::Whole(count, trailer))
+            Letter::new(text)
+                .row(row)
+                .stored(Stored::Whole(count, trailer))
         };
-        let xml = mail("xml@x", "XML", "") + "<?xml version=\"1.0\"?>\r\n<plist>no trailer</plist>\r\n";
+        let xml =
+            mail("xml@x", "XML", "") + "<?xml version=\"1.0\"?>\r\n<plist>no trailer</plist>\r\n";
         let big = mail("big@x", "Count", "") + "<?xml in the text?>\r\n";
         let latin = [
-            mail("latin@x", "Latin", "").replace("utf-8", "iso-8859-15").into_bytes(),
+            mail("latin@x", "Latin", "")
+                .replace("utf-8", "iso-8859-15")
+                .into_bytes(),
             b"Gr\xfc\xdfe f\xfcr 5 \xa4\r\n".to_vec(),
         ]
         .concat();
-        let html = mail("html@x", "HTML", "").replace("text/plain", "text/html") + "<p>Only <b>this</b>.</p>\r\n";
+        let html = mail("html@x", "HTML", "").replace("text/plain", "text/html")
+            + "<p>Only <b>this</b>.</p>\r\n";
         for letter in [
             whole(rows::XML_IN_BODY, xml, Count::Padded, Trailer::There),
-            whole(rows::BARE_COUNT, mail("bare@x", "Count", ""), Count::Bare, Trailer::There),
+            whole(
+                rows::BARE_COUNT,
+                mail("bare@x", "Count", ""),
+                Count::Bare,
+                Trailer::There,
+            ),
             whole(rows::COUNT_TOO_BIG, big, Count::TooBig, Trailer::There),
-            whole(rows::NO_TRAILER, mail("bald@x", "Trailer", ""), Count::Padded, Trailer::Missing),
-            Letter::new(mail("crlf@x", "CRLF", "")).row(rows::CRLF).stored(Stored::AsItIs),
+            whole(
+                rows::NO_TRAILER,
+                mail("bald@x", "Trailer", ""),
+                Count::Padded,
+                Trailer::Missing,
+            ),
+            Letter::new(mail("crlf@x", "CRLF", ""))
+                .row(rows::CRLF)
+                .stored(Stored::AsItIs),
             Letter::new(latin).row(rows::LATIN_9),
             Letter::new(html).row(rows::HTML_ONLY),
             Letter::new(mail("missing@x", "Missing", &names(&["question@x"])))
@@ -179,13 +204,23 @@ impl Cases {
         let answer = || mail("answer@x", "Re: Plan", &names(&["question@x"]));
         self.put(self.sent, rows::ANSWER, answer());
         self.put(self.archive, rows::ANSWER_COPY, answer());
-        let deleted = Letter::new(answer()).row(rows::ANSWER_DELETED).marked(1 << 1);
+        let deleted = Letter::new(answer())
+            .row(rows::ANSWER_DELETED)
+            .marked(1 << 1);
         self.store.message(self.inbox, deleted);
         self.put(self.trash, rows::ANSWER_TRASHED, answer());
-        let renamed = mail("renamed@x", "Something else", &names(&["question@x", "answer@x"]));
+        let renamed = mail(
+            "renamed@x",
+            "Something else",
+            &names(&["question@x", "answer@x"]),
+        );
         self.put(self.inbox, rows::RENAMED, renamed);
         for row in rows::STRANGERS {
-            self.put(self.inbox, row, mail(&format!("stranger.{row}@x"), "Invoice", ""));
+            self.put(
+                self.inbox,
+                row,
+                mail(&format!("stranger.{row}@x"), "Invoice", ""),
+            );
         }
         self.put(self.inbox, rows::SAME_SUBJECT, mail("same@x", "Plan", ""));
         for row in rows::ORPHANS {
@@ -193,22 +228,47 @@ impl Cases {
             self.put(self.inbox, row, orphan);
         }
         let [one, two] = rows::LOOP;
-        self.put(self.inbox, one, mail("loop.1@x", "Loop", &names(&["loop.2@x"])));
-        self.put(self.inbox, two, mail("loop.2@x", "Loop", &names(&["loop.1@x"])));
-        let unnamed = Letter::new(mail("unnamed@x", "Unnamed", "")).row(rows::UNNAMED).unnamed();
+        self.put(
+            self.inbox,
+            one,
+            mail("loop.1@x", "Loop", &names(&["loop.2@x"])),
+        );
+        self.put(
+            self.inbox,
+            two,
+            mail("loop.2@x", "Loop", &names(&["loop.1@x"])),
+        );
+        let unnamed = Letter::new(mail("unnamed@x", "Unnamed", ""))
+            .row(rows::UNNAMED)
+            .unnamed();
         self.store.message(self.inbox, unnamed);
-        for (row, id) in [(rows::CONVERSED, "conversed.1@x"), (rows::CONVERSED + 1, "conversed.2@x")] {
-            let letter = Letter::new(mail(id, "Apple says so", "")).row(row).conversation(77);
+        for (row, id) in [
+            (rows::CONVERSED, "conversed.1@x"),
+            (rows::CONVERSED + 1, "conversed.2@x"),
+        ] {
+            let letter = Letter::new(mail(id, "Apple says so", ""))
+                .row(row)
+                .conversation(77);
             self.store.message(self.inbox, letter);
         }
+    }
+
+    /// Adds [`rows::CHAIN`] and what follows it.
+    #[must_use]
+    pub fn chained(mut self) -> Self {
         for step in 0..rows::LINKS {
             let id = |step: i64| format!("chain.{step}@x");
             let reply = match step {
                 0 => String::new(),
                 later => format!("In-Reply-To: <{}>\r\n", id(later - 1)),
             };
-            self.put(self.archive, rows::CHAIN + step, mail(&id(step), "Chain", &reply));
+            self.put(
+                self.archive,
+                rows::CHAIN + step,
+                mail(&id(step), "Chain", &reply),
+            );
         }
+        self
     }
 }
 
@@ -224,7 +284,8 @@ fn multipart(id: &str, parts: &[&str]) -> String {
 }
 
 /// What stands inside the attachment of [`rows::PARTIAL`].
-pub const INSIDE: &[u8] = b"The attachment, \xf0\x9f\x8c\x88 and all of it, long enough for a second line in base64.\n";
+pub const INSIDE: &[u8] =
+    b"The attachment, \xf0\x9f\x8c\x88 and all of it, long enough for a second line in base64.\n";
 
 fn partial() -> Letter {
     let text = multipart(

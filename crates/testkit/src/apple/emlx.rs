@@ -49,7 +49,9 @@ pub fn placed(url: &str) -> PathBuf {
         old if old.contains('@') => format!("{}-{}", scheme.to_uppercase(), decoded(old)),
         uuid => uuid.to_owned(),
     };
-    let parts = path.split('/').map(|part| format!("{}.mbox", decoded(part)));
+    let parts = path
+        .split('/')
+        .map(|part| format!("{}.mbox", decoded(part)));
     parts.fold(PathBuf::from(account), |path, part| path.join(part))
 }
 
@@ -69,7 +71,9 @@ pub(super) fn store(directory: &Path, row: i64, letter: &Letter) {
     let shelf = directory.join(shelf(row));
     let with_lf = |raw: &[u8]| {
         let text: Vec<&[u8]> = raw.split(|byte| *byte == b'\n').collect();
-        let lines = text.iter().map(|line| line.strip_suffix(b"\r").unwrap_or(line));
+        let lines = text
+            .iter()
+            .map(|line| line.strip_suffix(b"\r").unwrap_or(line));
         lines.collect::<Vec<_>>().join(&b'\n')
     };
     let padded = |raw: &[u8]| emlx(raw, Count::Padded, Trailer::There);

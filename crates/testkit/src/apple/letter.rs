@@ -140,7 +140,12 @@ pub(super) fn insert(
     letter: &Letter,
 ) -> i64 {
     let id = ids(&letter.raw, "message-id").into_iter().next();
-    let subject = row_of(mail, "subjects", "subject", &field(&letter.raw, "subject").unwrap_or_default());
+    let subject = row_of(
+        mail,
+        "subjects",
+        "subject",
+        &field(&letter.raw, "subject").unwrap_or_default(),
+    );
     let from = field(&letter.raw, "from").unwrap_or_default();
     let sender = address(mail, &from);
     let (read, flagged, deleted) = (
@@ -183,10 +188,16 @@ pub(super) fn insert(
     let row = mail.last_insert_rowid();
     for (kind, name) in [(0, "to"), (1, "cc")] {
         let list = field(&letter.raw, name).unwrap_or_default();
-        for (position, one) in list.split(',').filter(|one| !one.trim().is_empty()).enumerate() {
-            let put = "INSERT INTO recipients (message, address, type, position) VALUES (?1, ?2, ?3, ?4)";
+        for (position, one) in list
+            .split(',')
+            .filter(|one| !one.trim().is_empty())
+            .enumerate()
+        {
+            let put =
+                "INSERT INTO recipients (message, address, type, position) VALUES (?1, ?2, ?3, ?4)";
             let position = i64::try_from(position).unwrap();
-            mail.execute(put, params![row, address(mail, one), kind, position]).unwrap();
+            mail.execute(put, params![row, address(mail, one), kind, position])
+                .unwrap();
         }
     }
     for label in &letter.labels {
@@ -199,7 +210,13 @@ pub(super) fn insert(
     row
 }
 
-fn global(mail: &Connection, generation: Generation, hash: i64, id: Option<&str>, known: Known) -> i64 {
+fn global(
+    mail: &Connection,
+    generation: Generation,
+    hash: i64,
+    id: Option<&str>,
+    known: Known,
+) -> i64 {
     let find = "SELECT ROWID FROM message_global_data WHERE message_id = ?1";
     if hash != 0
         && let Ok(row) = mail.query_row(find, [hash], |row| row.get(0))
@@ -209,8 +226,11 @@ fn global(mail: &Connection, generation: Generation, hash: i64, id: Option<&str>
     let hash = Some(hash).filter(|hash| *hash != 0);
     match generation {
         Generation::Modern => {
-            let header = id.filter(|_| known == Known::Said).map(|id| format!("<{id}>"));
-            let put = "INSERT INTO message_global_data (message_id, message_id_header) VALUES (?1, ?2)";
+            let header = id
+                .filter(|_| known == Known::Said)
+                .map(|id| format!("<{id}>"));
+            let put =
+                "INSERT INTO message_global_data (message_id, message_id_header) VALUES (?1, ?2)";
             mail.execute(put, params![hash, header]).unwrap();
         }
         _ => {
@@ -259,7 +279,8 @@ fn address(mail: &Connection, text: &str) -> i64 {
     let put = "INSERT OR IGNORE INTO addresses (address, comment) VALUES (?1, ?2)";
     mail.execute(put, [address, name]).unwrap();
     let find = "SELECT ROWID FROM addresses WHERE address = ?1 AND comment = ?2";
-    mail.query_row(find, [address, name], |row| row.get(0)).unwrap()
+    mail.query_row(find, [address, name], |row| row.get(0))
+        .unwrap()
 }
 
 /// A header field's value on one line.

@@ -1,6 +1,7 @@
 //! A store of very many messages, made fast: one transaction, and files only for some of them.
 
 use std::fs;
+use std::path::{Path, PathBuf};
 
 use rusqlite::params;
 
@@ -22,10 +23,16 @@ impl Many {
         let mut store = AppleStore::of(Generation::Modern);
         let boxes = [store.folder("INBOX"), store.folder("Sent Messages")];
         let directories = boxes.map(|mailbox| store.directory(mailbox));
-        let many = Self { store, count, thread };
+        let many = Self {
+            store,
+            count,
+            thread,
+        };
         let mail = many.store.mail();
-        many.store.sql("BEGIN; INSERT INTO subjects (subject) VALUES ('Kettenwerk'); \
-            INSERT INTO addresses (address, comment) VALUES ('anna@kettenwerk.example', 'Anna');");
+        many.store.sql(
+            "BEGIN; INSERT INTO subjects (subject) VALUES ('Kettenwerk'); \
+            INSERT INTO addresses (address, comment) VALUES ('anna@kettenwerk.example', 'Anna');",
+        );
         {
             let mut global = mail
                 .prepare("INSERT INTO message_global_data (ROWID, message_id, message_id_header) VALUES (?1, ?2, ?3)")
@@ -42,13 +49,23 @@ impl Many {
                 .unwrap();
             for row in 1..=count {
                 let (id, side) = (many.id(row), usize::try_from(row % 2).unwrap());
-                global.execute(params![row, hash(&id), format!("<{id}>")]).unwrap();
+                global
+                    .execute(params![row, hash(&id), format!("<{id}>")])
+                    .unwrap();
                 let when = 1_700_000_000 + row;
                 message
-                    .execute(params![row, hash(&id), when, boxes[side].0, many.conversation(row)])
+                    .execute(params![
+                        row,
+                        hash(&id),
+                        when,
+                        boxes[side].0,
+                        many.conversation(row)
+                    ])
                     .unwrap();
                 if let Some(parent) = many.parent(row) {
-                    reference.execute(params![row, hash(&many.id(parent))]).unwrap();
+                    reference
+                        .execute(params![row, hash(&many.id(parent))])
+                        .unwrap();
                 }
                 if many.conversation(row) % filed == 0 {
                     let shelf = directories[side].join(emlx::shelf(row)).join("Messages");
@@ -64,7 +81,20 @@ impl Many {
     }
 
     pub fn id(&self, row: i64) -> String {
-        format!("{row}.{:x}@kettenwerk.example", row.wrapping_mul(2_654_435_761))
+        format!(
+            "{row}.{:x}@kettenwerk.example",
+            row.wrapping_mul(2_654_435_761)
+        )
+    }
+
+    /// Where its file lies, below the directory of the version.
+    pub fn file(&self, version: &Path, row: i64) -> PathBuf {
+        let side = usize::try_from(row % 2).unwrap();
+        let name = ["INBOX.mbox", "Sent Messages.mbox"][side];
+        let mailbox = version.join(super::ACCOUNT).join(name);
+        let uuid = format!("5707E000-0000-4000-8000-{:012X}", side + 1);
+        let messages = mailbox.join(uuid).join(emlx::shelf(row)).join("Messages");
+        messages.join(format!("{row}.emlx"))
     }
 
     fn conversation(&self, row: i64) -> i64 {

@@ -43,7 +43,11 @@ async fn every_copy_is_found_by_its_id() {
         let found = reader.locate(&["nobody@x"]).await;
         assert!(found.members.is_empty() && found.coverage.is_complete());
         let found = reader.locate(&["unnamed@x"]).await;
-        assert_eq!(places(&found), named("INBOX", &[rows::UNNAMED]), "{generation:?}");
+        assert_eq!(
+            places(&found),
+            named("INBOX", &[rows::UNNAMED]),
+            "{generation:?}"
+        );
         assert!(reader.locate(&["deleted@x"]).await.members.is_empty());
         // As long as nothing was asked of its other account, nothing is told of it.
         assert!(reader.locate(&["labelled@x"]).await.members.is_empty());
@@ -71,7 +75,7 @@ async fn a_message_is_a_member_of_every_folder_that_shows_it() {
 #[tokio::test]
 async fn conversations_are_whole_and_strangers_stay_out() {
     for generation in Generation::ALL {
-        let cases = Cases::new(generation);
+        let cases = Cases::new(generation).chained();
         let reader = reader(&cases);
         let mut talk = named("INBOX", &[rows::QUESTION, rows::RENAMED]);
         // Who names a message that is only known by the database is known where that has a table for it.
@@ -93,7 +97,10 @@ async fn conversations_are_whole_and_strangers_stay_out() {
             ("lost@x", named("INBOX", &rows::ORPHANS)),
             ("orphan.620@x", named("INBOX", &rows::ORPHANS)),
             ("loop.1@x", named("INBOX", &rows::LOOP)),
-            ("conversed.1@x", named("INBOX", &[rows::CONVERSED, rows::CONVERSED + 1])),
+            (
+                "conversed.1@x",
+                named("INBOX", &[rows::CONVERSED, rows::CONVERSED + 1]),
+            ),
             ("chain.250@x", named("Archive", &chain)),
             ("nobody@x", Vec::new()),
         ] {
@@ -112,13 +119,17 @@ async fn what_may_not_be_searched_leads_nowhere() {
         let mut sought = sought(&["question@x"]);
         sought.within = Within::Only(vec![folder("Sent Messages")]);
         let found = reader.source.kindred(&reader.cx, &sought).await.unwrap();
-        assert_eq!(places(&found), named("Sent Messages", &[rows::ANSWER]), "{generation:?}");
+        assert_eq!(
+            places(&found),
+            named("Sent Messages", &[rows::ANSWER]),
+            "{generation:?}"
+        );
     }
 }
 
 #[tokio::test]
 async fn a_bound_that_was_met_is_said() {
-    let cases = Cases::new(Generation::Modern);
+    let cases = Cases::new(Generation::Modern).chained();
     let reader = reader(&cases);
     let mut sought = sought(&["chain.0@x"]);
     sought.effort = Effort {
@@ -152,26 +163,49 @@ async fn the_index_is_private_holds_no_ids_and_follows_the_store() {
         };
         let file = file(&state);
         let bytes = fs::read(&file).unwrap();
-        assert!(!bytes.windows(8).any(|at| at == b"question"), "{generation:?}");
+        assert!(
+            !bytes.windows(8).any(|at| at == b"question"),
+            "{generation:?}"
+        );
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt as _;
-            let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+            let mode =
+                |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
             assert_eq!((mode(&file), mode(&state)), (0o600, 0o700));
         }
-        let new = Letter::new("Message-ID: <new@x>\nReferences: <question@x>\n\nnew\n").row(1_500_000);
+        let new =
+            Letter::new("Message-ID: <new@x>\nReferences: <question@x>\n\nnew\n").row(1_500_000);
         cases.store.message(cases.sent, new);
-        for reader in [first, Reader::keeping(cases.store.root(), Some(&which), Some(state.clone()))] {
+        for reader in [
+            first,
+            Reader::keeping(cases.store.root(), Some(&which), Some(state.clone())),
+        ] {
             let found = reader.locate(&["new@x"]).await;
-            assert_eq!(places(&found), named("Sent Messages", &[1_500_000]), "{generation:?}");
+            assert_eq!(
+                places(&found),
+                named("Sent Messages", &[1_500_000]),
+                "{generation:?}"
+            );
             let talk = places(&reader.kindred(&["question@x"]).await);
-            assert!(talk.contains(&"Sent Messages:1500000".to_owned()), "{generation:?}");
+            assert!(
+                talk.contains(&"Sent Messages:1500000".to_owned()),
+                "{generation:?}"
+            );
         }
         // Whatever became of the file, the answer is the same.
-        for broken in [&b""[..], b"no database at all", bytes.get(..bytes.len() / 2).unwrap()] {
+        for broken in [
+            &b""[..],
+            b"no database at all",
+            bytes.get(..bytes.len() / 2).unwrap(),
+        ] {
             fs::write(&file, broken).unwrap();
             let reader = Reader::keeping(cases.store.root(), Some(&which), Some(state.clone()));
-            assert_eq!(reader.locate(&["new@x"]).await.members.len(), 1, "{generation:?}");
+            assert_eq!(
+                reader.locate(&["new@x"]).await.members.len(),
+                1,
+                "{generation:?}"
+            );
         }
     }
 }
@@ -184,7 +218,10 @@ async fn an_id_that_is_told_later_is_found_later() {
     let tell = "UPDATE message_global_data SET message_id_header = '<late@x>' WHERE ROWID = \
                 (SELECT global_message_id FROM messages WHERE ROWID = 510)";
     cases.store.sql(tell);
-    assert_eq!(places(&reader.locate(&["late@x"]).await), named("INBOX", &[rows::MISSING]));
+    assert_eq!(
+        places(&reader.locate(&["late@x"]).await),
+        named("INBOX", &[rows::MISSING])
+    );
     assert!(reader.locate(&["missing@x"]).await.members.is_empty());
 }
 
@@ -204,5 +241,12 @@ async fn a_store_that_was_built_anew_is_indexed_anew() {
     fs::remove_file(&database).unwrap();
     fs::copy(other.store.database(), &database).unwrap();
     assert!(reader.locate(&["asked@x"]).await.members.len() == 1);
-    assert_eq!(open(cases.store.root()).locate(&["asked@x"]).await.members.len(), 1);
+    assert_eq!(
+        open(cases.store.root())
+            .locate(&["asked@x"])
+            .await
+            .members
+            .len(),
+        1
+    );
 }

@@ -21,9 +21,17 @@ async fn files_are_found_by_their_number_and_no_other() {
         for row in rows::PLACED {
             let text = reader.text("INBOX", row).await;
             assert!(text.contains(&format!("<placed.{row}@x>")), "{row}");
-            let file = reader.source.file(&reader.cx, &at("INBOX", row)).await.unwrap().unwrap();
+            let file = reader
+                .source
+                .file(&reader.cx, &at("INBOX", row))
+                .await
+                .unwrap()
+                .unwrap();
             assert!(file.ends_with(format!("Messages/{row}.emlx")), "{file:?}");
-            assert!(file.starts_with(cases.store.root()) && file.exists(), "{file:?}");
+            assert!(
+                file.starts_with(cases.store.root()) && file.exists(),
+                "{file:?}"
+            );
         }
     }
 }
@@ -36,7 +44,12 @@ async fn a_file_in_another_place_of_its_mailbox_is_found_too() {
     let to = directory.join("Data/7/Messages");
     std::fs::create_dir_all(&to).unwrap();
     std::fs::rename(from, to.join("12345.emlx")).unwrap();
-    assert!(reader(&cases).text("INBOX", 12_345).await.contains("placed.12345@x"));
+    assert!(
+        reader(&cases)
+            .text("INBOX", 12_345)
+            .await
+            .contains("placed.12345@x")
+    );
 }
 
 #[tokio::test]
@@ -44,19 +57,33 @@ async fn every_form_of_a_file_is_read_as_it_travelled() {
     let cases = Cases::new(Generation::Modern);
     let reader = reader(&cases);
     for (row, begin, end) in [
-        (rows::XML_IN_BODY, "From: Anna", "<plist>no trailer</plist>\r\n"),
+        (
+            rows::XML_IN_BODY,
+            "From: Anna",
+            "<plist>no trailer</plist>\r\n",
+        ),
         (rows::BARE_COUNT, "From: Anna", "This is bare@x.\r\n"),
         (rows::COUNT_TOO_BIG, "From: Anna", "<?xml in the text?>\r\n"),
         (rows::NO_TRAILER, "From: Anna", "This is bald@x.\r\n"),
         (rows::CRLF, "From: Anna", "This is crlf@x.\r\n"),
-        (rows::HTML_ONLY, "From: Anna", "<p>Only <b>this</b>.</p>\r\n"),
+        (
+            rows::HTML_ONLY,
+            "From: Anna",
+            "<p>Only <b>this</b>.</p>\r\n",
+        ),
     ] {
         let text = reader.text("INBOX", row).await;
-        assert!(text.starts_with(begin) && text.ends_with(end), "{row}: {text}");
+        assert!(
+            text.starts_with(begin) && text.ends_with(end),
+            "{row}: {text}"
+        );
         let bare = text.replace("\r\n", "");
         assert!(!bare.contains(['\r', '\n']), "{row}");
         let summary = reader.list("INBOX").await.summaries;
-        let summary = summary.iter().find(|one| i64::from(one.uid.0) == row).unwrap();
+        let summary = summary
+            .iter()
+            .find(|one| i64::from(one.uid.0) == row)
+            .unwrap();
         assert_eq!(summary.size, Some(text.len() as u64), "{row}");
     }
     let latin = reader.raw("INBOX", rows::LATIN_9).await.unwrap().bytes;
@@ -71,12 +98,21 @@ async fn attachments_come_back_from_beside_the_message() {
     let message = reader.message("INBOX", rows::PARTIAL).await.unwrap();
     let section = |text: &str| Section::parse(text).unwrap();
     let part = |text: &str| {
-        let part = message.parts.iter().find(|part| part.section == section(text));
+        let part = message
+            .parts
+            .iter()
+            .find(|part| part.section == section(text));
         part.unwrap().bytes.clone()
     };
     assert_eq!(part("1"), &b"See below.\r\n"[..]);
-    let encoded: Vec<u8> = part("2.2").iter().copied().filter(|byte| !byte.is_ascii_whitespace()).collect();
-    let decoded = base64::engine::general_purpose::STANDARD.decode(encoded).unwrap();
+    let encoded: Vec<u8> = part("2.2")
+        .iter()
+        .copied()
+        .filter(|byte| !byte.is_ascii_whitespace())
+        .collect();
+    let decoded = base64::engine::general_purpose::STANDARD
+        .decode(encoded)
+        .unwrap();
     assert_eq!(decoded, INSIDE);
     assert_eq!(message.not_downloaded, [section("3")]);
     let away = message.structure.leaf(&section("3")).unwrap();
@@ -103,18 +139,38 @@ async fn not_downloaded_broken_and_not_there_are_three_answers() {
             (rows::NO_EMLX, FaultKind::Unreadable),
             (777_777, FaultKind::NoSuchMessage),
         ] {
-            assert_eq!(reader.raw("INBOX", row).await.err().unwrap().kind, kind, "{row}");
-            assert_eq!(reader.message("INBOX", row).await.err().unwrap().kind, kind, "{row}");
+            assert_eq!(
+                reader.raw("INBOX", row).await.err().unwrap().kind,
+                kind,
+                "{row}"
+            );
+            assert_eq!(
+                reader.message("INBOX", row).await.err().unwrap().kind,
+                kind,
+                "{row}"
+            );
         }
-        let file = reader.source.file(&reader.cx, &at("INBOX", rows::MISSING)).await;
+        let file = reader
+            .source
+            .file(&reader.cx, &at("INBOX", rows::MISSING))
+            .await;
         assert_eq!(file.unwrap_err().kind, FaultKind::NotDownloaded);
         let listed = reader.list("INBOX").await;
-        let missing = listed.summaries.iter().find(|one| i64::from(one.uid.0) == rows::MISSING);
+        let missing = listed
+            .summaries
+            .iter()
+            .find(|one| i64::from(one.uid.0) == rows::MISSING);
         let envelope = missing.unwrap().envelope.clone().unwrap();
         assert_eq!(envelope.subject.unwrap().bytes(), b"Missing");
-        assert_eq!(envelope.from[0].host.as_ref().unwrap().bytes(), b"kettenwerk.example");
+        assert_eq!(
+            envelope.from[0].host.as_ref().unwrap().bytes(),
+            b"kettenwerk.example"
+        );
         assert_eq!(envelope.to[0].mailbox.as_ref().unwrap().bytes(), b"ben");
-        assert_eq!(envelope.date.unwrap().bytes(), b"Thu, 01 Jan 2026 00:00:00 +0000");
+        assert_eq!(
+            envelope.date.unwrap().bytes(),
+            b"Thu, 01 Jan 2026 00:00:00 +0000"
+        );
         let id = envelope.message_id.map(|id| id.bytes().to_vec());
         let said = (generation == Generation::Modern).then(|| b"<missing@x>".to_vec());
         assert_eq!(id, said);
@@ -127,13 +183,25 @@ async fn what_is_looked_at_and_what_is_taken_in_pieces_is_the_same() {
     let reader = reader(&cases);
     let at = at("INBOX", rows::PARTIAL);
     let raw = reader.raw("INBOX", rows::PARTIAL).await.unwrap();
-    let (witness, shown) = reader.source.look(&reader.cx, &at, 100).await.unwrap().unwrap();
-    assert_eq!((witness.size, shown), (Some(raw.size), raw.bytes.slice(..100)));
+    let (witness, shown) = reader
+        .source
+        .look(&reader.cx, &at, 100)
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(
+        (witness.size, shown),
+        (Some(raw.size), raw.bytes.slice(..100))
+    );
     assert_eq!(witness.digest.unwrap().octets, 100);
     let mut pieces = Vec::new();
     loop {
         let from = pieces.len() as u64;
-        let piece = reader.source.octets(&reader.cx, &at, from, 61).await.unwrap();
+        let piece = reader
+            .source
+            .octets(&reader.cx, &at, from, 61)
+            .await
+            .unwrap();
         if piece.is_empty() {
             break;
         }
@@ -141,7 +209,14 @@ async fn what_is_looked_at_and_what_is_taken_in_pieces_is_the_same() {
     }
     assert_eq!(pieces, raw.bytes);
     let gone = super::at("INBOX", 777_777);
-    assert!(reader.source.look(&reader.cx, &gone, 1).await.unwrap().is_none());
+    assert!(
+        reader
+            .source
+            .look(&reader.cx, &gone, 1)
+            .await
+            .unwrap()
+            .is_none()
+    );
 }
 
 #[tokio::test]

@@ -15,7 +15,13 @@ async fn an_account_has_its_own_folders_under_their_own_names() {
     for (which, want) in [
         (
             ACCOUNT,
-            &["INBOX", "Archive", "Archive/Kundér", "Deleted Messages", "Sent Messages"][..],
+            &[
+                "INBOX",
+                "Archive",
+                "Archive/Kundér",
+                "Deleted Messages",
+                "Sent Messages",
+            ][..],
         ),
         (GMAIL, &["INBOX", "Archive", "[Gmail]/All Mail"]),
         (EXCHANGE, &["INBOX"]),
@@ -29,10 +35,22 @@ async fn an_account_has_its_own_folders_under_their_own_names() {
 #[tokio::test]
 async fn with_all_accounts_names_begin_with_theirs() {
     let cases = modern();
-    cases.store.account(ACCOUNT, Some("Kettenwerk"), Some("anna@kettenwerk.example"), None);
-    cases.store.account("PARENT", Some("Google"), Some("anna@gmail.example"), None);
+    cases.store.account(
+        ACCOUNT,
+        Some("Kettenwerk"),
+        Some("anna@kettenwerk.example"),
+        None,
+    );
+    cases
+        .store
+        .account("PARENT", Some("Google"), Some("anna@gmail.example"), None);
     cases.store.account(GMAIL, None, Some(""), Some("PARENT"));
-    cases.store.account(EXCHANGE, Some("Kettenwerk"), Some("anna@exchange.example"), None);
+    cases.store.account(
+        EXCHANGE,
+        Some("Kettenwerk"),
+        Some("anna@exchange.example"),
+        None,
+    );
     let reader = Reader::new(cases.store.root(), None);
     let names = reader.names().await;
     for want in [
@@ -68,17 +86,21 @@ async fn folders_say_what_they_are_for_and_what_is_in_them() {
     let folders = reader.source.folders(&reader.cx).await.unwrap();
     assert_eq!(folders.unusable, 0);
     for (name, special_use, messages, unread) in [
-        ("INBOX", None, 33, 32),
+        ("INBOX", None, 32, 31),
         ("Sent Messages", Some(SpecialUse::Sent), 1, 1),
         ("Deleted Messages", Some(SpecialUse::Trash), 1, 1),
-        ("Archive", Some(SpecialUse::Archive), 501, 501),
+        ("Archive", Some(SpecialUse::Archive), 1, 1),
         ("Archive/Kundér", None, 1, 1),
     ] {
         let found = folders.folders.iter().find(|one| one.name.as_str() == name);
         let found = found.unwrap();
         let counts = found.counts.unwrap();
         assert_eq!(found.special_use, special_use, "{name}");
-        assert_eq!((counts.messages, counts.unread), (messages, unread), "{name}");
+        assert_eq!(
+            (counts.messages, counts.unread),
+            (messages, unread),
+            "{name}"
+        );
     }
 }
 
@@ -91,10 +113,19 @@ async fn labels_show_what_lies_elsewhere_and_what_is_deleted_is_gone() {
             _ => GMAIL.to_owned(),
         };
         let reader = Reader::new(cases.store.root(), Some(&which));
-        assert_eq!(reader.rows("INBOX").await, [rows::LABELLED], "{generation:?}");
+        assert_eq!(
+            reader.rows("INBOX").await,
+            [rows::LABELLED],
+            "{generation:?}"
+        );
         let all = [rows::ONLY_ALL, rows::LABELLED];
         assert_eq!(reader.rows("[Gmail]/All Mail").await, all, "{generation:?}");
-        assert!(reader.text("INBOX", rows::LABELLED).await.contains("labelled@x"));
+        assert!(
+            reader
+                .text("INBOX", rows::LABELLED)
+                .await
+                .contains("labelled@x")
+        );
         let other = reader.raw("INBOX", rows::ONLY_ALL).await.err().unwrap();
         assert_eq!(other.kind, FaultKind::NoSuchMessage, "{generation:?}");
         let ours = match generation {
@@ -102,7 +133,10 @@ async fn labels_show_what_lies_elsewhere_and_what_is_deleted_is_gone() {
             _ => ACCOUNT.to_owned(),
         };
         let reader = Reader::new(cases.store.root(), Some(&ours));
-        assert!(!reader.rows("INBOX").await.contains(&rows::DELETED), "{generation:?}");
+        assert!(
+            !reader.rows("INBOX").await.contains(&rows::DELETED),
+            "{generation:?}"
+        );
         let deleted = reader.raw("INBOX", rows::DELETED).await.err().unwrap();
         assert_eq!(deleted.kind, FaultKind::NoSuchMessage, "{generation:?}");
     }
@@ -114,7 +148,10 @@ async fn flags_are_those_of_imap() {
     let reader = Reader::new(cases.store.root(), Some(ACCOUNT));
     let found = reader.list("INBOX").await;
     let flags = |row: i64| {
-        let one = found.summaries.iter().find(|one| i64::from(one.uid.0) == row);
+        let one = found
+            .summaries
+            .iter()
+            .find(|one| i64::from(one.uid.0) == row);
         one.unwrap().flags.clone().unwrap()
     };
     let names = ["\\Seen", "\\Answered", "\\Flagged", "$Forwarded", "$Junk"];
@@ -127,7 +164,9 @@ async fn pages_go_on_where_the_last_one_ended() {
     let mut cases = modern();
     let inbox = cases.ews;
     for (row, received) in [(9_001, 30), (9_002, 10), (9_003, 20), (9_004, 20)] {
-        let letter = Letter::new("Subject: x\n\nx\n").row(row).received(1_900_000_000 + received);
+        let letter = Letter::new("Subject: x\n\nx\n")
+            .row(row)
+            .received(1_900_000_000 + received);
         cases.store.message(inbox, letter);
     }
     let reader = Reader::new(cases.store.root(), Some(EXCHANGE));
@@ -139,7 +178,16 @@ async fn pages_go_on_where_the_last_one_ended() {
         let Some(next) = found.next else { break };
         search.below = Some(next);
     }
-    assert_eq!(seen, [9_001, 9_004, 9_003, 9_002, u32::try_from(rows::EWS).unwrap()]);
+    assert_eq!(
+        seen,
+        [
+            9_001,
+            9_004,
+            9_003,
+            9_002,
+            u32::try_from(rows::EWS).unwrap()
+        ]
+    );
 }
 
 #[tokio::test]
@@ -157,7 +205,11 @@ async fn conditions_are_met_by_what_is_here() {
         // In an attachment that lies beside its message.
         Condition::Text("and all of it".to_owned()),
     ];
-    let sifted = reader.source.sift(&reader.cx, &folder("INBOX"), &tests).await.unwrap();
+    let sifted = reader
+        .source
+        .sift(&reader.cx, &folder("INBOX"), &tests)
+        .await
+        .unwrap();
     let one = |row: i64| vec![Uid(u32::try_from(row).unwrap())];
     let want = [
         one(rows::FLAGGED),

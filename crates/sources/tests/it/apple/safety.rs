@@ -11,7 +11,11 @@ use super::{Reader, at, id};
 const CANARY: &str = "Message-ID: <canary@x>\n\nthe canary sings\n";
 
 fn canary() -> Vec<u8> {
-    testkit::apple::emlx(CANARY.as_bytes(), testkit::apple::Count::Padded, testkit::apple::Trailer::There)
+    testkit::apple::emlx(
+        CANARY.as_bytes(),
+        testkit::apple::Count::Padded,
+        testkit::apple::Trailer::There,
+    )
 }
 
 #[tokio::test]
@@ -62,7 +66,12 @@ async fn links_inside_the_store_are_not_followed() {
         "Content-Type: application/pdf\nContent-Transfer-Encoding: base64\nX-Apple-Content-Length: 40\n\n",
     );
     store.message(inbox, partial.row(4).stored(Stored::Partial));
-    store.message(linked, Letter::new("Subject: x\n\nx\n").row(5).stored(Stored::Nothing));
+    store.message(
+        linked,
+        Letter::new("Subject: x\n\nx\n")
+            .row(5)
+            .stored(Stored::Nothing),
+    );
     let outside = tempfile::tempdir().unwrap();
     let secret = outside.path().join("1.emlx");
     for row in 1..=5 {
@@ -81,7 +90,12 @@ async fn links_inside_the_store_are_not_followed() {
     fs::write(outside.path().join("Messages/5.emlx"), canary()).unwrap();
     symlink(outside.path(), mailbox.parent().unwrap()).unwrap();
     // A pipe would have a reader wait for ever.
-    rustix::fs::mkfifoat(rustix::fs::CWD, data.join("Messages/2.emlx"), rustix::fs::Mode::RUSR).unwrap();
+    rustix::fs::mkfifoat(
+        rustix::fs::CWD,
+        data.join("Messages/2.emlx"),
+        rustix::fs::Mode::RUSR,
+    )
+    .unwrap();
 
     let reader = Reader::new(store.root(), Some(ACCOUNT));
     for (folder, row) in [("INBOX", 1), ("INBOX", 2), ("INBOX", 3), ("Linked", 5)] {
@@ -112,7 +126,10 @@ async fn a_database_that_is_a_link_is_none() {
 async fn ids_are_words_and_never_paths() {
     let mut store = AppleStore::new();
     let inbox = store.folder("INBOX");
-    for (row, id) in ["../../../etc/passwd", "%2e%2e%2f", "a' OR 1=1 --", "*", "%"].iter().enumerate() {
+    for (row, id) in ["../../../etc/passwd", "%2e%2e%2f", "a' OR 1=1 --", "*", "%"]
+        .iter()
+        .enumerate()
+    {
         let letter = Letter::new(format!("Message-ID: <{id}>\n\nx\n"));
         store.message(inbox, letter.row(i64::try_from(row).unwrap() + 1));
     }
