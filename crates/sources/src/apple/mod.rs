@@ -10,6 +10,7 @@ mod database;
 mod emlx;
 mod envelope;
 mod files;
+mod hunt;
 mod index;
 mod kindred;
 mod message;
@@ -35,8 +36,8 @@ use crate::local::matching::Test;
 use crate::local::work::{off_thread, watched};
 use boxes::Mailbox;
 use database::Copies;
+use hunt::Hunt;
 use index::Index;
-use kindred::Hunt;
 use visit::Visit;
 
 /// ROWIDs are not used again, so there is one generation.
