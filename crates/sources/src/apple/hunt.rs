@@ -111,6 +111,11 @@ impl<'a> Hunt<'a> {
     fn copies(&mut self, ids: &HashSet<HeaderId>) -> Result<HashMap<HeaderId, Vec<Row>>, Fault> {
         let mut found: HashMap<HeaderId, Vec<Row>> = HashMap::new();
         let mut lost = HashSet::new();
+        // Without hashes a copy leads to no other: all have to be known.
+        if !self.visit.db.schema.names_kin() {
+            let unread = self.unread(self.unnamed())?;
+            self.read_headers(unread, |_, _| Reading::On)?;
+        }
         for id in ids {
             let rows = self.having(id)?;
             match rows.is_empty() {
@@ -183,21 +188,14 @@ impl<'a> Hunt<'a> {
         if lost.is_empty() {
             return Ok(());
         }
-        let unread = self.unread(match db.schema.names_ids() {
-            true => {
-                "SELECT {columns} FROM messages m LEFT JOIN message_global_data g ON g.ROWID = m.global_message_id \
-                 WHERE g.message_id_header IS NULL AND {live} AND m.ROWID > ?1 ORDER BY m.ROWID DESC"
-            }
-            false => EVERY,
-        })?;
-        let names_kin = db.schema.names_kin();
+        let unread = self.unread(self.unnamed())?;
         self.read_headers(unread, |row, links| {
             let Some(id) = links.id.as_ref().filter(|id| lost.contains(*id)) else {
                 return Reading::On;
             };
             found.entry(id.clone()).or_default().push(row);
-            // Further copies have the same hash; without hashes they have to be read.
-            if names_kin && row.hash != 0 {
+            // Further copies have the same hash.
+            if row.hash != 0 {
                 lost.remove(id);
             }
             match lost.is_empty() {
@@ -205,6 +203,17 @@ impl<'a> Hunt<'a> {
                 false => Reading::On,
             }
         })
+    }
+
+    /// Messages whose ids the database does not say, the newest first.
+    fn unnamed(&self) -> &'static str {
+        match self.visit.db.schema.names_ids() {
+            true => {
+                "SELECT {columns} FROM messages m LEFT JOIN message_global_data g ON g.ROWID = m.global_message_id \
+                 WHERE g.message_id_header IS NULL AND {live} AND m.ROWID > ?1 ORDER BY m.ROWID DESC"
+            }
+            false => EVERY,
+        }
     }
 
     /// Messages of the folders that are searched whose headers nobody read, the newest first.

@@ -235,6 +235,14 @@ async fn the_index_is_private_holds_no_ids_and_follows_the_store() {
                 "{generation:?}"
             );
         }
+        let copy = Letter::new("Message-ID: <new@x>\nReferences: <question@x>\n\nnew\n");
+        cases
+            .store
+            .message(cases.inbox, copy.row(1_500_001).unnamed());
+        let reader = Reader::keeping(cases.store.root(), Some(&which), Some(state.clone()));
+        let found = reader.locate(&["new@x"]).await;
+        let want = ["INBOX:1500001", "Sent Messages:1500000"];
+        assert_eq!(places(&found), want, "{generation:?}");
         // Whatever became of the file, the answer is the same.
         for broken in [
             &b""[..],
@@ -245,7 +253,7 @@ async fn the_index_is_private_holds_no_ids_and_follows_the_store() {
             let reader = Reader::keeping(cases.store.root(), Some(&which), Some(state.clone()));
             assert_eq!(
                 reader.locate(&["new@x"]).await.members.len(),
-                1,
+                2,
                 "{generation:?}"
             );
         }
