@@ -3,11 +3,12 @@
 //! Without it (another system, no permission) accounts go by their numbers; that is no failure.
 
 use std::collections::HashMap;
-use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
+
+use super::database::{beside, seen, uri};
 
 /// More accounts than these are not read.
 const MOST: usize = 1_000;
@@ -26,8 +27,7 @@ pub(super) struct Accounts(HashMap<String, Called>);
 
 impl Accounts {
     pub(super) fn read(path: Option<&Path>) -> Self {
-        let is_file = |path: &&Path| fs::symlink_metadata(path).is_ok_and(|data| data.is_file());
-        let known = path.filter(is_file).and_then(|path| {
+        let known = path.filter(|path| seen(path).is_some()).and_then(|path| {
             query(path)
                 .inspect_err(|error| {
                     let code = error.sqlite_error_code();
@@ -45,8 +45,16 @@ impl Accounts {
 }
 
 fn query(path: &Path) -> rusqlite::Result<HashMap<String, Called>> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let conn = Connection::open_with_flags(path, flags)?;
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | OpenFlags::SQLITE_OPEN_URI
+        | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+    // Without the index of its log nobody has it open, and SQLite would leave one behind. An old name does no harm.
+    let how = match seen(&beside(path, "-shm")) {
+        Some(_) => "mode=ro",
+        None => "mode=ro&immutable=1",
+    };
+    let conn = Connection::open_with_flags(uri(path, how), flags)?;
     conn.busy_timeout(Duration::from_millis(500))?;
     conn.pragma_update(None, "query_only", true)?;
     conn.pragma_update(None, "trusted_schema", false)?;

@@ -118,7 +118,7 @@ impl Stamp {
 }
 
 /// A regular file, or none.
-fn seen(path: &Path) -> Option<Seen> {
+pub(super) fn seen(path: &Path) -> Option<Seen> {
     let data = fs::symlink_metadata(path).ok().filter(Metadata::is_file)?;
     #[cfg(unix)]
     let inode = std::os::unix::fs::MetadataExt::ino(&data);
@@ -131,7 +131,7 @@ fn seen(path: &Path) -> Option<Seen> {
     })
 }
 
-fn beside(path: &Path, ending: &str) -> PathBuf {
+pub(super) fn beside(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(ending);
     PathBuf::from(name)
@@ -214,7 +214,7 @@ fn connect(path: &Path, copy: &Option<Arc<Copied>>) -> rusqlite::Result<Connecti
         // INVARIANT: never `immutable`, which would not see what only the log holds.
         None => {
             let flags = flags | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NOFOLLOW;
-            Connection::open_with_flags(uri(path), flags)?
+            Connection::open_with_flags(uri(path, "mode=ro"), flags)?
         }
     };
     conn.busy_timeout(PATIENCE)?;
@@ -226,7 +226,8 @@ fn connect(path: &Path, copy: &Option<Arc<Copied>>) -> rusqlite::Result<Connecti
     Ok(conn)
 }
 
-fn uri(path: &Path) -> String {
+/// How SQLite is told to open a file.
+pub(super) fn uri(path: &Path, how: &str) -> String {
     let octet = |byte: &u8| match byte {
         b'/' | b'.' | b'-' | b'_' => char::from(*byte).to_string(),
         letter if letter.is_ascii_alphanumeric() => char::from(*letter).to_string(),
@@ -238,7 +239,7 @@ fn uri(path: &Path) -> String {
         .iter()
         .map(octet)
         .collect();
-    format!("file:{path}?mode=ro")
+    format!("file:{path}?{how}")
 }
 
 fn code(error: &rusqlite::Error) -> Option<ErrorCode> {

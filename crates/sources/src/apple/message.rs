@@ -1,7 +1,7 @@
 //! One message as others ask for it: its bytes, its beginning with a digest, octets from its middle.
 
 use bytes::Bytes;
-use mail::{Fault, FolderName, RawMessage, Uid, Witness};
+use mail::{Fault, FolderName, MessageRef, RawMessage, Uid, Witness};
 
 use super::visit::{Visit, not_downloaded, read_fault};
 use crate::beginning::{Digesting, message_id};
@@ -9,11 +9,32 @@ use crate::local::loaded::Loaded;
 
 /// So many octets of a message are handed out; the digest covers as many as are asked for.
 const MOST_SHOWN: usize = 1 << 20;
+/// Of messages that are read together.
+const MOST_HELD: u64 = 64 << 20;
 
 pub(super) fn load(visit: &Visit<'_>, folder: &FolderName, uid: Uid) -> Result<Loaded, Fault> {
     let row = visit.row(folder, uid)?;
     let loaded = visit.files().load(&row).map_err(read_fault)?;
     loaded.ok_or_else(not_downloaded)
+}
+
+/// As many of them as fit into memory together, and at least one.
+pub(super) fn load_some(
+    visit: &Visit<'_>,
+    wanted: Vec<Result<MessageRef, Fault>>,
+) -> Result<Vec<Result<Loaded, Fault>>, Fault> {
+    let mut held = 0;
+    let mut all = Vec::new();
+    for at in wanted {
+        visit.stop.check().map_err(read_fault)?;
+        let loaded = at.and_then(|at| load(visit, &at.folder, at.uid));
+        held += loaded.as_ref().map_or(0, Loaded::size);
+        all.push(loaded);
+        if held >= MOST_HELD {
+            break;
+        }
+    }
+    Ok(all)
 }
 
 pub(super) fn raw(

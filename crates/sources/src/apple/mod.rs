@@ -10,6 +10,7 @@ mod database;
 mod emlx;
 mod envelope;
 mod files;
+mod hunt;
 mod index;
 mod kindred;
 mod message;
@@ -21,6 +22,7 @@ mod url;
 mod visit;
 mod whole;
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -35,8 +37,8 @@ use crate::local::matching::Test;
 use crate::local::work::{off_thread, watched};
 use boxes::Mailbox;
 use database::Copies;
+use hunt::Hunt;
 use index::Index;
-use kindred::Hunt;
 use visit::Visit;
 
 /// ROWIDs are not used again, so there is one generation.
@@ -170,11 +172,10 @@ impl MailSource for Apple {
 
     fn folders<'a>(&'a self, cx: &'a Cx) -> Answer<'a, Folders> {
         self.visit(cx, Stage::ListFolders, |visit| {
+            let counts = visit.db.counts()?;
             let boxes = visit.boxes.all.iter();
             Ok(Folders {
-                folders: boxes
-                    .map(|one| described(visit, one))
-                    .collect::<Result<_, _>>()?,
+                folders: boxes.map(|one| described(one, &counts)).collect(),
                 unusable: visit.boxes.unusable,
             })
         })
@@ -243,31 +244,26 @@ impl MailSource for Apple {
         })
     }
 
-    /// All of one view of the store.
     fn messages<'a>(
         &'a self,
         cx: &'a Cx,
         wanted: &'a [MessageRef],
         choose: Choose<'a>,
     ) -> Answer<'a, Vec<Result<Fetched, Fault>>> {
-        let checked: Vec<_> = wanted
-            .iter()
-            .map(|at| (at.clone(), self.check(at)))
-            .collect();
-        let load = self.visit(cx, Stage::Fetch, move |visit| {
-            let load = |(at, checked): (MessageRef, Result<(), Fault>)| {
-                checked.and_then(|()| message::load(visit, &at.folder, at.uid))
-            };
-            Ok(checked.into_iter().map(load).collect::<Vec<_>>())
-        });
         Box::pin(async move {
-            let loaded = load.await?.into_iter().map(|loaded| {
-                loaded.map(|loaded| {
-                    let wishes = choose(&loaded.structure);
-                    loaded.fetched(&wishes)
-                })
-            });
-            Ok(loaded.collect())
+            let mut all = Vec::with_capacity(wanted.len());
+            while let Some(rest) = wanted.get(all.len()..).filter(|rest| !rest.is_empty()) {
+                let checked = rest.iter().map(|at| self.check(at).map(|()| at.clone()));
+                let checked: Vec<_> = checked.collect();
+                let load = self.visit(cx, Stage::Fetch, |visit| message::load_some(visit, checked));
+                for loaded in load.await? {
+                    all.push(loaded.map(|loaded| {
+                        let wishes = choose(&loaded.structure);
+                        loaded.fetched(&wishes)
+                    }));
+                }
+            }
+            Ok(all)
         })
     }
 
@@ -323,16 +319,15 @@ fn generation(uidvalidity: UidValidity) -> Result<(), Fault> {
     Ok(())
 }
 
-fn described(visit: &Visit<'_>, mailbox: &Mailbox) -> Result<Folder, Fault> {
-    let rows = visit.db.rows_of(mailbox.row, visit.stop)?;
-    let count = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
-    Ok(Folder {
+fn described(mailbox: &Mailbox, counts: &HashMap<i64, Counts>) -> Folder {
+    let none = Counts {
+        messages: 0,
+        unread: 0,
+    };
+    Folder {
         name: mailbox.name.clone(),
         delimiter: Some('/'),
         special_use: mailbox.special_use,
-        counts: Some(Counts {
-            messages: count(rows.len()),
-            unread: count(rows.iter().filter(|row| row.is_unread()).count()),
-        }),
-    })
+        counts: Some(counts.get(&mailbox.row).copied().unwrap_or(none)),
+    }
 }

@@ -181,7 +181,7 @@ impl Subject for Letter<'_, '_> {
     }
 
     fn open(&mut self) -> io::Result<Option<Opening>> {
-        let Some(whole) = self.files.whole(self.row)? else {
+        let Some(header) = self.files.header(self.row)? else {
             let described = self.visit.described(self.row);
             return Ok(Some(Opening {
                 size: described.size,
@@ -189,10 +189,9 @@ impl Subject for Letter<'_, '_> {
                 header: None,
             }));
         };
-        let outline = content::outline(&whole.bytes);
-        let header = whole.bytes.slice_ref(outline.header());
         Ok(Some(Opening {
-            size: u64::try_from(whole.bytes.len()).ok(),
+            // Lines end otherwise in the file, and attachments lie beside it.
+            size: None,
             envelope: content::envelope(&header),
             header: Some(header),
         }))

@@ -37,7 +37,7 @@ impl Place {
             .filter(|(_, name)| has_index(&above, Path::new(name)))
             .max()
             .ok_or_else(|| nowhere("there is no V directory with an Envelope Index in it"))?;
-        let beneath = Beneath::open(&above.root().join(highest.1)).map_err(missing)?;
+        let beneath = above.below(Path::new(highest.1)).map_err(missing)?;
         Ok(Self {
             beneath,
             version: root.join(highest.1),

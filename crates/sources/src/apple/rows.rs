@@ -1,7 +1,9 @@
 //! Messages as the database lists them: number, mailbox, time, flags. Their text is in no table.
 
+use std::collections::HashMap;
+
 use jiff::Timestamp;
-use mail::{Fault, Flag, Stage, Uid};
+use mail::{Counts, Fault, Flag, Stage, Uid};
 use rusqlite::Row as SqlRow;
 use rusqlite::types::ValueRef;
 
@@ -40,10 +42,6 @@ impl Row {
     pub(super) fn flags(&self) -> Vec<Flag> {
         let marks = MARKS.iter().filter(|(bit, _)| self.flags >> bit & 1 == 1);
         marks.map(|(_, name)| Flag::new(*name)).collect()
-    }
-
-    pub(super) fn is_unread(&self) -> bool {
-        self.flags & 1 == 0
     }
 
     pub(super) fn arrived(&self) -> Option<Timestamp> {
@@ -100,6 +98,47 @@ impl Database {
         found.sort_unstable_by_key(|row| std::cmp::Reverse(row.order()));
         found.dedup_by_key(|row| row.uid);
         Ok(found)
+    }
+
+    /// How many messages a mailbox has, and how many of them nobody has read.
+    pub(super) fn counts(&self) -> Result<HashMap<i64, Counts>, Fault> {
+        let live = self.schema.live();
+        let read = self.schema.or("read", "NULL");
+        let unread = format!("total(coalesce({read}, m.flags & 1) = 0)");
+        let mut asked = vec![format!(
+            "SELECT m.mailbox, count(*), {unread} FROM messages m WHERE {live} GROUP BY m.mailbox"
+        )];
+        if self.schema.has_labels() {
+            asked.push(format!(
+                "SELECT l.mailbox_id, count(*), {unread} FROM labels l JOIN messages m ON m.ROWID = l.message_id \
+                 WHERE l.mailbox_id <> m.mailbox AND {live} GROUP BY l.mailbox_id"
+            ));
+        }
+        let mut counts: HashMap<i64, Counts> = HashMap::new();
+        let mut ask = |sql: &str| -> rusqlite::Result<()> {
+            let mut query = self.conn.prepare(sql)?;
+            let mut rows = query.query([])?;
+            while let Some(row) = rows.next()? {
+                let number = |index| int(row, index).and_then(|number| u64::try_from(number).ok());
+                let (Some(mailbox), Some(messages), Some(unread)) =
+                    (int(row, 0), number(1), number(2))
+                else {
+                    continue;
+                };
+                let sum = counts.entry(mailbox).or_insert(Counts {
+                    messages: 0,
+                    unread: 0,
+                });
+                sum.messages += messages;
+                sum.unread += unread;
+            }
+            Ok(())
+        };
+        asked
+            .iter()
+            .try_for_each(|sql| ask(sql))
+            .map_err(fault(Stage::ListFolders))?;
+        Ok(counts)
     }
 
     /// Messages by one number: that of their mailbox, their conversation, their hash, or their own.

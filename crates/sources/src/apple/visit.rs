@@ -3,6 +3,7 @@
 use std::io::{self, Read as _};
 use std::path::PathBuf;
 
+use bytes::Bytes;
 use content::Completeness;
 use mail::{Fault, FaultKind, FolderName, Links, Snippets, Stage, Summary, Uid};
 
@@ -136,25 +137,42 @@ impl Files<'_> {
         Ok(Some(loaded))
     }
 
-    /// What a message calls itself and whom it names, from the beginning of its file alone.
+    /// What a message calls itself and whom it names.
     pub(super) fn links(&mut self, row: &Row) -> io::Result<Option<Links>> {
+        Ok(self.header(row)?.map(|header| content::links(&header)))
+    }
+
+    /// The header, from the beginning of the file alone, as far as it fits.
+    pub(super) fn header(&mut self, row: &Row) -> io::Result<Option<Bytes>> {
         let Some(mut filed) = self.open(row)? else {
             return Ok(None);
         };
         let mut bytes = Vec::new();
         let most = u64::try_from(MOST_HEADER).unwrap_or(u64::MAX);
+        let mut end = None;
         for more in [BEGINNING, most] {
             (&mut filed.file).take(more).read_to_end(&mut bytes)?;
-            let ends = |end: &[u8]| bytes.windows(end.len()).any(|at| at == end);
-            if ends(b"\n\n") || ends(b"\n\r\n") {
+            end = header_end(&bytes);
+            if end.is_some() {
                 break;
             }
         }
         // The count in front is no field.
-        let begin = bytes.iter().take(64).position(|byte| *byte == b'\n');
-        let header = begin.and_then(|at| bytes.get(at + 1..)).unwrap_or_default();
-        Ok(Some(content::links(header)))
+        let count = bytes.iter().take(64).position(|byte| *byte == b'\n');
+        let begin = count.ok_or(io::ErrorKind::InvalidData)? + 1;
+        let end = end.unwrap_or(bytes.len()).max(begin);
+        Ok(Some(Bytes::from(bytes).slice(begin..end)))
     }
+}
+
+/// Behind the first empty line.
+fn header_end(bytes: &[u8]) -> Option<usize> {
+    let ends = [&b"\n\n"[..], b"\n\r\n"].into_iter();
+    let ends = ends.filter_map(|end| {
+        let at = bytes.windows(end.len()).position(|at| at == end)?;
+        Some(at + end.len())
+    });
+    ends.min()
 }
 
 pub(super) fn not_downloaded() -> Fault {

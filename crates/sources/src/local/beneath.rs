@@ -45,6 +45,19 @@ impl Beneath {
         Ok(Self { root })
     }
 
+    /// A directory inside it, which nothing gets out of either.
+    pub(crate) fn below(&self, path: &Path) -> io::Result<Self> {
+        #[cfg(unix)]
+        let directory = self.opened(path, Kind::Directory)?.into();
+        #[cfg(not(unix))]
+        self.looked_at(path)?;
+        Ok(Self {
+            root: self.root.join(path),
+            #[cfg(unix)]
+            directory,
+        })
+    }
+
     /// Without any link in it.
     pub(crate) fn root(&self) -> &Path {
         &self.root
@@ -212,6 +225,10 @@ mod tests {
             assert_eq!(kind, io::ErrorKind::NotFound, "{path}");
         }
         assert!(beneath.list(Path::new("up")).is_err());
+        assert!(beneath.below(Path::new("up")).is_err());
+        let below = beneath.below(Path::new("a")).unwrap();
+        assert!(below.file(Path::new("b/file")).is_ok());
+        assert!(below.file(Path::new("link")).is_err());
         let kinds: Vec<_> = beneath.list(Path::new("")).unwrap();
         let kinds: Vec<_> = kinds.iter().map(|named| named.kind).collect();
         assert_eq!(kinds, [Kind::Directory, Kind::Other, Kind::Other]);

@@ -65,6 +65,11 @@ impl Loaded {
         &self.header
     }
 
+    /// Of the whole message.
+    pub(crate) fn size(&self) -> u64 {
+        self.size
+    }
+
     /// The message in a line, its structure with it; `order` is what comes before the UID.
     pub(crate) fn line(self, uid: Uid, order: i64, snippets: Snippets) -> Summary {
         // Copied, so that a line does not hold a message in memory.

@@ -57,6 +57,7 @@ pub(crate) trait Subject {
 
 /// What the beginning of a message tells.
 pub(crate) struct Opening {
+    /// Absent where only all of it tells.
     pub(crate) size: Option<u64>,
     pub(crate) envelope: Envelope,
     /// Absent where the store knows the envelope without it.
@@ -127,6 +128,7 @@ impl Look {
         let Some(loaded) = subject.read()? else {
             return Ok(Presence::Gone);
         };
+        self.size = Some(loaded.size());
         let parts = content::choose(&loaded.structure, &EVERYTHING);
         let fetched = loaded.fetched(&parts);
         let known = content::Known::default();

@@ -251,6 +251,11 @@ impl Cases {
                 .conversation(77);
             self.store.message(self.inbox, letter);
         }
+    }
+
+    /// Adds [`rows::CHAIN`] and what follows it.
+    #[must_use]
+    pub fn chained(mut self) -> Self {
         for step in 0..rows::LINKS {
             let id = |step: i64| format!("chain.{step}@x");
             let reply = match step {
@@ -263,6 +268,7 @@ impl Cases {
                 mail(&id(step), "Chain", &reply),
             );
         }
+        self
     }
 }
 

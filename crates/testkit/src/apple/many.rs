@@ -1,6 +1,7 @@
 //! A store of very many messages, made fast: one transaction, and files only for some of them.
 
 use std::fs;
+use std::path::{Path, PathBuf};
 
 use rusqlite::params;
 
@@ -84,6 +85,16 @@ impl Many {
             "{row}.{:x}@kettenwerk.example",
             row.wrapping_mul(2_654_435_761)
         )
+    }
+
+    /// Where its file lies, below the directory of the version.
+    pub fn file(&self, version: &Path, row: i64) -> PathBuf {
+        let side = usize::try_from(row % 2).unwrap();
+        let name = ["INBOX.mbox", "Sent Messages.mbox"][side];
+        let mailbox = version.join(super::ACCOUNT).join(name);
+        let uuid = format!("5707E000-0000-4000-8000-{:012X}", side + 1);
+        let messages = mailbox.join(uuid).join(emlx::shelf(row)).join("Messages");
+        messages.join(format!("{row}.emlx"))
     }
 
     fn conversation(&self, row: i64) -> i64 {

@@ -86,10 +86,10 @@ async fn folders_say_what_they_are_for_and_what_is_in_them() {
     let folders = reader.source.folders(&reader.cx).await.unwrap();
     assert_eq!(folders.unusable, 0);
     for (name, special_use, messages, unread) in [
-        ("INBOX", None, 33, 32),
+        ("INBOX", None, 32, 31),
         ("Sent Messages", Some(SpecialUse::Sent), 1, 1),
         ("Deleted Messages", Some(SpecialUse::Trash), 1, 1),
-        ("Archive", Some(SpecialUse::Archive), 501, 501),
+        ("Archive", Some(SpecialUse::Archive), 1, 1),
         ("Archive/Kundér", None, 1, 1),
     ] {
         let found = folders.folders.iter().find(|one| one.name.as_str() == name);
