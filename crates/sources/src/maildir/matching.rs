@@ -104,11 +104,13 @@ impl<'a> Look<'a> {
 
     /// Its size and its header.
     fn open(&mut self, shelf: &mut Shelf<'_>) -> io::Result<Presence> {
-        let Some(mut opened) = shelf.open(self.entry)? else {
+        let read = shelf.read(self.entry, |opened| {
+            Ok((opened.beginning(0)?.header, opened.size))
+        })?;
+        let Some((header, size)) = read else {
             return Ok(Presence::Gone);
         };
-        let header = opened.beginning(0)?.header;
-        self.size = Some(opened.size);
+        self.size = Some(size);
         self.envelope = Some(content::envelope(&header));
         self.header = Some(header);
         Ok(Presence::There)
@@ -116,10 +118,9 @@ impl<'a> Look<'a> {
 
     /// All of it that a reader could see.
     fn read(&mut self, shelf: &mut Shelf<'_>) -> io::Result<Presence> {
-        let Some(mut opened) = shelf.open(self.entry)? else {
+        let Some(loaded) = shelf.read(self.entry, Loaded::read)? else {
             return Ok(Presence::Gone);
         };
-        let loaded = Loaded::read(&mut opened)?;
         let parts = content::choose(&loaded.structure, &EVERYTHING);
         let fetched = loaded.fetched(&parts);
         let known = content::Known::default();
@@ -256,6 +257,7 @@ fn is_within(view: &View, word: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::folders::Place;
     use super::super::scan::scan;
     use super::super::work::Stop;
     use super::*;
@@ -279,7 +281,7 @@ mod tests {
     fn verdict(root: &tempfile::TempDir, condition: &Condition) -> Verdict {
         let stop = Stop::default();
         let scan = scan(root.path(), &stop).unwrap();
-        let mut shelf = Shelf::new(root.path().to_owned(), &stop);
+        let mut shelf = Shelf::new(Place::maildir("INBOX", root.path().to_owned()), &stop);
         let tests = [Test::new(condition).unwrap()];
         judge(&tests, &scan.entries[0], &mut shelf).unwrap()[0]
     }
@@ -368,7 +370,7 @@ mod tests {
             Condition::Not(Box::new(Condition::Text("zebra".to_owned()))),
         ];
         let tests = tests.map(|one| Test::new(&one).unwrap());
-        let mut shelf = Shelf::new(root.path().to_owned(), &stop);
+        let mut shelf = Shelf::new(Place::maildir("INBOX", root.path().to_owned()), &stop);
         let got = judge(&tests, &scan.entries[0], &mut shelf).unwrap();
         let unknown = Verdict::Unknown;
         assert_eq!(got, [Verdict::Match, Verdict::No, unknown, unknown]);

@@ -3,8 +3,12 @@
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use mail::{Fault, FaultKind, Stage};
+
+/// How often it is told how far work is.
+const INTERVAL: Duration = Duration::from_millis(100);
 
 /// Asked between files: whether the answer is still wanted.
 #[derive(Clone, Default)]
@@ -48,6 +52,26 @@ where
     })
 }
 
+/// Runs `job` like [`off_thread`] and tells now and then how far it is.
+pub(super) async fn off_thread_telling<T, F>(
+    stage: Stage,
+    job: F,
+    mut tell: impl FnMut(),
+) -> Result<T, Fault>
+where
+    T: Send + 'static,
+    F: FnOnce(&Stop) -> Result<T, Fault> + Send + 'static,
+{
+    let mut work = std::pin::pin!(off_thread(stage, job));
+    loop {
+        let done = tokio::time::timeout(INTERVAL, work.as_mut()).await;
+        tell();
+        if let Ok(done) = done {
+            return done;
+        }
+    }
+}
+
 /// What the system said, without the path: that belongs to the operator.
 pub(super) fn unreadable(stage: Stage) -> impl Fn(io::Error) -> Fault {
     move |error| Fault::saying(FaultKind::Unreadable, stage, error.kind().to_string())
@@ -56,7 +80,6 @@ pub(super) fn unreadable(stage: Stage) -> impl Fn(io::Error) -> Fault {
 #[cfg(test)]
 mod tests {
     use std::sync::mpsc;
-    use std::time::Duration;
 
     use super::*;
 
