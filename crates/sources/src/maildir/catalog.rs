@@ -3,6 +3,7 @@
 //! What is remembered is looked at before it is used: a listing holds as long as the stamps of its directories do.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,13 +20,11 @@ use super::work::Stop;
 const MOST_KEPT: usize = 2_000_000;
 
 /// The mail below one root.
-#[derive(Debug)]
 pub(super) struct Catalog {
     pub(super) root: PathBuf,
     kept: Mutex<HashMap<PathBuf, Kept>>,
 }
 
-#[derive(Debug)]
 struct Kept {
     stamps: Stamps,
     /// When these stamps were first met.
@@ -34,7 +33,7 @@ struct Kept {
 }
 
 /// What lies in a folder.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) struct Listed {
     pub(super) scan: Arc<Scan>,
     /// As long as the folder has these, nothing in it changed. None where that cannot be told yet.
@@ -109,6 +108,12 @@ impl Catalog {
 
     fn kept(&self) -> MutexGuard<'_, HashMap<PathBuf, Kept>> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Catalog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Catalog").field("root", &self.root).finish()
     }
 }
 

@@ -242,14 +242,19 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// None when it is gone, or when others have its uid.
+    /// None when it is gone. INVARIANT: a uid that several files share opens none of them.
     fn member(&self, place: &Place, key: &[u8]) -> io::Result<Option<Member>> {
         let ground = self.ground;
         let scan = ground.catalog.scan(place, ground.stop)?;
-        let entry = place.uid(key).and_then(|uid| scan.get(uid));
-        let Some(entry) = entry.filter(|e| e.sharing == Sharing::Alone && e.key() == key) else {
+        let Some(entry) = place.uid(key).and_then(|uid| scan.get(uid)) else {
             return Ok(None);
         };
+        if entry.sharing == Sharing::Shared {
+            return Err(io::ErrorKind::ResourceBusy.into());
+        }
+        if entry.key() != key {
+            return Ok(None);
+        }
         let mut shelf = Shelf::new(place.clone(), ground.stop);
         let Some(loaded) = shelf.read(entry, Loaded::read)? else {
             return Ok(None);

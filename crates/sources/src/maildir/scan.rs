@@ -53,6 +53,8 @@ pub(super) enum Sharing {
 pub(super) struct Scan {
     /// Newest first, then by falling uid; each uid once.
     pub(super) entries: Vec<Entry>,
+    /// All files whose uids are shared.
+    pub(super) sharing: Vec<Entry>,
     /// What the folder had before and after it was read; none if it did not come to rest.
     pub(super) stamps: Option<Stamps>,
     /// Where in `entries` a uid stands, by uid.
@@ -60,7 +62,11 @@ pub(super) struct Scan {
 }
 
 impl Scan {
-    pub(super) fn new(mut entries: Vec<Entry>, stamps: Option<Stamps>) -> Self {
+    pub(super) fn new(found: Settled, stamps: Option<Stamps>) -> Self {
+        let Settled {
+            mut entries,
+            sharing,
+        } = found;
         entries.sort_by_cached_key(|entry| Reverse(entry.order()));
         let mut positions: Vec<_> = entries
             .iter()
@@ -70,6 +76,7 @@ impl Scan {
         positions.sort_unstable();
         Self {
             entries,
+            sharing,
             stamps,
             positions,
         }
@@ -265,32 +272,47 @@ pub(super) fn stamps(directory: &Path) -> Stamps {
     Stamps([Place::New, Place::Cur].map(|place| Stamp::of(&directory.join(place.directory()))))
 }
 
-/// One entry for each uid. Of several files with one uid those that are gone by now were renamed;
-/// if more than one is left, the uid is shared.
-fn settle(directory: &Path, found: Vec<Entry>) -> Vec<Entry> {
+/// Entries of which each has its uid alone, or stands for all that share it.
+#[derive(Default)]
+pub(super) struct Settled {
+    pub(super) entries: Vec<Entry>,
+    pub(super) sharing: Vec<Entry>,
+}
+
+/// Of several files with one uid those that are gone by now were renamed; if more than one is left, the uid is shared.
+fn settle(directory: &Path, found: Vec<Entry>) -> Settled {
+    settled(found, |entry| {
+        fs::symlink_metadata(entry.path(directory)).is_ok()
+    })
+}
+
+/// One entry for each uid.
+pub(super) fn settled(found: Vec<Entry>, is_there: impl Fn(&Entry) -> bool) -> Settled {
     let mut count: HashMap<Uid, usize> = HashMap::with_capacity(found.len());
     for entry in &found {
         *count.entry(entry.uid).or_default() += 1;
     }
     let is_single = |entry: &Entry| count.get(&entry.uid).is_none_or(|n| *n < 2);
-    let (mut single, doubtful): (Vec<_>, Vec<_>) = found.into_iter().partition(is_single);
-    let mut kept: HashMap<Uid, Entry> = HashMap::new();
-    for entry in doubtful {
-        if fs::symlink_metadata(entry.path(directory)).is_err() {
-            continue;
+    let (mut entries, doubtful): (Vec<_>, Vec<_>) = found.into_iter().partition(is_single);
+    let mut kept: HashMap<Uid, Vec<Entry>> = HashMap::new();
+    for entry in doubtful.into_iter().filter(is_there) {
+        kept.entry(entry.uid).or_default().push(entry);
+    }
+    let mut sharing = Vec::new();
+    for mut those in kept.into_values() {
+        if those.len() > 1 {
+            those
+                .iter_mut()
+                .for_each(|one| one.sharing = Sharing::Shared);
+            sharing.extend_from_slice(&those);
         }
-        match kept.get_mut(&entry.uid) {
-            Some(first) => {
-                first.sharing = Sharing::Shared;
-                first.delivered = first.delivered.max(entry.delivered);
-            }
-            None => {
-                kept.insert(entry.uid, entry);
-            }
+        let delivered = those.iter().map(|one| one.delivered).max();
+        if let (Some(mut first), Some(delivered)) = (those.into_iter().next(), delivered) {
+            first.delivered = delivered;
+            entries.push(first);
         }
     }
-    single.extend(kept.into_values());
-    single
+    Settled { entries, sharing }
 }
 
 /// The same message in a later scan, whatever its flags are by then.
@@ -370,6 +392,7 @@ mod tests {
         let found = read_all(&root);
         let sharing: Vec<Sharing> = found.entries.iter().map(|e| e.sharing).collect();
         assert_eq!(sharing, [Sharing::Alone, Sharing::Shared]);
+        assert_eq!(found.sharing.len(), 2);
     }
 
     #[test]
@@ -385,9 +408,9 @@ mod tests {
         read(root.path(), Place::Cur, &mut seen, &Stop::default()).unwrap();
         assert_eq!(seen.len(), 2);
         let settled = settle(root.path(), seen);
-        assert_eq!(settled.len(), 1);
-        assert_eq!(settled[0].sharing, Sharing::Alone);
-        assert_eq!(settled[0].flags().len(), 2);
+        assert_eq!(settled.entries.len(), 1);
+        assert_eq!(settled.entries[0].sharing, Sharing::Alone);
+        assert_eq!(settled.entries[0].flags().len(), 2);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehav
 use super::super::catalog::Catalog;
 use super::super::folders::Place;
 use super::super::open::{Age, Shelf};
-use super::super::scan::{Entry, Sharing};
+use super::super::scan::{Entry, Scan, Sharing};
 use super::super::stamp::Stamps;
 use super::super::work::Stop;
 use super::{Broken, NAMED, OWN, Progress, hash};
@@ -43,22 +43,24 @@ pub(in super::super) fn refresh(
     // INVARIANT: what is known is read before the folder is. What is known and not in the folder then is gone, and not new.
     let known = known(conn, id)?;
     let listed = catalog.list(place, stop)?;
+    let files = Files::of(&listed.scan);
     let is_known = |entry: &Entry| {
-        known.get(entry.key()).is_some_and(|known| {
-            known.inode == signed(entry.inode())
-                && known.state == State::Read
-                && entry.sharing == Sharing::Alone
-        })
+        known
+            .get(entry.key())
+            .is_some_and(|known| known.inode == signed(entry.inode()) && known.state == State::Read)
     };
-    let entries = &listed.scan.entries;
-    let fresh: Vec<&Entry> = entries.iter().filter(|entry| !is_known(entry)).collect();
+    let entries = files.entries.iter().copied();
+    let fresh: Vec<&Entry> = entries.filter(|entry| !is_known(entry)).collect();
     progress.expect(fresh.len());
     let mut shelf = Shelf::new(place.clone(), stop);
     let mut proof = listed.proof;
     for chunk in fresh.chunks(CHUNK) {
         let mut rows = Vec::with_capacity(chunk.len());
         for entry in chunk {
-            rows.extend(read(&mut shelf, entry)?);
+            rows.extend(match files.doubled.contains(entry.key()) {
+                true => Some(Row::unread(entry)),
+                false => read(&mut shelf, entry)?,
+            });
             progress.did(1);
         }
         if rows.iter().any(|row| row.age == Age::Fresh) {
@@ -69,7 +71,7 @@ pub(in super::super) fn refresh(
         write(&tx, id, &rows)?;
         tx.commit()?;
     }
-    let here: HashSet<&[u8]> = entries.iter().map(Entry::key).collect();
+    let here: HashSet<&[u8]> = files.entries.iter().map(|entry| entry.key()).collect();
     let gone = known
         .iter()
         .filter(|(key, _)| !here.contains(key.as_slice()));
@@ -136,21 +138,47 @@ struct Row {
     age: Age,
 }
 
+impl Row {
+    fn unread(entry: &Entry) -> Self {
+        Self {
+            key: entry.key().to_vec(),
+            inode: signed(entry.inode()),
+            ids: None,
+            age: Age::Settled,
+        }
+    }
+}
+
+/// What there is to read in a folder. Messages that share a uid are looked at too: they cannot be asked for, and whoever
+/// asks for one of them is told that something is missing.
+struct Files<'a> {
+    entries: Vec<&'a Entry>,
+    /// Keys that several files have, so that nobody knows which of them is meant.
+    doubled: HashSet<&'a [u8]>,
+}
+
+impl<'a> Files<'a> {
+    fn of(scan: &'a Scan) -> Self {
+        let alone = scan.entries.iter();
+        let mut entries: Vec<&Entry> = alone
+            .filter(|entry| entry.sharing == Sharing::Alone)
+            .collect();
+        let mut seen = HashSet::new();
+        let mut doubled = HashSet::new();
+        for entry in &scan.sharing {
+            match seen.insert(entry.key()) {
+                true => entries.push(entry),
+                false => {
+                    doubled.insert(entry.key());
+                }
+            }
+        }
+        Self { entries, doubled }
+    }
+}
+
 /// None when it is gone.
 fn read(shelf: &mut Shelf<'_>, entry: &Entry) -> io::Result<Option<Row>> {
-    let row = |ids, age| Row {
-        key: entry.key().to_vec(),
-        // Of a file that may not be whole yet another one, so that it is read again.
-        inode: match age {
-            Age::Settled => signed(entry.inode()),
-            Age::Fresh => !signed(entry.inode()),
-        },
-        ids,
-        age,
-    };
-    if entry.sharing == Sharing::Shared {
-        return Ok(Some(row(None, Age::Settled)));
-    }
     match shelf.read(entry, |opened| {
         Ok((opened.beginning(0)?.header, opened.age))
     }) {
@@ -159,10 +187,19 @@ fn read(shelf: &mut Shelf<'_>, entry: &Entry) -> io::Result<Option<Row>> {
             let links = content::links(&header);
             let own = links.id.iter().map(|id| (hash(id), OWN));
             let named = links.all().map(|id| (hash(id), NAMED));
-            Ok(Some(row(Some(own.chain(named).collect()), age)))
+            Ok(Some(Row {
+                ids: Some(own.chain(named).collect()),
+                // Of a file that may not be whole yet another one, so that it is read again.
+                inode: match age {
+                    Age::Settled => signed(entry.inode()),
+                    Age::Fresh => !signed(entry.inode()),
+                },
+                age,
+                ..Row::unread(entry)
+            }))
         }
         Err(error) if error.kind() == io::ErrorKind::Interrupted => Err(error),
-        Err(_) => Ok(Some(row(None, Age::Settled))),
+        Err(_) => Ok(Some(Row::unread(entry))),
     }
 }
 

@@ -18,7 +18,7 @@ use mail::{Flag, Uid};
 use sha2::{Digest as _, Sha256};
 
 use super::open::open_regular;
-use super::scan::{Entry, Scan, Sharing};
+use super::scan::{Entry, Scan, Settled, settled};
 use super::stamp::{Stamp, Stamps};
 use super::work::Stop;
 use cut::{Cut, Cutter};
@@ -79,7 +79,7 @@ pub(super) fn stamps(path: &Path) -> Stamps {
 
 /// Reads the file from end to end.
 pub(super) fn scan(path: &Path, stop: &Stop) -> io::Result<Scan> {
-    let mut found = Vec::new();
+    let mut found = Settled::default();
     let mut rested = None;
     for _ in 0..MOST_READS {
         let (file, before) = open_regular(path)?;
@@ -102,10 +102,9 @@ fn cut(path: &Path, file: File, stop: &Stop) -> io::Result<Vec<Cut>> {
     cutter.end()
 }
 
-fn entries(cuts: Vec<Cut>, of: Stamp) -> Vec<Entry> {
+fn entries(cuts: Vec<Cut>, of: Stamp) -> Settled {
     let mut alike: HashMap<[u8; 16], u32> = HashMap::with_capacity(cuts.len());
     let mut seconds: HashMap<i64, i64> = HashMap::new();
-    let mut uids: HashMap<Uid, u32> = HashMap::with_capacity(cuts.len());
     let mut found = Vec::with_capacity(cuts.len());
     for cut in cuts {
         let before = alike.entry(cut.identity).or_default();
@@ -124,19 +123,9 @@ fn entries(cuts: Vec<Cut>, of: Stamp) -> Vec<Entry> {
             of,
         };
         *nth += 1;
-        let uid = uid(&key);
-        *uids.entry(uid).or_default() += 1;
-        found.push(Entry::slice(uid, cut.sent, slice));
+        found.push(Entry::slice(uid(&key), cut.sent, slice));
     }
-    let is_shared = |entry: &Entry| uids.get(&entry.uid).is_some_and(|count| *count > 1);
-    let mut shown = std::collections::HashSet::new();
-    found.retain(|entry| !is_shared(entry) || shown.insert(entry.uid));
-    for entry in &mut found {
-        if is_shared(entry) {
-            entry.sharing = Sharing::Shared;
-        }
-    }
-    found
+    settled(found, |_| true)
 }
 
 fn key(identity: [u8; 16], nth: u32) -> Key {

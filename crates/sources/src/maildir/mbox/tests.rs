@@ -9,6 +9,7 @@ use tempfile::TempDir;
 
 use super::super::folders::{Make, Place};
 use super::super::open::Shelf;
+use super::super::scan::Sharing;
 use super::*;
 
 const FROM: &str = "From a@b Mon Nov  3 10:12:30 2025";

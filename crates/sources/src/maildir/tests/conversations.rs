@@ -314,6 +314,36 @@ async fn many_messages_come_in_the_order_they_were_asked_for() {
     }
 }
 
+/// Two names whose uids are the same by chance, found by trying.
+#[tokio::test]
+async fn what_cannot_be_told_apart_is_said_to_be_missing() {
+    let mut seen = std::collections::HashMap::new();
+    let (one, other) = (0u32..)
+        .find_map(|number| {
+            let name = format!("1000000001.{number}");
+            let uid = name::Name::parse(name.as_bytes()).unwrap().uid();
+            seen.insert(uid, name.clone()).map(|first| (first, name))
+        })
+        .unwrap();
+    let store = Store::new(&[
+        (&format!("cur/{one}:2,S"), &letter("a", &[])),
+        (&format!("new/{other}"), &letter("b", &[])),
+        ("cur/1000000002.c:2,S", &letter("c", &["b"])),
+        ("cur/1000000003.d:2,S", &letter("d", &[])),
+    ]);
+    for (id, want, exhausted) in [
+        ("a", 0, false),
+        ("b", 1, false),
+        ("c", 1, false),
+        ("d", 1, true),
+    ] {
+        let found = store.source.kindred(&store.cx, &sought(&[id])).await;
+        let found = found.unwrap();
+        assert_eq!(found.members.len(), want, "{id}");
+        assert_eq!(found.coverage.exhausted, exhausted, "{id}");
+    }
+}
+
 #[tokio::test]
 async fn progress_is_counted() {
     let store = conversation();
