@@ -3,6 +3,7 @@
 //! `cargo bench -p sources --bench maildir` writes `docs/maildir-speed.md`.
 #![allow(
     clippy::unwrap_used,
+    clippy::indexing_slicing,
     clippy::print_stdout,
     reason = "a benchmark stops at the first surprise, and prints"
 )]

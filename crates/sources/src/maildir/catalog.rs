@@ -11,7 +11,7 @@ use std::time::{Instant, SystemTime};
 
 use mail::{Fault, FaultKind, FolderName, Stage};
 
-use super::folders::{Place, Tree};
+use super::folders::{Place, Tree, Wanted};
 use super::scan::Scan;
 use super::stamp::Stamps;
 use super::work::Stop;
@@ -48,12 +48,12 @@ impl Catalog {
         }
     }
 
-    pub(super) fn tree(&self, stop: &Stop) -> Result<Tree, Fault> {
-        Tree::read(&self.root, stop)
+    pub(super) fn tree(&self, wanted: Wanted<'_>, stop: &Stop) -> Result<Tree, Fault> {
+        Tree::read(&self.root, wanted, stop)
     }
 
     pub(super) fn place(&self, name: &FolderName, stop: &Stop) -> Result<Place, Fault> {
-        self.tree(stop)?
+        self.tree(Wanted::Only(std::slice::from_ref(name)), stop)?
             .places
             .into_iter()
             .find(|place| place.name == *name)

@@ -12,7 +12,7 @@ use mail::{
 
 use super::UIDVALIDITY;
 use super::catalog::Catalog;
-use super::folders::{Place, special_use};
+use super::folders::{Place, Wanted, special_use};
 use super::index::{self, Broken, Hit, Index, Progress, Role};
 use super::message::Loaded;
 use super::open::Shelf;
@@ -97,13 +97,16 @@ struct Search<'a> {
 
 impl<'a> Search<'a> {
     fn begin(ground: &'a Ground<'a>, sought: &Sought) -> Result<Self, Fault> {
-        let tree = ground.catalog.tree(ground.stop)?;
-        let mut places = tree.places;
-        ground
-            .index
-            .with(|conn| index::prune(conn, ground.catalog, &places))?;
-        if let Within::Only(only) = &sought.within {
-            places.retain(|place| only.contains(&place.name));
+        let wanted = match &sought.within {
+            Within::All => Wanted::All,
+            Within::Only(only) => Wanted::Only(only),
+        };
+        let mut places = ground.catalog.tree(wanted, ground.stop)?.places;
+        match wanted {
+            Wanted::All => ground
+                .index
+                .with(|conn| index::prune(conn, ground.catalog, &places))?,
+            Wanted::Only(only) => places.retain(|place| only.contains(&place.name)),
         }
         places.sort_by_key(|place| rank(&place.name));
         let is_discarded = |place: &Place| {

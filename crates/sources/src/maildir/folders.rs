@@ -78,12 +78,24 @@ pub(super) struct Tree {
     pub(super) unusable: usize,
 }
 
+/// Which files are looked into, to see whether they are folders.
+#[derive(Clone, Copy, Default)]
+pub(super) enum Wanted<'a> {
+    #[default]
+    All,
+    /// Those that would have one of these names.
+    Only(&'a [FolderName]),
+}
+
 impl Tree {
-    pub(super) fn read(root: &Path, stop: &Stop) -> Result<Self, Fault> {
-        let mut walk = Walk::default();
+    pub(super) fn read(root: &Path, wanted: Wanted<'_>, stop: &Stop) -> Result<Self, Fault> {
+        let mut walk = Walk {
+            wanted,
+            ..Walk::default()
+        };
         walk.root(root, stop)
             .map_err(unreadable(Stage::ListFolders))?;
-        if walk.tree.places.is_empty() {
+        if walk.tree.places.is_empty() && walk.passed == 0 {
             let said = "no maildir or mbox here";
             return Err(Fault::saying(
                 FaultKind::Unreadable,
@@ -128,15 +140,18 @@ pub(super) fn special_use(name: &FolderName) -> Option<SpecialUse> {
 }
 
 #[derive(Default)]
-struct Walk {
+struct Walk<'a> {
+    wanted: Wanted<'a>,
     tree: Tree,
     taken: BTreeSet<FolderName>,
     looked_at: usize,
     /// Files that may be mbox files, with the names that they would have.
     files: Vec<(Option<String>, PathBuf)>,
+    /// Of those, how many nobody wanted.
+    passed: usize,
 }
 
-impl Walk {
+impl Walk<'_> {
     fn root(&mut self, root: &Path, stop: &Stop) -> io::Result<()> {
         if fs::metadata(root)?.is_file() {
             return self.file(&fs::canonicalize(root)?);
@@ -178,9 +193,6 @@ impl Walk {
     fn mboxes(&mut self, stop: &Stop) -> io::Result<()> {
         for (name, path) in std::mem::take(&mut self.files) {
             stop.check()?;
-            if !self.enter() || !mbox::is_mbox(&path) {
-                continue;
-            }
             let is_taken = |name: &String| {
                 FolderName::new(name.clone()).is_ok_and(|name| self.taken.contains(&name))
             };
@@ -188,7 +200,11 @@ impl Walk {
                 true => format!("{name} (mbox)"),
                 false => name,
             });
-            self.add(name, path, Make::Mbox);
+            if !self.is_wanted(name.as_deref()) {
+                self.passed += 1;
+            } else if self.enter() && mbox::is_mbox(&path) {
+                self.add(name, path, Make::Mbox);
+            }
         }
         Ok(())
     }
@@ -220,6 +236,15 @@ impl Walk {
             self.nested(inside.directories, Some(&name), depth + 1, stop)?;
         }
         Ok(())
+    }
+
+    fn is_wanted(&self, name: Option<&str>) -> bool {
+        match self.wanted {
+            Wanted::All => true,
+            Wanted::Only(names) => name
+                .and_then(|name| FolderName::new(name).ok())
+                .is_some_and(|name| names.contains(&name)),
+        }
     }
 
     fn enter(&mut self) -> bool {
@@ -318,7 +343,7 @@ mod tests {
         for directory in directories {
             fs::create_dir_all(root.path().join(directory)).unwrap();
         }
-        let tree = Tree::read(root.path(), &Stop::default()).unwrap();
+        let tree = Tree::read(root.path(), Wanted::All, &Stop::default()).unwrap();
         let names = tree.places.iter().map(|p| p.name.to_string()).collect();
         (names, tree.unusable)
     }
@@ -417,7 +442,7 @@ mod tests {
         symlink(outer.path().join("other"), root.join(".Linked")).unwrap();
         symlink(outer.path().join("other"), root.join("linked")).unwrap();
         symlink(outer.path().join("other/cur"), root.join(".half/cur")).unwrap();
-        let tree = Tree::read(&root, &Stop::default()).unwrap();
+        let tree = Tree::read(&root, Wanted::All, &Stop::default()).unwrap();
         assert_eq!(tree.places.len(), 1);
     }
 
@@ -428,12 +453,30 @@ mod tests {
             (root.path().join("secret-place"), "entity not found"),
             (root.path().to_owned(), "no maildir or mbox here"),
         ] {
-            let Err(fault) = Tree::read(&path, &Stop::default()) else {
+            let Err(fault) = Tree::read(&path, Wanted::All, &Stop::default()) else {
                 panic!("read {path:?}");
             };
             assert_eq!(fault.kind, FaultKind::Unreadable);
             assert_eq!(fault.said.unwrap().bytes(), said.as_bytes());
         }
+    }
+
+    #[test]
+    fn a_file_that_nobody_wants_is_not_opened() {
+        let root = tempfile::tempdir().unwrap();
+        let from = "From a@b Mon Nov  3 10:12:30 2025\n";
+        for file in ["a", "b"] {
+            fs::write(root.path().join(file), from).unwrap();
+        }
+        fn names(root: &Path, wanted: Wanted<'_>) -> Vec<String> {
+            let tree = Tree::read(root, wanted, &Stop::default()).unwrap();
+            tree.places.iter().map(|p| p.name.to_string()).collect()
+        }
+        let root = root.path();
+        let folder = |name: &str| FolderName::new(name).unwrap();
+        assert_eq!(names(root, Wanted::All), ["a", "b"]);
+        assert_eq!(names(root, Wanted::Only(&[folder("b")])), ["b"]);
+        assert!(names(root, Wanted::Only(&[folder("c")])).is_empty());
     }
 
     #[test]

@@ -32,6 +32,7 @@ use mail::{
 
 use catalog::Catalog;
 use conversation::Ground;
+use folders::Wanted;
 use index::{Index, Progress};
 use matching::Test;
 use work::{Stop, off_thread, off_thread_telling};
@@ -118,7 +119,10 @@ impl MailSource for Maildir {
         Box::pin(async move {
             cx.enter(Stage::ListFolders);
             let catalog = Arc::clone(&self.catalog);
-            off_thread(Stage::ListFolders, move |stop| catalog.tree(stop)).await?;
+            off_thread(Stage::ListFolders, move |stop| {
+                catalog.tree(Wanted::All, stop)
+            })
+            .await?;
             Ok(Verified::default())
         })
     }
@@ -128,7 +132,7 @@ impl MailSource for Maildir {
             cx.enter(Stage::ListFolders);
             let catalog = Arc::clone(&self.catalog);
             off_thread(Stage::ListFolders, move |stop| {
-                let tree = catalog.tree(stop)?;
+                let tree = catalog.tree(Wanted::All, stop)?;
                 Ok(Folders {
                     folders: tree
                         .places

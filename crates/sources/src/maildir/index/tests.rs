@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use tempfile::TempDir;
 
 use super::super::catalog::Catalog;
-use super::super::folders::{Make, Place};
+use super::super::folders::{Make, Place, Wanted};
 use super::super::work::Stop;
 use super::*;
 
@@ -55,7 +55,11 @@ impl Store {
 
     /// Which ids each message of the index has or names, of those that are asked for.
     fn found(&self, index: &Index, ids: &[HeaderId]) -> BTreeSet<(String, usize, Role_)> {
-        let places = self.catalog.tree(&Stop::default()).unwrap().places;
+        let places = self
+            .catalog
+            .tree(Wanted::All, &Stop::default())
+            .unwrap()
+            .places;
         let mut found = BTreeSet::new();
         for place in &places {
             let folder = refreshed(index, &self.catalog, place);
@@ -85,7 +89,7 @@ fn refreshed(index: &Index, catalog: &Catalog, place: &Place) -> i64 {
 /// How many messages were read.
 fn reads(index: &Index, catalog: &Catalog) -> u64 {
     let (stop, progress) = (Stop::default(), Progress::default());
-    for place in catalog.tree(&stop).unwrap().places {
+    for place in catalog.tree(Wanted::All, &stop).unwrap().places {
         let folder = index.with(|conn| refresh(conn, catalog, &place, &stop, &progress));
         folder.unwrap();
     }
