@@ -84,7 +84,7 @@ pub fn pack(parts: &[Part<'_>], room: Room) -> Vec<Packed> {
 pub fn whole(parts: &[Part<'_>], room: Room) -> Vec<Packed> {
     let unfolded = parts.iter().map(|part| {
         let lines = lines(part);
-        let pieces = vec![Piece::Line; lines.len()];
+        let pieces = vec![Piece::Stay(lines.len())];
         let size = size(&lines, &pieces);
         (pieces, size)
     });

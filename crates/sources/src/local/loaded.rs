@@ -17,6 +17,8 @@ pub(crate) struct Loaded {
     flags: Vec<Flag>,
     arrived: Option<Timestamp>,
     size: u64,
+    /// Octets in memory.
+    held: u64,
     header: Bytes,
     header_truncated: bool,
     text: Bytes,
@@ -53,12 +55,18 @@ impl Loaded {
             flags: marks.flags,
             arrived: marks.arrived,
             size: marks.size,
+            held: u64::try_from(bytes.len()).unwrap_or(u64::MAX),
             header: bytes.slice(..header_len.min(MOST_HEADER)),
             header_truncated: header_len > MOST_HEADER,
             text: bytes.slice(header_len.min(bytes.len())..),
             parts,
             not_downloaded: Vec::new(),
         }
+    }
+
+    /// Octets in memory.
+    pub(crate) fn held(&self) -> u64 {
+        self.held
     }
 
     pub(crate) fn header(&self) -> &[u8] {

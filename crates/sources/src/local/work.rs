@@ -104,6 +104,26 @@ where
     }
 }
 
+/// Runs `job` like [`off_thread`] and tells now and then how far it is.
+pub(crate) async fn off_thread_telling<T, F>(
+    stage: Stage,
+    job: F,
+    mut tell: impl FnMut(),
+) -> Result<T, Fault>
+where
+    T: Send + 'static,
+    F: FnOnce(&Stop) -> Result<T, Fault> + Send + 'static,
+{
+    let mut work = std::pin::pin!(off_thread(stage, job));
+    loop {
+        let done = tokio::time::timeout(TICK, work.as_mut()).await;
+        tell();
+        if let Ok(done) = done {
+            return done;
+        }
+    }
+}
+
 /// What the system said, without the path: that belongs to the operator.
 pub(crate) fn unreadable(stage: Stage) -> impl Fn(io::Error) -> Fault {
     move |error| Fault::saying(FaultKind::Unreadable, stage, error.kind().to_string())

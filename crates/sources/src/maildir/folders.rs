@@ -1,4 +1,4 @@
-//! The folders of a Maildir: Maildir++ (`.Sent`, `.A.B`) and nested directories, found by looking.
+//! The folders of an account: Maildir++ (`.Sent`, `.A.B`), nested directories and mbox files, found by looking.
 //!
 //! A caller's folder name is compared with what was found here; it never becomes part of a path.
 
@@ -8,8 +8,12 @@ use std::fs::{self, DirEntry};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use mail::{Fault, FaultKind, FolderName, SpecialUse, Stage};
+use mail::{Fault, FaultKind, FolderName, SpecialUse, Stage, Uid};
 
+use super::mbox;
+use super::name::Name;
+use super::scan::{self, Scan};
+use super::stamp::Stamps;
 use super::work::{Stop, unreadable};
 
 /// Nested directories are followed this deep.
@@ -17,10 +21,53 @@ const MOST_DEPTH: usize = 16;
 /// Directories looked at before the rest is left out.
 const MOST_DIRECTORIES: usize = 20_000;
 
-/// One folder and the directory that holds its `cur/`.
+/// One folder and where it lies.
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Place {
     pub(super) name: FolderName,
-    pub(super) directory: PathBuf,
+    pub(super) path: PathBuf,
+    pub(super) make: Make,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Make {
+    /// A directory that holds a `cur/`.
+    Maildir,
+    /// A file.
+    Mbox,
+}
+
+impl Place {
+    #[cfg(test)]
+    pub(super) fn maildir(name: &str, path: PathBuf) -> Self {
+        Self {
+            name: FolderName::new(name).unwrap(),
+            path,
+            make: Make::Maildir,
+        }
+    }
+
+    pub(super) fn stamps(&self) -> Stamps {
+        match self.make {
+            Make::Maildir => scan::stamps(&self.path),
+            Make::Mbox => mbox::stamps(&self.path),
+        }
+    }
+
+    /// The number of the message that has this key.
+    pub(super) fn uid(&self, key: &[u8]) -> Option<Uid> {
+        match self.make {
+            Make::Maildir => Some(Name::parse(key)?.uid()),
+            Make::Mbox => Some(mbox::uid(key.try_into().ok()?)),
+        }
+    }
+
+    pub(super) fn read(&self, stop: &Stop) -> io::Result<Scan> {
+        match self.make {
+            Make::Maildir => scan::scan(&self.path, stop),
+            Make::Mbox => mbox::scan(&self.path, stop),
+        }
+    }
 }
 
 /// INBOX first, then by name.
@@ -31,13 +78,25 @@ pub(super) struct Tree {
     pub(super) unusable: usize,
 }
 
+/// Which files are looked into, to see whether they are folders.
+#[derive(Clone, Copy, Default)]
+pub(super) enum Wanted<'a> {
+    #[default]
+    All,
+    /// Those that would have one of these names.
+    Only(&'a [FolderName]),
+}
+
 impl Tree {
-    pub(super) fn read(root: &Path, stop: &Stop) -> Result<Self, Fault> {
-        let mut walk = Walk::default();
+    pub(super) fn read(root: &Path, wanted: Wanted<'_>, stop: &Stop) -> Result<Self, Fault> {
+        let mut walk = Walk {
+            wanted,
+            ..Walk::default()
+        };
         walk.root(root, stop)
             .map_err(unreadable(Stage::ListFolders))?;
-        if walk.tree.places.is_empty() {
-            let said = "no maildir here";
+        if walk.tree.places.is_empty() && walk.passed == 0 {
+            let said = "no maildir or mbox here";
             return Err(Fault::saying(
                 FaultKind::Unreadable,
                 Stage::ListFolders,
@@ -50,15 +109,6 @@ impl Tree {
         });
         Ok(tree)
     }
-
-    pub(super) fn directory(root: &Path, name: &FolderName, stop: &Stop) -> Result<PathBuf, Fault> {
-        Self::read(root, stop)?
-            .places
-            .into_iter()
-            .find(|place| place.name == *name)
-            .map(|place| place.directory)
-            .ok_or_else(|| Fault::new(FaultKind::NoSuchFolder, Stage::OpenFolder))
-    }
 }
 
 const INBOX: &str = "INBOX";
@@ -68,28 +118,73 @@ pub(crate) fn special_use(name: &FolderName) -> Option<SpecialUse> {
 }
 
 #[derive(Default)]
-struct Walk {
+struct Walk<'a> {
+    wanted: Wanted<'a>,
     tree: Tree,
     taken: BTreeSet<FolderName>,
     looked_at: usize,
+    /// Files that may be mbox files, with the names that they would have.
+    files: Vec<(Option<String>, PathBuf)>,
+    /// Of those, how many nobody wanted.
+    passed: usize,
 }
 
-impl Walk {
+impl Walk<'_> {
     fn root(&mut self, root: &Path, stop: &Stop) -> io::Result<()> {
-        let below = directories(root)?;
+        if fs::metadata(root)?.is_file() {
+            return self.file(&fs::canonicalize(root)?);
+        }
+        let below = Inside::read(root)?;
         if is_maildir(root) {
-            self.add(Some(INBOX.to_owned()), root.to_owned());
+            self.add(Some(INBOX.to_owned()), root.to_owned(), Make::Maildir);
         }
         // Dot folders first: where both layouts spell one name, Maildir++ has it.
-        let (dotted, nested): (Vec<_>, Vec<_>) = below.into_iter().partition(is_dotted);
+        let (dotted, nested): (Vec<_>, Vec<_>) = below.directories.into_iter().partition(is_dotted);
         for entry in dotted {
             stop.check()?;
             let directory = entry.path();
             if self.enter() && is_maildir(&directory) {
-                self.add(plus_name(&entry.file_name()), directory);
+                self.add(plus_name(&entry.file_name()), directory, Make::Maildir);
             }
         }
-        self.nested(nested, None, 1, stop)
+        self.gather(below.files, None);
+        self.nested(nested, None, 1, stop)?;
+        self.mboxes(stop)
+    }
+
+    /// An account that is one file: INBOX, even where nothing is in it.
+    fn file(&mut self, file: &Path) -> io::Result<()> {
+        if fs::metadata(file)?.len() == 0 || mbox::is_mbox(file) {
+            self.add(Some(INBOX.to_owned()), file.to_owned(), Make::Mbox);
+        }
+        Ok(())
+    }
+
+    fn gather(&mut self, files: Vec<DirEntry>, parent: Option<&str>) {
+        for entry in files {
+            let name = file_name(&entry.file_name()).map(|own| below(parent, own));
+            self.files.push((name, entry.path()));
+        }
+    }
+
+    /// Last of all, so that a directory has a name before a file has it. Such a file is called `Sent (mbox)`.
+    fn mboxes(&mut self, stop: &Stop) -> io::Result<()> {
+        for (name, path) in std::mem::take(&mut self.files) {
+            stop.check()?;
+            let is_taken = |name: &String| {
+                FolderName::new(name.clone()).is_ok_and(|name| self.taken.contains(&name))
+            };
+            let name = name.map(|name| match is_taken(&name) {
+                true => format!("{name} (mbox)"),
+                false => name,
+            });
+            if !self.is_wanted(name.as_deref()) {
+                self.passed += 1;
+            } else if self.enter() && mbox::is_mbox(&path) {
+                self.add(name, path, Make::Mbox);
+            }
+        }
+        Ok(())
     }
 
     /// Directories inside `parent` (a decoded name, or `None` when that has none).
@@ -107,20 +202,27 @@ impl Walk {
                 continue;
             }
             let directory = entry.path();
-            let name = decoded(entry.file_name().as_encoded_bytes()).map(|own| match parent {
-                Some(parent) => format!("{parent}/{own}"),
-                None => own,
-            });
+            let name = decoded(entry.file_name().as_encoded_bytes()).map(|own| below(parent, own));
             if is_maildir(&directory) {
-                self.add(name.clone(), directory.clone());
+                self.add(name.clone(), directory.clone(), Make::Maildir);
             }
             let Some(name) = name else { continue };
             // A directory that may not be read hides its own folders, not its neighbours.
-            let mut below = directories(&directory).unwrap_or_default();
-            below.retain(|entry| !is_dotted(entry));
-            self.nested(below, Some(&name), depth + 1, stop)?;
+            let mut inside = Inside::read(&directory).unwrap_or_default();
+            inside.directories.retain(|entry| !is_dotted(entry));
+            self.gather(inside.files, Some(&name));
+            self.nested(inside.directories, Some(&name), depth + 1, stop)?;
         }
         Ok(())
+    }
+
+    fn is_wanted(&self, name: Option<&str>) -> bool {
+        match self.wanted {
+            Wanted::All => true,
+            Wanted::Only(names) => name
+                .and_then(|name| FolderName::new(name).ok())
+                .is_some_and(|name| names.contains(&name)),
+        }
     }
 
     fn enter(&mut self) -> bool {
@@ -128,28 +230,49 @@ impl Walk {
         self.looked_at <= MOST_DIRECTORIES
     }
 
-    fn add(&mut self, name: Option<String>, directory: PathBuf) {
+    fn add(&mut self, name: Option<String>, path: PathBuf, make: Make) {
         let name = name.and_then(|name| FolderName::new(name).ok());
         match name.filter(|name| self.taken.insert(name.clone())) {
-            Some(name) => self.tree.places.push(Place { name, directory }),
+            Some(name) => self.tree.places.push(Place { name, path, make }),
             None => self.tree.unusable += 1,
         }
     }
 }
 
-/// The directories in a directory, by name; symbolic links are none, and neither are `cur`, `new` and `tmp`.
-fn directories(of: &Path) -> io::Result<Vec<DirEntry>> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(of)? {
-        let entry = entry?;
-        let name = entry.file_name();
-        let inner = ["cur", "new", "tmp"].iter().any(|own| name == *own);
-        if !inner && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            found.push(entry);
+/// What lies in a directory, by name. Symbolic links are neither, `cur`, `new` and `tmp` are no folders, and files that
+/// begin with a dot are other programs' own.
+#[derive(Default)]
+struct Inside {
+    directories: Vec<DirEntry>,
+    files: Vec<DirEntry>,
+}
+
+impl Inside {
+    fn read(directory: &Path) -> io::Result<Self> {
+        let mut inside = Self::default();
+        for entry in fs::read_dir(directory)? {
+            let entry = entry?;
+            let name = entry.file_name();
+            let Ok(kind) = entry.file_type() else {
+                continue;
+            };
+            if kind.is_dir() && !["cur", "new", "tmp"].iter().any(|own| name == *own) {
+                inside.directories.push(entry);
+            } else if kind.is_file() && !is_dotted(&entry) {
+                inside.files.push(entry);
+            }
         }
+        inside.directories.sort_by_key(DirEntry::file_name);
+        inside.files.sort_by_key(DirEntry::file_name);
+        Ok(inside)
     }
-    found.sort_by_key(DirEntry::file_name);
-    Ok(found)
+}
+
+fn below(parent: Option<&str>, own: String) -> String {
+    match parent {
+        Some(parent) => format!("{parent}/{own}"),
+        None => own,
+    }
 }
 
 fn is_dotted(entry: &DirEntry) -> bool {
@@ -169,6 +292,12 @@ fn plus_name(file: &OsStr) -> Option<String> {
         .map(decoded)
         .collect();
     Some(parts?.join("/"))
+}
+
+/// QUIRK: files are named by people and by programs that know no modified UTF-7, so that what is none is plain text.
+fn file_name(file: &OsStr) -> Option<String> {
+    let name = file.as_encoded_bytes();
+    decoded(name).or_else(|| Some(std::str::from_utf8(name).ok()?.to_owned()))
 }
 
 /// One part of a folder's name, from modified UTF-7.
@@ -192,7 +321,7 @@ mod tests {
         for directory in directories {
             fs::create_dir_all(root.path().join(directory)).unwrap();
         }
-        let tree = Tree::read(root.path(), &Stop::default()).unwrap();
+        let tree = Tree::read(root.path(), Wanted::All, &Stop::default()).unwrap();
         let names = tree.places.iter().map(|p| p.name.to_string()).collect();
         (names, tree.unusable)
     }
@@ -267,15 +396,16 @@ mod tests {
         for directory in ["mail/cur", "mail/.a/cur", "other/cur"] {
             fs::create_dir_all(outer.path().join(directory)).unwrap();
         }
+        let catalog = super::super::catalog::Catalog::new(root);
         for name in [
             "../other", "..", ".", "/", "a/../a", ".a", "cur", "/etc", "a/", "A", "a\\..\\a",
         ] {
             let name = FolderName::new(name).unwrap();
-            let fault = Tree::directory(&root, &name, &Stop::default()).unwrap_err();
+            let fault = catalog.place(&name, &Stop::default()).unwrap_err();
             assert_eq!(fault.kind, FaultKind::NoSuchFolder, "{name}");
         }
         let good = FolderName::new("a").unwrap();
-        assert!(Tree::directory(&root, &good, &Stop::default()).is_ok());
+        assert!(catalog.place(&good, &Stop::default()).is_ok());
     }
 
     #[cfg(unix)]
@@ -290,7 +420,7 @@ mod tests {
         symlink(outer.path().join("other"), root.join(".Linked")).unwrap();
         symlink(outer.path().join("other"), root.join("linked")).unwrap();
         symlink(outer.path().join("other/cur"), root.join(".half/cur")).unwrap();
-        let tree = Tree::read(&root, &Stop::default()).unwrap();
+        let tree = Tree::read(&root, Wanted::All, &Stop::default()).unwrap();
         assert_eq!(tree.places.len(), 1);
     }
 
@@ -299,14 +429,32 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         for (path, said) in [
             (root.path().join("secret-place"), "entity not found"),
-            (root.path().to_owned(), "no maildir here"),
+            (root.path().to_owned(), "no maildir or mbox here"),
         ] {
-            let Err(fault) = Tree::read(&path, &Stop::default()) else {
+            let Err(fault) = Tree::read(&path, Wanted::All, &Stop::default()) else {
                 panic!("read {path:?}");
             };
             assert_eq!(fault.kind, FaultKind::Unreadable);
             assert_eq!(fault.said.unwrap().bytes(), said.as_bytes());
         }
+    }
+
+    #[test]
+    fn a_file_that_nobody_wants_is_not_opened() {
+        let root = tempfile::tempdir().unwrap();
+        let from = "From a@b Mon Nov  3 10:12:30 2025\n";
+        for file in ["a", "b"] {
+            fs::write(root.path().join(file), from).unwrap();
+        }
+        fn names(root: &Path, wanted: Wanted<'_>) -> Vec<String> {
+            let tree = Tree::read(root, wanted, &Stop::default()).unwrap();
+            tree.places.iter().map(|p| p.name.to_string()).collect()
+        }
+        let root = root.path();
+        let folder = |name: &str| FolderName::new(name).unwrap();
+        assert_eq!(names(root, Wanted::All), ["a", "b"]);
+        assert_eq!(names(root, Wanted::Only(&[folder("b")])), ["b"]);
+        assert!(names(root, Wanted::Only(&[folder("c")])).is_empty());
     }
 
     #[test]

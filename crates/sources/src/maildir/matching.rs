@@ -46,12 +46,11 @@ impl Subject for Letter<'_, '_> {
 
     fn open(&mut self) -> io::Result<Option<Opening>> {
         self.check()?;
-        let Some(mut opened) = self.shelf.open(self.entry)? else {
-            return Ok(None);
-        };
-        let header = opened.beginning(0)?.header;
-        Ok(Some(Opening {
-            size: Some(opened.size),
+        let read = self.shelf.read(self.entry, |opened| {
+            Ok((opened.beginning(0)?.header, opened.size))
+        })?;
+        Ok(read.map(|(header, size)| Opening {
+            size: Some(size),
             envelope: content::envelope(&header),
             header: Some(header),
         }))
@@ -59,15 +58,13 @@ impl Subject for Letter<'_, '_> {
 
     fn read(&mut self) -> io::Result<Option<Loaded>> {
         self.check()?;
-        let opened = self.shelf.open(self.entry)?;
-        opened
-            .map(|mut opened| Loaded::read(&mut opened))
-            .transpose()
+        self.shelf.read(self.entry, Loaded::read)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::folders::Place;
     use super::super::scan::scan;
     use super::super::work::Stop;
     use super::*;
@@ -91,7 +88,7 @@ mod tests {
     fn verdict(root: &tempfile::TempDir, condition: &Condition) -> Verdict {
         let stop = Stop::default();
         let scan = scan(root.path(), &stop).unwrap();
-        let mut shelf = Shelf::new(root.path().to_owned(), &stop);
+        let mut shelf = Shelf::new(Place::maildir("INBOX", root.path().to_owned()), &stop);
         let tests = [Test::new(condition).unwrap()];
         judge(&tests, &scan.entries[0], &mut shelf).unwrap()[0]
     }
@@ -180,7 +177,7 @@ mod tests {
             Condition::Not(Box::new(Condition::Text("zebra".to_owned()))),
         ];
         let tests = tests.map(|one| Test::new(&one).unwrap());
-        let mut shelf = Shelf::new(root.path().to_owned(), &stop);
+        let mut shelf = Shelf::new(Place::maildir("INBOX", root.path().to_owned()), &stop);
         let got = judge(&tests, &scan.entries[0], &mut shelf).unwrap();
         let unknown = Verdict::Unknown;
         assert_eq!(got, [Verdict::Match, Verdict::No, unknown, unknown]);

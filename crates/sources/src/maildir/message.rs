@@ -1,14 +1,17 @@
 //! One message from disk: its header, its structure, the parts that were chosen, or its bytes as they lie.
 
 use std::io;
-use std::path::Path;
+use std::path::PathBuf;
 
 use content::Completeness;
-use mail::{Fault, FaultKind, FolderName, RawMessage, Snippets, Stage, Summary, Uid};
+use mail::{
+    Fault, FaultKind, FolderName, Links, MessageRef, RawMessage, Snippets, Stage, Summary, Uid,
+};
 
-use super::folders::Tree;
+use super::catalog::Catalog;
+use super::folders::Place;
 use super::open::{Opened, Shelf};
-use super::scan::{Entry, Sharing, scan};
+use super::scan::{Entry, Sharing};
 use super::work::{Stop, unreadable};
 pub(super) use crate::local::loaded::Loaded;
 use crate::local::loaded::Marks;
@@ -18,55 +21,102 @@ const MOST_WHOLE: u64 = 64 * 1024 * 1024;
 const BEGINNING: u64 = 4 * 1024 * 1024;
 
 pub(super) fn load(
-    root: &Path,
+    catalog: &Catalog,
     folder: &FolderName,
     uid: Uid,
     stop: &Stop,
 ) -> Result<Loaded, Fault> {
-    let mut opened = open(root, folder, uid, stop)?;
-    Loaded::read(&mut opened).map_err(unreadable(Stage::Fetch))
+    read(catalog, folder, uid, stop, Loaded::read)
+}
+
+/// As many of them as fit into memory together, and at least one.
+pub(super) fn load_some(
+    catalog: &Catalog,
+    wanted: Vec<Result<MessageRef, Fault>>,
+    stop: &Stop,
+) -> Result<Vec<Result<Loaded, Fault>>, Fault> {
+    let mut held = 0;
+    let mut all = Vec::new();
+    for at in wanted {
+        stop.check().map_err(unreadable(Stage::Fetch))?;
+        let loaded = at.and_then(|at| load(catalog, &at.folder, at.uid, stop));
+        held += loaded.as_ref().map_or(0, |loaded| loaded.held());
+        all.push(loaded);
+        if held >= MOST_WHOLE {
+            break;
+        }
+    }
+    Ok(all)
 }
 
 pub(super) fn raw(
-    root: &Path,
+    catalog: &Catalog,
     folder: &FolderName,
     uid: Uid,
     max_bytes: u64,
     stop: &Stop,
 ) -> Result<RawMessage, Fault> {
-    let mut opened = open(root, folder, uid, stop)?;
-    Ok(RawMessage {
-        size: opened.size,
-        bytes: opened.bytes(max_bytes).map_err(unreadable(Stage::Fetch))?,
+    read(catalog, folder, uid, stop, |opened| {
+        Ok(RawMessage {
+            size: opened.size,
+            bytes: opened.bytes(max_bytes)?,
+        })
     })
 }
 
-/// INVARIANT: a uid that several files share opens none of them.
-pub(super) fn open(
-    root: &Path,
+/// The file of a message that has one of its own.
+pub(super) fn file(
+    catalog: &Catalog,
     folder: &FolderName,
     uid: Uid,
     stop: &Stop,
-) -> Result<Opened, Fault> {
-    let directory = Tree::directory(root, folder, stop)?;
-    let scan = scan(&directory, stop).map_err(unreadable(Stage::OpenFolder))?;
-    let none = || Fault::new(FaultKind::NoSuchMessage, Stage::Fetch);
-    let entry = scan
-        .entries
-        .iter()
-        .find(|entry| entry.uid == uid)
-        .ok_or_else(none)?;
-    if entry.sharing == Sharing::Shared {
-        return Err(Fault::saying(
+) -> Result<Option<PathBuf>, Fault> {
+    let place = catalog.place(folder, stop)?;
+    let path = place.path.clone();
+    let entry = entry(catalog, &place, uid, stop)?;
+    if entry.within().is_some() {
+        return Ok(None);
+    }
+    // Opened, so that it is a path to a regular file that was there a moment ago.
+    let opened = Shelf::new(place, stop).open(&entry);
+    let opened = opened.map_err(unreadable(Stage::Fetch))?.ok_or_else(none)?;
+    Ok(Some(opened.entry.path(&path)))
+}
+
+/// Opens a message and reads of it, again if it was written to meanwhile.
+pub(super) fn read<T>(
+    catalog: &Catalog,
+    folder: &FolderName,
+    uid: Uid,
+    stop: &Stop,
+    read: impl FnMut(&mut Opened) -> io::Result<T>,
+) -> Result<T, Fault> {
+    let place = catalog.place(folder, stop)?;
+    let entry = entry(catalog, &place, uid, stop)?;
+    Shelf::new(place, stop)
+        .read(&entry, read)
+        .map_err(unreadable(Stage::Fetch))?
+        .ok_or_else(none)
+}
+
+/// INVARIANT: a uid that several files share opens none of them.
+fn entry(catalog: &Catalog, place: &Place, uid: Uid, stop: &Stop) -> Result<Entry, Fault> {
+    let scan = catalog
+        .scan(place, stop)
+        .map_err(unreadable(Stage::OpenFolder))?;
+    let entry = scan.get(uid).ok_or_else(none)?;
+    match entry.sharing {
+        Sharing::Alone => Ok(entry.clone()),
+        Sharing::Shared => Err(Fault::saying(
             FaultKind::Conflict,
             Stage::Fetch,
             "several files have this uid",
-        ));
+        )),
     }
-    Shelf::new(directory, stop)
-        .open(entry)
-        .map_err(unreadable(Stage::Fetch))?
-        .ok_or_else(none)
+}
+
+fn none() -> Fault {
+    Fault::new(FaultKind::NoSuchMessage, Stage::Fetch)
 }
 
 impl Loaded {
@@ -83,6 +133,10 @@ impl Loaded {
             size: opened.size,
         };
         Ok(Self::new(&bytes, marks, file))
+    }
+
+    pub(super) fn links(&self) -> Links {
+        content::links(self.header())
     }
 
     /// The message in a line, its structure with it.

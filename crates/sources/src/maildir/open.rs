@@ -2,22 +2,28 @@
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use content::Completeness;
 
-use super::scan::{Entry, Scan, Sharing, find, scan};
+use super::folders::Place;
+use super::mbox::Unquoting;
+use super::scan::{Entry, Scan, Sharing, find};
 use super::work::Stop;
 use crate::local::loaded::MOST_HEADER;
 
 const CHUNK: usize = 8 * 1024;
+/// A file that was written within this time may not be whole yet.
+const FRESH: Duration = Duration::from_millis(2_500);
+const MOST_AHEAD: Duration = Duration::from_mins(1);
 /// One call looks for renamed files this often.
 const MOST_RESCANS: usize = 4;
 
 /// A folder whose messages are being opened.
 pub(super) struct Shelf<'a> {
-    directory: PathBuf,
+    place: Place,
     stop: &'a Stop,
     fresh: Option<Scan>,
     rescans: usize,
@@ -28,7 +34,22 @@ pub(super) struct Opened {
     /// As it was found in the end: flags may have changed since the scan.
     pub(super) entry: Entry,
     pub(super) size: u64,
-    file: File,
+    pub(super) age: Age,
+    lies: Lies,
+}
+
+/// Whether somebody may still be writing it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Age {
+    /// Of a file that was written a moment ago. QUIRK: mail is delivered by a rename, and copied by people who do not.
+    Fresh,
+    Settled,
+}
+
+/// Where its octets come from.
+enum Lies {
+    Alone(File),
+    Among(Box<Unquoting>),
 }
 
 /// The beginning of a file.
@@ -42,9 +63,9 @@ pub(super) struct Beginning {
 }
 
 impl<'a> Shelf<'a> {
-    pub(super) fn new(directory: PathBuf, stop: &'a Stop) -> Self {
+    pub(super) fn new(place: Place, stop: &'a Stop) -> Self {
         Self {
-            directory,
+            place,
             stop,
             fresh: None,
             rescans: 0,
@@ -54,7 +75,7 @@ impl<'a> Shelf<'a> {
     /// `None` when the message is gone. Another program may rename it between the scan and here.
     pub(super) fn open(&mut self, wanted: &Entry) -> io::Result<Option<Opened>> {
         self.stop.check()?;
-        if let Some(opened) = attempt(&self.directory, wanted)? {
+        if let Some(opened) = attempt(&self.place, wanted)? {
             return Ok(Some(opened));
         }
         if let Some(opened) = self.reopen(wanted)? {
@@ -62,7 +83,7 @@ impl<'a> Shelf<'a> {
         }
         while self.rescans < MOST_RESCANS {
             self.rescans += 1;
-            self.fresh = Some(scan(&self.directory, self.stop)?);
+            self.fresh = Some(self.place.read(self.stop)?);
             let still_there = self.fresh.as_ref().and_then(|fresh| find(fresh, wanted));
             if still_there.is_none() {
                 return Ok(None);
@@ -74,10 +95,29 @@ impl<'a> Shelf<'a> {
         Ok(None)
     }
 
+    /// Opens it and reads of it, again if it was written to meanwhile. `None` when it is gone.
+    pub(super) fn read<T>(
+        &mut self,
+        wanted: &Entry,
+        mut read: impl FnMut(&mut Opened) -> io::Result<T>,
+    ) -> io::Result<Option<T>> {
+        loop {
+            let Some(mut opened) = self.open(wanted)? else {
+                return Ok(None);
+            };
+            match read(&mut opened) {
+                Err(error)
+                    if error.kind() == io::ErrorKind::ResourceBusy
+                        && self.rescans < MOST_RESCANS => {}
+                other => return other.map(Some),
+            }
+        }
+    }
+
     fn reopen(&self, wanted: &Entry) -> io::Result<Option<Opened>> {
         let known = self.fresh.as_ref().and_then(|fresh| find(fresh, wanted));
         match known.filter(|entry| entry.sharing == Sharing::Alone) {
-            Some(entry) => attempt(&self.directory, entry),
+            Some(entry) => attempt(&self.place, entry),
             None => Ok(None),
         }
     }
@@ -120,13 +160,29 @@ impl Opened {
     pub(super) fn bytes(&mut self, most: u64) -> io::Result<Bytes> {
         let expected = usize::try_from(self.size.min(most)).unwrap_or_default();
         let mut bytes = Vec::with_capacity(expected);
-        (&mut self.file).take(most).read_to_end(&mut bytes)?;
+        self.lies.read(most, &mut bytes)?;
         Ok(Bytes::from(bytes))
     }
 
     fn more(&mut self, into: &mut Vec<u8>, most: usize) -> io::Result<usize> {
         let most = u64::try_from(most).unwrap_or(u64::MAX);
-        (&mut self.file).take(most).read_to_end(into)
+        self.lies.read(most, into)
+    }
+}
+
+impl Lies {
+    /// INVARIANT: what was read out of a file with others is part of one message, though the file is written to meanwhile.
+    fn read(&mut self, most: u64, into: &mut Vec<u8>) -> io::Result<usize> {
+        match self {
+            Self::Alone(file) => file.take(most).read_to_end(into),
+            Self::Among(slice) => {
+                let read = slice.as_mut().take(most).read_to_end(into)?;
+                match slice.is_unchanged() {
+                    true => Ok(read),
+                    false => Err(io::ErrorKind::ResourceBusy.into()),
+                }
+            }
+        }
     }
 }
 
@@ -154,21 +210,43 @@ fn length(bytes: &[u8]) -> u64 {
     u64::try_from(bytes.len()).unwrap_or(u64::MAX)
 }
 
-fn attempt(directory: &Path, entry: &Entry) -> io::Result<Option<Opened>> {
-    match open_regular(&entry.path(directory)) {
-        Ok((file, data)) => Ok(Some(Opened {
-            entry: entry.clone(),
-            size: data.len(),
-            file,
-        })),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
+fn attempt(place: &Place, entry: &Entry) -> io::Result<Option<Opened>> {
+    let (file, data) = match open_regular(&entry.path(&place.path)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        other => other?,
+    };
+    let (lies, size, age) = match entry.within() {
+        None => (Lies::Alone(file), data.len(), age(&data)),
+        Some(slice) => match Unquoting::open(file, slice)? {
+            Some(slices) => (Lies::Among(Box::new(slices)), slice.size, Age::Settled),
+            None => return Ok(None),
+        },
+    };
+    Ok(Some(Opened {
+        entry: entry.clone(),
+        size,
+        age,
+        lies,
+    }))
+}
+
+fn age(data: &Metadata) -> Age {
+    let now = SystemTime::now();
+    let fresh = match data.modified().map(|written| now.duration_since(written)) {
+        Ok(Ok(ago)) => ago < FRESH,
+        // From a clock that goes ahead, or a time that means nothing.
+        Ok(Err(ahead)) => ahead.duration() < MOST_AHEAD,
+        Err(_) => false,
+    };
+    match fresh {
+        true => Age::Fresh,
+        false => Age::Settled,
     }
 }
 
 /// INVARIANT: what is opened is the regular file that lies there, never what a symbolic link points to,
 /// even if the link appears between looking and opening.
-fn open_regular(path: &Path) -> io::Result<(File, Metadata)> {
+pub(super) fn open_regular(path: &Path) -> io::Result<(File, Metadata)> {
     let looked_at = fs::symlink_metadata(path)?;
     if !looked_at.is_file() {
         return Err(io::ErrorKind::NotFound.into());
@@ -194,7 +272,12 @@ fn is_same_file(_: &Metadata, b: &Metadata) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::scan::scan;
     use super::*;
+
+    fn place(root: &tempfile::TempDir) -> Place {
+        Place::maildir("INBOX", root.path().to_owned())
+    }
 
     fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
         let root = tempfile::tempdir().unwrap();
@@ -243,7 +326,7 @@ mod tests {
         ] {
             let root = folder(&[("cur/1000000001.a:2,", text)]);
             let stop = Stop::default();
-            let mut shelf = Shelf::new(root.path().to_owned(), &stop);
+            let mut shelf = Shelf::new(place(&root), &stop);
             let mut opened = shelf.open(&only(&root)).unwrap().unwrap();
             let found = opened.beginning(wanted).unwrap();
             assert_eq!(found.header.len(), header);
@@ -261,12 +344,12 @@ mod tests {
         let entry = only(&root);
         let renamed = root.path().join("cur/1000000001.a:2,RS");
         fs::rename(root.path().join("new/1000000001.a"), &renamed).unwrap();
-        let mut shelf = Shelf::new(root.path().to_owned(), &stop);
+        let mut shelf = Shelf::new(place(&root), &stop);
         let mut opened = shelf.open(&entry).unwrap().unwrap();
         assert_eq!(opened.entry.flags().len(), 2);
         assert_eq!(opened.bytes(1_000).unwrap(), "a: b\n\nhello");
         fs::remove_file(renamed).unwrap();
-        let mut shelf = Shelf::new(root.path().to_owned(), &stop);
+        let mut shelf = Shelf::new(place(&root), &stop);
         assert!(shelf.open(&entry).unwrap().is_none());
     }
 
@@ -280,7 +363,7 @@ mod tests {
         fs::write(root.path().join("secret"), "no mail").unwrap();
         std::os::unix::fs::symlink(root.path().join("secret"), &path).unwrap();
         let stop = Stop::default();
-        let mut shelf = Shelf::new(root.path().to_owned(), &stop);
+        let mut shelf = Shelf::new(place(&root), &stop);
         assert!(shelf.open(&entry).unwrap().is_none());
     }
 }

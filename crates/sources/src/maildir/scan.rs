@@ -11,7 +11,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use jiff::Timestamp;
 use mail::{Flag, Uid};
 
+use super::mbox::Slice;
 use super::name::{Name, Place};
+use super::stamp::{Stamp, Stamps};
 use super::work::Stop;
 
 /// A directory that changes under our eyes is read again this often.
@@ -24,8 +26,19 @@ pub(super) struct Entry {
     /// Seconds since 1970: the delivery time in the name, else the file's own.
     pub(super) delivered: i64,
     pub(super) sharing: Sharing,
-    place: Place,
-    file: OsString,
+    lies: Lies,
+}
+
+/// Where a message is.
+#[derive(Clone, Debug)]
+enum Lies {
+    File {
+        place: Place,
+        file: OsString,
+        /// 0 where the system does not number files.
+        inode: u64,
+    },
+    Slice(Box<Slice>),
 }
 
 /// Whether a uid means one file.
@@ -36,25 +49,86 @@ pub(super) enum Sharing {
     Shared,
 }
 
-#[derive(Default)]
+#[derive(Default, Debug)]
 pub(super) struct Scan {
     /// Newest first, then by falling uid; each uid once.
     pub(super) entries: Vec<Entry>,
+    /// All files whose uids are shared.
+    pub(super) sharing: Vec<Entry>,
+    /// What the folder had before and after it was read; none if it did not come to rest.
+    pub(super) stamps: Option<Stamps>,
+    /// Where in `entries` a uid stands, by uid.
+    positions: Vec<(Uid, usize)>,
+}
+
+impl Scan {
+    pub(super) fn new(found: Settled, stamps: Option<Stamps>) -> Self {
+        let Settled {
+            mut entries,
+            sharing,
+        } = found;
+        entries.sort_by_cached_key(|entry| Reverse(entry.order()));
+        let mut positions: Vec<_> = entries
+            .iter()
+            .enumerate()
+            .map(|(at, entry)| (entry.uid, at))
+            .collect();
+        positions.sort_unstable();
+        Self {
+            entries,
+            sharing,
+            stamps,
+            positions,
+        }
+    }
+
+    pub(super) fn get(&self, uid: Uid) -> Option<&Entry> {
+        let found = self.positions.binary_search_by_key(&uid, |(uid, _)| *uid);
+        let (_, at) = self.positions.get(found.ok()?)?;
+        self.entries.get(*at)
+    }
 }
 
 impl Entry {
-    pub(super) fn path(&self, directory: &Path) -> PathBuf {
-        directory.join(self.place.directory()).join(&self.file)
+    pub(super) fn slice(uid: Uid, delivered: i64, slice: Slice) -> Self {
+        Self {
+            uid,
+            delivered,
+            sharing: Sharing::Alone,
+            lies: Lies::Slice(Box::new(slice)),
+        }
+    }
+
+    /// Its own file, or the one that it lies in with others.
+    pub(super) fn path(&self, folder: &Path) -> PathBuf {
+        match &self.lies {
+            Lies::File { place, file, .. } => folder.join(place.directory()).join(file),
+            Lies::Slice(_) => folder.to_owned(),
+        }
+    }
+
+    /// Where it lies in a file with others.
+    pub(super) fn within(&self) -> Option<&Slice> {
+        match &self.lies {
+            Lies::File { .. } => None,
+            Lies::Slice(slice) => Some(slice),
+        }
     }
 
     pub(super) fn flags(&self) -> Vec<Flag> {
-        self.name()
-            .map(|name| name.flags(self.place))
-            .unwrap_or_default()
+        match &self.lies {
+            Lies::File { place, file, .. } => {
+                name(file).map_or_else(Vec::new, |name| name.flags(*place))
+            }
+            Lies::Slice(slice) => slice.flags.clone(),
+        }
     }
 
     pub(super) fn is_unread(&self) -> bool {
-        !self.name().is_some_and(|name| name.seen(self.place))
+        match &self.lies {
+            Lies::File { place, file, .. } => !name(file).is_some_and(|name| name.seen(*place)),
+            Lies::Slice(slice) => !slice.flags.iter().any(|flag| flag.is("\\Seen")),
+        }
     }
 
     pub(super) fn arrived(&self) -> Option<Timestamp> {
@@ -63,7 +137,10 @@ impl Entry {
 
     /// The place in the order of the folder.
     pub(super) fn order(&self) -> (i64, Uid) {
-        let micros = self.name().map_or(0, Name::micros);
+        let micros = match &self.lies {
+            Lies::File { file, .. } => name(file).map_or(0, Name::micros),
+            Lies::Slice(slice) => slice.nth_of_second,
+        };
         (
             self.delivered
                 .saturating_mul(1_000_000)
@@ -72,28 +149,45 @@ impl Entry {
         )
     }
 
-    fn name(&self) -> Option<Name<'_>> {
-        Name::parse(self.file.as_encoded_bytes())
+    /// What stays the same as long as it is the same message.
+    pub(super) fn key(&self) -> &[u8] {
+        match &self.lies {
+            Lies::File { file, .. } => name(file).map_or(&[], |name| name.unique),
+            Lies::Slice(slice) => &slice.key,
+        }
+    }
+
+    /// Another one means that the file was replaced under its name.
+    pub(super) fn inode(&self) -> u64 {
+        match &self.lies {
+            Lies::File { inode, .. } => *inode,
+            Lies::Slice(_) => 0,
+        }
     }
 
     pub(super) fn is_same_message(&self, other: &Self) -> bool {
-        self.name().map(|name| name.unique) == other.name().map(|name| name.unique)
+        self.key() == other.key()
     }
+}
+
+fn name(file: &OsString) -> Option<Name<'_>> {
+    Name::parse(file.as_encoded_bytes())
 }
 
 /// Reads a folder. A message that another program renames meanwhile is neither lost nor seen twice.
 pub(super) fn scan(directory: &Path, stop: &Stop) -> io::Result<Scan> {
     let mut found = Vec::new();
-    let mut skipped = 0;
+    let (mut skipped, mut rested) = (0, None);
     for _ in 0..MOST_READS {
-        let before = changed_at(directory);
+        let before = stamps(directory);
         found.clear();
         skipped = 0;
         // INVARIANT: new/ before cur/. A message moves from one to the other, so it is seen at least once.
         for place in [Place::New, Place::Cur] {
             skipped += read(directory, place, &mut found, stop)?;
         }
-        if changed_at(directory) == before {
+        if stamps(directory) == before {
+            rested = Some(before);
             break;
         }
     }
@@ -103,9 +197,7 @@ pub(super) fn scan(directory: &Path, stop: &Stop) -> io::Result<Scan> {
             "files with unusable names were left out of a folder"
         );
     }
-    let mut entries = settle(directory, found);
-    entries.sort_by_cached_key(|entry| Reverse(entry.order()));
-    Ok(Scan { entries })
+    Ok(Scan::new(settle(directory, found), rested))
 }
 
 /// Adds the files of `new/` or `cur/`; answers how many names were unusable.
@@ -131,13 +223,27 @@ fn read(directory: &Path, place: Place, into: &mut Vec<Entry>, stop: &Stop) -> i
                 uid: name.uid(),
                 delivered: delivered(name, &entry),
                 sharing: Sharing::Alone,
-                place,
-                file: file.clone(),
+                lies: Lies::File {
+                    place,
+                    inode: inode(&entry),
+                    file: file.clone(),
+                },
             }),
             None => skipped += 1,
         }
     }
     Ok(skipped)
+}
+
+#[cfg(unix)]
+fn inode(entry: &DirEntry) -> u64 {
+    use std::os::unix::fs::DirEntryExt as _;
+    entry.ino()
+}
+
+#[cfg(not(unix))]
+fn inode(_: &DirEntry) -> u64 {
+    0
 }
 
 fn is_file(entry: &DirEntry) -> bool {
@@ -162,47 +268,57 @@ fn seconds(time: SystemTime) -> i64 {
 }
 
 /// When names in `new/` and `cur/` last changed.
-fn changed_at(directory: &Path) -> [Option<SystemTime>; 2] {
-    [Place::New, Place::Cur].map(|place| {
-        fs::symlink_metadata(directory.join(place.directory()))
-            .and_then(|data| data.modified())
-            .ok()
+pub(super) fn stamps(directory: &Path) -> Stamps {
+    Stamps([Place::New, Place::Cur].map(|place| Stamp::of(&directory.join(place.directory()))))
+}
+
+/// Entries of which each has its uid alone, or stands for all that share it.
+#[derive(Default)]
+pub(super) struct Settled {
+    pub(super) entries: Vec<Entry>,
+    pub(super) sharing: Vec<Entry>,
+}
+
+/// Of several files with one uid those that are gone by now were renamed; if more than one is left, the uid is shared.
+fn settle(directory: &Path, found: Vec<Entry>) -> Settled {
+    settled(found, |entry| {
+        fs::symlink_metadata(entry.path(directory)).is_ok()
     })
 }
 
-/// One entry for each uid. Of several files with one uid those that are gone by now were renamed;
-/// if more than one is left, the uid is shared.
-fn settle(directory: &Path, found: Vec<Entry>) -> Vec<Entry> {
+/// One entry for each uid.
+pub(super) fn settled(found: Vec<Entry>, is_there: impl Fn(&Entry) -> bool) -> Settled {
     let mut count: HashMap<Uid, usize> = HashMap::with_capacity(found.len());
     for entry in &found {
         *count.entry(entry.uid).or_default() += 1;
     }
     let is_single = |entry: &Entry| count.get(&entry.uid).is_none_or(|n| *n < 2);
-    let (mut single, doubtful): (Vec<_>, Vec<_>) = found.into_iter().partition(is_single);
-    let mut kept: HashMap<Uid, Entry> = HashMap::new();
-    for entry in doubtful {
-        if fs::symlink_metadata(entry.path(directory)).is_err() {
-            continue;
+    let (mut entries, doubtful): (Vec<_>, Vec<_>) = found.into_iter().partition(is_single);
+    let mut kept: HashMap<Uid, Vec<Entry>> = HashMap::new();
+    for entry in doubtful.into_iter().filter(is_there) {
+        kept.entry(entry.uid).or_default().push(entry);
+    }
+    let mut sharing = Vec::new();
+    for mut those in kept.into_values() {
+        if those.len() > 1 {
+            those
+                .iter_mut()
+                .for_each(|one| one.sharing = Sharing::Shared);
+            sharing.extend_from_slice(&those);
         }
-        match kept.get_mut(&entry.uid) {
-            Some(first) => {
-                first.sharing = Sharing::Shared;
-                first.delivered = first.delivered.max(entry.delivered);
-            }
-            None => {
-                kept.insert(entry.uid, entry);
-            }
+        let delivered = those.iter().map(|one| one.delivered).max();
+        if let (Some(mut first), Some(delivered)) = (those.into_iter().next(), delivered) {
+            first.delivered = delivered;
+            entries.push(first);
         }
     }
-    single.extend(kept.into_values());
-    single
+    Settled { entries, sharing }
 }
 
 /// The same message in a later scan, whatever its flags are by then.
 pub(super) fn find<'a>(scan: &'a Scan, wanted: &Entry) -> Option<&'a Entry> {
-    scan.entries
-        .iter()
-        .find(|entry| entry.uid == wanted.uid && entry.is_same_message(wanted))
+    scan.get(wanted.uid)
+        .filter(|entry| entry.is_same_message(wanted))
 }
 
 #[cfg(test)]
@@ -276,6 +392,7 @@ mod tests {
         let found = read_all(&root);
         let sharing: Vec<Sharing> = found.entries.iter().map(|e| e.sharing).collect();
         assert_eq!(sharing, [Sharing::Alone, Sharing::Shared]);
+        assert_eq!(found.sharing.len(), 2);
     }
 
     #[test]
@@ -291,9 +408,9 @@ mod tests {
         read(root.path(), Place::Cur, &mut seen, &Stop::default()).unwrap();
         assert_eq!(seen.len(), 2);
         let settled = settle(root.path(), seen);
-        assert_eq!(settled.len(), 1);
-        assert_eq!(settled[0].sharing, Sharing::Alone);
-        assert_eq!(settled[0].flags().len(), 2);
+        assert_eq!(settled.entries.len(), 1);
+        assert_eq!(settled.entries[0].sharing, Sharing::Alone);
+        assert_eq!(settled.entries[0].flags().len(), 2);
     }
 
     #[test]

@@ -514,3 +514,6 @@ async fn a_very_large_file_is_read_only_at_its_beginning() {
     assert_eq!(fetched.size, 65 * 1024 * 1024);
     assert!(fetched.structure.leaves[0].octets < 5 * 1024 * 1024);
 }
+
+mod conversations;
+mod mbox_folders;

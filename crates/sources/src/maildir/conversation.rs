@@ -1,0 +1,307 @@
+//! Messages by their Message-IDs, and whole conversations, by the index of headers.
+//!
+//! The index only says where to look: a message is part of an answer when its own header says so.
+
+use std::collections::{HashMap, HashSet};
+use std::io;
+
+use mail::{
+    AccountId, Coverage, Fault, FolderName, HeaderId, Kindred, Member, MessageRef, Skipped,
+    Snippets, Sought, SourceKind, SpecialUse, Stage, Why, Within,
+};
+
+use super::UIDVALIDITY;
+use super::catalog::Catalog;
+use super::folders::{Place, Wanted, special_use};
+use super::index::{self, Broken, Hit, Index, Progress, Role};
+use super::message::Loaded;
+use super::open::Shelf;
+use super::scan::Sharing;
+use super::work::{Stop, unreadable};
+
+/// So many ids are followed: what refers to more is no conversation.
+const MOST_IDS: usize = 200_000;
+
+/// What a question is answered from.
+pub(super) struct Ground<'a> {
+    pub(super) account: &'a AccountId,
+    pub(super) catalog: &'a Catalog,
+    pub(super) index: &'a Index,
+    pub(super) stop: &'a Stop,
+    pub(super) progress: &'a Progress,
+}
+
+/// Every copy that has one of the ids. Trash and junk are looked at for those that are nowhere else.
+pub(super) fn locate(ground: &Ground<'_>, sought: &Sought) -> Result<Kindred, Fault> {
+    let mut search = Search::begin(ground, sought)?;
+    search.anchors(sought)?;
+    search.discard(Discarded::Searched);
+    Ok(search.end())
+}
+
+/// Everything that has or names one of the ids, and what those have and name in turn. Trash and junk are part of it where
+/// one of the ids is there and nowhere else.
+pub(super) fn kindred(ground: &Ground<'_>, sought: &Sought) -> Result<Kindred, Fault> {
+    let mut search = Search::begin(ground, sought)?;
+    search.anchors(sought)?;
+    search.discard(Discarded::Joined);
+    let mut seen: HashSet<HeaderId> = HashSet::new();
+    let mut next: Vec<HeaderId> = Vec::new();
+    let linked = search.members.iter().flat_map(|one| one.links.all());
+    for id in sought.ids.iter().chain(linked) {
+        if seen.insert(id.clone()) {
+            next.push(id.clone());
+        }
+    }
+    while !next.is_empty() {
+        let before = search.members.len();
+        search.take(&next, Role::Any)?;
+        next.clear();
+        for member in search.members.get(before..).unwrap_or_default() {
+            for id in member.links.all() {
+                if seen.len() >= MOST_IDS {
+                    search.exhausted = false;
+                } else if seen.insert(id.clone()) {
+                    next.push(id.clone());
+                }
+            }
+        }
+    }
+    Ok(search.end())
+}
+
+/// What trash and junk are to a question, once they had to be looked at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Discarded {
+    /// Folders like others.
+    Searched,
+    /// Those where something was found are part of the conversation, and the others are not.
+    Joined,
+}
+
+struct Search<'a> {
+    ground: &'a Ground<'a>,
+    /// By the number that the index gives them.
+    folders: HashMap<i64, Place>,
+    /// Not searched yet.
+    discarded: Vec<Place>,
+    /// Of `folders`, those that are trash or junk.
+    joined: HashMap<i64, FolderName>,
+    searched: Vec<FolderName>,
+    skipped: Vec<Skipped>,
+    exhausted: bool,
+    members: Vec<Member>,
+    taken: HashSet<Hit>,
+    most: usize,
+}
+
+impl<'a> Search<'a> {
+    fn begin(ground: &'a Ground<'a>, sought: &Sought) -> Result<Self, Fault> {
+        let wanted = match &sought.within {
+            Within::All => Wanted::All,
+            Within::Only(only) => Wanted::Only(only),
+        };
+        let mut places = ground.catalog.tree(wanted, ground.stop)?.places;
+        match wanted {
+            Wanted::All => ground
+                .index
+                .with(|conn| index::prune(conn, ground.catalog, &places))?,
+            Wanted::Only(only) => places.retain(|place| only.contains(&place.name)),
+        }
+        places.sort_by_key(|place| rank(&place.name));
+        let is_discarded = |place: &Place| {
+            matches!(
+                special_use(&place.name),
+                Some(SpecialUse::Trash | SpecialUse::Junk)
+            )
+        };
+        let (discarded, mut places): (Vec<_>, Vec<_>) = places.into_iter().partition(is_discarded);
+        let beyond = places.split_off(sought.effort.folders.min(places.len()));
+        let mut search = Self {
+            ground,
+            folders: HashMap::new(),
+            discarded,
+            joined: HashMap::new(),
+            searched: Vec::new(),
+            skipped: Vec::new(),
+            exhausted: true,
+            members: Vec::new(),
+            taken: HashSet::new(),
+            most: sought.effort.messages,
+        };
+        for place in beyond {
+            search.skip(&place.name, Why::Effort);
+        }
+        for place in places {
+            if search.enter(&place)?.is_some() {
+                search.searched.push(place.name);
+            }
+        }
+        Ok(search)
+    }
+
+    /// Makes a folder part of the search; none if it cannot be read.
+    fn enter(&mut self, place: &Place) -> Result<Option<i64>, Fault> {
+        let ground = self.ground;
+        let refreshed = ground.index.with(|conn| {
+            let refreshed =
+                index::refresh(conn, ground.catalog, place, ground.stop, ground.progress);
+            match refreshed {
+                // One folder that cannot be read hides nothing of the others.
+                Err(Broken::Io(error)) if error.kind() != io::ErrorKind::Interrupted => Ok(None),
+                other => other.map(Some),
+            }
+        })?;
+        let Some(folder) = refreshed else {
+            self.skip(&place.name, Why::Failed);
+            return Ok(None);
+        };
+        self.exhausted &= folder.unread == 0;
+        self.folders.insert(folder.id, place.clone());
+        Ok(Some(folder.id))
+    }
+
+    fn skip(&mut self, folder: &FolderName, why: Why) {
+        self.skipped.push(Skipped {
+            folder: folder.clone(),
+            why,
+        });
+    }
+
+    /// The messages that have the ids.
+    fn anchors(&mut self, sought: &Sought) -> Result<(), Fault> {
+        self.take(&sought.ids, Role::Own)?;
+        let nowhere: Vec<HeaderId> = {
+            let own = self.members.iter().filter_map(|one| one.links.id.as_ref());
+            let own: HashSet<&HeaderId> = own.collect();
+            let ids = sought.ids.iter().filter(|id| !own.contains(id));
+            ids.cloned().collect()
+        };
+        if nowhere.is_empty() || self.discarded.is_empty() {
+            return Ok(());
+        }
+        for place in std::mem::take(&mut self.discarded) {
+            if let Some(id) = self.enter(&place)? {
+                self.joined.insert(id, place.name);
+            }
+        }
+        self.take(&nowhere, Role::Own)
+    }
+
+    /// Says what became of trash and junk, and leaves out what is no part of the rest of the search.
+    fn discard(&mut self, are: Discarded) {
+        let joined = std::mem::take(&mut self.joined);
+        let mut passed: Vec<FolderName> = Vec::new();
+        let mut searched: Vec<FolderName> = Vec::new();
+        for (id, name) in joined {
+            let found = self.members.iter().any(|member| member.at.folder == name);
+            if are == Discarded::Joined && !found {
+                self.folders.remove(&id);
+                passed.push(name);
+            } else {
+                searched.push(name);
+            }
+        }
+        passed.extend(self.discarded.drain(..).map(|place| place.name));
+        passed.sort();
+        searched.sort();
+        for name in passed {
+            self.skip(&name, Why::Discarded);
+        }
+        self.searched.append(&mut searched);
+    }
+
+    /// Adds the messages that have or name one of these ids.
+    fn take(&mut self, ids: &[HeaderId], role: Role) -> Result<(), Fault> {
+        let hits = self
+            .ground
+            .index
+            .with(|conn| index::look(conn, ids, role))?;
+        for (id, hits) in ids.iter().zip(hits) {
+            for hit in hits {
+                let Some(place) = self.folders.get(&hit.folder) else {
+                    continue;
+                };
+                if self.taken.contains(&hit) {
+                    continue;
+                }
+                if self.members.len() >= self.most {
+                    self.exhausted = false;
+                    return Ok(());
+                }
+                match self.member(&place.clone(), &hit.key) {
+                    Ok(Some(member)) if is_meant(&member, id, role) => {
+                        self.members.push(member);
+                        self.taken.insert(hit);
+                    }
+                    Ok(_) => {}
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {
+                        return Err(unreadable(Stage::Fetch)(error));
+                    }
+                    Err(_) => self.exhausted = false,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// None when it is gone. INVARIANT: a uid that several files share opens none of them.
+    fn member(&self, place: &Place, key: &[u8]) -> io::Result<Option<Member>> {
+        let ground = self.ground;
+        let scan = ground.catalog.scan(place, ground.stop)?;
+        let Some(entry) = place.uid(key).and_then(|uid| scan.get(uid)) else {
+            return Ok(None);
+        };
+        if entry.sharing == Sharing::Shared {
+            return Err(io::ErrorKind::ResourceBusy.into());
+        }
+        if entry.key() != key {
+            return Ok(None);
+        }
+        let mut shelf = Shelf::new(place.clone(), ground.stop);
+        let Some(loaded) = shelf.read(entry, Loaded::read)? else {
+            return Ok(None);
+        };
+        Ok(Some(Member {
+            at: MessageRef {
+                source: SourceKind::Maildir,
+                account: ground.account.clone(),
+                folder: place.name.clone(),
+                uidvalidity: UIDVALIDITY,
+                uid: entry.uid,
+            },
+            links: loaded.links(),
+            summary: loaded.summary(entry, Snippets::Without),
+        }))
+    }
+
+    fn end(self) -> Kindred {
+        Kindred {
+            members: self.members,
+            coverage: Coverage {
+                searched: self.searched,
+                skipped: self.skipped,
+                as_of: None,
+                exhausted: self.exhausted,
+            },
+        }
+    }
+}
+
+fn is_meant(member: &Member, id: &HeaderId, role: Role) -> bool {
+    match role {
+        Role::Own => member.links.id.as_ref() == Some(id),
+        Role::Any => member.links.all().any(|one| one == id),
+    }
+}
+
+/// Where conversations are, first.
+fn rank(name: &FolderName) -> u8 {
+    match special_use(name) {
+        _ if name.as_str() == "INBOX" => 0,
+        Some(SpecialUse::Sent) => 1,
+        Some(SpecialUse::Archive) => 2,
+        Some(SpecialUse::All) => 3,
+        _ => 4,
+    }
+}
