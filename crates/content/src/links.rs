@@ -44,14 +44,8 @@ fn ids(value: &[u8]) -> Vec<HeaderId> {
         };
         let (inside, after) = rest.split_at(close);
         rest = after;
-        // QUIRK: ids are folded in their middle by some; no id holds a blank that means something.
-        let inside: Vec<u8> = inside
-            .iter()
-            .copied()
-            .filter(|byte| *byte != b' ')
-            .collect();
         if after.first() == Some(&b'>') {
-            found.extend(HeaderId::new(&inside));
+            found.extend(HeaderId::new(inside));
         }
     }
     once(found)

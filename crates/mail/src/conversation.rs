@@ -21,8 +21,10 @@ impl HeaderId {
         let text = text.strip_prefix(b"<").unwrap_or(text);
         let text = text.strip_suffix(b">").unwrap_or(text).trim_ascii();
         let odd = |byte: &u8| byte.is_ascii_control() || matches!(byte, b'<' | b'>');
+        // QUIRK: some fold ids in their middle; no id holds a blank that means something.
+        let text: Bytes = text.iter().copied().filter(|byte| *byte != b' ').collect();
         let fits = (1..=Self::MOST).contains(&text.len()) && !text.iter().any(odd);
-        fits.then(|| Self(Bytes::copy_from_slice(text)))
+        fits.then_some(Self(text))
     }
 
     /// For a decoder, or a server.
@@ -160,7 +162,7 @@ mod tests {
             (&b"<a@b>"[..], Some(&b"a@b"[..])),
             (b"a@b", Some(b"a@b")),
             (b" \t<a@b> ", Some(b"a@b")),
-            (b"<a b@c>", Some(b"a b@c")),
+            (b"<a b@c>", Some(b"ab@c")),
             (b"../../etc/passwd", Some(b"../../etc/passwd")),
             (b"", None),
             (b"<>", None),

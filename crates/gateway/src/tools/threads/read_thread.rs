@@ -336,17 +336,16 @@ async fn read<'k>(
                     all.warnings
                         .extend(rendered.warnings.into_iter().map(|one| of(n, one)));
                 }
-                Some(Err(halt)) => match found.mail.sort(halt) {
-                    Ok(mut issue) => {
+                // Of one that is gone meanwhile, or hidden since, the description stands and the text does not.
+                Some(Err(halt)) => {
+                    if let Ok(mut issue) = found.mail.sort(halt) {
                         if issue.code == "not_downloaded" {
                             told.email = email::bare(turn.known, Missing::NotDownloaded);
                         }
                         issue.message_id = Some(turn.known.at().to_string());
                         all.issues.push(issue);
                     }
-                    // Gone meanwhile, or hidden since: its description stands, its text does not.
-                    Err(_) => {}
-                },
+                }
                 None => {}
             }
         }
