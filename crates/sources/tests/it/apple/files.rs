@@ -1,7 +1,7 @@
 //! Where the files of messages lie, what stands in them, and what is put back from beside them.
 
 use mail::{FaultKind, MailSource as _, Section};
-use testkit::apple::{ACCOUNT, Cases, Generation, INSIDE, Letter, rows};
+use testkit::apple::{ACCOUNT, Cases, Generation, INSIDE, Letter, Stored, rows};
 
 use super::{Reader, at};
 
@@ -228,4 +228,32 @@ async fn numbers_that_do_not_fit_are_no_messages() {
     assert!(reader.text("INBOX", 218).await.contains("placed.218@x"));
     let rows = reader.rows("INBOX").await;
     assert_eq!(rows.iter().filter(|row| **row == 218).count(), 1);
+}
+
+#[tokio::test]
+async fn parts_of_old_stores_and_of_messages_in_messages_come_back_too() {
+    let mut cases = Cases::new(Generation::Modern);
+    let old = "Content-Type: multipart/mixed; boundary=b\n\n--b\nContent-Type: text/plain\n\nhi\n--b\n\
+               Content-Type: image/png\nContent-Transfer-Encoding: base64\nX-Apple-Content-Length: 8\n\n\n--b--\n";
+    let nested = "Content-Type: multipart/mixed; boundary=b\n\n--b\nContent-Type: text/plain\n\nhi\n--b\n\
+                  Content-Type: message/rfc822\n\nSubject: inner\nContent-Type: multipart/mixed; boundary=c\n\n--c\n\
+                  Content-Type: text/plain\n\nho\n--c\nContent-Type: text/plain\nContent-Transfer-Encoding: \
+                  quoted-printable\nX-Apple-Content-Length: 20\n\n\n--c--\n\n--b--\n";
+    let inbox = cases.inbox;
+    let old = Letter::new(old).row(801).stored(Stored::Partial);
+    cases.store.message(inbox, old);
+    let nested = Letter::new(nested).row(802).stored(Stored::Partial);
+    cases.store.message(
+        inbox,
+        nested.sidecar("2.2", "inner.txt", "Gr\u{fc}\u{df}e\n"),
+    );
+    let messages = cases.store.directory(inbox).join("Data/Messages");
+    std::fs::write(messages.join("801.2.emlxpart"), "AAEC\nAwQF\n").unwrap();
+    let reader = reader(&cases);
+    let message = reader.message("INBOX", 801).await.unwrap();
+    assert_eq!(message.parts[1].bytes, &b"AAEC\r\nAwQF\r\n"[..]);
+    assert_eq!(message.not_downloaded, []);
+    let text = reader.text("INBOX", 802).await;
+    assert!(text.contains("Gr=C3=BC=C3=9Fe\r\n"), "{text}");
+    assert!(!text.contains("X-Apple-Content-Length"), "{text}");
 }
