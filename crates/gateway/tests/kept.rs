@@ -118,6 +118,7 @@ fn value(name: &str, schema: &Value) -> BoxedStrategy<Value> {
         }
         ("boolean", "confirm") => Just(json!(true)).boxed(),
         ("string", "action") => Just(json!("replace")).boxed(),
+        ("string", "view") => Just(json!("full")).boxed(),
         ("string", "idempotency_key") => "[a-z]{14,20}".prop_map(Value::from).boxed(),
         ("string", "in_reply_to") => "<[a-z]{14,20}@[a-z]{8}[.]example>"
             .prop_map(Value::from)

@@ -9,6 +9,7 @@ use crate::Refusal;
 use crate::envelope::Warning;
 use crate::guarded_mail::{GuardedMail, Known};
 use crate::pipeline::Ctx;
+use crate::schema::plain_object;
 use crate::tools::shown;
 
 #[derive(Serialize, JsonSchema)]
@@ -38,7 +39,9 @@ pub(super) struct Email {
     pub also_in: Vec<String>,
 }
 
-#[derive(Serialize, JsonSchema)]
+plain_object!(Attachment);
+
+#[derive(Serialize)]
 pub(super) struct Attachment {
     part_id: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -46,7 +49,7 @@ pub(super) struct Attachment {
     content_type: String,
     size_bytes: u64,
     /// Only at the server.
-    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     not_downloaded: bool,
 }
 

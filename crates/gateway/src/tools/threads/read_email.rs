@@ -26,10 +26,8 @@ pub(crate) struct ReadEmail;
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
 pub(crate) enum Seen {
-    /// Everything that it says.
     #[default]
     Full,
-    /// No text.
     Headers,
 }
 
@@ -40,6 +38,7 @@ pub(crate) struct Args {
     message_id: OwnName,
     /// All accounts when left out.
     account_id: Option<Account>,
+    /// full, or headers: no text.
     #[schemars(extend("default" = "full"))]
     view: Option<Seen>,
     #[schemars(extend("default" = 20_000))]
