@@ -781,6 +781,9 @@ mod tests {
             ),
             ("MAIL_IMAP_FOO", "x", "not a known variable"),
             ("MAIL_MAILDIR_OLD_PATH", "", "is empty"),
+            ("MAIL_APPLE_MAC_PATH", "", "is empty"),
+            ("MAIL_APPLE_MAC_PATH", "Library/Mail", "whole path"),
+            ("MAIL_APPLE_MAC", "/tmp", "not a known variable"),
             ("MAIL_MAILDIR_OLD", "x", "MAIL_MAILDIR_<ACCOUNT>_PATH"),
         ] {
             let lines = lines(with(&[(name, value)]));
@@ -823,7 +826,7 @@ mod tests {
             .lines()
             .filter_map(|line| Some(line.strip_prefix("| `")?.split_once('`')?.0))
             .filter(|name| {
-                let ours = [IMAP, MAILDIR, OURS, GATEWAY];
+                let ours = [IMAP, MAILDIR, APPLE, OURS, GATEWAY];
                 ours.iter().any(|prefix| name.starts_with(prefix))
             })
             .map(|name| name.replace("<ACCOUNT>", "WORK").replace("<PATH>", "A__B"))

@@ -179,10 +179,11 @@ fn local(
         return None;
     };
     let resolved = resolved?;
-    if !resolved.is_dir() {
+    // An mbox file will do as well.
+    if !resolved.exists() {
         reader.warn(
             path,
-            "there is no such directory now; calls to this account will fail",
+            "there is nothing there now; calls to this account will fail",
         );
     }
     Some(Store::Maildir(resolved))
