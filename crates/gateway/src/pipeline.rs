@@ -3,11 +3,11 @@
 //! What is said to the audit log on the way is put together in `recording`. The operator's own looks go by `operator`.
 
 mod asking;
+mod begun;
 mod operator;
 mod writing;
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
-use std::time::Instant;
 
 use audit::{Entry, Log, Receipt, Unavailable};
 use content::Extractions;
@@ -33,6 +33,8 @@ pub use asking::{Asked, Asking, Consent, Question, Returned};
 pub(crate) use operator::{Look, Looked, POLICY_INSPECT};
 pub use writing::Deletes;
 use writing::Writing;
+
+use begun::Begun;
 
 /// Everything calls share: the accounts and callers, the log, the cursor key, the reader of attachments.
 pub struct Gateway {
@@ -557,59 +559,6 @@ fn parse<A: DeserializeOwned>(arguments: Map<String, Value>) -> Result<A, Refusa
             _ => Refusal::argument(&path, format!("{path} {what}")),
         }
     })
-}
-
-fn random() -> Option<u64> {
-    let mut random = [0u8; 8];
-    getrandom::fill(&mut random).ok()?;
-    Some(u64::from_le_bytes(random))
-}
-
-/// Not the request's name, which callers may show to others. Without randomness the time has to do.
-fn fence(random: Option<u64>, now: Timestamp) -> String {
-    let number = random.unwrap_or_else(|| now.as_nanosecond().unsigned_abs() as u64);
-    format!("{number:016x}")
-}
-
-/// When a call began, and the name it goes by.
-struct Begun {
-    now: Timestamp,
-    instant: Instant,
-    request_id: String,
-    telemetry: bool,
-}
-
-impl Begun {
-    /// What it took is told to the owner alone.
-    fn by(standing: &Standing) -> Self {
-        Self {
-            telemetry: standing.policy.is_owner(),
-            ..Self::now()
-        }
-    }
-
-    fn now() -> Self {
-        Self {
-            now: Timestamp::now(),
-            instant: Instant::now(),
-            // Only a name for tracing: without randomness all calls share one, and nothing else breaks.
-            request_id: format!("req_{:016x}", random().unwrap_or(0)),
-            telemetry: false,
-        }
-    }
-
-    fn facts(&self, cx: &Cx) -> Facts {
-        Facts {
-            request_id: self.request_id.clone(),
-            fence: fence(random(), self.now),
-            now: Timestamp::now(),
-            duration_ms: u64::try_from(self.instant.elapsed().as_millis()).unwrap_or(u64::MAX),
-            round_trips: cx.round_trips(),
-            cache_hit: cx.cache_hit(),
-            telemetry: self.telemetry,
-            receipt: None,
-        }
-    }
 }
 
 #[cfg(test)]

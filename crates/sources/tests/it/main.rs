@@ -10,6 +10,7 @@
 mod appends;
 mod apple;
 mod census;
+mod chance;
 mod changes;
 mod conversations;
 mod doubts;
