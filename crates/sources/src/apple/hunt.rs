@@ -60,8 +60,10 @@ impl<'a> Hunt<'a> {
             Within::All => true,
             Within::Only(names) => names.contains(&one.name),
         };
-        let thrown =
-            |one: &&Mailbox| matches!(one.special_use, Some(SpecialUse::Trash | SpecialUse::Junk));
+        let thrown = |one: &&Mailbox| {
+            let thrown = matches!(one.special_use, Some(SpecialUse::Trash | SpecialUse::Junk));
+            thrown && sought.within == Within::All
+        };
         let allowed = visit.boxes.all.iter().filter(may);
         let (discarded, within): (Vec<_>, Vec<_>) = allowed.partition(thrown);
         let rows = |boxes: Vec<&Mailbox>| boxes.into_iter().map(|one| one.row).collect();

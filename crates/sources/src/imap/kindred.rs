@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 
 use imap::ThreadId;
-use mail::{Coverage, Cx, Fault, FolderName, HeaderId, Kindred, Skipped, Sought, Why};
+use mail::{Coverage, Cx, Fault, FolderName, HeaderId, Kindred, Skipped, Sought, Why, Within};
 
 use super::catalogue::{Catalogue, Keeping, Places};
 use super::closure::{Closure, Found, Tie};
@@ -45,7 +45,9 @@ impl Job for GatherKindred<'_> {
         let folders = self.catalogue.read(session, cx).await?;
         let places = Places::of(&folders, within, keeping(session));
         let mut ground = Ground::new(places, effort.folders);
-        ground.take_up(|folder| self.was_seen_in(folder));
+        if *within == Within::All {
+            ground.take_up(|folder| self.was_seen_in(folder));
+        }
         let mut hunt = Hunt::new(self.gear, most_described(effort.messages));
         let mut closure = Closure::of(ids, effort.messages);
         let mut unspeakable = false;

@@ -111,10 +111,9 @@ impl<'a> Search<'a> {
         }
         places.sort_by_key(|place| rank(&place.name));
         let is_discarded = |place: &Place| {
-            matches!(
-                special_use(&place.name),
-                Some(SpecialUse::Trash | SpecialUse::Junk)
-            )
+            let special_use = special_use(&place.name);
+            let thrown = matches!(special_use, Some(SpecialUse::Trash | SpecialUse::Junk));
+            thrown && sought.within == Within::All
         };
         let (discarded, mut places): (Vec<_>, Vec<_>) = places.into_iter().partition(is_discarded);
         let beyond = places.split_off(sought.effort.folders.min(places.len()));

@@ -136,7 +136,7 @@ pub(super) async fn look<'c>(
     }
     let asked = accounts.into_iter().map(async |account| {
         let mail = ctx.mail_of(account);
-        let kin = mail.kin(vec![id.clone()], seeking).await;
+        let kin = mail.kin(id, seeking).await;
         (mail, kin)
     });
     let mut looked = Looked {
