@@ -191,10 +191,8 @@ impl<'a> GuardedMail<'a> {
             self.withhold_counts(folder);
         }
         let hidden = all - shown.len();
-        if !policy.is_owner() {
-            // A server's order may depend on folders that are hidden.
-            shown.sort_by(|one, other| rank(one).cmp(&rank(other)));
-        }
+        // A server's order may depend on folders that are hidden, and every store has another.
+        shown.sort_by(|one, other| rank(one).cmp(&rank(other)));
         Ok(match policy.is_owner() {
             true => Visible {
                 folders: shown,

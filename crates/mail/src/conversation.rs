@@ -76,8 +76,10 @@ pub struct Sought {
 /// Folders that may be searched.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Within {
+    /// Everywhere, the likeliest first; trash and junk for what is nowhere else.
     All,
-    /// These alone; the others are not even opened.
+    /// These alone, and each of them: the others are not even opened, and nothing that is found or remembered makes one of
+    /// these be passed over.
     Only(Vec<FolderName>),
 }
 

@@ -4,9 +4,10 @@
 use std::path::PathBuf;
 
 use bytes::Bytes;
+use jiff::Timestamp;
 use mail::{
-    Choose, Coverage, Effort, Fault, FaultKind, Fetched, FolderName, HeaderId, Kindred, Level,
-    Member, MessageRef, Sought, Stage, Structure, Within,
+    Choose, Coverage, Effort, Fault, FaultKind, Fetched, Folder, FolderName, HeaderId, Kindred,
+    Level, Member, MessageRef, Skipped, Sought, SpecialUse, Stage, Structure, Uid, Why, Within,
 };
 use policy::{By, Denial, Judged, Scope};
 
@@ -56,11 +57,46 @@ impl Known {
     }
 }
 
+/// The inbox first, then the other folders by name; in each what came first.
+fn order(known: &Known) -> (bool, &FolderName, Option<Timestamp>, Uid) {
+    let folder = &known.at().folder;
+    let arrived = known.member.summary.arrived;
+    let other = folder.as_str() != "INBOX";
+    (other, folder, arrived, known.at().uid)
+}
+
 impl GuardedMail<'_> {
-    pub(crate) async fn kin(&self, ids: Vec<HeaderId>, seeking: Seeking) -> Result<Kin, Halt> {
+    /// INVARIANT: where is searched, and whether trash and junk are, hangs on visible messages alone; so no answer tells of
+    /// others. A source left to itself stops looking where it finds, and what it finds may be hidden.
+    pub(crate) async fn kin(&self, id: &HeaderId, seeking: Seeking) -> Result<Kin, Halt> {
+        if self.permit.policy().is_owner() {
+            return self.kin_within(id, seeking, Within::All).await;
+        }
+        let (mut kept, thrown) = self.searchable().await?;
+        let only = Within::Only(kept.clone());
+        let mut kin = self.kin_within(id, seeking, only).await?;
+        let has = |known: &Known| known.member.links.id.as_ref() == Some(id);
+        if thrown.is_empty() || kin.members.iter().any(has) {
+            let thrown = thrown.into_iter();
+            kin.coverage.skipped.extend(thrown.map(|folder| Skipped {
+                folder,
+                why: Why::Discarded,
+            }));
+            return Ok(kin);
+        }
+        kept.extend(thrown);
+        self.kin_within(id, seeking, Within::Only(kept)).await
+    }
+
+    async fn kin_within(
+        &self,
+        id: &HeaderId,
+        seeking: Seeking,
+        within: Within,
+    ) -> Result<Kin, Halt> {
         let sought = Sought {
-            ids,
-            within: self.searchable().await?,
+            ids: vec![id.clone()],
+            within,
             effort: EFFORT,
         };
         let source = self.account.source();
@@ -71,19 +107,20 @@ impl GuardedMail<'_> {
         self.judge_each(found).await
     }
 
+    /// Folders that may be searched, and of these apart trash and junk.
     /// INVARIANT: folders that are hidden are not searched, so no answer and no delay tells of them.
-    async fn searchable(&self) -> Result<Within, Fault> {
+    async fn searchable(&self) -> Result<(Vec<FolderName>, Vec<FolderName>), Fault> {
         let policy = self.permit.policy();
-        if policy.is_owner() {
-            return Ok(Within::All);
-        }
         let all = self.account.folders(self.cx).await?.folders.into_iter();
-        let names = all.map(|folder| folder.name);
-        let open = |name: &FolderName| {
-            let folder = policy.folder(self.id(), name);
+        let open = |one: &Folder| {
+            let folder = policy.folder(self.id(), &one.name);
             folder.is_some_and(|folder| folder.ceiling() >= Level::Headers)
         };
-        Ok(Within::Only(names.filter(open).collect()))
+        let thrown =
+            |one: &Folder| matches!(one.special_use, Some(SpecialUse::Trash | SpecialUse::Junk));
+        let (thrown, kept): (Vec<_>, Vec<_>) = all.filter(open).partition(thrown);
+        let names = |folders: Vec<Folder>| folders.into_iter().map(|one| one.name).collect();
+        Ok((names(kept), names(thrown)))
     }
 
     async fn judge_each(&self, found: Kindred) -> Result<Kin, Halt> {
@@ -129,6 +166,9 @@ impl GuardedMail<'_> {
                 judged,
             });
         }
+        // Every store has an order of its own, and what it remembers may change it.
+        kin.members
+            .sort_by(|one, other| order(one).cmp(&order(other)));
         Ok(kin)
     }
 

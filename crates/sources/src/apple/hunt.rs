@@ -37,7 +37,8 @@ pub(super) struct Hunt<'a> {
 pub(super) enum Discarded {
     /// Folders like others.
     Searched,
-    /// Those where something was found are part of the conversation, and the others are not.
+    /// Those where something was found are part of the conversation, and the others are not; all of them where nothing
+    /// was found anywhere.
     Joined,
 }
 
@@ -59,8 +60,10 @@ impl<'a> Hunt<'a> {
             Within::All => true,
             Within::Only(names) => names.contains(&one.name),
         };
-        let thrown =
-            |one: &&Mailbox| matches!(one.special_use, Some(SpecialUse::Trash | SpecialUse::Junk));
+        let thrown = |one: &&Mailbox| {
+            let thrown = matches!(one.special_use, Some(SpecialUse::Trash | SpecialUse::Junk));
+            thrown && sought.within == Within::All
+        };
         let allowed = visit.boxes.all.iter().filter(may);
         let (discarded, within): (Vec<_>, Vec<_>) = allowed.partition(thrown);
         let rows = |boxes: Vec<&Mailbox>| boxes.into_iter().map(|one| one.row).collect();
@@ -92,9 +95,10 @@ impl<'a> Hunt<'a> {
             for row in thrown.values().flatten() {
                 joined.extend(self.visit.folders_of(row)?.iter().map(|one| one.row));
             }
-            let (taken, left): (HashSet<i64>, HashSet<i64>) = discarded
-                .into_iter()
-                .partition(|row| are == Discarded::Searched || joined.contains(row));
+            let (taken, left): (HashSet<i64>, HashSet<i64>) =
+                discarded.into_iter().partition(|row| {
+                    are == Discarded::Searched || joined.is_empty() || joined.contains(row)
+                });
             self.within = kept.union(&taken).copied().collect();
             self.discarded = left;
             found.extend(thrown);

@@ -81,7 +81,7 @@ impl Places {
             .map(|folder| (Rank::of(folder, purpose(folder)), folder))
             .collect();
         let all_of_them = ranked.iter().any(|(rank, _)| *rank == Rank::All);
-        if keeping == Keeping::Labels && all_of_them {
+        if keeping == Keeping::Labels && all_of_them && *within == Within::All {
             ranked.retain(|(rank, _)| matches!(rank, Rank::All | Rank::Discarded));
         }
         ranked.sort_by_key(|(rank, _)| *rank);
@@ -93,7 +93,8 @@ impl Places {
             let list = match rank {
                 Rank::Inbox | Rank::Sent | Rank::Archive | Rank::All => &mut places.first,
                 Rank::Other | Rank::Drafts | Rank::View => &mut places.rest,
-                Rank::Discarded => &mut places.discarded,
+                Rank::Discarded if *within == Within::All => &mut places.discarded,
+                Rank::Discarded => &mut places.rest,
             };
             list.push(folder.name.clone());
         }

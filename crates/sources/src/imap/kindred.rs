@@ -6,10 +6,10 @@
 use std::collections::HashSet;
 
 use imap::ThreadId;
-use mail::{Coverage, Cx, Fault, FolderName, HeaderId, Kindred, Skipped, Sought, Why};
+use mail::{Coverage, Cx, Fault, FolderName, HeaderId, Kindred, Skipped, Sought, Why, Within};
 
 use super::catalogue::{Catalogue, Keeping, Places};
-use super::closure::{Closure, Tie};
+use super::closure::{Closure, Found, Tie};
 use super::hunt::{Gear, Hunt, Question};
 use super::job::Job;
 use super::needles::{Needle, Seeking};
@@ -45,7 +45,9 @@ impl Job for GatherKindred<'_> {
         let folders = self.catalogue.read(session, cx).await?;
         let places = Places::of(&folders, within, keeping(session));
         let mut ground = Ground::new(places, effort.folders);
-        ground.take_up(|folder| self.was_seen_in(folder));
+        if *within == Within::All {
+            ground.take_up(|folder| self.was_seen_in(folder));
+        }
         let mut hunt = Hunt::new(self.gear, most_described(effort.messages));
         let mut closure = Closure::of(ids, effort.messages);
         let mut unspeakable = false;
@@ -63,10 +65,26 @@ impl Job for GatherKindred<'_> {
                 false => Vec::new(),
             };
             if !late.is_empty() {
+                let mut thrown = Vec::new();
                 for question in asked.questions() {
-                    for found in hunt.ask(session, cx, &late, question).await? {
-                        closure.add(found);
-                    }
+                    thrown.extend(hunt.ask(session, cx, &late, question).await?);
+                }
+                let has = |one: &&Found| {
+                    one.member
+                        .links
+                        .id
+                        .as_ref()
+                        .is_some_and(|id| ids.contains(id))
+                };
+                let joined = thrown
+                    .iter()
+                    .filter(has)
+                    .map(|one| one.member.at.folder.clone());
+                let joined: HashSet<FolderName> = joined.collect();
+                let left = ground.join(&late, &joined);
+                let stays = |one: &Found| !left.contains(&one.member.at.folder);
+                for found in thrown.into_iter().filter(stays) {
+                    closure.add(found);
                 }
             }
             if closure.is_closed() || closure.met_bound() {
@@ -183,14 +201,12 @@ impl Ground {
         }
     }
 
-    /// Searches these folders before others, though they be trash.
+    /// Searches these folders before others. Trash waits all the same: what lies there and elsewhere is not thrown away.
     fn take_up(&mut self, wanted: impl Fn(&FolderName) -> bool) {
-        for list in [&mut self.beyond, &mut self.discarded] {
-            let (taken, left) = list.drain(..).partition(|folder| wanted(folder));
-            *list = left;
-            let taken: Vec<FolderName> = taken;
-            self.searched.splice(0..0, taken);
-        }
+        let (taken, left): (Vec<_>, Vec<_>) =
+            self.beyond.drain(..).partition(|folder| wanted(folder));
+        self.beyond = left;
+        self.searched.splice(0..0, taken);
         let surplus = self.searched.split_off(self.most.min(self.searched.len()));
         self.beyond.extend(surplus);
     }
@@ -202,6 +218,19 @@ impl Ground {
         let taken = std::mem::replace(&mut self.discarded, left);
         self.searched.extend(taken.iter().cloned());
         taken
+    }
+
+    /// Of what was thrown away, folders where something was found are part of the conversation, and the others are not; all
+    /// of them where nothing was found. Those that are left out.
+    fn join(&mut self, late: &[FolderName], joined: &HashSet<FolderName>) -> Vec<FolderName> {
+        if joined.is_empty() {
+            return Vec::new();
+        }
+        let left = late.iter().filter(|folder| !joined.contains(*folder));
+        let left: Vec<FolderName> = left.cloned().collect();
+        self.searched.retain(|folder| !left.contains(folder));
+        self.discarded.extend(left.iter().cloned());
+        left
     }
 
     fn coverage(self, hunt: &Hunt<'_>, ended: bool) -> Coverage {

@@ -44,7 +44,10 @@ impl Job for LocateMessages<'_> {
         }
         let folders = self.catalogue.read(session, cx).await?;
         let places = Places::of(&folders, &self.sought.within, keeping(session));
-        let tiers = [places.first, places.rest, places.discarded];
+        let tiers = match self.sought.within {
+            Within::All => [places.first, places.rest, places.discarded],
+            Within::Only(_) => [[places.first, places.rest].concat(), Vec::new(), Vec::new()],
+        };
         let (mut asked, mut left) = (Vec::new(), Vec::new());
         let (mut unspeakable, mut cut) = (false, false);
         for (rank, tier) in tiers.into_iter().enumerate() {
@@ -85,9 +88,11 @@ impl LocateMessages<'_> {
         hunt: &mut Hunt<'_>,
     ) -> Result<Vec<Member>, Fault> {
         let mut hints: Vec<(&HeaderId, Place)> = Vec::new();
+        if self.sought.within != Within::All {
+            return Ok(Vec::new());
+        }
         for id in &self.sought.ids {
             let places = self.gear.sightings.of(id).into_iter();
-            let places = places.filter(|place| self.may_open(&place.folder));
             hints.extend(places.map(|place| (id, place)));
         }
         hints.sort_unstable_by(|(_, a), (_, b)| a.cmp(b));
@@ -122,13 +127,6 @@ impl LocateMessages<'_> {
         }
         hunt.forgive();
         Ok(members)
-    }
-
-    fn may_open(&self, folder: &FolderName) -> bool {
-        match &self.sought.within {
-            Within::All => true,
-            Within::Only(names) => names.contains(folder),
-        }
     }
 
     fn missing(&self, members: &[Member]) -> Vec<&HeaderId> {

@@ -75,7 +75,8 @@ pub(super) fn kindred(ground: &Ground<'_>, sought: &Sought) -> Result<Kindred, F
 enum Discarded {
     /// Folders like others.
     Searched,
-    /// Those where something was found are part of the conversation, and the others are not.
+    /// Those where something was found are part of the conversation, and the others are not; all of them where nothing
+    /// was found anywhere.
     Joined,
 }
 
@@ -110,10 +111,9 @@ impl<'a> Search<'a> {
         }
         places.sort_by_key(|place| rank(&place.name));
         let is_discarded = |place: &Place| {
-            matches!(
-                special_use(&place.name),
-                Some(SpecialUse::Trash | SpecialUse::Junk)
-            )
+            let special_use = special_use(&place.name);
+            let thrown = matches!(special_use, Some(SpecialUse::Trash | SpecialUse::Junk));
+            thrown && sought.within == Within::All
         };
         let (discarded, mut places): (Vec<_>, Vec<_>) = places.into_iter().partition(is_discarded);
         let beyond = places.split_off(sought.effort.folders.min(places.len()));
@@ -193,9 +193,15 @@ impl<'a> Search<'a> {
         let joined = std::mem::take(&mut self.joined);
         let mut passed: Vec<FolderName> = Vec::new();
         let mut searched: Vec<FolderName> = Vec::new();
+        let is_in = |name: &FolderName| self.members.iter().any(|one| one.at.folder == *name);
+        let found: HashSet<FolderName> = joined
+            .values()
+            .filter(|name| is_in(name))
+            .cloned()
+            .collect();
         for (id, name) in joined {
-            let found = self.members.iter().any(|member| member.at.folder == name);
-            if are == Discarded::Joined && !found {
+            let elsewhere = !found.is_empty() && !found.contains(&name);
+            if are == Discarded::Joined && elsewhere {
                 self.folders.remove(&id);
                 passed.push(name);
             } else {

@@ -3,7 +3,7 @@
 use std::future::poll_fn;
 use std::task::Poll;
 
-use mail::{AccountId, Coverage, HeaderId};
+use mail::{AccountId, Coverage, FolderName, HeaderId};
 use serde::Serialize;
 
 use super::email::written;
@@ -48,10 +48,15 @@ pub(super) fn is_zero(count: &usize) -> bool {
 impl Covered {
     pub(super) fn of(coverage: &Coverage) -> Self {
         let mut changes = content::Changes::default();
-        let mut name = |folder: &mail::FolderName| content::name(folder.as_str(), &mut changes);
-        let searched = coverage.searched.iter().take(MOST_NAMED);
+        let mut name = |folder: &FolderName| content::name(folder.as_str(), &mut changes);
+        // Every store has an order of its own, and it means nothing here.
+        let mut searched: Vec<&FolderName> = coverage.searched.iter().collect();
+        searched.sort_by_key(|folder| rank(folder));
+        let searched = searched.into_iter().take(MOST_NAMED);
         let folders_searched = searched.map(&mut name).collect();
-        let skipped = coverage.skipped.iter().take(MOST_NAMED);
+        let mut skipped: Vec<&mail::Skipped> = coverage.skipped.iter().collect();
+        skipped.sort_by_key(|one| rank(&one.folder));
+        let skipped = skipped.into_iter().take(MOST_NAMED);
         let folders_skipped = skipped.map(|one| Skipped {
             mailbox: name(&one.folder),
             reason: one.why.name(),
@@ -65,6 +70,26 @@ impl Covered {
             complete: coverage.is_complete(),
         }
     }
+
+    /// Of a message that was found: where it is. How far its store looked for further copies says nothing about it.
+    pub(super) fn found(copies: &[&Known]) -> Self {
+        let mut searched: Vec<FolderName> = Vec::new();
+        for copy in copies {
+            if !searched.contains(&copy.at().folder) {
+                searched.push(copy.at().folder.clone());
+            }
+        }
+        Self::of(&Coverage {
+            searched,
+            exhausted: true,
+            ..Coverage::default()
+        })
+    }
+}
+
+/// The inbox, and then by name.
+fn rank(folder: &FolderName) -> (bool, &str) {
+    (folder.as_str() != "INBOX", folder.as_str())
 }
 
 /// What was found in one account.
@@ -111,7 +136,7 @@ pub(super) async fn look<'c>(
     }
     let asked = accounts.into_iter().map(async |account| {
         let mail = ctx.mail_of(account);
-        let kin = mail.kin(vec![id.clone()], seeking).await;
+        let kin = mail.kin(id, seeking).await;
         (mail, kin)
     });
     let mut looked = Looked {

@@ -130,7 +130,7 @@ impl Tool for GetEmailPath {
                 also_in: others.collect(),
                 error,
                 possible_reasons: Vec::new(),
-                coverage: Covered::of(&looked.coverage),
+                coverage: Covered::found(&copies),
             },
         ))
     }

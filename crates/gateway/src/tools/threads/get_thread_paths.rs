@@ -115,6 +115,11 @@ impl Tool for GetThreadPaths {
         data.thread_size = conversation.turns.len();
         data.hidden = found.kin.hidden;
         for turn in conversation.turns.iter().take(MOST) {
+            // One that may not be had does not keep the others back.
+            if turn.known.level() < Level::Full {
+                data.issues.push(paths::withheld(turn.known));
+                continue;
+            }
             match paths::path(&ctx, &found.mail, turn.known).await? {
                 Ok(path) => data.file_paths.push(path),
                 Err(mut issue) => {

@@ -40,6 +40,18 @@ pub(super) async fn path(
     }
 }
 
+/// Of a message that its caller sees, though not whole.
+pub(super) fn withheld(known: &Known) -> Issue {
+    Issue {
+        code: "not_permitted".to_owned(),
+        stage: Stage::Fetch.name().to_owned(),
+        message: "the policy does not show this message as a file".to_owned(),
+        retryable: false,
+        uid: None,
+        message_id: Some(known.at().to_string()),
+    }
+}
+
 async fn found(
     ctx: &Ctx<'_>,
     mail: &GuardedMail<'_>,

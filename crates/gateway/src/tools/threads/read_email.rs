@@ -130,7 +130,7 @@ impl Tool for ReadEmail {
         let Some((found, first)) = looked.found.as_ref().zip(copies.first()) else {
             return Ok(absent(&looked));
         };
-        let coverage = Covered::of(&looked.coverage);
+        let coverage = Covered::found(&copies);
         let mut issues = looked.issues.clone();
         let wish = email::wish(offset, args.max_chars.map_or(20_000, |n| n.0) as usize);
         let mut done = Done::new(
