@@ -82,7 +82,7 @@ impl<'a> Driver<'a> {
                 Flow::On => {}
                 Flow::Pause => return self.pause(work).await,
                 Flow::Wait(until) => return self.wait(work, until).await,
-                Flow::Ended => return Ok(()),
+                Flow::Ended => return work.write(&self.desk.ledger).await,
             }
         }
     }
@@ -96,7 +96,6 @@ impl<'a> Driver<'a> {
         Ok(match next {
             Next::End(state, ending) => {
                 work.end(state, ending);
-                work.write(&self.desk.ledger).await?;
                 Flow::Ended
             }
             Next::Take(step) if *taken >= TRIES => self.give_up(work, step),

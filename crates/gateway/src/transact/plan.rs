@@ -32,7 +32,7 @@ pub(super) fn next(transaction: &Transaction) -> Next {
             Some((StepState::Intended | StepState::Unknown, _)) => return Next::FindOut(step),
             Some((StepState::Refused, why)) => {
                 let code = why.unwrap_or("refused");
-                if was_half_done(transaction) {
+                if was_half_done(transaction, step) {
                     return half_done(code);
                 }
                 return match has_left_a_copy(transaction) {
@@ -109,10 +109,20 @@ pub(super) fn has_left_a_copy(transaction: &Transaction) -> bool {
         .any(|step| matches!(last(transaction, step), Some((StepState::Done, _))))
 }
 
+/// The step that is tried again for a person to whom the rest was left.
+pub(super) fn stuck(transaction: &Transaction) -> StepName {
+    let is_refused =
+        |step: &StepName| matches!(last(transaction, *step), Some((StepState::Refused, _)));
+    let refused = route(transaction).iter().copied().find(is_refused);
+    let itself =
+        |step: &StepName| was_half_done(transaction, *step) || !has_left_a_copy(transaction);
+    refused.filter(itself).unwrap_or(StepName::Withdraw)
+}
+
 /// Whether a step was found to have happened in part.
-fn was_half_done(transaction: &Transaction) -> bool {
+fn was_half_done(transaction: &Transaction, step: StepName) -> bool {
     let mut steps = transaction.steps.iter();
-    steps.any(|record| record.why.as_deref() == Some(HALF_DONE))
+    steps.any(|record| record.name == step && record.why.as_deref() == Some(HALF_DONE))
 }
 
 fn half_done(because: &str) -> Next {
@@ -132,7 +142,9 @@ fn half_done(because: &str) -> Next {
 /// Puts back what was done, because it cannot go on.
 fn withdraw(transaction: &Transaction, because: &str) -> Next {
     match last(transaction, StepName::Withdraw) {
-        None | Some((StepState::Refused, Some(NOT_DONE))) => Next::Take(StepName::Withdraw),
+        None | Some((StepState::Refused, Some(NOT_DONE | HALF_DONE))) => {
+            Next::Take(StepName::Withdraw)
+        }
         Some((StepState::Intended | StepState::Unknown, _)) => Next::FindOut(StepName::Withdraw),
         // Where a server cannot remove one message alone, flagged is as far as it goes.
         Some((StepState::Done, _)) => ends(State::Undone, because),
@@ -293,6 +305,19 @@ mod tests {
                 "append:done confirm:done remove:refused:read_only withdraw:done:flagged_only",
                 "undone read_only",
             ),
+            // A copy that is flagged and not gone yet is nothing for a person to decide.
+            (
+                Move,
+                "across",
+                "append:done confirm:done remove:refused:read_only withdraw:refused:half_done",
+                "take withdraw",
+            ),
+            (
+                Move,
+                "across",
+                "append:done confirm:done remove:refused:half_done remove:refused:read_only",
+                "needs_operator read_only",
+            ),
             // The original went before the copy could be taken back.
             (
                 Move,
@@ -316,6 +341,41 @@ mod tests {
         ] {
             let got = said(next(&written(kind, shape, steps)));
             assert_eq!(got, want, "{kind:?} {shape}: {steps}");
+        }
+    }
+
+    #[test]
+    fn what_was_left_to_a_person_is_tried_again_where_it_stuck() {
+        use Kind::{Flags, Move};
+        for (kind, shape, steps, want) in [
+            (
+                Flags,
+                "one",
+                "mark:refused:half_done mark:refused:read_only",
+                StepName::Mark,
+            ),
+            (
+                Move,
+                "across",
+                "append:done confirm:done remove:refused:half_done remove:refused:read_only",
+                StepName::Remove,
+            ),
+            (
+                Move,
+                "across",
+                "append:done confirm:done remove:refused:read_only withdraw:refused:read_only",
+                StepName::Withdraw,
+            ),
+        ] {
+            let mut stuck_there = written(kind, shape, steps);
+            assert_eq!(stuck(&stuck_there), want, "{steps}");
+            stuck_there.steps.push(StepRecord {
+                name: want,
+                state: StepState::Intended,
+                at: jiff::Timestamp::UNIX_EPOCH,
+                why: None,
+            });
+            assert_eq!(next(&stuck_there), Next::FindOut(want), "{steps}");
         }
     }
 }
