@@ -34,6 +34,7 @@ mod settings;
 mod sift;
 mod summaries;
 mod tls;
+mod together;
 mod transfer;
 mod witness;
 
@@ -57,6 +58,7 @@ use horizon::Horizons;
 use job::{Change, Job};
 use pool::{Pool, Wish};
 use session::Session;
+use together::Together;
 use transfer::{Manner, Transfer};
 
 /// One account on one server.
@@ -66,6 +68,7 @@ pub struct ImapSource {
     cache: Mutex<Cache>,
     censuses: Censuses,
     horizons: Horizons,
+    together: Together,
 }
 
 impl ImapSource {
@@ -81,6 +84,7 @@ impl ImapSource {
             cache: Mutex::new(Cache::default()),
             censuses: Censuses::default(),
             horizons: Horizons::default(),
+            together: Together::default(),
         }
     }
 
@@ -362,6 +366,9 @@ impl MailSource for ImapSource {
         at: &'a MessageRef,
         octets: u64,
     ) -> Answer<'a, Option<(Witness, Bytes)>> {
+        if octets <= u64::from(look::PIECE) {
+            return Box::pin(self.together.read(self, cx, at, octets));
+        }
         let seeing = look::Seeing::AsOpen;
         Box::pin(self.run(cx, look::Look { at, octets, seeing }))
     }

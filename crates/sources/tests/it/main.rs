@@ -19,6 +19,7 @@ mod lookups;
 mod pool;
 mod sift;
 mod summaries;
+mod together;
 
 use secrecy::SecretString;
 use sources::imap::{Roots, Security, Settings, Timeouts};
