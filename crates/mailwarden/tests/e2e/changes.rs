@@ -8,6 +8,7 @@ mod deleting;
 mod drafts;
 mod extensions;
 mod idempotency;
+mod lies;
 mod policies;
 mod refusals;
 mod refused;
