@@ -13,6 +13,7 @@ mod policies;
 mod refusals;
 mod refused;
 mod round_trips;
+mod settling;
 mod traps;
 mod undo;
 

@@ -116,7 +116,7 @@ impl Put {
 }
 
 /// The octets of the message that changes are about.
-fn raw(plot: &Plot<'_>) -> Vec<u8> {
+pub(super) fn raw(plot: &Plot<'_>) -> Vec<u8> {
     let mut imap = plot.bare(HOME);
     imap.command("EXAMINE INBOX");
     let reply = imap.command(&format!("UID FETCH {SUBJECT} BODY.PEEK[]"));
@@ -126,7 +126,7 @@ fn raw(plot: &Plot<'_>) -> Vec<u8> {
 }
 
 /// Another message of the same size.
-fn strange(raw: &[u8]) -> Vec<u8> {
+pub(super) fn strange(raw: &[u8]) -> Vec<u8> {
     let raw = std::str::from_utf8(raw).unwrap();
     let other = raw.replace("the message itself", "a stranger's words");
     assert!(raw != other && raw.len() == other.len());
@@ -134,7 +134,7 @@ fn strange(raw: &[u8]) -> Vec<u8> {
 }
 
 /// A line whose COPYUID or APPENDUID names another number.
-fn misquoted(line: &str, number: impl Fn(u32) -> u32) -> Option<String> {
+pub(super) fn misquoted(line: &str, number: impl Fn(u32) -> u32) -> Option<String> {
     let at = line.find("COPYUID ").or_else(|| line.find("APPENDUID "))?;
     let end = at + line.get(at..)?.find(']')?;
     let begin = line.get(..end)?.rfind(' ')? + 1;
