@@ -109,8 +109,8 @@ pub(super) fn has_left_a_copy(transaction: &Transaction) -> bool {
         .any(|step| matches!(last(transaction, step), Some((StepState::Done, _))))
 }
 
-/// Whether a step was found to have happened in part.
-fn was_half_done(transaction: &Transaction) -> bool {
+/// Whether a step was found to have happened in part, or may have.
+pub(super) fn was_half_done(transaction: &Transaction) -> bool {
     let mut steps = transaction.steps.iter();
     steps.any(|record| record.why.as_deref() == Some(HALF_DONE))
 }
