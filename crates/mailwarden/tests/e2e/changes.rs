@@ -8,6 +8,7 @@ mod deleting;
 mod drafts;
 mod extensions;
 mod idempotency;
+mod last_copy;
 mod leaving;
 mod lies;
 mod marks;
