@@ -1,7 +1,7 @@
 //! Several changes that take one message away at once: one does, the others are told that it is leaving, and it is there
 //! once.
 
-use std::sync::{Arc, Barrier};
+use std::sync::{Mutex, mpsc};
 
 use serde_json::json;
 use testkit::McpClient;
@@ -18,21 +18,22 @@ fn a_message_that_is_leaving_is_not_taken_elsewhere() {
     // Two processes over one ledger.
     let (mut client, mut other) = (start(plot.program()), start(plot.program()));
     let (before, item) = (plot.world(), plot.subject(HOME));
-    // The other account's server is asked to take it, and hears of it when the test is done.
-    let gate = Arc::new(Barrier::new(2));
-    plot.away.refuse_command(Refusal::No, {
-        let gate = Arc::clone(&gate);
-        move |line| {
-            if line.contains("APPEND") {
-                gate.wait();
-                gate.wait();
-            }
-            false
+    // The other account's server is asked to take it, and hears of it when the test is done, however that ends.
+    let (come, came) = mpsc::channel();
+    let (go, gone) = mpsc::channel::<()>();
+    let gate = Mutex::new(Some((come, gone)));
+    plot.away.refuse_command(Refusal::No, move |line| {
+        if line.contains("APPEND")
+            && let Some((come, gone)) = gate.lock().unwrap().take()
+        {
+            come.send(()).unwrap();
+            let _ = gone.recv();
         }
+        false
     });
     let across = json!({ "target_folder": "Target", "target_account_id": AWAY });
     let first = client.send_call("move", parts(HOME, SUBJECT, across));
-    gate.wait();
+    came.recv().unwrap();
     let to = json!({ "destination_mailbox": "Target" });
     for client in [&mut client, &mut other] {
         for (tool, arguments) in [
@@ -56,7 +57,7 @@ fn a_message_that_is_leaving_is_not_taken_elsewhere() {
         }
     }
     same(&plot.world(), &before, "nothing has moved yet");
-    gate.wait();
+    drop(go);
     let moved = told(&mut client, first);
     assert_eq!(moved.words, "ok done", "{}", moved.all);
     let want = before.without(&item).with(item.lying_in(AWAY, "Target"));

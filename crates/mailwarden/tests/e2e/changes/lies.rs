@@ -115,9 +115,9 @@ impl Put {
     }
 }
 
-/// The octets of the message that changes are about.
+/// The octets of the message that changes are about; the other account holds the same.
 pub(super) fn raw(plot: &Plot<'_>) -> Vec<u8> {
-    let mut imap = plot.bare(HOME);
+    let mut imap = plot.bare(AWAY);
     imap.command("EXAMINE INBOX");
     let reply = imap.command(&format!("UID FETCH {SUBJECT} BODY.PEEK[]"));
     let text = String::from_utf8(reply.untagged[0].clone()).unwrap();

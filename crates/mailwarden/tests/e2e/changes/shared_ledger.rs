@@ -85,11 +85,7 @@ impl Installed {
     fn ended(&self, id: &Value) -> Value {
         const LOOKS: usize = 400;
         for _ in 0..LOOKS {
-            let rows = self.rows();
-            let row = rows
-                .into_iter()
-                .find(|row| row["transaction_id"] == *id)
-                .unwrap();
+            let row = row(self, id);
             if row["state"] != "open" {
                 return row;
             }
@@ -120,6 +116,11 @@ fn tagged(key: &str) -> Value {
     })
 }
 
+fn row(of: &Installed, id: &Value) -> Value {
+    let mut rows = of.rows().into_iter();
+    rows.find(|row| row["transaction_id"] == *id).unwrap()
+}
+
 #[test]
 fn what_is_anothers_is_neither_recovered_nor_told() {
     let shared = place();
@@ -131,16 +132,13 @@ fn what_is_anothers_is_neither_recovered_nor_told() {
     let hers = alices.falls();
     let his = bobs.falls();
     let before = alices.message();
+    let left = row(&alices, &hers);
+    assert_eq!(left["state"], "open", "{left:#}");
 
     // Hers has waited longer, so whoever takes up what is due would take it first.
     let mut bob = bobs.client();
     assert_eq!(bobs.ended(&his)["state"], "done");
-    let rows = bobs.rows();
-    let row = rows
-        .iter()
-        .find(|row| row["transaction_id"] == hers)
-        .unwrap();
-    assert_eq!(row["state"], "open", "{row:#}");
+    assert_eq!(row(&bobs, &hers), left, "not even tried");
     assert_eq!(alices.message(), before);
     assert_eq!(bobs.message().item, before.item.flagged(&["tag"]));
 
