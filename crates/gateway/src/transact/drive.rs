@@ -204,9 +204,9 @@ impl<'a> Driver<'a> {
         if step == StepName::Remove {
             match self.is_the_last(work).await? {
                 Last::No => {}
-                Last::Yes => {
+                Last::Yes(why) => {
                     work.fault = None;
-                    work.step(step, StepState::Refused, Some("last_copy"));
+                    work.step(step, StepState::Refused, Some(why));
                     return Ok(Flow::On);
                 }
                 Last::Untold => {

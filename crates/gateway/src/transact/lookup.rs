@@ -70,8 +70,11 @@ impl Driver<'_> {
         let marks = &work.transaction.asked.marks;
         if !marks.iter().all(|mark| mark.is_so(&flags)) {
             let before = work.transaction.known.flags.as_deref();
-            let same =
-                |mark: &Mark| before.is_some_and(|before| mark.is_so(before) == mark.is_so(&flags));
+            // Where it is not known what was before, only nothing of it is certainly not done.
+            let same = |mark: &Mark| match before {
+                Some(before) => mark.is_so(before) == mark.is_so(&flags),
+                None => !mark.is_so(&flags),
+            };
             return Ok(match marks.iter().all(same) {
                 true => Found::NotDone,
                 false => Found::Half,

@@ -119,10 +119,16 @@ pub(super) fn stuck(transaction: &Transaction) -> StepName {
     refused.filter(itself).unwrap_or(StepName::Withdraw)
 }
 
-/// Whether a step was found to have happened in part.
+/// Whether a step was found to have happened in part, or may have.
 fn was_half_done(transaction: &Transaction, step: StepName) -> bool {
     let mut steps = transaction.steps.iter();
     steps.any(|record| record.name == step && record.why.as_deref() == Some(HALF_DONE))
+}
+
+/// The same of any step.
+pub(super) fn has_half_done(transaction: &Transaction) -> bool {
+    let mut steps = transaction.steps.iter();
+    steps.any(|record| record.why.as_deref() == Some(HALF_DONE))
 }
 
 fn half_done(because: &str) -> Next {

@@ -1,9 +1,9 @@
 //! Taking a copy away again: never the last one of a message, and never somebody else's.
 
 use ledger::{Ending, Kind, LedgerFault, State, StepName, StepState};
-use mail::{Fault, Flag, Landing, MessageRef, Step, Subject, Witness};
+use mail::{Candidate, Fault, Flag, Landing, MOST_DIGESTED, MessageRef, Step, Subject, Witness};
 
-use super::drive::{Driver, Flow, is_verdict};
+use super::drive::{Driver, Flow, Manner, is_verdict};
 use super::plan;
 use super::work::Work;
 
@@ -125,8 +125,19 @@ impl Driver<'_> {
         Ok(seen.is_some_and(|(seen, _)| seen.digest != Some(digest)))
     }
 
-    /// The same for an undoing that removes a copy: the message that it was made from has to be there still.
+    /// The same for an original whose copy was made before, and for an undoing that removes a copy: the other one has
+    /// to be there still.
     pub(super) async fn is_the_last(&self, work: &mut Work) -> Result<Last, LedgerFault> {
+        if plan::has_left_a_copy(&work.transaction) {
+            return Ok(match self.has_its_copy(work).await {
+                Ok(Copied::Kept) => Last::No,
+                Ok(Copied::Lost) => Last::Yes("copy_missing"),
+                Err(fault) => {
+                    work.fault = Some(fault);
+                    Last::Untold
+                }
+            });
+        }
         let asked = &work.transaction.asked;
         let Some(undone) = asked.undoes.as_ref().filter(|_| asked.target.is_none()) else {
             return Ok(Last::No);
@@ -147,8 +158,43 @@ impl Driver<'_> {
                 work.fault = Some(fault);
                 Last::Untold
             }
-            Ok(_) | Err(_) => Last::Yes,
+            Ok(_) | Err(_) => Last::Yes("last_copy"),
         })
+    }
+
+    /// By its number, and where another lies there or nothing, by its octets.
+    async fn has_its_copy(&self, work: &mut Work) -> Result<Copied, Fault> {
+        let known = &work.transaction.known;
+        let mut flags = known.flags.iter().flatten();
+        let doomed = flags.any(|flag| flag.is("\\Deleted"));
+        // Of a longer one all was read back already.
+        let digest = known.digest.filter(|one| one.octets <= MOST_DIGESTED);
+        let size = known.size;
+        if let Some(copy) = work.landed() {
+            let source = self.source(work, &copy.account)?;
+            let octets = digest.map_or(0, |digest| digest.octets);
+            let seen = source.look(self.cx, &copy, octets).await?;
+            if let Some((seen, _)) = seen
+                && (is_kept(&seen, size) || doomed && seen.size == size)
+                && (digest.is_none() || seen.digest == digest)
+            {
+                return Ok(Copied::Kept);
+            }
+        } else if self.manner == Manner::Called {
+            // The server has said a moment ago that it is there, and does not tell where.
+            return Ok(Copied::Kept);
+        }
+        let Some(like) = self.likeness(work).await? else {
+            return Ok(Copied::Lost);
+        };
+        let found = self.copies(work, like).await?;
+        let kept = |one: &&Candidate| doomed || is_kept(&one.witness, size);
+        let Some(copy) = found.iter().find(kept) else {
+            return Ok(Copied::Lost);
+        };
+        let landing = copy.landing;
+        work.know(|known| known.landed = Some(landing));
+        Ok(Copied::Kept)
     }
 
     /// A step that was taken twice, because the first was thought not to be done, may have been done twice: a server
@@ -165,6 +211,12 @@ impl Driver<'_> {
         let Ok(copies) = self.copies(work, likeness).await else {
             return Ok(());
         };
+        // INVARIANT: what goes is a copy, octet for octet. A server that lied about its number keeps both.
+        if !copies.iter().any(|one| one.landing == ours) {
+            let oldest = copies.first().map(|one| one.landing);
+            work.know(|known| known.landed = oldest);
+            return Ok(());
+        }
         let Some(other) = copies.iter().find(|one| one.landing != ours) else {
             return Ok(());
         };
@@ -194,9 +246,18 @@ impl Driver<'_> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Last {
     No,
-    Yes,
+    /// In one word for the ledger.
+    Yes(&'static str),
     /// The server cannot be asked.
     Untold,
+}
+
+/// What became of a copy that was made before.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Copied {
+    Kept,
+    /// Nowhere to be found, or about to go.
+    Lost,
 }
 
 /// What is flagged `\Deleted` goes with the next mail program that clears its folder.
