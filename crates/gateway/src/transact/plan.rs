@@ -10,6 +10,8 @@ pub(super) const NOT_DONE: &str = "not_done";
 pub(super) const HALF_DONE: &str = "half_done";
 /// The server has no MOVE.
 pub(super) const NOT_OFFERED: &str = "not_offered";
+/// A copy may have been made twice, and which of the two is ours cannot be told.
+pub(super) const MAYBE_TWICE: &str = "maybe_twice";
 /// Removed as far as the server can: flagged `\Deleted`.
 pub(super) const FLAGGED_ONLY: &str = "flagged_only";
 
@@ -41,6 +43,13 @@ pub(super) fn next(transaction: &Transaction) -> Next {
                 };
             }
         }
+    }
+    match last(transaction, StepName::Thin) {
+        Some((StepState::Intended | StepState::Unknown, _)) => {
+            return Next::FindOut(StepName::Thin);
+        }
+        Some((StepState::Refused, why)) => code = code.or(why.map(str::to_owned)),
+        Some((StepState::Done, _)) | None => {}
     }
     let ending = Ending { code, words: None };
     Next::End(State::Done, ending)
@@ -120,7 +129,7 @@ pub(super) fn stuck(transaction: &Transaction) -> StepName {
 }
 
 /// Whether a step was found to have happened in part, or may have.
-fn was_half_done(transaction: &Transaction, step: StepName) -> bool {
+pub(super) fn was_half_done(transaction: &Transaction, step: StepName) -> bool {
     let mut steps = transaction.steps.iter();
     steps.any(|record| record.name == step && record.why.as_deref() == Some(HALF_DONE))
 }
@@ -152,8 +161,8 @@ fn withdraw(transaction: &Transaction, because: &str) -> Next {
             Next::Take(StepName::Withdraw)
         }
         Some((StepState::Intended | StepState::Unknown, _)) => Next::FindOut(StepName::Withdraw),
-        // Where a server cannot remove one message alone, flagged is as far as it goes.
-        Some((StepState::Done, _)) => ends(State::Undone, because),
+        // Where a server cannot remove one message alone, flagged is as far as it goes; it is said.
+        Some((StepState::Done, why)) => ends(State::Undone, why.unwrap_or(because)),
         Some((StepState::Refused, _)) => Next::End(
             State::NeedsOperator,
             Ending {
@@ -309,7 +318,7 @@ mod tests {
                 Move,
                 "across",
                 "append:done confirm:done remove:refused:read_only withdraw:done:flagged_only",
-                "undone read_only",
+                "undone flagged_only",
             ),
             // A copy that is flagged and not gone yet is nothing for a person to decide.
             (
@@ -338,7 +347,20 @@ mod tests {
                 "append:refused:not_done append:done thin:done confirm:done remove:refused:read_only",
                 "take withdraw",
             ),
-            (Copy, "within", "copy:done thin:unknown", "done"),
+            (
+                Copy,
+                "within",
+                "copy:done thin:intended:7:42",
+                "find out thin",
+            ),
+            (Copy, "within", "copy:done thin:unknown", "find out thin"),
+            (Copy, "within", "copy:done thin:done", "done"),
+            (
+                Copy,
+                "within",
+                "copy:done thin:refused:maybe_twice",
+                "done maybe_twice",
+            ),
             (Delete, "within", "", "take move"),
             (Delete, "one", "", "take remove"),
             (Delete, "one", "remove:done", "done"),

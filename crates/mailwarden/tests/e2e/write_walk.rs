@@ -73,6 +73,8 @@ fn write_walk() {
     );
     assert_eq!(all.done + all.undone, steps);
     assert!(all.done > all.undone, "{all:?}");
+    // A person is asked seldom: only where a step and its putting back were both refused.
+    assert!(all.decided * 10 <= all.struck, "{all:?}");
 }
 
 /// Messages for every caller, all over the shared folders.

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 use imap::{Command, SequenceSet};
 use mail::{Cx, Fault, FaultKind, FolderName, MessageRef, Stage, UidValidity, Witness};
+use tokio::sync::oneshot::error::TryRecvError;
 use tokio::sync::{Mutex as Turn, oneshot};
 
 use super::job::Job;
@@ -67,15 +68,19 @@ impl Together {
                 },
                 turn = group.turn.lock() => turn,
             };
-            // It may have been read just before the turn came here.
-            if let Ok(reading) = heard.try_recv() {
-                return waited(cx, reading);
+            match heard.try_recv() {
+                // It was read just before the turn came here.
+                Ok(reading) => return waited(cx, reading),
+                Err(TryRecvError::Closed) => heard = group.join(uid),
+                Err(TryRecvError::Empty) => {}
             }
             group.read(source, cx, at, octets).await;
             drop(turn);
-            // Others may have stood before it, and then it is not read yet.
-            if let Ok(reading) = heard.try_recv() {
-                return reading;
+            match heard.try_recv() {
+                Ok(reading) => return reading,
+                Err(TryRecvError::Closed) => heard = group.join(uid),
+                // Others stood before it, and it is not read yet.
+                Err(TryRecvError::Empty) => {}
             }
         }
     }
@@ -110,22 +115,41 @@ impl Group {
             let count = waiting.len().min(MOST);
             waiting.drain(..count).collect()
         };
-        let job = ReadAll {
-            folder: &at.folder,
-            uidvalidity: at.uidvalidity,
-            wanted: some.iter().map(|one| one.uid).collect(),
-            octets,
-        };
-        let read = source.run(cx, job).await;
+        if some.is_empty() {
+            return;
+        }
+        let all = some.iter().map(|one| one.uid).collect();
+        let read = source.run(cx, ReadAll::at(at, all, octets)).await;
+        let several = some.len() > 1;
         for (place, one) in some.into_iter().enumerate() {
             let reading = match &read {
-                Ok(readings) => readings.get(place).cloned().unwrap_or(Ok(None)),
+                Ok(readings) => readings
+                    .get(place)
+                    .cloned()
+                    .unwrap_or_else(|| Err(garbled())),
+                // INVARIANT: one message that a server stumbles over is nobody else's fault.
+                Err(fault) if several && may_be_one(fault.kind) => {
+                    let alone = source.run(cx, ReadAll::at(at, vec![one.uid], octets)).await;
+                    alone.and_then(|all| all.into_iter().next().unwrap_or_else(|| Err(garbled())))
+                }
                 Err(fault) => Err(fault.clone()),
             };
             // Whoever left is not waiting for it.
             let _ = one.told.send(reading);
         }
     }
+}
+
+fn garbled() -> Fault {
+    Fault::new(FaultKind::Protocol, Stage::Fetch)
+}
+
+/// Whether a flight may have failed for a single message in it. A server that fell silent would be waited for each time.
+fn may_be_one(kind: FaultKind) -> bool {
+    matches!(
+        kind,
+        FaultKind::Denied | FaultKind::Rejected | FaultKind::Protocol | FaultKind::Lost
+    )
 }
 
 /// The job that reads several messages of a folder.
@@ -135,6 +159,17 @@ struct ReadAll<'a> {
     wanted: Vec<u32>,
     /// So many of each, at most a piece.
     octets: u64,
+}
+
+impl<'a> ReadAll<'a> {
+    fn at(at: &'a MessageRef, wanted: Vec<u32>, octets: u64) -> Self {
+        Self {
+            folder: &at.folder,
+            uidvalidity: at.uidvalidity,
+            wanted,
+            octets,
+        }
+    }
 }
 
 impl Job for ReadAll<'_> {
@@ -167,7 +202,7 @@ impl Job for ReadAll<'_> {
             return Err(Fault::new(FaultKind::Conflict, Stage::OpenFolder));
         }
         faults::check_all(&opened.landed.statuses, Stage::Fetch)?;
-        let mut garbled = opened.landed.data.iter().any(convert::is_unreadable_fetch);
+        let mut unread = opened.landed.data.iter().any(convert::is_unreadable_fetch);
         let mut found = convert::by_uid(&opened.landed.data);
         // What the server took up behind the question is asked for once more.
         let again: Vec<u32> = match (opened.shrank, opened.grew) {
@@ -183,7 +218,7 @@ impl Job for ReadAll<'_> {
                 .ask_again(cx, fetch(again.clone()), Pace::Prompt)
                 .await?;
             faults::check_all(&landed.statuses, Stage::Fetch)?;
-            garbled |= landed.data.iter().any(convert::is_unreadable_fetch);
+            unread |= landed.data.iter().any(convert::is_unreadable_fetch);
             found.retain(|uid, _| !again.contains(uid));
             found.extend(convert::by_uid(&landed.data));
         }
@@ -197,7 +232,7 @@ impl Job for ReadAll<'_> {
             readings.push(match found.get(uid) {
                 Some(fetch) => read_on(session, cx, at, fetch, self.octets).await,
                 // A description that could not be read is not the absence of a message.
-                None if garbled => Err(Fault::new(FaultKind::Protocol, Stage::Fetch)),
+                None if unread => Err(garbled()),
                 None => Ok(None),
             });
         }
