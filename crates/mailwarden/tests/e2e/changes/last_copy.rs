@@ -189,3 +189,36 @@ fn a_copy_is_not_taken_back_when_its_original_is_about_to_go() {
         leave(client);
     }
 }
+
+#[test]
+fn a_copy_that_was_being_taken_back_is_spared_when_it_has_become_the_last() {
+    let ground = Ground::new();
+    let plot = ground.plot("", &[]);
+    let mut client = start(plot.program());
+    warm(&mut client);
+    let (before, item) = (plot.world(), plot.subject(HOME));
+    // The original may not be removed; the copy is flagged, and then nothing more can be done there.
+    plot.home
+        .refuse_command(Refusal::No, |line| line.contains("+FLAGS"));
+    plot.away
+        .cut_before(Cut::Close, |line| line.contains("UID EXPUNGE"));
+    plot.away.refuse();
+    let answer = ask(&mut client, "move", arguments("move"));
+    assert_eq!(answer.words, "failed unknown unknown", "{}", answer.all);
+    client.kill();
+    drop(client);
+    let flagged = item.lying_in(AWAY, "Target").flagged(&["\\Deleted"]);
+    same(&plot.world(), &before.with(flagged), "half taken back");
+
+    let mut imap = plot.bare(HOME);
+    flag_the_original(&mut imap);
+    imap.command(&format!("UID EXPUNGE {SUBJECT}"));
+    plot.away.admit();
+    plot.calm();
+    let client = start(plot.program());
+    let lines = plot.settled();
+    leave(client);
+    assert_eq!(lines[0].state, "done", "{lines:?}");
+    let moved = before.without(&item).with(item.lying_in(AWAY, "Target"));
+    same(&plot.world(), &moved, "spared");
+}
