@@ -5,6 +5,7 @@ use std::sync::Arc;
 use mail::{Cx, MailSource as _, Uid};
 use sha2::{Digest as _, Sha256};
 use sources::imap::ImapSource;
+use testkit::proxy::Refusal;
 
 use crate::ground::{Ground, message};
 
@@ -91,4 +92,29 @@ fn who_gives_up_keeps_nobody_waiting() {
             Err(gone) => assert!(gone.is_cancelled() && place % 3 == 0, "{place}"),
         }
     }
+}
+
+#[test]
+fn what_a_server_refuses_to_tell_of_many_it_is_asked_of_each() {
+    let (ground, source, all) = crowded();
+    let ask = |at: mail::MessageRef| {
+        let source = Arc::clone(&source);
+        async move { (at.uid.0, source.read(&Cx::new(), &at, ALL).await) }
+    };
+    // Whatever is asked of several messages at once.
+    let several = |line: &str| line.contains("UID FETCH") && line.contains([',', ':']);
+    for _ in 0..40 {
+        ground.proxy.refuse_command(Refusal::No, several);
+    }
+    let asked: Vec<_> = all
+        .into_iter()
+        .map(|at| ground.runtime.spawn(ask(at)))
+        .collect();
+    for one in asked {
+        let (uid, read) = ground.runtime.block_on(one).unwrap();
+        let read = read.unwrap_or_else(|fault| panic!("{uid}: {fault}"));
+        assert_eq!(read.is_some(), uid != 4_000, "{uid}");
+    }
+    let sent = ground.proxy.commands();
+    assert!(sent.iter().any(|line| several(line)), "{sent:?}");
 }

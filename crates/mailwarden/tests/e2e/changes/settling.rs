@@ -11,7 +11,7 @@ use testkit::{Delivery, FaultProxy, RawImap, World};
 use super::lies::{misquoted, raw, strange};
 use super::{Answer, ask, parts, same, shown, tx};
 use crate::support::start;
-use crate::write_crash::{AWAY, Ground, HOME, Plot, SUBJECT, leave};
+use crate::write_crash::{AWAY, Ground, HOME, Line, Plot, SUBJECT, leave};
 
 const SETTLES: &str = "MAIL_IMAP_SETTLE_TIMEOUT_MS";
 /// Longer than any test takes.
@@ -50,10 +50,14 @@ impl Copies {
     }
 
     fn ask(self, client: &mut testkit::McpClient) -> Answer {
+        ask(client, "copy", self.arguments())
+    }
+
+    fn arguments(self) -> Value {
         let to = json!({
             "target_folder": "Target", "target_account_id": self.account(), "idempotency_key": "k",
         });
-        ask(client, "copy", parts(HOME, SUBJECT, to))
+        parts(HOME, SUBJECT, to)
     }
 
     /// The next command for a copy gets no further than this, and the connection ends.
@@ -189,6 +193,62 @@ fn what_came_later_than_can_be_waited_for_is_there_once() {
             "{copies:?}: {lines:?}"
         );
         assert_eq!(copies.times(&plot), 2, "{copies:?}");
+        same(&plot.world(), &want, &format!("{copies:?}"));
+    }
+}
+
+#[test]
+fn a_second_copy_that_has_to_stay_is_told() {
+    let ground = Ground::new();
+    for copies in BOTH {
+        let plot = ground.plot("", &[]);
+        let mut client = start(plot.program());
+        let want = copies.wanted(&plot);
+        copies.hold_up(&plot);
+        meanwhile(copies, &plot, come_to_it);
+        let proxy = copies.proxy(&plot);
+        proxy.refuse_command(Refusal::No, |line| line.contains("+FLAGS"));
+        copies.ask(&mut client);
+        let lines = plot.settled();
+        leave(client);
+        assert_eq!(lines[0].state, "done", "{copies:?}: {lines:?}");
+        let row = shown(&plot, &json!(lines[0].id));
+        assert_eq!(row["code"], "maybe_twice", "{copies:?}: {row:#}");
+        let there = plot.world();
+        assert_eq!(want.beyond(&there).to_string(), "", "{copies:?}");
+        assert_eq!(there.beyond(&want).items().count(), 1, "{copies:?}");
+    }
+}
+
+#[test]
+fn a_second_copy_goes_also_after_a_crash() {
+    let ground = Ground::new();
+    for copies in BOTH {
+        let plot = ground.plot("", &[]);
+        let mut client = start(plot.program());
+        let want = copies.wanted(&plot);
+        copies.hold_up(&plot);
+        meanwhile(copies, &plot, come_to_it);
+        let proxy = copies.proxy(&plot);
+        proxy.cut_before(Cut::Stall, |line| line.contains("+FLAGS"));
+        client.send_call("copy", copies.arguments());
+        let thinning = |lines: &[Line]| {
+            let mut stories = lines.iter().map(|line| &line.story);
+            stories.any(|story| story.contains("thin:intended"))
+        };
+        // Each look starts a program, so their number bounds the time.
+        let mut looks = (0..400).map(|_| plot.transactions());
+        assert!(looks.any(|lines| thinning(&lines)), "{copies:?}");
+        client.kill();
+        drop(client);
+        plot.calm();
+        let client = start(plot.program());
+        let lines = plot.settled();
+        leave(client);
+        assert!(
+            lines[0].story.contains("thin:done"),
+            "{copies:?}: {lines:?}"
+        );
         same(&plot.world(), &want, &format!("{copies:?}"));
     }
 }
