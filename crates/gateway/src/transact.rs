@@ -2,7 +2,7 @@
 //!
 //! `plan` says what comes next, `drive` does it, `lookup` finds out what came of a step whose answer was lost, `stream`
 //! takes messages from one account to another, `recover` goes on with what a crash left, `undo` knows the inverse and
-//! `told` what a caller hears of it. `across` and `withdrawal` are parts of `drive`.
+//! `told` what a caller hears of it. `across`, `withdrawal` and `thinning` are parts of `drive`.
 
 mod across;
 mod drive;
@@ -10,6 +10,7 @@ mod lookup;
 mod plan;
 mod recover;
 mod stream;
+mod thinning;
 mod told;
 mod undo;
 mod withdrawal;

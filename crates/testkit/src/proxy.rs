@@ -139,6 +139,20 @@ impl FaultProxy {
         self.change(|state| state.rules.refuse(refusal, Arc::new(matches)));
     }
 
+    /// The client hears other words than the server's: `change` is shown each first line of a response (CRLF not), and
+    /// none leaves it as it is. Until [`FaultProxy::disarm`].
+    pub fn rewrite_replies(&self, change: impl Fn(&str) -> Option<String> + Send + Sync + 'static) {
+        self.change(|state| state.rules.rewrite(Direction::Down, Arc::new(change)));
+    }
+
+    /// The server hears other words than the client's, as in [`FaultProxy::rewrite_replies`].
+    pub fn rewrite_commands(
+        &self,
+        change: impl Fn(&str) -> Option<String> + Send + Sync + 'static,
+    ) {
+        self.change(|state| state.rules.rewrite(Direction::Up, Arc::new(change)));
+    }
+
     /// First lines of the commands that clients sent in plain text since the last reset, in order of arrival.
     pub fn commands(&self) -> Vec<String> {
         self.shared.counters.commands()
@@ -151,7 +165,7 @@ impl FaultProxy {
         });
     }
 
-    /// Forgets every armed cut and refusal.
+    /// Forgets every armed cut, refusal and rewriting.
     pub fn disarm(&self) {
         self.change(|state| state.rules.disarm());
     }

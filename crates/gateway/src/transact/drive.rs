@@ -67,7 +67,10 @@ impl<'a> Driver<'a> {
                 Some(step) => Next::Take(step),
                 None => self.unless_stale(work, plan::next(&work.transaction)),
             };
-            let flow = self.follow(work, next, &mut taken).await;
+            let flow = match self.follow(work, next, &mut taken).await {
+                Ok(Flow::Ended) => work.write(&self.desk.ledger).await.map(|()| Flow::Ended),
+                flow => flow,
+            };
             let flow = match flow {
                 // Somebody else has claimed what was taken for ours: it is found out anew, from what is written.
                 Err(LedgerFault::Taken) => {
@@ -96,7 +99,6 @@ impl<'a> Driver<'a> {
         Ok(match next {
             Next::End(state, ending) => {
                 work.end(state, ending);
-                work.write(&self.desk.ledger).await?;
                 Flow::Ended
             }
             Next::Take(step) if *taken >= TRIES => self.give_up(work, step),
@@ -104,6 +106,7 @@ impl<'a> Driver<'a> {
                 *taken += usize::from(work.attempts(step) > 0);
                 self.take(work, step).await?
             }
+            Next::FindOut(StepName::Thin) => self.thin(work).await,
             Next::FindOut(step) => self.find_out(work, step).await?,
         })
     }
@@ -188,7 +191,7 @@ impl<'a> Driver<'a> {
             let turn = work.turn.take();
             work.step(step, StepState::Intended, None);
             work.write(&self.desk.ledger).await?;
-            work.turn = turn;
+            work.turn = turn.filter(|_| puts_something(step));
         }
         let again = work.attempts(step) > 1;
         match self.is_another(work, step).await {
@@ -205,9 +208,9 @@ impl<'a> Driver<'a> {
         if step == StepName::Remove {
             match self.is_the_last(work).await? {
                 Last::No => {}
-                Last::Yes => {
+                Last::Yes(why) => {
                     work.fault = None;
-                    work.step(step, StepState::Refused, Some("last_copy"));
+                    work.step(step, StepState::Refused, Some(why));
                     return Ok(Flow::On);
                 }
                 Last::Untold => {

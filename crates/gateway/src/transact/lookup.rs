@@ -8,6 +8,7 @@ use mail::{
 
 use super::drive::Driver;
 use super::stream;
+use super::thinning;
 use super::work::Work;
 
 /// So many of a folder's last messages are looked at.
@@ -50,11 +51,13 @@ impl Driver<'_> {
                 let before = work.transaction.known.flags.clone();
                 self.look_up_removal(work, at, before).await
             }
+            // One without a number is looked for by its octets when it is taken away.
+            StepName::Withdraw if work.landed().is_none() => Ok(Found::NotDone),
             StepName::Withdraw => self.look_up_removal(work, work.landed(), None).await,
             // Reading again costs nothing.
             StepName::Confirm => Ok(Found::NotDone),
-            // No transaction waits for it.
-            StepName::Thin => Ok(Found::Done),
+            // It is found out by being done.
+            StepName::Thin => Ok(Found::NotDone),
         }
     }
 
@@ -70,8 +73,11 @@ impl Driver<'_> {
         let marks = &work.transaction.asked.marks;
         if !marks.iter().all(|mark| mark.is_so(&flags)) {
             let before = work.transaction.known.flags.as_deref();
-            let same =
-                |mark: &Mark| before.is_some_and(|before| mark.is_so(before) == mark.is_so(&flags));
+            // Where it is not known what was before, only nothing of it is certainly not done.
+            let same = |mark: &Mark| match before {
+                Some(before) => mark.is_so(before) == mark.is_so(&flags),
+                None => !mark.is_so(&flags),
+            };
             return Ok(match marks.iter().all(same) {
                 true => Found::NotDone,
                 false => Found::Half,
@@ -93,6 +99,10 @@ impl Driver<'_> {
             ));
         };
         let found = self.copies(work, likeness).await?;
+        let tried = work.attempts(StepName::Copy) + work.attempts(StepName::Append);
+        if found.len() > 1 && tried > 1 {
+            thinning::doubt(work);
+        }
         Ok(found
             .first()
             .map_or(Found::NotDone, |one| Found::DoneAt(one.landing)))

@@ -10,6 +10,8 @@ pub(super) const NOT_DONE: &str = "not_done";
 pub(super) const HALF_DONE: &str = "half_done";
 /// The server has no MOVE.
 pub(super) const NOT_OFFERED: &str = "not_offered";
+/// A copy may have been made twice, and which of the two is ours cannot be told.
+pub(super) const MAYBE_TWICE: &str = "maybe_twice";
 /// Removed as far as the server can: flagged `\Deleted`.
 pub(super) const FLAGGED_ONLY: &str = "flagged_only";
 
@@ -32,7 +34,7 @@ pub(super) fn next(transaction: &Transaction) -> Next {
             Some((StepState::Intended | StepState::Unknown, _)) => return Next::FindOut(step),
             Some((StepState::Refused, why)) => {
                 let code = why.unwrap_or("refused");
-                if was_half_done(transaction) {
+                if was_half_done(transaction, step) {
                     return half_done(code);
                 }
                 return match has_left_a_copy(transaction) {
@@ -41,6 +43,13 @@ pub(super) fn next(transaction: &Transaction) -> Next {
                 };
             }
         }
+    }
+    match last(transaction, StepName::Thin) {
+        Some((StepState::Intended | StepState::Unknown, _)) => {
+            return Next::FindOut(StepName::Thin);
+        }
+        Some((StepState::Refused, why)) => code = code.or(why.map(str::to_owned)),
+        Some((StepState::Done, _)) | None => {}
     }
     let ending = Ending { code, words: None };
     Next::End(State::Done, ending)
@@ -109,8 +118,24 @@ pub(super) fn has_left_a_copy(transaction: &Transaction) -> bool {
         .any(|step| matches!(last(transaction, step), Some((StepState::Done, _))))
 }
 
-/// Whether a step was found to have happened in part.
-fn was_half_done(transaction: &Transaction) -> bool {
+/// The step that is tried again for a person to whom the rest was left.
+pub(super) fn stuck(transaction: &Transaction) -> StepName {
+    let is_refused =
+        |step: &StepName| matches!(last(transaction, *step), Some((StepState::Refused, _)));
+    let refused = route(transaction).iter().copied().find(is_refused);
+    let itself =
+        |step: &StepName| was_half_done(transaction, *step) || !has_left_a_copy(transaction);
+    refused.filter(itself).unwrap_or(StepName::Withdraw)
+}
+
+/// Whether a step was found to have happened in part, or may have.
+pub(super) fn was_half_done(transaction: &Transaction, step: StepName) -> bool {
+    let mut steps = transaction.steps.iter();
+    steps.any(|record| record.name == step && record.why.as_deref() == Some(HALF_DONE))
+}
+
+/// The same of any step.
+pub(super) fn has_half_done(transaction: &Transaction) -> bool {
     let mut steps = transaction.steps.iter();
     steps.any(|record| record.why.as_deref() == Some(HALF_DONE))
 }
@@ -132,10 +157,12 @@ fn half_done(because: &str) -> Next {
 /// Puts back what was done, because it cannot go on.
 fn withdraw(transaction: &Transaction, because: &str) -> Next {
     match last(transaction, StepName::Withdraw) {
-        None | Some((StepState::Refused, Some(NOT_DONE))) => Next::Take(StepName::Withdraw),
+        None | Some((StepState::Refused, Some(NOT_DONE | HALF_DONE))) => {
+            Next::Take(StepName::Withdraw)
+        }
         Some((StepState::Intended | StepState::Unknown, _)) => Next::FindOut(StepName::Withdraw),
-        // Where a server cannot remove one message alone, flagged is as far as it goes.
-        Some((StepState::Done, _)) => ends(State::Undone, because),
+        // Where a server cannot remove one message alone, flagged is as far as it goes; it is said.
+        Some((StepState::Done, why)) => ends(State::Undone, why.unwrap_or(because)),
         Some((StepState::Refused, _)) => Next::End(
             State::NeedsOperator,
             Ending {
@@ -291,7 +318,20 @@ mod tests {
                 Move,
                 "across",
                 "append:done confirm:done remove:refused:read_only withdraw:done:flagged_only",
-                "undone read_only",
+                "undone flagged_only",
+            ),
+            // A copy that is flagged and not gone yet is nothing for a person to decide.
+            (
+                Move,
+                "across",
+                "append:done confirm:done remove:refused:read_only withdraw:refused:half_done",
+                "take withdraw",
+            ),
+            (
+                Move,
+                "across",
+                "append:done confirm:done remove:refused:half_done remove:refused:read_only",
+                "needs_operator read_only",
             ),
             // The original went before the copy could be taken back.
             (
@@ -307,7 +347,20 @@ mod tests {
                 "append:refused:not_done append:done thin:done confirm:done remove:refused:read_only",
                 "take withdraw",
             ),
-            (Copy, "within", "copy:done thin:unknown", "done"),
+            (
+                Copy,
+                "within",
+                "copy:done thin:intended:7:42",
+                "find out thin",
+            ),
+            (Copy, "within", "copy:done thin:unknown", "find out thin"),
+            (Copy, "within", "copy:done thin:done", "done"),
+            (
+                Copy,
+                "within",
+                "copy:done thin:refused:maybe_twice",
+                "done maybe_twice",
+            ),
             (Delete, "within", "", "take move"),
             (Delete, "one", "", "take remove"),
             (Delete, "one", "remove:done", "done"),
@@ -316,6 +369,41 @@ mod tests {
         ] {
             let got = said(next(&written(kind, shape, steps)));
             assert_eq!(got, want, "{kind:?} {shape}: {steps}");
+        }
+    }
+
+    #[test]
+    fn what_was_left_to_a_person_is_tried_again_where_it_stuck() {
+        use Kind::{Flags, Move};
+        for (kind, shape, steps, want) in [
+            (
+                Flags,
+                "one",
+                "mark:refused:half_done mark:refused:read_only",
+                StepName::Mark,
+            ),
+            (
+                Move,
+                "across",
+                "append:done confirm:done remove:refused:half_done remove:refused:read_only",
+                StepName::Remove,
+            ),
+            (
+                Move,
+                "across",
+                "append:done confirm:done remove:refused:read_only withdraw:refused:read_only",
+                StepName::Withdraw,
+            ),
+        ] {
+            let mut stuck_there = written(kind, shape, steps);
+            assert_eq!(stuck(&stuck_there), want, "{steps}");
+            stuck_there.steps.push(StepRecord {
+                name: want,
+                state: StepState::Intended,
+                at: jiff::Timestamp::UNIX_EPOCH,
+                why: None,
+            });
+            assert_eq!(next(&stuck_there), Next::FindOut(want), "{steps}");
         }
     }
 }

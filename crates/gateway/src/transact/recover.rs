@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use ledger::{LedgerFault, State, StepName, StepState, Transaction, TransactionId};
+use ledger::{LedgerFault, State, StepState, Transaction, TransactionId};
 use mail::Cx;
 
 use super::Desk;
@@ -71,8 +71,9 @@ impl Desk {
         let mut work = Work::resumed(self.ledger.reopen(id).await?);
         work.transaction.state = State::Open;
         if let Next::End(State::NeedsOperator, _) = plan::next(&work.transaction) {
-            // What could not be taken back may have been meanwhile, or can be now.
-            work.step(StepName::Withdraw, StepState::Intended, None);
+            // What could not be done may have been meanwhile, or can be now.
+            let stuck = plan::stuck(&work.transaction);
+            work.step(stuck, StepState::Intended, None);
         }
         self.drive(setup, cx, Manner::Insisting, &mut work).await?;
         Ok(work)

@@ -171,6 +171,10 @@ fn in_part(code: &str) -> &'static str {
             "the server cannot remove one message alone (no UIDPLUS), so it is flagged \\Deleted and goes when a mail \
              program clears the mailbox"
         }
+        super::plan::MAYBE_TWICE => {
+            "it is done, and it may have been done twice, because the server was slow: look whether the target has two of \
+             them, and delete one"
+        }
         "flags_not_kept" => "the copy is whole, but the target did not keep all of its flags",
         "date_not_kept" => "the copy is whole, but the target did not keep its date of arrival",
         "landing_unknown" => {
@@ -191,7 +195,12 @@ fn in_part(code: &str) -> &'static str {
 fn failed(code: &str) -> String {
     match code {
         "another_message" => "the message there is not the one that was meant, and is left alone".to_owned(),
-        "copy_missing" => "the copy was not there when it was read back".to_owned(),
+        "copy_missing" => "the copy was gone, or about to go, before the original was to be removed".to_owned(),
+        super::plan::FLAGGED_ONLY => {
+            "it could not be moved, and the server cannot remove the copy alone (no UIDPLUS): a copy that is flagged \
+             \\Deleted is left in the target, and otherwise"
+                .to_owned()
+        }
         "flags_not_kept" => {
             "the target does not keep all of the message's flags, so it was not moved; copy it instead, or take the \
              flags off first"

@@ -1,7 +1,7 @@
 //! Taking a copy away again: never the last one of a message, and never somebody else's.
 
 use ledger::{Ending, Kind, LedgerFault, State, StepName, StepState};
-use mail::{Fault, Flag, Landing, MessageRef, Step, Subject, Witness};
+use mail::{Candidate, Fault, FaultKind, Flag, MOST_DIGESTED, Step, Subject, Witness};
 
 use super::drive::{Driver, Flow, is_verdict};
 use super::plan;
@@ -23,19 +23,10 @@ impl Driver<'_> {
             plan::last(&work.transaction, StepName::Confirm),
             Some((StepState::Refused, _))
         );
-        let moves = work.transaction.asked.kind != ledger::Kind::Copy && !differs;
+        let moves = work.transaction.asked.kind != Kind::Copy && !differs;
         match original {
             Ok(Some((seen, _))) if is_kept(&seen, work.transaction.known.size) => None,
-            Ok(None) if moves => {
-                work.step(
-                    StepName::Withdraw,
-                    StepState::Refused,
-                    Some("original_gone"),
-                );
-                work.step(StepName::Remove, StepState::Intended, None);
-                work.step(StepName::Remove, StepState::Done, None);
-                Some(Flow::On)
-            }
+            Ok(None) if moves => Some(self.end_as_moved(work).await),
             Err(fault) if !is_verdict(fault.kind) => Some(self.put_off_withdrawal(work, fault)),
             Ok(_) | Err(_) => {
                 let ending = Ending {
@@ -55,6 +46,59 @@ impl Driver<'_> {
                 Some(Flow::Ended)
             }
         }
+    }
+
+    /// The original is gone, and the copy was to be taken back: what is left of the message is what stays.
+    async fn end_as_moved(&self, work: &mut Work) -> Flow {
+        let copied = match self.has_its_copy(work).await {
+            Ok(Copied::Lost) if plan::was_half_done(&work.transaction, StepName::Withdraw) => {
+                self.spare_the_copy(work).await
+            }
+            copied => copied,
+        };
+        match copied {
+            Ok(Copied::Kept) => {
+                work.step(
+                    StepName::Withdraw,
+                    StepState::Refused,
+                    Some("original_gone"),
+                );
+                work.step(StepName::Remove, StepState::Intended, None);
+                work.step(StepName::Remove, StepState::Done, None);
+                Flow::On
+            }
+            Err(fault) if !is_verdict(fault.kind) => self.put_off_withdrawal(work, fault),
+            Ok(Copied::Lost) | Err(_) => {
+                let ending = Ending {
+                    code: Some("copy_missing".to_owned()),
+                    words: Some(
+                        "the original is gone from where it was, and the copy is gone or flagged \\Deleted: take that flag \
+                         off if it is there, else look for the message, then resolve this as done or undone"
+                            .to_owned(),
+                    ),
+                };
+                work.step(StepName::Withdraw, StepState::Refused, Some("copy_missing"));
+                work.end(State::NeedsOperator, ending);
+                Flow::Ended
+            }
+        }
+    }
+
+    /// Takes off the flag that half a withdrawal has put on what is the last copy now.
+    async fn spare_the_copy(&self, work: &mut Work) -> Result<Copied, Fault> {
+        let Some(at) = work.landed() else {
+            return Ok(Copied::Lost);
+        };
+        let source = self.source(work, &at.account)?;
+        let size = work.transaction.known.size;
+        let step = Step::Mark {
+            subject: Subject { at, size },
+            add: Vec::new(),
+            remove: vec![Flag::new("\\Deleted")],
+        };
+        let spared = source.apply(self.cx, &step).await;
+        spared.map_err(|broken| broken.fault)?;
+        self.has_its_copy(work).await
     }
 
     /// INVARIANT: what lies where the copy should be is taken away only if it is the copy, octet for octet.
@@ -125,8 +169,19 @@ impl Driver<'_> {
         Ok(seen.is_some_and(|(seen, _)| seen.digest != Some(digest)))
     }
 
-    /// The same for an undoing that removes a copy: the message that it was made from has to be there still.
+    /// Whether the other one is gone: of an original the copy that was made before, of a copy that an undoing removes the
+    /// original.
     pub(super) async fn is_the_last(&self, work: &mut Work) -> Result<Last, LedgerFault> {
+        if plan::has_left_a_copy(&work.transaction) {
+            return Ok(match self.has_its_copy(work).await {
+                Ok(Copied::Kept) => Last::No,
+                Ok(Copied::Lost) => Last::Yes("copy_missing"),
+                Err(fault) => {
+                    work.fault = Some(fault);
+                    Last::Untold
+                }
+            });
+        }
         let asked = &work.transaction.asked;
         let Some(undone) = asked.undoes.as_ref().filter(|_| asked.target.is_none()) else {
             return Ok(Last::No);
@@ -147,46 +202,48 @@ impl Driver<'_> {
                 work.fault = Some(fault);
                 Last::Untold
             }
-            Ok(_) | Err(_) => Last::Yes,
+            Ok(_) | Err(_) => Last::Yes("last_copy"),
         })
     }
 
-    /// A step that was taken twice, because the first was thought not to be done, may have been done twice: a server
-    /// that was slow. Then ours goes, and the other is taken for ours.
-    ///
-    /// INVARIANT: the other is ours before ours goes. If it is another's after all, the ledger says so.
-    pub(super) async fn withdraw_second(&self, work: &mut Work) -> Result<(), LedgerFault> {
-        let Some(ours) = work.transaction.known.landed else {
-            return Ok(());
+    /// By its number, and where another lies there or nothing, by its octets.
+    async fn has_its_copy(&self, work: &mut Work) -> Result<Copied, Fault> {
+        let known = &work.transaction.known;
+        let mut flags = known.flags.iter().flatten();
+        let doomed = flags.any(|flag| flag.is("\\Deleted"));
+        // Of a longer one all was read back already.
+        let digest = known.digest.filter(|one| one.octets <= MOST_DIGESTED);
+        let size = known.size;
+        if let Some(copy) = work.landed() {
+            let source = self.source(work, &copy.account)?;
+            let octets = digest.map_or(0, |digest| digest.octets);
+            let seen = match source.look(self.cx, &copy, octets).await {
+                // Its number means nothing any more; what it says does.
+                Err(fault) if fault.kind == FaultKind::Conflict => None,
+                Err(fault) if fault.kind == FaultKind::NoSuchFolder => return Ok(Copied::Lost),
+                seen => seen?,
+            };
+            if let Some((seen, _)) = seen
+                && (is_kept(&seen, size) || doomed && seen.size == size)
+                && (digest.is_none() || seen.digest == digest)
+            {
+                return Ok(Copied::Kept);
+            }
+        }
+        let Some(like) = self.likeness(work).await? else {
+            return Ok(Copied::Lost);
         };
-        let Ok(Some(likeness)) = self.likeness(work).await else {
-            return Ok(());
+        let found = match self.copies(work, like).await {
+            Err(fault) if fault.kind == FaultKind::NoSuchFolder => return Ok(Copied::Lost),
+            found => found?,
         };
-        let Ok(copies) = self.copies(work, likeness).await else {
-            return Ok(());
+        let kept = |one: &&Candidate| doomed || is_kept(&one.witness, size);
+        let Some(copy) = found.iter().find(kept) else {
+            return Ok(Copied::Lost);
         };
-        let Some(other) = copies.iter().find(|one| one.landing != ours) else {
-            return Ok(());
-        };
-        let other = other.landing;
-        work.know(|known| known.landed = Some(other));
-        work.step(StepName::Thin, StepState::Intended, None);
-        work.write(&self.desk.ledger).await?;
-        let state = match self.remove_second(work, ours).await {
-            Some(()) => StepState::Done,
-            None => StepState::Unknown,
-        };
-        work.step(StepName::Thin, state, None);
-        Ok(())
-    }
-
-    async fn remove_second(&self, work: &Work, ours: Landing) -> Option<()> {
-        let at: MessageRef = work.at_target(ours)?;
-        let source = self.source(work, &at.account).ok()?;
-        let size = work.transaction.known.size;
-        let subject = Subject { at, size };
-        let step = Step::Remove { subject };
-        source.apply(self.cx, &step).await.ok().map(|_| ())
+        let landing = copy.landing;
+        work.know(|known| known.landed = Some(landing));
+        Ok(Copied::Kept)
     }
 }
 
@@ -194,9 +251,18 @@ impl Driver<'_> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Last {
     No,
-    Yes,
+    /// In one word for the ledger.
+    Yes(&'static str),
     /// The server cannot be asked.
     Untold,
+}
+
+/// What became of a copy that was made before.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Copied {
+    Kept,
+    /// Nowhere to be found, or about to go.
+    Lost,
 }
 
 /// What is flagged `\Deleted` goes with the next mail program that clears its folder.

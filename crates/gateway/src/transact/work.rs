@@ -110,9 +110,7 @@ impl Work {
 
     /// The same, and what may be.
     pub(super) fn may_have_done_something(&self) -> bool {
-        let mut steps = self.transaction.steps.iter();
-        let half = |record: &StepRecord| record.why.as_deref() == Some(super::plan::HALF_DONE);
-        self.has_done_something() || steps.any(half)
+        self.has_done_something() || super::plan::has_half_done(&self.transaction)
     }
 
     pub(super) fn step(&mut self, step: StepName, state: StepState, why: Option<&str>) {
@@ -136,7 +134,11 @@ impl Work {
 
     /// What is known already is not put aside for what was seen later: a step may have changed it.
     pub(super) fn learn(&mut self, seen: Option<Witness>) {
-        let Some(seen) = seen else { return };
+        let Some(mut seen) = seen else { return };
+        // INVARIANT: what half a change has left is not what was there before it.
+        if super::plan::has_half_done(&self.transaction) {
+            seen.flags = None;
+        }
         self.know(|known| {
             known.size = known.size.or(seen.size);
             known.digest = known.digest.or(seen.digest);

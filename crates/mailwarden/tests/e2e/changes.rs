@@ -8,10 +8,16 @@ mod deleting;
 mod drafts;
 mod extensions;
 mod idempotency;
+mod last_copy;
+mod leaving;
+mod lies;
+mod marks;
 mod policies;
 mod refusals;
 mod refused;
 mod round_trips;
+mod settling;
+mod shared_ledger;
 mod traps;
 mod undo;
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use testkit::mcp::{RequestId, RpcError, Says};
-use testkit::{Dovecot, McpClient};
+use testkit::{Dovecot, FaultProxy, McpClient};
 
 use crate::installation::{Installation, Record};
 use crate::support::{Account, Look as _, configure, message_id, note};
@@ -30,9 +30,14 @@ impl Post {
 
     /// Not spoken with yet.
     fn spawn(&self, set: &[(&str, &str)]) -> McpClient {
+        self.spawn_by(self.server.port(), set)
+    }
+
+    /// The same, by way of a proxy.
+    fn spawn_by(&self, port: u16, set: &[(&str, &str)]) -> McpClient {
         let mut command = self.home.program();
         let account = Account {
-            port: self.server.port(),
+            port,
             ..Account::default()
         };
         configure(&mut command, "DEFAULT", &account);
@@ -371,4 +376,60 @@ fn a_yes_to_another_question_is_none() {
     let answer = second_round(&mut client, post.arguments(1), &silent, Says::Yes).unwrap();
     assert_eq!(answer["resultType"], "input_required");
     post.has(3, 0);
+}
+
+/// From now on the server has no trash, and the program has heard of it.
+fn lose_the_trash(proxy: &FaultProxy, client: &mut McpClient) {
+    proxy.rewrite_replies(|line| Some(line.replace("\\Trash", "\\Marked")));
+    client.call("imap_list_mailboxes", json!({}));
+}
+
+#[test]
+fn what_became_something_else_while_it_was_asked_was_not_agreed_to() {
+    let post = Post::new();
+    let proxy = FaultProxy::to(post.server.port());
+    let mut client = post.spawn_by(proxy.port(), &[OPEN]).with_person();
+    client.initialize();
+    let call = client.send_call(TOOL, post.arguments(1));
+    let asked = client.await_request();
+    let words = asked["params"]["message"].as_str().unwrap();
+    assert!(words.contains("It goes to 'Trash'"), "{words}");
+    lose_the_trash(&proxy, &mut client);
+    client.respond(&asked["id"], Says::Yes.to(&asked["params"]));
+    let (code, said) = refused(client.wait(call));
+    assert_eq!(code, "conflict", "{said}");
+    assert!(said.contains("it became something else"), "{said}");
+    post.has(3, 0);
+
+    // Asked anew, in the words that are true now.
+    let call = client.send_call(TOOL, post.arguments(1));
+    let words = client.say(Says::Yes);
+    assert!(words.contains("gone for good"), "{words}");
+    assert_eq!(client.wait_call(call).text("/status"), "ok");
+    post.has(2, 0);
+}
+
+#[test]
+fn an_answer_is_to_the_words_that_were_asked() {
+    let post = Post::new();
+    let proxy = FaultProxy::to(post.server.port());
+    let client = post.spawn_by(proxy.port(), &[OPEN]).with_person();
+    let mut client = client.modern();
+    let asked = first_round(&mut client, post.arguments(1));
+    lose_the_trash(&proxy, &mut client);
+    let answer = second_round(&mut client, post.arguments(1), &asked, Says::Yes);
+    let (code, said) = refused(answer);
+    assert_eq!(code, "invalid_input", "{said}");
+    assert!(said.contains("requestState is not of this call"), "{said}");
+    post.has(3, 0);
+
+    // When it would be the same again, the answer is good.
+    proxy.disarm();
+    client.call("imap_list_mailboxes", json!({}));
+    let answer = second_round(&mut client, post.arguments(1), &asked, Says::Yes).unwrap();
+    assert_eq!(
+        answer["structuredContent"]["data"]["status"], "ok",
+        "{answer}"
+    );
+    post.has(2, 1);
 }

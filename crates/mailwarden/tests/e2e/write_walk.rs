@@ -59,7 +59,6 @@ fn write_walk() {
         .fold(Tally::default(), |sum, one| sum.and(one.tally));
     eprintln!("{all:?}; {} transactions", last.len());
     let troubles: Vec<_> = walked.into_iter().filter_map(Result::err).collect();
-    assert!(troubles.is_empty(), "seed {seed}: {}", troubles.join("\n"));
     let held = callers
         .iter()
         .flat_map(|caller| caller.held.iter().cloned());
@@ -67,12 +66,15 @@ fn write_walk() {
     let mail = plot.world();
     let (more, less) = (mail.beyond(&model), model.beyond(&mail));
     assert!(
-        mail == model,
-        "seed {seed}: the mailboxes have [{more}] that the model has not, and lack [{less}]\n{}",
+        mail == model && troubles.is_empty(),
+        "seed {seed}: {}\nthe mailboxes have [{more}] that the model has not, and lack [{less}]\n{}",
+        troubles.join("\n"),
         stories(&last, [&more, &less])
     );
     assert_eq!(all.done + all.undone, steps);
     assert!(all.done > all.undone, "{all:?}");
+    // A person is asked seldom: only where a step and its putting back were both refused.
+    assert!(all.decided * 10 <= all.struck, "{all:?}");
 }
 
 /// Messages for every caller, all over the shared folders.

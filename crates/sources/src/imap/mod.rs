@@ -43,6 +43,7 @@ mod sift;
 mod sightings;
 mod summaries;
 mod tls;
+mod together;
 mod tour;
 mod transfer;
 mod witness;
@@ -71,6 +72,7 @@ use job::{Change, Job};
 use pool::{Pool, Wish};
 use session::Session;
 use sightings::Sightings;
+use together::Together;
 use transfer::{Manner, Transfer};
 
 /// One account on one server.
@@ -84,6 +86,7 @@ pub struct ImapSource {
     sightings: Sightings,
     catalogue: Catalogue,
     in_thread: InThread,
+    together: Together,
 }
 
 impl ImapSource {
@@ -103,6 +106,7 @@ impl ImapSource {
             sightings: Sightings::default(),
             catalogue: Catalogue::default(),
             in_thread: InThread::default(),
+            together: Together::default(),
         }
     }
 
@@ -460,6 +464,9 @@ impl MailSource for ImapSource {
         at: &'a MessageRef,
         octets: u64,
     ) -> Answer<'a, Option<(Witness, Bytes)>> {
+        if octets <= u64::from(look::PIECE) {
+            return Box::pin(self.together.read(self, cx, at, octets));
+        }
         let seeing = look::Seeing::AsOpen;
         Box::pin(self.run(cx, look::Look { at, octets, seeing }))
     }

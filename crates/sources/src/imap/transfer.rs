@@ -104,13 +104,18 @@ impl Transfer<'_> {
             Answered::Refused(fault) => return Err(told.refused(fault)),
             Answered::Lost => return Err(told.lost()),
         }
-        match (self.landing(&told)?, &told.before) {
+        let landing = self.landing(&told)?;
+        // QUIRK: Dovecot says OK to a move whose message it then could not take away, where others were at the same file.
+        if self.manner == Manner::Move && !told.left {
+            return Err(told.doubtful("the server does not say that the message left"));
+        }
+        match (landing, &told.before) {
             (Some(landed), _) => Ok(Changed {
                 before: told.before,
                 landed: Some(landed),
                 ..Changed::default()
             }),
-            // Without a word of where it lies, what else was said must fit: a copy takes nothing away, a move does.
+            // Without a word of where it lies, what else was said must fit: a copy takes nothing away.
             (None, Some(_))
                 if reports == Reports::Nothing && told.left == (self.manner == Manner::Move) =>
             {

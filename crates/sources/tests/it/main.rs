@@ -28,6 +28,7 @@ mod sightings;
 mod summaries;
 mod thread_ids;
 mod threads;
+mod together;
 
 use secrecy::SecretString;
 use sources::imap::{Roots, Security, Settings, Timeouts};

@@ -1,6 +1,6 @@
 //! One client and its server, joined by four threads: a reader and a writer each way. Decides no fault: the rules do.
 
-use super::rules::{Cut, Direction, Refusal};
+use super::rules::{Cut, Direction, Refusal, rewritten};
 use super::splitter::{Piece, Splitter, tag};
 use super::{Shared, State};
 use crate::ports::LOOPBACK;
@@ -230,7 +230,7 @@ impl Connection {
         {
             self.opaque.store(true, Ordering::Release);
         }
-        pass.extend(line);
+        pass.extend(rewritten(line, &state.rules.rewrites(Direction::Up)));
         None
     }
 
@@ -318,7 +318,10 @@ impl Connection {
 
     /// What of the server's bytes passes on; nothing more ever if the connection was cut over them.
     fn look_down(&self, shared: &Shared, splitter: &mut Splitter, bytes: &[u8]) -> Option<Passing> {
-        let strip = shared.lock().rules.strip.clone();
+        let (strip, rewrites) = {
+            let rules = &shared.lock().rules;
+            (rules.strip.clone(), rules.rewrites(Direction::Down))
+        };
         let lost = self
             .lost
             .lock()
@@ -337,6 +340,7 @@ impl Connection {
                         leave = (refusal == Refusal::Bye).then_some(Cut::Close);
                         return;
                     }
+                    let line = rewritten(line, &rewrites);
                     match (&lost, &strip) {
                         (Some((awaited, how)), _) if tag(&line) == awaited => cut = Some(*how),
                         (_, Some(strip)) => pass.extend(rewrite(line, |text| strip.rewrite(text))),

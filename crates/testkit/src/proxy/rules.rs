@@ -43,6 +43,8 @@ pub(super) enum Direction {
 }
 
 pub(super) type Predicate = Arc<dyn Fn(&str) -> bool + Send + Sync>;
+/// What stands in a line's place; none leaves it as it is.
+pub(super) type Rewriting = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rules {
@@ -53,7 +55,11 @@ pub(super) struct Rules {
     cuts: Vec<Rule>,
     /// Each happens once.
     refusals: Vec<Refused>,
+    rewrites: Vec<Rewrite>,
 }
+
+#[derive(Clone)]
+pub(super) struct Rewrite(Direction, Rewriting);
 
 #[derive(Clone)]
 struct Refused(Predicate, Refusal);
@@ -107,6 +113,17 @@ impl Rules {
     pub(super) fn disarm(&mut self) {
         self.cuts.clear();
         self.refusals.clear();
+        self.rewrites.clear();
+    }
+
+    pub(super) fn rewrite(&mut self, way: Direction, change: Rewriting) {
+        self.rewrites.push(Rewrite(way, change));
+    }
+
+    pub(super) fn rewrites(&self, way: Direction) -> Vec<Rewrite> {
+        let mut all = self.rewrites.clone();
+        all.retain(|one| one.0 == way);
+        all
     }
 
     pub(super) fn refuse(&mut self, refusal: Refusal, matches: Predicate) {
@@ -170,6 +187,25 @@ impl Rules {
         } else {
             self.cuts[at].clone()
         }
+    }
+}
+
+/// A first line as these say, each in its turn. Bytes that are no UTF-8 leave it as it is.
+pub(super) fn rewritten(line: Vec<u8>, rewrites: &[Rewrite]) -> Vec<u8> {
+    let Ok(mut text) = std::str::from_utf8(&line).map(str::to_owned) else {
+        return line;
+    };
+    for Rewrite(_, change) in rewrites {
+        if let Some(other) = change(text.trim_end()) {
+            text = format!("{other}\r\n");
+        }
+    }
+    text.into_bytes()
+}
+
+impl fmt::Debug for Rewrite {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} rewritten", self.0)
     }
 }
 

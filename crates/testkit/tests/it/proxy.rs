@@ -319,3 +319,20 @@ fn timed(work: impl FnOnce()) -> Duration {
     work();
     begun.elapsed()
 }
+
+#[test]
+fn words_are_changed_on_their_way() {
+    let server = Dovecot::builder().folder("Target").start();
+    server.deliver("alice", "INBOX", b"Subject: one\r\n\r\ntext\r\n");
+    let proxy = FaultProxy::to(server.port());
+    let mut imap = login(&proxy);
+    imap.command("SELECT INBOX");
+    proxy.rewrite_commands(|line| Some(line.replace("(one two)", "(one)")));
+    proxy.rewrite_replies(|line| Some(line.replace("one", "three")));
+    let stored = imap.command("UID STORE 1 +FLAGS (one two)").text();
+    assert!(stored.contains("three"), "{stored}");
+    proxy.disarm();
+    let flags = imap.command("UID FETCH 1 FLAGS").text();
+    assert!(flags.contains("one") && !flags.contains("two"), "{flags}");
+    assert!(!flags.contains("three"), "{flags}");
+}

@@ -220,7 +220,9 @@ fn story(line: &Value) -> String {
     let steps = steps.collect::<Vec<_>>().join(" ");
     let (code, words) = (word(&line["code"]), word(&line["words"]));
     let (tool, source) = (word(&line["tool"]), word(&line["source"]));
-    format!("{tool} of {source} [{steps}] {code} ({words})")
+    let target = word(&line["target"]["folder"]);
+    let (uid, flags) = (&line["landed"]["uid"], &line["flags_before"]);
+    format!("{tool} of {source} {flags} to {target} {uid} [{steps}] {code} ({words})")
 }
 
 /// Mail that invites mistakes: neighbours that somebody else flagged for deletion, the same Message-ID with another

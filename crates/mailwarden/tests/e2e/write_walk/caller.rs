@@ -50,6 +50,7 @@ pub(super) struct Tally {
     pub(super) killed: usize,
     pub(super) struck: usize,
     pub(super) forgotten: usize,
+    pub(super) decided: usize,
 }
 
 impl Tally {
@@ -61,6 +62,7 @@ impl Tally {
             killed: self.killed + other.killed,
             struck: self.struck + other.struck,
             forgotten: self.forgotten + other.forgotten,
+            decided: self.decided + other.decided,
         }
     }
 }
@@ -134,6 +136,9 @@ impl<'a> Caller<'a> {
                 }
                 Said::Unknown => self.tally.repeated += 1,
             }
+            if let Some(id) = for_a_person(&answer) {
+                self.decide(id);
+            }
         }
         Err(format!("{key} {} stays unknown: {last}", change.tool))
     }
@@ -176,6 +181,15 @@ impl<'a> Caller<'a> {
         }
     }
 
+    /// What two refusals in a row have left, of a step and of putting it back, is for a person: who has it tried again.
+    fn decide(&mut self, id: &str) {
+        let mut retry = self.plot.program();
+        let ran = retry.args(["tx", "retry", id]).output();
+        // How it went is asked for by the key.
+        ran.expect("the program runs");
+        self.tally.decided += 1;
+    }
+
     fn mischief(&mut self, tried: usize) -> Mischief {
         match self.rng.below(100) {
             // What is asked again and again shall come to an end.
@@ -202,8 +216,14 @@ impl<'a> Caller<'a> {
             "APPEND",
             "UID FETCH",
         ];
-        // No refusals: two of them in a row, of a step and of putting it back, are for a person to decide.
-        let blows = [Blow::Bye, Blow::CutBefore, Blow::CutAfter, Blow::StallAfter];
+        let blows = [
+            Blow::No,
+            Blow::Bad,
+            Blow::Bye,
+            Blow::CutBefore,
+            Blow::CutAfter,
+            Blow::StallAfter,
+        ];
         let at = Boundary {
             verb: (*self.rng.pick(&verbs)).to_owned(),
             nth: 1,
@@ -387,6 +407,16 @@ impl<'a> Caller<'a> {
             uid,
         })
     }
+}
+
+/// The transaction that an answer says is not to be ended by the program alone.
+fn for_a_person(answer: &Answer) -> Option<&str> {
+    let told = match answer.as_ref().ok()? {
+        Ok(result) => &result["structuredContent"]["data"],
+        Err(error) => &error.data["details"],
+    };
+    let waits = told["transaction_state"] == "needs_operator";
+    told["transaction_id"].as_str().filter(|_| waits)
 }
 
 struct Id {

@@ -1,6 +1,7 @@
 //! Nothing goes where its caller would see more of it: every pair of levels, and rules that decide by facts.
 
 use serde_json::{Value, json};
+use testkit::Delivery;
 
 use super::house::{ALL, House, folder};
 use crate::changes::{ask, same, with};
@@ -129,6 +130,68 @@ fn rules_decide_by_the_facts_of_the_message() {
         match want == rises {
             true => same(&house.world(), &before, target),
             false => assert_eq!(house.world().len(), before.len() + 2, "{target}"),
+        }
+    }
+}
+
+#[test]
+fn time_is_no_way_up_either() {
+    let rule =
+        |when: &str, what: &str, level: &str| json!([{ "match": { when: "30d" }, what: level }]);
+    let folders = json!({ "work": [
+        folder("INBOX", "ENVELOPE", &ALL),
+        whitelist("ShowsOld", rule("older_than", "grant", "FULL")),
+        whitelist("ShowsNew", rule("newer_than", "grant", "FULL")),
+        blacklist("HidesOld", "FULL", rule("older_than", "cap", "METADATA")),
+        blacklist("HidesNew", "FULL", rule("newer_than", "cap", "METADATA")),
+        whitelist("ShowsOldNoMore", rule("older_than", "grant", "ENVELOPE")),
+        blacklist("HidesNewOfLittle", "ENVELOPE", rule("newer_than", "cap", "NONE")),
+    ] });
+    let names = [
+        "ShowsOld",
+        "ShowsNew",
+        "HidesOld",
+        "HidesNew",
+        "ShowsOldNoMore",
+        "HidesNewOfLittle",
+    ];
+    let house = House::new(&names, &[("agent", folders)]);
+    let now = std::time::UNIX_EPOCH.elapsed().unwrap().as_secs();
+    let mut imap = house.server.login("alice", "secret");
+    // One that came just now and will be old, and one that is.
+    for arrived in [now, now - 400 * 86_400] {
+        let raw = "From: anna@good.example\r\nSubject: x\r\n\r\ntext\r\n";
+        imap.append("INBOX", &Delivery::new(raw).at(arrived));
+    }
+    let mut agent = house.client("agent");
+    for uid in [1, 2] {
+        for target in names {
+            let before = house.world();
+            let want = match target {
+                "ShowsOldNoMore" | "HidesNewOfLittle" => "ok done",
+                _ => "DENY visibility_would_rise",
+            };
+            let id = json!({ "message_id": house.id("INBOX", uid), "destination_mailbox": target });
+            let at = house.at("INBOX", uid, json!({ "target_folder": target }));
+            let calls = [
+                ("copy", &at),
+                ("imap_copy_message", &id),
+                ("move", &at),
+                ("imap_move_message", &id),
+            ];
+            let most = if want == "ok done" { 2 } else { 4 };
+            for (tool, arguments) in calls.into_iter().take(most) {
+                let answer = ask(&mut agent, tool, arguments.clone());
+                assert_eq!(
+                    answer.words, want,
+                    "{tool} {uid} to {target}: {}",
+                    answer.all
+                );
+            }
+            match want == "ok done" {
+                true => assert_eq!(house.world().len(), before.len() + 2, "{uid} {target}"),
+                false => same(&house.world(), &before, target),
+            }
         }
     }
 }

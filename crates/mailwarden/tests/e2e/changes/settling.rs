@@ -1,0 +1,284 @@
+//! A copy whose answer was lost and that is not to be seen: it is not made again while the server may still come to it,
+//! and one that shows late is taken for the one that was asked for.
+
+use std::sync::Mutex;
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+use testkit::proxy::{Cut, Refusal};
+use testkit::{Delivery, FaultProxy, RawImap, World};
+
+use super::lies::{misquoted, raw, strange};
+use super::{Answer, ask, parts, same, shown, tx};
+use crate::support::start;
+use crate::write_crash::{AWAY, Ground, HOME, Line, Plot, SUBJECT, leave};
+
+const SETTLES: &str = "MAIL_IMAP_SETTLE_TIMEOUT_MS";
+/// Longer than any test takes.
+const AN_HOUR: &str = "3600000";
+/// Longer than a call looks for what it lost.
+const THREE_SECONDS: &str = "3000";
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Copies {
+    Within,
+    Across,
+}
+
+const BOTH: [Copies; 2] = [Copies::Within, Copies::Across];
+
+impl Copies {
+    fn account(self) -> &'static str {
+        match self {
+            Self::Within => HOME,
+            Self::Across => AWAY,
+        }
+    }
+
+    fn command(self) -> &'static str {
+        match self {
+            Self::Within => "UID COPY",
+            Self::Across => "APPEND",
+        }
+    }
+
+    fn proxy<'a>(self, plot: &'a Plot<'_>) -> &'a FaultProxy {
+        match self {
+            Self::Within => &plot.home,
+            Self::Across => &plot.away,
+        }
+    }
+
+    fn ask(self, client: &mut testkit::McpClient) -> Answer {
+        ask(client, "copy", self.arguments())
+    }
+
+    fn arguments(self) -> Value {
+        let to = json!({
+            "target_folder": "Target", "target_account_id": self.account(), "idempotency_key": "k",
+        });
+        parts(HOME, SUBJECT, to)
+    }
+
+    /// The next command for a copy gets no further than this, and the connection ends.
+    fn hold_up(self, plot: &Plot<'_>) {
+        let command = self.command();
+        self.proxy(plot)
+            .cut_before(Cut::Reset, move |line| line.contains(command));
+    }
+
+    /// How often the server was asked for a copy.
+    fn times(self, plot: &Plot<'_>) -> usize {
+        let all = self.proxy(plot).commands();
+        let copies = all.iter().filter(|line| line.contains(self.command()));
+        copies.count()
+    }
+
+    /// The world with the copy.
+    fn wanted(self, plot: &Plot<'_>) -> World {
+        let item = plot.subject(HOME);
+        plot.world().with(item.lying_in(self.account(), "Target"))
+    }
+}
+
+/// The server comes to what it was sent: both accounts hold the same message.
+fn come_to_it(imap: &mut RawImap) {
+    imap.command("SELECT INBOX");
+    imap.command(&format!("UID COPY {SUBJECT} Target"));
+}
+
+#[test]
+fn what_the_server_may_still_come_to_is_not_asked_for_again_and_recognised_when_it_comes() {
+    let ground = Ground::new();
+    for copies in BOTH {
+        let plot = ground.plot("", &[(SETTLES, AN_HOUR)]);
+        let mut client = start(plot.program());
+        let want = copies.wanted(&plot);
+        copies.hold_up(&plot);
+        let first = copies.ask(&mut client);
+        assert_eq!(
+            first.words, "failed unknown unknown",
+            "{copies:?}: {}",
+            first.all
+        );
+        // Neither the caller who asks again, nor a program that begins anew, nor the operator has it made again.
+        let again = copies.ask(&mut client);
+        assert_eq!(
+            again.words, "failed unknown unknown",
+            "{copies:?}: {}",
+            again.all
+        );
+        leave(client);
+        let mut client = start(plot.program());
+        let again = copies.ask(&mut client);
+        assert_eq!(
+            again.words, "failed unknown unknown",
+            "{copies:?}: {}",
+            again.all
+        );
+        let id = first.id();
+        // It says by its exit that it did not come to an end.
+        tx(plot.program(), &["retry", id.as_str().unwrap()]).unwrap_err();
+        assert_eq!(copies.times(&plot), 1, "{copies:?}");
+
+        come_to_it(&mut plot.bare(copies.account()));
+        let late = copies.ask(&mut client);
+        assert_eq!(late.words, "ok done", "{copies:?}: {}", late.all);
+        assert_eq!(late.id(), first.id(), "{copies:?}");
+        same(&plot.world(), &want, &format!("{copies:?}"));
+        assert_eq!(copies.times(&plot), 1, "{copies:?}");
+        leave(client);
+    }
+}
+
+#[test]
+fn what_the_server_never_came_to_is_asked_for_again_in_its_time() {
+    let ground = Ground::new();
+    for copies in BOTH {
+        let plot = ground.plot("", &[(SETTLES, THREE_SECONDS)]);
+        let mut client = start(plot.program());
+        let want = copies.wanted(&plot);
+        copies.hold_up(&plot);
+        let first = copies.ask(&mut client);
+        assert_eq!(
+            first.words, "failed unknown unknown",
+            "{copies:?}: {}",
+            first.all
+        );
+        let lines = plot.settled();
+        assert_eq!(lines[0].state, "done", "{copies:?}: {lines:?}");
+        leave(client);
+        same(&plot.world(), &want, &format!("{copies:?}"));
+        assert_eq!(copies.times(&plot), 2, "{copies:?}");
+        let row = shown(&plot, &first.id());
+        let at = |time: &Value| -> Timestamp { time.as_str().unwrap().parse().unwrap() };
+        let given_up = &row["steps"][0];
+        assert_eq!(given_up["why"], "not_done", "{copies:?}: {row:#}");
+        let waited = at(&given_up["at"]).duration_since(at(&row["began"]));
+        assert!(
+            waited >= SignedDuration::from_secs(3),
+            "{copies:?}: {row:#}"
+        );
+    }
+}
+
+/// Does something the first time the server is asked again for a copy.
+fn meanwhile(copies: Copies, plot: &Plot<'_>, does: impl Fn(&mut RawImap) + Send + Sync + 'static) {
+    let imap = Mutex::new(Some(plot.bare(copies.account())));
+    copies.proxy(plot).refuse_command(Refusal::No, move |line| {
+        if line.contains(copies.command())
+            && let Some(mut imap) = imap.lock().unwrap().take()
+        {
+            does(&mut imap);
+        }
+        false
+    });
+}
+
+#[test]
+fn what_came_later_than_can_be_waited_for_is_there_once() {
+    let ground = Ground::new();
+    for copies in BOTH {
+        let plot = ground.plot("", &[]);
+        let mut client = start(plot.program());
+        let want = copies.wanted(&plot);
+        copies.hold_up(&plot);
+        meanwhile(copies, &plot, come_to_it);
+        copies.ask(&mut client);
+        let lines = plot.settled();
+        leave(client);
+        assert_eq!(lines[0].state, "done", "{copies:?}: {lines:?}");
+        assert!(
+            lines[0].story.contains("thin:done"),
+            "{copies:?}: {lines:?}"
+        );
+        assert_eq!(copies.times(&plot), 2, "{copies:?}");
+        same(&plot.world(), &want, &format!("{copies:?}"));
+    }
+}
+
+#[test]
+fn a_second_copy_that_has_to_stay_is_told() {
+    let ground = Ground::new();
+    for copies in BOTH {
+        let plot = ground.plot("", &[]);
+        let mut client = start(plot.program());
+        let want = copies.wanted(&plot);
+        copies.hold_up(&plot);
+        meanwhile(copies, &plot, come_to_it);
+        let proxy = copies.proxy(&plot);
+        proxy.refuse_command(Refusal::No, |line| line.contains("+FLAGS"));
+        copies.ask(&mut client);
+        let lines = plot.settled();
+        leave(client);
+        assert_eq!(lines[0].state, "done", "{copies:?}: {lines:?}");
+        let row = shown(&plot, &json!(lines[0].id));
+        assert_eq!(row["code"], "maybe_twice", "{copies:?}: {row:#}");
+        let there = plot.world();
+        assert_eq!(want.beyond(&there).to_string(), "", "{copies:?}");
+        assert_eq!(there.beyond(&want).items().count(), 1, "{copies:?}");
+    }
+}
+
+#[test]
+fn a_second_copy_goes_also_after_a_crash() {
+    let ground = Ground::new();
+    for copies in BOTH {
+        let plot = ground.plot("", &[]);
+        let mut client = start(plot.program());
+        let want = copies.wanted(&plot);
+        copies.hold_up(&plot);
+        meanwhile(copies, &plot, come_to_it);
+        let proxy = copies.proxy(&plot);
+        proxy.cut_before(Cut::Stall, |line| line.contains("+FLAGS"));
+        client.send_call("copy", copies.arguments());
+        let thinning = |lines: &[Line]| {
+            let mut stories = lines.iter().map(|line| &line.story);
+            stories.any(|story| story.contains("thin:intended"))
+        };
+        // Each look starts a program, so their number bounds the time.
+        let mut looks = (0..400).map(|_| plot.transactions());
+        assert!(looks.any(|lines| thinning(&lines)), "{copies:?}");
+        client.kill();
+        drop(client);
+        plot.calm();
+        let client = start(plot.program());
+        let lines = plot.settled();
+        leave(client);
+        assert!(
+            lines[0].story.contains("thin:done"),
+            "{copies:?}: {lines:?}"
+        );
+        same(&plot.world(), &want, &format!("{copies:?}"));
+    }
+}
+
+#[test]
+fn of_two_copies_none_is_taken_away_by_a_number_that_is_a_strangers() {
+    let ground = Ground::new();
+    for copies in BOTH {
+        let plot = ground.plot("", &[]);
+        let mut client = start(plot.program());
+        let want = copies.wanted(&plot);
+        copies.hold_up(&plot);
+        let strangers = strange(&raw(&plot));
+        let hash = testkit::world::hash(&strangers);
+        meanwhile(copies, &plot, move |imap| {
+            come_to_it(imap);
+            imap.append("Target", &Delivery::new(strangers.clone()));
+        });
+        let proxy = copies.proxy(&plot);
+        proxy.rewrite_replies(|line| misquoted(line, |uid| uid - 1));
+        copies.ask(&mut client);
+        let lines = plot.settled();
+        leave(client);
+        assert_eq!(lines[0].state, "done", "{copies:?}: {lines:?}");
+        let there = plot.world();
+        assert_eq!(want.beyond(&there).to_string(), "", "{copies:?}");
+        let came = there.beyond(&want);
+        assert!(
+            came.items().any(|item| item.hash == hash),
+            "{copies:?}: the stranger's is gone: {came}; {lines:?}"
+        );
+    }
+}
