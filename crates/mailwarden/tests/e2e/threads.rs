@@ -21,7 +21,7 @@ use testkit::{Delivery, McpClient};
 
 use crate::support::Look;
 use letters::{Letter, day};
-use store::{FOLDERS, KINDS, Kind, Stored};
+use store::{FOLDERS, KINDS, Kind, Stored, without_cr};
 
 const QUESTION: &str = "When does the kiln arrive?\r\nI ask because of the roof, which is open.";
 const ANSWER: &str = "It arrives on Monday, with two people.\r\nThe roof can stay open until then.";
@@ -225,7 +225,7 @@ fn paths_lead_to_the_messages_themselves() {
             }
             Kind::Maildir => {
                 assert!(path.starts_with(stored.root()), "{path:?}");
-                assert_eq!(octets, raw);
+                assert_eq!(without_cr(&octets), without_cr(&raw));
             }
             Kind::Apple => {
                 assert!(path.starts_with(stored.root()), "{path:?}");
