@@ -171,7 +171,7 @@ fn a_store_that_may_not_be_read_is_said() {
         .env("MAILWARDEN_STATE_DIR", home.path().join("state"))
         .current_dir("/");
     let data = store.version().join("MailData");
-    fs::set_permissions(&data, fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(&data, fs::Permissions::from_mode(0o000)).unwrap();
     let mut client = McpClient::spawn(command);
     client.initialize();
     assert_all_say(&mut client, "no_permission");

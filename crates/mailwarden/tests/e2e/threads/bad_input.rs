@@ -59,7 +59,11 @@ fn awkward_ids_are_found_as_any_other() {
             let thread = stored
                 .client
                 .call("read_thread", json!({ "message_id": id }));
-            assert_eq!(each(&thread, "body_text"), [said.clone()], "{kind:?} {id}");
+            assert_eq!(
+                each(&thread, "body_text"),
+                std::slice::from_ref(&said),
+                "{kind:?} {id}"
+            );
             let path = stored
                 .client
                 .call("get_email_path", json!({ "message_id": id }));
