@@ -2,6 +2,7 @@
 
 mod apple;
 mod bad_input;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod canary;
 mod conformance;
 mod letters;
@@ -15,12 +16,12 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use testkit::Delivery;
 use testkit::mcp::CallOutcome;
+use testkit::{Delivery, McpClient};
 
 use crate::support::Look;
 use letters::{Letter, day};
-use store::{FOLDERS, KINDS, Kind, Stored};
+use store::{FOLDERS, KINDS, Kind, Stored, without_cr};
 
 const QUESTION: &str = "When does the kiln arrive?\r\nI ask because of the roof, which is open.";
 const ANSWER: &str = "It arrives on Monday, with two people.\r\nThe roof can stay open until then.";
@@ -72,6 +73,19 @@ fn each(outcome: &CallOutcome, field: &str) -> Vec<String> {
         .iter()
         .map(|one| one[field].as_str().unwrap_or("-").to_owned())
         .collect()
+}
+
+/// What is said where a call is refused, in whichever way; none where it is not.
+fn refusal(client: &mut McpClient, tool: &str, arguments: Value) -> Option<String> {
+    let called = client.request(
+        "tools/call",
+        json!({ "name": tool, "arguments": arguments }),
+    );
+    match called {
+        Err(error) => Some(error.message),
+        Ok(result) if result["isError"] == true => Some(result["content"].to_string()),
+        Ok(_) => None,
+    }
 }
 
 /// Everything but what was thrown away, and that is said.
@@ -211,7 +225,7 @@ fn paths_lead_to_the_messages_themselves() {
             }
             Kind::Maildir => {
                 assert!(path.starts_with(stored.root()), "{path:?}");
-                assert_eq!(octets, raw);
+                assert_eq!(without_cr(&octets), without_cr(&raw));
             }
             Kind::Apple => {
                 assert!(path.starts_with(stored.root()), "{path:?}");

@@ -203,6 +203,6 @@ mod tests {
             Keeping::Labels,
         );
         let got = [&places.first, &places.rest, &places.discarded].map(|list| shown(list));
-        assert_eq!(got, ["INBOX", "x", "Trash"]);
+        assert_eq!(got, ["INBOX", "x,Trash", ""]);
     }
 }

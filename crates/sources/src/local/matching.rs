@@ -42,6 +42,21 @@ impl Test {
         };
         Ok(Self(lowered(condition, MOST_DEPTH).ok_or_else(too_deep)?))
     }
+
+    /// Whether a message's size decides anything in it.
+    pub(crate) fn asks_for_size(&self) -> bool {
+        asks_for_size(&self.0)
+    }
+}
+
+/// Conditions were found to nest no deeper than [`MOST_DEPTH`].
+fn asks_for_size(condition: &Condition) -> bool {
+    match condition {
+        Condition::Larger(_) | Condition::Smaller(_) => true,
+        Condition::All(each) | Condition::Any(each) => each.iter().any(asks_for_size),
+        Condition::Not(one) => asks_for_size(one),
+        _ => false,
+    }
 }
 
 /// A message that is looked at only as far as it must be.

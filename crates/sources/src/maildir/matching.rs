@@ -17,12 +17,24 @@ pub(super) fn judge(
     entry: &Entry,
     shelf: &mut Shelf<'_>,
 ) -> io::Result<Vec<Verdict>> {
-    crate::local::matching::judge(tests, &mut Letter { entry, shelf })
+    let size = match tests.iter().any(Test::asks_for_size) {
+        true => Size::Counted,
+        false => Size::Unasked,
+    };
+    crate::local::matching::judge(tests, &mut Letter { entry, shelf, size })
 }
 
 struct Letter<'a, 's> {
     entry: &'a Entry,
     shelf: &'a mut Shelf<'s>,
+    size: Size,
+}
+
+/// It takes the whole file to tell a size.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Size {
+    Counted,
+    Unasked,
 }
 
 impl Letter<'_, '_> {
@@ -46,11 +58,17 @@ impl Subject for Letter<'_, '_> {
 
     fn open(&mut self) -> io::Result<Option<Opening>> {
         self.check()?;
+        let wanted = self.size;
         let read = self.shelf.read(self.entry, |opened| {
-            Ok((opened.beginning(0)?.header, opened.size))
+            let header = opened.beginning(0)?.header;
+            let size = match wanted {
+                Size::Counted => Some(opened.wire_size()?),
+                Size::Unasked => None,
+            };
+            Ok((header, size))
         })?;
         Ok(read.map(|(header, size)| Opening {
-            size: Some(size),
+            size,
             envelope: content::envelope(&header),
             header: Some(header),
         }))

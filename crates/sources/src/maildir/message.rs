@@ -10,14 +10,14 @@ use mail::{
 
 use super::catalog::Catalog;
 use super::folders::Place;
-use super::open::{Opened, Shelf};
+use super::open::{MOST_WHOLE, Opened, Shelf};
 use super::scan::{Entry, Sharing};
 use super::work::{Stop, unreadable};
 pub(super) use crate::local::loaded::Loaded;
 use crate::local::loaded::Marks;
+use crate::local::wire::on_the_wire;
 
-/// Files up to this size are read whole, of larger ones only the beginning.
-const MOST_WHOLE: u64 = 64 * 1024 * 1024;
+/// Of files that are too large to be read whole.
 const BEGINNING: u64 = 4 * 1024 * 1024;
 
 pub(super) fn load(
@@ -57,9 +57,11 @@ pub(super) fn raw(
     stop: &Stop,
 ) -> Result<RawMessage, Fault> {
     read(catalog, folder, uid, stop, |opened| {
+        let mut bytes = on_the_wire(opened.bytes(max_bytes)?);
+        bytes.truncate(usize::try_from(max_bytes).unwrap_or(usize::MAX));
         Ok(RawMessage {
-            size: opened.size,
-            bytes: opened.bytes(max_bytes)?,
+            size: opened.wire_size()?,
+            bytes,
         })
     })
 }
@@ -121,16 +123,16 @@ fn none() -> Fault {
 
 impl Loaded {
     pub(super) fn read(opened: &mut Opened) -> io::Result<Self> {
-        let (most, file) = if opened.size > MOST_WHOLE {
+        let (most, file) = if opened.stored > MOST_WHOLE {
             (BEGINNING, Completeness::Cut)
         } else {
             (MOST_WHOLE, Completeness::Complete)
         };
-        let bytes = opened.bytes(most)?;
+        let bytes = on_the_wire(opened.bytes(most)?);
         let marks = Marks {
             flags: opened.entry.flags(),
             arrived: opened.entry.arrived(),
-            size: opened.size,
+            size: opened.wire_size()?,
         };
         Ok(Self::new(&bytes, marks, file))
     }

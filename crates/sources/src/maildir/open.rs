@@ -13,8 +13,13 @@ use super::mbox::Unquoting;
 use super::scan::{Entry, Scan, Sharing, find};
 use super::work::Stop;
 use crate::local::loaded::MOST_HEADER;
+use crate::local::wire::{bare, on_the_wire};
 
 const CHUNK: usize = 8 * 1024;
+/// Files up to this size are read whole, of larger ones only the beginning.
+pub(super) const MOST_WHOLE: u64 = 64 * 1024 * 1024;
+/// Read at once of what is only counted.
+const DRAINED: u64 = 64 * 1024;
 /// A file that was written within this time may not be whole yet.
 const FRESH: Duration = Duration::from_millis(2_500);
 const MOST_AHEAD: Duration = Duration::from_mins(1);
@@ -33,9 +38,25 @@ pub(super) struct Shelf<'a> {
 pub(super) struct Opened {
     /// As it was found in the end: flags may have changed since the scan.
     pub(super) entry: Entry,
-    pub(super) size: u64,
+    /// Octets of the file.
+    pub(super) stored: u64,
     pub(super) age: Age,
     lies: Lies,
+    wire: Wire,
+}
+
+/// What was read so far, as it goes over the wire.
+#[derive(Default)]
+struct Wire {
+    octets: u64,
+    last: Option<u8>,
+}
+
+impl Wire {
+    fn add(&mut self, bytes: &[u8]) {
+        self.octets += length(bytes) + bare(bytes, self.last);
+        self.last = bytes.last().copied().or(self.last);
+    }
 }
 
 /// Whether somebody may still be writing it.
@@ -142,9 +163,9 @@ impl Opened {
         }
         let mut header = Bytes::from(bytes);
         let mut text = header.split_off(cut);
-        let text_truncated = self.size > length(&header) + length(&text) || text.len() > wanted;
+        let text_truncated = self.stored > length(&header) + length(&text) || text.len() > wanted;
         text.truncate(wanted);
-        let fits = end.is_some_and(|end| end <= MOST_HEADER) || self.size <= length(&header);
+        let fits = end.is_some_and(|end| end <= MOST_HEADER) || self.stored <= length(&header);
         Ok(Beginning {
             header_whole: match fits {
                 true => Completeness::Complete,
@@ -158,15 +179,42 @@ impl Opened {
 
     /// Up to `most` bytes from where reading stands.
     pub(super) fn bytes(&mut self, most: u64) -> io::Result<Bytes> {
-        let expected = usize::try_from(self.size.min(most)).unwrap_or_default();
+        let expected = usize::try_from(self.stored.min(most)).unwrap_or_default();
         let mut bytes = Vec::with_capacity(expected);
         self.lies.read(most, &mut bytes)?;
+        self.wire.add(&bytes);
         Ok(Bytes::from(bytes))
+    }
+
+    /// Octets of the message with each line ended by CRLF, which is how every other store counts them. Reads what was not
+    /// read yet: nothing follows.
+    ///
+    /// QUIRK: a file that is too large to be read counts as it lies there.
+    pub(super) fn wire_size(&mut self) -> io::Result<u64> {
+        if self.stored > MOST_WHOLE {
+            return Ok(self.stored);
+        }
+        while !self.bytes(DRAINED)?.is_empty() {}
+        Ok(self.wire.octets)
     }
 
     fn more(&mut self, into: &mut Vec<u8>, most: usize) -> io::Result<usize> {
         let most = u64::try_from(most).unwrap_or(u64::MAX);
-        self.lies.read(most, into)
+        let before = into.len();
+        let read = self.lies.read(most, into)?;
+        self.wire.add(into.get(before..).unwrap_or_default());
+        Ok(read)
+    }
+}
+
+impl Beginning {
+    /// Each line ended by CRLF; of the text no more octets than were asked for.
+    pub(super) fn on_the_wire(mut self, wanted: usize) -> Self {
+        self.header = on_the_wire(self.header);
+        self.text = on_the_wire(self.text);
+        self.text_truncated |= self.text.len() > wanted;
+        self.text.truncate(wanted);
+        self
     }
 }
 
@@ -224,9 +272,10 @@ fn attempt(place: &Place, entry: &Entry) -> io::Result<Option<Opened>> {
     };
     Ok(Some(Opened {
         entry: entry.clone(),
-        size,
+        stored: size,
         age,
         lies,
+        wire: Wire::default(),
     }))
 }
 

@@ -115,7 +115,8 @@ fn summary(shelf: &mut Shelf<'_>, entry: &Entry, snippets: Snippets) -> Option<S
     };
     let read = shelf.read(entry, |opened| {
         let beginning = opened.beginning(wanted)?;
-        Ok((beginning, opened.entry.clone(), opened.size))
+        let size = opened.wire_size()?;
+        Ok((beginning.on_the_wire(wanted), opened.entry.clone(), size))
     });
     let (beginning, opened, size) = read.ok()??;
     let envelope = match beginning.header_whole {

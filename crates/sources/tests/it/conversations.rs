@@ -393,7 +393,10 @@ fn what_was_thrown_away_is_left_out_unless_it_is_what_was_asked_for() {
         "Trash:late@x.example",
     ]);
     assert_eq!(shown(&kindred), all);
-    assert!(kindred.coverage.is_complete());
+    assert!(kindred.coverage.exhausted);
+    assert_eq!(skipped(&kindred.coverage), set(&["Junk:trash_or_junk"]));
+    let (kindred, _) = room.kindred(&sought(&["nobody@x.example"]));
+    assert!(kindred.members.is_empty() && kindred.coverage.is_complete());
 }
 
 #[test]

@@ -65,7 +65,7 @@ impl House {
     }
 }
 
-/// All of INBOX and Sent but what a secretive person wrote, and nothing of the other folders.
+/// All of INBOX, Sent and Trash but what a secretive person wrote, and nothing of the other folders.
 fn discreet() -> Value {
     let folder = |path: &str| {
         json!({
@@ -73,7 +73,7 @@ fn discreet() -> Value {
             "rules": [{ "match": { "from_domain": "secret.example" }, "cap": "NONE" }],
         })
     };
-    json!([folder("INBOX"), folder("Sent")])
+    json!([folder("INBOX"), folder("Sent"), folder("Trash")])
 }
 
 /// So much of INBOX.
@@ -155,6 +155,12 @@ fn a_conversation_shows_the_visible_messages_and_the_number_of_the_others() {
             assert_eq!(read.data("/participants").as_array().unwrap().len(), 2);
             let searched = texts(&read.data("/coverage/folders_searched"));
             assert_eq!(searched, ["INBOX", "Sent"], "{kind:?}");
+            let skipped = read.data("/coverage/folders_skipped");
+            assert_eq!(
+                skipped,
+                json!([{ "mailbox": "Trash", "reason": "trash_or_junk" }]),
+                "{kind:?}"
+            );
             let paths = house.call("get_thread_paths", id);
             assert_eq!(texts(&paths.data("/file_paths")).len(), 2, "{kind:?}");
             assert_eq!(paths.number("/hidden"), 1, "{kind:?}");
@@ -199,8 +205,8 @@ fn a_hidden_message_answers_as_one_that_does_not_exist() {
     }
 }
 
-/// Mailboxes that differ only in what is hidden: with it, with other hidden mail, without.
-fn worlds() -> [Vec<(&'static str, Delivery)>; 3] {
+/// Mailboxes that differ only in what is hidden: with it, with other hidden mail, without, and with some in the trash.
+fn worlds() -> [Vec<(&'static str, Delivery)>; 4] {
     let other = whisper().says("Nothing like the other, and quoted by nobody.\r\n\r\nReally.");
     let more = Letter::new("more@talk.example")
         .from("Max <max@secret.example>")
@@ -223,8 +229,13 @@ fn worlds() -> [Vec<(&'static str, Delivery)>; 3] {
         let hidden = hidden.iter().map(|letter| ("Sent", letter.delivery()));
         seen.iter().cloned().chain(hidden).collect::<Vec<_>>()
     };
-    // INVARIANT: hidden mail comes last, so that ids of visible messages are the same.
-    [with(&[whisper()]), with(&[other, more]), with(&[])]
+    let trashed = Letter::new("more@talk.example")
+        .from("Max <max@secret.example>")
+        .after(&["question@talk.example"]);
+    let mut thrown = with(&[]);
+    thrown.push(("Trash", trashed.delivery()));
+    // Hidden mail comes last, so that ids of visible messages are the same.
+    [with(&[whisper()]), with(&[other, more]), with(&[]), thrown]
 }
 
 /// Two visible messages that only a hidden one ties together.
@@ -336,6 +347,37 @@ fn what_only_a_hidden_message_ties_together_is_not_together() {
         let [with, without] = bridged().map(|mail| everything(kind, &mail, &ids));
         for (one, two) in with.iter().zip(&without) {
             assert_eq!(one, two, "{kind:?}");
+        }
+    }
+}
+
+/// A copy that is hidden, in a folder that is searched first, and one that is not.
+#[test]
+fn a_hidden_copy_does_not_hide_another() {
+    let shown = json!({ "path": "Archive", "mode": "blacklist", "default": "FULL", "rules": [] });
+    let thrown = json!({ "path": "Trash", "mode": "blacklist", "default": "FULL", "rules": [] });
+    for (place, folder) in [("Archive", shown), ("Trash", thrown)] {
+        let mut folders = discreet();
+        let list = folders.as_array_mut().unwrap();
+        list.retain(|one| one["path"] != folder["path"]);
+        list.push(folder);
+        let mail = [
+            ("INBOX", whisper().delivery()),
+            (place, whisper().delivery()),
+        ];
+        for kind in KINDS {
+            let mut house = House::new(kind, &mail, folders.clone());
+            // Twice: what was seen before must not lead away from it.
+            for _ in 0..2 {
+                let read = house.call("read_email", "whisper@talk.example");
+                assert_eq!(read.data("/mailbox"), place, "{kind:?}: {}", read.text);
+                assert!(read.text("/body_text").contains("wyvernish"), "{kind:?}");
+                assert_eq!(read.data("/also_in"), Value::Null, "{kind:?}");
+                let thread = house.call("read_thread", "whisper@talk.example");
+                assert_eq!(each(&thread, "mailbox"), [place], "{kind:?}");
+                let path = house.call("get_email_path", "whisper@talk.example");
+                assert!(path.data("/file_path").is_string(), "{kind:?}");
+            }
         }
     }
 }

@@ -154,9 +154,20 @@ fn maildir(mail: &[(&str, Delivery)]) -> TempDir {
         letters.sort_unstable();
         let letters: String = letters.into_iter().collect();
         let name = format!("cur/{}.M{number}P1.host:2,{letters}", delivery.unix_time);
-        put(&place(folder).join(name), delivery);
+        // Most Maildirs hold lines that end by LF alone, and some do not.
+        let mut delivery = delivery.clone();
+        if number % 2 == 0 {
+            delivery.raw = without_cr(&delivery.raw);
+        }
+        put(&place(folder).join(name), &delivery);
     }
     dir
+}
+
+pub(super) fn without_cr(raw: &[u8]) -> Vec<u8> {
+    let crlf = |at: usize| raw.get(at..at + 2) == Some(b"\r\n");
+    let kept = raw.iter().enumerate().filter(|(at, _)| !crlf(*at));
+    kept.map(|(_, octet)| *octet).collect()
 }
 
 fn put(path: &Path, delivery: &Delivery) {

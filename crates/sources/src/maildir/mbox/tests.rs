@@ -47,7 +47,7 @@ impl Box_ {
     fn octets(&self, entry: &Entry) -> Vec<u8> {
         let stop = Stop::default();
         let mut shelf = Shelf::new(self.place(), &stop);
-        let read = shelf.read(entry, |opened| Ok((opened.size, opened.bytes(u64::MAX)?)));
+        let read = shelf.read(entry, |opened| Ok((opened.stored, opened.bytes(u64::MAX)?)));
         let (size, octets) = read.unwrap().unwrap();
         assert_eq!(size, octets.len() as u64);
         octets.to_vec()

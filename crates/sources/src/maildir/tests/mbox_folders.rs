@@ -125,7 +125,7 @@ async fn every_question_is_answered() {
 
     let mut at = at(uid);
     at.folder = folder("old");
-    let whole = format!("Status: RO\n{unquoted}");
+    let whole = format!("Status: RO\n{unquoted}").replace('\n', "\r\n");
     let raw = source.raw(cx, &at, 1 << 20).await.unwrap();
     assert_eq!(raw.bytes, whole.as_bytes());
     assert_eq!(raw.size, count(whole.len()));
@@ -139,7 +139,7 @@ async fn every_question_is_answered() {
         .await;
     assert_eq!(many.unwrap().len(), 2);
 
-    let wire = whole.replace('\n', "\r\n");
+    let wire = whole;
     let (witness, shown) = source.look(cx, &at, 1 << 20).await.unwrap().unwrap();
     assert_eq!(shown, wire.as_bytes());
     assert_eq!(witness.size, Some(count(wire.len())));
