@@ -274,7 +274,14 @@ impl RawImap {
         if self.buffer.len() - self.filled < READ_SIZE / 2 {
             self.buffer.resize(self.buffer.len() * 2, 0);
         }
-        match self.stream.read(&mut self.buffer[self.filled..])? {
+        // QUIRK: a signal ends a read that has a timeout, whatever else is said about signals.
+        let received = loop {
+            match self.stream.read(&mut self.buffer[self.filled..]) {
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                received => break received?,
+            }
+        };
+        match received {
             0 => Err(std::io::Error::new(
                 ErrorKind::UnexpectedEof,
                 "the server closed",
