@@ -181,8 +181,8 @@ mod tests {
     fn first_page(log: &[u8]) -> Vec<u8> {
         let number = |at: usize| u32::from_be_bytes(log[at..at + 4].try_into().unwrap());
         let size = number(8) as usize;
-        let frames = (32..log.len()).step_by(24 + size);
-        let newest = frames.filter(|frame| number(*frame) == 1).last().unwrap();
+        let mut frames = (32..log.len()).step_by(24 + size);
+        let newest = frames.rfind(|frame| number(*frame) == 1).unwrap();
         log[newest + 24..newest + 24 + size].to_vec()
     }
 
