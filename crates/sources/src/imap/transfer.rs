@@ -105,7 +105,8 @@ impl Transfer<'_> {
             Answered::Lost => return Err(told.lost()),
         }
         let landing = self.landing(&told)?;
-        // QUIRK: Dovecot says OK to a move whose message it then could not take away, where others were at the same file.
+        // QUIRK: Dovecot was seen to say OK to a removal that it had not made, where others were at the same file; a move is
+        // one, too. So it is done when the message is said to have left.
         if self.manner == Manner::Move && !told.left {
             return Err(told.doubtful("the server does not say that the message left"));
         }
