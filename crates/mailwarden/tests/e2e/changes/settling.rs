@@ -175,15 +175,21 @@ fn meanwhile(copies: Copies, plot: &Plot<'_>, does: impl Fn(&mut RawImap) + Send
     });
 }
 
+/// A server that comes to a copy when it is asked for it a second time.
+fn slow(ground: &Ground, copies: Copies) -> (Plot<'_>, testkit::McpClient, World) {
+    let plot = ground.plot("", &[]);
+    let client = start(plot.program());
+    let want = copies.wanted(&plot);
+    copies.hold_up(&plot);
+    meanwhile(copies, &plot, come_to_it);
+    (plot, client, want)
+}
+
 #[test]
 fn what_came_later_than_can_be_waited_for_is_there_once() {
     let ground = Ground::new();
     for copies in BOTH {
-        let plot = ground.plot("", &[]);
-        let mut client = start(plot.program());
-        let want = copies.wanted(&plot);
-        copies.hold_up(&plot);
-        meanwhile(copies, &plot, come_to_it);
+        let (plot, mut client, want) = slow(&ground, copies);
         copies.ask(&mut client);
         let lines = plot.settled();
         leave(client);
@@ -201,11 +207,7 @@ fn what_came_later_than_can_be_waited_for_is_there_once() {
 fn a_second_copy_that_has_to_stay_is_told() {
     let ground = Ground::new();
     for copies in BOTH {
-        let plot = ground.plot("", &[]);
-        let mut client = start(plot.program());
-        let want = copies.wanted(&plot);
-        copies.hold_up(&plot);
-        meanwhile(copies, &plot, come_to_it);
+        let (plot, mut client, want) = slow(&ground, copies);
         let proxy = copies.proxy(&plot);
         proxy.refuse_command(Refusal::No, |line| line.contains("+FLAGS"));
         copies.ask(&mut client);
@@ -224,11 +226,7 @@ fn a_second_copy_that_has_to_stay_is_told() {
 fn a_second_copy_goes_also_after_a_crash() {
     let ground = Ground::new();
     for copies in BOTH {
-        let plot = ground.plot("", &[]);
-        let mut client = start(plot.program());
-        let want = copies.wanted(&plot);
-        copies.hold_up(&plot);
-        meanwhile(copies, &plot, come_to_it);
+        let (plot, mut client, want) = slow(&ground, copies);
         let proxy = copies.proxy(&plot);
         proxy.cut_before(Cut::Stall, |line| line.contains("+FLAGS"));
         client.send_call("copy", copies.arguments());
