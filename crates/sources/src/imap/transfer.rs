@@ -118,7 +118,7 @@ impl Transfer<'_> {
             }),
             // Without a word of where it lies, what else was said must fit: a copy takes nothing away.
             (None, Some(_))
-                if reports == Reports::Nothing && told.left == (self.manner == Manner::Move) =>
+                if reports == Reports::Nothing && (self.manner == Manner::Move || !told.left) =>
             {
                 Ok(unseen(told))
             }
