@@ -88,35 +88,41 @@ fn come_to_it(imap: &mut RawImap) {
     imap.command(&format!("UID COPY {SUBJECT} Target"));
 }
 
+/// A copy whose command got lost on its way, and what is said of it.
+fn lost<'g>(
+    ground: &'g Ground,
+    copies: Copies,
+    settles: &str,
+) -> (Plot<'g>, testkit::McpClient, World, Answer) {
+    let plot = ground.plot("", &[(SETTLES, settles)]);
+    let mut client = start(plot.program());
+    let want = copies.wanted(&plot);
+    copies.hold_up(&plot);
+    let first = copies.ask(&mut client);
+    still_unknown(copies, &first);
+    (plot, client, want, first)
+}
+
+fn still_unknown(copies: Copies, answer: &Answer) {
+    assert_eq!(
+        answer.words, "failed unknown unknown",
+        "{copies:?}: {}",
+        answer.all
+    );
+}
+
 #[test]
 fn what_the_server_may_still_come_to_is_not_asked_for_again_and_recognised_when_it_comes() {
     let ground = Ground::new();
     for copies in BOTH {
-        let plot = ground.plot("", &[(SETTLES, AN_HOUR)]);
-        let mut client = start(plot.program());
-        let want = copies.wanted(&plot);
-        copies.hold_up(&plot);
-        let first = copies.ask(&mut client);
-        assert_eq!(
-            first.words, "failed unknown unknown",
-            "{copies:?}: {}",
-            first.all
-        );
+        let (plot, mut client, want, first) = lost(&ground, copies, AN_HOUR);
         // Neither the caller who asks again, nor a program that begins anew, nor the operator has it made again.
         let again = copies.ask(&mut client);
-        assert_eq!(
-            again.words, "failed unknown unknown",
-            "{copies:?}: {}",
-            again.all
-        );
+        still_unknown(copies, &again);
         leave(client);
         let mut client = start(plot.program());
         let again = copies.ask(&mut client);
-        assert_eq!(
-            again.words, "failed unknown unknown",
-            "{copies:?}: {}",
-            again.all
-        );
+        still_unknown(copies, &again);
         let id = first.id();
         // It says by its exit that it did not come to an end.
         tx(plot.program(), &["retry", id.as_str().unwrap()]).unwrap_err();
@@ -136,16 +142,7 @@ fn what_the_server_may_still_come_to_is_not_asked_for_again_and_recognised_when_
 fn what_the_server_never_came_to_is_asked_for_again_in_its_time() {
     let ground = Ground::new();
     for copies in BOTH {
-        let plot = ground.plot("", &[(SETTLES, THREE_SECONDS)]);
-        let mut client = start(plot.program());
-        let want = copies.wanted(&plot);
-        copies.hold_up(&plot);
-        let first = copies.ask(&mut client);
-        assert_eq!(
-            first.words, "failed unknown unknown",
-            "{copies:?}: {}",
-            first.all
-        );
+        let (plot, client, want, first) = lost(&ground, copies, THREE_SECONDS);
         let lines = plot.settled();
         assert_eq!(lines[0].state, "done", "{copies:?}: {lines:?}");
         leave(client);
