@@ -136,7 +136,11 @@ pub(crate) fn tell(
                 Some(_) => "; for another try take another idempotency_key",
                 None => "",
             };
-            let message = format!("{}; nothing is changed{again}", told.message);
+            let unchanged = match code.as_deref() {
+                Some(super::plan::FLAGGED_ONLY) => "nothing else is changed",
+                _ => "nothing is changed",
+            };
+            let message = format!("{}; {unchanged}{again}", told.message);
             (Status::Failed, vec![Issue { message, ..told }])
         }
         State::Open => {
@@ -198,7 +202,7 @@ fn failed(code: &str) -> String {
         "copy_missing" => "the copy was gone, or about to go, before the original was to be removed".to_owned(),
         super::plan::FLAGGED_ONLY => {
             "it could not be moved, and the server cannot remove the copy alone (no UIDPLUS): a copy that is flagged \
-             \\Deleted is left in the target, and otherwise"
+             \\Deleted is left in the target"
                 .to_owned()
         }
         "flags_not_kept" => {

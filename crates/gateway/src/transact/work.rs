@@ -8,6 +8,8 @@ use ledger::{
 use mail::{Fault, Landing, MessageRef, Subject, Witness};
 use tokio::sync::OwnedRwLockReadGuard;
 
+use super::plan;
+
 /// INVARIANT: `transaction` is what the ledger says once `unwritten` is written.
 pub(crate) struct Work {
     pub transaction: Transaction,
@@ -110,7 +112,7 @@ impl Work {
 
     /// The same, and what may be.
     pub(super) fn may_have_done_something(&self) -> bool {
-        self.has_done_something() || super::plan::has_half_done(&self.transaction)
+        self.has_done_something() || plan::has_half_done(&self.transaction)
     }
 
     pub(super) fn step(&mut self, step: StepName, state: StepState, why: Option<&str>) {
@@ -136,7 +138,7 @@ impl Work {
     pub(super) fn learn(&mut self, seen: Option<Witness>) {
         let Some(mut seen) = seen else { return };
         // INVARIANT: what half a change has left is not what was there before it.
-        if super::plan::has_half_done(&self.transaction) {
+        if plan::has_half_done(&self.transaction) {
             seen.flags = None;
         }
         self.know(|known| {

@@ -18,19 +18,10 @@ pub(super) const PIECE: u32 = 256 << 10;
 /// So many octets of a message are handed out; the digest covers as many as are asked for.
 const MOST_SHOWN: u64 = 1 << 20;
 
+/// As it is now, whatever a session that has the folder open has seen of it.
 pub(super) struct Look<'a> {
     pub at: &'a MessageRef,
     pub octets: u64,
-    pub seeing: Seeing,
-}
-
-/// How the folder is seen.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Seeing {
-    /// As it is now.
-    Anew,
-    /// As a session sees it that has it open.
-    AsOpen,
 }
 
 impl Job for Look<'_> {
@@ -41,10 +32,7 @@ impl Job for Look<'_> {
     }
 
     fn wish(&self) -> Wish<'_> {
-        match self.seeing {
-            Seeing::Anew => Wish::Unselected,
-            Seeing::AsOpen => Wish::Open(&self.at.folder),
-        }
+        Wish::Unselected
     }
 
     async fn run(&self, session: &mut Session, cx: &Cx) -> Result<Self::Out, Fault> {
@@ -52,11 +40,7 @@ impl Job for Look<'_> {
         let mut items = outside();
         items.extend(first_piece(self.octets));
         let at = Spot::of(self.at)?;
-        let entry = match self.seeing {
-            Seeing::Anew => Entry::Anew,
-            Seeing::AsOpen => Entry::Reading,
-        };
-        let found = fetch_at(session, cx, at, &items, entry).await;
+        let found = fetch_at(session, cx, at, &items, Entry::Anew).await;
         let fetch = match found {
             Err(fault) if fault.kind == FaultKind::NoSuchMessage => return Ok(None),
             other => other?,

@@ -454,8 +454,7 @@ impl MailSource for ImapSource {
         at: &'a MessageRef,
         octets: u64,
     ) -> Answer<'a, Option<(Witness, Bytes)>> {
-        let seeing = look::Seeing::Anew;
-        Box::pin(self.run(cx, look::Look { at, octets, seeing }))
+        Box::pin(self.run(cx, look::Look { at, octets }))
     }
 
     fn read<'a>(
@@ -464,11 +463,7 @@ impl MailSource for ImapSource {
         at: &'a MessageRef,
         octets: u64,
     ) -> Answer<'a, Option<(Witness, Bytes)>> {
-        if octets <= u64::from(look::PIECE) {
-            return Box::pin(self.together.read(self, cx, at, octets));
-        }
-        let seeing = look::Seeing::AsOpen;
-        Box::pin(self.run(cx, look::Look { at, octets, seeing }))
+        Box::pin(self.together.read(self, cx, at, octets))
     }
 
     fn octets<'a>(

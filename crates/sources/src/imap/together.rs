@@ -44,7 +44,7 @@ struct Waiting {
 }
 
 impl Together {
-    /// The message and its first octets, of which there are at most as many as travel at once.
+    /// The message and its first octets; what is longer than travels at once is read on in the same turn.
     pub(super) async fn read(
         &self,
         source: &ImapSource,
@@ -157,7 +157,7 @@ struct ReadAll<'a> {
     folder: &'a FolderName,
     uidvalidity: UidValidity,
     wanted: Vec<u32>,
-    /// So many of each, at most a piece.
+    /// So many of each.
     octets: u64,
 }
 

@@ -105,7 +105,8 @@ impl Transfer<'_> {
             Answered::Lost => return Err(told.lost()),
         }
         let landing = self.landing(&told)?;
-        // QUIRK: Dovecot says OK to a move whose message it then could not take away, where others were at the same file.
+        // QUIRK: Dovecot was seen to say OK to a removal that it had not made, where others were at the same file; a move is
+        // one, too. So it is done when the message is said to have left.
         if self.manner == Manner::Move && !told.left {
             return Err(told.doubtful("the server does not say that the message left"));
         }
@@ -117,7 +118,7 @@ impl Transfer<'_> {
             }),
             // Without a word of where it lies, what else was said must fit: a copy takes nothing away.
             (None, Some(_))
-                if reports == Reports::Nothing && told.left == (self.manner == Manner::Move) =>
+                if reports == Reports::Nothing && (self.manner == Manner::Move || !told.left) =>
             {
                 Ok(unseen(told))
             }

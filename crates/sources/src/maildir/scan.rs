@@ -202,7 +202,12 @@ pub(super) fn scan(directory: &Path, stop: &Stop) -> io::Result<Scan> {
 
 /// Adds the files of `new/` or `cur/`; answers how many names were unusable.
 fn read(directory: &Path, place: Place, into: &mut Vec<Entry>, stop: &Stop) -> io::Result<usize> {
-    let listing = match fs::read_dir(directory.join(place.directory())) {
+    let directory = directory.join(place.directory());
+    // INVARIANT: a link leads out of the store, whatever it is called.
+    if fs::symlink_metadata(&directory).is_ok_and(|found| found.is_symlink()) {
+        return Ok(0);
+    }
+    let listing = match fs::read_dir(&directory) {
         // A folder is what has a `cur`; `new` may be missing.
         Err(error) if place == Place::New && error.kind() == io::ErrorKind::NotFound => {
             return Ok(0);
@@ -352,6 +357,19 @@ mod tests {
         assert_eq!(times, [1_000_000_003, 1_000_000_002, 1_000_000_001]);
         let unread: Vec<bool> = found.entries.iter().map(Entry::is_unread).collect();
         assert_eq!(unread, [true, true, false]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_lies_behind_a_link_is_not_in_the_folder() {
+        let elsewhere = folder(&["tmp/1000000009.secret"]);
+        let root = folder(&["cur/1000000001.a:2,S"]);
+        let new = root.path().join("new");
+        fs::remove_dir(&new).unwrap();
+        std::os::unix::fs::symlink(elsewhere.path().join("tmp"), &new).unwrap();
+        let found = read_all(&root);
+        let times: Vec<i64> = found.entries.iter().map(|e| e.delivered).collect();
+        assert_eq!(times, [1_000_000_001]);
     }
 
     #[test]

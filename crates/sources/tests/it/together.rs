@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
-use mail::{Cx, MailSource as _, Uid};
+use bytes::Bytes;
+use mail::{Cx, Fault, MailSource as _, Uid, Witness};
 use sha2::{Digest as _, Sha256};
 use sources::imap::ImapSource;
 use testkit::proxy::Refusal;
+use tokio::task::JoinHandle;
 
 use crate::ground::{Ground, message};
 
@@ -35,25 +37,34 @@ fn crowded() -> (Ground, Arc<ImapSource>, Vec<mail::MessageRef>) {
     (ground, source, all)
 }
 
-#[test]
-fn everybody_gets_what_was_asked_for_and_the_server_is_asked_seldom() {
-    let (ground, source, all) = crowded();
+type Reading = Result<Option<(Witness, Bytes)>, Fault>;
+
+/// All of them at once, each by a caller of its own, who has waited for the server.
+fn read(
+    ground: &Ground,
+    source: &Arc<ImapSource>,
+    all: Vec<mail::MessageRef>,
+) -> Vec<JoinHandle<(u32, Reading)>> {
     let ask = |at: mail::MessageRef| {
-        let source = Arc::clone(&source);
+        let source = Arc::clone(source);
         async move {
             let cx = Cx::new();
-            let read = source.read(&cx, &at, ALL).await.unwrap();
+            let read = source.read(&cx, &at, ALL).await;
             assert!(cx.round_trips() > 0);
             (at.uid.0, read)
         }
     };
+    let all = all.into_iter();
+    all.map(|at| ground.runtime.spawn(ask(at))).collect()
+}
+
+#[test]
+fn everybody_gets_what_was_asked_for_and_the_server_is_asked_seldom() {
+    let (ground, source, all) = crowded();
     ground.proxy.reset_stats();
-    let asked: Vec<_> = all
-        .into_iter()
-        .map(|at| ground.runtime.spawn(ask(at)))
-        .collect();
-    for one in asked {
+    for one in read(&ground, &source, all) {
         let (uid, read) = ground.runtime.block_on(one).unwrap();
+        let read = read.unwrap();
         if uid == 4_000 {
             assert_eq!(read, None);
             continue;
@@ -79,19 +90,12 @@ fn everybody_gets_what_was_asked_for_and_the_server_is_asked_seldom() {
 #[test]
 fn who_gives_up_keeps_nobody_waiting() {
     let (ground, source, all) = crowded();
-    let ask = |at: mail::MessageRef| {
-        let source = Arc::clone(&source);
-        async move { source.read(&Cx::new(), &at, ALL).await.unwrap() }
-    };
     // The first to come is the one who asks the server, and every third gives up at once.
-    let asked: Vec<_> = all
-        .into_iter()
-        .map(|at| ground.runtime.spawn(ask(at)))
-        .collect();
+    let asked = read(&ground, &source, all);
     asked.iter().step_by(3).for_each(|one| one.abort());
     for (place, one) in asked.into_iter().enumerate() {
         match ground.runtime.block_on(one) {
-            Ok(read) => assert_eq!(read.is_some(), place < 40, "{place}"),
+            Ok((_, read)) => assert_eq!(read.unwrap().is_some(), place < 40, "{place}"),
             Err(gone) => assert!(gone.is_cancelled() && place % 3 == 0, "{place}"),
         }
     }
@@ -100,20 +104,12 @@ fn who_gives_up_keeps_nobody_waiting() {
 #[test]
 fn what_a_server_refuses_to_tell_of_many_it_is_asked_of_each() {
     let (ground, source, all) = crowded();
-    let ask = |at: mail::MessageRef| {
-        let source = Arc::clone(&source);
-        async move { (at.uid.0, source.read(&Cx::new(), &at, ALL).await) }
-    };
     // Whatever is asked of several messages at once.
     let several = |line: &str| line.contains("UID FETCH") && line.contains([',', ':']);
     for _ in 0..40 {
         ground.proxy.refuse_command(Refusal::No, several);
     }
-    let asked: Vec<_> = all
-        .into_iter()
-        .map(|at| ground.runtime.spawn(ask(at)))
-        .collect();
-    for one in asked {
+    for one in read(&ground, &source, all) {
         let (uid, read) = ground.runtime.block_on(one).unwrap();
         let read = read.unwrap_or_else(|fault| panic!("{uid}: {fault}"));
         assert_eq!(read.is_some(), uid != 4_000, "{uid}");

@@ -45,11 +45,18 @@ pub(crate) struct Updated {
     came: Came,
     account_id: String,
     message_id: String,
+    /// Null where they are not known.
+    #[schemars(schema_with = "list_or_null")]
     flags: Option<Vec<String>>,
     requested_add_flags: Vec<String>,
     requested_remove_flags: Vec<String>,
     applied_add_flags: bool,
     applied_remove_flags: bool,
+}
+
+/// What it is, if it is anything: a schema without a type lets null pass, and strict hosts see no union.
+fn list_or_null(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    schemars::json_schema!({ "items": { "type": "string" } })
 }
 
 impl Reply for Updated {

@@ -222,3 +222,29 @@ fn a_copy_that_was_being_taken_back_is_spared_when_it_has_become_the_last() {
     let moved = before.without(&item).with(item.lying_in(AWAY, "Target"));
     same(&plot.world(), &moved, "spared");
 }
+
+#[test]
+fn a_copy_that_can_only_be_flagged_is_told_of() {
+    let ground = Ground::new();
+    let plot = ground.plot("MOVE UIDPLUS", &[]);
+    let mut client = start(plot.program());
+    warm(&mut client);
+    let (before, item) = (plot.world(), plot.subject(HOME));
+    // The original may not be removed, and the server cannot remove the copy alone.
+    plot.home
+        .refuse_command(Refusal::No, |line| line.contains("+FLAGS"));
+    let answer = ask(
+        &mut client,
+        "imap_move_message",
+        arguments("imap_move_message"),
+    );
+    assert_eq!(answer.words, "failed flagged_only undone", "{}", answer.all);
+    assert!(
+        answer.has("left in the target; nothing else is changed"),
+        "{}",
+        answer.text
+    );
+    let left = item.lying_in(HOME, "Target").flagged(&["\\Deleted"]);
+    same(&plot.world(), &before.with(left), "flagged");
+    leave(client);
+}

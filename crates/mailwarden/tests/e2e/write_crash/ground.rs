@@ -3,7 +3,7 @@
 
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use testkit::world::{self, Found, Item};
@@ -162,15 +162,12 @@ impl Plot<'_> {
         lines(&text)
     }
 
-    /// Waits until no transaction is under way; what is when patience ends is told as it is. The number of looks is
-    /// bounded, and each takes as long as starting a program does.
+    /// Waits until no transaction is under way; what is when patience ends is told as it is. A fast machine looks often.
     pub(crate) fn settled(&self) -> Vec<Line> {
-        const LOOKS: usize = 400;
+        const PATIENCE: Duration = Duration::from_secs(60);
+        let begun = Instant::now();
         let mut lines = self.transactions();
-        for _ in 0..LOOKS {
-            if lines.iter().all(|line| line.state != "open") {
-                break;
-            }
+        while lines.iter().any(|line| line.state == "open") && begun.elapsed() < PATIENCE {
             lines = self.transactions();
         }
         lines
