@@ -38,6 +38,15 @@ pub enum Left {
     AtLeast(usize),
 }
 
+impl Left {
+    /// As many as are known of.
+    pub fn chars(self) -> usize {
+        match self {
+            Self::Exactly(chars) | Self::AtLeast(chars) => chars,
+        }
+    }
+}
+
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub(crate) struct Body {
     pub text: Option<String>,
