@@ -17,7 +17,6 @@ use mail::{
     AccountId, Cx, Effort, HeaderId, Kindred, MailSource as _, PartWish, Sought, Structure,
     Urgency, Within,
 };
-use rusqlite::{Connection, OpenFlags};
 use sources::apple::Apple;
 use testkit::apple::Many;
 
@@ -70,7 +69,7 @@ fn main() {
     for round in 0..ROUNDS {
         let row = chosen(round);
         if round % (ROUNDS / SCANS) == 0 {
-            scans.push(timed(|| scan(&many, row)));
+            scans.push(timed(|| many.scan(row)));
         }
         paths.push(timed(|| runtime.block_on(path(&source, &many, row))));
         mails.push(timed(|| runtime.block_on(mail(&source, &many, row))));
@@ -122,20 +121,6 @@ fn timed<T>(work: impl FnOnce() -> T) -> Duration {
     let begun = Instant::now();
     work();
     begun.elapsed()
-}
-
-fn scan(many: &Many, row: i64) {
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY;
-    let conn = Connection::open_with_flags(many.store.database(), flags).unwrap();
-    let sql = "SELECT m.ROWID FROM message_global_data g JOIN messages m ON m.global_message_id = g.ROWID \
-               WHERE g.message_id_header = ?1 AND m.deleted = 0";
-    let found: i64 = conn
-        .query_row(sql, [format!("<{}>", many.id(row))], |row| row.get(0))
-        .unwrap();
-    assert_eq!(found, row);
-    let version = many.store.version();
-    let bytes = fs::read(many.file(&version, row)).unwrap();
-    assert!(!bytes.is_empty());
 }
 
 fn sought(many: &Many, row: i64) -> Sought {

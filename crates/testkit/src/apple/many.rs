@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use rusqlite::params;
+use rusqlite::{Connection, OpenFlags, params};
 
 use super::emlx::{self, Count, Trailer, emlx};
 use super::letter::hash;
@@ -85,6 +85,20 @@ impl Many {
             "{row}.{:x}@kettenwerk.example",
             row.wrapping_mul(2_654_435_761)
         )
+    }
+
+    /// As much as it takes at least without an index of one's own: the message looked for in Apple's database, and its file
+    /// read.
+    pub fn scan(&self, row: i64) -> Vec<u8> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY;
+        let conn = Connection::open_with_flags(self.store.database(), flags).unwrap();
+        let sql = "SELECT m.ROWID FROM message_global_data g JOIN messages m ON m.global_message_id = g.ROWID \
+                   WHERE g.message_id_header = ?1 AND m.deleted = 0";
+        let found: i64 = conn
+            .query_row(sql, [format!("<{}>", self.id(row))], |row| row.get(0))
+            .unwrap();
+        assert_eq!(found, row);
+        fs::read(self.file(&self.store.version(), row)).unwrap()
     }
 
     /// Where its file lies, below the directory of the version.
