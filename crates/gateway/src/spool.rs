@@ -13,6 +13,8 @@ use sha2::{Digest as _, Sha256};
 const MOST_OCTETS: u64 = 512 << 20;
 /// One that nobody asked for since is removed.
 const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
+/// One that was asked for just now stays, however full it is: its path may still be on its way.
+const PROMISED: Duration = Duration::from_secs(10 * 60);
 
 /// A directory of message files.
 #[derive(Clone, Debug)]
@@ -45,9 +47,12 @@ impl Spool {
         (whole && touched.is_ok()).then_some(path)
     }
 
-    pub(crate) fn begin(&self, at: &MessageRef) -> io::Result<Writing> {
+    /// Fails where a message of this size has no room, and nothing may go for it.
+    pub(crate) fn begin(&self, at: &MessageRef, size: u64) -> io::Result<Writing> {
         make_private(&self.directory)?;
-        self.sweep();
+        if self.sweep(size) > MOST_OCTETS {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
         let path = self.path(at);
         let mut random = [0u8; 8];
         getrandom::fill(&mut random).map_err(|_| io::Error::other("no randomness"))?;
@@ -70,11 +75,14 @@ impl Spool {
         self.directory.join(format!("{}.eml", hex(&digest)))
     }
 
-    /// The old ones go, and what is too much.
-    fn sweep(&self) {
-        let Ok(entries) = fs::read_dir(&self.directory) else {
-            return;
-        };
+    /// Removes what nobody asked for in a day, of this process or of one before it.
+    pub fn tidy(&self) {
+        self.sweep(0);
+    }
+
+    /// The old ones go, and what is too much once so many octets come. How many there are then.
+    fn sweep(&self, coming: u64) -> u64 {
+        let entries = fs::read_dir(&self.directory).into_iter().flatten();
         let now = SystemTime::now();
         let mut files: Vec<(SystemTime, u64, PathBuf)> = entries
             .flatten()
@@ -84,16 +92,16 @@ impl Spool {
             })
             .collect();
         files.sort();
-        let mut total: u64 = files.iter().map(|(_, octets, _)| octets).sum();
+        let held: u64 = files.iter().map(|(_, octets, _)| octets).sum();
+        let mut total = held.saturating_add(coming);
         for (used, octets, path) in files {
-            let old = now.duration_since(used).is_ok_and(|age| age > KEPT);
-            if !old && total <= MOST_OCTETS {
-                break;
-            }
-            if fs::remove_file(path).is_ok() {
+            let age = now.duration_since(used).unwrap_or_default();
+            let too_much = total > MOST_OCTETS && age > PROMISED;
+            if (age > KEPT || too_much) && fs::remove_file(path).is_ok() {
                 total -= octets;
             }
         }
+        total
     }
 }
 
@@ -125,17 +133,17 @@ fn make_private(directory: &Path) -> io::Result<()> {
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.create(directory)?;
     let found = fs::symlink_metadata(directory)?;
+    if !found.is_dir() {
+        return Err(io::Error::other(
+            "the place for message files is no directory",
+        ));
+    }
     #[cfg(unix)]
     if std::os::unix::fs::PermissionsExt::mode(&found.permissions()) & 0o077 != 0 {
         let private = std::os::unix::fs::PermissionsExt::from_mode(0o700);
         fs::set_permissions(directory, private)?;
     }
-    match found.is_dir() {
-        true => Ok(()),
-        false => Err(io::Error::other(
-            "the place for message files is no directory",
-        )),
-    }
+    Ok(())
 }
 
 fn hex(octets: &[u8]) -> String {
@@ -151,7 +159,8 @@ mod tests {
     }
 
     fn put(spool: &Spool, at: &MessageRef, octets: &[u8]) -> PathBuf {
-        let mut writing = spool.begin(at).unwrap();
+        let size = u64::try_from(octets.len()).unwrap();
+        let mut writing = spool.begin(at, size).unwrap();
         writing.add(octets).unwrap();
         writing.finish().unwrap()
     }
@@ -179,10 +188,16 @@ mod tests {
     fn what_is_not_finished_leaves_nothing() {
         let place = tempfile::tempdir().unwrap();
         let spool = Spool::at(place.path().to_owned());
-        let mut writing = spool.begin(&message("INBOX", 1)).unwrap();
+        let mut writing = spool.begin(&message("INBOX", 1), 4).unwrap();
         writing.add(b"half").unwrap();
         drop(writing);
         assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0);
+    }
+
+    /// As if it had been asked for so long ago.
+    fn age(path: &Path, age: Duration) {
+        let file = File::options().append(true).open(path).unwrap();
+        file.set_modified(SystemTime::now() - age).unwrap();
     }
 
     #[test]
@@ -191,12 +206,43 @@ mod tests {
         let spool = Spool::at(place.path().to_owned());
         let (old, new) = (message("INBOX", 1), message("INBOX", 2));
         let path = put(&spool, &old, b"old");
-        let then = SystemTime::now() - KEPT - Duration::from_secs(60);
-        let file = File::options().append(true).open(&path).unwrap();
-        file.set_modified(then).unwrap();
+        age(&path, KEPT + Duration::from_secs(60));
         let kept = put(&spool, &new, b"new");
-        drop(spool.begin(&message("INBOX", 3)).unwrap());
         assert_eq!(spool.get(&old, Some(3)), None);
-        assert_eq!(spool.get(&new, Some(3)), Some(kept));
+        assert_eq!(spool.get(&new, Some(3)), Some(kept.clone()));
+        age(&kept, KEPT + Duration::from_secs(60));
+        spool.tidy();
+        assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn what_was_given_just_now_stays_however_full_it_is() {
+        let place = tempfile::tempdir().unwrap();
+        let spool = Spool::at(place.path().to_owned());
+        let (first, second) = (message("INBOX", 1), message("INBOX", 2));
+        let path = put(&spool, &first, b"");
+        // A file with a hole: it has this size, and takes no room.
+        let file = File::options().append(true).open(&path).unwrap();
+        file.set_len(MOST_OCTETS).unwrap();
+        drop(file);
+        let full = spool.begin(&second, 1).map(drop);
+        assert_eq!(full.unwrap_err().kind(), io::ErrorKind::StorageFull);
+        assert!(path.exists());
+        age(&path, PROMISED + Duration::from_secs(60));
+        put(&spool, &second, b"b");
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_link_in_its_place_is_refused() {
+        let place = tempfile::tempdir().unwrap();
+        let elsewhere = place.path().join("elsewhere");
+        fs::create_dir(&elsewhere).unwrap();
+        let before = fs::metadata(&elsewhere).unwrap().permissions();
+        let linked = place.path().join("messages");
+        std::os::unix::fs::symlink(&elsewhere, &linked).unwrap();
+        assert!(Spool::at(linked).begin(&message("INBOX", 1), 1).is_err());
+        assert_eq!(fs::metadata(&elsewhere).unwrap().permissions(), before);
+        assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 0);
     }
 }

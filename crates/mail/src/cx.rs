@@ -10,6 +10,7 @@ pub struct Cx {
     stage: AtomicU8,
     done: AtomicU64,
     total: AtomicU64,
+    discreet: AtomicBool,
 }
 
 /// Where a call is, for progress messages and for naming the step that failed.
@@ -116,10 +117,16 @@ impl Cx {
         self.total.store(total, Ordering::Relaxed);
     }
 
-    /// What is done, and of how much; none where nobody counts.
+    /// From now on nobody is told how much there is to do: it may be more than the caller may know of.
+    pub fn keep_counts(&self) {
+        self.discreet.store(true, Ordering::Relaxed);
+    }
+
+    /// What is done, and of how much; none where nobody counts, or tells.
     pub fn counted(&self) -> Option<(u64, u64)> {
         let total = self.total.load(Ordering::Relaxed);
-        (total > 0).then(|| (self.done.load(Ordering::Relaxed).min(total), total))
+        let told = total > 0 && !self.discreet.load(Ordering::Relaxed);
+        told.then(|| (self.done.load(Ordering::Relaxed).min(total), total))
     }
 
     pub fn stage(&self) -> Stage {
@@ -139,5 +146,16 @@ mod tests {
             cx.enter(stage);
             assert_eq!(cx.stage(), stage);
         }
+    }
+
+    #[test]
+    fn counts_are_told_until_they_are_kept() {
+        let cx = Cx::new();
+        assert_eq!(cx.counted(), None);
+        cx.count(3, 9);
+        assert_eq!(cx.counted(), Some((3, 9)));
+        cx.keep_counts();
+        cx.count(4, 9);
+        assert_eq!(cx.counted(), None);
     }
 }

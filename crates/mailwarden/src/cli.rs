@@ -18,7 +18,7 @@ pub(crate) struct Cli {
     #[arg(long, global = true, value_name = "DIR")]
     pub config_dir: Option<PathBuf>,
 
-    /// The tools to serve: imap, gateway (default: MAILWARDEN_TOOLSETS, else what the configuration says)
+    /// The tools to serve: imap, gateway, threads (default: MAILWARDEN_TOOLSETS, else what the configuration says)
     #[arg(long, global = true, value_name = "SETS")]
     pub toolsets: Option<String>,
 

@@ -136,6 +136,7 @@ async fn stdio(
         gateway = gateway.with_ledger(ledger, changes.deletes, changes.settle);
     }
     let gateway = Arc::new(gateway);
+    let tidying = wiring::keep_spool_tidy();
     let (tools, tools_changed) = tokio::sync::watch::channel(0);
     let reload = directory.map(|directory| Reload {
         directory: directory.to_owned(),
@@ -158,8 +159,9 @@ async fn stdio(
         errors: config.errors,
         tools: tools_changed,
     };
-    let why = server::run(served, reload).await?;
-    Ok((ExitCode::SUCCESS, why))
+    let why = server::run(served, reload).await;
+    tidying.abort();
+    Ok((ExitCode::SUCCESS, why?))
 }
 
 /// Every problem of the configuration is one line on stderr and a name in the audit log, and nothing starts.

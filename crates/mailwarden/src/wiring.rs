@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use audit::{Event, Keeping, Log, Settings};
 use extract::Runner;
@@ -170,6 +171,23 @@ pub(crate) fn gateway(setup: Setup, log: Log) -> anyhow::Result<Gateway> {
     Ok(match state::spool_directory() {
         Some(directory) => gateway.with_spool(Spool::at(directory)),
         None => gateway,
+    })
+}
+
+/// Message files that nobody asked for in a day go, also where nobody asks for others.
+pub(crate) fn keep_spool_tidy() -> tokio::task::JoinHandle<()> {
+    tokio::spawn(async {
+        let Some(directory) = state::spool_directory() else {
+            return;
+        };
+        let spool = Spool::at(directory);
+        let mut hourly = tokio::time::interval(Duration::from_secs(60 * 60));
+        loop {
+            hourly.tick().await;
+            let spool = spool.clone();
+            // Nothing hangs on it: what stays now goes later.
+            let _ = tokio::task::spawn_blocking(move || spool.tidy()).await;
+        }
     })
 }
 

@@ -20,7 +20,7 @@ pub struct Node<'a> {
     /// What the header says.
     pub sent: Option<Timestamp>,
     pub arrived: Option<Timestamp>,
-    /// Of copies with a text, the one with the least rank is read.
+    /// Of copies with a text that came at the same time, the one with the least rank is read.
     pub rank: u32,
     pub text: Text,
     pub likeness: Likeness,

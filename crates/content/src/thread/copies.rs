@@ -72,6 +72,15 @@ fn head(envelope: &Envelope) -> Option<String> {
     Some([mailbox, host, date, subject].join("\n"))
 }
 
+/// Which of these are one message, whatever ties them to others: each message as its copies, the one to read first. The
+/// message with the best copy comes first.
+pub fn copies(nodes: &[Node<'_>]) -> Vec<Vec<usize>> {
+    let all: Vec<usize> = (0..nodes.len()).collect();
+    let mut groups = gather(nodes, &all);
+    groups.sort_by_key(|group| group.first().map(|best| preference(nodes, *best)));
+    groups
+}
+
 /// Members that are one message: the copy to read first, then the others, the better ones before.
 pub(super) fn gather(nodes: &[Node<'_>], members: &[usize]) -> Vec<Vec<usize>> {
     let mut groups: Vec<Vec<usize>> = Vec::new();
@@ -131,12 +140,12 @@ fn mark<'a>(node: &'a Node<'_>) -> Option<Mark<'a>> {
     }
 }
 
-/// The least is read: one with a text, then as the caller ranks it, then the one that came first. Who forges a copy
-/// comes later than what is copied.
+/// The least is read: one with a text, then the one that came first, then as the caller ranks it. Who forges a copy comes
+/// later than what is copied, whatever folder it gets into.
 fn preference(nodes: &[Node<'_>], index: usize) -> impl Ord + use<> {
     let node = nodes.get(index);
     let missing = node.is_none_or(|node| node.text == Text::Missing);
-    let rank = node.map_or(u32::MAX, |node| node.rank);
     let arrived = node.and_then(|node| node.arrived);
-    (missing, rank, arrived.is_none(), arrived, index)
+    let rank = node.map_or(u32::MAX, |node| node.rank);
+    (missing, arrived.is_none(), arrived, rank, index)
 }

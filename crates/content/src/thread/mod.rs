@@ -10,6 +10,6 @@ mod head;
 mod subject;
 
 pub use conversation::{Conversation, Node, Turn, conversation};
-pub use copies::{Likeness, Text};
+pub use copies::{Likeness, Text, copies};
 pub use groups::partition;
 pub use head::{Head, Participant, Spoken, head};

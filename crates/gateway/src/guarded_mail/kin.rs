@@ -72,6 +72,8 @@ impl GuardedMail<'_> {
         if self.permit.policy().is_owner() {
             return self.kin_within(id, seeking, Within::All).await;
         }
+        // INVARIANT: how much a store holds is nobody's business but its owner's.
+        self.cx.keep_counts();
         let (mut kept, thrown) = self.searchable().await?;
         let only = Within::Only(kept.clone());
         let mut kin = self.kin_within(id, seeking, only).await?;
@@ -209,10 +211,13 @@ impl GuardedMail<'_> {
     }
 
     /// INVARIANT: what was judged by its facts and what is shown are one message.
+    pub(crate) fn is_judged(&self, known: &Known, octets: u64) -> bool {
+        known.member.summary.size == Some(octets) || self.permit.policy().is_owner()
+    }
+
     fn checked(&self, known: &Known, fetched: Result<Fetched, Fault>) -> Result<Fetched, Halt> {
         let mut fetched = fetched.inspect_err(|fault| self.note_conflict(known.at(), fault))?;
-        let same = known.member.summary.size == Some(fetched.size);
-        if !same && !self.permit.policy().is_owner() {
+        if !self.is_judged(known, fetched.size) {
             return Err(Denial::absent().into());
         }
         self.note(known);

@@ -4,6 +4,7 @@ mod apple;
 mod bad_input;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod canary;
+mod claims;
 mod conformance;
 mod letters;
 mod packing;

@@ -1,6 +1,7 @@
 //! Conversations as tables: trees of the RFC, lost and repeated messages, wrong clocks, loops, depth.
 
 use super::*;
+use crate::thread::copies;
 use crate::thread::groups::tests::links;
 use mail::{Summary, Uid};
 
@@ -284,12 +285,12 @@ fn copies_are_told_from_strangers_under_one_name() {
 }
 
 #[test]
-fn the_copy_with_a_text_is_read_then_the_best_then_the_first() {
+fn the_copy_with_a_text_is_read_then_the_first_then_the_best() {
     let header = "Message-ID: <a@x>\nFrom: ann@x\nSubject: Plan";
     let mut all: Vec<Member> = (0..4).map(|_| member(header, "hello")).collect();
     // Nothing but the header came of the first.
     all[0].summary.structure = None;
-    for (arrived, one) in [9, 5, 3, 4].into_iter().zip(&mut all) {
+    for (arrived, one) in [2, 4, 3, 4].into_iter().zip(&mut all) {
         one.summary.arrived = Timestamp::from_second(arrived).ok();
     }
     let mut nodes: Vec<Node<'_>> = all
@@ -297,14 +298,30 @@ fn the_copy_with_a_text_is_read_then_the_best_then_the_first() {
         .map(|one| Node::new(one, 1, Text::Here))
         .collect();
     nodes[0].text = Text::Missing;
-    nodes[0].rank = 0;
     nodes[2].rank = 2;
+    nodes[3].rank = 0;
     let found = conversation(&nodes, 1);
     assert_eq!(found.turns.len(), 1);
     assert_eq!(
         (found.turns[0].index, &found.turns[0].copies[..]),
-        (3, &[1, 2, 0][..])
+        (2, &[3, 1, 0][..])
     );
+}
+
+#[test]
+fn messages_are_told_apart_without_looking_at_what_they_answer() {
+    let plan = "Message-ID: <a@x>\nFrom: ann@x\nSubject: Plan";
+    let other = "Message-ID: <a@x>\nFrom: bob@x\nSubject: Plan";
+    let mut all = [plan, other, plan].map(|header| member(header, "hello"));
+    for (arrived, one) in [7, 6, 5].into_iter().zip(&mut all) {
+        one.summary.arrived = Timestamp::from_second(arrived).ok();
+    }
+    let nodes: Vec<Node<'_>> = all
+        .iter()
+        .map(|one| Node::new(one, 0, Text::Here))
+        .collect();
+    assert_eq!(copies(&nodes), [vec![2, 0], vec![1]]);
+    assert!(copies(&[]).is_empty());
 }
 
 #[test]

@@ -10,7 +10,6 @@ use crate::envelope::Warning;
 use crate::guarded_mail::{GuardedMail, Known};
 use crate::pipeline::Ctx;
 use crate::schema::plain_object;
-use crate::tools::shown;
 
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Email {
@@ -65,6 +64,9 @@ pub(super) const UNTRUSTED: &[&str] = &[
     "in_reply_to",
     "body_text",
     "attachments",
+    "mailbox",
+    "also_in",
+    "coverage",
 ];
 
 /// What became of a message's text.
@@ -128,8 +130,8 @@ pub(super) async fn render(
         .render(move || content::view(&fetched, &wish, &facts))
         .await?;
     let mut email = bare(known, Missing::NotAsked);
-    if let Some(flags) = &flags {
-        email.unread = !flags.iter().any(|flag| flag.is("\\Seen"));
+    if flags.is_some() {
+        email.unread = unread(flags.as_deref());
     }
     let text = view.body_text.clone().unwrap_or_default();
     let converted = view.notes.contains(&Note::HtmlConverted);
@@ -199,7 +201,6 @@ pub(super) fn bare(known: &Known, missing: Missing) -> Email {
         words(envelope.date.as_ref()),
     );
     let several = |ids: &[HeaderId]| ids.iter().map(written).collect::<Vec<_>>().join(" ");
-    let flags = shown::flags(summary.flags.as_deref(), &mut changes).unwrap_or_default();
     Email {
         success: missing == Missing::NotAsked,
         message_id: links.id.as_ref().map(written).unwrap_or_default(),
@@ -214,10 +215,19 @@ pub(super) fn bare(known: &Known, missing: Missing) -> Email {
         body_state: missing.name(),
         id: known.at().to_string(),
         mailbox: content::name(known.at().folder.as_str(), &mut changes),
-        unread: !flags.iter().any(|flag| flag == "\\Seen"),
+        unread: is_unread(summary),
         attachments: Vec::new(),
         also_in: Vec::new(),
     }
+}
+
+/// Known to be so.
+pub(super) fn is_unread(summary: &mail::Summary) -> bool {
+    unread(summary.flags.as_deref())
+}
+
+fn unread(flags: Option<&[mail::Flag]>) -> bool {
+    flags.is_some_and(|flags| !flags.iter().any(|flag| flag.is("\\Seen")))
 }
 
 /// Whether its content can be asked for.

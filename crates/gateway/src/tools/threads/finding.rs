@@ -1,19 +1,24 @@
 //! Where a message is that is known by its Message-ID: asked of every account that its caller may know of, or of one.
 
-use std::future::poll_fn;
-use std::task::Poll;
+use std::time::Duration;
 
-use mail::{AccountId, Coverage, FolderName, HeaderId};
+use mail::{AccountId, Coverage, FolderName, HeaderId, Level, Stage};
 use serde::Serialize;
 
 use super::email::written;
+use super::together;
+use super::turns::{Copies, Named};
 use crate::args::{Account, OwnName};
-use crate::guarded_mail::{GuardedMail, Kin, Known, Seeking};
+use crate::envelope::Done;
+use crate::guarded_mail::{GuardedMail, Halt, Kin, Seeking};
 use crate::pipeline::Ctx;
 use crate::schema::plain_object;
 use crate::trouble::Issue;
 use crate::{Code, Refusal};
 
+/// So long the others are waited for once an account has it: a server that is dead holds up nobody who asks for mail that
+/// lies elsewhere.
+const PATIENCE: Duration = Duration::from_secs(3);
 /// Names of folders that are listed; beyond it they are counted.
 const MOST_NAMED: usize = 30;
 
@@ -72,9 +77,9 @@ impl Covered {
     }
 
     /// Of a message that was found: where it is. How far its store looked for further copies says nothing about it.
-    pub(super) fn found(copies: &[&Known]) -> Self {
+    pub(super) fn found(message: &Copies) -> Self {
         let mut searched: Vec<FolderName> = Vec::new();
-        for copy in copies {
+        for copy in std::iter::once(&message.read).chain(&message.others) {
             if !searched.contains(&copy.at().folder) {
                 searched.push(copy.at().folder.clone());
             }
@@ -98,19 +103,34 @@ pub(super) struct Found<'a> {
     pub kin: Kin,
 }
 
-impl Found<'_> {
-    /// The copies that have this id, the one with most to see first.
-    pub(super) fn copies(&self, id: &HeaderId) -> Vec<&Known> {
-        let own = |known: &&Known| known.member.links.id.as_ref() == Some(id);
-        let mut copies: Vec<&Known> = self.kin.members.iter().filter(own).collect();
-        copies.sort_by_key(|known| std::cmp::Reverse(known.level()));
-        copies
+/// How well an account's answer fits the question; the greatest is taken.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Fit {
+    /// A message there names it.
+    Names(Level),
+    /// It is there itself, and so much of it may be seen.
+    Has(Level),
+}
+
+impl Fit {
+    fn of(kin: &Kin, id: &HeaderId) -> Option<Self> {
+        let each = kin.members.iter().filter_map(|known| {
+            let links = &known.member.links;
+            match links.id.as_ref() == Some(id) {
+                true => Some(Self::Has(known.level())),
+                false => links
+                    .all()
+                    .any(|one| one == id)
+                    .then(|| Self::Names(known.level())),
+            }
+        });
+        each.max()
     }
 }
 
 /// What came of looking for it.
 pub(super) struct Looked<'a> {
-    /// Of the first account that has it, as they are configured.
+    /// Of the account that has it and shows most of it; of several such, the first as they are configured.
     pub found: Option<Found<'a>>,
     /// Others that have it too.
     pub also: Vec<AccountId>,
@@ -134,76 +154,97 @@ pub(super) async fn look<'c>(
         );
         return Err(Refusal::new(Code::NotFound, words));
     }
-    let asked = accounts.into_iter().map(async |account| {
+    let asked = accounts.iter().map(async |account| {
         let mail = ctx.mail_of(account);
         let kin = mail.kin(id, seeking).await;
         (mail, kin)
     });
-    let mut looked = Looked {
-        found: None,
-        also: Vec::new(),
-        issues: Vec::new(),
-        coverage: Coverage {
-            exhausted: true,
-            ..Coverage::default()
-        },
+    let found = |(_, kin): &(GuardedMail<'_>, Result<Kin, Halt>)| {
+        kin.as_ref()
+            .is_ok_and(|kin| Fit::of(kin, id).is_some_and(|fit| fit >= Fit::Has(Level::Headers)))
     };
-    for (mail, kin) in all(asked).await {
+    let names: Vec<&AccountId> = accounts.iter().map(|account| account.id()).collect();
+    let answers = together::gathered(asked, found, PATIENCE).await;
+    let mut looked = Looked::default();
+    let mut best: Option<Fit> = None;
+    for (name, answer) in names.into_iter().zip(answers) {
+        let Some((mail, kin)) = answer else {
+            looked.late(name);
+            continue;
+        };
         let kin = match kin {
             Ok(kin) => kin,
             Err(halt) => {
-                looked.coverage.exhausted = false;
-                // A source without Message-IDs cannot have it.
-                if let Ok(mut issue) = mail.sort(halt) {
-                    issue.message = format!("{}: {}", mail.id(), issue.message);
-                    looked.issues.push(issue);
-                }
+                looked.failed(&mail, halt);
                 continue;
             }
         };
-        let names_it = kin
-            .members
-            .iter()
-            .any(|known| known.member.links.all().any(|one| one == id));
-        match &looked.found {
-            Some(_) if names_it => looked.also.push(mail.id().clone()),
-            None if names_it => {
-                looked.coverage = kin.coverage.clone();
-                looked.found = Some(Found { mail, kin });
-            }
-            Some(_) => {}
-            None => {
-                looked.coverage.exhausted &= kin.coverage.exhausted;
-                looked.coverage.searched.extend(kin.coverage.searched);
-                looked.coverage.skipped.extend(kin.coverage.skipped);
-            }
+        let Some(fit) = Fit::of(&kin, id) else {
+            looked.searched(kin.coverage);
+            continue;
+        };
+        let own = mail.id().clone();
+        if best.is_none_or(|best| fit > best) {
+            best = Some(fit);
+            let before = looked.found.replace(Found { mail, kin });
+            looked
+                .also
+                .extend(before.map(|found| found.mail.id().clone()));
+        } else {
+            looked.also.push(own);
         }
+    }
+    if let Some(found) = &looked.found {
+        looked.coverage = found.kin.coverage.clone();
     }
     Ok(looked)
 }
 
-/// All of them at once, in their order.
-async fn all<F: Future>(futures: impl Iterator<Item = F>) -> Vec<F::Output> {
-    let mut pending: Vec<_> = futures.map(|future| (Box::pin(future), None)).collect();
-    poll_fn(move |task| {
-        let mut ready = true;
-        for (future, out) in pending.iter_mut().filter(|(_, out)| out.is_none()) {
-            match future.as_mut().poll(task) {
-                Poll::Ready(came) => *out = Some(came),
-                Poll::Pending => ready = false,
-            }
+impl Default for Looked<'_> {
+    fn default() -> Self {
+        Self {
+            found: None,
+            also: Vec::new(),
+            issues: Vec::new(),
+            coverage: Coverage {
+                exhausted: true,
+                ..Coverage::default()
+            },
         }
-        match ready {
-            true => Poll::Ready(
-                pending
-                    .iter_mut()
-                    .filter_map(|(_, out)| out.take())
-                    .collect(),
+    }
+}
+
+impl Looked<'_> {
+    /// Others had it already, and this one has not answered.
+    fn late(&mut self, account: &AccountId) {
+        self.coverage.exhausted = false;
+        self.issues.push(Issue {
+            code: "timeout".to_owned(),
+            stage: Stage::Search.name().to_owned(),
+            message: format!(
+                "{account}: has not answered yet, and another account had the message; ask it alone with account_id"
             ),
-            false => Poll::Pending,
+            retryable: true,
+            uid: None,
+            message_id: None,
+        });
+    }
+
+    fn failed(&mut self, mail: &GuardedMail<'_>, halt: Halt) {
+        self.coverage.exhausted = false;
+        // A source without Message-IDs cannot have it.
+        if let Ok(mut issue) = mail.sort(halt) {
+            issue.message = format!("{}: {}", mail.id(), issue.message);
+            self.issues.push(issue);
         }
-    })
-    .await
+    }
+
+    /// It is not there.
+    fn searched(&mut self, coverage: Coverage) {
+        self.coverage.exhausted &= coverage.exhausted;
+        self.coverage.searched.extend(coverage.searched);
+        self.coverage.skipped.extend(coverage.skipped);
+    }
 }
 
 /// What the audit log keeps of the question: where, and of the id a digest.
@@ -212,6 +253,21 @@ pub(super) fn kept(account: Option<&Account>, id: &OwnName) -> audit::Summary {
     match account {
         Some(account) => summary.account(&account.0),
         None => summary,
+    }
+}
+
+/// That there is more under this id than what is shown.
+pub(super) fn warn<R>(done: &mut Done<R>, looked: &Looked<'_>, named: &Named) {
+    let others = named.namesakes.iter().take(MOST_NAMED);
+    let others: Vec<String> = others.map(|other| other.read.at().to_string()).collect();
+    if !others.is_empty() {
+        done.warn(format!(
+            "different messages have this Message-ID; the one that came first is taken, and {} are others",
+            others.join(", ")
+        ));
+    }
+    for other in &looked.also {
+        done.warn(format!("account {other} has this message too"));
     }
 }
 

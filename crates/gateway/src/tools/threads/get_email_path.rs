@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::email::written;
 use super::finding::{self, Covered, Looked};
 use super::paths;
+use super::turns;
 use crate::Refusal;
 use crate::args::{Account, OwnName};
 use crate::envelope::{Done, Reply, Status};
@@ -90,16 +91,16 @@ impl Tool for GetEmailPath {
             &args.message_id.0,
             args.account_id.as_ref().map(|one| &one.0),
         );
-        let looked = finding::look(&ctx, account, id, Seeking::Themselves).await?;
-        let copies = looked
-            .found
-            .as_ref()
-            .map(|found| found.copies(id))
-            .unwrap_or_default();
-        let Some((found, first)) = looked.found.as_ref().zip(copies.first()) else {
+        let mut looked = finding::look(&ctx, account, id, Seeking::Themselves).await?;
+        let found = looked.found.take();
+        let found =
+            found.and_then(|found| Some((found.mail, turns::named(found.kin.members, id)?)));
+        let Some((mail, named)) = found else {
             return Ok(absent(id, &looked));
         };
-        let came = paths::path(&ctx, &found.mail, first).await?;
+        // Where none may be had whole, the refusal tells of the one that would be read.
+        let known = named.message.whole().unwrap_or(&named.message.read);
+        let came = paths::path(&ctx, &mail, known).await?;
         let mut issues = looked.issues.clone();
         let (file_path, error) = match came {
             Ok(path) => (Some(path), None),
@@ -118,21 +119,24 @@ impl Tool for GetEmailPath {
             None => "the message's file is found".to_owned(),
             Some(error) => format!("the message is known, and its file cannot be given: {error}"),
         };
-        let others = copies.iter().skip(1).map(|known| known.at().to_string());
-        Ok(Done::new(
+        let all = named.message.others.iter().chain([&named.message.read]);
+        let others = all.filter(|other| other.at() != known.at());
+        let mut done = Done::new(
             summary,
             Located {
                 status,
                 issues,
                 message_id: written(id),
                 file_path,
-                id: Some(first.at().to_string()),
-                also_in: others.collect(),
+                id: Some(known.at().to_string()),
+                also_in: others.map(|other| other.at().to_string()).collect(),
                 error,
                 possible_reasons: Vec::new(),
-                coverage: Covered::found(&copies),
+                coverage: Covered::found(&named.message),
             },
-        ))
+        );
+        finding::warn(&mut done, &looked, &named);
+        Ok(done)
     }
 }
 

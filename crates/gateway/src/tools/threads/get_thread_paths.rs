@@ -95,7 +95,7 @@ impl Tool for GetThreadPaths {
             &args.message_id.0,
             args.account_id.as_ref().map(|one| &one.0),
         );
-        let looked = finding::look(&ctx, account, id, Seeking::Kindred).await?;
+        let mut looked = finding::look(&ctx, account, id, Seeking::Kindred).await?;
         let mut data = Located {
             status: Status::Failed,
             issues: looked.issues.clone(),
@@ -107,24 +107,32 @@ impl Tool for GetThreadPaths {
             possible_reasons: Vec::new(),
             coverage: Covered::of(&looked.coverage),
         };
-        let Some(found) = &looked.found else {
+        let Some(found) = looked.found.take() else {
             data.possible_reasons = finding::possible_reasons(&looked);
             return Ok(Done::new("email thread not found", data));
         };
-        let conversation = turns::of(&found.kin, id);
+        let (mail, members, own) = (found.mail, found.kin.members, id.clone());
+        let conversation = ctx.render(move || turns::of(members, &own)).await?;
         data.thread_size = conversation.turns.len();
         data.hidden = found.kin.hidden;
         for turn in conversation.turns.iter().take(MOST) {
-            // One that may not be had does not keep the others back.
-            if turn.known.level() < Level::Full {
-                data.issues.push(paths::withheld(turn.known));
-                continue;
-            }
-            match paths::path(&ctx, &found.mail, turn.known).await? {
+            // One that may not be had, or is gone, does not keep the others back.
+            let came = match turn.copies.whole() {
+                None => Err(paths::withheld()),
+                Some(known) => match paths::path(&ctx, &mail, known).await {
+                    Ok(came) => came,
+                    Err(refusal) => Err(paths::refused(&refusal)),
+                },
+            };
+            match came {
                 Ok(path) => data.file_paths.push(path),
                 Err(mut issue) => {
-                    issue.message_id = Some(turn.known.at().to_string());
+                    let stop = paths::is_ours(&issue);
+                    issue.message_id = Some(turn.copies.read.at().to_string());
                     data.issues.push(issue);
+                    if stop {
+                        break;
+                    }
                 }
             }
         }

@@ -8,6 +8,9 @@ mod going_on;
 mod paths;
 mod read_email;
 mod read_thread;
+mod summed;
+mod texts;
+mod together;
 mod turns;
 
 pub(crate) use get_email_path::GetEmailPath;

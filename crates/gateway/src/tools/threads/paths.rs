@@ -1,5 +1,6 @@
 //! The file that a message lies in: its own at a local store, a copy in the spool where it lies at a server.
 
+use std::io;
 use std::path::PathBuf;
 
 use mail::{Fault, FaultKind, Stage};
@@ -41,14 +42,34 @@ pub(super) async fn path(
 }
 
 /// Of a message that its caller sees, though not whole.
-pub(super) fn withheld(known: &Known) -> Issue {
+pub(super) fn withheld() -> Issue {
+    issue(
+        "not_permitted",
+        "the policy does not show this message as a file",
+    )
+}
+
+/// Of one that was seen, and cannot be had any more.
+pub(super) fn refused(refusal: &Refusal) -> Issue {
+    issue("not_found", refusal.to_string())
+}
+
+/// Whether the next message would meet with the same.
+pub(super) fn is_ours(issue: &Issue) -> bool {
+    [FULL, UNWRITTEN].contains(&issue.code.as_str())
+}
+
+const FULL: &str = "no_room";
+const UNWRITTEN: &str = "not_written";
+
+fn issue(code: &str, message: impl Into<String>) -> Issue {
     Issue {
-        code: "not_permitted".to_owned(),
+        code: code.to_owned(),
         stage: Stage::Fetch.name().to_owned(),
-        message: "the policy does not show this message as a file".to_owned(),
+        message: message.into(),
         retryable: false,
         uid: None,
-        message_id: Some(known.at().to_string()),
+        message_id: None,
     }
 }
 
@@ -68,48 +89,86 @@ async fn found(
             "there is no place for message files: mailwarden was started without a state directory",
         ));
     };
-    if let Some(path) = spool.get(known.at(), known.member.summary.size) {
+    let size = known.member.summary.size;
+    if size.is_some_and(|size| size > MOST_OCTETS) {
+        return Ok(Err(too_large()));
+    }
+    let (kept, at) = (spool.clone(), known.at().clone());
+    let kept = apart(move || Ok(kept.get(&at, size))).await;
+    if let Ok(Some(path)) = kept {
         return Ok(Ok(path));
     }
     match fetch(mail, known, spool).await {
         Ok(path) => Ok(Ok(path)),
         Err(Failed::Halt(halt)) => mail.sort(halt).map(Err),
-        Err(Failed::TooLarge) => Err(Refusal::new(
-            Code::Conflict,
-            format!(
-                "the message is larger than {MOST_OCTETS} octets and is not written to a file; read it instead"
-            ),
-        )),
+        Err(Failed::TooLarge) => Ok(Err(too_large())),
+        Err(Failed::Changed) => Ok(Err(issue(
+            "changed",
+            "the server gave another number of octets than it had told; ask again",
+        ))),
+        Err(Failed::Disk(error)) if error.kind() == io::ErrorKind::StorageFull => Ok(Err(issue(
+            FULL,
+            "there is no room for another message file; those that nobody asks for again go within a day",
+        ))),
         Err(Failed::Disk(error)) => {
             tracing::error!(%error, "a message file cannot be written");
-            Err(Refusal::new(
-                Code::Internal,
+            Ok(Err(issue(
+                UNWRITTEN,
                 "the message file cannot be written: check that the state directory has room and is ours",
-            ))
+            )))
         }
     }
+}
+
+fn too_large() -> Issue {
+    let words = format!(
+        "the message is larger than {MOST_OCTETS} octets and is not written to a file; read it instead"
+    );
+    issue("too_large", words)
 }
 
 enum Failed {
     Halt(Halt),
     TooLarge,
-    Disk(std::io::Error),
+    /// What came is not what was described.
+    Changed,
+    Disk(io::Error),
 }
 
 /// Piece by piece: it is never held as a whole.
 async fn fetch(mail: &GuardedMail<'_>, known: &Known, spool: &Spool) -> Result<PathBuf, Failed> {
-    let mut writing = spool.begin(known.at()).map_err(Failed::Disk)?;
+    let (spool, at) = (spool.clone(), known.at().clone());
+    let size = known.member.summary.size;
+    let begin = move || spool.begin(&at, size.unwrap_or_default());
+    let mut writing = apart(begin).await.map_err(Failed::Disk)?;
     let mut given = 0_u64;
     loop {
         let piece = mail.octets(known, given, PIECE).await;
         let piece = piece.map_err(Failed::Halt)?;
-        writing.add(&piece).map_err(Failed::Disk)?;
         given += u64::try_from(piece.len()).unwrap_or(u64::MAX);
         if given > MOST_OCTETS {
             return Err(Failed::TooLarge);
         }
-        if piece.len() < PIECE as usize {
-            return writing.finish().map_err(Failed::Disk);
+        // QUIRK: some servers tell a size that is not the message's; then what ends it is that nothing more comes.
+        let short = piece.len() < PIECE as usize;
+        let last = piece.is_empty() || short && size.is_none_or(|size| given >= size);
+        writing = apart(move || writing.add(&piece).map(|()| writing))
+            .await
+            .map_err(Failed::Disk)?;
+        if last {
+            break;
         }
     }
+    if !mail.is_judged(known, given) {
+        return Err(Failed::Changed);
+    }
+    apart(move || writing.finish()).await.map_err(Failed::Disk)
+}
+
+/// Where a slow disk holds up nobody else.
+async fn apart<R: Send + 'static>(
+    work: impl FnOnce() -> io::Result<R> + Send + 'static,
+) -> io::Result<R> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or_else(|_| Err(io::Error::other("the work fell over")))
 }

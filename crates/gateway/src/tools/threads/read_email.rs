@@ -1,19 +1,20 @@
 //! `read_email`: one message by its Message-ID, as a person would read it.
 
 use audit::Summary;
-use content::{BodyWish, Left};
-use mail::Level;
+use content::BodyWish;
+use mail::{AccountId, HeaderId, Level};
 use policy::Ask;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::email::{self, Email, Missing, Rendered};
-use super::finding::{self, Covered, Found, Looked};
-use super::going_on::About;
+use super::finding::{self, Covered, Looked};
+use super::going_on::{self, About, Rest, Way};
+use super::turns::{self, Copies, Named};
 use crate::Refusal;
 use crate::args::{Account, Cursor, OwnName, Within};
 use crate::envelope::{Done, Reply, Status};
-use crate::guarded_mail::{Known, Seeking};
+use crate::guarded_mail::{GuardedMail, Known, Seeking};
 use crate::pipeline::Ctx;
 use crate::tools::reading;
 use crate::tools::{Annotations, Tool, Toolset};
@@ -117,20 +118,26 @@ impl Tool for ReadEmail {
             id,
             account,
         };
-        let offset: usize = match &args.cursor {
-            Some(cursor) => about.open(&ctx, cursor)?,
-            None => 0,
+        let rest: Option<Rest> = match &args.cursor {
+            Some(cursor) => Some(about.open(&ctx, cursor)?),
+            None => None,
         };
-        let looked = finding::look(&ctx, account, id, Seeking::Themselves).await?;
-        let copies = looked
-            .found
-            .as_ref()
-            .map(|found| found.copies(id))
-            .unwrap_or_default();
-        let Some((found, first)) = looked.found.as_ref().zip(copies.first()) else {
-            return Ok(absent(&looked));
+        let mut looked = self::look(&ctx, account, id, rest.as_ref()).await?;
+        let found = looked.found.take();
+        let (mail, named) = match (found, &rest) {
+            (Some(found), Some(rest)) => (found.mail, begun(found.kin.members, id, rest)),
+            (Some(found), None) => (found.mail, turns::named(found.kin.members, id)),
+            (None, _) => return Ok(absent(&looked)),
         };
-        let coverage = Covered::found(&copies);
+        let Some(named) = named else {
+            return match rest {
+                Some(_) => Err(going_on::moved()),
+                None => Ok(absent(&looked)),
+            };
+        };
+        let first = &named.message.read;
+        let (offset, way) = rest.map_or((0, Way::Id), |rest| (rest.offset, rest.way));
+        let coverage = Covered::found(&named.message);
         let mut issues = looked.issues.clone();
         let wish = email::wish(offset, args.max_chars.map_or(20_000, |n| n.0) as usize);
         let mut done = Done::new(
@@ -148,16 +155,15 @@ impl Tool for ReadEmail {
         );
         let came = match args.view {
             Some(Seen::Headers) => Came::Bare(Missing::NotAsked),
-            Some(Seen::Full) | None => content(&ctx, found, first, wish).await?,
+            Some(Seen::Full) | None => content(&ctx, &mail, first, wish).await?,
         };
         let mut email = match came {
             Came::Whole(rendered) => {
                 let cut = rendered.view.body_truncated;
                 let next = cut.and_then(|cut| cut.next_offset);
-                done.data.next_cursor = next.and_then(|next| about.seal(&ctx, &next));
-                done.data.body_chars_left = cut.map(|cut| match cut.left {
-                    Left::Exactly(chars) | Left::AtLeast(chars) => chars,
-                });
+                let rest = next.map(|next| Rest::of(first, next, way));
+                done.data.next_cursor = rest.and_then(|rest| about.seal(&ctx, &rest));
+                done.data.body_chars_left = cut.map(|cut| cut.left.chars());
                 done.warnings = rendered.warnings;
                 done.summary = reading::summary(&rendered.view, "the next_cursor");
                 rendered.email
@@ -177,14 +183,8 @@ impl Tool for ReadEmail {
                 email::bare(first, missing)
             }
         };
-        email.also_in = copies
-            .iter()
-            .skip(1)
-            .map(|known| known.at().to_string())
-            .collect();
-        for other in &looked.also {
-            done.warn(format!("account {other} has this message too"));
-        }
+        email.also_in = named.message.also_in();
+        finding::warn(&mut done, &looked, &named);
         done.data.status = match (email.success, issues.is_empty()) {
             (false, _) => Status::Failed,
             (true, true) => Status::Ok,
@@ -196,6 +196,41 @@ impl Tool for ReadEmail {
     }
 }
 
+/// A text that was begun goes on in the account where it began.
+async fn look<'c>(
+    ctx: &'c Ctx<'_>,
+    account: Option<&AccountId>,
+    id: &HeaderId,
+    rest: Option<&Rest>,
+) -> Result<Looked<'c>, Refusal> {
+    let Some(rest) = rest else {
+        return finding::look(ctx, account, id, Seeking::Themselves).await;
+    };
+    let seeking = match rest.way {
+        Way::Id => Seeking::Themselves,
+        Way::Kin => Seeking::Kindred,
+    };
+    finding::look(ctx, rest.account().as_ref(), id, seeking).await
+}
+
+/// The message whose text was begun.
+fn begun(members: Vec<Known>, id: &HeaderId, rest: &Rest) -> Option<Named> {
+    let own = |known: &Known| match rest.way {
+        Way::Id => known.member.links.id.as_ref() == Some(id),
+        Way::Kin => true,
+    };
+    let read = members
+        .into_iter()
+        .find(|known| own(known) && rest.is_of(known))?;
+    Some(Named {
+        message: Copies {
+            read,
+            others: Vec::new(),
+        },
+        namesakes: Vec::new(),
+    })
+}
+
 /// What came of asking for a message's content.
 enum Came {
     Whole(Box<Rendered>),
@@ -205,15 +240,12 @@ enum Came {
 
 async fn content(
     ctx: &Ctx<'_>,
-    found: &Found<'_>,
+    mail: &GuardedMail<'_>,
     known: &Known,
     wish: BodyWish,
 ) -> Result<Came, Refusal> {
-    if !email::is_open(known) {
-        return Ok(Came::Bare(Missing::NotPermitted));
-    }
     let choose = |structure: &mail::Structure| content::choose(structure, &wish);
-    let fetched = match found.mail.contents(&[known], Level::Body, &choose).await {
+    let fetched = match mail.contents(&[known], Level::Body, &choose).await {
         Ok(mut all) => all
             .pop()
             .unwrap_or_else(|| Err(policy::Denial::absent().into())),
@@ -221,9 +253,9 @@ async fn content(
     };
     let fetched = match fetched {
         Ok(fetched) => fetched,
-        Err(halt) => return found.mail.sort(halt).map(Came::Failed),
+        Err(halt) => return mail.sort(halt).map(Came::Failed),
     };
-    let rendered = email::render(ctx, &found.mail, known, fetched, wish).await?;
+    let rendered = email::render(ctx, mail, known, fetched, wish).await?;
     Ok(Came::Whole(Box::new(rendered)))
 }
 

@@ -1,68 +1,125 @@
-//! A conversation out of what was found: every message once, in the order in which it was said.
+//! Messages out of their copies: one that is known by its id, or a whole conversation, every message once, in the order in
+//! which it was said.
 //!
-//! INVARIANT: it is made of visible messages alone. What only a hidden one ties together is not together here, as if that
-//! one did not exist.
+//! INVARIANT: they are made of visible messages alone. What only a hidden one ties together is not together here, as if
+//! that one did not exist.
 
 use content::thread::{self, Node, Text};
 use jiff::Timestamp;
-use mail::HeaderId;
+use mail::{HeaderId, Level};
 
 use super::email::is_open;
-use crate::guarded_mail::{Kin, Known};
+use crate::guarded_mail::Known;
 
-pub(super) struct Turns<'k> {
-    pub turns: Vec<Turn<'k>>,
+#[derive(Default)]
+pub(super) struct Turns {
+    pub turns: Vec<Turn>,
     /// Messages that are named here and were not found.
     pub missing: Vec<HeaderId>,
     /// Turns with the same Message-ID that are different messages.
     pub namesakes: Vec<Vec<usize>>,
 }
 
-pub(super) struct Turn<'k> {
-    pub known: &'k Known,
-    pub copies: Vec<&'k Known>,
+pub(super) struct Turn {
+    pub copies: Copies,
     /// The turn that it answers.
     pub parent: Option<usize>,
     /// When it was said.
     pub time: Option<Timestamp>,
 }
 
+/// One message: the copy to read, and the others.
+pub(super) struct Copies {
+    pub read: Known,
+    pub others: Vec<Known>,
+}
+
+impl Copies {
+    /// The best one that may be had as a file.
+    pub(super) fn whole(&self) -> Option<&Known> {
+        let all = std::iter::once(&self.read).chain(&self.others);
+        all.into_iter().find(|known| known.level() >= Level::Full)
+    }
+
+    /// Where it lies too.
+    pub(super) fn also_in(&self) -> Vec<String> {
+        let others = self.others.iter();
+        others.map(|known| known.at().to_string()).collect()
+    }
+}
+
+/// The message of this id, and other messages that bear the same.
+pub(super) struct Named {
+    pub message: Copies,
+    pub namesakes: Vec<Copies>,
+}
+
+pub(super) fn named(members: Vec<Known>, id: &HeaderId) -> Option<Named> {
+    let own = |known: &Known| known.member.links.id.as_ref() == Some(id);
+    let members: Vec<Known> = members.into_iter().filter(own).collect();
+    let groups = thread::copies(&nodes(&members));
+    let mut pile = Pile::new(members);
+    let mut messages = groups
+        .into_iter()
+        .filter_map(|group| pile.take(group.into_iter()));
+    Some(Named {
+        message: messages.next()?,
+        namesakes: messages.collect(),
+    })
+}
+
 /// Around the message of this id, or around one that names it where it is not here itself.
-pub(super) fn of<'k>(kin: &'k Kin, id: &HeaderId) -> Turns<'k> {
-    let members = &kin.members;
-    let nodes: Vec<Node<'_>> = (0..)
-        .zip(members)
-        .map(|(rank, known)| {
-            let text = match is_open(known) {
-                true => Text::Here,
-                false => Text::Missing,
-            };
-            Node::new(&known.member, rank, text)
-        })
-        .collect();
-    let has = |known: &&Known| known.member.links.id.as_ref() == Some(id);
-    let names = |known: &&Known| known.member.links.all().any(|one| one == id);
-    let place = |is: &dyn Fn(&&Known) -> bool| members.iter().position(|known| is(&known));
-    let Some(anchor) = place(&has).or_else(|| place(&names)) else {
-        return Turns {
-            turns: Vec::new(),
-            missing: Vec::new(),
-            namesakes: Vec::new(),
-        };
+pub(super) fn of(members: Vec<Known>, id: &HeaderId) -> Turns {
+    let nodes = nodes(&members);
+    let has = |known: &Known| known.member.links.id.as_ref() == Some(id);
+    let names = |known: &Known| known.member.links.all().any(|one| one == id);
+    let anchor = members.iter().position(has);
+    let Some(anchor) = anchor.or_else(|| members.iter().position(names)) else {
+        return Turns::default();
     };
     let found = thread::conversation(&nodes, anchor);
+    let times: Vec<Option<Timestamp>> = nodes.iter().map(Node::time).collect();
+    let mut pile = Pile::new(members);
     let turns = found.turns.into_iter().filter_map(|turn| {
-        let copies = turn.copies.iter();
+        let all = std::iter::once(turn.index).chain(turn.copies);
         Some(Turn {
-            known: members.get(turn.index)?,
-            copies: copies.filter_map(|copy| members.get(*copy)).collect(),
+            copies: pile.take(all)?,
             parent: turn.parent,
-            time: nodes.get(turn.index).and_then(Node::time),
+            time: times.get(turn.index).copied().flatten(),
         })
     });
     Turns {
         turns: turns.collect(),
         missing: found.missing,
         namesakes: found.namesakes,
+    }
+}
+
+/// At the same moment the inbox is the better place, then as they come.
+fn nodes(members: &[Known]) -> Vec<Node<'_>> {
+    let each = (0..).zip(members).map(|(rank, known)| {
+        let text = match is_open(known) {
+            true => Text::Here,
+            false => Text::Missing,
+        };
+        Node::new(&known.member, rank, text)
+    });
+    each.collect()
+}
+
+/// Members, to be taken by their places, each once.
+struct Pile(Vec<Option<Known>>);
+
+impl Pile {
+    fn new(members: Vec<Known>) -> Self {
+        Self(members.into_iter().map(Some).collect())
+    }
+
+    fn take(&mut self, places: impl Iterator<Item = usize>) -> Option<Copies> {
+        let mut taken = places.filter_map(|place| self.0.get_mut(place)?.take());
+        Some(Copies {
+            read: taken.next()?,
+            others: taken.collect(),
+        })
     }
 }

@@ -1,0 +1,217 @@
+//! The texts of a conversation: fetched, rendered, and packed into what room there is.
+
+use std::ops::Range;
+
+use content::pack::{self, Packed, Part, Room};
+use mail::{AccountId, HeaderId, Level};
+use serde::Serialize;
+
+use super::email::{self, Email, Missing};
+use super::going_on::{About, Rest, Way};
+use super::read_email::ReadEmail;
+use super::read_thread::Seen;
+use super::turns::{Turn, Turns};
+use crate::Refusal;
+use crate::envelope::Warning;
+use crate::guarded_mail::{GuardedMail, Known};
+use crate::pipeline::Ctx;
+use crate::schema::plain_object;
+use crate::tools::Tool as _;
+use crate::trouble::Issue;
+
+/// Characters of one text that are looked at; what is longer is read by `read_email`.
+const MOST_TEXT: usize = 100_000;
+
+// What is in it stands in the definition of read_email, or speaks for itself.
+plain_object!(Shown);
+
+/// A message, and its place.
+#[derive(Serialize)]
+pub(super) struct Shown {
+    n: usize,
+    /// The n of the message that it answers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reply_to: Option<usize>,
+    #[serde(flatten)]
+    email: Email,
+    /// The text is cut; `read_email` with `body_cursor` and this message_id, or the conversation's where it has none, shows
+    /// the rest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    body_chars_left: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    body_cursor: Option<String>,
+}
+
+/// A message on its way into the answer.
+pub(super) struct Told<'k> {
+    n: usize,
+    parent: Option<usize>,
+    known: &'k Known,
+    email: Email,
+    /// Where its text goes on, and how much follows.
+    rest: Option<(usize, usize)>,
+}
+
+pub(super) struct Texts<'k> {
+    pub told: Vec<Told<'k>>,
+    pub issues: Vec<Issue>,
+    pub warnings: Vec<Warning>,
+}
+
+pub(super) async fn read<'k>(
+    ctx: &Ctx<'_>,
+    mail: &GuardedMail<'_>,
+    turns: &'k Turns,
+    window: Range<usize>,
+    view: Seen,
+) -> Result<Texts<'k>, Refusal> {
+    let numbered = || {
+        let turns = turns.turns.iter().enumerate();
+        turns.take(window.end).skip(window.start)
+    };
+    let open = |turn: &Turn| view != Seen::Headers && email::is_open(&turn.copies.read);
+    let wanted: Vec<&Known> = numbered()
+        .map(|(_, turn)| turn)
+        .filter(|turn| open(turn))
+        .map(|turn| &turn.copies.read)
+        .collect();
+    let wish = email::wish(0, MOST_TEXT);
+    let choose = |structure: &mail::Structure| content::choose(structure, &wish);
+    let mut all = Texts {
+        told: Vec::new(),
+        issues: Vec::new(),
+        warnings: Vec::new(),
+    };
+    let mut contents = match mail.contents(&wanted, Level::Body, &choose).await {
+        Ok(contents) => contents.into_iter(),
+        Err(halt) => {
+            all.issues.push(mail.sort(halt)?);
+            Vec::new().into_iter()
+        }
+    };
+    for (place, turn) in numbered() {
+        let n = place + 1;
+        let known = &turn.copies.read;
+        let missing = match (view, open(turn)) {
+            (Seen::Headers, _) => Missing::NotAsked,
+            (_, false) => Missing::NotPermitted,
+            (_, true) => Missing::Unavailable,
+        };
+        let mut told = Told {
+            n,
+            parent: turn.parent.map(|parent| parent + 1),
+            known,
+            email: email::bare(known, missing),
+            rest: None,
+        };
+        if open(turn) {
+            match contents.next() {
+                Some(Ok(fetched)) => {
+                    let rendered = email::render(ctx, mail, known, fetched, wish.clone()).await?;
+                    let cut = rendered.view.body_truncated;
+                    told.rest = cut.and_then(|cut| Some((cut.next_offset?, cut.left.chars())));
+                    told.email = rendered.email;
+                    let warnings = rendered.warnings.into_iter();
+                    all.warnings.extend(warnings.map(|one| of(n, one)));
+                }
+                // Of one that is gone meanwhile, or hidden since, the description stands and the text does not.
+                Some(Err(halt)) => {
+                    if let Ok(mut issue) = mail.sort(halt) {
+                        if issue.code == "not_downloaded" {
+                            told.email = email::bare(known, Missing::NotDownloaded);
+                        }
+                        issue.message_id = Some(known.at().to_string());
+                        all.issues.push(issue);
+                    }
+                }
+                None => {}
+            }
+        }
+        told.email.also_in = turn.copies.also_in();
+        all.told.push(told);
+    }
+    Ok(all)
+}
+
+/// Which message a warning is about.
+fn of(n: usize, warning: Warning) -> Warning {
+    Warning {
+        text: format!("#{n}: {}", warning.text),
+        ..warning
+    }
+}
+
+/// Leaves out what stands in an earlier message of the same answer, and cuts what is too much; the newest last.
+pub(super) async fn fit(
+    ctx: &Ctx<'_>,
+    told: &mut [Told<'_>],
+    view: Seen,
+    max_chars: usize,
+) -> Result<(), Refusal> {
+    let texts: Vec<(u32, String)> = told
+        .iter_mut()
+        .filter_map(|one| Some((u32::try_from(one.n).ok()?, one.email.body_text.take()?)))
+        .collect();
+    let packed = ctx.render(move || packed(&texts, view, max_chars)).await?;
+    let mut packed = packed.into_iter().peekable();
+    for one in told {
+        let own = |packed: &Packed| u32::try_from(one.n).is_ok_and(|n| n == packed.number);
+        let Some(found) = packed.next_if(own) else {
+            continue;
+        };
+        if let Some(cut) = found.cut {
+            let beyond = one.rest.map_or(0, |(_, left)| left);
+            let left = cut.total_chars.saturating_sub(cut.shown_chars) + beyond;
+            one.rest = Some((cut.shown_chars, left));
+        }
+        one.email.body_text = Some(found.text);
+    }
+    Ok(())
+}
+
+fn packed(texts: &[(u32, String)], view: Seen, max_chars: usize) -> Vec<Packed> {
+    let each = texts.iter().map(|(number, text)| Part {
+        number: *number,
+        text,
+    });
+    let parts: Vec<Part<'_>> = each.collect();
+    let room = Room::Chars(max_chars);
+    match view {
+        Seen::New => pack::pack(&parts, room),
+        Seen::Full | Seen::Headers => pack::whole(&parts, room),
+    }
+}
+
+impl Told<'_> {
+    pub(super) fn is_whole(&self) -> bool {
+        self.email.success
+    }
+
+    /// `asked` is the id of the conversation, as its caller gave it.
+    pub(super) fn shown(
+        self,
+        ctx: &Ctx<'_>,
+        asked: &HeaderId,
+        account: Option<&AccountId>,
+    ) -> Shown {
+        let (id, way) = match &self.known.member.links.id {
+            Some(own) => (own, Way::Id),
+            None => (asked, Way::Kin),
+        };
+        let about = About {
+            tool: ReadEmail::NAME,
+            id,
+            account,
+        };
+        let cursor = self
+            .rest
+            .and_then(|(offset, _)| about.seal(ctx, &Rest::of(self.known, offset, way)));
+        Shown {
+            n: self.n,
+            reply_to: self.parent,
+            email: self.email,
+            body_chars_left: self.rest.map(|(_, left)| left),
+            body_cursor: cursor,
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! Several messages that claim to be the same, several accounts that have one, and texts that go on: what is shown is the
+//! message that was first, in the account that has it, and a text ends in the message in which it began.
+
+use std::net::TcpListener;
+use std::path::Path;
+
+use serde_json::{Value, json};
+use testkit::Delivery;
+
+use super::letters::{Letter, day};
+use super::store::{Holder, KINDS, Kind, Stored};
+use super::{each, refusal, talk, texts};
+use crate::support::{Account, Look, configure, program, start};
+
+const OWN: &str = "promise@talk.example";
+
+fn promise() -> Letter {
+    Letter::new(OWN)
+        .from("Alice <alice@talk.example>")
+        .says("I will pay one thousand for it.")
+}
+
+/// Everything that tells copies from strangers is the same, but what is said.
+fn forged() -> Delivery {
+    let said = promise().says("I will pay nine hundred for it.");
+    assert_eq!(said.delivery().raw.len(), promise().delivery().raw.len());
+    said.delivery().at(day(4))
+}
+
+#[test]
+fn a_copy_that_came_later_does_not_speak_for_the_first() {
+    let answer = Letter::new("fine@talk.example").after(&[OWN]).on(day(5));
+    let mail = [
+        ("Sent", promise().delivery()),
+        ("INBOX", forged()),
+        ("INBOX", answer.delivery()),
+    ];
+    for kind in KINDS {
+        let mut stored = Stored::new(kind, &mail);
+        let read = stored
+            .client
+            .call("read_email", json!({ "message_id": OWN }));
+        assert_eq!(read.text("/mailbox"), "Sent", "{kind:?}");
+        let said = "I will pay one thousand for it.";
+        assert_eq!(read.text("/body_text"), said, "{kind:?}");
+        assert_eq!(texts(&read.data("/also_in")).len(), 1, "{kind:?}");
+        let thread = stored
+            .client
+            .call("read_thread", json!({ "message_id": "fine@talk.example" }));
+        assert_eq!(each(&thread, "mailbox"), ["Sent", "INBOX"], "{kind:?}");
+        assert_eq!(each(&thread, "body_text")[0], said, "{kind:?}");
+        let path = stored
+            .client
+            .call("get_email_path", json!({ "message_id": OWN }));
+        let octets = std::fs::read_to_string(path.text("/file_path")).unwrap();
+        assert!(octets.contains(said), "{kind:?}");
+    }
+}
+
+#[test]
+fn a_stranger_under_the_same_id_is_told() {
+    let stranger = promise().subject("Your account").on(day(3));
+    let mail = [
+        ("INBOX", stranger.delivery()),
+        ("Sent", promise().delivery()),
+    ];
+    for kind in KINDS {
+        let mut stored = Stored::new(kind, &mail);
+        for tool in ["read_email", "get_email_path"] {
+            let found = stored.client.call(tool, json!({ "message_id": OWN }));
+            assert!(found.text("/id").contains(":Sent:"), "{kind:?} {tool}");
+            assert_eq!(found.data("/also_in"), Value::Null, "{kind:?} {tool}");
+            let told = found.warnings();
+            assert!(told.contains("different messages"), "{kind:?}: {told}");
+            assert!(told.contains(":INBOX:"), "{kind:?} {tool}: {told}");
+        }
+    }
+}
+
+/// An answer of many words that has no id of its own.
+fn nameless() -> Delivery {
+    let letter = Letter::new("nobody@talk.example")
+        .after(&["question@talk.example"])
+        .on(day(6))
+        .says(&"So much is left to say about the kiln. ".repeat(200));
+    let mut delivery = letter.delivery();
+    let raw = String::from_utf8(delivery.raw).unwrap();
+    let bare = raw.replace("Message-ID: <nobody@talk.example>\r\n", "");
+    assert_ne!(raw, bare);
+    delivery.raw = bare.into_bytes();
+    delivery
+}
+
+#[test]
+fn what_is_cut_of_a_message_without_an_id_can_be_had_too() {
+    let mut mail = talk();
+    mail.push(("INBOX", nameless()));
+    for kind in KINDS {
+        let mut stored = Stored::new(kind, &mail);
+        let asked = "thanks@talk.example";
+        let thread = stored.client.call(
+            "read_thread",
+            json!({ "message_id": asked, "max_chars": 1_500, "view": "full" }),
+        );
+        assert_eq!(each(&thread, "message_id")[3], "", "{kind:?}");
+        let mut whole = thread.text("/emails/3/body_text");
+        let mut cursor = thread.data("/emails/3/body_cursor");
+        let left = thread.number("/emails/3/body_chars_left");
+        assert!(left > 1_000, "{kind:?}: {left}");
+        for _ in 0..20 {
+            if cursor.is_null() {
+                break;
+            }
+            let arguments = json!({ "message_id": asked, "cursor": cursor, "max_chars": 2_000 });
+            let rest = stored.client.call("read_email", arguments);
+            assert_eq!(rest.data("/id"), thread.data("/emails/3/id"), "{kind:?}");
+            whole.push_str(&rest.text("/body_text"));
+            cursor = rest.data("/next_cursor");
+        }
+        let said = "So much is left to say about the kiln. ".repeat(200);
+        assert_eq!(whole, said.trim_end(), "{kind:?}");
+    }
+}
+
+#[test]
+fn a_text_goes_on_in_the_message_in_which_it_began() {
+    let long = |said: &str| promise().says(&said.repeat(100));
+    let mail = [("Sent", long("the first one ").delivery())];
+    let mut stored = Stored::new(Kind::Maildir, &mail);
+    let ask = json!({ "message_id": OWN, "max_chars": 100 });
+    let begun = stored.client.call("read_email", ask);
+    let cursor = begun.text("/next_cursor");
+    // It goes, and another of the same id lies elsewhere.
+    let folder = stored.root().join(".Sent/cur");
+    let entry = std::fs::read_dir(&folder).unwrap().next().unwrap().unwrap();
+    std::fs::remove_file(entry.path()).unwrap();
+    let other = stored.root().join("cur/1772697600.M9P1.host:2,");
+    std::fs::write(Path::new(&other), long("the other one ").delivery().raw).unwrap();
+    let arguments = json!({ "message_id": OWN, "cursor": cursor });
+    let refused = refusal(&mut stored.client, "read_email", arguments).expect("a refusal");
+    assert!(refused.contains("call again without cursor"), "{refused}");
+    let anew = stored
+        .client
+        .call("read_email", json!({ "message_id": OWN }));
+    assert!(anew.text("/body_text").starts_with("the other one"));
+}
+
+#[test]
+fn the_account_that_has_a_message_answers_before_one_that_only_names_it() {
+    let mut talk = talk();
+    let answers: Vec<_> = talk
+        .extract_if(.., |(folder, _)| *folder == "INBOX")
+        .collect();
+    // One has the question and the thanks, the other the answer between them.
+    let holders = [
+        Holder::new(Kind::Maildir, &answers),
+        Holder::new(Kind::Maildir, &talk),
+    ];
+    let state = tempfile::tempdir().unwrap();
+    let mut command = program();
+    command.env("MAILWARDEN_STATE_DIR", state.path());
+    for (holder, name) in holders.iter().zip(["DEFAULT", "WORK"]) {
+        holder.configure(&mut command, name);
+    }
+    let mut client = start(command);
+    let id = "answer@talk.example";
+    for tool in ["read_thread", "read_email"] {
+        let read = client.call(tool, json!({ "message_id": id }));
+        let own = read.data("/id");
+        let at = own.as_str().map(str::to_owned);
+        let at = at.unwrap_or_else(|| read.text("/emails/0/id"));
+        assert!(at.starts_with("maildir:work:"), "{tool}: {at}");
+    }
+}
+
+#[test]
+fn a_dead_server_holds_up_nobody_whose_mail_lies_elsewhere() {
+    // It takes connections, and says nothing for ever.
+    let silent = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let port = silent.local_addr().unwrap().port();
+    let holder = Holder::new(Kind::Maildir, &talk());
+    let state = tempfile::tempdir().unwrap();
+    let mut command = program();
+    command
+        .env("MAILWARDEN_STATE_DIR", state.path())
+        .env("MAIL_IMAP_CONNECT_TIMEOUT_MS", "3600000")
+        .env("MAIL_IMAP_GREETING_TIMEOUT_MS", "3600000")
+        .env("MAIL_IMAP_SOCKET_TIMEOUT_MS", "3600000");
+    let account = Account {
+        port,
+        ..Account::default()
+    };
+    configure(&mut command, "DEFAULT", &account);
+    holder.configure(&mut command, "WORK");
+    let mut client = start(command);
+    let id = "answer@talk.example";
+    for tool in [
+        "read_email",
+        "read_thread",
+        "get_email_path",
+        "get_thread_paths",
+    ] {
+        let read = client.call(tool, json!({ "message_id": id }));
+        assert_eq!(read.data("/status"), "partial", "{tool}: {}", read.text);
+        assert_eq!(read.text("/issues/0/code"), "timeout", "{tool}");
+        let told = read.text("/issues/0/message");
+        assert!(told.starts_with("default: has not answered"), "{told}");
+    }
+}
