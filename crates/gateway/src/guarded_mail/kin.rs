@@ -231,6 +231,16 @@ impl GuardedMail<'_> {
         Ok(self.account.source().file(self.cx, known.at()).await?)
     }
 
+    /// So many octets of a message from its beginning, or all of it. Several that are asked for at once travel together.
+    pub(crate) async fn beginning(&self, known: &Known, most: u32) -> Result<Bytes, Halt> {
+        self.admit_whole(known)?;
+        let source = self.account.source();
+        let read = source.read(self.cx, known.at(), u64::from(most)).await?;
+        let gone = || Fault::new(FaultKind::NoSuchMessage, Stage::Fetch);
+        let (_, octets) = read.ok_or_else(gone)?;
+        Ok(octets)
+    }
+
     /// So many octets of a message from an offset on; fewer at its end.
     pub(crate) async fn octets(&self, known: &Known, from: u64, most: u32) -> Result<Bytes, Halt> {
         self.admit_whole(known)?;

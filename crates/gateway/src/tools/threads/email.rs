@@ -64,6 +64,7 @@ pub(super) const UNTRUSTED: &[&str] = &[
     "in_reply_to",
     "body_text",
     "attachments",
+    "id",
     "mailbox",
     "also_in",
     "coverage",

@@ -71,7 +71,7 @@ impl Tool for GetEmailPath {
     const TOOLSET: Toolset = Toolset::Threads;
     const ANNOTATIONS: Annotations = Annotations::READS;
     const LEAST: Level = Level::Full;
-    const UNTRUSTED: &'static [&'static str] = &["message_id"];
+    const UNTRUSTED: &'static [&'static str] = &["message_id", "id", "also_in", "coverage"];
     type Args = Args;
     type Reply = Located;
 

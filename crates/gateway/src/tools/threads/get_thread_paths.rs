@@ -9,15 +9,18 @@ use serde::{Deserialize, Serialize};
 use super::email::written;
 use super::finding::{self, Covered};
 use super::paths;
-use super::turns;
+use super::together;
+use super::turns::{self, Turn};
 use crate::Refusal;
 use crate::args::{Account, OwnName};
 use crate::envelope::{Done, Reply, Status};
-use crate::guarded_mail::Seeking;
+use crate::guarded_mail::{GuardedMail, Seeking};
 use crate::pipeline::Ctx;
 use crate::tools::{Annotations, Tool, Toolset};
 use crate::trouble::Issue;
 
+/// So many are fetched side by side.
+const AT_ONCE: usize = 16;
 /// More files are not written in one call.
 const MOST: usize = 200;
 
@@ -75,7 +78,7 @@ impl Tool for GetThreadPaths {
     const TOOLSET: Toolset = Toolset::Threads;
     const ANNOTATIONS: Annotations = Annotations::READS;
     const LEAST: Level = Level::Full;
-    const UNTRUSTED: &'static [&'static str] = &["message_id"];
+    const UNTRUSTED: &'static [&'static str] = &["message_id", "coverage"];
     type Args = Args;
     type Reply = Located;
 
@@ -115,25 +118,23 @@ impl Tool for GetThreadPaths {
         let conversation = ctx.render(move || turns::of(members, &own)).await?;
         data.thread_size = conversation.turns.len();
         data.hidden = found.kin.hidden;
-        for turn in conversation.turns.iter().take(MOST) {
-            // One that may not be had, or is gone, does not keep the others back.
-            let came = match turn.copies.whole() {
-                None => Err(paths::withheld()),
-                Some(known) => match paths::path(&ctx, &mail, known).await {
-                    Ok(came) => came,
-                    Err(refusal) => Err(paths::refused(&refusal)),
-                },
-            };
-            match came {
-                Ok(path) => data.file_paths.push(path),
-                Err(mut issue) => {
-                    let stop = paths::is_ours(&issue);
-                    issue.message_id = Some(turn.copies.read.at().to_string());
-                    data.issues.push(issue);
-                    if stop {
-                        break;
-                    }
+        let turns = conversation.turns.iter().take(MOST);
+        let turns: Vec<&Turn> = turns.collect();
+        for some in turns.chunks(AT_ONCE) {
+            let each = some.iter().map(|turn| file_of(&ctx, &mail, turn));
+            let came = together::all(each).await;
+            let stop = came
+                .iter()
+                .filter_map(|one| one.as_ref().err())
+                .any(paths::is_ours);
+            for came in came {
+                match came {
+                    Ok(path) => data.file_paths.push(path),
+                    Err(issue) => data.issues.push(issue),
                 }
+            }
+            if stop {
+                break;
             }
         }
         let (whole, files) = (data.thread_size, data.file_paths.len());
@@ -153,4 +154,19 @@ impl Tool for GetThreadPaths {
         }
         Ok(done)
     }
+}
+
+/// One that may not be had, or is gone, does not keep the others back.
+async fn file_of(ctx: &Ctx<'_>, mail: &GuardedMail<'_>, turn: &Turn) -> Result<String, Issue> {
+    let came = match turn.copies.whole() {
+        None => Err(paths::withheld()),
+        Some(known) => match paths::path(ctx, mail, known).await {
+            Ok(came) => came,
+            Err(refusal) => Err(paths::refused(&refusal)),
+        },
+    };
+    came.map_err(|issue| Issue {
+        message_id: Some(turn.copies.read.at().to_string()),
+        ..issue
+    })
 }

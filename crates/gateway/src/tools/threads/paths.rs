@@ -143,7 +143,10 @@ async fn fetch(mail: &GuardedMail<'_>, known: &Known, spool: &Spool) -> Result<P
     let mut writing = apart(begin).await.map_err(Failed::Disk)?;
     let mut given = 0_u64;
     loop {
-        let piece = mail.octets(known, given, PIECE).await;
+        let piece = match given {
+            0 => mail.beginning(known, PIECE).await,
+            from => mail.octets(known, from, PIECE).await,
+        };
         let piece = piece.map_err(Failed::Halt)?;
         given += u64::try_from(piece.len()).unwrap_or(u64::MAX);
         if given > MOST_OCTETS {

@@ -121,6 +121,7 @@ impl Tool for ReadThread {
         "last_from",
         "emails",
         "missing",
+        "coverage",
     ];
     type Args = Args;
     type Reply = Conversation;

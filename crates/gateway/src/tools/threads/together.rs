@@ -5,6 +5,12 @@ use std::pin::pin;
 use std::task::Poll;
 use std::time::Duration;
 
+/// All of them, in their order, however long it takes.
+pub(super) async fn all<F: Future>(futures: impl Iterator<Item = F>) -> Vec<F::Output> {
+    let came = gathered(futures, |_| false, Duration::MAX).await;
+    came.into_iter().flatten().collect()
+}
+
 /// All of them, in their order. Once one is `enough`, the others have so much time left; those that did not come by then
 /// are dropped, and none stands in their place.
 pub(super) async fn gathered<F: Future>(

@@ -57,4 +57,8 @@ fn a_conversation_of_twenty_over_two_folders_takes_at_most_six_round_trips() {
         );
         assert!(one <= 2, "{number}: {one}");
     }
+    // Their octets travel together, folder by folder.
+    let files = json!({ "message_id": id(7) });
+    let written = flights(&proxy, &mut client, "get_thread_paths", files);
+    assert!(written <= 8, "{written}");
 }
