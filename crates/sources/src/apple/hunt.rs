@@ -174,7 +174,7 @@ impl<'a> Hunt<'a> {
         found: &mut HashMap<HeaderId, Vec<Row>>,
     ) -> Result<(), Fault> {
         let db = &self.visit.db;
-        if db.schema.names_ids() && !self.index.is_exact() {
+        if db.schema.names_ids() && !self.index.is_exact(db) {
             let sql = format!(
                 "SELECT {} FROM message_global_data g JOIN messages m ON m.global_message_id = g.ROWID \
                  WHERE g.message_id_header IN (?1, '<' || ?1 || '>') AND {}",
