@@ -10,6 +10,7 @@ mod database;
 mod emlx;
 mod envelope;
 mod files;
+mod headers;
 mod hunt;
 mod index;
 mod kindred;
