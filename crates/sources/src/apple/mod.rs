@@ -31,7 +31,7 @@ use bytes::Bytes;
 use mail::{
     AccountId, Answer, Choose, Condition, Counts, Cx, Described, Fault, FaultKind, Fetched, Folder,
     FolderName, Folders, Found, Kindred, MailSource, MessageRef, RawMessage, Search, Sifted,
-    Snippets, Sought, SourceKind, Stage, Summary, UidSet, UidValidity, Verified, Witness,
+    Snippets, Sought, SourceKind, Stage, Summary, UidSet, UidValidity, Verified, Within, Witness,
 };
 use tokio::sync::Mutex;
 
@@ -149,7 +149,11 @@ impl Apple {
                 };
                 job(Hunt::begin(&visit, index, &asked)?, &this.account)
             };
-            watched(cx, Stage::Search, work).await
+            // INVARIANT: how much there is to read is told to nobody but who may see all of it.
+            match sought.within {
+                Within::All => watched(cx, Stage::Search, work).await,
+                Within::Only(_) => off_thread(Stage::Search, work).await,
+            }
         })
     }
 }
@@ -337,7 +341,7 @@ fn described(mailbox: &Mailbox, counts: &HashMap<i64, Counts>) -> Folder {
 mod tests {
     use std::time::Duration;
 
-    use mail::{Effort, HeaderId, Within};
+    use mail::{Effort, HeaderId};
     use testkit::apple::{AppleStore, Letter};
 
     use super::*;

@@ -1,7 +1,11 @@
 //! What lies in folders that are not searched, or was deleted, changes no answer: stores that differ in nothing else answer
 //! alike, whoever asked before.
 
-use mail::{HeaderId, Kindred, MailSource as _, Within};
+use std::path::Path;
+use std::time::Duration;
+
+use mail::{Cx, HeaderId, Kindred, MailSource as _, Within};
+use rusqlite::Connection;
 use testkit::apple::{ACCOUNT, AppleStore, GMAIL, Generation, Letter, Mailbox, Stored};
 
 use super::{Reader, folder, places, sought};
@@ -212,4 +216,46 @@ async fn whoever_names_a_deleted_message_is_found() {
         let orphan = format!("INBOX:{ORPHAN}");
         assert!(places(&found).contains(&orphan), "{generation:?}");
     }
+}
+
+fn index(state: &Path) -> Connection {
+    let mut files = std::fs::read_dir(state).unwrap();
+    Connection::open(files.next().unwrap().unwrap().path()).unwrap()
+}
+
+#[tokio::test]
+async fn how_much_there_is_to_read_is_told_to_the_owner_alone() {
+    let mut store = store(Generation::Modern, Hidden::There);
+    let state = tempfile::tempdir().unwrap();
+    let open = || {
+        let state = Some(state.path().to_owned());
+        Reader::keeping(store.root(), Some(ACCOUNT), state)
+    };
+    let [owner, caller] = [open(), open()];
+    owner.locate(&["question@x"]).await;
+    caller.locate(&["question@x"]).await;
+    let inbox = store.folder("INBOX");
+    store.message(inbox, letter(300, "new@x", &[]));
+    // The index stays at its beginning as long as somebody else writes to it.
+    let writer = index(state.path());
+    writer.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let (mut all, cx) = (sought(&["new@x"]), [Cx::new(), Cx::new()]);
+    let mut only = all.clone();
+    only.within = Within::Only(vec![folder("INBOX")]);
+    all.within = Within::All;
+    let looking = async {
+        while cx[1].counted().is_none() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        assert_eq!(cx[0].counted(), None);
+        writer.execute_batch("ROLLBACK").unwrap();
+    };
+    let (only, all, ()) = tokio::join!(
+        caller.source.locate(&cx[0], &only),
+        owner.source.locate(&cx[1], &all),
+        looking
+    );
+    assert_eq!(places(&only.unwrap()), ["INBOX:300"]);
+    assert_eq!(places(&all.unwrap()), ["INBOX:300"]);
+    assert_eq!(cx[0].counted(), None);
 }
