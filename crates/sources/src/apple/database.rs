@@ -30,14 +30,14 @@ pub(super) struct Database {
 /// What the file and its log look like from outside.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Stamp {
-    pub(super) file: Option<Seen>,
+    file: Option<Seen>,
     log: Option<Seen>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Seen {
-    /// Another one is another file.
-    pub(super) inode: u64,
+    inode: u64,
+    born: Option<SystemTime>,
     length: u64,
     changed: Option<SystemTime>,
 }
@@ -102,19 +102,28 @@ impl Stamp {
         }
     }
 
+    /// Tells the file from others, however it changes: the number alone may be given to another one when it is gone.
+    pub(super) fn file_spelled(&self) -> String {
+        self.file.as_ref().map_or_else(String::new, |seen| {
+            format!("{}.{}", seen.inode, nanos(seen.born))
+        })
+    }
+
     /// For a file of ours that outlives this process.
     pub(super) fn spelled(&self) -> String {
         let spell = |seen: &Option<Seen>| {
             seen.as_ref().map_or_else(String::new, |seen| {
-                let since = seen
-                    .changed
-                    .map(|at| at.duration_since(SystemTime::UNIX_EPOCH));
-                let nanos = since.and_then(Result::ok).map_or(0, |at| at.as_nanos());
-                format!("{}.{}.{nanos}", seen.inode, seen.length)
+                format!("{}.{}.{}", seen.inode, seen.length, nanos(seen.changed))
             })
         };
         format!("{}/{}", spell(&self.file), spell(&self.log))
     }
+}
+
+/// Since 1970; 0 where the system does not say.
+fn nanos(at: Option<SystemTime>) -> u128 {
+    let since = at.map(|at| at.duration_since(SystemTime::UNIX_EPOCH));
+    since.and_then(Result::ok).map_or(0, |at| at.as_nanos())
 }
 
 /// A regular file, or none.
@@ -126,6 +135,7 @@ pub(super) fn seen(path: &Path) -> Option<Seen> {
     let inode = 0;
     Some(Seen {
         inode,
+        born: data.created().ok(),
         length: data.len(),
         changed: data.modified().ok(),
     })

@@ -1,8 +1,8 @@
-//! What the database knows of a message whose file is not here: envelope, and whom it names.
+//! What the database knows of a message whose file is not here: its envelope. Whom it names is not said here.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use mail::{Address, Envelope, HeaderId, Links, Raw, Uid};
+use mail::{Address, Envelope, HeaderId, Raw, Uid};
 use rusqlite::Row as SqlRow;
 
 use super::database::Database;
@@ -41,23 +41,6 @@ impl Database {
         let sql = "SELECT g.message_id_header FROM messages m \
                    JOIN message_global_data g ON g.ROWID = m.global_message_id WHERE m.ROWID = ?1";
         header_id(&self.texts(sql, uid).pop()?)
-    }
-
-    /// Whom it names, as far as those are here themselves: the database knows others by a hash alone.
-    pub(super) fn links(&self, uid: Uid) -> Links {
-        let mut links = Links {
-            id: self.id(uid),
-            ..Links::default()
-        };
-        if self.schema.names_ids() && self.schema.names_kin() {
-            let sql = "SELECT g.message_id_header FROM message_references r \
-                       JOIN messages m ON m.message_id = r.reference \
-                       JOIN message_global_data g ON g.ROWID = m.global_message_id \
-                       WHERE r.message = ?1 AND r.reference <> 0 GROUP BY r.ROWID ORDER BY r.ROWID";
-            let named = self.texts(sql, uid);
-            links.references = named.iter().filter_map(|text| header_id(text)).collect();
-        }
-        links
     }
 
     fn subject(&self, uid: Uid) -> Option<Vec<u8>> {

@@ -3,20 +3,15 @@
 //! What belongs together with them is not found here.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::io;
 
-use mail::{
-    Coverage, Fault, FolderName, HeaderId, Links, Skipped, Sought, SpecialUse, Uid, Why, Within,
-};
+use mail::{Coverage, Fault, FolderName, HeaderId, Skipped, Sought, SpecialUse, Uid, Why, Within};
 
 use super::boxes::Mailbox;
 use super::files::Files;
+use super::headers::{Read, Reading, Unread};
 use super::index::Index;
 use super::rows::Row;
-use super::visit::{Visit, read_fault};
-
-/// So many headers are kept at once.
-const BATCH: usize = 1_000;
+use super::visit::Visit;
 
 /// One search.
 pub(super) struct Hunt<'a> {
@@ -30,6 +25,8 @@ pub(super) struct Hunt<'a> {
     discarded: HashSet<i64>,
     /// Nothing that was to be looked at was passed over.
     pub(super) exhausted: bool,
+    /// What those are called that messages name by their hashes, as far as it was asked.
+    pub(super) names: HashMap<i64, Option<HeaderId>>,
 }
 
 /// What trash and junk are to a question, once they had to be looked at.
@@ -42,12 +39,15 @@ pub(super) enum Discarded {
     Joined,
 }
 
-/// Whether more headers are wanted.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Reading {
-    On,
-    Enough,
+/// Where a search begins.
+pub(super) struct Anchors {
+    pub(super) rows: Vec<Row>,
+    /// Ids that the database leads nowhere from.
+    pub(super) alone: HashSet<HeaderId>,
 }
+
+/// Messages by the id they have.
+type Found = HashMap<HeaderId, Vec<Row>>;
 
 impl<'a> Hunt<'a> {
     pub(super) fn begin(
@@ -76,90 +76,76 @@ impl<'a> Hunt<'a> {
             discarded: rows(discarded),
             // A mailbox that has no name cannot be searched, and not be named either.
             exhausted: sought.within != Within::All || visit.boxes.unusable == 0,
+            names: HashMap::new(),
         })
     }
 
     /// Every copy that has one of the ids. Trash and junk are looked at for those that are nowhere else.
-    pub(super) fn anchors(&mut self, are: Discarded) -> Result<Vec<Row>, Fault> {
+    pub(super) fn anchors(&mut self, are: Discarded) -> Result<Anchors, Fault> {
         let ids: HashSet<HeaderId> = self.sought.ids.iter().cloned().collect();
         let mut found = self.copies(&ids)?;
-        let nowhere: HashSet<HeaderId> = ids
-            .into_iter()
-            .filter(|id| !found.contains_key(id))
-            .collect();
+        let nowhere = ids.iter().filter(|id| !found.contains_key(*id));
+        let nowhere: HashSet<HeaderId> = nowhere.cloned().collect();
         if !nowhere.is_empty() && !self.discarded.is_empty() {
-            let discarded = std::mem::take(&mut self.discarded);
-            let kept = std::mem::replace(&mut self.within, discarded.clone());
-            let thrown = self.copies(&nowhere)?;
-            let mut joined = HashSet::new();
-            for row in thrown.values().flatten() {
-                joined.extend(self.visit.folders_of(row)?.iter().map(|one| one.row));
-            }
-            let (taken, left): (HashSet<i64>, HashSet<i64>) =
-                discarded.into_iter().partition(|row| {
-                    are == Discarded::Searched || joined.is_empty() || joined.contains(row)
-                });
-            self.within = kept.union(&taken).copied().collect();
-            self.discarded = left;
-            found.extend(thrown);
+            found.extend(self.discarded_copies(&nowhere, are)?);
         }
+        let leads = |id: &HeaderId| found.get(id).is_some_and(|rows| lead_on(rows));
+        let alone = ids.into_iter().filter(|id| !leads(id)).collect();
         let rows: BTreeMap<Uid, Row> = found
             .into_values()
             .flatten()
             .map(|row| (row.uid, row))
             .collect();
-        Ok(rows.into_values().collect())
+        let rows = rows.into_values().collect();
+        Ok(Anchors { rows, alone })
+    }
+
+    /// The same in trash and junk, which are searched from now on as far as they have part in it.
+    fn discarded_copies(
+        &mut self,
+        ids: &HashSet<HeaderId>,
+        are: Discarded,
+    ) -> Result<Found, Fault> {
+        let discarded = std::mem::take(&mut self.discarded);
+        let kept = std::mem::replace(&mut self.within, discarded.clone());
+        let thrown = self.copies(ids)?;
+        let mut joined = HashSet::new();
+        for row in thrown.values().flatten() {
+            joined.extend(self.visit.folders_of(row)?.iter().map(|one| one.row));
+        }
+        let (taken, left): (HashSet<i64>, HashSet<i64>) = discarded.into_iter().partition(|row| {
+            are == Discarded::Searched || joined.is_empty() || joined.contains(row)
+        });
+        self.within = kept.union(&taken).copied().collect();
+        self.discarded = left;
+        Ok(thrown)
     }
 
     /// Messages that have these ids, in the folders that are searched.
-    fn copies(&mut self, ids: &HashSet<HeaderId>) -> Result<HashMap<HeaderId, Vec<Row>>, Fault> {
-        let mut found: HashMap<HeaderId, Vec<Row>> = HashMap::new();
-        let mut lost = HashSet::new();
+    ///
+    /// INVARIANT: what lies elsewhere is left out before anything hangs on it: an id that is had only there is looked for
+    /// as one that nobody has.
+    fn copies(&mut self, ids: &HashSet<HeaderId>) -> Result<Found, Fault> {
+        let names_kin = self.visit.db.schema.names_kin();
         // Without hashes a copy leads to no other: all have to be known.
-        if !self.visit.db.schema.names_kin() {
-            let unread = self.unread(self.unnamed())?;
-            self.read_headers(unread, |_, _| Reading::On)?;
+        if !names_kin {
+            self.read_all(Unread::Unnamed)?;
         }
+        let mut found = Found::new();
         for id in ids {
-            let rows = self.having(id)?;
-            match rows.is_empty() {
-                true => lost.insert(id.clone()),
-                false => found.insert(id.clone(), rows).is_none(),
-            };
+            found.insert(id.clone(), self.having(id)?);
         }
-        if !lost.is_empty() {
-            self.search(lost, &mut found)?;
+        self.scan(&mut found)?;
+        if names_kin {
+            self.search(&mut found)?;
+            self.add_twins(&mut found)?;
         }
-        // Copies that the index does not know: Apple has the same hash for them.
-        let (db, stop) = (&self.visit.db, self.visit.stop);
-        if db.schema.names_kin() {
-            let (columns, live) = (db.columns(), db.schema.live());
-            let sql =
-                format!("SELECT {columns} FROM messages m WHERE m.message_id = ?1 AND {live}");
-            for rows in found.values_mut() {
-                let hashes: HashSet<i64> = rows.iter().map(|row| row.hash).collect();
-                for hash in hashes.into_iter().filter(|hash| *hash != 0) {
-                    rows.extend(db.rows(&sql, hash, stop)?);
-                }
-            }
-        }
-        let mut visible = HashMap::new();
-        for (id, rows) in found {
-            let mut seen = Vec::new();
-            for row in rows {
-                if self.may_see(&row)? {
-                    seen.push(row);
-                }
-            }
-            if !seen.is_empty() {
-                visible.insert(id, seen);
-            }
-        }
-        Ok(visible)
+        found.retain(|_, rows| !rows.is_empty());
+        Ok(found)
     }
 
     /// By the index alone.
-    pub(super) fn having(&mut self, id: &HeaderId) -> Result<Vec<Row>, Fault> {
+    fn having(&mut self, id: &HeaderId) -> Result<Vec<Row>, Fault> {
         let mut found = Vec::new();
         for uid in self.index.having(id)? {
             found.extend(self.confirmed(uid, |links| links.id.as_ref() == Some(id))?);
@@ -167,141 +153,77 @@ impl<'a> Hunt<'a> {
         Ok(found)
     }
 
-    /// By looking, where the index has none: the database, then headers that nobody has read yet.
-    fn search(
-        &mut self,
-        mut lost: HashSet<HeaderId>,
-        found: &mut HashMap<HeaderId, Vec<Row>>,
-    ) -> Result<(), Fault> {
+    /// By what the database says by now and did not say when the index was made of it.
+    fn scan(&self, found: &mut Found) -> Result<(), Fault> {
         let db = &self.visit.db;
-        if db.schema.names_ids() && !self.index.is_exact() {
-            let sql = format!(
-                "SELECT {} FROM message_global_data g JOIN messages m ON m.global_message_id = g.ROWID \
-                 WHERE g.message_id_header IN (?1, '<' || ?1 || '>') AND {}",
-                db.columns(),
-                db.schema.live()
-            );
-            for id in lost.clone() {
-                let rows = db.rows_by_text(&sql, &String::from_utf8_lossy(id.bytes()))?;
-                if !rows.is_empty() {
-                    lost.remove(&id);
-                    found.insert(id, rows);
-                }
-            }
+        if !db.schema.names_ids() || self.index.is_exact(db) {
+            return Ok(());
         }
+        let sql = format!(
+            "SELECT {} FROM message_global_data g JOIN messages m ON m.global_message_id = g.ROWID \
+             WHERE g.message_id_header IN (?1, '<' || ?1 || '>') AND {}",
+            db.columns(),
+            db.schema.live()
+        );
+        for (id, rows) in found.iter_mut().filter(|(_, rows)| !lead_on(rows)) {
+            let id = String::from_utf8_lossy(id.bytes());
+            let said = db.rows_by_text(&sql, &id, self.visit.stop)?;
+            rows.extend(self.visible(said)?);
+        }
+        Ok(())
+    }
+
+    /// By headers that nobody has read yet.
+    fn search(&mut self, found: &mut Found) -> Result<(), Fault> {
+        let lost = found.iter().filter(|(_, rows)| !lead_on(rows));
+        let mut lost: HashSet<HeaderId> = lost.map(|(id, _)| id.clone()).collect();
         if lost.is_empty() {
             return Ok(());
         }
-        let unread = self.unread(self.unnamed())?;
-        self.read_headers(unread, |row, links| {
+        let unread = self.unread(Unread::Unnamed)?;
+        let read = self.read_headers(unread, |row, links| {
             let Some(id) = links.id.as_ref().filter(|id| lost.contains(*id)) else {
                 return Reading::On;
             };
             found.entry(id.clone()).or_default().push(row);
-            // Further copies have the same hash.
-            if row.hash != 0 {
+            if lead_on(&[row]) {
                 lost.remove(id);
             }
             match lost.is_empty() {
                 true => Reading::Enough,
                 false => Reading::On,
             }
-        })
-    }
-
-    /// Messages whose ids the database does not say, the newest first.
-    fn unnamed(&self) -> &'static str {
-        match self.visit.db.schema.names_ids() {
-            true => {
-                "SELECT {columns} FROM messages m LEFT JOIN message_global_data g ON g.ROWID = m.global_message_id \
-                 WHERE g.message_id_header IS NULL AND {live} AND m.ROWID > ?1 ORDER BY m.ROWID DESC"
-            }
-            false => EVERY,
+        })?;
+        // One that was found leads to all others, whatever could not be read on the way to it.
+        if read == Read::InPart && !lost.is_empty() {
+            self.exhausted = false;
         }
-    }
-
-    /// Messages of the folders that are searched whose headers nobody read, the newest first.
-    pub(super) fn unread(&self, sql: &str) -> Result<Vec<Row>, Fault> {
-        let db = &self.visit.db;
-        let sql = sql.replace("{columns}", &db.columns());
-        let sql = sql.replace("{live}", db.schema.live());
-        let read = self.index.read()?;
-        let mut rows = db.rows(&sql, 0, self.visit.stop)?;
-        rows.retain(|row| !read.contains(&row.uid));
-        let mut visible = Vec::with_capacity(rows.len());
-        for row in rows {
-            if self.may_see(&row)? {
-                visible.push(row);
-            }
-        }
-        Ok(visible)
-    }
-
-    /// Reads headers and keeps what they say, until it is enough.
-    pub(super) fn read_headers(
-        &mut self,
-        rows: Vec<Row>,
-        mut look: impl FnMut(Row, &Links) -> Reading,
-    ) -> Result<(), Fault> {
-        let total = u64::try_from(rows.len()).unwrap_or(u64::MAX);
-        let mut kept = Vec::new();
-        let mut done = 0;
-        for row in rows {
-            done += 1;
-            match self.links(&row)? {
-                Some(links) => {
-                    let reading = look(row, &links);
-                    kept.push((row.uid, links));
-                    if reading == Reading::Enough {
-                        break;
-                    }
-                }
-                // What is downloaded later is read later.
-                None => self.exhausted = false,
-            }
-            if kept.len() >= BATCH {
-                self.index.learn(&kept)?;
-                kept.clear();
-                self.visit.stop.count(done, total);
-            }
-        }
-        self.index.learn(&kept)?;
-        self.visit.stop.count(total, total);
         Ok(())
     }
 
-    /// None where there is no file, or none that can be read. Fails only when nobody waits.
-    fn links(&mut self, row: &Row) -> Result<Option<Links>, Fault> {
-        match self.files.links(row) {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => Err(read_fault(error)),
-            other => Ok(other.unwrap_or_default()),
+    /// Copies that the index does not know: Apple has the same hash for them.
+    fn add_twins(&self, found: &mut Found) -> Result<(), Fault> {
+        for rows in found.values_mut() {
+            let hashes: HashSet<i64> = rows.iter().map(|row| row.hash).collect();
+            for hash in hashes.into_iter().filter(|hash| *hash != 0) {
+                let twins = self.visit.db.rows_hashed(hash, self.visit.stop)?;
+                rows.extend(self.visible(twins)?);
+            }
         }
+        Ok(())
     }
 
-    /// INVARIANT: a hash is a guess. The message itself says whether it is the one.
-    pub(super) fn confirmed(
-        &mut self,
-        uid: Uid,
-        fits: impl Fn(&Links) -> bool,
-    ) -> Result<Option<Row>, Fault> {
-        let Some(row) = self.visit.db.row(uid, self.visit.stop)? else {
-            return Ok(None);
-        };
-        if !self.may_see(&row)? {
-            return Ok(None);
+    fn visible(&self, rows: Vec<Row>) -> Result<Vec<Row>, Fault> {
+        let mut seen = Vec::with_capacity(rows.len());
+        for row in rows {
+            if self.may_see(&row)? {
+                seen.push(row);
+            }
         }
-        let said = Links {
-            id: self.visit.db.id(uid),
-            ..Links::default()
-        };
-        if fits(&said) {
-            return Ok(Some(row));
-        }
-        let links = self.links(&row)?;
-        Ok(Some(row).filter(|_| links.is_some_and(|links| fits(&links))))
+        Ok(seen)
     }
 
-    /// INVARIANT: what lies in no folder that is searched is not opened.
+    /// INVARIANT: what lies in no folder that is searched is not opened. `Schema::shown` says the same in SQL.
     pub(super) fn may_see(&self, row: &Row) -> Result<bool, Fault> {
         if self.within.contains(&row.mailbox) {
             return Ok(true);
@@ -336,6 +258,7 @@ impl<'a> Hunt<'a> {
     }
 }
 
-/// Every message, the newest first.
-pub(super) const EVERY: &str =
-    "SELECT {columns} FROM messages m WHERE {live} AND m.ROWID > ?1 ORDER BY m.ROWID DESC";
+/// Messages that have an id have it by one hash: one of them that has a hash leads to the others, and to all that name it.
+fn lead_on(rows: &[Row]) -> bool {
+    rows.iter().any(|row| row.hash != 0)
+}

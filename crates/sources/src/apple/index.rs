@@ -38,8 +38,16 @@ const TABLES: &str = "
 /// The index of one store.
 pub(super) struct Index {
     conn: Connection,
-    /// It was built from the store as it is, and nothing changed since.
-    exact: bool,
+    /// What the store looked like when all of it was read anew.
+    exact: Option<String>,
+}
+
+/// What it was made of.
+struct Known {
+    file: String,
+    /// The newest message in it.
+    high: i64,
+    stamp: String,
 }
 
 impl Index {
@@ -47,7 +55,7 @@ impl Index {
     pub(super) fn open(file: Option<&Path>) -> rusqlite::Result<Self> {
         if let Some(file) = file {
             match kept(file) {
-                Ok(conn) => return Ok(Self { conn, exact: false }),
+                Ok(conn) => return Ok(Self { conn, exact: None }),
                 Err(error) => {
                     let why = error.to_string();
                     tracing::warn!(
@@ -59,54 +67,74 @@ impl Index {
         }
         let conn = Connection::open_in_memory()?;
         make(&conn)?;
-        Ok(Self { conn, exact: false })
+        Ok(Self { conn, exact: None })
     }
 
     /// Brings it up to date with the store: new messages are added, another store begins it anew.
     pub(super) fn refresh(&mut self, db: &Database, stop: &Stop) -> Result<(), Fault> {
-        let stage = Stage::Index;
-        let file = db
-            .stamp
-            .file
-            .as_ref()
-            .map_or(0, |seen| seen.inode)
-            .to_string();
-        let stamp = db.stamp.spelled();
-        let known: Option<(String, i64, String)> = self
-            .conn
-            .query_row("SELECT file, high, stamp FROM store", [], |row| {
-                Ok((row.get(0)?, row.get(1)?, row.get(2)?))
-            })
-            .optional()
-            .map_err(fault(stage))?;
-        if known
-            .as_ref()
-            .is_some_and(|known| known.0 == file && known.2 == stamp)
-        {
+        let sql = fault(Stage::Index);
+        let (file, stamp) = (db.stamp.file_spelled(), db.stamp.spelled());
+        let known = self.known().map_err(&sql)?;
+        let known = known.filter(|known| known.file == file);
+        if known.as_ref().is_some_and(|known| known.stamp == stamp) {
             return Ok(());
         }
-        let highest: Option<i64> = db
-            .conn
-            .query_row("SELECT max(ROWID) FROM messages", [], |row| row.get(0))
-            .map_err(fault(stage))?;
-        let highest = highest.unwrap_or_default();
-        // ROWIDs only grow: a store that ends before what is known was made anew.
-        let same = known.filter(|known| known.0 == file && known.1 <= highest);
-        let high = same.as_ref().map_or(0, |known| known.1);
-        self.exact = high == 0;
-        if same.is_none() {
-            let anew = format!(
-                "BEGIN IMMEDIATE; DELETE FROM store; DELETE FROM has; DELETE FROM named; DELETE FROM headers; \
-                 INSERT INTO store VALUES (1, '{file}', 0, ''); COMMIT"
-            );
-            self.conn.execute_batch(&anew).map_err(fault(stage))?;
-        }
+        let highest = "SELECT coalesce(max(ROWID), 0) FROM messages";
+        let highest = db.conn.query_row(highest, [], |row| row.get::<_, i64>(0));
+        let highest = highest.map_err(&sql)?;
+        let high = match known {
+            Some(known) if known.high > highest => {
+                self.forget_beyond(highest).map_err(&sql)?;
+                highest
+            }
+            Some(known) => known.high,
+            None => {
+                self.begin_anew(&file).map_err(&sql)?;
+                0
+            }
+        };
         self.add(db, high, highest, stop)?;
         let done = "UPDATE store SET high = max(high, ?1), stamp = ?2 WHERE file = ?3";
-        self.conn
-            .execute(done, params![highest, stamp, file])
-            .map_err(fault(stage))?;
+        let done = self.conn.execute(done, params![highest, stamp, file]);
+        done.map_err(&sql)?;
+        self.exact = (high == 0).then_some(stamp);
         Ok(())
+    }
+
+    fn known(&self) -> rusqlite::Result<Option<Known>> {
+        let sql = "SELECT file, high, stamp FROM store";
+        let known = self.conn.query_row(sql, [], |row| {
+            Ok(Known {
+                file: row.get(0)?,
+                high: row.get(1)?,
+                stamp: row.get(2)?,
+            })
+        });
+        known.optional()
+    }
+
+    fn begin_anew(&mut self, file: &str) -> rusqlite::Result<()> {
+        let tx = self
+            .conn
+            .transaction_with_behavior(TransactionBehavior::Immediate)?;
+        tx.execute_batch(
+            "DELETE FROM store; DELETE FROM has; DELETE FROM named; DELETE FROM headers",
+        )?;
+        tx.execute("INSERT INTO store VALUES (1, ?1, 0, '')", [file])?;
+        tx.commit()
+    }
+
+    /// The newest messages were removed, or another process saw some that this view of the store has not. Their numbers may
+    /// come again, for other messages; of what is below nothing changed.
+    fn forget_beyond(&mut self, highest: i64) -> rusqlite::Result<()> {
+        let tx = self
+            .conn
+            .transaction_with_behavior(TransactionBehavior::Immediate)?;
+        for table in ["has", "named", "headers"] {
+            tx.execute(&format!("DELETE FROM {table} WHERE row > ?1"), [highest])?;
+        }
+        tx.execute("UPDATE store SET high = ?1, stamp = ''", [highest])?;
+        tx.commit()
     }
 
     /// What the database says of the messages beyond `high`.
@@ -147,8 +175,8 @@ impl Index {
     }
 
     /// Nothing can be in the store that is not in here, as far as the database says it.
-    pub(super) fn is_exact(&self) -> bool {
-        self.exact
+    pub(super) fn is_exact(&self, db: &Database) -> bool {
+        self.exact.as_ref() == Some(&db.stamp.spelled())
     }
 
     /// Messages that seem to have this id.
@@ -317,4 +345,102 @@ fn private_directory(directory: &Path) -> io::Result<()> {
         builder.mode(0o700);
     }
     builder.recursive(true).create(directory)
+}
+
+#[cfg(test)]
+mod tests {
+    use mail::AccountId;
+    use testkit::apple::{AppleStore, Generation, Letter};
+
+    use super::super::{Apple, Visit};
+    use super::*;
+
+    fn id(name: &str) -> HeaderId {
+        HeaderId::new(name.as_bytes()).unwrap()
+    }
+
+    fn put(store: &mut AppleStore, row: i64, name: &str) {
+        let inbox = store.folder("INBOX");
+        let letter = Letter::new(format!("Message-ID: <{name}>\n\nText.\n"));
+        store.message(inbox, letter.row(row));
+    }
+
+    fn links(name: &str) -> Links {
+        Links {
+            id: Some(id(name)),
+            references: vec![id("root@x")],
+            in_reply_to: Vec::new(),
+        }
+    }
+
+    /// Three messages, and an index that has read the headers of all of them.
+    fn read(generation: Generation) -> (AppleStore, Apple, Index) {
+        let mut store = AppleStore::of(generation);
+        for (row, name) in [(1, "one@x"), (2, "two@x"), (3, "three@x")] {
+            put(&mut store, row, name);
+        }
+        let account = AccountId::new("mac").unwrap();
+        let apple = Apple::open(account, store.root(), None, None);
+        let mut index = Index::open(None).unwrap();
+        refresh(&apple, &mut index);
+        let headers = [
+            (Uid(1), links("one@x")),
+            (Uid(2), links("two@x")),
+            (Uid(3), links("three@x")),
+        ];
+        index.learn(&headers).unwrap();
+        (store, apple, index)
+    }
+
+    fn refresh(apple: &Apple, index: &mut Index) {
+        let stop = Stop::default();
+        let visit = Visit::begin(&apple.settings, &stop).unwrap();
+        index.refresh(&visit.db, &stop).unwrap();
+    }
+
+    fn rows(numbers: &[u32]) -> HashSet<Uid> {
+        numbers.iter().copied().map(Uid).collect()
+    }
+
+    #[test]
+    fn when_the_newest_message_goes_the_others_stay_known() {
+        for generation in Generation::ALL {
+            let (mut store, apple, mut index) = read(generation);
+            store.sql("DELETE FROM messages WHERE ROWID = 3");
+            refresh(&apple, &mut index);
+            assert_eq!(index.read().unwrap(), rows(&[1, 2]), "{generation:?}");
+            assert_eq!(index.naming(&id("root@x")).unwrap(), [Uid(1), Uid(2)]);
+            assert_eq!(index.having(&id("two@x")).unwrap(), [Uid(2)]);
+            assert_eq!(index.having(&id("three@x")).unwrap(), []);
+            // Its number comes again, for another message.
+            put(&mut store, 3, "other@x");
+            refresh(&apple, &mut index);
+            assert_eq!(index.read().unwrap(), rows(&[1, 2]), "{generation:?}");
+            let said = match generation {
+                Generation::Modern => vec![Uid(3)],
+                _ => Vec::new(),
+            };
+            assert_eq!(index.having(&id("other@x")).unwrap(), said);
+        }
+    }
+
+    #[test]
+    fn an_older_view_of_the_store_leaves_the_index_as_far_as_it_reaches() {
+        for generation in Generation::ALL {
+            let (mut store, apple, mut index) = read(generation);
+            let stop = Stop::default();
+            let old = Visit::begin(&apple.settings, &stop).unwrap();
+            put(&mut store, 4, "four@x");
+            refresh(&apple, &mut index);
+            index.refresh(&old.db, &stop).unwrap();
+            assert_eq!(index.read().unwrap(), rows(&[1, 2, 3]), "{generation:?}");
+            refresh(&apple, &mut index);
+            assert_eq!(index.read().unwrap(), rows(&[1, 2, 3]), "{generation:?}");
+            let said = match generation {
+                Generation::Modern => vec![Uid(4)],
+                _ => Vec::new(),
+            };
+            assert_eq!(index.having(&id("four@x")).unwrap(), said);
+        }
+    }
 }

@@ -13,9 +13,13 @@ use mail::{
 
 use super::UIDVALIDITY;
 use super::database::fault;
-use super::hunt::{Discarded, EVERY, Hunt, Reading};
+use super::headers::Unread;
+use super::hunt::{Discarded, Hunt};
 use super::rows::{Row, int};
 use super::visit::read_fault;
+
+/// Of the messages that one names by their hashes, more are not read.
+const MOST_NAMED: usize = 1_000;
 
 /// A message that was found, read already.
 struct Kin {
@@ -36,7 +40,7 @@ impl Hunt<'_> {
     /// Every copy of the messages that have one of these ids.
     pub(super) fn locate(mut self, account: &AccountId) -> Result<Kindred, Fault> {
         let mut found = BTreeMap::new();
-        for row in self.anchors(Discarded::Searched)? {
+        for row in self.anchors(Discarded::Searched)?.rows {
             if found.len() >= self.sought.effort.messages {
                 self.exhausted = false;
                 break;
@@ -48,8 +52,9 @@ impl Hunt<'_> {
 
     /// All that belongs together with them. Rounds are not counted: nothing here has to be waited for.
     pub(super) fn kindred(mut self, account: &AccountId) -> Result<Kindred, Fault> {
-        let mut waiting = self.anchors(Discarded::Joined)?;
-        waiting.extend(self.naming()?);
+        let anchors = self.anchors(Discarded::Joined)?;
+        let mut waiting = anchors.rows;
+        waiting.extend(self.naming(&anchors.alone)?);
         let mut found: BTreeMap<Uid, Kin> = BTreeMap::new();
         let mut known = Known::default();
         known.ids.extend(self.sought.ids.iter().cloned());
@@ -85,15 +90,13 @@ impl Hunt<'_> {
         if db.schema.names_kin() {
             let mut hashes = self.references(kin.row.uid)?;
             hashes.push(kin.row.hash);
-            let have =
-                format!("SELECT {columns} FROM messages m WHERE m.message_id = ?1 AND {live}");
             let name = format!(
                 "SELECT {columns} FROM message_references r JOIN messages m ON m.ROWID = r.message \
                  WHERE r.reference = ?1 AND {live}"
             );
             for hash in hashes {
                 if hash != 0 && known.hashes.insert(hash) {
-                    tied.extend(db.rows(&have, hash, stop)?);
+                    tied.extend(db.rows_hashed(hash, stop)?);
                     tied.extend(db.rows(&name, hash, stop)?);
                 }
             }
@@ -111,7 +114,7 @@ impl Hunt<'_> {
 
     fn references(&self, uid: Uid) -> Result<Vec<i64>, Fault> {
         let ask = || -> rusqlite::Result<Vec<i64>> {
-            let sql = "SELECT reference FROM message_references WHERE message = ?1";
+            let sql = "SELECT reference FROM message_references WHERE message = ?1 ORDER BY ROWID";
             let mut query = self.visit.db.conn.prepare_cached(sql)?;
             let rows = query.query_map([i64::from(uid.0)], |row| Ok(int(row, 0)))?;
             let rows: Vec<_> = rows.collect::<rusqlite::Result<_>>()?;
@@ -120,39 +123,54 @@ impl Hunt<'_> {
         ask().map_err(fault(Stage::Search))
     }
 
-    /// Messages that name one of the ids. Those that name the id of a message that is here are found by that one's hash;
+    /// Messages that name one of these ids. Those that name the id of a message that is here are found by that one's hash;
     /// here it is about ids that nobody has.
-    fn naming(&mut self) -> Result<Vec<Row>, Fault> {
-        let ids = self.sought.ids.clone();
-        let unread = match self.visit.db.schema.names_kin() {
-            true => {
-                let mut everybody = true;
-                for id in &ids {
-                    everybody &= !self.having(id)?.is_empty();
-                }
-                if everybody {
-                    return Ok(Vec::new());
-                }
-                // Whoever names only messages that may be seen names none of these.
-                let within: Vec<String> = self.within.iter().map(i64::to_string).collect();
-                let within = within.join(", ");
-                self.unread(&format!(
-                    "SELECT {{columns}} FROM messages m WHERE {{live}} AND m.ROWID > ?1 AND m.ROWID IN \
-                     (SELECT r.message FROM message_references r WHERE r.reference NOT IN (SELECT o.message_id \
-                     FROM messages o WHERE o.mailbox IN ({within}) AND o.message_id IS NOT NULL)) \
-                     ORDER BY m.ROWID DESC"
-                ))?
-            }
-            false => self.unread(EVERY)?,
-        };
-        self.read_headers(unread, |_, _| Reading::On)?;
+    fn naming(&mut self, alone: &HashSet<HeaderId>) -> Result<Vec<Row>, Fault> {
+        if alone.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.read_all(Unread::NamingOthers)?;
         let mut found = Vec::new();
-        for id in &ids {
+        for id in alone {
             for uid in self.index.naming(id)? {
                 found.extend(self.confirmed(uid, |links| links.ancestors().contains(id))?);
             }
         }
         Ok(found)
+    }
+
+    /// Whom a message names that is not here itself: the database knows them by a hash alone.
+    ///
+    /// INVARIANT: what a hash stands for is learned of messages that are searched, and of no others.
+    fn named(&mut self, uid: Uid) -> Result<Vec<HeaderId>, Fault> {
+        let schema = &self.visit.db.schema;
+        if !schema.names_ids() || !schema.names_kin() {
+            return Ok(Vec::new());
+        }
+        let mut named = Vec::new();
+        for hash in self.references(uid)?.into_iter().take(MOST_NAMED) {
+            if !self.names.contains_key(&hash) {
+                let name = self.name_of(hash)?;
+                self.names.insert(hash, name);
+            }
+            named.extend(self.names.get(&hash).cloned().flatten());
+        }
+        Ok(named)
+    }
+
+    fn name_of(&self, hash: i64) -> Result<Option<HeaderId>, Fault> {
+        if hash == 0 {
+            return Ok(None);
+        }
+        let db = &self.visit.db;
+        for row in db.rows_hashed(hash, self.visit.stop)? {
+            if self.may_see(&row)?
+                && let Some(id) = db.id(row.uid)
+            {
+                return Ok(Some(id));
+            }
+        }
+        Ok(None)
     }
 
     fn kin(&mut self, row: Row) -> Result<Kin, Fault> {
@@ -172,7 +190,14 @@ impl Hunt<'_> {
                     loaded.line(row.uid, row.order().0, Snippets::Without),
                 )
             }
-            None => (self.visit.db.links(row.uid), self.visit.described(&row)),
+            None => {
+                let links = Links {
+                    id: self.visit.db.id(row.uid),
+                    references: self.named(row.uid)?,
+                    in_reply_to: Vec::new(),
+                };
+                (links, self.visit.described(&row))
+            }
         };
         Ok(Kin {
             row,

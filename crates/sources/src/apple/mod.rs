@@ -10,6 +10,7 @@ mod database;
 mod emlx;
 mod envelope;
 mod files;
+mod headers;
 mod hunt;
 mod index;
 mod kindred;
@@ -24,17 +25,18 @@ mod whole;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use mail::{
     AccountId, Answer, Choose, Condition, Counts, Cx, Described, Fault, FaultKind, Fetched, Folder,
     FolderName, Folders, Found, Kindred, MailSource, MessageRef, RawMessage, Search, Sifted,
-    Snippets, Sought, SourceKind, Stage, Summary, UidSet, UidValidity, Verified, Witness,
+    Snippets, Sought, SourceKind, Stage, Summary, UidSet, UidValidity, Verified, Within, Witness,
 };
+use tokio::sync::Mutex;
 
 use crate::local::matching::Test;
-use crate::local::work::{off_thread, watched};
+use crate::local::work::{Stop, off_thread, watched};
 use boxes::Mailbox;
 use database::Copies;
 use hunt::Hunt;
@@ -57,7 +59,7 @@ struct Settings {
     /// The file of the index.
     file: Option<PathBuf>,
     copies: Copies,
-    index: Mutex<Option<Index>>,
+    index: Arc<Mutex<Option<Index>>>,
 }
 
 impl Apple {
@@ -80,7 +82,7 @@ impl Apple {
                 root,
                 which,
                 copies: Copies::default(),
-                index: Mutex::new(None),
+                index: Arc::default(),
             }),
         }
     }
@@ -124,6 +126,7 @@ impl Apple {
         self.visit(cx, stage, move |visit| job(visit, &at))
     }
 
+    /// Runs `job` with the index. Who waits for it waits here, and holds no thread meanwhile.
     fn hunt<'a>(
         &'a self,
         cx: &'a Cx,
@@ -132,13 +135,11 @@ impl Apple {
     ) -> Answer<'a, Kindred> {
         Box::pin(async move {
             cx.enter(Stage::Search);
-            let (this, sought) = (self.clone(), sought.clone());
-            watched(cx, Stage::Search, move |stop| {
+            // INVARIANT: the index comes first, then the view of the store: none is older than what the index knows.
+            let mut index = Arc::clone(&self.settings.index).lock_owned().await;
+            let (this, asked) = (self.clone(), sought.clone());
+            let work = move |stop: &Stop| {
                 let visit = Visit::begin(&this.settings, stop)?;
-                let index = &this.settings.index;
-                let mut index = index.lock().unwrap_or_else(PoisonError::into_inner);
-                stop.check()
-                    .map_err(crate::local::work::unreadable(Stage::Search))?;
                 let index = match &mut *index {
                     Some(index) => index,
                     none => {
@@ -146,9 +147,13 @@ impl Apple {
                         none.insert(opened.map_err(database::fault(Stage::Index))?)
                     }
                 };
-                job(Hunt::begin(&visit, index, &sought)?, &this.account)
-            })
-            .await
+                job(Hunt::begin(&visit, index, &asked)?, &this.account)
+            };
+            // INVARIANT: how much there is to read is told to nobody but who may see all of it.
+            match sought.within {
+                Within::All => watched(cx, Stage::Search, work).await,
+                Within::Only(_) => off_thread(Stage::Search, work).await,
+            }
         })
     }
 }
@@ -329,5 +334,63 @@ fn described(mailbox: &Mailbox, counts: &HashMap<i64, Counts>) -> Folder {
         delimiter: Some('/'),
         special_use: mailbox.special_use,
         counts: Some(counts.get(&mailbox.row).copied().unwrap_or(none)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use mail::{Effort, HeaderId};
+    use testkit::apple::{AppleStore, Letter};
+
+    use super::*;
+
+    /// Until it waits.
+    async fn begun(answer: &mut Answer<'_, Kindred>) {
+        tokio::select! {
+            biased;
+            _ = answer => panic!("it did not wait"),
+            () = std::future::ready(()) => {}
+        }
+    }
+
+    #[test]
+    fn who_waits_for_the_index_holds_no_thread_and_may_leave_and_sees_what_came_meanwhile() {
+        let mut store = AppleStore::new();
+        let inbox = store.folder("INBOX");
+        let account = AccountId::new("mac").unwrap();
+        let apple = Apple::open(account, store.root(), None, None);
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .max_blocking_threads(1)
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            let (cx, sought) = (
+                Cx::new(),
+                Sought {
+                    ids: HeaderId::new(b"new@x").into_iter().collect(),
+                    within: Within::All,
+                    effort: Effort {
+                        folders: 1,
+                        rounds: 1,
+                        messages: 1,
+                    },
+                },
+            );
+            let building = Arc::clone(&apple.settings.index).lock_owned().await;
+            let mut leaving = apple.locate(&cx, &sought);
+            let mut waiting = apple.locate(&cx, &sought);
+            begun(&mut leaving).await;
+            begun(&mut waiting).await;
+            // The only thread is free for others.
+            let folders = tokio::time::timeout(Duration::from_secs(30), apple.folders(&cx));
+            assert_eq!(folders.await.unwrap().unwrap().folders.len(), 1);
+            drop(leaving);
+            store.message(inbox, Letter::new("Message-ID: <new@x>\n\nText.\n"));
+            drop(building);
+            assert_eq!(waiting.await.unwrap().members.len(), 1);
+        });
     }
 }

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use jiff::Timestamp;
 use mail::{Counts, Fault, Flag, Stage, Uid};
-use rusqlite::Row as SqlRow;
 use rusqlite::types::ValueRef;
+use rusqlite::{Row as SqlRow, ToSql};
 
 use super::database::{Database, fault};
 use crate::local::work::{Stop, unreadable};
@@ -22,7 +22,7 @@ pub(super) struct Row {
     size: Option<i64>,
     /// 0 where there is none.
     pub(super) conversation: i64,
-    /// Apple's number for its Message-ID; 0 where there is none.
+    /// Apple's number for its Message-ID; 0 where there is none, or nothing is tied by it.
     pub(super) hash: i64,
 }
 
@@ -66,6 +66,10 @@ impl Database {
     pub(super) fn columns(&self) -> String {
         let schema = &self.schema;
         let conversation = schema.or("conversation_id", "0");
+        let hash = match schema.names_kin() {
+            true => "m.message_id".to_owned(),
+            false => "0".to_owned(),
+        };
         [
             "m.ROWID".to_owned(),
             "m.mailbox".to_owned(),
@@ -75,7 +79,7 @@ impl Database {
             schema.or("flagged", "NULL"),
             schema.or("size", "NULL"),
             conversation,
-            schema.or("message_id", "0"),
+            hash,
         ]
         .join(", ")
     }
@@ -143,6 +147,15 @@ impl Database {
 
     /// Messages by one number: that of their mailbox, their conversation, their hash, or their own.
     pub(super) fn rows(&self, sql: &str, by: i64, stop: &Stop) -> Result<Vec<Row>, Fault> {
+        self.rows_by(sql, by, stop)
+    }
+
+    /// Messages by a text.
+    pub(super) fn rows_by_text(&self, sql: &str, by: &str, stop: &Stop) -> Result<Vec<Row>, Fault> {
+        self.rows_by(sql, by, stop)
+    }
+
+    fn rows_by(&self, sql: &str, by: impl ToSql, stop: &Stop) -> Result<Vec<Row>, Fault> {
         let stage = Stage::Search;
         let mut query = self.conn.prepare_cached(sql).map_err(fault(stage))?;
         let mut rows = query.query([by]).map_err(fault(stage))?;
@@ -156,18 +169,11 @@ impl Database {
         Ok(found)
     }
 
-    /// Messages by a text.
-    pub(super) fn rows_by_text(&self, sql: &str, by: &str) -> Result<Vec<Row>, Fault> {
-        let ask = || -> rusqlite::Result<Vec<Row>> {
-            let mut query = self.conn.prepare_cached(sql)?;
-            let mut rows = query.query([by])?;
-            let mut found = Vec::new();
-            while let Some(row) = rows.next()? {
-                found.extend(Row::read(row, self.schema.epoch));
-            }
-            Ok(found)
-        };
-        ask().map_err(fault(Stage::Search))
+    /// Messages that Apple has one number for: copies.
+    pub(super) fn rows_hashed(&self, hash: i64, stop: &Stop) -> Result<Vec<Row>, Fault> {
+        let (columns, live) = (self.columns(), self.schema.live());
+        let sql = format!("SELECT {columns} FROM messages m WHERE m.message_id = ?1 AND {live}");
+        self.rows(&sql, hash, stop)
     }
 
     /// One message, whatever folders it is seen in.

@@ -107,6 +107,18 @@ impl Schema {
         }
     }
 
+    /// What lies in one of the mailboxes of `?1`, a list in JSON, or is shown there by a label.
+    pub(super) fn shown(&self) -> &'static str {
+        match self.has_labels() {
+            // The plus: looked up by the message, not by each mailbox in turn.
+            true => {
+                "(m.mailbox IN (SELECT value FROM json_each(?1)) OR EXISTS (SELECT 1 FROM labels l \
+                 WHERE l.message_id = m.ROWID AND +l.mailbox_id IN (SELECT value FROM json_each(?1))))"
+            }
+            false => "m.mailbox IN (SELECT value FROM json_each(?1))",
+        }
+    }
+
     /// Message-IDs stand in the database.
     pub(super) fn names_ids(&self) -> bool {
         self.has("global_message_id") && self.global.contains("message_id_header")

@@ -73,7 +73,9 @@ impl<'a> Visit<'a> {
             .collect())
     }
 
-    /// Where a message lies, as the operator spells it.
+    /// Where a message lies, as the operator spells it. It names the mailbox that has the file: of a message that a label shows
+    /// that is another folder than the one it was asked for in, and maybe one that the caller does not see. So it is for those
+    /// alone who may have all of the message; the gateway asks for no other.
     pub(super) fn path(&self, row: &Row) -> Result<PathBuf, Fault> {
         let filed = self.files().open(row).map_err(read_fault)?;
         let filed = filed.ok_or_else(not_downloaded)?;

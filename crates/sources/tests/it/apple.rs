@@ -3,6 +3,7 @@
 mod conversations;
 mod files;
 mod folders;
+mod hidden;
 mod open;
 mod real;
 mod safety;
