@@ -2,6 +2,9 @@
 //!
 //! A round is one flight over all folders where the server lets it be. What the folders' own threads tie together comes with
 //! the first round that touches it; what only another folder ties needs another.
+//!
+//! It judges nobody: a message that its caller will not be shown counts towards the bounds as any other in a folder that may be
+//! searched. Folders that may not be searched are never opened, and count towards nothing.
 
 use std::collections::HashSet;
 

@@ -1,7 +1,7 @@
 //! Conversations among ids that stand everywhere and lists without end: what belongs to them is found all the same, for a
 //! bounded price, and what was not looked at is said.
 
-use mail::{Effort, MailSource as _, Sought, Within};
+use mail::{Effort, Sought, Within};
 use testkit::Delivery;
 
 use crate::mail_room::{EFFORT, Letter, MailRoom, id, name, set, shown, skipped, sought};
