@@ -66,7 +66,9 @@ impl Places {
             Within::Only(names) => names.contains(&folder.name),
         };
         let told = |wanted: SpecialUse| {
-            let mut uses = folders.folders.iter().map(|folder| folder.special_use);
+            // INVARIANT: what may not be searched changes nothing.
+            let uses = folders.folders.iter().filter(allowed);
+            let mut uses = uses.map(|folder| folder.special_use);
             uses.any(|told| told == Some(wanted))
         };
         // QUIRK: servers that do not say what a folder is for, and clients that go by its name.
@@ -204,5 +206,16 @@ mod tests {
         );
         let got = [&places.first, &places.rest, &places.discarded].map(|list| shown(list));
         assert_eq!(got, ["INBOX", "x,Trash", ""]);
+        // Which folder is for what is said by those alone that may be searched.
+        let hidden = [("Sent Items", None), ("x", None), ("Secret", Some(Sent))];
+        let only = ["x", "Sent Items"].map(|name| FolderName::new(name).unwrap());
+        for there in [&hidden[..], &hidden[..2]] {
+            let within = Within::Only(only.to_vec());
+            let places = Places::of(&folders(there), &within, Keeping::Apart);
+            assert_eq!(
+                (shown(&places.first), shown(&places.rest)),
+                ("Sent Items".to_owned(), "x".to_owned())
+            );
+        }
     }
 }

@@ -7,17 +7,18 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 
 use imap::command::{Key, SearchReturn};
-use imap::{Command, Fetch, SequenceSet, Status, StatusKind, ThreadId};
+use imap::{Command, Data, Fetch, SequenceSet, Status, StatusKind, ThreadId};
 use mail::{
     AccountId, Cx, Fault, FolderName, Member, MessageRef, Snippets, SourceKind, Stage, Uid, UidSet,
     UidValidity,
 };
 
+use super::answers::{self, Role};
 use super::cache::Cache;
 use super::closure::Found;
 use super::describe::{self, Shelf};
 use super::in_thread::{InThread, Knowledge};
-use super::needles::{self, Needle, Reach, Seeking};
+use super::needles::{self, Grip, Needle, Reach, Seeking};
 use super::session::{Pace, Session};
 use super::sightings::Sightings;
 use super::summaries;
@@ -29,6 +30,10 @@ const MOST_TRIES: usize = 5;
 
 /// What was seen already is left out of a search, if it is said in so many octets.
 const MOST_LEFT_OUT: usize = 1_500;
+
+/// So many that were found by a part of an id are described. They are few where nobody plays tricks, and they take no room
+/// from those that were found by a whole one.
+const MOST_BY_PARTS: u64 = 500;
 
 /// What of an account is needed to hunt in it.
 #[derive(Clone, Copy)]
@@ -61,8 +66,9 @@ pub(super) struct Hunt<'a> {
     gear: Gear<'a>,
     grounds: HashMap<FolderName, Ground>,
     failed: Vec<FolderName>,
-    /// So many more may be described.
+    /// So many more may be described that were found by whole ids, or by threads.
     room: u64,
+    room_for_parts: u64,
     cut: bool,
     /// The server refused threads once, for reasons of its own.
     direct: bool,
@@ -81,6 +87,14 @@ enum Form {
     Saved,
     Extended,
     Plain,
+}
+
+/// A folder, and what is asked in it.
+struct Errand<'f> {
+    folder: &'f FolderName,
+    reach: Reach,
+    /// Beside the commands.
+    roles: Vec<Role>,
 }
 
 /// Messages that were found and are not described yet.
@@ -108,6 +122,7 @@ impl<'a> Hunt<'a> {
             grounds: HashMap::new(),
             failed: Vec::new(),
             room: most,
+            room_for_parts: MOST_BY_PARTS,
             cut: false,
             direct: false,
         }
@@ -146,24 +161,29 @@ impl<'a> Hunt<'a> {
                 break;
             }
             let form = self.form(session);
-            let reaches: Vec<Reach> = (0..left.len())
-                .map(|place| self.reach(session, question.seeking, place))
-                .collect();
-            let stops = left.iter().zip(&reaches).map(|(folder, reach)| {
-                let commands = self.commands(session, folder, question, *reach, form)?;
-                Ok(Stop { folder, commands })
-            });
-            let stops: Vec<Stop<'_>> = stops.collect::<Result<_, Fault>>()?;
+            let (mut errands, mut stops) = (Vec::new(), Vec::new());
+            for (place, folder) in left.into_iter().enumerate() {
+                let reach = self.reach(session, question.seeking, place);
+                let orders = self.orders(session, folder, question, reach, form)?;
+                let (roles, commands) = orders.into_iter().unzip();
+                stops.push(Stop { folder, commands });
+                errands.push(Errand {
+                    folder,
+                    reach,
+                    roles,
+                });
+            }
             let visits = tour(session, cx, &stops, Pace::Slow).await?;
             let (mut again, mut undescribed) = (Vec::new(), Vec::new());
-            for ((folder, reach), visit) in left.into_iter().zip(reaches).zip(visits) {
+            for (errand, visit) in errands.into_iter().zip(visits) {
+                let folder = errand.folder;
                 let visit = visit.ok().filter(|visit| self.enter(folder, visit));
                 let Some(visit) = visit else {
                     self.failed.push(folder.clone());
                     continue;
                 };
                 let uidvalidity = visit.uidvalidity;
-                match self.hear(session, folder, reach, form, visit) {
+                match self.hear(session, &errand, form, visit) {
                     Heard::Again => again.push(folder),
                     Heard::Failed => self.failed.push(folder.clone()),
                     Heard::Found {
@@ -223,43 +243,47 @@ impl<'a> Hunt<'a> {
         }
     }
 
-    fn commands(
+    /// What was found by whole ids is described at once where it can be; what was found by parts of them never, for it may
+    /// be the whole folder.
+    fn orders(
         &self,
         session: &Session,
         folder: &FolderName,
         question: Question<'_>,
         reach: Reach,
         form: Form,
-    ) -> Result<Vec<Command>, Fault> {
+    ) -> Result<Vec<(Role, Command)>, Fault> {
         let seen = self.grounds.get(folder).map(|ground| &ground.seen);
         let seen = seen.map(|seen| SequenceSet::from_ranges(seen.ranges().to_vec()));
         let seen = seen.filter(|seen| !seen.is_empty() && seen.to_string().len() <= MOST_LEFT_OUT);
         let unseen = seen.map(|seen| Key::Not(Box::new(Key::Uid(seen))));
-        let returns = match form {
-            Form::Saved => SearchReturn::SaveAll,
-            Form::Extended => SearchReturn::CountAll,
-            Form::Plain => SearchReturn::Plain,
-        };
-        let mut batches = needles::batches(question.needles, question.seeking);
-        if batches.is_empty() {
-            batches.push(&[]);
-        }
-        let mut commands = Vec::new();
-        for (place, batch) in batches.into_iter().enumerate() {
-            let threads = match place {
-                0 => question.threads,
-                _ => &[],
+        let mut orders = Vec::new();
+        for grip in [Grip::Whole, Grip::Part] {
+            let (reach, threads, returns) = match (grip, form) {
+                (Grip::Whole, Form::Saved) => (reach, question.threads, SearchReturn::SaveAll),
+                (Grip::Whole, Form::Extended) => (reach, question.threads, SearchReturn::CountAll),
+                (Grip::Whole, Form::Plain) => (reach, question.threads, SearchReturn::Plain),
+                // Not with the threads of strangers.
+                (Grip::Part, Form::Plain) => (Reach::Direct, &[][..], SearchReturn::Plain),
+                (Grip::Part, _) => (Reach::Direct, &[][..], SearchReturn::CountAll),
             };
-            let mut keys: Vec<Key<'_>> = unseen.iter().cloned().collect();
-            keys.push(needles::key(batch, question.seeking, reach, threads));
-            commands.push(conditions::command(returns, &keys)?);
-            if form == Form::Saved {
-                commands.push(Command::uid_fetch_saved(&describe::tied_items(
-                    session.capabilities(),
-                )));
+            let words = needles::words(question.needles, question.seeking, grip);
+            let batches = needles::batches(&words, threads).into_iter();
+            for (place, batch) in batches.enumerate() {
+                let threads = match place {
+                    0 => threads,
+                    _ => &[],
+                };
+                let mut keys: Vec<Key<'_>> = unseen.iter().cloned().collect();
+                keys.push(needles::key(batch, reach, threads));
+                orders.push((Role::Search(grip), conditions::command(returns, &keys)?));
+                if returns == SearchReturn::SaveAll {
+                    let items = describe::tied_items(session.capabilities());
+                    orders.push((Role::Description, Command::uid_fetch_saved(&items)));
+                }
             }
         }
-        Ok(commands)
+        Ok(orders)
     }
 
     /// Whether it is the folder that was seen before.
@@ -274,49 +298,52 @@ impl<'a> Hunt<'a> {
     fn hear(
         &mut self,
         session: &mut Session,
-        folder: &FolderName,
-        reach: Reach,
+        errand: &Errand<'_>,
         form: Form,
         visit: Visit,
     ) -> Heard {
-        let every = match form {
-            Form::Saved => 2,
-            Form::Extended | Form::Plain => 1,
-        };
         let landed = visit.landed;
-        let refused = landed
-            .statuses
-            .iter()
-            .step_by(every)
-            .find(|one| !one.is_ok());
-        if let Some(status) = refused {
-            return self.refused(session, reach, form, status);
+        let told = errand.roles.iter().zip(&landed.statuses);
+        let refusal = told.clone().find_map(|(role, status)| match role {
+            Role::Search(grip) if !status.is_ok() => Some((*grip, status)),
+            _ => None,
+        });
+        match refusal {
+            Some((Grip::Whole, status)) => {
+                return self.refused(session, errand.reach, form, status);
+            }
+            Some((Grip::Part, status)) => {
+                let form = match form {
+                    Form::Saved | Form::Extended => Form::Extended,
+                    Form::Plain => Form::Plain,
+                };
+                return self.refused(session, Reach::Direct, form, status);
+            }
+            None => {}
         }
-        if reach == Reach::Thread {
+        if errand.reach == Reach::Thread {
             self.gear.in_thread.learn(Knowledge::Known);
         }
-        let places: Vec<_> = landed.places.iter().step_by(every).copied().collect();
         let found = match form {
-            Form::Plain => Ok(Some(sift::of_all(&landed.data))),
-            Form::Saved | Form::Extended => sift::by_tag(&landed.data, &places).map(|sets| {
-                let sets = sets?.into_iter();
-                Some(sets.fold(SequenceSet::default(), |all, one| all.union(&one)))
-            }),
+            Form::Plain => Ok(Some(answers::by_place(&landed, &errand.roles))),
+            Form::Saved | Form::Extended => answers::by_tag(&landed, &errand.roles),
         };
-        let found = match found {
-            Ok(Some(found)) => sift::bounded(&found, visit.most),
+        let [whole, part] = match found {
+            Ok(Some(found)) => found.map(|one| sift::bounded(&one, visit.most)),
             Ok(None) => {
                 session.esearch_fails = true;
                 return Heard::Again;
             }
-            Err(fault) => Err(fault),
+            Err(_) => return Heard::Failed,
         };
-        let Ok(found) = found else {
+        let (Ok(whole), Ok(part)) = (whole, part) else {
             return Heard::Failed;
         };
-        let uids = self.claim(folder, &found);
-        let mut fetches = landed.statuses.iter().skip(1).step_by(2);
-        session.searchres_fails |= form == Form::Saved && !fetches.all(Status::is_ok);
+        let part = part.difference(&whole);
+        let uids = self.claim(errand.folder, &whole, Grip::Whole);
+        let uids = uids.union(&self.claim(errand.folder, &part, Grip::Part));
+        let mut descriptions = told.filter(|(role, _)| **role == Role::Description);
+        session.searchres_fails |= !descriptions.all(|(_, status)| status.is_ok());
         Heard::Found {
             described: describe::told_of(landed.data, &uids),
             uids,
@@ -353,17 +380,21 @@ impl<'a> Hunt<'a> {
     }
 
     /// What is new of it, as far as there is room: the newest.
-    fn claim(&mut self, folder: &FolderName, found: &UidSet) -> UidSet {
+    fn claim(&mut self, folder: &FolderName, found: &UidSet, grip: Grip) -> UidSet {
         let Some(ground) = self.grounds.get_mut(folder) else {
             return UidSet::default();
         };
+        let room = match grip {
+            Grip::Whole => &mut self.room,
+            Grip::Part => &mut self.room_for_parts,
+        };
         let mut new = found.difference(&ground.seen);
-        if new.len() > self.room {
+        if new.len() > *room {
             self.cut = true;
-            let room = usize::try_from(self.room).unwrap_or(usize::MAX);
-            new = new.iter().rev().take(room).collect();
+            let most = usize::try_from(*room).unwrap_or(usize::MAX);
+            new = new.iter().rev().take(most).collect();
         }
-        self.room = self.room.saturating_sub(new.len());
+        *room = room.saturating_sub(new.len());
         ground.seen = ground.seen.union(&new);
         new
     }
@@ -403,11 +434,13 @@ impl<'a> Hunt<'a> {
                     continue;
                 };
                 let unreadable = visit.landed.data.iter().any(convert::is_unreadable_fetch);
+                let mentioned = mentioned(&visit.landed.data);
                 let described = describe::told_of(visit.landed.data, &one.uids);
                 let told = described.iter().map(|(uid, _)| Uid(*uid)).collect();
                 one.uids = one.uids.difference(&told);
                 all.extend(self.bring_in(one.folder, one.uidvalidity, described));
-                if unreadable && !one.uids.is_empty() {
+                let is_there = !one.uids.intersection(&mentioned).is_empty();
+                if is_there || (unreadable && !one.uids.is_empty()) {
                     unread.push(one);
                 }
             }
@@ -449,4 +482,13 @@ impl<'a> Hunt<'a> {
         });
         each.collect()
     }
+}
+
+/// Messages of which anything was said at all: they are there.
+fn mentioned(data: &[Data]) -> UidSet {
+    let each = data.iter().filter_map(|one| match one {
+        Data::Fetch(fetch) => fetch.uid.map(Uid),
+        _ => None,
+    });
+    each.collect()
 }

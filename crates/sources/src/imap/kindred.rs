@@ -2,6 +2,9 @@
 //!
 //! A round is one flight over all folders where the server lets it be. What the folders' own threads tie together comes with
 //! the first round that touches it; what only another folder ties needs another.
+//!
+//! It judges nobody: a message that its caller will not be shown counts towards the bounds as any other in a folder that may be
+//! searched. Folders that may not be searched are never opened, and count towards nothing.
 
 use std::collections::HashSet;
 
@@ -9,7 +12,7 @@ use imap::ThreadId;
 use mail::{Coverage, Cx, Fault, FolderName, HeaderId, Kindred, Skipped, Sought, Why, Within};
 
 use super::catalogue::{Catalogue, Keeping, Places};
-use super::closure::{Closure, Found, Tie};
+use super::closure::{Bounds, Closure, Found, Tie};
 use super::hunt::{Gear, Hunt, Question};
 use super::job::Job;
 use super::needles::{Needle, Seeking};
@@ -18,6 +21,15 @@ use super::session::Session;
 
 /// Ids of one flight: as many as two searches hold, or about.
 const MOST_AT_ONCE: usize = 40;
+
+/// Beside those of the messages that are wanted, so many ids are asked for: of messages that are lost, or never were.
+const MOST_WITHOUT_A_MESSAGE: usize = 500;
+
+/// And so many that stand in the middle of long lists: those of ten messages whose neighbours are all lost.
+const MOST_AFAR: usize = 1_000;
+
+/// Threads of one flight, which one search holds however long their ids are.
+const MOST_THREADS_AT_ONCE: usize = 16;
 
 pub(super) struct GatherKindred<'a> {
     pub sought: &'a Sought,
@@ -49,12 +61,20 @@ impl Job for GatherKindred<'_> {
             ground.take_up(|folder| self.was_seen_in(folder));
         }
         let mut hunt = Hunt::new(self.gear, most_described(effort.messages));
-        let mut closure = Closure::of(ids, effort.messages);
+        let bounds = Bounds {
+            members: effort.messages,
+            asked: effort.messages.saturating_add(MOST_WITHOUT_A_MESSAGE),
+            asked_afar: MOST_AFAR,
+        };
+        let mut closure = Closure::of(ids, bounds);
         let mut unspeakable = false;
         for round in 0..effort.rounds {
             let asked = Asked::of(closure.take_frontier());
             unspeakable |= asked.unspeakable;
             for question in asked.questions() {
+                if closure.met_bound() {
+                    break;
+                }
                 for found in hunt.ask(session, cx, &ground.searched, question).await? {
                     closure.add(found);
                 }
@@ -81,6 +101,10 @@ impl Job for GatherKindred<'_> {
                     .filter(has)
                     .map(|one| one.member.at.folder.clone());
                 let joined: HashSet<FolderName> = joined.collect();
+                let late: Vec<FolderName> = late
+                    .into_iter()
+                    .filter(|folder| !hunt.failed().contains(folder))
+                    .collect();
                 let left = ground.join(&late, &joined);
                 let stays = |one: &Found| !left.contains(&one.member.at.folder);
                 for found in thrown.into_iter().filter(stays) {
@@ -91,9 +115,12 @@ impl Job for GatherKindred<'_> {
                 break;
             }
         }
-        let ended = closure.is_closed() && !closure.met_bound() && !unspeakable;
+        let end = match closure.is_whole() && !unspeakable {
+            true => End::Whole,
+            false => End::Early,
+        };
         Ok(Kindred {
-            coverage: ground.coverage(&hunt, ended),
+            coverage: ground.coverage(&hunt, end),
             members: closure.into_members(),
         })
     }
@@ -131,6 +158,15 @@ fn has_anchor(closure: &Closure, sought: &[HeaderId]) -> bool {
     ids.any(|id| sought.contains(id))
 }
 
+/// How the rounds came to their end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum End {
+    /// No tie is left that nobody was asked for.
+    Whole,
+    /// A bound was met, or there are ids that no server can be searched for.
+    Early,
+}
+
 /// What one round asks for.
 struct Asked {
     needles: Vec<Needle>,
@@ -160,9 +196,9 @@ impl Asked {
 
     /// In flights that no server chokes on.
     fn questions(&self) -> impl Iterator<Item = Question<'_>> {
-        let count = self.needles.len().div_ceil(MOST_AT_ONCE);
-        let count = count.max(self.threads.len().div_ceil(MOST_AT_ONCE));
-        (0..count).map(|place| Question {
+        let needles = self.needles.len().div_ceil(MOST_AT_ONCE);
+        let threads = self.threads.len().div_ceil(MOST_THREADS_AT_ONCE);
+        (0..needles.max(threads)).map(|place| Question {
             needles: self
                 .needles
                 .chunks(MOST_AT_ONCE)
@@ -170,7 +206,7 @@ impl Asked {
                 .unwrap_or_default(),
             threads: self
                 .threads
-                .chunks(MOST_AT_ONCE)
+                .chunks(MOST_THREADS_AT_ONCE)
                 .nth(place)
                 .unwrap_or_default(),
             seeking: Seeking::HavingOrNaming,
@@ -233,11 +269,11 @@ impl Ground {
         left
     }
 
-    fn coverage(self, hunt: &Hunt<'_>, ended: bool) -> Coverage {
+    fn coverage(self, hunt: &Hunt<'_>, end: End) -> Coverage {
         let whole = hunt.failed().is_empty() && self.beyond.is_empty() && !self.nameless;
         let mut coverage = coverage(hunt, self.searched, self.beyond, self.discarded);
         // What was not searched may have tied together what was.
-        coverage.exhausted = ended && whole && !hunt.is_cut();
+        coverage.exhausted = end == End::Whole && whole && !hunt.is_cut();
         coverage
     }
 }

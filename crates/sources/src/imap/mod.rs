@@ -4,6 +4,7 @@
 //! Each read is a [`Job`](job::Job), each change a [`Change`](job::Change) in a file of its own; `change` is what they have
 //! in common. Nothing here tries a change again, takes one back that may have been made, or decides about one.
 
+mod answers;
 mod append;
 mod cache;
 mod candidates;

@@ -1,6 +1,7 @@
 //! Message-IDs as a server is searched for them: by words that it may find in other messages too.
 //!
-//! A search finds what holds the words, in any case, so that whatever is found is looked at: this decides nothing.
+//! A search finds what holds the words, in any case, so that whatever is found is looked at: this decides nothing. It says
+//! which words may find strangers, so that others can bound them.
 
 use imap::ThreadId;
 use imap::command::Key;
@@ -12,11 +13,10 @@ const MOST_OCTETS: usize = 6_000;
 /// What stands around the words in a command.
 const AROUND: usize = 30;
 
-/// A shorter id is looked for with its brackets: as a part of others it would be found everywhere.
-const LEAST: usize = 8;
-
-/// Of an id that is not all ASCII, less is not worth a search.
-const LEAST_OF_A_RUN: usize = 4;
+/// Words without brackets are parts of other ids too. Fewer octets, or fewer before the `@`, stand in too many of them:
+/// `example.org` or `@example.org` would be found in half of the mailbox.
+const LEAST_OF_A_PART: usize = 8;
+const LEAST_BEFORE_THE_AT: usize = 4;
 
 /// What is asked of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -27,80 +27,120 @@ pub(super) enum Seeking {
     HavingOrNaming,
 }
 
+/// How much of an id is searched for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Grip {
+    /// All of it, in its brackets: whoever is found has it or names it, another case aside.
+    Whole,
+    /// Words that stand in other ids as well: whoever chooses an id chooses how many strangers are found.
+    Part,
+}
+
 /// One id as words.
 #[derive(Clone, PartialEq, Eq)]
-pub(super) struct Needle {
-    own: String,
-    named: String,
+pub(super) enum Needle {
+    /// In its brackets.
+    Whole(String),
+    /// The longest run of an id that is not all ASCII, with the bracket that it touches: a server knows other octets only
+    /// in a charset, and an id has none.
+    Run(String),
+}
+
+/// What is searched for, and where.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Words<'a> {
+    text: &'a str,
+    seeking: Seeking,
 }
 
 impl Needle {
     /// None where there are no words to search for.
-    ///
-    /// Of an id with other octets than those of ASCII the longest run without is taken: a server knows them only in a
-    /// charset, and an id has none.
     pub(super) fn of(id: &HeaderId) -> Option<Self> {
+        let bracketed = [b"<", id.bytes(), b">"].concat();
         let plain = |byte: &u8| (b' '..=b'~').contains(byte);
-        let runs = id.bytes().split(|byte| !plain(byte));
+        let runs = bracketed.split(|byte| !plain(byte));
         let run = runs.max_by_key(|run| run.len())?;
         let text = std::str::from_utf8(run).ok()?;
-        if run.len() < id.bytes().len() {
-            let words = text.trim();
-            return (words.len() >= LEAST_OF_A_RUN).then(|| Self {
-                own: words.to_owned(),
-                named: words.to_owned(),
-            });
+        if run.len() == bracketed.len() {
+            return Some(Self::Whole(text.to_owned()));
         }
-        let named = format!("<{text}>");
-        Some(Self {
-            // QUIRK: some senders leave the brackets out.
-            own: match text.len() < LEAST {
-                true => named.clone(),
-                false => text.to_owned(),
-            },
-            named,
-        })
+        (text.len() >= LEAST_OF_A_PART).then(|| Self::Run(text.to_owned()))
     }
 
-    fn keys(&self, seeking: Seeking) -> Vec<Key<'_>> {
-        let header = |name, holds| Key::Header { name, holds };
-        let own = header("Message-ID", self.own.as_str());
-        match seeking {
-            Seeking::Having => vec![own],
-            Seeking::HavingOrNaming => vec![
-                own,
-                header("References", &self.named),
-                header("In-Reply-To", &self.named),
-            ],
-        }
-    }
-
-    fn octets(&self, seeking: Seeking) -> usize {
-        // Quotes and backslashes are written twice as long.
-        let of = |words: &str| {
-            let marks = words.bytes().filter(|byte| matches!(byte, b'"' | b'\\'));
-            words.len() + marks.count() + AROUND
-        };
-        match seeking {
-            Seeking::Having => of(&self.own),
-            Seeking::HavingOrNaming => of(&self.own) + 2 * of(&self.named),
+    fn words(&self, seeking: Seeking, grip: Grip) -> Option<Words<'_>> {
+        match (self, grip) {
+            (Self::Whole(text), Grip::Whole) | (Self::Run(text), Grip::Part) => {
+                Some(Words { text, seeking })
+            }
+            // QUIRK: some senders leave the brackets out of their own id. Where an id is named without them it is none.
+            (Self::Whole(text), Grip::Part) => {
+                let bare = text.strip_prefix('<')?.strip_suffix('>')?;
+                let (local, domain) = bare.rsplit_once('@')?;
+                let telling = bare.len() >= LEAST_OF_A_PART
+                    && local.len() >= LEAST_BEFORE_THE_AT
+                    && !domain.is_empty();
+                telling.then_some(Words {
+                    text: bare,
+                    seeking: Seeking::Having,
+                })
+            }
+            (Self::Run(_), Grip::Whole) => None,
         }
     }
 }
 
-/// Cut so that no search is too long for a server.
-pub(super) fn batches(needles: &[Needle], seeking: Seeking) -> Vec<&[Needle]> {
+impl<'a> Words<'a> {
+    fn keys(self) -> Vec<Key<'a>> {
+        let names: &[&str] = match self.seeking {
+            Seeking::Having => &["Message-ID"],
+            Seeking::HavingOrNaming => &["Message-ID", "References", "In-Reply-To"],
+        };
+        let holds = self.text;
+        let each = names.iter().map(|name| Key::Header { name, holds });
+        each.collect()
+    }
+
+    fn octets(self) -> usize {
+        // Quotes and backslashes are written twice as long.
+        let marks = self.text.bytes();
+        let marks = marks.filter(|byte| matches!(byte, b'"' | b'\\')).count();
+        let once = self.text.len() + marks + AROUND;
+        match self.seeking {
+            Seeking::Having => once,
+            Seeking::HavingOrNaming => 3 * once,
+        }
+    }
+}
+
+/// Those that can be searched for in this way.
+pub(super) fn words(needles: &[Needle], seeking: Seeking, grip: Grip) -> Vec<Words<'_>> {
+    let each = needles.iter();
+    each.filter_map(|needle| needle.words(seeking, grip))
+        .collect()
+}
+
+/// Cut so that no search is too long for a server, the first of which asks for these threads too.
+pub(super) fn batches<'w, 'a>(
+    words: &'w [Words<'a>],
+    threads: &[ThreadId],
+) -> Vec<&'w [Words<'a>]> {
+    let each = threads.iter().map(|thread| match thread {
+        ThreadId::Gmail(_) => AROUND + 20,
+        ThreadId::Object(id) => AROUND + id.len(),
+    });
+    let mut octets: usize = each.sum();
     let mut batches = Vec::new();
-    let mut rest = needles;
-    while !rest.is_empty() {
-        let mut octets = 0;
-        let fits = rest.iter().take_while(|needle| {
-            octets += needle.octets(seeking);
+    let mut rest = words;
+    while !rest.is_empty() || octets > 0 {
+        // What is too long on its own goes on its own.
+        let least = usize::from(octets == 0);
+        let fits = rest.iter().take_while(|words| {
+            octets += words.octets();
             octets <= MOST_OCTETS
         });
-        let (batch, later) = rest.split_at(fits.count().clamp(1, rest.len()));
+        let (batch, later) = rest.split_at(fits.count().max(least).min(rest.len()));
         batches.push(batch);
-        rest = later;
+        (rest, octets) = (later, 0);
     }
     batches
 }
@@ -115,24 +155,14 @@ pub(super) enum Reach {
 }
 
 /// At least one of these.
-pub(super) fn key<'a>(
-    needles: &'a [Needle],
-    seeking: Seeking,
-    reach: Reach,
-    threads: &'a [ThreadId],
-) -> Key<'a> {
-    let words = Key::Any(
-        needles
-            .iter()
-            .flat_map(|needle| needle.keys(seeking))
-            .collect(),
-    );
-    let words = match (reach, needles) {
-        (Reach::Thread, [_, ..]) => Key::InThread(Box::new(words)),
-        _ => words,
+pub(super) fn key<'a>(words: &[Words<'a>], reach: Reach, threads: &'a [ThreadId]) -> Key<'a> {
+    let sought = Key::Any(words.iter().flat_map(|one| one.keys()).collect());
+    let sought = match (reach, words) {
+        (Reach::Thread, [_, ..]) => Key::InThread(Box::new(sought)),
+        _ => sought,
     };
     let mut any: Vec<Key<'a>> = threads.iter().map(Key::Thread).collect();
-    any.extend((!needles.is_empty()).then_some(words));
+    any.extend((!words.is_empty()).then_some(sought));
     Key::Any(any)
 }
 
@@ -148,22 +178,36 @@ mod tests {
 
     #[test]
     fn ids_become_words_that_a_server_can_search_for() {
-        for (id, own, named) in [
-            (&b"abcdefgh@x"[..], "abcdefgh@x", "<abcdefgh@x>"),
-            (b"1@x", "<1@x>", "<1@x>"),
+        let text = |needle: &Needle, grip| {
+            let words = needle.words(Seeking::HavingOrNaming, grip);
+            words.map(|words| words.text.to_owned())
+        };
+        for (id, whole, part) in [
+            (&b"abcdefgh@x"[..], Some("<abcdefgh@x>"), Some("abcdefgh@x")),
+            (b"1@x", Some("<1@x>"), None),
+            (b"e", Some("<e>"), None),
+            // What stands in everybody's ids is searched for as a whole alone.
+            (b"mail.example.org", Some("<mail.example.org>"), None),
+            (b"@mail.example.org", Some("<@mail.example.org>"), None),
+            (b"1@mail.example.org", Some("<1@mail.example.org>"), None),
+            (b"long.enough@", Some("<long.enough@>"), None),
             (
                 b"a\"b\\c%*@x.example",
-                "a\"b\\c%*@x.example",
-                "<a\"b\\c%*@x.example>",
+                Some("<a\"b\\c%*@x.example>"),
+                Some("a\"b\\c%*@x.example"),
             ),
-            ("grün.kohl@x".as_bytes(), "n.kohl@x", "n.kohl@x"),
-            (b"\xe9t\xe9.long@host", ".long@host", ".long@host"),
+            ("gr\u{fc}n.kohl@x".as_bytes(), None, Some("n.kohl@x>")),
+            (b"\xe9t\xe9.long@host", None, Some(".long@host>")),
+            (b"long@host.\xe9", None, Some("<long@host.")),
+            (b"\xe9.in-the-middle.\xe9", None, Some(".in-the-middle.")),
         ] {
             let needle = needle(id).unwrap();
-            assert_eq!((needle.own.as_str(), needle.named.as_str()), (own, named));
+            assert_eq!(text(&needle, Grip::Whole).as_deref(), whole, "{id:?}");
+            assert_eq!(text(&needle, Grip::Part).as_deref(), part, "{id:?}");
         }
-        assert!(needle("ü".as_bytes()).is_none());
-        assert!(needle("aéüé@ö".as_bytes()).is_none());
+        for unspeakable in ["\u{fc}", "a\u{e9}\u{fc}\u{e9}@\u{f6}", "\u{fc}@x.org"] {
+            assert!(needle(unspeakable.as_bytes()).is_none(), "{unspeakable}");
+        }
     }
 
     #[test]
@@ -174,36 +218,55 @@ mod tests {
             String::from_utf8(connection.outgoing().to_vec()).unwrap()
         };
         let one = [needle(b"abcdefgh@x").unwrap()];
-        let thread = [ThreadId::Gmail(7)];
-        let both = Seeking::HavingOrNaming;
-        let words = "OR HEADER \"Message-ID\" \"abcdefgh@x\" OR HEADER \"References\" \"<abcdefgh@x>\" \
-                     HEADER \"In-Reply-To\" \"<abcdefgh@x>\"";
+        let gmail = [ThreadId::Gmail(7)];
+        let naming = words(&one, Seeking::HavingOrNaming, Grip::Whole);
+        let having = words(&one, Seeking::Having, Grip::Whole);
+        let part = words(&one, Seeking::HavingOrNaming, Grip::Part);
+        let all = "OR HEADER \"Message-ID\" \"<abcdefgh@x>\" OR HEADER \"References\" \"<abcdefgh@x>\" \
+                   HEADER \"In-Reply-To\" \"<abcdefgh@x>\"";
         for (key, want) in [
-            (key(&one, both, Reach::Direct, &[]), words.to_owned()),
+            (key(&naming, Reach::Direct, &[]), all.to_owned()),
             (
-                key(&one, both, Reach::Thread, &[]),
-                format!("INTHREAD REFS {words}"),
+                key(&naming, Reach::Thread, &[]),
+                format!("INTHREAD REFS {all}"),
             ),
             (
-                key(&one, both, Reach::Thread, &thread),
-                format!("OR X-GM-THRID 7 INTHREAD REFS {words}"),
+                key(&naming, Reach::Thread, &gmail),
+                format!("OR X-GM-THRID 7 INTHREAD REFS {all}"),
+            ),
+            (key(&[], Reach::Thread, &gmail), "X-GM-THRID 7".to_owned()),
+            (
+                key(&having, Reach::Direct, &[]),
+                "HEADER \"Message-ID\" \"<abcdefgh@x>\"".to_owned(),
             ),
             (
-                key(&[], both, Reach::Thread, &thread),
-                "X-GM-THRID 7".to_owned(),
-            ),
-            (
-                key(&one, Seeking::Having, Reach::Direct, &[]),
+                key(&part, Reach::Direct, &[]),
                 "HEADER \"Message-ID\" \"abcdefgh@x\"".to_owned(),
             ),
         ] {
             assert_eq!(wire(key), format!("w1 UID SEARCH {want}\r\n"));
         }
         let longest = [b'"'; HeaderId::MOST];
-        let many: Vec<Needle> = (0..50).filter_map(|_| needle(&longest)).collect();
-        for batch in batches(&many, both) {
-            assert!(wire(key(batch, both, Reach::Thread, &[])).len() <= 8_192 || batch.len() == 1);
+        let object = ThreadId::object(&[b'T'; 255]).unwrap();
+        for (id, threads) in [
+            (&longest[..], &[][..]),
+            (&longest, &vec![object; 16]),
+            (
+                b"usual-as-ids-are@x.example",
+                &vec![ThreadId::Gmail(u64::MAX); 16],
+            ),
+        ] {
+            let many: Vec<Needle> = (0..50).filter_map(|_| needle(id)).collect();
+            let words = words(&many, Seeking::HavingOrNaming, Grip::Whole);
+            let batches = batches(&words, threads);
+            for (place, batch) in batches.iter().enumerate() {
+                let threads = if place == 0 { threads } else { &[] };
+                let length = wire(key(batch, Reach::Thread, threads)).len();
+                assert!(length <= MOST_OCTETS + 200, "{length}");
+                assert!(!batch.is_empty() || place == 0);
+            }
+            assert_eq!(batches.concat().len(), 50);
         }
-        assert_eq!(batches(&many, both).concat().len(), 50);
+        assert!(batches(&[], &[]).is_empty());
     }
 }

@@ -17,6 +17,8 @@ mod doubts;
 mod effects;
 mod facts;
 mod false_trails;
+mod floods;
+mod gaps;
 mod ground;
 mod lies;
 mod lookups;

@@ -1,11 +1,11 @@
 //! Servers that say themselves which messages are of one conversation: Gmail, as far as a script can be it, and Cyrus.
 
-use mail::{Cx, Kindred, MailSource as _, Sought};
+use mail::{Cx, Effort, Kindred, MailSource as _, Sought, Within};
 use sources::imap::ImapSource;
 use testkit::fake::{Received, Session};
 use testkit::{Cyrus, Delivery, Fake, FaultProxy};
 
-use crate::mail_room::{Letter, set, shown, skipped, sought};
+use crate::mail_room::{EFFORT, Letter, name, set, shown, skipped, sought};
 use crate::{runtime, settings};
 
 /// UID, id, what it names, and the conversation.
@@ -131,6 +131,42 @@ fn gmail_without_all_mail_is_searched_label_by_label() {
     let found = kindred(&source, &sought(&["first@x.example"]));
     assert_eq!(found.members.len(), 8, "every label shows all four");
     assert_eq!(found.coverage.searched.len(), 2);
+}
+
+#[test]
+fn gmail_is_asked_in_those_labels_alone_that_may_be_searched() {
+    let server = Fake::script(|session| gmail(session, &LABELS));
+    let source = ImapSource::new(crate::account(), settings(server.port()));
+    let asked = sought(&["first@x.example"]);
+    // What is remembered of other labels is no reason to open them.
+    assert_eq!(kindred(&source, &asked).members.len(), 4);
+    let opened_before = opened(&server).len();
+    for within in [vec![name("INBOX")], vec![]] {
+        let asked = Sought {
+            within: Within::Only(within.clone()),
+            // No more than there is to be seen.
+            effort: Effort {
+                folders: 1,
+                messages: 4,
+                ..EFFORT
+            },
+            ..asked.clone()
+        };
+        let found = kindred(&source, &asked);
+        assert_eq!(found.members.len(), 4 * within.len());
+        assert!(found.coverage.is_complete(), "{:?}", found.coverage);
+        assert_eq!(found.coverage.searched, within);
+    }
+    let opened = opened(&server).split_off(opened_before);
+    assert!(
+        opened.iter().all(|line| line.contains("INBOX")),
+        "{opened:?}"
+    );
+}
+
+fn opened(server: &Fake) -> Vec<String> {
+    let commands = server.commands().into_iter();
+    commands.filter(|line| line.contains("EXAMINE")).collect()
 }
 
 #[test]
