@@ -7,6 +7,8 @@ use std::fs::{self, File, Metadata};
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
+use super::look::Look;
+
 /// A directory that nothing gets out of.
 #[derive(Debug)]
 pub(crate) struct Beneath {
@@ -20,6 +22,8 @@ pub(crate) struct Beneath {
 pub(crate) struct Named {
     pub(crate) name: OsString,
     pub(crate) kind: Kind,
+    /// 0 where the system does not number files.
+    pub(crate) inode: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -28,6 +32,27 @@ pub(crate) enum Kind {
     File,
     /// Links, pipes, and whatever else there may be.
     Other,
+}
+
+impl Kind {
+    #[cfg(unix)]
+    pub(super) fn of(told: rustix::fs::FileType) -> Self {
+        use rustix::fs::FileType;
+        match told {
+            FileType::Directory => Self::Directory,
+            FileType::RegularFile => Self::File,
+            _ => Self::Other,
+        }
+    }
+
+    #[cfg(not(unix))]
+    pub(super) fn of(told: fs::FileType) -> Self {
+        match () {
+            () if told.is_dir() => Self::Directory,
+            () if told.is_file() => Self::File,
+            () => Self::Other,
+        }
+    }
 }
 
 impl Beneath {
@@ -75,17 +100,25 @@ impl Beneath {
 
     /// What stands in a directory, by name.
     pub(crate) fn list(&self, path: &Path) -> io::Result<Vec<Named>> {
-        let mut found = self.entries(path)?;
+        let mut found = Vec::new();
+        self.each(path, |named| {
+            found.push(named);
+            Ok(())
+        })?;
         found.sort();
         Ok(found)
     }
 
+    /// The same one after the other, as the system has them, until one is enough.
     #[cfg(unix)]
-    fn entries(&self, path: &Path) -> io::Result<Vec<Named>> {
+    pub(crate) fn each(
+        &self,
+        path: &Path,
+        mut take: impl FnMut(Named) -> io::Result<()>,
+    ) -> io::Result<()> {
         use rustix::fs::{AtFlags, Dir, FileType, statat};
         use std::os::unix::ffi::OsStrExt as _;
         let directory = self.opened(path, Kind::Directory)?;
-        let mut found = Vec::new();
         for entry in Dir::read_from(&directory)? {
             let entry = entry?;
             let name = std::ffi::OsStr::from_bytes(entry.file_name().to_bytes());
@@ -99,16 +132,33 @@ impl Beneath {
                     }),
                 known => known,
             };
-            found.push(Named {
+            take(Named {
                 name: name.to_owned(),
-                kind: match kind {
-                    FileType::Directory => Kind::Directory,
-                    FileType::RegularFile => Kind::File,
-                    _ => Kind::Other,
-                },
-            });
+                kind: Kind::of(kind),
+                inode: entry.ino(),
+            })?;
         }
-        Ok(found)
+        Ok(())
+    }
+
+    /// What there is at the end of a path; of a link what the link itself is.
+    #[cfg(unix)]
+    pub(crate) fn look(&self, path: &Path) -> io::Result<Look> {
+        use rustix::fs::{AtFlags, statat};
+        parts(path)?;
+        let (Some(name), Some(above)) = (path.file_name(), path.parent()) else {
+            return Look::of(&self.opened(path, Kind::Directory)?);
+        };
+        let above = match above.as_os_str().is_empty() {
+            true => None,
+            false => Some(self.opened(above, Kind::Directory)?.into()),
+        };
+        let above: &std::os::fd::OwnedFd = above.as_ref().unwrap_or(&self.directory);
+        Ok(Look::told(&statat(
+            above,
+            name,
+            AtFlags::SYMLINK_NOFOLLOW,
+        )?))
     }
 
     /// INVARIANT: one part after the other, from the directory before it, following no link: nobody can put one in the way
@@ -123,39 +173,52 @@ impl Beneath {
             Kind::Directory => inner,
             _ => OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC,
         };
-        let mut at = self.directory.try_clone()?;
+        let mut at: Option<std::os::fd::OwnedFd> = None;
         for (index, part) in parts.iter().enumerate() {
             let flags = match index + 1 == parts.len() {
                 true => last,
                 false => inner,
             };
-            at = openat(&at, *part, flags, Mode::empty()).map_err(|errno| match errno {
-                rustix::io::Errno::LOOP | rustix::io::Errno::NOTDIR => {
+            let from = at.as_ref().unwrap_or(&self.directory);
+            let opened = openat(from, *part, flags, Mode::empty());
+            at = Some(opened.map_err(|errno| match errno {
+                // QUIRK: FreeBSD has another number for a link that is not followed.
+                rustix::io::Errno::LOOP | rustix::io::Errno::NOTDIR | rustix::io::Errno::MLINK => {
                     io::ErrorKind::NotFound.into()
                 }
                 other => io::Error::from(other),
-            })?;
+            })?);
         }
-        Ok(File::from(at))
+        Ok(File::from(match at {
+            Some(at) => at,
+            None => self.directory.try_clone()?,
+        }))
     }
 
     #[cfg(not(unix))]
-    fn entries(&self, path: &Path) -> io::Result<Vec<Named>> {
-        let directory = self.looked_at(path)?;
-        let mut found = Vec::new();
-        for entry in fs::read_dir(directory)? {
+    pub(crate) fn each(
+        &self,
+        path: &Path,
+        mut take: impl FnMut(Named) -> io::Result<()>,
+    ) -> io::Result<()> {
+        for entry in fs::read_dir(self.looked_at(path)?)? {
             let entry = entry?;
-            let kind = entry.file_type()?;
-            found.push(Named {
+            take(Named {
                 name: entry.file_name(),
-                kind: match () {
-                    () if kind.is_dir() => Kind::Directory,
-                    () if kind.is_file() => Kind::File,
-                    () => Kind::Other,
-                },
-            });
+                kind: Kind::of(entry.file_type()?),
+                inode: 0,
+            })?;
         }
-        Ok(found)
+        Ok(())
+    }
+
+    #[cfg(not(unix))]
+    pub(crate) fn look(&self, path: &Path) -> io::Result<Look> {
+        if let Some(above) = path.parent() {
+            self.looked_at(above)?;
+        }
+        parts(path)?;
+        Ok(Look::told(&fs::symlink_metadata(self.root.join(path))?))
     }
 
     #[cfg(not(unix))]
@@ -223,6 +286,21 @@ mod tests {
         ] {
             let kind = text(path).unwrap_err().kind();
             assert_eq!(kind, io::ErrorKind::NotFound, "{path}");
+        }
+        for (path, want) in [
+            ("a", Some(Kind::Directory)),
+            ("", Some(Kind::Directory)),
+            ("a/b/file", Some(Kind::File)),
+            ("a/link", Some(Kind::Other)),
+            ("up", Some(Kind::Other)),
+            ("up/canary", None),
+            ("same/b/file", None),
+            ("../canary", None),
+            ("a/..", None),
+            ("/etc/passwd", None),
+        ] {
+            let kind = beneath.look(Path::new(path)).ok().map(|look| look.kind);
+            assert_eq!(kind, want, "{path}");
         }
         assert!(beneath.list(Path::new("up")).is_err());
         assert!(beneath.below(Path::new("up")).is_err());

@@ -129,7 +129,7 @@ mod tests {
             fs::create_dir(root.path().join(place)).unwrap();
         }
         let catalog = Catalog::new(root.path().to_owned());
-        let place = Place::maildir("INBOX", root.path().to_owned());
+        let place = Place::inbox(root.path());
         (root, catalog, place)
     }
 

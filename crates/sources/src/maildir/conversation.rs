@@ -106,7 +106,7 @@ impl<'a> Search<'a> {
         match wanted {
             Wanted::All => ground
                 .index
-                .with(|conn| index::prune(conn, ground.catalog, &places))?,
+                .with(|conn| index::prune(conn, &places))?,
             Wanted::Only(only) => places.retain(|place| only.contains(&place.name)),
         }
         places.sort_by_key(|place| rank(&place.name));

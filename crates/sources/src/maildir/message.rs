@@ -74,7 +74,7 @@ pub(super) fn file(
     stop: &Stop,
 ) -> Result<Option<PathBuf>, Fault> {
     let place = catalog.place(folder, stop)?;
-    let path = place.path.clone();
+    let folder = catalog.root.join(&place.path);
     let entry = entry(catalog, &place, uid, stop)?;
     if entry.within().is_some() {
         return Ok(None);
@@ -82,7 +82,7 @@ pub(super) fn file(
     // Opened, so that it is a path to a regular file that was there a moment ago.
     let opened = Shelf::new(place, stop).open(&entry);
     let opened = opened.map_err(unreadable(Stage::Fetch))?.ok_or_else(none)?;
-    Ok(Some(opened.entry.path(&path)))
+    Ok(Some(folder.join(opened.entry.path())))
 }
 
 /// Opens a message and reads of it, again if it was written to meanwhile.

@@ -517,4 +517,6 @@ async fn a_very_large_file_is_read_only_at_its_beginning() {
 }
 
 mod conversations;
+#[cfg(unix)]
+mod links;
 mod mbox_folders;

@@ -35,7 +35,7 @@ pub(in super::super) fn refresh(
     stop: &Stop,
     progress: &Progress,
 ) -> Result<Folder, Broken> {
-    let (id, held) = folder(conn, path(catalog, place))?;
+    let (id, held) = folder(conn, path(place))?;
     let unread = unread(conn, id)?;
     if unread == 0 && held == Some(place.stamps().bytes()) {
         return Ok(Folder { id, unread });
@@ -87,12 +87,8 @@ pub(in super::super) fn refresh(
 }
 
 /// Takes away what was in folders that are there no more.
-pub(in super::super) fn prune(
-    conn: &mut Connection,
-    catalog: &Catalog,
-    places: &[Place],
-) -> Result<(), Broken> {
-    let here: HashSet<&[u8]> = places.iter().map(|place| path(catalog, place)).collect();
+pub(in super::super) fn prune(conn: &mut Connection, places: &[Place]) -> Result<(), Broken> {
+    let here: HashSet<&[u8]> = places.iter().map(path).collect();
     let all: Vec<(i64, Vec<u8>)> = {
         let mut statement = conn.prepare("SELECT id, path FROM folders")?;
         let all = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
@@ -112,9 +108,8 @@ pub(in super::super) fn prune(
     Ok(())
 }
 
-fn path<'a>(catalog: &Catalog, place: &'a Place) -> &'a [u8] {
-    let below = place.path.strip_prefix(&catalog.root);
-    below.unwrap_or(&place.path).as_os_str().as_encoded_bytes()
+fn path(place: &Place) -> &[u8] {
+    place.path.as_os_str().as_encoded_bytes()
 }
 
 struct Known {

@@ -6,12 +6,11 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, UNIX_EPOCH};
 
-use mail::FolderName;
 use proptest::prelude::*;
 use tempfile::TempDir;
 
 use super::super::catalog::Catalog;
-use super::super::folders::{Make, Place, Wanted};
+use super::super::folders::{Place, Wanted};
 use super::super::work::Stop;
 use super::*;
 
@@ -308,11 +307,7 @@ fn what_cannot_be_read_is_said_and_tried_again() {
     let path = store.root.path().join("cur/1000000001.a:2,S");
     fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
     let index = Index::new(None);
-    let place = Place {
-        name: FolderName::new("INBOX").unwrap(),
-        path: store.root.path().to_owned(),
-        make: Make::Maildir,
-    };
+    let place = Place::inbox(store.root.path());
     let unread = || {
         let (stop, progress) = (Stop::default(), Progress::default());
         let folder = index.with(|conn| refresh(conn, &store.catalog, &place, &stop, &progress));
