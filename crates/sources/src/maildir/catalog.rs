@@ -23,6 +23,9 @@ const MOST_KEPT: usize = 2_000_000;
 pub(super) struct Catalog {
     pub(super) root: PathBuf,
     kept: Mutex<HashMap<PathBuf, Kept>>,
+    /// How often a folder was read.
+    #[cfg(test)]
+    pub(super) reads: std::sync::atomic::AtomicUsize,
 }
 
 struct Kept {
@@ -45,6 +48,8 @@ impl Catalog {
         Self {
             root,
             kept: Mutex::default(),
+            #[cfg(test)]
+            reads: std::sync::atomic::AtomicUsize::default(),
         }
     }
 
@@ -76,6 +81,8 @@ impl Catalog {
             }
             _ => looked,
         };
+        #[cfg(test)]
+        self.reads.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let scan = Arc::new(place.read(stop)?);
         let proof = scan
             .stamps

@@ -15,8 +15,8 @@ use super::catalog::Catalog;
 use super::folders::{Place, Wanted, special_use};
 use super::index::{self, Broken, Hit, Index, Progress, Role};
 use super::message::Loaded;
-use super::open::Shelf;
 use super::scan::Sharing;
+use super::visit::Visit;
 use super::work::{Stop, unreadable};
 
 /// So many ids are followed: what refers to more is no conversation.
@@ -83,7 +83,7 @@ enum Discarded {
 struct Search<'a> {
     ground: &'a Ground<'a>,
     /// By the number that the index gives them.
-    folders: HashMap<i64, Place>,
+    folders: HashMap<i64, Visit<'a>>,
     /// Not searched yet.
     discarded: Vec<Place>,
     /// Of `folders`, those that are trash or junk.
@@ -157,7 +157,8 @@ impl<'a> Search<'a> {
             return Ok(None);
         };
         self.exhausted &= folder.unread == 0;
-        self.folders.insert(folder.id, place.clone());
+        let visit = Visit::new(ground.catalog, place.clone(), ground.stop).listed(folder.scan);
+        self.folders.insert(folder.id, visit);
         Ok(Some(folder.id))
     }
 
@@ -225,7 +226,7 @@ impl<'a> Search<'a> {
             .with(|conn| index::look(conn, ids, role))?;
         for (id, hits) in ids.iter().zip(hits) {
             for hit in hits {
-                let Some(place) = self.folders.get(&hit.folder) else {
+                let Some(visit) = self.folders.get_mut(&hit.folder) else {
                     continue;
                 };
                 if self.taken.contains(&hit) {
@@ -235,7 +236,7 @@ impl<'a> Search<'a> {
                     self.exhausted = false;
                     return Ok(());
                 }
-                match self.member(&place.clone(), &hit.key) {
+                match member(self.ground.account, visit, &hit.key) {
                     Ok(Some(member)) if is_meant(&member, id, role) => {
                         self.members.push(member);
                         self.taken.insert(hit);
@@ -251,36 +252,6 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// None when it is gone. INVARIANT: a uid that several files share opens none of them.
-    fn member(&self, place: &Place, key: &[u8]) -> io::Result<Option<Member>> {
-        let ground = self.ground;
-        let scan = ground.catalog.scan(place, ground.stop)?;
-        let Some(entry) = place.uid(key).and_then(|uid| scan.get(uid)) else {
-            return Ok(None);
-        };
-        if entry.sharing == Sharing::Shared {
-            return Err(io::ErrorKind::ResourceBusy.into());
-        }
-        if entry.key() != key {
-            return Ok(None);
-        }
-        let mut shelf = Shelf::new(place.clone(), ground.stop);
-        let Some(loaded) = shelf.read(entry, Loaded::read)? else {
-            return Ok(None);
-        };
-        Ok(Some(Member {
-            at: MessageRef {
-                source: SourceKind::Maildir,
-                account: ground.account.clone(),
-                folder: place.name.clone(),
-                uidvalidity: UIDVALIDITY,
-                uid: entry.uid,
-            },
-            links: loaded.links(),
-            summary: loaded.summary(entry, Snippets::Without),
-        }))
-    }
-
     fn end(self) -> Kindred {
         Kindred {
             members: self.members,
@@ -292,6 +263,36 @@ impl<'a> Search<'a> {
             },
         }
     }
+}
+
+/// None when it is gone. INVARIANT: a uid that several files share opens none of them.
+fn member(account: &AccountId, visit: &mut Visit<'_>, key: &[u8]) -> io::Result<Option<Member>> {
+    let Some(uid) = visit.place().uid(key) else {
+        return Ok(None);
+    };
+    let Some(entry) = visit.entry(uid)? else {
+        return Ok(None);
+    };
+    if entry.sharing == Sharing::Shared {
+        return Err(io::ErrorKind::ResourceBusy.into());
+    }
+    if entry.key() != key {
+        return Ok(None);
+    }
+    let Some(loaded) = visit.shelf.read(&entry, Loaded::read)? else {
+        return Ok(None);
+    };
+    Ok(Some(Member {
+        at: MessageRef {
+            source: SourceKind::Maildir,
+            account: account.clone(),
+            folder: visit.place().name.clone(),
+            uidvalidity: UIDVALIDITY,
+            uid: entry.uid,
+        },
+        links: loaded.links(),
+        summary: loaded.summary(&entry, Snippets::Without),
+    }))
 }
 
 fn is_meant(member: &Member, id: &HeaderId, role: Role) -> bool {

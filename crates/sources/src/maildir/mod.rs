@@ -18,6 +18,7 @@ mod page;
 mod scan;
 mod sift;
 mod stamp;
+mod visit;
 
 pub(crate) use folders::special_use;
 

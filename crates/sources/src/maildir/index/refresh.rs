@@ -5,6 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::io;
+use std::sync::Arc;
 
 use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehavior};
 
@@ -20,11 +21,12 @@ use super::{Broken, NAMED, OWN, Progress, hash};
 const CHUNK: usize = 4_096;
 
 /// A folder that is in the index.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in super::super) struct Folder {
     pub(in super::super) id: i64,
     /// Messages that could not be read, so that nobody knows what they name.
     pub(in super::super) unread: u64,
+    /// What lies in it, where that had to be looked at.
+    pub(in super::super) scan: Option<Arc<Scan>>,
 }
 
 /// One folder. Fails with an I/O error where the folder cannot be read.
@@ -38,7 +40,8 @@ pub(in super::super) fn refresh(
     let (id, held) = folder(conn, path(place))?;
     let unread = unread(conn, id)?;
     if unread == 0 && held == Some(place.stamps().bytes()) {
-        return Ok(Folder { id, unread });
+        let scan = None;
+        return Ok(Folder { id, unread, scan });
     }
     // INVARIANT: what is known is read before the folder is. What is known and not in the folder then is gone, and not new.
     let known = known(conn, id)?;
@@ -83,7 +86,8 @@ pub(in super::super) fn refresh(
     hold(&tx, id, proof)?;
     tx.commit()?;
     let unread = self::unread(conn, id)?;
-    Ok(Folder { id, unread })
+    let scan = Some(listed.scan);
+    Ok(Folder { id, unread, scan })
 }
 
 /// Takes away what was in folders that are there no more.

@@ -350,3 +350,36 @@ async fn progress_is_counted() {
     assert_eq!(cx.counted(), Some((7, 7)));
     assert_eq!(cx.stage(), Stage::Index);
 }
+
+/// Files that were written a moment ago, so that nothing that is remembered proves anything yet.
+#[tokio::test]
+async fn a_folder_is_listed_once_for_each_question() {
+    let store = Store::new(&[]);
+    for number in 0..60 {
+        let folder = ["", ".Sent/", ".Work/"][number % 3];
+        let before = number.saturating_sub(1);
+        let text = letter(&format!("n{number}"), &[&format!("n{before}")]);
+        let name = format!("{folder}cur/{}.x:2,", 1_000_000_000 + number);
+        store.put(&name, &text);
+    }
+    let (source, cx) = (&store.source, &store.cx);
+    let reads = || {
+        let reads = &store.source.catalog.reads;
+        reads.swap(0, std::sync::atomic::Ordering::Relaxed)
+    };
+    for round in 0..3 {
+        let found = source.kindred(cx, &sought(&["n30"])).await.unwrap();
+        assert_eq!(found.members.len(), 60);
+        assert!(reads() <= 3, "{round}");
+        let found = source.locate(cx, &sought(&["n30"])).await.unwrap();
+        assert_eq!(found.members.len(), 1);
+        assert!(reads() <= 3, "{round}");
+    }
+    let found = source.kindred(cx, &sought(&["n0"])).await.unwrap();
+    let wanted: Vec<MessageRef> = found.members.iter().map(|one| one.at.clone()).collect();
+    reads();
+    let choose = |_: &Structure| Vec::new();
+    let many = source.messages(cx, &wanted, &choose).await.unwrap();
+    assert!(many.iter().all(Result::is_ok));
+    assert!(reads() <= 3);
+}
