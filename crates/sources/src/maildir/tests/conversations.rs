@@ -383,3 +383,36 @@ async fn a_folder_is_listed_once_for_each_question() {
     assert!(many.iter().all(Result::is_ok));
     assert!(reads() <= 3);
 }
+
+/// With one thread for work, which whoever waits for the index must leave to others.
+#[test]
+fn who_waits_for_the_index_takes_no_thread_and_may_give_up() {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .max_blocking_threads(1)
+        .build()
+        .unwrap();
+    let store = conversation();
+    let (source, cx) = (&store.source, &store.cx);
+    let wanted = sought(&["a"]);
+    runtime.block_on(async {
+        let claim = source.index.claim().await;
+        let mut given_up = source.locate(cx, &wanted);
+        let mut waiting = source.kindred(cx, &wanted);
+        for _ in 0..3 {
+            for question in [&mut given_up, &mut waiting] {
+                tokio::select! {
+                    biased;
+                    _ = question => panic!("the index was in other hands"),
+                    () = std::future::ready(()) => {}
+                }
+            }
+            tokio::task::yield_now().await;
+        }
+        // Another question, which needs no index, is answered meanwhile.
+        source.folders(cx).await.unwrap();
+        drop(given_up);
+        drop(claim);
+        assert_eq!(waiting.await.unwrap().members.len(), 6);
+    });
+}
