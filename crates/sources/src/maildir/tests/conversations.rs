@@ -416,3 +416,75 @@ fn who_waits_for_the_index_takes_no_thread_and_may_give_up() {
         assert_eq!(waiting.await.unwrap().members.len(), 6);
     });
 }
+
+/// As if all of it had been written long ago: what was written a moment ago is read again, and counted.
+fn age(directory: &Path) {
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            age(&path);
+            continue;
+        }
+        let file = fs::File::options().write(true).open(path).unwrap();
+        let long_ago = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
+        file.set_modified(long_ago).unwrap();
+    }
+}
+
+/// Two stores that differ by what lies in a folder that the caller has no part in.
+#[tokio::test]
+async fn what_lies_outside_changes_no_answer() {
+    let from = "From x Mon Nov  3 10:12:30 2025\n";
+    let boxed = |text: String| format!("{from}{text}\n");
+    let hidden: [&[(&str, String)]; 6] = [
+        // An id that is nowhere else, and messages that tie visible ones together.
+        &[
+            (".Hidden/cur/1200000001.h:2,", letter("h", &["a", "e"])),
+            (".Hidden/cur/1200000002.i:2,", letter("i", &["h"])),
+        ],
+        // More copies of a visible one, also under its file's name.
+        &[
+            (".Hidden/cur/1000000001.a:2,S", letter("a", &["e"])),
+            (".Hidden/new/1000000009.b", letter("b", &["h"])),
+        ],
+        // What nobody can read or tell apart.
+        &[
+            (".Hidden/cur/1200000001.h:2,", letter("h", &[])),
+            (".Hidden/cur/1200000001.h:2,S", letter("h", &["a"])),
+        ],
+        &[("secret", boxed(letter("h", &["a"])))],
+        &[(".Hidden.Deep/cur/.keep", String::new())],
+        &[(".Trash/cur/1200000001.h:2,", letter("h", &["a"]))],
+    ];
+    let only = ["INBOX", "Sent", "Work", "old", "nowhere"];
+    let only: Vec<FolderName> = only.map(|name| FolderName::new(name).unwrap()).to_vec();
+    for (case, files) in hidden.iter().enumerate() {
+        for known in ["by nobody", "by the owner"] {
+            let (plain, other) = (conversation(), conversation());
+            for (file, text) in *files {
+                other.put(file, text);
+            }
+            age(plain.root.path());
+            age(other.root.path());
+            let mut told = Vec::new();
+            for store in [&plain, &other] {
+                if known == "by the owner" {
+                    let all = store.source.kindred(&store.cx, &sought(&["a", "h"]));
+                    all.await.unwrap();
+                }
+                for id in ["h", "a", "e", "nobody's"] {
+                    let mut wanted = sought(&[id]);
+                    wanted.within = Within::Only(only.clone());
+                    let cx = Cx::new();
+                    let located = store.source.locate(&cx, &wanted).await.unwrap();
+                    let counted = cx.counted();
+                    let cx = Cx::new();
+                    let kindred = store.source.kindred(&cx, &wanted).await.unwrap();
+                    told.push((located, counted, kindred, cx.counted()));
+                }
+            }
+            let (one, two) = told.split_at(told.len() / 2);
+            assert_eq!(one, two, "{case}, known {known}");
+        }
+    }
+}
