@@ -9,6 +9,17 @@ use std::path::{Component, Path, PathBuf};
 
 use super::look::Look;
 
+/// How a directory is opened to go on from it. Where the system knows the difference that does not take the right to list it:
+/// a file that is an account may lie where its owner cannot see the others.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+const THROUGH: rustix::fs::OFlags = rustix::fs::OFlags::PATH
+    .union(rustix::fs::OFlags::DIRECTORY)
+    .union(rustix::fs::OFlags::CLOEXEC);
+#[cfg(all(unix, not(any(target_os = "linux", target_os = "android"))))]
+const THROUGH: rustix::fs::OFlags = rustix::fs::OFlags::RDONLY
+    .union(rustix::fs::OFlags::DIRECTORY)
+    .union(rustix::fs::OFlags::CLOEXEC);
+
 /// A directory that nothing gets out of.
 #[derive(Debug)]
 pub(crate) struct Beneath {
@@ -61,9 +72,7 @@ impl Beneath {
         let root = fs::canonicalize(root)?;
         #[cfg(unix)]
         {
-            use rustix::fs::{Mode, OFlags};
-            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-            let directory = rustix::fs::open(&root, flags, Mode::empty())?;
+            let directory = rustix::fs::open(&root, THROUGH, rustix::fs::Mode::empty())?;
             Ok(Self { root, directory })
         }
         #[cfg(not(unix))]
@@ -116,10 +125,11 @@ impl Beneath {
         path: &Path,
         mut take: impl FnMut(Named) -> io::Result<()>,
     ) -> io::Result<()> {
-        use rustix::fs::{AtFlags, Dir, FileType, statat};
+        use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, openat, statat};
         use std::os::unix::ffi::OsStrExt as _;
         let directory = self.opened(path, Kind::Directory)?;
-        for entry in Dir::read_from(&directory)? {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        for entry in Dir::new(openat(&directory, ".", flags, Mode::empty())?)? {
             let entry = entry?;
             let name = std::ffi::OsStr::from_bytes(entry.file_name().to_bytes());
             if name == "." || name == ".." {
@@ -154,11 +164,7 @@ impl Beneath {
             false => Some(self.opened(above, Kind::Directory)?.into()),
         };
         let above: &std::os::fd::OwnedFd = above.as_ref().unwrap_or(&self.directory);
-        Ok(Look::told(&statat(
-            above,
-            name,
-            AtFlags::SYMLINK_NOFOLLOW,
-        )?))
+        Ok(Look::told(&statat(above, name, AtFlags::SYMLINK_NOFOLLOW)?))
     }
 
     /// INVARIANT: one part after the other, from the directory before it, following no link: nobody can put one in the way
@@ -167,7 +173,7 @@ impl Beneath {
     fn opened(&self, path: &Path, kind: Kind) -> io::Result<File> {
         use rustix::fs::{Mode, OFlags, openat};
         let parts = parts(path)?;
-        let inner = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let inner = THROUGH | OFlags::NOFOLLOW;
         // A pipe without a writer would have us wait for one.
         let last = match kind {
             Kind::Directory => inner,

@@ -6,8 +6,8 @@ use std::collections::{HashMap, HashSet};
 use std::io;
 
 use mail::{
-    AccountId, Coverage, FolderName, HeaderId, Kindred, Member, MessageRef, Skipped,
-    Snippets, Sought, SourceKind, SpecialUse, Why, Within,
+    AccountId, Coverage, FolderName, HeaderId, Kindred, Member, MessageRef, Skipped, Snippets,
+    Sought, SourceKind, SpecialUse, Why, Within,
 };
 use rusqlite::Connection;
 

@@ -258,13 +258,7 @@ impl<'a> Walk<'a> {
             let mut inside = Inside::read(&self.store, &directory).unwrap_or_default();
             inside.directories.retain(|name| !is_dotted(name));
             self.gather(&directory, inside.files, Some(&name));
-            self.nested(
-                &directory,
-                inside.directories,
-                Some(&name),
-                depth + 1,
-                stop,
-            )?;
+            self.nested(&directory, inside.directories, Some(&name), depth + 1, stop)?;
         }
         Ok(())
     }

@@ -369,7 +369,12 @@ mod tests {
         #[cfg(unix)]
         std::os::unix::fs::symlink("/etc/passwd", root.path().join("cur/1000000005.x:2,")).unwrap();
         assert_eq!(read_all(&root).entries.len(), 1);
-        let skipped = read(&opened(&root), Place::Cur, &mut Vec::new(), &Stop::default());
+        let skipped = read(
+            &opened(&root),
+            Place::Cur,
+            &mut Vec::new(),
+            &Stop::default(),
+        );
         assert_eq!(skipped.unwrap(), 3);
     }
 

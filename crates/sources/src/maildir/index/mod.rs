@@ -97,10 +97,7 @@ impl Index {
     }
 
     #[cfg(test)]
-    fn with<T>(
-        &self,
-        work: impl FnMut(&mut Connection) -> Result<T, Broken>,
-    ) -> Result<T, Fault> {
+    fn with<T>(&self, work: impl FnMut(&mut Connection) -> Result<T, Broken>) -> Result<T, Fault> {
         let mut claim = Claim {
             path: self.path.clone(),
             book: Arc::clone(&self.book).blocking_lock_owned(),

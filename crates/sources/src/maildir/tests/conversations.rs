@@ -469,8 +469,8 @@ async fn what_lies_outside_changes_no_answer() {
             let mut told = Vec::new();
             for store in [&plain, &other] {
                 if known == "by the owner" {
-                    let all = store.source.kindred(&store.cx, &sought(&["a", "h"]));
-                    all.await.unwrap();
+                    let all = sought(&["a", "h"]);
+                    store.source.kindred(&store.cx, &all).await.unwrap();
                 }
                 for id in ["h", "a", "e", "nobody's"] {
                     let mut wanted = sought(&[id]);

@@ -29,12 +29,20 @@ fn home() -> TempDir {
     ] {
         fs::create_dir_all(at(directory)).unwrap();
     }
-    for file in ["cur/1000000001.c:2,", "new/1000000002.c", "sent/cur/1000000003.c:2,"] {
+    for file in [
+        "cur/1000000001.c:2,",
+        "new/1000000002.c",
+        "sent/cur/1000000003.c:2,",
+    ] {
         fs::write(at("outside").join(file), CANARY).unwrap();
     }
     let boxed = format!("From a Mon Nov  3 10:12:30 2025\n{CANARY}\n");
     fs::write(at("outside/box"), boxed).unwrap();
-    fs::write(at("mail/cur/1000000009.i:2,"), CANARY.replace("canary", "inside")).unwrap();
+    fs::write(
+        at("mail/cur/1000000009.i:2,"),
+        CANARY.replace("canary", "inside"),
+    )
+    .unwrap();
     for (link, to) in [
         ("mail/.Linked", "outside"),
         ("mail/linked", "outside"),
@@ -59,7 +67,15 @@ async fn ask_everything(source: &Maildir) -> Vec<String> {
     source.verify(&cx).await.unwrap();
     let folders = source.folders(&cx).await.unwrap().folders;
     let mut names: Vec<String> = folders.iter().map(|one| one.name.to_string()).collect();
-    let guesses = ["Linked", "linked", "linked/sent", "deep/linked", "deep/linked/sent", "Half", "box"];
+    let guesses = [
+        "Linked",
+        "linked",
+        "linked/sent",
+        "deep/linked",
+        "deep/linked/sent",
+        "Half",
+        "box",
+    ];
     names.extend(guesses.map(str::to_owned));
     let mut found = Vec::new();
     for name in &names {
@@ -70,11 +86,17 @@ async fn ask_everything(source: &Maildir) -> Vec<String> {
                 continue;
             };
             assert!(page.missing.is_empty());
-            found.extend(subjects(&page).iter().map(|subject| format!("{name}:{subject}")));
+            found.extend(
+                subjects(&page)
+                    .iter()
+                    .map(|subject| format!("{name}:{subject}")),
+            );
         }
     }
     for id in ["canary", "inside"] {
-        let only = names.iter().map(|name| FolderName::new(name.clone()).unwrap());
+        let only = names
+            .iter()
+            .map(|name| FolderName::new(name.clone()).unwrap());
         for within in [Within::All, Within::Only(only.collect())] {
             let sought = Sought {
                 ids: vec![HeaderId::new(id.as_bytes()).unwrap()],
@@ -105,7 +127,11 @@ async fn nothing_behind_a_link_is_found() {
     let watch = Watch::over(&home.path().join("outside"));
     assert_eq!(ask_everything(&source).await, ["INBOX:inside"]);
     let folders = source.folders(&Cx::new()).await.unwrap();
-    let names: Vec<&str> = folders.folders.iter().map(|one| one.name.as_str()).collect();
+    let names: Vec<&str> = folders
+        .folders
+        .iter()
+        .map(|one| one.name.as_str())
+        .collect();
     assert_eq!(names, ["INBOX", "New"]);
     #[cfg(target_os = "linux")]
     {
