@@ -12,7 +12,9 @@ use std::time::{Instant, SystemTime};
 use mail::{Fault, FaultKind, FolderName, Stage};
 
 use super::folders::{Place, Tree, Wanted};
+use super::open::Shelf;
 use super::scan::Scan;
+use super::sizes::Sizes;
 use super::stamp::Stamps;
 use super::work::Stop;
 
@@ -23,6 +25,7 @@ const MOST_KEPT: usize = 2_000_000;
 pub(super) struct Catalog {
     pub(super) root: PathBuf,
     kept: Mutex<HashMap<PathBuf, Kept>>,
+    pub(super) sizes: Arc<Sizes>,
     /// How often a folder was read.
     #[cfg(test)]
     pub(super) reads: std::sync::atomic::AtomicUsize,
@@ -48,6 +51,7 @@ impl Catalog {
         Self {
             root,
             kept: Mutex::default(),
+            sizes: Arc::default(),
             #[cfg(test)]
             reads: std::sync::atomic::AtomicUsize::default(),
         }
@@ -82,7 +86,8 @@ impl Catalog {
             _ => looked,
         };
         #[cfg(test)]
-        self.reads.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        self.reads
+            .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let scan = Arc::new(place.read(stop)?);
         let proof = scan
             .stamps
@@ -93,6 +98,11 @@ impl Catalog {
             self.keep(&place.path, stamps, seen, listed.clone());
         }
         Ok(listed)
+    }
+
+    /// To open messages of a folder.
+    pub(super) fn shelf<'a>(&self, place: Place, stop: &'a Stop) -> Shelf<'a> {
+        Shelf::new(place, stop).counting(Arc::clone(&self.sizes))
     }
 
     fn keep(&self, path: &Path, stamps: Stamps, seen: Instant, listed: Listed) {

@@ -17,6 +17,7 @@ mod open;
 mod page;
 mod scan;
 mod sift;
+mod sizes;
 mod stamp;
 mod visit;
 

@@ -2,6 +2,7 @@
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read as _};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
@@ -10,9 +11,12 @@ use content::Completeness;
 use super::folders::{Make, Place};
 use super::mbox::Unquoting;
 use super::scan::{Entry, Scan, Sharing, find};
+use super::sizes::{Of, Sizes};
+use super::stamp::Stamp;
 use super::work::Stop;
 use crate::local::beneath::Beneath;
 use crate::local::loaded::MOST_HEADER;
+use crate::local::look::Look;
 use crate::local::wire::{bare, on_the_wire};
 
 const CHUNK: usize = 8 * 1024;
@@ -32,6 +36,7 @@ pub(super) struct Shelf<'a> {
     stop: &'a Stop,
     /// The folder's directory, as it was found when the first message was opened or the folder last read.
     directory: Option<Beneath>,
+    sizes: Arc<Sizes>,
     fresh: Option<Scan>,
     rescans: usize,
 }
@@ -45,6 +50,9 @@ pub(super) struct Opened {
     pub(super) age: Age,
     lies: Lies,
     wire: Wire,
+    sizes: Arc<Sizes>,
+    /// What it is, where nobody may still be writing it.
+    of: Option<Of>,
 }
 
 /// What was read so far, as it goes over the wire.
@@ -91,9 +99,15 @@ impl<'a> Shelf<'a> {
             place,
             stop,
             directory: None,
+            sizes: Arc::default(),
             fresh: None,
             rescans: 0,
         }
+    }
+
+    /// With sizes that were counted before.
+    pub(super) fn counting(self, sizes: Arc<Sizes>) -> Self {
+        Self { sizes, ..self }
     }
 
     /// `None` when the message is gone. Another program may rename it between the scan and here; one that does so all the
@@ -104,7 +118,10 @@ impl<'a> Shelf<'a> {
             return Ok(Some(opened));
         }
         loop {
-            let rested = self.fresh.as_ref().is_some_and(|scan| scan.stamps.is_some());
+            let rested = self
+                .fresh
+                .as_ref()
+                .is_some_and(|scan| scan.stamps.is_some());
             let known = self.fresh.as_ref().and_then(|scan| find(scan, wanted));
             match known.cloned() {
                 Some(entry) if entry.sharing == Sharing::Alone => {
@@ -151,8 +168,14 @@ impl<'a> Shelf<'a> {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             other => other?,
         };
+        let written = age(&data);
+        let begin = entry.within().map_or(0, |slice| slice.begin);
+        let of = match written {
+            Age::Settled => Some((Stamp::told(&Look::of(&file)?), begin)),
+            Age::Fresh => None,
+        };
         let (lies, size, age) = match entry.within() {
-            None => (Lies::Alone(file), data.len(), age(&data)),
+            None => (Lies::Alone(file), data.len(), written),
             Some(slice) => match Unquoting::open(file, slice)? {
                 Some(slices) => (Lies::Among(Box::new(slices)), slice.size, Age::Settled),
                 None => return Ok(None),
@@ -164,6 +187,8 @@ impl<'a> Shelf<'a> {
             age,
             lies,
             wire: Wire::default(),
+            sizes: Arc::clone(&self.sizes),
+            of,
         }))
     }
 
@@ -222,14 +247,20 @@ impl Opened {
     }
 
     /// Octets of the message with each line ended by CRLF, which is how every other store counts them. Reads what was not
-    /// read yet: nothing follows.
+    /// read yet, unless they were counted before: nothing follows.
     ///
     /// QUIRK: a file that is too large to be read counts as it lies there.
     pub(super) fn wire_size(&mut self) -> io::Result<u64> {
         if self.stored > MOST_WHOLE {
             return Ok(self.stored);
         }
+        if let Some(octets) = self.of.and_then(|of| self.sizes.get(&of)) {
+            return Ok(octets);
+        }
         while !self.bytes(DRAINED)?.is_empty() {}
+        if let Some(of) = self.of.filter(|(stamp, _)| self.lies.is_still(stamp)) {
+            self.sizes.keep(of, self.wire.octets);
+        }
         Ok(self.wire.octets)
     }
 
@@ -265,6 +296,14 @@ impl Lies {
                     false => Err(io::ErrorKind::ResourceBusy.into()),
                 }
             }
+        }
+    }
+
+    /// Nobody wrote to it.
+    fn is_still(&self, stamp: &Stamp) -> bool {
+        match self {
+            Self::Alone(file) => Look::of(file).is_ok_and(|look| Stamp::told(&look) == *stamp),
+            Self::Among(slice) => slice.is_unchanged(),
         }
     }
 }
@@ -440,7 +479,10 @@ mod tests {
             fs::rename(&here, away).unwrap();
             std::os::unix::fs::symlink(home.path().join("outside").join(swapped), &here).unwrap();
             let still = text(&mut before);
-            assert!(still.is_none_or(|text| text == "a: mail\n\n"), "{path} {swapped}");
+            assert!(
+                still.is_none_or(|text| text == "a: mail\n\n"),
+                "{path} {swapped}"
+            );
             assert!(text(&mut after).is_none(), "{path} {swapped}");
             assert!(place.read(&stop).map_or(0, |scan| scan.entries.len()) == 0);
         }

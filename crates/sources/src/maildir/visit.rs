@@ -25,7 +25,7 @@ impl<'a> Visit<'a> {
     pub(super) fn new(catalog: &'a Catalog, place: Place, stop: &'a Stop) -> Self {
         Self {
             catalog,
-            shelf: Shelf::new(place.clone(), stop),
+            shelf: catalog.shelf(place.clone(), stop),
             place,
             stop,
             scan: None,

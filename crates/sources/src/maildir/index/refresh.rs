@@ -55,7 +55,7 @@ pub(in super::super) fn refresh(
     let entries = files.entries.iter().copied();
     let fresh: Vec<&Entry> = entries.filter(|entry| !is_known(entry)).collect();
     progress.expect(fresh.len());
-    let mut shelf = Shelf::new(place.clone(), stop);
+    let mut shelf = catalog.shelf(place.clone(), stop);
     let mut proof = listed.proof;
     for chunk in fresh.chunks(CHUNK) {
         let mut rows = Vec::with_capacity(chunk.len());
