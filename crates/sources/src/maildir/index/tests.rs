@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use tempfile::TempDir;
 
 use super::super::catalog::Catalog;
-use super::super::folders::{Place, Wanted};
+use super::super::folders::{Make, Place, Wanted};
 use super::super::work::Stop;
 use super::*;
 
@@ -222,6 +222,33 @@ fn a_damaged_or_foreign_file_is_set_aside_and_made_again() {
         drop(index);
         assert_eq!(reads(&file_index(dir.path()), &store.catalog), 0, "{name}");
     }
+}
+
+/// Numbers of folders are those of one index: what was begun with another's is not gone on with.
+#[test]
+fn a_question_that_meets_damage_begins_again() {
+    let store = Store::new();
+    store.put("cur/1000000001.a:2,S", &letter("a", &[]));
+    store.put(".Sent/cur/1000000002.b:2,S", &letter("b", &["a"]));
+    let dir = tempfile::tempdir().unwrap();
+    let index = file_index(dir.path());
+    let sent = Place::new("Sent", store.root.path(), ".Sent", Make::Maildir);
+    let places = [Place::inbox(store.root.path()), sent];
+    let mut begun = 0;
+    let found = index.with(|conn| {
+        begun += 1;
+        let (stop, progress) = (Stop::default(), Progress::default());
+        let mut numbers = BTreeSet::new();
+        for place in &places {
+            numbers.insert(refresh(conn, &store.catalog, place, &stop, &progress)?.id);
+            if begun == 1 {
+                return Err(Broken::Foreign);
+            }
+        }
+        let hits = look(conn, &[id("a")], Role::Any)?;
+        Ok((numbers.len(), hits[0].len()))
+    });
+    assert_eq!((found.unwrap(), begun), ((2, 2), 2));
 }
 
 #[test]

@@ -353,3 +353,29 @@ proptest! {
         }
     }
 }
+
+/// The file is cut, then another program puts links where it was, and then its messages are read.
+#[cfg(unix)]
+#[test]
+fn a_link_put_in_its_place_is_not_followed() {
+    let stop = Stop::default();
+    for swapped in ["work", "work/box"] {
+        let home = tempfile::tempdir().unwrap();
+        for (store, text) in [("mail", "inside"), ("outside", "beyond")] {
+            let directory = home.path().join(store).join("work");
+            fs::create_dir_all(&directory).unwrap();
+            fs::write(directory.join("box"), format!("{FROM}\nA: {text}\n\n")).unwrap();
+        }
+        let root = home.path().join("mail");
+        let place = Place::new("work/box", &root, "work/box", Make::Mbox);
+        let scan = place.read(&stop).unwrap();
+        let (here, away) = (root.join(swapped), home.path().join("away"));
+        fs::rename(&here, away).unwrap();
+        std::os::unix::fs::symlink(home.path().join("outside").join(swapped), &here).unwrap();
+        let mut shelf = Shelf::new(place.clone(), &stop);
+        let read = shelf.read(&scan.entries[0], |opened| opened.bytes(1_000));
+        assert!(read.ok().flatten().is_none(), "{swapped}");
+        assert!(place.read(&stop).is_err(), "{swapped}");
+        assert!(!is_mbox(&place.store, &place.path), "{swapped}");
+    }
+}
