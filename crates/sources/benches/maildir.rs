@@ -1,4 +1,4 @@
-//! How fast a message is found by its Message-ID among 180,000 files: beside a bare scan of headers, in one run.
+//! How fast a message is found by its Message-ID among 180,000 files, and a folder listed: beside bare reading, in one run.
 //!
 //! `cargo bench -p sources --bench maildir` writes `docs/maildir-speed.md`.
 #![allow(
@@ -14,7 +14,10 @@ use std::io::{BufWriter, Read as _, Write as _};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use mail::{AccountId, Cx, Effort, HeaderId, Kindred, MailSource as _, Sought, Structure, Within};
+use mail::{
+    AccountId, Cx, Effort, FolderName, HeaderId, Kindred, MailSource as _, Query, Search, Snippets,
+    Sought, Structure, Within,
+};
 use sources::maildir::Maildir;
 
 const REPORT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/maildir-speed.md");
@@ -25,6 +28,10 @@ const THREADS: usize = 40;
 /// Messages of the mbox file, and how long each is.
 const BOXED: usize = 25_000;
 const BOXED_TEXT: usize = 20_000;
+/// Files of the folder that is listed, how long each is, and how many stand on a page.
+const LISTED: usize = 20_000;
+const LISTED_TEXT: usize = 20_000;
+const PAGE: usize = 100;
 /// A file that was written a moment ago is looked at again.
 const REST: Duration = Duration::from_secs(3);
 
@@ -53,11 +60,13 @@ fn main() {
     rows.one("bare scan of headers up to the middle", bare);
     runtime.block_on(maildir(&root, &dir.path().join("state"), bare, &mut rows));
     runtime.block_on(mbox(dir.path(), &mut rows));
+    runtime.block_on(listing(&dir.path().join("listed"), &mut rows));
     let report = format!(
         "# Maildir, measured\n\nWritten by `cargo bench -p sources --bench maildir`. Read the ratios: the times are those of one \
          machine.\n\n{MESSAGES} messages in two folders, in conversations of {THREAD}; {LOOKUPS} ids at random. The bare scan \
          opens one file after the other and reads up to 4 kB of it, until it comes to the one that is sought. The mbox file holds \
-         {BOXED} messages of {BOXED_TEXT} octets.\n\n| what | time |\n|---|---:|\n{}",
+         {BOXED} messages of {BOXED_TEXT} octets. The folder that is listed has {LISTED} files of {LISTED_TEXT} octets; a page \
+         of it shows {PAGE}, and with each its size on the wire, which takes the whole file to tell.\n\n| what | time |\n|---|---:|\n{}",
         rows.0
     );
     println!("{report}");
@@ -183,6 +192,63 @@ async fn mbox(dir: &Path, rows: &mut Rows) {
         times.push(begun.elapsed());
     }
     rows.many("located in the mbox file, and read", times);
+}
+
+async fn listing(root: &Path, rows: &mut Rows) {
+    let cur = root.join("cur");
+    fs::create_dir_all(&cur).unwrap();
+    let line = format!("{}\n", "x".repeat(72));
+    let text = line.repeat(LISTED_TEXT / line.len());
+    let path = |number| cur.join(format!("{}.M{number}P1.bench:2,S", 1_500_000_000 + number));
+    for number in 0..LISTED {
+        fs::write(path(number), letter(number) + &text).unwrap();
+    }
+    std::thread::sleep(REST);
+    let begun = Instant::now();
+    let octets: usize = (0..LISTED)
+        .map(|number| fs::read(path(number)).unwrap().len())
+        .sum();
+    assert!(octets > LISTED * LISTED_TEXT);
+    let bare = begun.elapsed();
+    rows.one("the files of the folder, read bare", bare);
+    let source = Maildir::open(AccountId::new("listed").unwrap(), root.to_owned());
+    let mut again = Duration::ZERO;
+    for what in [
+        "the folder, listed page by page",
+        "the folder, listed again",
+    ] {
+        let begun = Instant::now();
+        pages(&source).await;
+        again = begun.elapsed();
+        rows.one(what, again);
+    }
+    let ratio = bare.as_secs_f64() / again.as_secs_f64();
+    rows.said(
+        "times faster than to read the files",
+        &format!("{ratio:.1}"),
+    );
+}
+
+async fn pages(source: &Maildir) {
+    let mut wanted = Search {
+        folder: FolderName::new("INBOX").unwrap(),
+        query: Query::default(),
+        below: None,
+        limit: PAGE,
+        snippets: Snippets::Without,
+        most_matches: 0,
+    };
+    let mut seen = 0;
+    loop {
+        let page = source.search(&Cx::new(), &wanted).await.unwrap();
+        assert!(page.summaries.iter().all(|one| one.size.is_some()));
+        seen += page.summaries.len();
+        wanted.below = page.next;
+        if page.next.is_none() {
+            break;
+        }
+    }
+    assert_eq!(seen, LISTED);
 }
 
 fn one(found: &Kindred) -> &mail::MessageRef {

@@ -7,6 +7,19 @@ use std::fs::{self, File, Metadata};
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
+use super::look::Look;
+
+/// How a directory is opened to go on from it. Where the system knows the difference that does not take the right to list it:
+/// a file that is an account may lie where its owner cannot see the others.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+const THROUGH: rustix::fs::OFlags = rustix::fs::OFlags::PATH
+    .union(rustix::fs::OFlags::DIRECTORY)
+    .union(rustix::fs::OFlags::CLOEXEC);
+#[cfg(all(unix, not(any(target_os = "linux", target_os = "android"))))]
+const THROUGH: rustix::fs::OFlags = rustix::fs::OFlags::RDONLY
+    .union(rustix::fs::OFlags::DIRECTORY)
+    .union(rustix::fs::OFlags::CLOEXEC);
+
 /// A directory that nothing gets out of.
 #[derive(Debug)]
 pub(crate) struct Beneath {
@@ -20,6 +33,8 @@ pub(crate) struct Beneath {
 pub(crate) struct Named {
     pub(crate) name: OsString,
     pub(crate) kind: Kind,
+    /// 0 where the system does not number files.
+    pub(crate) inode: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -30,15 +45,34 @@ pub(crate) enum Kind {
     Other,
 }
 
+impl Kind {
+    #[cfg(unix)]
+    pub(super) fn of(told: rustix::fs::FileType) -> Self {
+        use rustix::fs::FileType;
+        match told {
+            FileType::Directory => Self::Directory,
+            FileType::RegularFile => Self::File,
+            _ => Self::Other,
+        }
+    }
+
+    #[cfg(not(unix))]
+    pub(super) fn of(told: fs::FileType) -> Self {
+        match () {
+            () if told.is_dir() => Self::Directory,
+            () if told.is_file() => Self::File,
+            () => Self::Other,
+        }
+    }
+}
+
 impl Beneath {
     /// The root itself may be reached by links: the operator named it.
     pub(crate) fn open(root: &Path) -> io::Result<Self> {
         let root = fs::canonicalize(root)?;
         #[cfg(unix)]
         {
-            use rustix::fs::{Mode, OFlags};
-            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-            let directory = rustix::fs::open(&root, flags, Mode::empty())?;
+            let directory = rustix::fs::open(&root, THROUGH, rustix::fs::Mode::empty())?;
             Ok(Self { root, directory })
         }
         #[cfg(not(unix))]
@@ -75,18 +109,27 @@ impl Beneath {
 
     /// What stands in a directory, by name.
     pub(crate) fn list(&self, path: &Path) -> io::Result<Vec<Named>> {
-        let mut found = self.entries(path)?;
+        let mut found = Vec::new();
+        self.each(path, |named| {
+            found.push(named);
+            Ok(())
+        })?;
         found.sort();
         Ok(found)
     }
 
+    /// The same one after the other, as the system has them, until one is enough.
     #[cfg(unix)]
-    fn entries(&self, path: &Path) -> io::Result<Vec<Named>> {
-        use rustix::fs::{AtFlags, Dir, FileType, statat};
+    pub(crate) fn each(
+        &self,
+        path: &Path,
+        mut take: impl FnMut(Named) -> io::Result<()>,
+    ) -> io::Result<()> {
+        use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, openat, statat};
         use std::os::unix::ffi::OsStrExt as _;
         let directory = self.opened(path, Kind::Directory)?;
-        let mut found = Vec::new();
-        for entry in Dir::read_from(&directory)? {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        for entry in Dir::new(openat(&directory, ".", flags, Mode::empty())?)? {
             let entry = entry?;
             let name = std::ffi::OsStr::from_bytes(entry.file_name().to_bytes());
             if name == "." || name == ".." {
@@ -99,16 +142,29 @@ impl Beneath {
                     }),
                 known => known,
             };
-            found.push(Named {
+            take(Named {
                 name: name.to_owned(),
-                kind: match kind {
-                    FileType::Directory => Kind::Directory,
-                    FileType::RegularFile => Kind::File,
-                    _ => Kind::Other,
-                },
-            });
+                kind: Kind::of(kind),
+                inode: entry.ino(),
+            })?;
         }
-        Ok(found)
+        Ok(())
+    }
+
+    /// What there is at the end of a path; of a link what the link itself is.
+    #[cfg(unix)]
+    pub(crate) fn look(&self, path: &Path) -> io::Result<Look> {
+        use rustix::fs::{AtFlags, statat};
+        parts(path)?;
+        let (Some(name), Some(above)) = (path.file_name(), path.parent()) else {
+            return Look::of(&self.opened(path, Kind::Directory)?);
+        };
+        let above = match above.as_os_str().is_empty() {
+            true => None,
+            false => Some(self.opened(above, Kind::Directory)?.into()),
+        };
+        let above: &std::os::fd::OwnedFd = above.as_ref().unwrap_or(&self.directory);
+        Ok(Look::told(&statat(above, name, AtFlags::SYMLINK_NOFOLLOW)?))
     }
 
     /// INVARIANT: one part after the other, from the directory before it, following no link: nobody can put one in the way
@@ -117,45 +173,58 @@ impl Beneath {
     fn opened(&self, path: &Path, kind: Kind) -> io::Result<File> {
         use rustix::fs::{Mode, OFlags, openat};
         let parts = parts(path)?;
-        let inner = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let inner = THROUGH | OFlags::NOFOLLOW;
         // A pipe without a writer would have us wait for one.
         let last = match kind {
             Kind::Directory => inner,
             _ => OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC,
         };
-        let mut at = self.directory.try_clone()?;
+        let mut at: Option<std::os::fd::OwnedFd> = None;
         for (index, part) in parts.iter().enumerate() {
             let flags = match index + 1 == parts.len() {
                 true => last,
                 false => inner,
             };
-            at = openat(&at, *part, flags, Mode::empty()).map_err(|errno| match errno {
-                rustix::io::Errno::LOOP | rustix::io::Errno::NOTDIR => {
+            let from = at.as_ref().unwrap_or(&self.directory);
+            let opened = openat(from, *part, flags, Mode::empty());
+            at = Some(opened.map_err(|errno| match errno {
+                // QUIRK: FreeBSD has another number for a link that is not followed.
+                rustix::io::Errno::LOOP | rustix::io::Errno::NOTDIR | rustix::io::Errno::MLINK => {
                     io::ErrorKind::NotFound.into()
                 }
                 other => io::Error::from(other),
-            })?;
+            })?);
         }
-        Ok(File::from(at))
+        Ok(File::from(match at {
+            Some(at) => at,
+            None => self.directory.try_clone()?,
+        }))
     }
 
     #[cfg(not(unix))]
-    fn entries(&self, path: &Path) -> io::Result<Vec<Named>> {
-        let directory = self.looked_at(path)?;
-        let mut found = Vec::new();
-        for entry in fs::read_dir(directory)? {
+    pub(crate) fn each(
+        &self,
+        path: &Path,
+        mut take: impl FnMut(Named) -> io::Result<()>,
+    ) -> io::Result<()> {
+        for entry in fs::read_dir(self.looked_at(path)?)? {
             let entry = entry?;
-            let kind = entry.file_type()?;
-            found.push(Named {
+            take(Named {
                 name: entry.file_name(),
-                kind: match () {
-                    () if kind.is_dir() => Kind::Directory,
-                    () if kind.is_file() => Kind::File,
-                    () => Kind::Other,
-                },
-            });
+                kind: Kind::of(entry.file_type()?),
+                inode: 0,
+            })?;
         }
-        Ok(found)
+        Ok(())
+    }
+
+    #[cfg(not(unix))]
+    pub(crate) fn look(&self, path: &Path) -> io::Result<Look> {
+        if let Some(above) = path.parent() {
+            self.looked_at(above)?;
+        }
+        parts(path)?;
+        Ok(Look::told(&fs::symlink_metadata(self.root.join(path))?))
     }
 
     #[cfg(not(unix))]
@@ -223,6 +292,21 @@ mod tests {
         ] {
             let kind = text(path).unwrap_err().kind();
             assert_eq!(kind, io::ErrorKind::NotFound, "{path}");
+        }
+        for (path, want) in [
+            ("a", Some(Kind::Directory)),
+            ("", Some(Kind::Directory)),
+            ("a/b/file", Some(Kind::File)),
+            ("a/link", Some(Kind::Other)),
+            ("up", Some(Kind::Other)),
+            ("up/canary", None),
+            ("same/b/file", None),
+            ("../canary", None),
+            ("a/..", None),
+            ("/etc/passwd", None),
+        ] {
+            let kind = beneath.look(Path::new(path)).ok().map(|look| look.kind);
+            assert_eq!(kind, want, "{path}");
         }
         assert!(beneath.list(Path::new("up")).is_err());
         assert!(beneath.below(Path::new("up")).is_err());

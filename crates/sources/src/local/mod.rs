@@ -4,6 +4,7 @@
 
 pub(crate) mod beneath;
 pub(crate) mod loaded;
+pub(crate) mod look;
 pub(crate) mod matching;
 pub(crate) mod special;
 pub(crate) mod wire;

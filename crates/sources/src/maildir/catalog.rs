@@ -12,7 +12,9 @@ use std::time::{Instant, SystemTime};
 use mail::{Fault, FaultKind, FolderName, Stage};
 
 use super::folders::{Place, Tree, Wanted};
+use super::open::Shelf;
 use super::scan::Scan;
+use super::sizes::Sizes;
 use super::stamp::Stamps;
 use super::work::Stop;
 
@@ -23,6 +25,10 @@ const MOST_KEPT: usize = 2_000_000;
 pub(super) struct Catalog {
     pub(super) root: PathBuf,
     kept: Mutex<HashMap<PathBuf, Kept>>,
+    pub(super) sizes: Arc<Sizes>,
+    /// How often a folder was read.
+    #[cfg(test)]
+    pub(super) reads: std::sync::atomic::AtomicUsize,
 }
 
 struct Kept {
@@ -45,6 +51,9 @@ impl Catalog {
         Self {
             root,
             kept: Mutex::default(),
+            sizes: Arc::default(),
+            #[cfg(test)]
+            reads: std::sync::atomic::AtomicUsize::default(),
         }
     }
 
@@ -76,6 +85,9 @@ impl Catalog {
             }
             _ => looked,
         };
+        #[cfg(test)]
+        self.reads
+            .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let scan = Arc::new(place.read(stop)?);
         let proof = scan
             .stamps
@@ -86,6 +98,11 @@ impl Catalog {
             self.keep(&place.path, stamps, seen, listed.clone());
         }
         Ok(listed)
+    }
+
+    /// To open messages of a folder.
+    pub(super) fn shelf<'a>(&self, place: Place, stop: &'a Stop) -> Shelf<'a> {
+        Shelf::new(place, stop).counting(Arc::clone(&self.sizes))
     }
 
     fn keep(&self, path: &Path, stamps: Stamps, seen: Instant, listed: Listed) {
@@ -129,7 +146,7 @@ mod tests {
             fs::create_dir(root.path().join(place)).unwrap();
         }
         let catalog = Catalog::new(root.path().to_owned());
-        let place = Place::maildir("INBOX", root.path().to_owned());
+        let place = Place::inbox(root.path());
         (root, catalog, place)
     }
 

@@ -6,18 +6,19 @@ use std::collections::{HashMap, HashSet};
 use std::io;
 
 use mail::{
-    AccountId, Coverage, Fault, FolderName, HeaderId, Kindred, Member, MessageRef, Skipped,
-    Snippets, Sought, SourceKind, SpecialUse, Stage, Why, Within,
+    AccountId, Coverage, FolderName, HeaderId, Kindred, Member, MessageRef, Skipped, Snippets,
+    Sought, SourceKind, SpecialUse, Why, Within,
 };
+use rusqlite::Connection;
 
 use super::UIDVALIDITY;
 use super::catalog::Catalog;
 use super::folders::{Place, Wanted, special_use};
-use super::index::{self, Broken, Hit, Index, Progress, Role};
+use super::index::{self, Broken, Hit, Progress, Role};
 use super::message::Loaded;
-use super::open::Shelf;
 use super::scan::Sharing;
-use super::work::{Stop, unreadable};
+use super::visit::Visit;
+use super::work::Stop;
 
 /// So many ids are followed: what refers to more is no conversation.
 const MOST_IDS: usize = 200_000;
@@ -26,13 +27,14 @@ const MOST_IDS: usize = 200_000;
 pub(super) struct Ground<'a> {
     pub(super) account: &'a AccountId,
     pub(super) catalog: &'a Catalog,
-    pub(super) index: &'a Index,
+    /// The index.
+    pub(super) conn: &'a mut Connection,
     pub(super) stop: &'a Stop,
     pub(super) progress: &'a Progress,
 }
 
 /// Every copy that has one of the ids. Trash and junk are looked at for those that are nowhere else.
-pub(super) fn locate(ground: &Ground<'_>, sought: &Sought) -> Result<Kindred, Fault> {
+pub(super) fn locate(ground: Ground<'_>, sought: &Sought) -> Result<Kindred, Broken> {
     let mut search = Search::begin(ground, sought)?;
     search.anchors(sought)?;
     search.discard(Discarded::Searched);
@@ -41,7 +43,7 @@ pub(super) fn locate(ground: &Ground<'_>, sought: &Sought) -> Result<Kindred, Fa
 
 /// Everything that has or names one of the ids, and what those have and name in turn. Trash and junk are part of it where
 /// one of the ids is there and nowhere else.
-pub(super) fn kindred(ground: &Ground<'_>, sought: &Sought) -> Result<Kindred, Fault> {
+pub(super) fn kindred(ground: Ground<'_>, sought: &Sought) -> Result<Kindred, Broken> {
     let mut search = Search::begin(ground, sought)?;
     search.anchors(sought)?;
     search.discard(Discarded::Joined);
@@ -81,9 +83,9 @@ enum Discarded {
 }
 
 struct Search<'a> {
-    ground: &'a Ground<'a>,
+    ground: Ground<'a>,
     /// By the number that the index gives them.
-    folders: HashMap<i64, Place>,
+    folders: HashMap<i64, Visit<'a>>,
     /// Not searched yet.
     discarded: Vec<Place>,
     /// Of `folders`, those that are trash or junk.
@@ -97,16 +99,15 @@ struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    fn begin(ground: &'a Ground<'a>, sought: &Sought) -> Result<Self, Fault> {
+    fn begin(ground: Ground<'a>, sought: &Sought) -> Result<Self, Broken> {
+        ground.progress.begin();
         let wanted = match &sought.within {
             Within::All => Wanted::All,
             Within::Only(only) => Wanted::Only(only),
         };
         let mut places = ground.catalog.tree(wanted, ground.stop)?.places;
         match wanted {
-            Wanted::All => ground
-                .index
-                .with(|conn| index::prune(conn, ground.catalog, &places))?,
+            Wanted::All => index::prune(ground.conn, &places)?,
             Wanted::Only(only) => places.retain(|place| only.contains(&place.name)),
         }
         places.sort_by_key(|place| rank(&place.name));
@@ -141,23 +142,20 @@ impl<'a> Search<'a> {
     }
 
     /// Makes a folder part of the search; none if it cannot be read.
-    fn enter(&mut self, place: &Place) -> Result<Option<i64>, Fault> {
-        let ground = self.ground;
-        let refreshed = ground.index.with(|conn| {
-            let refreshed =
-                index::refresh(conn, ground.catalog, place, ground.stop, ground.progress);
-            match refreshed {
-                // One folder that cannot be read hides nothing of the others.
-                Err(Broken::Io(error)) if error.kind() != io::ErrorKind::Interrupted => Ok(None),
-                other => other.map(Some),
+    fn enter(&mut self, place: &Place) -> Result<Option<i64>, Broken> {
+        let ground = &mut self.ground;
+        let (catalog, stop) = (ground.catalog, ground.stop);
+        let folder = match index::refresh(ground.conn, catalog, place, stop, ground.progress) {
+            // One folder that cannot be read hides nothing of the others.
+            Err(Broken::Io(error)) if error.kind() != io::ErrorKind::Interrupted => {
+                self.skip(&place.name, Why::Failed);
+                return Ok(None);
             }
-        })?;
-        let Some(folder) = refreshed else {
-            self.skip(&place.name, Why::Failed);
-            return Ok(None);
+            other => other?,
         };
         self.exhausted &= folder.unread == 0;
-        self.folders.insert(folder.id, place.clone());
+        let visit = Visit::new(catalog, place.clone(), stop).listed(folder.scan);
+        self.folders.insert(folder.id, visit);
         Ok(Some(folder.id))
     }
 
@@ -169,7 +167,7 @@ impl<'a> Search<'a> {
     }
 
     /// The messages that have the ids.
-    fn anchors(&mut self, sought: &Sought) -> Result<(), Fault> {
+    fn anchors(&mut self, sought: &Sought) -> Result<(), Broken> {
         self.take(&sought.ids, Role::Own)?;
         let nowhere: Vec<HeaderId> = {
             let own = self.members.iter().filter_map(|one| one.links.id.as_ref());
@@ -218,14 +216,11 @@ impl<'a> Search<'a> {
     }
 
     /// Adds the messages that have or name one of these ids.
-    fn take(&mut self, ids: &[HeaderId], role: Role) -> Result<(), Fault> {
-        let hits = self
-            .ground
-            .index
-            .with(|conn| index::look(conn, ids, role))?;
+    fn take(&mut self, ids: &[HeaderId], role: Role) -> Result<(), Broken> {
+        let hits = index::look(self.ground.conn, ids, role)?;
         for (id, hits) in ids.iter().zip(hits) {
             for hit in hits {
-                let Some(place) = self.folders.get(&hit.folder) else {
+                let Some(visit) = self.folders.get_mut(&hit.folder) else {
                     continue;
                 };
                 if self.taken.contains(&hit) {
@@ -235,50 +230,20 @@ impl<'a> Search<'a> {
                     self.exhausted = false;
                     return Ok(());
                 }
-                match self.member(&place.clone(), &hit.key) {
+                match member(self.ground.account, visit, &hit.key) {
                     Ok(Some(member)) if is_meant(&member, id, role) => {
                         self.members.push(member);
                         self.taken.insert(hit);
                     }
                     Ok(_) => {}
                     Err(error) if error.kind() == io::ErrorKind::Interrupted => {
-                        return Err(unreadable(Stage::Fetch)(error));
+                        return Err(error.into());
                     }
                     Err(_) => self.exhausted = false,
                 }
             }
         }
         Ok(())
-    }
-
-    /// None when it is gone. INVARIANT: a uid that several files share opens none of them.
-    fn member(&self, place: &Place, key: &[u8]) -> io::Result<Option<Member>> {
-        let ground = self.ground;
-        let scan = ground.catalog.scan(place, ground.stop)?;
-        let Some(entry) = place.uid(key).and_then(|uid| scan.get(uid)) else {
-            return Ok(None);
-        };
-        if entry.sharing == Sharing::Shared {
-            return Err(io::ErrorKind::ResourceBusy.into());
-        }
-        if entry.key() != key {
-            return Ok(None);
-        }
-        let mut shelf = Shelf::new(place.clone(), ground.stop);
-        let Some(loaded) = shelf.read(entry, Loaded::read)? else {
-            return Ok(None);
-        };
-        Ok(Some(Member {
-            at: MessageRef {
-                source: SourceKind::Maildir,
-                account: ground.account.clone(),
-                folder: place.name.clone(),
-                uidvalidity: UIDVALIDITY,
-                uid: entry.uid,
-            },
-            links: loaded.links(),
-            summary: loaded.summary(entry, Snippets::Without),
-        }))
     }
 
     fn end(self) -> Kindred {
@@ -292,6 +257,36 @@ impl<'a> Search<'a> {
             },
         }
     }
+}
+
+/// None when it is gone. INVARIANT: a uid that several files share opens none of them.
+fn member(account: &AccountId, visit: &mut Visit<'_>, key: &[u8]) -> io::Result<Option<Member>> {
+    let Some(uid) = visit.place().uid(key) else {
+        return Ok(None);
+    };
+    let Some(entry) = visit.entry(uid)? else {
+        return Ok(None);
+    };
+    if entry.sharing == Sharing::Shared {
+        return Err(io::ErrorKind::ResourceBusy.into());
+    }
+    if entry.key() != key {
+        return Ok(None);
+    }
+    let Some(loaded) = visit.shelf.read(&entry, Loaded::read)? else {
+        return Ok(None);
+    };
+    Ok(Some(Member {
+        at: MessageRef {
+            source: SourceKind::Maildir,
+            account: account.clone(),
+            folder: visit.place().name.clone(),
+            uidvalidity: UIDVALIDITY,
+            uid: entry.uid,
+        },
+        links: loaded.links(),
+        summary: loaded.summary(&entry, Snippets::Without),
+    }))
 }
 
 fn is_meant(member: &Member, id: &HeaderId, role: Role) -> bool {

@@ -3,10 +3,11 @@
 //! A caller's folder name is compared with what was found here; it never becomes part of a path.
 
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
-use std::fs::{self, DirEntry};
+use std::ffi::{OsStr, OsString};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use mail::{Fault, FaultKind, FolderName, SpecialUse, Stage, Uid};
 
@@ -15,6 +16,7 @@ use super::name::Name;
 use super::scan::{self, Scan};
 use super::stamp::Stamps;
 use super::work::{Stop, unreadable};
+use crate::local::beneath::{Beneath, Kind};
 
 /// Nested directories are followed this deep.
 const MOST_DEPTH: usize = 16;
@@ -22,9 +24,13 @@ const MOST_DEPTH: usize = 16;
 const MOST_DIRECTORIES: usize = 20_000;
 
 /// One folder and where it lies.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Place {
     pub(super) name: FolderName,
+    /// What it was found in. INVARIANT: everything of a folder is looked at, listed and opened from here, by a way without
+    /// links, so that nobody leads us out by putting one where a directory was.
+    pub(super) store: Arc<Beneath>,
+    /// In the store.
     pub(super) path: PathBuf,
     pub(super) make: Make,
 }
@@ -39,18 +45,26 @@ pub(super) enum Make {
 
 impl Place {
     #[cfg(test)]
-    pub(super) fn maildir(name: &str, path: PathBuf) -> Self {
+    pub(super) fn new(name: &str, root: &Path, path: &str, make: Make) -> Self {
         Self {
             name: FolderName::new(name).unwrap(),
-            path,
-            make: Make::Maildir,
+            store: Arc::new(Beneath::open(root).unwrap()),
+            path: path.into(),
+            make,
         }
+    }
+
+    #[cfg(test)]
+    pub(super) fn inbox(root: &Path) -> Self {
+        Self::new(INBOX, root, "", Make::Maildir)
     }
 
     pub(super) fn stamps(&self) -> Stamps {
         match self.make {
-            Make::Maildir => scan::stamps(&self.path),
-            Make::Mbox => mbox::stamps(&self.path),
+            Make::Maildir => self
+                .directory()
+                .map_or(Stamps([None, None]), |folder| scan::stamps(&folder)),
+            Make::Mbox => mbox::stamps(&self.store, &self.path),
         }
     }
 
@@ -64,9 +78,14 @@ impl Place {
 
     pub(super) fn read(&self, stop: &Stop) -> io::Result<Scan> {
         match self.make {
-            Make::Maildir => scan::scan(&self.path, stop),
-            Make::Mbox => mbox::scan(&self.path, stop),
+            Make::Maildir => scan::scan(&self.directory()?, stop),
+            Make::Mbox => mbox::scan(&self.store, &self.path, stop),
         }
+    }
+
+    /// Of a folder that is one.
+    pub(super) fn directory(&self) -> io::Result<Beneath> {
+        self.store.below(&self.path)
     }
 }
 
@@ -89,12 +108,8 @@ pub(super) enum Wanted<'a> {
 
 impl Tree {
     pub(super) fn read(root: &Path, wanted: Wanted<'_>, stop: &Stop) -> Result<Self, Fault> {
-        let mut walk = Walk {
-            wanted,
-            ..Walk::default()
-        };
-        walk.root(root, stop)
-            .map_err(unreadable(Stage::ListFolders))?;
+        let walk = Walk::through(root, wanted, stop);
+        let walk = walk.map_err(unreadable(Stage::ListFolders))?;
         if walk.tree.places.is_empty() && walk.passed == 0 {
             let said = "no maildir or mbox here";
             return Err(Fault::saying(
@@ -117,8 +132,8 @@ pub(crate) fn special_use(name: &FolderName) -> Option<SpecialUse> {
     crate::local::special::special_use(name.as_str())
 }
 
-#[derive(Default)]
 struct Walk<'a> {
+    store: Arc<Beneath>,
     wanted: Wanted<'a>,
     tree: Tree,
     taken: BTreeSet<FolderName>,
@@ -129,41 +144,72 @@ struct Walk<'a> {
     passed: usize,
 }
 
-impl Walk<'_> {
-    fn root(&mut self, root: &Path, stop: &Stop) -> io::Result<()> {
-        if fs::metadata(root)?.is_file() {
-            return self.file(&fs::canonicalize(root)?);
+impl<'a> Walk<'a> {
+    /// The root may be reached by links, whether it is a directory or a file: the operator named it.
+    fn through(root: &Path, wanted: Wanted<'a>, stop: &Stop) -> io::Result<Self> {
+        let root = fs::canonicalize(root)?;
+        let alone = match (fs::metadata(&root)?.is_file(), root.parent()) {
+            (true, Some(above)) => root.file_name().map(|name| (above, Path::new(name))),
+            _ => None,
+        };
+        let store = Beneath::open(alone.map_or(root.as_path(), |(above, _)| above))?;
+        let mut walk = Self {
+            store: Arc::new(store),
+            wanted,
+            tree: Tree::default(),
+            taken: BTreeSet::new(),
+            looked_at: 0,
+            files: Vec::new(),
+            passed: 0,
+        };
+        match alone {
+            Some((_, file)) => walk.file(file)?,
+            None => walk.root(stop)?,
         }
-        let below = Inside::read(root)?;
-        if is_maildir(root) {
+        Ok(walk)
+    }
+
+    fn root(&mut self, stop: &Stop) -> io::Result<()> {
+        let root = Path::new("");
+        let below = Inside::read(&self.store, root)?;
+        if self.is_maildir(root) {
             self.add(Some(INBOX.to_owned()), root.to_owned(), Make::Maildir);
         }
         // Dot folders first: where both layouts spell one name, Maildir++ has it.
-        let (dotted, nested): (Vec<_>, Vec<_>) = below.directories.into_iter().partition(is_dotted);
-        for entry in dotted {
+        let (dotted, nested): (Vec<_>, Vec<_>) = below
+            .directories
+            .into_iter()
+            .partition(|name| is_dotted(name));
+        for name in dotted {
             stop.check()?;
-            let directory = entry.path();
-            if self.enter() && is_maildir(&directory) {
-                self.add(plus_name(&entry.file_name()), directory, Make::Maildir);
+            let directory = PathBuf::from(&name);
+            if self.enter() && self.is_maildir(&directory) {
+                self.add(plus_name(&name), directory, Make::Maildir);
             }
         }
-        self.gather(below.files, None);
-        self.nested(nested, None, 1, stop)?;
+        self.gather(root, below.files, None);
+        self.nested(root, nested, None, 1, stop)?;
         self.mboxes(stop)
     }
 
     /// An account that is one file: INBOX, even where nothing is in it.
     fn file(&mut self, file: &Path) -> io::Result<()> {
-        if fs::metadata(file)?.len() == 0 || mbox::is_mbox(file) {
+        let (_, data) = self.store.file(file)?;
+        if data.len() == 0 || mbox::is_mbox(&self.store, file) {
             self.add(Some(INBOX.to_owned()), file.to_owned(), Make::Mbox);
         }
         Ok(())
     }
 
-    fn gather(&mut self, files: Vec<DirEntry>, parent: Option<&str>) {
-        for entry in files {
-            let name = file_name(&entry.file_name()).map(|own| below(parent, own));
-            self.files.push((name, entry.path()));
+    fn is_maildir(&self, directory: &Path) -> bool {
+        let cur = self.store.look(&directory.join("cur"));
+        cur.is_ok_and(|cur| cur.kind == Kind::Directory)
+    }
+
+    fn gather(&mut self, directory: &Path, files: Vec<OsString>, parent: Option<&str>) {
+        for file in files {
+            let name = file_name(&file).map(|own| below(parent, own));
+            self.files.push((name, directory.join(file)));
         }
     }
 
@@ -180,38 +226,39 @@ impl Walk<'_> {
             });
             if !self.is_wanted(name.as_deref()) {
                 self.passed += 1;
-            } else if self.enter() && mbox::is_mbox(&path) {
+            } else if self.enter() && mbox::is_mbox(&self.store, &path) {
                 self.add(name, path, Make::Mbox);
             }
         }
         Ok(())
     }
 
-    /// Directories inside `parent` (a decoded name, or `None` when that has none).
+    /// Directories inside one whose decoded name is `parent`, or that has none.
     fn nested(
         &mut self,
-        entries: Vec<DirEntry>,
+        above: &Path,
+        names: Vec<OsString>,
         parent: Option<&str>,
         depth: usize,
         stop: &Stop,
     ) -> io::Result<()> {
-        for entry in entries {
+        for own in names {
             stop.check()?;
             if !self.enter() || depth > MOST_DEPTH {
                 self.tree.unusable += 1;
                 continue;
             }
-            let directory = entry.path();
-            let name = decoded(entry.file_name().as_encoded_bytes()).map(|own| below(parent, own));
-            if is_maildir(&directory) {
+            let directory = above.join(&own);
+            let name = decoded(own.as_encoded_bytes()).map(|own| below(parent, own));
+            if self.is_maildir(&directory) {
                 self.add(name.clone(), directory.clone(), Make::Maildir);
             }
             let Some(name) = name else { continue };
             // A directory that may not be read hides its own folders, not its neighbours.
-            let mut inside = Inside::read(&directory).unwrap_or_default();
-            inside.directories.retain(|entry| !is_dotted(entry));
-            self.gather(inside.files, Some(&name));
-            self.nested(inside.directories, Some(&name), depth + 1, stop)?;
+            let mut inside = Inside::read(&self.store, &directory).unwrap_or_default();
+            inside.directories.retain(|name| !is_dotted(name));
+            self.gather(&directory, inside.files, Some(&name));
+            self.nested(&directory, inside.directories, Some(&name), depth + 1, stop)?;
         }
         Ok(())
     }
@@ -233,7 +280,12 @@ impl Walk<'_> {
     fn add(&mut self, name: Option<String>, path: PathBuf, make: Make) {
         let name = name.and_then(|name| FolderName::new(name).ok());
         match name.filter(|name| self.taken.insert(name.clone())) {
-            Some(name) => self.tree.places.push(Place { name, path, make }),
+            Some(name) => self.tree.places.push(Place {
+                name,
+                store: Arc::clone(&self.store),
+                path,
+                make,
+            }),
             None => self.tree.unusable += 1,
         }
     }
@@ -243,27 +295,21 @@ impl Walk<'_> {
 /// begin with a dot are other programs' own.
 #[derive(Default)]
 struct Inside {
-    directories: Vec<DirEntry>,
-    files: Vec<DirEntry>,
+    directories: Vec<OsString>,
+    files: Vec<OsString>,
 }
 
 impl Inside {
-    fn read(directory: &Path) -> io::Result<Self> {
+    fn read(store: &Beneath, directory: &Path) -> io::Result<Self> {
         let mut inside = Self::default();
-        for entry in fs::read_dir(directory)? {
-            let entry = entry?;
-            let name = entry.file_name();
-            let Ok(kind) = entry.file_type() else {
-                continue;
-            };
-            if kind.is_dir() && !["cur", "new", "tmp"].iter().any(|own| name == *own) {
-                inside.directories.push(entry);
-            } else if kind.is_file() && !is_dotted(&entry) {
-                inside.files.push(entry);
+        for named in store.list(directory)? {
+            let is_own = ["cur", "new", "tmp"].iter().any(|own| named.name == *own);
+            match named.kind {
+                Kind::Directory if !is_own => inside.directories.push(named.name),
+                Kind::File if !is_dotted(&named.name) => inside.files.push(named.name),
+                _ => {}
             }
         }
-        inside.directories.sort_by_key(DirEntry::file_name);
-        inside.files.sort_by_key(DirEntry::file_name);
         Ok(inside)
     }
 }
@@ -275,12 +321,8 @@ fn below(parent: Option<&str>, own: String) -> String {
     }
 }
 
-fn is_dotted(entry: &DirEntry) -> bool {
-    entry.file_name().as_encoded_bytes().starts_with(b".")
-}
-
-fn is_maildir(directory: &Path) -> bool {
-    fs::symlink_metadata(directory.join("cur")).is_ok_and(|cur| cur.is_dir())
+fn is_dotted(name: &OsStr) -> bool {
+    name.as_encoded_bytes().starts_with(b".")
 }
 
 /// `.Projekte.&ANw-bersicht` is `Projekte/Übersicht`.

@@ -83,7 +83,6 @@ impl Subject for Letter<'_, '_> {
 #[cfg(test)]
 mod tests {
     use super::super::folders::Place;
-    use super::super::scan::scan;
     use super::super::work::Stop;
     use super::*;
     use jiff::civil::date;
@@ -105,8 +104,9 @@ mod tests {
 
     fn verdict(root: &tempfile::TempDir, condition: &Condition) -> Verdict {
         let stop = Stop::default();
-        let scan = scan(root.path(), &stop).unwrap();
-        let mut shelf = Shelf::new(Place::maildir("INBOX", root.path().to_owned()), &stop);
+        let place = Place::inbox(root.path());
+        let scan = place.read(&stop).unwrap();
+        let mut shelf = Shelf::new(place, &stop);
         let tests = [Test::new(condition).unwrap()];
         judge(&tests, &scan.entries[0], &mut shelf).unwrap()[0]
     }
@@ -186,7 +186,8 @@ mod tests {
     fn what_cannot_be_read_meets_no_test_for_text() {
         let root = folder(HEADER);
         let stop = Stop::default();
-        let mut scan = scan(root.path(), &stop).unwrap();
+        let place = Place::inbox(root.path());
+        let mut scan = place.read(&stop).unwrap();
         scan.entries[0].sharing = Sharing::Shared;
         let tests = [
             Condition::EVERYTHING,
@@ -195,7 +196,7 @@ mod tests {
             Condition::Not(Box::new(Condition::Text("zebra".to_owned()))),
         ];
         let tests = tests.map(|one| Test::new(&one).unwrap());
-        let mut shelf = Shelf::new(Place::maildir("INBOX", root.path().to_owned()), &stop);
+        let mut shelf = Shelf::new(place, &stop);
         let got = judge(&tests, &scan.entries[0], &mut shelf).unwrap();
         let unknown = Verdict::Unknown;
         assert_eq!(got, [Verdict::Match, Verdict::No, unknown, unknown]);

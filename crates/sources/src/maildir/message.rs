@@ -1,5 +1,6 @@
 //! One message from disk: its header, its structure, the parts that were chosen, or its bytes as they lie.
 
+use std::collections::HashMap;
 use std::io;
 use std::path::PathBuf;
 
@@ -9,9 +10,9 @@ use mail::{
 };
 
 use super::catalog::Catalog;
-use super::folders::Place;
-use super::open::{MOST_WHOLE, Opened, Shelf};
+use super::open::{MOST_WHOLE, Opened};
 use super::scan::{Entry, Sharing};
+use super::visit::Visit;
 use super::work::{Stop, unreadable};
 pub(super) use crate::local::loaded::Loaded;
 use crate::local::loaded::Marks;
@@ -37,9 +38,15 @@ pub(super) fn load_some(
 ) -> Result<Vec<Result<Loaded, Fault>>, Fault> {
     let mut held = 0;
     let mut all = Vec::new();
+    let mut visits: HashMap<FolderName, Result<Visit<'_>, Fault>> = HashMap::new();
     for at in wanted {
         stop.check().map_err(unreadable(Stage::Fetch))?;
-        let loaded = at.and_then(|at| load(catalog, &at.folder, at.uid, stop));
+        let loaded = at.and_then(|at| {
+            let visit = visits.entry(at.folder);
+            let visit = visit.or_insert_with_key(|folder| Visit::named(catalog, folder, stop));
+            let visit = visit.as_mut().map_err(|fault| fault.clone())?;
+            visited(visit, at.uid, Loaded::read)
+        });
         held += loaded.as_ref().map_or(0, |loaded| loaded.held());
         all.push(loaded);
         if held >= MOST_WHOLE {
@@ -73,16 +80,16 @@ pub(super) fn file(
     uid: Uid,
     stop: &Stop,
 ) -> Result<Option<PathBuf>, Fault> {
-    let place = catalog.place(folder, stop)?;
-    let path = place.path.clone();
-    let entry = entry(catalog, &place, uid, stop)?;
+    let mut visit = Visit::named(catalog, folder, stop)?;
+    let entry = entry(&mut visit, uid)?;
     if entry.within().is_some() {
         return Ok(None);
     }
     // Opened, so that it is a path to a regular file that was there a moment ago.
-    let opened = Shelf::new(place, stop).open(&entry);
+    let opened = visit.shelf.open(&entry);
     let opened = opened.map_err(unreadable(Stage::Fetch))?.ok_or_else(none)?;
-    Ok(Some(opened.entry.path(&path)))
+    let folder = catalog.root.join(&visit.place().path);
+    Ok(Some(folder.join(opened.entry.path())))
 }
 
 /// Opens a message and reads of it, again if it was written to meanwhile.
@@ -93,22 +100,25 @@ pub(super) fn read<T>(
     stop: &Stop,
     read: impl FnMut(&mut Opened) -> io::Result<T>,
 ) -> Result<T, Fault> {
-    let place = catalog.place(folder, stop)?;
-    let entry = entry(catalog, &place, uid, stop)?;
-    Shelf::new(place, stop)
-        .read(&entry, read)
-        .map_err(unreadable(Stage::Fetch))?
-        .ok_or_else(none)
+    visited(&mut Visit::named(catalog, folder, stop)?, uid, read)
+}
+
+fn visited<T>(
+    visit: &mut Visit<'_>,
+    uid: Uid,
+    read: impl FnMut(&mut Opened) -> io::Result<T>,
+) -> Result<T, Fault> {
+    let entry = entry(visit, uid)?;
+    let read = visit.shelf.read(&entry, read);
+    read.map_err(unreadable(Stage::Fetch))?.ok_or_else(none)
 }
 
 /// INVARIANT: a uid that several files share opens none of them.
-fn entry(catalog: &Catalog, place: &Place, uid: Uid, stop: &Stop) -> Result<Entry, Fault> {
-    let scan = catalog
-        .scan(place, stop)
-        .map_err(unreadable(Stage::OpenFolder))?;
-    let entry = scan.get(uid).ok_or_else(none)?;
+fn entry(visit: &mut Visit<'_>, uid: Uid) -> Result<Entry, Fault> {
+    let entry = visit.entry(uid).map_err(unreadable(Stage::OpenFolder))?;
+    let entry = entry.ok_or_else(none)?;
     match entry.sharing {
-        Sharing::Alone => Ok(entry.clone()),
+        Sharing::Alone => Ok(entry),
         Sharing::Shared => Err(Fault::saying(
             FaultKind::Conflict,
             Stage::Fetch,

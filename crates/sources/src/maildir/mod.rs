@@ -17,7 +17,9 @@ mod open;
 mod page;
 mod scan;
 mod sift;
+mod sizes;
 mod stamp;
+mod visit;
 
 pub(crate) use folders::special_use;
 
@@ -35,7 +37,7 @@ use crate::local::work;
 use catalog::Catalog;
 use conversation::Ground;
 use folders::Wanted;
-use index::{Index, Progress};
+use index::{Broken, Index, Progress};
 use matching::Test;
 use work::{Stop, off_thread, off_thread_telling};
 
@@ -70,25 +72,29 @@ impl Maildir {
         }
     }
 
-    /// Answers from the index, which may have to be made first.
-    async fn indexed<T: Send + 'static>(
+    /// Answers from the index, which may have to be made first. It is begun again where the index turns out to be damaged.
+    async fn indexed(
         &self,
         cx: &Cx,
         sought: &Sought,
-        answer: fn(&Ground<'_>, &Sought) -> Result<T, Fault>,
-    ) -> Result<T, Fault> {
+        answer: fn(Ground<'_>, &Sought) -> Result<Kindred, Broken>,
+    ) -> Result<Kindred, Fault> {
         cx.enter(Stage::Index);
+        // Before a thread is taken: another may be at it for long.
+        let mut claim = self.index.claim().await;
         let progress = Arc::new(Progress::default());
         let (source, sought, counted) = (self.clone(), sought.clone(), Arc::clone(&progress));
         let job = move |stop: &Stop| {
-            let ground = Ground {
-                account: &source.account,
-                catalog: &source.catalog,
-                index: &source.index,
-                stop,
-                progress: &counted,
-            };
-            answer(&ground, &sought)
+            claim.with(|conn| {
+                let ground = Ground {
+                    account: &source.account,
+                    catalog: &source.catalog,
+                    conn,
+                    stop,
+                    progress: &counted,
+                };
+                answer(ground, &sought)
+            })
         };
         off_thread_telling(Stage::Index, job, || {
             let (done, total) = progress.so_far();

@@ -1,18 +1,22 @@
 //! Opening a message's file: a regular file inside the folder or nothing, followed when it is renamed.
 
-use std::fs::{self, File, Metadata};
+use std::fs::{File, Metadata};
 use std::io::{self, Read as _};
-use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use content::Completeness;
 
-use super::folders::Place;
+use super::folders::{Make, Place};
 use super::mbox::Unquoting;
 use super::scan::{Entry, Scan, Sharing, find};
+use super::sizes::{Of, Sizes};
+use super::stamp::Stamp;
 use super::work::Stop;
+use crate::local::beneath::Beneath;
 use crate::local::loaded::MOST_HEADER;
+use crate::local::look::Look;
 use crate::local::wire::{bare, on_the_wire};
 
 const CHUNK: usize = 8 * 1024;
@@ -30,6 +34,9 @@ const MOST_RESCANS: usize = 4;
 pub(super) struct Shelf<'a> {
     place: Place,
     stop: &'a Stop,
+    /// The folder's directory, as it was found when the first message was opened or the folder last read.
+    directory: Option<Beneath>,
+    sizes: Arc<Sizes>,
     fresh: Option<Scan>,
     rescans: usize,
 }
@@ -43,6 +50,9 @@ pub(super) struct Opened {
     pub(super) age: Age,
     lies: Lies,
     wire: Wire,
+    sizes: Arc<Sizes>,
+    /// What it is, where nobody may still be writing it.
+    of: Option<Of>,
 }
 
 /// What was read so far, as it goes over the wire.
@@ -88,32 +98,48 @@ impl<'a> Shelf<'a> {
         Self {
             place,
             stop,
+            directory: None,
+            sizes: Arc::default(),
             fresh: None,
             rescans: 0,
         }
     }
 
-    /// `None` when the message is gone. Another program may rename it between the scan and here.
+    /// With sizes that were counted before.
+    pub(super) fn counting(self, sizes: Arc<Sizes>) -> Self {
+        Self { sizes, ..self }
+    }
+
+    /// `None` when the message is gone. Another program may rename it between the scan and here; one that does so all the
+    /// time is a fault, and no message that is not there.
     pub(super) fn open(&mut self, wanted: &Entry) -> io::Result<Option<Opened>> {
         self.stop.check()?;
-        if let Some(opened) = attempt(&self.place, wanted)? {
+        if let Some(opened) = self.attempt(wanted)? {
             return Ok(Some(opened));
         }
-        if let Some(opened) = self.reopen(wanted)? {
-            return Ok(Some(opened));
-        }
-        while self.rescans < MOST_RESCANS {
+        loop {
+            let rested = self
+                .fresh
+                .as_ref()
+                .is_some_and(|scan| scan.stamps.is_some());
+            let known = self.fresh.as_ref().and_then(|scan| find(scan, wanted));
+            match known.cloned() {
+                Some(entry) if entry.sharing == Sharing::Alone => {
+                    if let Some(opened) = self.attempt(&entry)? {
+                        return Ok(Some(opened));
+                    }
+                }
+                // A folder that changes while it is read may have it all the same.
+                None if rested => return Ok(None),
+                _ => {}
+            }
+            if self.rescans == MOST_RESCANS {
+                return Err(io::ErrorKind::ResourceBusy.into());
+            }
             self.rescans += 1;
+            self.directory = None;
             self.fresh = Some(self.place.read(self.stop)?);
-            let still_there = self.fresh.as_ref().and_then(|fresh| find(fresh, wanted));
-            if still_there.is_none() {
-                return Ok(None);
-            }
-            if let Some(opened) = self.reopen(wanted)? {
-                return Ok(Some(opened));
-            }
         }
-        Ok(None)
     }
 
     /// Opens it and reads of it, again if it was written to meanwhile. `None` when it is gone.
@@ -135,12 +161,46 @@ impl<'a> Shelf<'a> {
         }
     }
 
-    fn reopen(&self, wanted: &Entry) -> io::Result<Option<Opened>> {
-        let known = self.fresh.as_ref().and_then(|fresh| find(fresh, wanted));
-        match known.filter(|entry| entry.sharing == Sharing::Alone) {
-            Some(entry) => attempt(&self.place, entry),
-            None => Ok(None),
+    /// INVARIANT: what is opened is a regular file inside the folder, and never what a link leads to, whenever that is put
+    /// there.
+    fn attempt(&mut self, entry: &Entry) -> io::Result<Option<Opened>> {
+        let (file, data) = match self.file(entry) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            other => other?,
+        };
+        let written = age(&data);
+        let begin = entry.within().map_or(0, |slice| slice.begin);
+        let of = match written {
+            Age::Settled => Some((Stamp::told(&Look::of(&file)?), begin)),
+            Age::Fresh => None,
+        };
+        let (lies, size, age) = match entry.within() {
+            None => (Lies::Alone(file), data.len(), written),
+            Some(slice) => match Unquoting::open(file, slice)? {
+                Some(slices) => (Lies::Among(Box::new(slices)), slice.size, Age::Settled),
+                None => return Ok(None),
+            },
+        };
+        Ok(Some(Opened {
+            entry: entry.clone(),
+            stored: size,
+            age,
+            lies,
+            wire: Wire::default(),
+            sizes: Arc::clone(&self.sizes),
+            of,
+        }))
+    }
+
+    fn file(&mut self, entry: &Entry) -> io::Result<(File, Metadata)> {
+        if self.place.make == Make::Mbox {
+            return self.place.store.file(&self.place.path);
         }
+        let directory = match self.directory.take() {
+            Some(directory) => directory,
+            None => self.place.directory()?,
+        };
+        self.directory.insert(directory).file(&entry.path())
     }
 }
 
@@ -187,14 +247,20 @@ impl Opened {
     }
 
     /// Octets of the message with each line ended by CRLF, which is how every other store counts them. Reads what was not
-    /// read yet: nothing follows.
+    /// read yet, unless they were counted before: nothing follows.
     ///
     /// QUIRK: a file that is too large to be read counts as it lies there.
     pub(super) fn wire_size(&mut self) -> io::Result<u64> {
         if self.stored > MOST_WHOLE {
             return Ok(self.stored);
         }
+        if let Some(octets) = self.of.and_then(|of| self.sizes.get(&of)) {
+            return Ok(octets);
+        }
         while !self.bytes(DRAINED)?.is_empty() {}
+        if let Some(of) = self.of.filter(|(stamp, _)| self.lies.is_still(stamp)) {
+            self.sizes.keep(of, self.wire.octets);
+        }
         Ok(self.wire.octets)
     }
 
@@ -232,6 +298,14 @@ impl Lies {
             }
         }
     }
+
+    /// Nobody wrote to it.
+    fn is_still(&self, stamp: &Stamp) -> bool {
+        match self {
+            Self::Alone(file) => Look::of(file).is_ok_and(|look| Stamp::told(&look) == *stamp),
+            Self::Among(slice) => slice.is_unchanged(),
+        }
+    }
 }
 
 /// Behind the first empty line at or after `from`; a header that begins empty ends at once.
@@ -258,27 +332,6 @@ fn length(bytes: &[u8]) -> u64 {
     u64::try_from(bytes.len()).unwrap_or(u64::MAX)
 }
 
-fn attempt(place: &Place, entry: &Entry) -> io::Result<Option<Opened>> {
-    let (file, data) = match open_regular(&entry.path(&place.path)) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        other => other?,
-    };
-    let (lies, size, age) = match entry.within() {
-        None => (Lies::Alone(file), data.len(), age(&data)),
-        Some(slice) => match Unquoting::open(file, slice)? {
-            Some(slices) => (Lies::Among(Box::new(slices)), slice.size, Age::Settled),
-            None => return Ok(None),
-        },
-    };
-    Ok(Some(Opened {
-        entry: entry.clone(),
-        stored: size,
-        age,
-        lies,
-        wire: Wire::default(),
-    }))
-}
-
 fn age(data: &Metadata) -> Age {
     let now = SystemTime::now();
     let fresh = match data.modified().map(|written| now.duration_since(written)) {
@@ -293,39 +346,14 @@ fn age(data: &Metadata) -> Age {
     }
 }
 
-/// INVARIANT: what is opened is the regular file that lies there, never what a symbolic link points to,
-/// even if the link appears between looking and opening.
-pub(super) fn open_regular(path: &Path) -> io::Result<(File, Metadata)> {
-    let looked_at = fs::symlink_metadata(path)?;
-    if !looked_at.is_file() {
-        return Err(io::ErrorKind::NotFound.into());
-    }
-    let file = File::open(path)?;
-    let opened = file.metadata()?;
-    if !is_same_file(&looked_at, &opened) {
-        return Err(io::ErrorKind::NotFound.into());
-    }
-    Ok((file, opened))
-}
-
-#[cfg(unix)]
-fn is_same_file(a: &Metadata, b: &Metadata) -> bool {
-    use std::os::unix::fs::MetadataExt as _;
-    (a.dev(), a.ino()) == (b.dev(), b.ino())
-}
-
-#[cfg(not(unix))]
-fn is_same_file(_: &Metadata, b: &Metadata) -> bool {
-    b.is_file()
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::scan::scan;
+    use std::fs;
+
     use super::*;
 
     fn place(root: &tempfile::TempDir) -> Place {
-        Place::maildir("INBOX", root.path().to_owned())
+        Place::inbox(root.path())
     }
 
     fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
@@ -340,7 +368,8 @@ mod tests {
     }
 
     fn only(root: &tempfile::TempDir) -> Entry {
-        scan(root.path(), &Stop::default()).unwrap().entries[0].clone()
+        let scan = place(root).read(&Stop::default()).unwrap();
+        scan.entries[0].clone()
     }
 
     #[test]
@@ -414,5 +443,48 @@ mod tests {
         let stop = Stop::default();
         let mut shelf = Shelf::new(place(&root), &stop);
         assert!(shelf.open(&entry).unwrap().is_none());
+    }
+
+    /// The folder is listed, then another program puts links where it was, and then its messages are opened.
+    #[cfg(unix)]
+    #[test]
+    fn a_link_put_in_the_place_of_a_directory_is_not_followed() {
+        let stop = Stop::default();
+        let name = "1000000001.a:2,";
+        for (path, swapped) in [
+            ("", "cur"),
+            (".Work", ".Work"),
+            (".Work", ".Work/cur"),
+            ("work/sent", "work"),
+            ("work/sent", "work/sent/cur"),
+        ] {
+            let home = tempfile::tempdir().unwrap();
+            for store in ["mail", "outside"] {
+                let folder = home.path().join(store).join(path);
+                fs::create_dir_all(folder.join("cur")).unwrap();
+                fs::write(folder.join("cur").join(name), format!("a: {store}\n\n")).unwrap();
+            }
+            let root = home.path().join("mail");
+            let place = Place::new("x", &root, path, Make::Maildir);
+            let scan = place.read(&stop).unwrap();
+            let text = |shelf: &mut Shelf<'_>| {
+                let opened = shelf.read(&scan.entries[0], |opened| opened.bytes(1_000));
+                opened.ok().flatten()
+            };
+            // One that has the folder open already, and one that has not.
+            let mut before = Shelf::new(place.clone(), &stop);
+            assert_eq!(text(&mut before).unwrap(), "a: mail\n\n");
+            let mut after = Shelf::new(place.clone(), &stop);
+            let (here, away) = (root.join(swapped), home.path().join("away"));
+            fs::rename(&here, away).unwrap();
+            std::os::unix::fs::symlink(home.path().join("outside").join(swapped), &here).unwrap();
+            let still = text(&mut before);
+            assert!(
+                still.is_none_or(|text| text == "a: mail\n\n"),
+                "{path} {swapped}"
+            );
+            assert!(text(&mut after).is_none(), "{path} {swapped}");
+            assert!(place.read(&stop).map_or(0, |scan| scan.entries.len()) == 0);
+        }
     }
 }

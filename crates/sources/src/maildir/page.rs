@@ -23,7 +23,7 @@ pub(super) fn find(catalog: &Catalog, search: &Search, stop: &Stop) -> Result<Fo
             .partition_point(|entry| entry.order() >= anchor)
     });
     let rest = scan.entries.get(begin..).unwrap_or_default();
-    let mut shelf = Shelf::new(place, stop);
+    let mut shelf = catalog.shelf(place, stop);
     let picked = if search.query.is_everything() {
         listed(rest, search.limit)
     } else {

@@ -3,10 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::ffi::OsString;
-use std::fs::{self, DirEntry};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use jiff::Timestamp;
 use mail::{Flag, Uid};
@@ -15,6 +13,7 @@ use super::mbox::Slice;
 use super::name::{Name, Place};
 use super::stamp::{Stamp, Stamps};
 use super::work::Stop;
+use crate::local::beneath::{Beneath, Kind, Named};
 
 /// A directory that changes under our eyes is read again this often.
 const MOST_READS: usize = 3;
@@ -99,11 +98,11 @@ impl Entry {
         }
     }
 
-    /// Its own file, or the one that it lies in with others.
-    pub(super) fn path(&self, folder: &Path) -> PathBuf {
+    /// Its own file inside the folder; empty where that is a file itself, which it lies in with others.
+    pub(super) fn path(&self) -> PathBuf {
         match &self.lies {
-            Lies::File { place, file, .. } => folder.join(place.directory()).join(file),
-            Lies::Slice(_) => folder.to_owned(),
+            Lies::File { place, file, .. } => Path::new(place.directory()).join(file),
+            Lies::Slice(_) => PathBuf::new(),
         }
     }
 
@@ -175,18 +174,18 @@ fn name(file: &OsString) -> Option<Name<'_>> {
 }
 
 /// Reads a folder. A message that another program renames meanwhile is neither lost nor seen twice.
-pub(super) fn scan(directory: &Path, stop: &Stop) -> io::Result<Scan> {
+pub(super) fn scan(folder: &Beneath, stop: &Stop) -> io::Result<Scan> {
     let mut found = Vec::new();
     let (mut skipped, mut rested) = (0, None);
     for _ in 0..MOST_READS {
-        let before = stamps(directory);
+        let before = stamps(folder);
         found.clear();
         skipped = 0;
         // INVARIANT: new/ before cur/. A message moves from one to the other, so it is seen at least once.
         for place in [Place::New, Place::Cur] {
-            skipped += read(directory, place, &mut found, stop)?;
+            skipped += read(folder, place, &mut found, stop)?;
         }
-        if stamps(directory) == before {
+        if stamps(folder) == before {
             rested = Some(before);
             break;
         }
@@ -197,84 +196,62 @@ pub(super) fn scan(directory: &Path, stop: &Stop) -> io::Result<Scan> {
             "files with unusable names were left out of a folder"
         );
     }
-    Ok(Scan::new(settle(directory, found), rested))
+    Ok(Scan::new(settle(folder, found), rested))
 }
 
 /// Adds the files of `new/` or `cur/`; answers how many names were unusable.
-fn read(directory: &Path, place: Place, into: &mut Vec<Entry>, stop: &Stop) -> io::Result<usize> {
-    let directory = directory.join(place.directory());
-    // INVARIANT: a link leads out of the store, whatever it is called.
-    if fs::symlink_metadata(&directory).is_ok_and(|found| found.is_symlink()) {
-        return Ok(0);
-    }
-    let listing = match fs::read_dir(&directory) {
-        // A folder is what has a `cur`; `new` may be missing.
-        Err(error) if place == Place::New && error.kind() == io::ErrorKind::NotFound => {
-            return Ok(0);
-        }
-        other => other?,
-    };
+fn read(folder: &Beneath, place: Place, into: &mut Vec<Entry>, stop: &Stop) -> io::Result<usize> {
     let mut skipped = 0;
-    for entry in listing {
+    let directory = Path::new(place.directory());
+    let listed = folder.each(directory, |named| {
         stop.check()?;
-        let entry = entry?;
-        let file = entry.file_name();
         // Neither symbolic links nor directories are messages, and dot files are other programs' own.
-        if file.as_encoded_bytes().starts_with(b".") || !is_file(&entry) {
-            continue;
+        if named.name.as_encoded_bytes().starts_with(b".") || named.kind != Kind::File {
+            return Ok(());
         }
-        match Name::parse(file.as_encoded_bytes()) {
+        match Name::parse(named.name.as_encoded_bytes()) {
             Some(name) => into.push(Entry {
                 uid: name.uid(),
-                delivered: delivered(name, &entry),
+                delivered: delivered(name, || modified(folder, directory, &named)),
                 sharing: Sharing::Alone,
                 lies: Lies::File {
                     place,
-                    inode: inode(&entry),
-                    file: file.clone(),
+                    inode: named.inode,
+                    file: named.name.clone(),
                 },
             }),
             None => skipped += 1,
         }
+        Ok(())
+    });
+    match listed {
+        // A folder is what has a `cur`; `new` may be missing.
+        Err(error) if place == Place::New && error.kind() == io::ErrorKind::NotFound => {}
+        other => other?,
     }
     Ok(skipped)
 }
 
-#[cfg(unix)]
-fn inode(entry: &DirEntry) -> u64 {
-    use std::os::unix::fs::DirEntryExt as _;
-    entry.ino()
+/// Seconds since 1970.
+fn delivered(name: Name<'_>, modified: impl FnOnce() -> i64) -> i64 {
+    name.delivered()
+        .filter(|seconds| Timestamp::from_second(*seconds).is_ok())
+        .unwrap_or_else(modified)
 }
 
-#[cfg(not(unix))]
-fn inode(_: &DirEntry) -> u64 {
-    0
-}
-
-fn is_file(entry: &DirEntry) -> bool {
-    entry.file_type().is_ok_and(|kind| kind.is_file())
-}
-
-fn delivered(name: Name<'_>, entry: &DirEntry) -> i64 {
-    let told = name
-        .delivered()
-        .filter(|seconds| Timestamp::from_second(*seconds).is_ok());
-    told.unwrap_or_else(|| {
-        let modified = entry.metadata().and_then(|data| data.modified());
-        modified.map(seconds).unwrap_or_default()
+fn modified(folder: &Beneath, directory: &Path, named: &Named) -> i64 {
+    let look = folder.look(&directory.join(&named.name));
+    look.map_or(0, |look| {
+        i64::try_from(look.modified.div_euclid(1_000_000_000)).unwrap_or_default()
     })
 }
 
-fn seconds(time: SystemTime) -> i64 {
-    match time.duration_since(UNIX_EPOCH) {
-        Ok(after) => i64::try_from(after.as_secs()).unwrap_or(i64::MAX),
-        Err(before) => i64::try_from(before.duration().as_secs()).map_or(i64::MIN, |s| -s),
-    }
-}
-
 /// When names in `new/` and `cur/` last changed.
-pub(super) fn stamps(directory: &Path) -> Stamps {
-    Stamps([Place::New, Place::Cur].map(|place| Stamp::of(&directory.join(place.directory()))))
+pub(super) fn stamps(folder: &Beneath) -> Stamps {
+    Stamps([Place::New, Place::Cur].map(|place| {
+        let look = folder.look(Path::new(place.directory()));
+        look.ok().map(|look| Stamp::told(&look))
+    }))
 }
 
 /// Entries of which each has its uid alone, or stands for all that share it.
@@ -285,10 +262,8 @@ pub(super) struct Settled {
 }
 
 /// Of several files with one uid those that are gone by now were renamed; if more than one is left, the uid is shared.
-fn settle(directory: &Path, found: Vec<Entry>) -> Settled {
-    settled(found, |entry| {
-        fs::symlink_metadata(entry.path(directory)).is_ok()
-    })
+fn settle(folder: &Beneath, found: Vec<Entry>) -> Settled {
+    settled(found, |entry| folder.look(&entry.path()).is_ok())
 }
 
 /// One entry for each uid.
@@ -328,6 +303,9 @@ pub(super) fn find<'a>(scan: &'a Scan, wanted: &Entry) -> Option<&'a Entry> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::time::UNIX_EPOCH;
+
     use super::*;
 
     fn folder(files: &[&str]) -> tempfile::TempDir {
@@ -341,8 +319,12 @@ mod tests {
         root
     }
 
+    fn opened(root: &tempfile::TempDir) -> Beneath {
+        Beneath::open(root.path()).unwrap()
+    }
+
     fn read_all(root: &tempfile::TempDir) -> Scan {
-        scan(root.path(), &Stop::default()).unwrap()
+        scan(&opened(root), &Stop::default()).unwrap()
     }
 
     #[test]
@@ -387,7 +369,12 @@ mod tests {
         #[cfg(unix)]
         std::os::unix::fs::symlink("/etc/passwd", root.path().join("cur/1000000005.x:2,")).unwrap();
         assert_eq!(read_all(&root).entries.len(), 1);
-        let skipped = read(root.path(), Place::Cur, &mut Vec::new(), &Stop::default());
+        let skipped = read(
+            &opened(&root),
+            Place::Cur,
+            &mut Vec::new(),
+            &Stop::default(),
+        );
         assert_eq!(skipped.unwrap(), 3);
     }
 
@@ -416,16 +403,16 @@ mod tests {
     #[test]
     fn a_file_that_was_renamed_meanwhile_is_seen_once() {
         let root = folder(&["cur/1000000001.a:2,S"]);
-        let mut seen = Vec::new();
-        read(root.path(), Place::Cur, &mut seen, &Stop::default()).unwrap();
+        let (mut seen, folder) = (Vec::new(), opened(&root));
+        read(&folder, Place::Cur, &mut seen, &Stop::default()).unwrap();
         fs::rename(
             root.path().join("cur/1000000001.a:2,S"),
             root.path().join("cur/1000000001.a:2,RS"),
         )
         .unwrap();
-        read(root.path(), Place::Cur, &mut seen, &Stop::default()).unwrap();
+        read(&folder, Place::Cur, &mut seen, &Stop::default()).unwrap();
         assert_eq!(seen.len(), 2);
-        let settled = settle(root.path(), seen);
+        let settled = settle(&folder, seen);
         assert_eq!(settled.entries.len(), 1);
         assert_eq!(settled.entries[0].sharing, Sharing::Alone);
         assert_eq!(settled.entries[0].flags().len(), 2);
@@ -437,6 +424,6 @@ mod tests {
         fs::remove_dir(root.path().join("new")).unwrap();
         assert_eq!(read_all(&root).entries.len(), 1);
         fs::remove_dir_all(root.path().join("cur")).unwrap();
-        assert!(scan(root.path(), &Stop::default()).is_err());
+        assert!(scan(&opened(&root), &Stop::default()).is_err());
     }
 }

@@ -23,7 +23,7 @@ pub(super) fn sift(
     let scan = catalog
         .scan(&place, stop)
         .map_err(unreadable(Stage::OpenFolder))?;
-    let mut shelf = Shelf::new(place, stop);
+    let mut shelf = catalog.shelf(place, stop);
     let mut found: Vec<Vec<Uid>> = vec![Vec::new(); tests.len()];
     for entry in &scan.entries {
         let verdicts = judge(tests, entry, &mut shelf).map_err(unreadable(Stage::Search))?;
@@ -55,7 +55,7 @@ pub(super) fn summaries(
     let scan = catalog
         .scan(&place, stop)
         .map_err(unreadable(Stage::OpenFolder))?;
-    let mut shelf = Shelf::new(place, stop);
+    let mut shelf = catalog.shelf(place, stop);
     let wanted = scan.entries.iter().filter(|entry| uids.contains(entry.uid));
     let mut found = Vec::new();
     for entry in wanted.filter(|entry| entry.sharing == Sharing::Alone) {

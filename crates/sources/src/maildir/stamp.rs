@@ -2,18 +2,18 @@
 //!
 //! Compares what the file system says; it does not watch, and it does not believe that two clocks agree.
 
-use std::fs::{self, Metadata};
-use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use crate::local::look::Look;
 
 /// What tells one state of a file or directory from the next.
 ///
 /// Both times: some programs set the time of modification back, and none can set that of the change of status.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Stamp {
-    device: u64,
-    inode: u64,
-    size: u64,
+    device: i128,
+    inode: i128,
+    size: i128,
     modified: Nanos,
     changed: Nanos,
 }
@@ -33,38 +33,13 @@ const COARSE: Duration = Duration::from_millis(2_500);
 const SKEW: Duration = Duration::from_mins(15);
 
 impl Stamp {
-    pub(super) fn of(path: &Path) -> Option<Self> {
-        fs::symlink_metadata(path)
-            .ok()
-            .map(|data| Self::told(&data))
-    }
-
-    #[cfg(unix)]
-    pub(super) fn told(data: &Metadata) -> Self {
-        use std::os::unix::fs::MetadataExt as _;
-        let nanos = |seconds: i64, rest: i64| {
-            i128::from(seconds)
-                .saturating_mul(1_000_000_000)
-                .saturating_add(i128::from(rest))
-        };
+    pub(super) fn told(look: &Look) -> Self {
         Self {
-            device: data.dev(),
-            inode: data.ino(),
-            size: data.len(),
-            modified: nanos(data.mtime(), data.mtime_nsec()),
-            changed: nanos(data.ctime(), data.ctime_nsec()),
-        }
-    }
-
-    #[cfg(not(unix))]
-    pub(super) fn told(data: &Metadata) -> Self {
-        let modified = data.modified().map(since_1970).unwrap_or_default();
-        Self {
-            device: 0,
-            inode: 0,
-            size: data.len(),
-            modified,
-            changed: modified,
+            device: look.device,
+            inode: look.inode,
+            size: look.size,
+            modified: look.modified,
+            changed: look.changed,
         }
     }
 
@@ -97,18 +72,22 @@ impl Stamps {
 
     /// For a table.
     pub(super) fn bytes(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(120);
+        let mut bytes = Vec::with_capacity(162);
         for stamp in &self.0 {
             let Some(stamp) = stamp else {
                 bytes.push(0);
                 continue;
             };
             bytes.push(1);
-            for number in [stamp.device, stamp.inode, stamp.size] {
+            let Stamp {
+                device,
+                inode,
+                size,
+                modified,
+                changed,
+            } = stamp;
+            for number in [device, inode, size, modified, changed] {
                 bytes.extend_from_slice(&number.to_be_bytes());
-            }
-            for time in [stamp.modified, stamp.changed] {
-                bytes.extend_from_slice(&time.to_be_bytes());
             }
         }
         bytes

@@ -501,6 +501,61 @@ async fn a_listing_of_a_huge_folder_counts_all_and_describes_its_page() {
     );
 }
 
+/// Sizes are those on the wire, which only the whole file tells.
+#[tokio::test]
+async fn a_file_is_read_for_its_size_once() {
+    let long_ago = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
+    let put = |store: &Store, file: &str, text: &str| {
+        store.put(file, text);
+        let file = fs::File::options().write(true).open(store.path(file));
+        file.unwrap().set_modified(long_ago).unwrap();
+    };
+    let store = Store::new(&[]);
+    let from = "From a@b.example Mon Nov  3 10:12:30 2025\n";
+    put(&store, "cur/1000000001.a:2,", &plain("one"));
+    put(&store, "cur/1000000002.b:2,", &plain("two").repeat(9_000));
+    let boxed = format!("{from}{}\n{from}{}\n", plain("three"), plain("four"));
+    put(&store, "old", &boxed);
+    let sizes = async || {
+        let mut sizes = Vec::new();
+        for folder in ["INBOX", "old"] {
+            let mut wanted = search(Query::default());
+            wanted.folder = FolderName::new(folder).unwrap();
+            let found = store.search(&wanted).await.unwrap();
+            sizes.extend(found.summaries.iter().map(|one| one.size.unwrap()));
+        }
+        sizes
+    };
+    let wire = |text: &str| count(text.replace('\n', "\r\n").len());
+    let long = wire(&plain("two").repeat(9_000));
+    let want = [
+        long,
+        wire(&plain("one")),
+        wire(&plain("four")),
+        wire(&plain("three")),
+    ];
+    let counted = || store.source.catalog.sizes.times();
+    for _ in 0..3 {
+        assert_eq!(sizes().await, want);
+        assert_eq!(counted(), 4);
+    }
+    // As long as before, at the same time, and other lines.
+    #[cfg(unix)]
+    {
+        let other = plain("one").replacen('\n', " ", 1);
+        put(&store, "cur/1000000001.a:2,", &other);
+        assert_eq!(sizes().await[1], want[1] - 1);
+        assert_eq!(counted(), 5);
+    }
+    // Written a moment ago: it may go on.
+    store.put("cur/1000000003.c:2,", &plain("five"));
+    for _ in 0..2 {
+        assert_eq!(sizes().await[0], wire(&plain("five")));
+    }
+    store.put("cur/1000000003.c:2,", &plain("fivefold"));
+    assert_eq!(sizes().await[0], wire(&plain("fivefold")));
+}
+
 #[tokio::test]
 async fn a_very_large_file_is_read_only_at_its_beginning() {
     let store = Store::new(&[("cur/1000000001.a:2,", &plain("large"))]);
@@ -517,4 +572,6 @@ async fn a_very_large_file_is_read_only_at_its_beginning() {
 }
 
 mod conversations;
+#[cfg(unix)]
+mod links;
 mod mbox_folders;

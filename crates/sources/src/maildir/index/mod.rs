@@ -7,13 +7,14 @@ mod file;
 mod refresh;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::{fmt, io};
 
 use mail::{Fault, FaultKind, HeaderId, Stage};
 use rusqlite::{Connection, ErrorCode};
 use sha2::{Digest as _, Sha256};
+use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use file::Identity;
 pub(super) use refresh::{prune, refresh};
@@ -25,7 +26,13 @@ const MOST_ATTEMPTS: usize = 3;
 
 pub(super) struct Index {
     path: Option<PathBuf>,
-    book: Mutex<Option<Book>>,
+    book: Arc<Mutex<Option<Book>>>,
+}
+
+/// The index in the hands of one question, from its beginning to its end: numbers of folders mean the same all the while.
+pub(super) struct Claim {
+    path: Option<PathBuf>,
+    book: OwnedMutexGuard<Option<Book>>,
 }
 
 struct Book {
@@ -46,6 +53,8 @@ pub(super) enum Broken {
     /// It is not ours, or of another version.
     Foreign,
     Io(io::Error),
+    /// Something else, and nothing about the index.
+    Elsewhere(Fault),
 }
 
 /// How far it got, for whoever waits.
@@ -75,32 +84,47 @@ impl Index {
     pub(super) fn new(path: Option<PathBuf>) -> Self {
         Self {
             path,
-            book: Mutex::default(),
+            book: Arc::default(),
         }
     }
 
+    /// Waits until nobody else has it. No thread waits with it, and who gives up is not waited for by the next.
+    pub(super) async fn claim(&self) -> Claim {
+        Claim {
+            path: self.path.clone(),
+            book: Arc::clone(&self.book).lock_owned().await,
+        }
+    }
+
+    #[cfg(test)]
+    fn with<T>(&self, work: impl FnMut(&mut Connection) -> Result<T, Broken>) -> Result<T, Fault> {
+        let mut claim = Claim {
+            path: self.path.clone(),
+            book: Arc::clone(&self.book).blocking_lock_owned(),
+        };
+        claim.with(work)
+    }
+}
+
+impl Claim {
     /// Does something with it. What is damaged is set aside and the work begun again; where no file can be written it goes on
     /// in memory.
     pub(super) fn with<T>(
-        &self,
+        &mut self,
         mut work: impl FnMut(&mut Connection) -> Result<T, Broken>,
     ) -> Result<T, Fault> {
-        let mut guard = self.book.lock().unwrap_or_else(PoisonError::into_inner);
         for _ in 0..MOST_ATTEMPTS {
-            let mut book = match guard.take() {
+            let mut book = match self.book.take() {
                 Some(book) => book,
                 None => self.open()?,
             };
-            let broken = match work(&mut book.conn) {
-                Ok(done) => {
-                    *guard = Some(book);
-                    return Ok(done);
+            let done = work(&mut book.conn);
+            let broken = match done {
+                Err(broken @ (Broken::Sql(_) | Broken::Foreign)) => broken,
+                done => {
+                    *self.book = Some(book);
+                    return done.map_err(|broken| fault(&broken));
                 }
-                Err(Broken::Io(error)) => {
-                    *guard = Some(book);
-                    return Err(unreadable(Stage::Index)(error));
-                }
-                Err(broken) => broken,
             };
             match (book.kept, &self.path) {
                 (Kept::File(identity), Some(path)) if broken.is_damage() => {
@@ -109,13 +133,13 @@ impl Index {
                 }
                 (Kept::File(_), _) => {
                     tracing::warn!(%broken, "an index cannot be written, and is kept in memory");
-                    *guard = Some(in_memory()?);
+                    *self.book = Some(in_memory()?);
                 }
                 (Kept::Memory, _) => return Err(fault(&broken)),
             }
         }
         // Whoever damages it does so all the time: then without a file.
-        let book = guard.insert(in_memory()?);
+        let book = self.book.insert(in_memory()?);
         work(&mut book.conn).map_err(|broken| fault(&broken))
     }
 
@@ -204,7 +228,7 @@ impl Broken {
                     || code == Some(ErrorCode::Unknown)
             }
             Self::Foreign => true,
-            Self::Io(_) => false,
+            Self::Io(_) | Self::Elsewhere(_) => false,
         }
     }
 }
@@ -221,6 +245,12 @@ impl From<io::Error> for Broken {
     }
 }
 
+impl From<Fault> for Broken {
+    fn from(fault: Fault) -> Self {
+        Self::Elsewhere(fault)
+    }
+}
+
 impl fmt::Display for Broken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -231,16 +261,28 @@ impl fmt::Display for Broken {
             },
             Self::Foreign => f.write_str("not an index of this version"),
             Self::Io(error) => write!(f, "{}", error.kind()),
+            Self::Elsewhere(fault) => write!(f, "{:?}", fault.kind),
         }
     }
 }
 
 fn fault(broken: &Broken) -> Fault {
+    match broken {
+        Broken::Elsewhere(fault) => return fault.clone(),
+        Broken::Io(error) => return unreadable(Stage::Index)(error.kind().into()),
+        Broken::Sql(_) | Broken::Foreign => {}
+    }
     let said = format!("the index of headers cannot be used: {broken}");
     Fault::saying(FaultKind::Unreadable, Stage::Index, said)
 }
 
 impl Progress {
+    /// Nothing is done yet, or all of it has to be done again.
+    pub(super) fn begin(&self) {
+        self.done.store(0, Ordering::Relaxed);
+        self.total.store(0, Ordering::Relaxed);
+    }
+
     /// What is done, and of how much.
     pub(super) fn so_far(&self) -> (u64, u64) {
         let done = self.done.load(Ordering::Relaxed);

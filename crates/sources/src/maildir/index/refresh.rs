@@ -5,6 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::io;
+use std::sync::Arc;
 
 use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehavior};
 
@@ -20,11 +21,12 @@ use super::{Broken, NAMED, OWN, Progress, hash};
 const CHUNK: usize = 4_096;
 
 /// A folder that is in the index.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in super::super) struct Folder {
     pub(in super::super) id: i64,
     /// Messages that could not be read, so that nobody knows what they name.
     pub(in super::super) unread: u64,
+    /// What lies in it, where that had to be looked at.
+    pub(in super::super) scan: Option<Arc<Scan>>,
 }
 
 /// One folder. Fails with an I/O error where the folder cannot be read.
@@ -35,10 +37,11 @@ pub(in super::super) fn refresh(
     stop: &Stop,
     progress: &Progress,
 ) -> Result<Folder, Broken> {
-    let (id, held) = folder(conn, path(catalog, place))?;
+    let (id, held) = folder(conn, path(place))?;
     let unread = unread(conn, id)?;
     if unread == 0 && held == Some(place.stamps().bytes()) {
-        return Ok(Folder { id, unread });
+        let scan = None;
+        return Ok(Folder { id, unread, scan });
     }
     // INVARIANT: what is known is read before the folder is. What is known and not in the folder then is gone, and not new.
     let known = known(conn, id)?;
@@ -52,7 +55,7 @@ pub(in super::super) fn refresh(
     let entries = files.entries.iter().copied();
     let fresh: Vec<&Entry> = entries.filter(|entry| !is_known(entry)).collect();
     progress.expect(fresh.len());
-    let mut shelf = Shelf::new(place.clone(), stop);
+    let mut shelf = catalog.shelf(place.clone(), stop);
     let mut proof = listed.proof;
     for chunk in fresh.chunks(CHUNK) {
         let mut rows = Vec::with_capacity(chunk.len());
@@ -83,16 +86,13 @@ pub(in super::super) fn refresh(
     hold(&tx, id, proof)?;
     tx.commit()?;
     let unread = self::unread(conn, id)?;
-    Ok(Folder { id, unread })
+    let scan = Some(listed.scan);
+    Ok(Folder { id, unread, scan })
 }
 
 /// Takes away what was in folders that are there no more.
-pub(in super::super) fn prune(
-    conn: &mut Connection,
-    catalog: &Catalog,
-    places: &[Place],
-) -> Result<(), Broken> {
-    let here: HashSet<&[u8]> = places.iter().map(|place| path(catalog, place)).collect();
+pub(in super::super) fn prune(conn: &mut Connection, places: &[Place]) -> Result<(), Broken> {
+    let here: HashSet<&[u8]> = places.iter().map(path).collect();
     let all: Vec<(i64, Vec<u8>)> = {
         let mut statement = conn.prepare("SELECT id, path FROM folders")?;
         let all = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
@@ -112,9 +112,8 @@ pub(in super::super) fn prune(
     Ok(())
 }
 
-fn path<'a>(catalog: &Catalog, place: &'a Place) -> &'a [u8] {
-    let below = place.path.strip_prefix(&catalog.root);
-    below.unwrap_or(&place.path).as_os_str().as_encoded_bytes()
+fn path(place: &Place) -> &[u8] {
+    place.path.as_os_str().as_encoded_bytes()
 }
 
 struct Known {

@@ -6,7 +6,6 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, UNIX_EPOCH};
 
-use mail::FolderName;
 use proptest::prelude::*;
 use tempfile::TempDir;
 
@@ -225,6 +224,33 @@ fn a_damaged_or_foreign_file_is_set_aside_and_made_again() {
     }
 }
 
+/// Numbers of folders are those of one index: what was begun with another's is not gone on with.
+#[test]
+fn a_question_that_meets_damage_begins_again() {
+    let store = Store::new();
+    store.put("cur/1000000001.a:2,S", &letter("a", &[]));
+    store.put(".Sent/cur/1000000002.b:2,S", &letter("b", &["a"]));
+    let dir = tempfile::tempdir().unwrap();
+    let index = file_index(dir.path());
+    let sent = Place::new("Sent", store.root.path(), ".Sent", Make::Maildir);
+    let places = [Place::inbox(store.root.path()), sent];
+    let mut begun = 0;
+    let found = index.with(|conn| {
+        begun += 1;
+        let (stop, progress) = (Stop::default(), Progress::default());
+        let mut numbers = BTreeSet::new();
+        for place in &places {
+            numbers.insert(refresh(conn, &store.catalog, place, &stop, &progress)?.id);
+            if begun == 1 {
+                return Err(Broken::Foreign);
+            }
+        }
+        let hits = look(conn, &[id("a")], Role::Any)?;
+        Ok((numbers.len(), hits[0].len()))
+    });
+    assert_eq!((found.unwrap(), begun), ((2, 2), 2));
+}
+
 #[test]
 fn where_no_file_can_be_written_it_is_in_memory() {
     let store = Store::new();
@@ -308,11 +334,7 @@ fn what_cannot_be_read_is_said_and_tried_again() {
     let path = store.root.path().join("cur/1000000001.a:2,S");
     fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
     let index = Index::new(None);
-    let place = Place {
-        name: FolderName::new("INBOX").unwrap(),
-        path: store.root.path().to_owned(),
-        make: Make::Maildir,
-    };
+    let place = Place::inbox(store.root.path());
     let unread = || {
         let (stop, progress) = (Stop::default(), Progress::default());
         let folder = index.with(|conn| refresh(conn, &store.catalog, &place, &stop, &progress));

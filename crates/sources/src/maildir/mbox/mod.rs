@@ -17,10 +17,11 @@ use std::path::Path;
 use mail::{Flag, Uid};
 use sha2::{Digest as _, Sha256};
 
-use super::open::open_regular;
 use super::scan::{Entry, Scan, Settled, settled};
 use super::stamp::{Stamp, Stamps};
 use super::work::Stop;
+use crate::local::beneath::Beneath;
+use crate::local::look::Look;
 use cut::{Cut, Cutter};
 pub(super) use unquote::Unquoting;
 
@@ -64,8 +65,8 @@ pub(super) enum Quoting {
 }
 
 /// Whether the file begins as an mbox file does. An empty one does not.
-pub(super) fn is_mbox(path: &Path) -> bool {
-    let Ok((file, _)) = open_regular(path) else {
+pub(super) fn is_mbox(store: &Beneath, path: &Path) -> bool {
+    let Ok((file, _)) = store.file(path) else {
         return false;
     };
     let mut begin = Vec::new();
@@ -73,19 +74,21 @@ pub(super) fn is_mbox(path: &Path) -> bool {
     read.is_ok() && separator::line(&begin).is_some_and(|line| separator::sent(line).is_some())
 }
 
-pub(super) fn stamps(path: &Path) -> Stamps {
-    Stamps([None, Stamp::of(path)])
+pub(super) fn stamps(store: &Beneath, path: &Path) -> Stamps {
+    let look = store.look(path);
+    Stamps([None, look.ok().map(|look| Stamp::told(&look))])
 }
 
 /// Reads the file from end to end.
-pub(super) fn scan(path: &Path, stop: &Stop) -> io::Result<Scan> {
+pub(super) fn scan(store: &Beneath, path: &Path, stop: &Stop) -> io::Result<Scan> {
     let mut found = Settled::default();
     let mut rested = None;
     for _ in 0..MOST_READS {
-        let (file, before) = open_regular(path)?;
-        let before = Stamp::told(&before);
-        found = entries(cut(path, file, stop)?, before);
-        let after = stamps(path);
+        let (file, _) = store.file(path)?;
+        let before = Stamp::told(&Look::of(&file)?);
+        let (probe, _) = store.file(path)?;
+        found = entries(cut(file, probe, stop)?, before);
+        let after = stamps(store, path);
         if after == Stamps([None, Some(before)]) {
             rested = Some(after);
             break;
@@ -94,8 +97,7 @@ pub(super) fn scan(path: &Path, stop: &Stop) -> io::Result<Scan> {
     Ok(Scan::new(found, rested))
 }
 
-fn cut(path: &Path, file: File, stop: &Stop) -> io::Result<Vec<Cut>> {
-    let (probe, _) = open_regular(path)?;
+fn cut(file: File, probe: File, stop: &Stop) -> io::Result<Vec<Cut>> {
     let mut cutter = Cutter::new(probe);
     let mut reader = BufReader::with_capacity(BUFFER, file);
     lines::each(&mut reader, stop, |line| cutter.take(&line))?;

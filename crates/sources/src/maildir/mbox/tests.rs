@@ -30,16 +30,20 @@ impl Box_ {
     }
 
     fn place(&self) -> Place {
-        Place {
-            name: mail::FolderName::new("box").unwrap(),
-            path: self.path(),
-            make: Make::Mbox,
-        }
+        Place::new("box", self.dir.path(), "box", Make::Mbox)
+    }
+
+    fn scan(&self) -> io::Result<Scan> {
+        self.place().read(&Stop::default())
+    }
+
+    fn is_mbox(&self) -> bool {
+        is_mbox(&self.place().store, Path::new("box"))
     }
 
     /// In the order of the file.
     fn entries(&self) -> Vec<Entry> {
-        let mut found = scan(&self.path(), &Stop::default()).unwrap().entries;
+        let mut found = self.scan().unwrap().entries;
         found.sort_by_key(|entry| entry.within().unwrap().begin);
         found
     }
@@ -145,11 +149,11 @@ fn a_length_counts_where_it_fits() {
 fn what_is_no_mbox_is_refused() {
     for text in ["x", "\n", "A: b\n\n", "From here on\n", "\nFrom "] {
         let file = Box_::new(text.as_bytes());
-        assert!(scan(&file.path(), &Stop::default()).is_err(), "{text:?}");
-        assert!(!is_mbox(&file.path()));
+        assert!(file.scan().is_err(), "{text:?}");
+        assert!(!file.is_mbox());
     }
-    assert!(is_mbox(&Box_::new(format!("{FROM}\n").as_bytes()).path()));
-    assert!(!is_mbox(&Box_::new(b"").path()));
+    assert!(Box_::new(format!("{FROM}\n").as_bytes()).is_mbox());
+    assert!(!Box_::new(b"").is_mbox());
 }
 
 fn written(messages: &[(&str, &str)]) -> String {
@@ -218,7 +222,7 @@ fn flags_and_order() {
         .map(|entry| (entry.is_unread(), entry.flags().len()))
         .collect();
     assert_eq!(shown, [(false, 1), (true, 1), (true, 0)]);
-    let newest = scan(&file.path(), &Stop::default()).unwrap().entries;
+    let newest = file.scan().unwrap().entries;
     let begins: Vec<u64> = newest.iter().map(|e| e.within().unwrap().begin).collect();
     assert!(begins.is_sorted_by(|a, b| a > b), "the last is the newest");
     assert_eq!(newest[0].arrived().unwrap().as_second(), 1_762_164_750);
@@ -347,5 +351,31 @@ proptest! {
                 file.octets(&entry);
             }
         }
+    }
+}
+
+/// The file is cut, then another program puts links where it was, and then its messages are read.
+#[cfg(unix)]
+#[test]
+fn a_link_put_in_its_place_is_not_followed() {
+    let stop = Stop::default();
+    for swapped in ["work", "work/box"] {
+        let home = tempfile::tempdir().unwrap();
+        for (store, text) in [("mail", "inside"), ("outside", "beyond")] {
+            let directory = home.path().join(store).join("work");
+            fs::create_dir_all(&directory).unwrap();
+            fs::write(directory.join("box"), format!("{FROM}\nA: {text}\n\n")).unwrap();
+        }
+        let root = home.path().join("mail");
+        let place = Place::new("work/box", &root, "work/box", Make::Mbox);
+        let scan = place.read(&stop).unwrap();
+        let (here, away) = (root.join(swapped), home.path().join("away"));
+        fs::rename(&here, away).unwrap();
+        std::os::unix::fs::symlink(home.path().join("outside").join(swapped), &here).unwrap();
+        let mut shelf = Shelf::new(place.clone(), &stop);
+        let read = shelf.read(&scan.entries[0], |opened| opened.bytes(1_000));
+        assert!(read.ok().flatten().is_none(), "{swapped}");
+        assert!(place.read(&stop).is_err(), "{swapped}");
+        assert!(!is_mbox(&place.store, &place.path), "{swapped}");
     }
 }

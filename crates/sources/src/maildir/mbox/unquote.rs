@@ -6,6 +6,7 @@ use std::io::{self, BufRead as _, BufReader, Read, Seek as _, SeekFrom, Take};
 use super::super::stamp::Stamp;
 use super::lines::MOST;
 use super::{Quoting, Slice};
+use crate::local::look::Look;
 
 /// So much of a line is read at once.
 const PIECE: u64 = 64 * 1024;
@@ -37,7 +38,7 @@ enum Before {
 impl Unquoting {
     /// None where the file is not the one any more in which the message was found.
     pub(in super::super) fn open(mut file: File, slice: &Slice) -> io::Result<Option<Self>> {
-        if Stamp::told(&file.metadata()?) != slice.of {
+        if Stamp::told(&Look::of(&file)?) != slice.of {
             return Ok(None);
         }
         file.seek(SeekFrom::Start(slice.separator))?;
@@ -61,8 +62,7 @@ impl Unquoting {
     /// The file was not changed since it was cut into messages.
     pub(in super::super) fn is_unchanged(&self) -> bool {
         let file = self.lies.get_ref().get_ref();
-        file.metadata()
-            .is_ok_and(|data| Stamp::told(&data) == self.of)
+        Look::of(file).is_ok_and(|look| Stamp::told(&look) == self.of)
     }
 
     fn next(&mut self) -> io::Result<()> {

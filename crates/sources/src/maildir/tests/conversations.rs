@@ -350,3 +350,141 @@ async fn progress_is_counted() {
     assert_eq!(cx.counted(), Some((7, 7)));
     assert_eq!(cx.stage(), Stage::Index);
 }
+
+/// Files that were written a moment ago, so that nothing that is remembered proves anything yet.
+#[tokio::test]
+async fn a_folder_is_listed_once_for_each_question() {
+    let store = Store::new(&[]);
+    for number in 0..60 {
+        let folder = ["", ".Sent/", ".Work/"][number % 3];
+        let before = number.saturating_sub(1);
+        let text = letter(&format!("n{number}"), &[&format!("n{before}")]);
+        let name = format!("{folder}cur/{}.x:2,", 1_000_000_000 + number);
+        store.put(&name, &text);
+    }
+    let (source, cx) = (&store.source, &store.cx);
+    let reads = || {
+        let reads = &store.source.catalog.reads;
+        reads.swap(0, std::sync::atomic::Ordering::Relaxed)
+    };
+    for round in 0..3 {
+        let found = source.kindred(cx, &sought(&["n30"])).await.unwrap();
+        assert_eq!(found.members.len(), 60);
+        assert!(reads() <= 3, "{round}");
+        let found = source.locate(cx, &sought(&["n30"])).await.unwrap();
+        assert_eq!(found.members.len(), 1);
+        assert!(reads() <= 3, "{round}");
+    }
+    let found = source.kindred(cx, &sought(&["n0"])).await.unwrap();
+    let wanted: Vec<MessageRef> = found.members.iter().map(|one| one.at.clone()).collect();
+    reads();
+    let choose = |_: &Structure| Vec::new();
+    let many = source.messages(cx, &wanted, &choose).await.unwrap();
+    assert!(many.iter().all(Result::is_ok));
+    assert!(reads() <= 3);
+}
+
+/// With one thread for work, which whoever waits for the index must leave to others.
+#[test]
+fn who_waits_for_the_index_takes_no_thread_and_may_give_up() {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .max_blocking_threads(1)
+        .build()
+        .unwrap();
+    let store = conversation();
+    let (source, cx) = (&store.source, &store.cx);
+    let wanted = sought(&["a"]);
+    runtime.block_on(async {
+        let claim = source.index.claim().await;
+        let mut given_up = source.locate(cx, &wanted);
+        let mut waiting = source.kindred(cx, &wanted);
+        for _ in 0..3 {
+            for question in [&mut given_up, &mut waiting] {
+                tokio::select! {
+                    biased;
+                    _ = question => panic!("the index was in other hands"),
+                    () = std::future::ready(()) => {}
+                }
+            }
+            tokio::task::yield_now().await;
+        }
+        // Another question, which needs no index, is answered meanwhile.
+        source.folders(cx).await.unwrap();
+        drop(given_up);
+        drop(claim);
+        assert_eq!(waiting.await.unwrap().members.len(), 6);
+    });
+}
+
+/// As if all of it had been written long ago: what was written a moment ago is read again, and counted.
+fn age(directory: &Path) {
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            age(&path);
+            continue;
+        }
+        let file = fs::File::options().write(true).open(path).unwrap();
+        let long_ago = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
+        file.set_modified(long_ago).unwrap();
+    }
+}
+
+/// Two stores that differ by what lies in a folder that the caller has no part in.
+#[tokio::test]
+async fn what_lies_outside_changes_no_answer() {
+    let from = "From x Mon Nov  3 10:12:30 2025\n";
+    let boxed = |text: String| format!("{from}{text}\n");
+    let hidden: [&[(&str, String)]; 6] = [
+        // An id that is nowhere else, and messages that tie visible ones together.
+        &[
+            (".Hidden/cur/1200000001.h:2,", letter("h", &["a", "e"])),
+            (".Hidden/cur/1200000002.i:2,", letter("i", &["h"])),
+        ],
+        // More copies of a visible one, also under its file's name.
+        &[
+            (".Hidden/cur/1000000001.a:2,S", letter("a", &["e"])),
+            (".Hidden/new/1000000009.b", letter("b", &["h"])),
+        ],
+        // What nobody can read or tell apart.
+        &[
+            (".Hidden/cur/1200000001.h:2,", letter("h", &[])),
+            (".Hidden/cur/1200000001.h:2,S", letter("h", &["a"])),
+        ],
+        &[("secret", boxed(letter("h", &["a"])))],
+        &[(".Hidden.Deep/cur/.keep", String::new())],
+        &[(".Trash/cur/1200000001.h:2,", letter("h", &["a"]))],
+    ];
+    let only = ["INBOX", "Sent", "Work", "old", "nowhere"];
+    let only: Vec<FolderName> = only.map(|name| FolderName::new(name).unwrap()).to_vec();
+    for (case, files) in hidden.iter().enumerate() {
+        for known in ["by nobody", "by the owner"] {
+            let (plain, other) = (conversation(), conversation());
+            for (file, text) in *files {
+                other.put(file, text);
+            }
+            age(plain.root.path());
+            age(other.root.path());
+            let mut told = Vec::new();
+            for store in [&plain, &other] {
+                if known == "by the owner" {
+                    let all = sought(&["a", "h"]);
+                    store.source.kindred(&store.cx, &all).await.unwrap();
+                }
+                for id in ["h", "a", "e", "nobody's"] {
+                    let mut wanted = sought(&[id]);
+                    wanted.within = Within::Only(only.clone());
+                    let cx = Cx::new();
+                    let located = store.source.locate(&cx, &wanted).await.unwrap();
+                    let counted = cx.counted();
+                    let cx = Cx::new();
+                    let kindred = store.source.kindred(&cx, &wanted).await.unwrap();
+                    told.push((located, counted, kindred, cx.counted()));
+                }
+            }
+            let (one, two) = told.split_at(told.len() / 2);
+            assert_eq!(one, two, "{case}, known {known}");
+        }
+    }
+}

@@ -184,3 +184,19 @@ async fn numbers_stay_while_the_file_grows_and_is_written_anew() {
         }
     }
 }
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn an_account_that_is_one_file_may_lie_where_others_are_not_seen() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let dir = tempfile::tempdir().unwrap();
+    let above = dir.path().join("spool");
+    fs::create_dir(&above).unwrap();
+    fs::write(above.join("alice"), in_a_box(&[&plain("one")])).unwrap();
+    let allow = |mode| fs::set_permissions(&above, fs::Permissions::from_mode(mode)).unwrap();
+    allow(0o311);
+    let source = Maildir::open(AccountId::new("home").unwrap(), above.join("alice"));
+    let found = names(&source).await;
+    allow(0o700);
+    assert_eq!(found, [("INBOX".to_owned(), 1)]);
+}
