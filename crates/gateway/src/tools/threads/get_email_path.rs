@@ -66,8 +66,8 @@ impl Reply for Located {
 impl Tool for GetEmailPath {
     const NAME: &'static str = "get_email_path";
     const TITLE: &'static str = "Find a message's file";
-    const SUMMARY: &'static str = "The path of the file that holds a message, by its RFC Message-ID: the store's own \
-        file for local mail, a private copy for mail at a server.";
+    const SUMMARY: &'static str = "The path of a message's file, by its RFC Message-ID: the store's own for local \
+        mail, a private copy for mail at a server.";
     const TOOLSET: Toolset = Toolset::Threads;
     const ANNOTATIONS: Annotations = Annotations::READS;
     const LEAST: Level = Level::Full;

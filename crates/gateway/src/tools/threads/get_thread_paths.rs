@@ -73,8 +73,8 @@ impl Reply for Located {
 impl Tool for GetThreadPaths {
     const NAME: &'static str = "get_thread_paths";
     const TITLE: &'static str = "Find the files of a conversation";
-    const SUMMARY: &'static str = "The paths of the files of all messages of a conversation, the oldest first, by the \
-        RFC Message-ID of any of them. Copies of the same message in several folders are one file.";
+    const SUMMARY: &'static str = "The file paths of all messages of a conversation, the oldest first, by the RFC \
+        Message-ID of any of them. Copies in several folders are one file.";
     const TOOLSET: Toolset = Toolset::Threads;
     const ANNOTATIONS: Annotations = Annotations::READS;
     const LEAST: Level = Level::Full;

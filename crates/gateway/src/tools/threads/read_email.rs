@@ -44,7 +44,7 @@ pub(crate) struct Args {
     view: Option<Seen>,
     #[schemars(extend("default" = 20_000))]
     max_chars: Option<Within<100, 100_000>>,
-    /// Continue a long text: the next_cursor of the answer before.
+    /// Continue a long text: next_cursor of the answer before.
     cursor: Option<Cursor>,
 }
 
