@@ -318,7 +318,7 @@ pub(crate) enum TxVerb {
         /// As `tx list` and the tools name it: tx_…
         id: String,
     },
-    /// Say how one came out that waits for a decision
+    /// Say how one came out that waits for a decision (needs_operator); no mail is changed
     Resolve(TxResolve),
     /// Put back what one has changed
     Undo {

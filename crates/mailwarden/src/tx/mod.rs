@@ -128,6 +128,7 @@ fn unknown(fault: &LedgerFault) -> anyhow::Error {
         LedgerFault::Unknown => "; `mailwarden tx list --all` shows those there are",
         LedgerFault::Leased => "; wait for it, or end that process",
         LedgerFault::Over => "; `mailwarden tx show` tells how it came out",
+        LedgerFault::UnderWay => "; `mailwarden tx retry` goes on with it now",
         LedgerFault::Unwritable(_) | LedgerFault::Foreign(_) | LedgerFault::Taken => "",
     };
     anyhow::anyhow!("{fault}{hint}")
