@@ -31,8 +31,8 @@ use crate::{Code, Refusal};
 
 pub use asking::{Asked, Asking, Consent, Question, Returned};
 pub(crate) use operator::{Look, Looked, POLICY_INSPECT};
-pub use writing::Deletes;
 use writing::Writing;
+pub use writing::{Deletes, NotUndone};
 
 use begun::Begun;
 

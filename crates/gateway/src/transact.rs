@@ -135,13 +135,25 @@ impl NotBegun {
     /// For the operator.
     pub(crate) fn words(&self) -> String {
         match self {
-            Self::Fault(fault) | Self::AtTarget(fault) => format!("it could not be begun: {}", code(fault.kind)),
+            Self::Fault(fault) if drive::is_verdict(fault.kind) => format!(
+                "the message is no longer where it was put ({}); look for it, and put it back by hand",
+                code(fault.kind)
+            ),
+            Self::AtTarget(fault) if drive::is_verdict(fault.kind) => format!(
+                "the mailbox that it would go back to cannot be used ({}); look with `mailwarden check`, or put it back by \
+                 hand",
+                code(fault.kind)
+            ),
+            Self::Fault(fault) | Self::AtTarget(fault) => format!(
+                "the mail server could not be asked ({}); look with `mailwarden check`, then try again",
+                code(fault.kind)
+            ),
             Self::Ledger(fault) => fault.to_string(),
             Self::Conflict => "the key stands for another request".to_owned(),
             Self::Leaving => {
                 "another change that is not at its end is moving or deleting this message; ask again later".to_owned()
             }
-            Self::Undoing => "it is being undone already".to_owned(),
+            Self::Undoing => "it is being undone already; look at `mailwarden tx list`".to_owned(),
         }
     }
 }

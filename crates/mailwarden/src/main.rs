@@ -95,7 +95,7 @@ fn main() -> ExitCode {
         Verb::Config(wanted) => config::verb::run(wanted, cli.config_dir.as_deref(), Screen::new()),
         Verb::Policy(wanted) => policy_verbs::run(&verb, wanted, directory, Screen::new()),
         Verb::Tx(wanted) if cli.read_only && wanted.verb.changes_mail() => Err(anyhow::anyhow!(
-            "--read-only: this would change mail, so nothing is done"
+            "--read-only: this would change mail, so nothing is done; leave it out to have it done"
         )),
         Verb::Tx(wanted) => tx::run(&verb, wanted, directory, Screen::new()),
         // INVARIANT: an attachment is read in a process that holds nothing else: no log, no configuration, no runtime.

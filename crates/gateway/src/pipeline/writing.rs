@@ -33,6 +33,16 @@ pub enum Deletes {
     ForGood,
 }
 
+/// Why the operator's undoing of a change was not begun.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum NotUndone {
+    #[error(transparent)]
+    Ledger(#[from] LedgerFault),
+    /// For people: why, and what to do.
+    #[error("{0}")]
+    Refused(String),
+}
+
 pub(crate) struct Writing {
     pub desk: Desk,
     pub deletes: Deletes,
@@ -179,19 +189,18 @@ impl Gateway {
     }
 
     /// By the operator: puts a change back, whoever made it. What cannot be done is said before it is tried.
-    pub async fn undo_as_operator(&self, id: &TransactionId) -> Result<Transaction, String> {
-        let said = |fault: LedgerFault| fault.to_string();
-        let writing = self.writing.as_ref().ok_or("there is no ledger")?;
+    pub async fn undo_as_operator(&self, id: &TransactionId) -> Result<Transaction, NotUndone> {
+        let writing = self.writing.as_ref().ok_or(LedgerFault::Unknown)?;
         let (setup, cx) = (self.setup(), Cx::new());
-        let known = writing.desk.ledger.get(id).await.map_err(said)?;
-        let known = known.ok_or_else(|| said(LedgerFault::Unknown))?;
-        let back = inverse(&known).map_err(|why| why.to_string())?;
+        let known = writing.desk.ledger.get(id).await?;
+        let known = known.ok_or(LedgerFault::Unknown)?;
+        let refused = |why: String| NotUndone::Refused(why);
+        let back = inverse(&known).map_err(|why| refused(why.to_string()))?;
         let kind = back.order.kind.name();
         let resumed = Event::transaction_resumed(id.as_str(), Caller::OPERATOR, kind);
-        self.log
-            .append(resumed)
-            .await
-            .map_err(|why| why.to_string())?;
+        if let Err(why) = self.log.append(resumed).await {
+            return Err(refused(format!("it cannot be recorded: {why}")));
+        }
         let orderer = Orderer {
             caller: Caller::OPERATOR.to_owned(),
             tool: "tx_undo",
@@ -202,11 +211,14 @@ impl Gateway {
             .desk
             .carry_out(&setup, &cx, orderer, back.order)
             .await;
-        let work = came.map_err(|why| why.words())?;
+        let work = came.map_err(|why| match why {
+            NotBegun::Ledger(fault) => NotUndone::Ledger(fault),
+            why => refused(why.words()),
+        })?;
         self.record_end(&work.transaction).await;
         let ending = work.transaction.ending.as_ref();
         if ending.and_then(|end| end.code.as_deref()) == Some("last_copy") {
-            return Err(LAST_COPY.to_owned());
+            return Err(refused(LAST_COPY.to_owned()));
         }
         Ok(work.transaction)
     }

@@ -477,7 +477,8 @@ fn what_a_caller_changed_is_put_back_once() {
 
     let again = directory.run(&["tx", "undo", &id]);
     assert_eq!(again.code, 1);
-    assert!(again.stderr.contains("undone already"), "{}", again.stderr);
+    let said = format!("undone already, or is being undone, by {by}");
+    assert!(again.stderr.contains(&said), "{}", again.stderr);
     let over = directory.run(&["tx", "retry", &id]);
     assert_eq!(over.code, 1);
     assert!(over.stderr.contains("is over"), "{}", over.stderr);
@@ -514,6 +515,83 @@ fn what_a_dead_process_left_is_taken_up_again() {
     assert_eq!(printed.code, 0, "{}{}", printed.stdout, printed.stderr);
     assert!(printed.stdout.contains("flags done"), "{}", printed.stdout);
     assert!(is_seen(&server));
+}
+
+#[test]
+fn what_nobody_serves_any_more_is_left_to_who_insists() {
+    let (server, directory) = served();
+    let path = directory.path().join("wal.db");
+    let at = |account: &str| MessageRef {
+        source: SourceKind::Imap,
+        account: AccountId::new(account).unwrap(),
+        folder: FolderName::new("INBOX").unwrap(),
+        uidvalidity: UidValidity(uidvalidity(&server, "INBOX")),
+        uid: Uid(1),
+    };
+    let begun = |hours: i64| {
+        let runtime = tokio::runtime::Builder::new_current_thread().build();
+        runtime.unwrap().block_on(async {
+            let clock = move || jiff::Timestamp::now() - jiff::SignedDuration::from_hours(hours);
+            let ledger = Ledger::open_with(&path, clock).unwrap();
+            let asked = Asked {
+                source: Some(at("dismissed")),
+                ..asked(Kind::Flags, "agent")
+            };
+            let begun = ledger.begin(asked, Known::default(), StepName::Mark, None);
+            match begun.await {
+                Ok(Begun::New(id)) => id,
+                other => panic!("{other:?}"),
+            }
+        })
+    };
+    for (hours, state) in [(1, "open"), (80, "needs_operator")] {
+        let id = begun(hours);
+        let printed = directory.run(&["tx", "retry", id.as_str(), "--json"]);
+        assert_eq!(printed.code, 1, "{}", printed.stderr);
+        let row: Value = serde_json::from_str(&printed.stdout).unwrap();
+        assert_eq!(row["state"], state, "{row:#}");
+        let resolved = directory.run(&["tx", "resolve", id.as_str(), "--as", "undone"]);
+        let decided = state == "needs_operator";
+        assert_eq!(resolved.code == 0, decided, "{}", resolved.stderr);
+    }
+}
+
+/// The gate is for agents; the operator's own command is not kept by it, and says so.
+#[test]
+fn the_operator_puts_things_back_while_agents_may_change_nothing() {
+    let (server, directory) = served();
+    let arguments = json!({
+        "account_id": "work", "folder": "INBOX", "uid": 1,
+        "uidvalidity": uidvalidity(&server, "INBOX"), "seen": true,
+    });
+    let answer = directory.client("agent").call("mark_seen", arguments);
+    let id = answer.text("/transaction_id");
+    let run = |arguments: &[&str]| {
+        let mut command = directory.program();
+        command.env("MAIL_IMAP_WRITE_ENABLED", "false");
+        let output = command.arg("tx").args(arguments).stdin(Stdio::null());
+        let output = output.output().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        (
+            output.status.success(),
+            text(output.stdout),
+            text(output.stderr),
+        )
+    };
+    let (done, _, said) = run(&["undo", &id, "--read-only"]);
+    assert!(!done && is_seen(&server));
+    assert!(said.contains("leave it out to have it done"), "{said}");
+    let (done, printed, said) = run(&["undo", &id]);
+    assert!(done && !is_seen(&server), "{said}");
+    assert!(said.contains("this is your own command"), "{said}");
+    let back = format!("What {id} changed is put back.");
+    assert!(printed.contains(&back), "{printed}");
+    let (done, printed, said) = run(&["show", &id]);
+    assert!(done && said.is_empty(), "{said}");
+    assert!(
+        printed.contains("It is put back, or being put back, by tx_"),
+        "{printed}"
+    );
 }
 
 #[test]
