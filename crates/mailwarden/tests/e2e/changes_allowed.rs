@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
-use testkit::{Dovecot, McpClient};
+use testkit::{Dovecot, FaultProxy, McpClient};
 
 use crate::directory::{Directory, accounts};
 use crate::installation::Installation;
@@ -206,6 +206,41 @@ fn check_tells_whether_changes_can_be_written_down() {
     client.await_stderr("changes to mail are refused");
     let answer = client.call("imap_list_mailboxes", json!({}));
     assert_eq!(answer.structured["success"], Value::Bool(true));
+}
+
+#[test]
+fn check_tells_what_the_server_has_for_changes() {
+    let server = Dovecot::start();
+    for (hide, wanted) in [
+        (&[][..], "ok for changes: MOVE, UIDPLUS\n"),
+        (
+            &["UIDPLUS"],
+            "warning for changes: MOVE, without UIDPLUS: what is to go is only flagged \\Deleted and a move cannot be undone\n",
+        ),
+        (
+            &["MOVE"],
+            "warning for changes: without MOVE: a move is a copy and a removal, UIDPLUS\n",
+        ),
+    ] {
+        let proxy = FaultProxy::to(server.port());
+        proxy.rewrite_replies(move |line| {
+            let hidden = hide.iter().fold(line.to_owned(), |line, name: &&str| {
+                line.replace(&format!(" {name}"), "")
+            });
+            Some(hidden)
+        });
+        let home = Installation::new();
+        let mut command = home.program();
+        let account = Account {
+            port: proxy.port(),
+            ..Account::default()
+        };
+        configure(&mut command, "DEFAULT", &account);
+        command.arg("check");
+        let (code, said) = checked(command);
+        assert_eq!(code, 0, "{said}");
+        assert!(said.contains(wanted), "{hide:?}: {said}");
+    }
 }
 
 #[test]
