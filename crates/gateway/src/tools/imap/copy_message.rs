@@ -17,7 +17,7 @@ use crate::tools::{Annotations, Tool, Toolset, Use};
 
 pub(crate) struct CopyMessage;
 
-#[derive(Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Args {
     /// Of the message.
@@ -36,6 +36,15 @@ impl Args {
         Target {
             account: account.map_or(own, |account| &account.0).clone(),
             folder: self.destination_mailbox.0.clone(),
+        }
+    }
+
+    /// What is left out is the message's own account.
+    fn in_full(&self) -> Self {
+        Self {
+            account_id: Some(Account(self.message_id.0.account.clone())),
+            destination_account_id: Some(Account(self.target().account)),
+            ..self.clone()
         }
     }
 }
@@ -72,7 +81,7 @@ impl Tool for CopyMessage {
     async fn run(ctx: Ctx<'_>, args: Args) -> Result<Done<Transferred>, Refusal> {
         let (at, target) = (args.message_id.0.clone(), args.target());
         let mail = ctx.mail()?;
-        let key = changing::key::<Self>(args.idempotency_key.as_ref(), &args);
+        let key = changing::key::<Self>(args.idempotency_key.as_ref(), &args.in_full());
         let told = match ctx.repeated(key.as_ref()).await? {
             Some(told) => told,
             None => {

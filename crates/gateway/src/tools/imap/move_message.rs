@@ -17,7 +17,7 @@ use crate::tools::{Annotations, Tool, Toolset, Use};
 
 pub(crate) struct MoveMessage;
 
-#[derive(Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Args {
     account_id: Option<Account>,
@@ -31,6 +31,14 @@ impl Args {
         Target {
             account: self.message_id.0.account.clone(),
             folder: self.destination_mailbox.0.clone(),
+        }
+    }
+
+    /// What is left out is the message's own account.
+    fn in_full(&self) -> Self {
+        Self {
+            account_id: Some(Account(self.message_id.0.account.clone())),
+            ..self.clone()
         }
     }
 }
@@ -67,7 +75,7 @@ impl Tool for MoveMessage {
     async fn run(ctx: Ctx<'_>, args: Args) -> Result<Done<Transferred>, Refusal> {
         let (at, target) = (args.message_id.0.clone(), args.target());
         let mail = ctx.mail()?;
-        let key = changing::key::<Self>(args.idempotency_key.as_ref(), &args);
+        let key = changing::key::<Self>(args.idempotency_key.as_ref(), &args.in_full());
         let told = match ctx.repeated(key.as_ref()).await? {
             Some(told) => told,
             None => {
