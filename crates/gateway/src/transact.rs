@@ -192,9 +192,21 @@ impl Desk {
             .as_ref()
             .is_some_and(|known| known.arguments == key.arguments);
         match same && is_here(setup, &found) {
-            true => self.await_end(setup, cx, found).await.map(Some),
+            true => self.await_again(setup, cx, found).await.map(Some),
             false => Err(NotBegun::Conflict),
         }
+    }
+
+    /// The end of what an earlier call has begun.
+    async fn await_again(
+        &self,
+        setup: &Setup,
+        cx: &Cx,
+        found: Transaction,
+    ) -> Result<Work, NotBegun> {
+        let mut work = self.await_end(setup, cx, found).await?;
+        work.repeated = true;
+        Ok(work)
     }
 
     /// Goes on with it if nobody else does.
@@ -269,6 +281,9 @@ impl Desk {
             }
             Begun::Known(found) if found.asked.caller != caller => return Err(NotBegun::Undoing),
             Begun::Known(found) if !is_here(setup, &found) => return Err(NotBegun::Conflict),
+            Begun::Known(found) if asked.key.is_some() && found.asked.key == asked.key => {
+                return self.await_again(setup, cx, *found).await;
+            }
             Begun::Known(found) => return self.await_end(setup, cx, *found).await,
             Begun::Conflict => return Err(NotBegun::Conflict),
             Begun::Leaving => return Err(NotBegun::Leaving),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use audit::Event;
 use ledger::{Key, Ledger, LedgerFault, State, Transaction, TransactionId};
-use mail::{Cx, Fault, Level};
+use mail::{AccountId, Cx, Fault, FolderName, Level};
 use policy::{Denial, Permit, Policy, Refused, Scope};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
@@ -15,7 +15,7 @@ use super::{Asking, Call, Caller, Ctx, Gateway, Outcome};
 use crate::guarded_mail::{GuardedMail, Halt};
 use crate::tools::{ALL, Landing};
 use crate::transact::{
-    Desk, Inverse, NotBegun, Order, Orderer, Told, inverse, is_here, is_kept, tell,
+    Desk, Inverse, NotBegun, Order, Orderer, Told, Work, inverse, is_here, is_kept, tell,
 };
 use crate::trouble::Issue;
 use crate::{Code, Refusal};
@@ -271,17 +271,53 @@ impl<'a> Ctx<'a> {
         let caller = self.caller.as_str();
         match desk.repeated(self.setup, self.cx, caller, key).await {
             Ok(None) => Ok(None),
-            Ok(Some(work)) => tell(work, |fault, _| Ok(unexplained(&fault))).map(Some),
+            Ok(Some(work)) => self.told_again(work).await.map(Some),
             Err(why) => Err(refused(why)),
         }
     }
 
-    /// Whether something was begun under this key before, whatever it was.
+    /// What is told of a change that this call did not make, from what is written of it.
+    pub(crate) async fn told_again(&self, work: Work) -> Result<Told, Refusal> {
+        let asked = &work.transaction.asked;
+        let known = |id: Option<&AccountId>| id.and_then(|id| self.setup.account(id));
+        let here = known(asked.source.as_ref().map(|at| &at.account));
+        let there = known(asked.target.as_ref().map(|to| &to.account));
+        let since = match &work.transaction.undone_by {
+            Some(back) => Some(since(back, self.own_transaction(back).await?.as_ref())),
+            None => None,
+        };
+        let told = tell(work, |fault, step| {
+            let account = match step.is_at_the_target() {
+                true => there.or(here),
+                false => here.or(there),
+            };
+            match account {
+                Some(account) => self.mail_of(account).sort(Halt::Fault(fault)),
+                None => Ok(unexplained(&fault)),
+            }
+        })?;
+        Ok(Told { since, ..told })
+    }
+
+    /// Whether this key stands for something already, whatever it is.
+    ///
+    /// INVARIANT: who is not asked because of it cannot have it begun anew. What is still under way may give its key
+    /// back, so its end is waited for.
     pub(crate) async fn was_begun(&self, key: Option<&Key>) -> Result<bool, Refusal> {
-        let ledger = self.ledger()?;
+        let desk = &self.writing()?.desk;
         let Some(key) = key else { return Ok(false) };
-        let found = ledger.by_key(self.caller.as_str(), &key.name).await;
-        Ok(found.map_err(|fault| Refusal::unwritten(&fault))?.is_some())
+        let caller = self.caller.as_str();
+        let found = desk.ledger.by_key(caller, &key.name).await;
+        let found = found.map_err(|fault| Refusal::unwritten(&fault))?;
+        match found.map(|found| found.state) {
+            None => Ok(false),
+            Some(State::Done | State::Undone | State::NeedsOperator) => Ok(true),
+            Some(State::Open) => {
+                let waited = desk.repeated(self.setup, self.cx, caller, key).await;
+                let ended = waited.ok().flatten().map(|work| work.transaction);
+                Ok(ended.is_some_and(|one| one.state != State::Open && one.asked.key.is_some()))
+            }
+        }
     }
 
     /// Writes it down and does it.
@@ -383,6 +419,15 @@ impl<'a> Ctx<'a> {
         let found = self.ledger()?.by_key(self.caller.as_str(), key).await;
         let found = found.map_err(|fault| Refusal::unwritten(&fault))?;
         Ok(found.filter(|one| self.is_own(one)))
+    }
+}
+
+/// What became of it later. How far the undoing of others is, its caller is not told.
+fn since(back: &TransactionId, known: Option<&Transaction>) -> String {
+    match known.map(|known| known.state) {
+        Some(State::Done) => format!(", and undone since by {back}"),
+        Some(_) => format!(", and being undone by {back}"),
+        None => format!(", and undone since or being undone by {back}"),
     }
 }
 

@@ -30,6 +30,12 @@ pub(in crate::tools) struct Came {
     /// done, undone (nothing is changed), unknown, or needs_operator.
     #[serde(skip_serializing_if = "Option::is_none")]
     transaction_state: Option<&'static str>,
+    /// true, where the same was asked for before under its key: that is told, and nothing is changed again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    repeated: Option<bool>,
+    /// The transaction that has put it back since, or is about to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    undone_by: Option<String>,
 }
 
 impl Came {
@@ -40,6 +46,8 @@ impl Came {
             next_action: next(told),
             transaction_id: told.id(),
             transaction_state: told.state(),
+            repeated: told.repeated.then_some(true),
+            undone_by: told.undone_by(),
         }
     }
 }

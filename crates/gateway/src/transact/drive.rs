@@ -233,6 +233,7 @@ impl<'a> Driver<'a> {
             StepName::Append => self.append(work).await,
             step => self.apply(work, step).await,
         };
+        work.hear(&came);
         Ok(match came {
             Ok(changed) => {
                 self.note_done(work, step, changed);
