@@ -36,7 +36,7 @@ use crate::trouble::code;
 use drive::{Driver, Manner};
 
 pub(crate) use drive::is_verdict;
-pub(crate) use told::{Told, state, tell};
+pub(crate) use told::{Told, landed, state, tell};
 pub(crate) use undo::{Inverse, inverse};
 pub(crate) use withdrawal::is_kept;
 pub(crate) use work::Work;

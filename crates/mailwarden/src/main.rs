@@ -131,11 +131,8 @@ async fn stdio(
     let changes = config.changes;
     let wires = Wires::default().again(config.accounts);
     let setup = wires.for_callers(&config.callers, toolsets.as_deref(), changes.writes);
-    let mut gateway = wiring::gateway(setup, log.clone())?;
-    if let Some(ledger) = wiring::ledger(&changes) {
-        gateway = gateway.with_ledger(ledger, changes.deletes, changes.settle);
-    }
-    let gateway = Arc::new(gateway);
+    let gateway = wiring::gateway(setup, log.clone())?;
+    let gateway = Arc::new(wiring::with_ledger(gateway, &changes));
     let (tools, tools_changed) = tokio::sync::watch::channel(0);
     let reload = directory.map(|directory| Reload {
         directory: directory.to_owned(),

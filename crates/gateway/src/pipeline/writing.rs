@@ -13,6 +13,7 @@ use tokio::task::JoinSet;
 
 use super::{Asking, Call, Caller, Ctx, Gateway, Outcome};
 use crate::guarded_mail::{GuardedMail, Halt};
+use crate::setup::Writes;
 use crate::tools::{ALL, Landing};
 use crate::transact::{
     Desk, Inverse, NotBegun, Order, Orderer, Told, Work, inverse, is_here, is_kept, tell,
@@ -46,6 +47,14 @@ pub enum NotUndone {
 pub(crate) struct Writing {
     pub desk: Desk,
     pub deletes: Deletes,
+    purpose: Purpose,
+}
+
+/// What a process has the ledger for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Purpose {
+    Changing,
+    Looking,
 }
 
 impl Gateway {
@@ -54,8 +63,21 @@ impl Gateway {
     /// A server may take as long as `settle` to come to a command whose connection is gone: until then a copy that is not
     /// there is not made again.
     pub fn with_ledger(mut self, ledger: Ledger, deletes: Deletes, settle: Duration) -> Self {
-        let desk = Desk::new(ledger, settle);
-        self.writing = Some(Writing { desk, deletes });
+        self.writing = Some(Writing {
+            desk: Desk::new(ledger, settle),
+            deletes,
+            purpose: Purpose::Changing,
+        });
+        self
+    }
+
+    /// Where earlier changes are written down: they can be asked for, and nothing is changed or taken up.
+    pub fn with_ledger_to_look_at(mut self, ledger: Ledger) -> Self {
+        self.writing = Some(Writing {
+            desk: Desk::new(ledger, Duration::ZERO),
+            deletes: Deletes::default(),
+            purpose: Purpose::Looking,
+        });
         self
     }
 
@@ -115,6 +137,9 @@ impl Gateway {
     /// Never ends: brings to their end what crashes and dead servers left open.
     pub async fn recover(self: Arc<Self>) {
         let Some(writing) = &self.writing else { return };
+        if writing.purpose == Purpose::Looking {
+            return;
+        }
         let mut forgotten: Option<tokio::time::Instant> = None;
         let mut under_way = JoinSet::new();
         loop {
@@ -225,13 +250,34 @@ impl Gateway {
 }
 
 impl<'a> Ctx<'a> {
+    /// INVARIANT: nothing is changed by a process that has the ledger only to look at.
     fn writing(&self) -> Result<&'a Writing, Refusal> {
         let none = || Refusal::denied(Denial::of(Refused::TransactionsNotConfigured));
-        self.gateway.writing.as_ref().ok_or_else(none)
+        match self.gateway.writing.as_ref().ok_or_else(none)? {
+            writing if writing.purpose == Purpose::Looking => Err(Refusal::gated()),
+            writing => Ok(writing),
+        }
     }
 
+    /// To look at.
     pub(crate) fn ledger(&self) -> Result<&'a Ledger, Refusal> {
-        Ok(&self.writing()?.desk.ledger)
+        match &self.gateway.writing {
+            Some(writing) => Ok(&writing.desk.ledger),
+            None if self.standing.writes == Writes::Allowed => Err(Refusal::denied(Denial::of(
+                Refused::TransactionsNotConfigured,
+            ))),
+            // Where nothing may be changed and nothing ever was.
+            None => Err(Refusal::no_such_transaction()),
+        }
+    }
+
+    /// Whether this caller could put a change back itself.
+    pub(crate) fn may_undo(&self) -> bool {
+        self.standing.writes == Writes::Allowed
+            && self
+                .standing
+                .toolsets
+                .contains(&crate::tools::Toolset::Imap)
     }
 
     pub(crate) fn deletes(&self) -> Result<Deletes, Refusal> {
@@ -250,8 +296,16 @@ impl<'a> Ctx<'a> {
     pub(crate) fn shows_landing_of(&self, told: &Told) -> Landing {
         let change = told.transaction.as_ref();
         let target = change.and_then(|one| one.asked.target.as_ref());
+        match target {
+            Some(target) => self.shows_numbers_in(&target.account, &target.folder),
+            None => Landing::Hidden,
+        }
+    }
+
+    /// Whether its caller may know the number of any message there.
+    pub(crate) fn shows_numbers_in(&self, account: &AccountId, folder: &FolderName) -> Landing {
         let policy = self.policy();
-        let folder = target.and_then(|target| policy.folder(&target.account, &target.folder));
+        let folder = policy.folder(account, folder);
         let open = folder.is_some_and(|folder| folder.floor() >= Level::Metadata);
         match open || policy.is_owner() {
             true => Landing::Shown,

@@ -53,7 +53,7 @@ impl Came {
 }
 
 /// What is not known is asked for, never tried again.
-fn next(told: &Told) -> Option<NextAction> {
+pub(in crate::tools) fn next(told: &Told) -> Option<NextAction> {
     let id = told.id().filter(|_| told.state() == Some("unknown"))?;
     Some(NextAction::new(
         "Wait a little, then ask what became of it; do not make the change in another way",

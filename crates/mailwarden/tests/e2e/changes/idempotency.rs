@@ -260,9 +260,26 @@ fn only_who_made_a_change_is_told_of_it() {
         ("transaction_state", json!("done")),
         ("steps", steps),
         ("undoable", json!(true)),
+        ("since", told.data["ended"].clone()),
+        (
+            "undo",
+            json!("undo_transaction with this transaction_id puts it back"),
+        ),
     ] {
         assert_eq!(told.data[name], want, "{}", told.data);
     }
+    assert_eq!(told.all["summary"], "copy: done");
+    let change = &told.data["change"];
+    for (name, want) in [
+        ("message_id", message(HOME, SUBJECT)),
+        ("target_account_id", AWAY.to_owned()),
+        ("target_mailbox", "Target".to_owned()),
+    ] {
+        assert_eq!(change[name], want, "{change}");
+    }
+    let new = change["new_message_id"].as_str().unwrap();
+    assert!(new.starts_with(&format!("imap:{AWAY}:Target:")), "{new}");
+    assert_eq!(told.data["untrusted"], json!(["change"]));
     assert!(told.data["began"].is_string() && told.data["ended"].is_string());
     assert!(told.data.get("code").is_none(), "{}", told.data);
     leave(client);
