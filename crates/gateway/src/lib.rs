@@ -28,7 +28,7 @@ pub use envelope::{Answered, Link, Refused};
 pub use guarded_mail::{Inspected, Inspection, Progress, Which};
 pub use inspect::FolderList;
 pub use pipeline::{
-    Asked, Asking, Call, Caller, Consent, Deletes, Gateway, Outcome, Question, Returned,
+    Asked, Asking, Call, Caller, Consent, Deletes, Gateway, NotUndone, Outcome, Question, Returned,
 };
 pub use refusal::{Code, Refusal};
 pub use resources::{Content, TEMPLATES, Template};

@@ -26,13 +26,13 @@ use crate::knowledge::lock;
 use crate::recording;
 use crate::setup::{Account, Credential, Provider, Setup, Standing, Writes};
 use crate::spool::Spool;
-use crate::tools::{ALL, AnyTool, Tool, Use};
+use crate::tools::{ALL, AnyTool, Tool};
 use crate::{Code, Refusal};
 
 pub use asking::{Asked, Asking, Consent, Question, Returned};
 pub(crate) use operator::{Look, Looked, POLICY_INSPECT};
-pub use writing::Deletes;
 use writing::Writing;
+pub use writing::{Deletes, NotUndone};
 
 use begun::Begun;
 
@@ -237,7 +237,7 @@ impl Standing {
         tools.filter(move |tool| {
             self.has_set_of(*tool)
                 && tool.least() <= ceiling
-                && (tool.usefulness() == Use::Reading || self.writes == Writes::Allowed)
+                && (tool.annotations().read_only || self.writes == Writes::Allowed)
                 && tool.usefulness().is_open_to(&self.policy)
                 && tool
                     .provider()
@@ -254,7 +254,7 @@ impl Standing {
     /// A tool that would be there if changes were allowed.
     fn is_gated(&self, name: &str) -> bool {
         let mut tools = ALL.iter().filter(|tool| self.has_set_of(**tool));
-        let known = tools.any(|tool| tool.name() == name && tool.usefulness() != Use::Reading);
+        let known = tools.any(|tool| tool.name() == name && !tool.annotations().read_only);
         known && self.writes == Writes::Gated
     }
 

@@ -176,6 +176,37 @@ pub(crate) fn code(kind: FaultKind) -> &'static str {
     }
 }
 
+/// The fault that a change is written to have ended with; none for what no source says.
+pub(crate) fn kind_of(written: &str) -> Option<FaultKind> {
+    const KINDS: [FaultKind; 24] = [
+        FaultKind::AuthFailed,
+        FaultKind::NoSafeLogin,
+        FaultKind::HostNotFound,
+        FaultKind::Refused,
+        FaultKind::Unreachable,
+        FaultKind::CertificateExpired,
+        FaultKind::CertificateWrongHost,
+        FaultKind::CertificateUntrusted,
+        FaultKind::TlsFailed,
+        FaultKind::TimedOut,
+        FaultKind::Lost,
+        FaultKind::Bye,
+        FaultKind::Busy,
+        FaultKind::Denied,
+        FaultKind::Rejected,
+        FaultKind::Protocol,
+        FaultKind::NotServed,
+        FaultKind::ReadOnly,
+        FaultKind::OverQuota,
+        FaultKind::FlagNotKept,
+        FaultKind::TooLarge,
+        FaultKind::Conflict,
+        FaultKind::NoSuchTarget,
+        FaultKind::NoSuchMessage,
+    ];
+    KINDS.into_iter().find(|kind| code(*kind) == written)
+}
+
 /// For people, and what they can do about it.
 fn explain(kind: FaultKind, at: &Described, fault: &Fault) -> String {
     let host = content::name(&at.host, &mut Changes::default());

@@ -86,7 +86,10 @@ fn what_changes_mail_says_so_and_needs_leave() {
         .filter(|tool| tool.annotations().destructive)
         .map(|tool| tool.name())
         .collect();
-    assert_eq!(destructive, ["imap_delete_message"]);
+    assert_eq!(
+        destructive,
+        ["imap_update_message_flags", "imap_delete_message"]
+    );
 }
 
 /// Clients load these before anything else.

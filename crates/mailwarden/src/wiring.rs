@@ -197,20 +197,28 @@ pub(crate) fn owners_gateway(config: Config, log: Log) -> anyhow::Result<Gateway
     gateway(setup.for_owner(Toolset::ALL.to_vec()), log)
 }
 
-/// Where changes are written down, if they may be made at all. Without it they are refused, and reading goes on.
-pub(crate) fn ledger(changes: &Changes) -> Option<Ledger> {
-    if changes.writes != Writes::Allowed {
-        return None;
+/// Where changes are written down. Without it they are refused, and reading goes on. Where none may be made, what is
+/// written of earlier ones can be asked for; where there were none, no file is made.
+pub(crate) fn with_ledger(gateway: Gateway, changes: &Changes) -> Gateway {
+    let Some(path) = changes.ledger.path() else {
+        return gateway;
+    };
+    let allowed = changes.writes == Writes::Allowed;
+    if !allowed && !path.exists() {
+        return gateway;
     }
-    let path = changes.ledger.path()?;
     match Ledger::open(&path) {
-        Ok(ledger) => Some(ledger),
+        Ok(ledger) if allowed => gateway.with_ledger(ledger, changes.deletes, changes.settle),
+        Ok(ledger) => gateway.with_ledger_to_look_at(ledger),
         Err(fault) => {
             let path = path.display();
-            crate::complain(&format!(
-                "changes to mail are refused: {fault} ({path}); `mailwarden check` tells when that is mended"
-            ));
-            None
+            crate::complain(&match allowed {
+                true => format!(
+                    "changes to mail are refused: {fault} ({path}); `mailwarden check` tells when that is mended"
+                ),
+                false => format!("what became of earlier changes cannot be told: {fault} ({path})"),
+            });
+            gateway
         }
     }
 }

@@ -193,7 +193,8 @@ pub(crate) trait Tool: Send + Sync + 'static {
 
     /// What a person is asked before it is done, where one can be: nothing, where the same was done before.
     ///
-    /// INVARIANT: the pipeline asks for every tool that is destructive, and for no other.
+    /// INVARIANT: the pipeline asks for every tool that is destructive, and for no other. One that is so by some of its
+    /// arguments has no question for the others.
     fn question(
         _: &Ctx<'_>,
         _: &Self::Args,
