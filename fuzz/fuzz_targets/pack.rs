@@ -11,7 +11,11 @@ fuzz_target!(|bytes: &[u8]| {
     let texts: Vec<&str> = input.split('\0').take(50).collect();
     let parts: Vec<Part<'_>> = (1..)
         .zip(&texts)
-        .map(|(number, text)| Part { number, text })
+        .map(|(number, text)| Part {
+            number,
+            text,
+            end: content::pack::End::Here,
+        })
         .collect();
     let whole = pack(&parts, Room::All);
     assert_eq!(unpack(&whole, &[]).expect("packed by ourselves"), texts);

@@ -105,6 +105,11 @@ fn subject(raw: &Raw) -> Option<Folded> {
     (text.len() <= MOST_SUBJECT).then(|| Folded::new(&text))
 }
 
+/// How many attachments the tools that read a message would list.
+pub fn attachment_count(structure: &Structure) -> usize {
+    attached(structure, &roles(structure)).count()
+}
+
 /// What the tools that read a message would list.
 fn has_attachment(structure: &Structure) -> Option<bool> {
     let roles = roles(structure);

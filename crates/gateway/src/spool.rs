@@ -4,6 +4,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use mail::MessageRef;
@@ -20,6 +21,8 @@ const PROMISED: Duration = Duration::from_secs(10 * 60);
 #[derive(Clone, Debug)]
 pub struct Spool {
     directory: PathBuf,
+    /// Whoever takes room takes it alone.
+    taking: Arc<Mutex<()>>,
 }
 
 /// A message on its way into a file. Nothing of it is left where it is not finished.
@@ -27,13 +30,17 @@ pub(crate) struct Writing {
     file: File,
     unfinished: PathBuf,
     path: PathBuf,
+    written: u64,
     finished: bool,
 }
 
 impl Spool {
     /// Makes nothing yet.
     pub fn at(directory: PathBuf) -> Self {
-        Self { directory }
+        Self {
+            directory,
+            taking: Arc::default(),
+        }
     }
 
     /// The file of a message of this size, if it is here already.
@@ -49,6 +56,7 @@ impl Spool {
 
     /// Fails where a message of this size has no room, and nothing may go for it.
     pub(crate) fn begin(&self, at: &MessageRef, size: u64) -> io::Result<Writing> {
+        let _alone = self.taking.lock().unwrap_or_else(PoisonError::into_inner);
         make_private(&self.directory)?;
         if self.sweep(size) > MOST_OCTETS {
             return Err(io::ErrorKind::StorageFull.into());
@@ -61,12 +69,16 @@ impl Spool {
         options.write(true).create_new(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        Ok(Writing {
+        let writing = Writing {
             file: options.open(&unfinished)?,
             unfinished,
             path,
+            written: 0,
             finished: false,
-        })
+        };
+        // The room is taken before it is filled, so that others see it.
+        writing.file.set_len(size)?;
+        Ok(writing)
     }
 
     /// INVARIANT: a name is made of a digest alone, never of anything that a stranger wrote.
@@ -82,10 +94,14 @@ impl Spool {
 
     /// The old ones go, and what is too much once so many octets come. How many there are then.
     fn sweep(&self, coming: u64) -> u64 {
-        let entries = fs::read_dir(&self.directory).into_iter().flatten();
+        // INVARIANT: nothing is removed that is not ours.
+        let own = fs::symlink_metadata(&self.directory).is_ok_and(|found| found.is_dir());
+        let entries = own.then(|| fs::read_dir(&self.directory).ok()).flatten();
+        let entries = entries.into_iter().flatten();
         let now = SystemTime::now();
         let mut files: Vec<(SystemTime, u64, PathBuf)> = entries
             .flatten()
+            .filter(|entry| entry.file_name().to_str().is_some_and(is_ours))
             .filter_map(|entry| {
                 let found = entry.metadata().ok().filter(fs::Metadata::is_file)?;
                 Some((found.modified().ok()?, found.len(), entry.path()))
@@ -107,10 +123,12 @@ impl Spool {
 
 impl Writing {
     pub(crate) fn add(&mut self, octets: &[u8]) -> io::Result<()> {
+        self.written += u64::try_from(octets.len()).unwrap_or(u64::MAX);
         self.file.write_all(octets)
     }
 
     pub(crate) fn finish(mut self) -> io::Result<PathBuf> {
+        self.file.set_len(self.written)?;
         fs::rename(&self.unfinished, &self.path)?;
         self.finished = true;
         Ok(self.path.clone())
@@ -144,6 +162,16 @@ fn make_private(directory: &Path) -> io::Result<()> {
         fs::set_permissions(directory, private)?;
     }
     Ok(())
+}
+
+/// A name that is given here: of a message, or of one on its way.
+fn is_ours(name: &str) -> bool {
+    let (digits, length) = match name.split_once('.') {
+        Some((digits, "eml")) => (digits, 64),
+        Some((digits, "part")) => (digits, 16),
+        _ => return false,
+    };
+    digits.len() == length && digits.bytes().all(|digit| digit.is_ascii_hexdigit())
 }
 
 fn hex(octets: &[u8]) -> String {
@@ -213,6 +241,41 @@ mod tests {
         age(&kept, KEPT + Duration::from_secs(60));
         spool.tidy();
         assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn what_others_put_there_stays() {
+        let place = tempfile::tempdir().unwrap();
+        let directory = place.path().join("messages");
+        fs::create_dir(&directory).unwrap();
+        let spool = Spool::at(directory.clone());
+        let own = put(&spool, &message("INBOX", 1), b"own");
+        let foreign = directory.join("letter.eml");
+        fs::write(&foreign, b"somebody's").unwrap();
+        // Through a link that stands in our place, nothing goes either.
+        let linked = place.path().join("linked");
+        std::os::unix::fs::symlink(&directory, &linked).unwrap();
+        for path in [&own, &foreign] {
+            age(path, KEPT + Duration::from_secs(60));
+        }
+        Spool::at(linked).tidy();
+        assert!(own.exists() && foreign.exists());
+        spool.tidy();
+        assert!(!own.exists() && foreign.exists());
+    }
+
+    #[test]
+    fn room_is_taken_before_it_is_filled() {
+        let place = tempfile::tempdir().unwrap();
+        let spool = Spool::at(place.path().to_owned());
+        let half = MOST_OCTETS / 2 + 1;
+        let mut first = spool.begin(&message("INBOX", 1), half).unwrap();
+        let second = spool.begin(&message("INBOX", 2), half).map(drop);
+        assert_eq!(second.unwrap_err().kind(), io::ErrorKind::StorageFull);
+        first.add(b"less than was said").unwrap();
+        let path = first.finish().unwrap();
+        assert_eq!(fs::read(path).unwrap(), b"less than was said");
+        spool.begin(&message("INBOX", 2), half).unwrap();
     }
 
     #[test]

@@ -108,7 +108,11 @@ impl Cx {
     }
 
     pub fn enter(&self, stage: Stage) {
-        self.stage.store(stage as u8, Ordering::Relaxed);
+        let before = self.stage.swap(stage as u8, Ordering::Relaxed);
+        // What was counted there means nothing here.
+        if before != stage as u8 {
+            self.count(0, 0);
+        }
     }
 
     /// So much of a long piece of work is done.

@@ -49,6 +49,16 @@ pub(crate) const VARIABLES: &[Variable] = &[
         "A Maildir on this machine as an account, read only. It needs none of the variables above.",
     ),
     variable(
+        "MAIL_APPLE_<ACCOUNT>_PATH",
+        "none",
+        "Apple Mail's directory, such as `/Users/anna/Library/Mail`, as an account, read only.",
+    ),
+    variable(
+        "MAIL_APPLE_<ACCOUNT>_ACCOUNT",
+        "all of them",
+        "One account of that store: its address, its name or its id.",
+    ),
+    variable(
         "MAIL_IMAP_CA_CERT_PATH",
         "none",
         "A PEM file with certificates to trust besides the system's.",

@@ -32,6 +32,15 @@ pub struct Part<'a> {
     /// Each number once; of two texts with one number, nothing is left out because of the second.
     pub number: u32,
     pub text: &'a str,
+    pub end: End,
+}
+
+/// Whether a text that is given is all of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum End {
+    Here,
+    /// It goes on elsewhere, and its last line may be half of one: nothing is left out because of that line.
+    Elsewhere,
 }
 
 /// How much may be shown of all texts together.
@@ -72,7 +81,7 @@ pub fn pack(parts: &[Part<'_>], room: Room) -> Vec<Packed> {
     for part in parts {
         let lines = lines(part);
         let pieces = fold(&lines, &index);
-        index.add(part.number, &lines);
+        index.add(part.number, part.sources(&lines));
         let size = size(&lines, &pieces);
         folded.push((pieces, size));
     }
@@ -120,6 +129,15 @@ fn fitted(parts: &[Part<'_>], folded: &[(Vec<Piece>, Size)], room: Room) -> Vec<
         }
     })
     .collect()
+}
+
+impl Part<'_> {
+    fn sources<'l, 'a>(&self, lines: &'l [&'a str]) -> &'l [&'a str] {
+        match (self.end, lines.split_last()) {
+            (End::Elsewhere, Some((_, whole))) => whole,
+            _ => lines,
+        }
+    }
 }
 
 fn lines<'a>(part: &Part<'a>) -> Vec<&'a str> {

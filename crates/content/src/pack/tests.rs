@@ -10,8 +10,25 @@ fn parts<T: AsRef<str>>(texts: &[T]) -> Vec<Part<'_>> {
         .map(|(number, text)| Part {
             number,
             text: text.as_ref(),
+            end: End::Here,
         })
         .collect()
+}
+
+#[test]
+fn half_a_line_is_the_source_of_nothing() {
+    let plan = "The plan is to move on Friday.\nBring the boxes, all of them, and the long lad";
+    let answer = "I will.\n\n> The plan is to move on Friday.\n> Bring the boxes, all of them, and the long lad";
+    let texts = [plan, answer];
+    let mut given = parts(&texts);
+    let last = |found: &[Packed]| found.last().map(|one| one.text.clone()).unwrap();
+    assert!(!last(&pack(&given, Room::All)).contains("long lad"));
+    given[0].end = End::Elsewhere;
+    let told = last(&pack(&given, Room::All));
+    assert!(
+        told.contains("> Bring the boxes, all of them, and the long lad"),
+        "{told}"
+    );
 }
 
 /// Packs, and sees to it that nothing is lost.

@@ -27,7 +27,7 @@ pub struct Node<'a> {
 }
 
 impl<'a> Node<'a> {
-    pub fn new(member: &'a Member, rank: u32, text: Text) -> Self {
+    pub fn new(member: &'a Member, rank: u32, text: Text, likeness: Likeness) -> Self {
         let summary = &member.summary;
         Self {
             links: &member.links,
@@ -35,7 +35,7 @@ impl<'a> Node<'a> {
             arrived: summary.arrived,
             rank,
             text,
-            likeness: Likeness::of(summary),
+            likeness,
         }
     }
 

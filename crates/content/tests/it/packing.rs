@@ -21,7 +21,11 @@ fn text(raw: &[u8]) -> String {
 fn packed(texts: &[String]) -> Vec<Packed> {
     let numbered = (1..).zip(texts);
     let parts: Vec<Part<'_>> = numbered
-        .map(|(number, text)| Part { number, text })
+        .map(|(number, text)| Part {
+            number,
+            text,
+            end: content::pack::End::Here,
+        })
         .collect();
     let found = pack(&parts, Room::All);
     assert_eq!(unpack(&found, &[]).unwrap(), texts);

@@ -1,9 +1,11 @@
 //! Messages that are named by their Message-ID and those they belong with: found wherever they lie, and each judged by
 //! its own facts in the folder it lies in before anything of it gets out.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 use bytes::Bytes;
+use content::thread::{Likeness, Node, Text};
 use jiff::Timestamp;
 use mail::{
     Choose, Coverage, Effort, Fault, FaultKind, Fetched, Folder, FolderName, HeaderId, Kindred,
@@ -34,7 +36,7 @@ pub(crate) enum Seeking {
 /// What was found, as far as its caller may see it.
 pub(crate) struct Kin {
     pub members: Vec<Known>,
-    /// Found, and not to be seen.
+    /// Messages that were found and are not to be seen, each once.
     pub hidden: usize,
     pub coverage: Coverage,
 }
@@ -45,6 +47,10 @@ pub(crate) struct Known {
     pub member: Member,
     level: Level,
     judged: Judged,
+    /// By all that its store tells, not by what its caller may see.
+    likeness: Likeness,
+    /// Its store holds more of it than its header.
+    here: bool,
 }
 
 impl Known {
@@ -54,6 +60,36 @@ impl Known {
 
     pub(crate) fn at(&self) -> &MessageRef {
         &self.member.at
+    }
+
+    pub(crate) fn is_here(&self) -> bool {
+        self.here
+    }
+
+    /// For whoever tells messages from copies of them; where all else is equal, the least rank is read.
+    pub(crate) fn node(&self, rank: u32) -> Node<'_> {
+        let text = match self.here && self.level >= Level::Body {
+            true => Text::Here,
+            false => Text::Missing,
+        };
+        let likeness = self.likeness.clone();
+        Node::new(&self.member, rank, text, likeness)
+    }
+}
+
+/// By what hidden messages are told apart, to be counted.
+#[derive(PartialEq, Eq, Hash)]
+enum Told {
+    Id(HeaderId),
+    At(MessageRef),
+}
+
+impl Told {
+    fn of(member: Member) -> Self {
+        match member.links.id {
+            Some(id) => Self::Id(id),
+            None => Self::At(member.at),
+        }
     }
 }
 
@@ -137,11 +173,8 @@ impl GuardedMail<'_> {
             (members, facts)
         };
         let (members, facts) = tokio::task::spawn_blocking(read).await.map_err(fell)?;
-        let mut kin = Kin {
-            members: Vec::new(),
-            hidden: 0,
-            coverage,
-        };
+        let mut members_seen = Vec::new();
+        let mut hidden: HashSet<Told> = HashSet::new();
         for (mut member, facts) in members.into_iter().zip(facts) {
             let scope = self.permit.scope_in(self.id(), &member.at.folder);
             let judged = match (scope, facts.first()) {
@@ -157,21 +190,34 @@ impl GuardedMail<'_> {
             };
             // INVARIANT: what ties a message to others is in its header, so who may not see that sees none of it.
             if judged.level < Level::Headers || member.at.account != *self.id() {
-                kin.hidden += 1;
+                hidden.insert(Told::of(member));
                 continue;
             }
+            let likeness = Likeness::of(&member.summary);
+            let here = member.summary.structure.is_some();
             strip(&mut member.summary, judged.level);
             let level = judged.level;
-            kin.members.push(Known {
+            members_seen.push(Known {
                 member,
                 level,
                 judged,
+                likeness,
+                here,
             });
         }
+        // A copy of what is shown keeps nothing back.
+        for known in &members_seen {
+            if let Some(id) = &known.member.links.id {
+                hidden.remove(&Told::Id(id.clone()));
+            }
+        }
         // Every store has an order of its own, and what it remembers may change it.
-        kin.members
-            .sort_by(|one, other| order(one).cmp(&order(other)));
-        Ok(kin)
+        members_seen.sort_by(|one, other| order(one).cmp(&order(other)));
+        Ok(Kin {
+            members: members_seen,
+            hidden: hidden.len(),
+            coverage,
+        })
     }
 
     /// The content of these, as far as their levels go, in their order. `needed` is what one has to have at least.

@@ -270,8 +270,12 @@ impl Reader {
                 );
             } else if !path.is_absolute() {
                 self.problem(&variable, "must be a whole path, beginning at the root");
+            } else if account.as_ref().is_some_and(|account| account.is_empty()) {
+                self.problem(
+                    &format!("{APPLE}{name}_ACCOUNT"),
+                    "is empty; name one account of the store, or leave it out for all of them",
+                );
             } else {
-                let account = account.filter(|account| !account.is_empty());
                 let store = Store::Apple(AppleStore { path, account });
                 self.add(&mut accounts, &name, &variable, store);
             }

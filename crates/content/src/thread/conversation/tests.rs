@@ -276,7 +276,7 @@ fn copies_are_told_from_strangers_under_one_name() {
         all.extend(members.iter().map(|(header, body)| member(header, body)));
         let nodes: Vec<Node<'_>> = all
             .iter()
-            .map(|one| Node::new(one, 0, Text::Here))
+            .map(|one| Node::new(one, 0, Text::Here, Likeness::of(&one.summary)))
             .collect();
         let found = conversation(&nodes, 0);
         assert_eq!(found.turns.len(), turns, "{what}");
@@ -295,7 +295,7 @@ fn the_copy_with_a_text_is_read_then_the_first_then_the_best() {
     }
     let mut nodes: Vec<Node<'_>> = all
         .iter()
-        .map(|one| Node::new(one, 1, Text::Here))
+        .map(|one| Node::new(one, 1, Text::Here, Likeness::of(&one.summary)))
         .collect();
     nodes[0].text = Text::Missing;
     nodes[2].rank = 2;
@@ -318,7 +318,7 @@ fn messages_are_told_apart_without_looking_at_what_they_answer() {
     }
     let nodes: Vec<Node<'_>> = all
         .iter()
-        .map(|one| Node::new(one, 0, Text::Here))
+        .map(|one| Node::new(one, 0, Text::Here, Likeness::of(&one.summary)))
         .collect();
     assert_eq!(copies(&nodes), [vec![2, 0], vec![1]]);
     assert!(copies(&[]).is_empty());

@@ -1,7 +1,7 @@
 //! One message of a conversation, in the fields that the clients of these tools know.
 
 use content::{BodyWish, Changes, HtmlWish, Note, View};
-use mail::{Fetched, HeaderId, Level};
+use mail::{Fetched, HeaderId, Level, MessageRef, Section};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -52,6 +52,9 @@ pub(super) struct Attachment {
     not_downloaded: bool,
 }
 
+/// References beyond the first that are shown without the header itself.
+const MOST_NEAR: usize = 20;
+
 /// Fields that hold words of strangers.
 pub(super) const UNTRUSTED: &[&str] = &[
     "message_id",
@@ -69,6 +72,12 @@ pub(super) const UNTRUSTED: &[&str] = &[
     "also_in",
     "coverage",
 ];
+
+impl Email {
+    pub(super) fn at(&self) -> Option<MessageRef> {
+        MessageRef::parse(&self.id).ok()
+    }
+}
 
 /// What became of a message's text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -107,10 +116,22 @@ pub(super) fn wish(offset: usize, max_chars: usize) -> BodyWish {
     }
 }
 
-/// The brackets are the header's, and what clients expect.
+/// In brackets, as clients expect it.
 pub(super) fn written(id: &HeaderId) -> String {
-    let inner = content::said(id.bytes(), &mut Changes::default());
-    format!("<{inner}>")
+    content::header_id(id, &mut Changes::default())
+}
+
+/// Several of a header: the first and the nearest.
+fn several(ids: &[HeaderId]) -> String {
+    let (first, rest) = ids.split_at(1.min(ids.len()));
+    let near = rest.get(rest.len().saturating_sub(MOST_NEAR)..);
+    let near = near.unwrap_or_default();
+    let mut all: Vec<String> = first.iter().map(written).collect();
+    if near.len() < rest.len() {
+        all.push("…".to_owned());
+    }
+    all.extend(near.iter().map(written));
+    all.join(" ")
 }
 
 /// Of a message whose content came.
@@ -136,8 +157,11 @@ pub(super) async fn render(
     }
     let text = view.body_text.clone().unwrap_or_default();
     let converted = view.notes.contains(&Note::HtmlConverted);
+    let attached = |part: &&Section| view.attachments.iter().any(|one| one.part_id == **part);
+    let text_absent = absent.iter().any(|part| !attached(&part));
+    email.success = !(text.is_empty() && text_absent);
     email.body_state = match () {
-        () if text.is_empty() && !absent.is_empty() => "not_downloaded",
+        () if !email.success => Missing::NotDownloaded.name(),
         () if text.is_empty() => "empty",
         () if converted => "html_converted",
         () => "ok",
@@ -201,7 +225,6 @@ pub(super) fn bare(known: &Known, missing: Missing) -> Email {
         words(envelope.subject.as_ref()),
         words(envelope.date.as_ref()),
     );
-    let several = |ids: &[HeaderId]| ids.iter().map(written).collect::<Vec<_>>().join(" ");
     Email {
         success: missing == Missing::NotAsked,
         message_id: links.id.as_ref().map(written).unwrap_or_default(),

@@ -1,15 +1,17 @@
 //! Where a message is that is known by its Message-ID: asked of every account that its caller may know of, or of one.
 
+use std::cmp::Reverse;
 use std::time::Duration;
 
-use mail::{AccountId, Coverage, FolderName, HeaderId, Level, Stage};
+use jiff::Timestamp;
+use mail::{AccountId, Coverage, FolderName, HeaderId, Level, Stage, Why};
 use serde::Serialize;
 
-use super::email::written;
+use super::email::is_open;
 use super::together;
 use super::turns::{Copies, Named};
 use crate::args::{Account, OwnName};
-use crate::envelope::Done;
+use crate::envelope::{Done, Warning};
 use crate::guarded_mail::{GuardedMail, Halt, Kin, Seeking};
 use crate::pipeline::Ctx;
 use crate::schema::plain_object;
@@ -76,18 +78,24 @@ impl Covered {
         }
     }
 
-    /// Of a message that was found: where it is. How far its store looked for further copies says nothing about it.
-    pub(super) fn found(message: &Copies) -> Self {
+    /// Of a message that was found: where it is. Trash and junk are not looked at then; what else was passed over may hold
+    /// a copy that came before.
+    pub(super) fn found(message: &Copies, coverage: &Coverage) -> Self {
         let mut searched: Vec<FolderName> = Vec::new();
         for copy in std::iter::once(&message.read).chain(&message.others) {
             if !searched.contains(&copy.at().folder) {
                 searched.push(copy.at().folder.clone());
             }
         }
+        let passed = coverage
+            .skipped
+            .iter()
+            .filter(|one| one.why != Why::Discarded);
         Self::of(&Coverage {
             searched,
-            exhausted: true,
-            ..Coverage::default()
+            skipped: passed.cloned().collect(),
+            as_of: coverage.as_of,
+            exhausted: coverage.exhausted,
         })
     }
 }
@@ -103,34 +111,36 @@ pub(super) struct Found<'a> {
     pub kin: Kin,
 }
 
-/// How well an account's answer fits the question; the greatest is taken.
+/// How well an account's answer fits the question; the greatest is taken. The message itself is better than one that
+/// names it, one that can be read than one that cannot; then the one that came first, as among copies in one account.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Fit {
-    /// A message there names it.
-    Names(Level),
-    /// It is there itself, and so much of it may be seen.
-    Has(Level),
+struct Fit {
+    has: bool,
+    open: bool,
+    arrived: Reverse<(bool, Option<Timestamp>)>,
+    level: Level,
 }
 
 impl Fit {
     fn of(kin: &Kin, id: &HeaderId) -> Option<Self> {
-        let each = kin.members.iter().filter_map(|known| {
+        let fitting = kin.members.iter().filter_map(|known| {
             let links = &known.member.links;
-            match links.id.as_ref() == Some(id) {
-                true => Some(Self::Has(known.level())),
-                false => links
-                    .all()
-                    .any(|one| one == id)
-                    .then(|| Self::Names(known.level())),
-            }
+            let has = links.id.as_ref() == Some(id);
+            let arrived = known.member.summary.arrived;
+            (has || links.all().any(|one| one == id)).then(|| Self {
+                has,
+                open: is_open(known),
+                arrived: Reverse((arrived.is_none(), arrived)),
+                level: known.level(),
+            })
         });
-        each.max()
+        fitting.max()
     }
 }
 
 /// What came of looking for it.
 pub(super) struct Looked<'a> {
-    /// Of the account that has it and shows most of it; of several such, the first as they are configured.
+    /// Of the account whose answer fits best; of several such, the first as they are configured.
     pub found: Option<Found<'a>>,
     /// Others that have it too.
     pub also: Vec<AccountId>,
@@ -161,7 +171,7 @@ pub(super) async fn look<'c>(
     });
     let found = |(_, kin): &(GuardedMail<'_>, Result<Kin, Halt>)| {
         kin.as_ref()
-            .is_ok_and(|kin| Fit::of(kin, id).is_some_and(|fit| fit >= Fit::Has(Level::Headers)))
+            .is_ok_and(|kin| Fit::of(kin, id).is_some_and(|fit| fit.has))
     };
     let names: Vec<&AccountId> = accounts.iter().map(|account| account.id()).collect();
     let answers = together::gathered(asked, found, PATIENCE).await;
@@ -249,7 +259,8 @@ impl Looked<'_> {
 
 /// What the audit log keeps of the question: where, and of the id a digest.
 pub(super) fn kept(account: Option<&Account>, id: &OwnName) -> audit::Summary {
-    let summary = audit::Summary::new().digest_if("message_id", Some(written(&id.0)));
+    let octets = String::from_utf8_lossy(id.0.bytes()).into_owned();
+    let summary = audit::Summary::new().digest_if("message_id", Some(octets));
     match account {
         Some(account) => summary.account(&account.0),
         None => summary,
@@ -258,13 +269,17 @@ pub(super) fn kept(account: Option<&Account>, id: &OwnName) -> audit::Summary {
 
 /// That there is more under this id than what is shown.
 pub(super) fn warn<R>(done: &mut Done<R>, looked: &Looked<'_>, named: &Named) {
+    let mut changes = content::Changes::default();
     let others = named.namesakes.iter().take(MOST_NAMED);
-    let others: Vec<String> = others.map(|other| other.read.at().to_string()).collect();
+    let others: Vec<String> = others
+        .map(|other| content::name(&other.read.at().to_string(), &mut changes))
+        .collect();
     if !others.is_empty() {
-        done.warn(format!(
-            "different messages have this Message-ID; the one that came first is taken, and {} are others",
-            others.join(", ")
-        ));
+        done.warnings.push(Warning {
+            text: "different messages have this Message-ID; the one that came first is taken, and others are"
+                .to_owned(),
+            quote: Some(others.join(", ")),
+        });
     }
     for other in &looked.also {
         done.warn(format!("account {other} has this message too"));

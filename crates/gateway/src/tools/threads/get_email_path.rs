@@ -1,7 +1,7 @@
 //! `get_email_path`: the file that a message lies in, by its Message-ID.
 
 use audit::Summary;
-use mail::Level;
+use mail::{Level, MessageRef};
 use policy::Ask;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -61,13 +61,18 @@ impl Reply for Located {
     fn shown(&self) -> usize {
         usize::from(self.file_path.is_some())
     }
+
+    fn messages(&self) -> Vec<MessageRef> {
+        let given = self.id.iter().filter(|_| self.file_path.is_some());
+        given.filter_map(|id| MessageRef::parse(id).ok()).collect()
+    }
 }
 
 impl Tool for GetEmailPath {
     const NAME: &'static str = "get_email_path";
     const TITLE: &'static str = "Find a message's file";
     const SUMMARY: &'static str = "The path of a message's file, by its RFC Message-ID: the store's own for local \
-        mail, a private copy for mail at a server.";
+        mail, a private copy for IMAP.";
     const TOOLSET: Toolset = Toolset::Threads;
     const ANNOTATIONS: Annotations = Annotations::READS;
     const LEAST: Level = Level::Full;
@@ -132,7 +137,7 @@ impl Tool for GetEmailPath {
                 also_in: others.map(|other| other.at().to_string()).collect(),
                 error,
                 possible_reasons: Vec::new(),
-                coverage: Covered::found(&named.message),
+                coverage: Covered::found(&named.message, &looked.coverage),
             },
         );
         finding::warn(&mut done, &looked, &named);

@@ -1,7 +1,7 @@
 //! `get_thread_paths`: the files of a whole conversation, the oldest first.
 
 use audit::Summary;
-use mail::Level;
+use mail::{Level, MessageRef};
 use policy::Ask;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,7 +20,7 @@ use crate::tools::{Annotations, Tool, Toolset};
 use crate::trouble::Issue;
 
 /// So many are fetched side by side.
-const AT_ONCE: usize = 16;
+const AT_ONCE: usize = 32;
 /// More files are not written in one call.
 const MOST: usize = 200;
 
@@ -29,7 +29,7 @@ pub(crate) struct GetThreadPaths;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Args {
-    /// Any Message-ID of the conversation, brackets optional.
+    /// Any Message-ID of it, brackets optional.
     message_id: OwnName,
     /// All accounts when left out.
     account_id: Option<Account>,
@@ -50,6 +50,9 @@ pub(crate) struct Located {
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     possible_reasons: Vec<String>,
     coverage: Covered,
+    /// Whose files these are.
+    #[serde(skip)]
+    given: Vec<MessageRef>,
 }
 
 impl Reply for Located {
@@ -63,6 +66,10 @@ impl Reply for Located {
 
     fn shown(&self) -> usize {
         self.file_paths.len()
+    }
+
+    fn messages(&self) -> Vec<MessageRef> {
+        self.given.clone()
     }
 
     fn hidden(&self) -> u64 {
@@ -109,6 +116,7 @@ impl Tool for GetThreadPaths {
             error: Some("Email thread not found or thread has no email files".to_owned()),
             possible_reasons: Vec::new(),
             coverage: Covered::of(&looked.coverage),
+            given: Vec::new(),
         };
         let Some(found) = looked.found.take() else {
             data.possible_reasons = finding::possible_reasons(&looked);
@@ -121,15 +129,17 @@ impl Tool for GetThreadPaths {
         let turns = conversation.turns.iter().take(MOST);
         let turns: Vec<&Turn> = turns.collect();
         for some in turns.chunks(AT_ONCE) {
-            let each = some.iter().map(|turn| file_of(&ctx, &mail, turn));
-            let came = together::all(each).await;
+            let came = files_of(&ctx, &mail, some).await;
             let stop = came
                 .iter()
                 .filter_map(|one| one.as_ref().err())
                 .any(paths::is_ours);
             for came in came {
                 match came {
-                    Ok(path) => data.file_paths.push(path),
+                    Ok((at, path)) => {
+                        data.given.push(at);
+                        data.file_paths.push(path);
+                    }
                     Err(issue) => data.issues.push(issue),
                 }
             }
@@ -156,17 +166,39 @@ impl Tool for GetThreadPaths {
     }
 }
 
-/// One that may not be had, or is gone, does not keep the others back.
-async fn file_of(ctx: &Ctx<'_>, mail: &GuardedMail<'_>, turn: &Turn) -> Result<String, Issue> {
-    let came = match turn.copies.whole() {
-        None => Err(paths::withheld()),
-        Some(known) => match paths::path(ctx, mail, known).await {
-            Ok(came) => came,
-            Err(refusal) => Err(paths::refused(&refusal)),
-        },
-    };
-    came.map_err(|issue| Issue {
-        message_id: Some(turn.copies.read.at().to_string()),
-        ..issue
+/// One that may not be had, or is gone, does not keep the others back. What has to be fetched is asked for at one moment, so
+/// that it travels together.
+async fn files_of(
+    ctx: &Ctx<'_>,
+    mail: &GuardedMail<'_>,
+    turns: &[&Turn],
+) -> Vec<Result<(MessageRef, String), Issue>> {
+    let at_hand = turns.iter().map(async |turn| {
+        let Some(known) = turn.copies.whole() else {
+            return Err(paths::withheld());
+        };
+        let given = paths::at_hand(ctx, mail, known).await;
+        let path = given.unwrap_or_else(|refusal| Err(paths::refused(&refusal)))?;
+        Ok((known, path))
+    });
+    let fetched = together::all(at_hand).await.into_iter();
+    let fetched = fetched.map(async |found| {
+        let (known, path) = found?;
+        let path = match path {
+            Some(path) => path,
+            None => {
+                let given = paths::fetched(ctx, mail, known).await;
+                given.unwrap_or_else(|refusal| Err(paths::refused(&refusal)))?
+            }
+        };
+        Ok((known.at().clone(), path))
+    });
+    let came = together::all(fetched).await.into_iter().zip(turns);
+    came.map(|(came, turn)| {
+        came.map_err(|issue| Issue {
+            message_id: Some(turn.copies.read.at().to_string()),
+            ..issue
+        })
     })
+    .collect()
 }

@@ -57,6 +57,11 @@ impl Rest {
     }
 }
 
+/// How much follows, where anything is known of it.
+pub(super) fn left(chars: usize) -> Option<usize> {
+    Some(chars).filter(|chars| *chars > 0)
+}
+
 pub(super) fn moved() -> Refusal {
     Refusal::argument(
         "cursor",

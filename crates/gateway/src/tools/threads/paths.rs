@@ -1,15 +1,15 @@
 //! The file that a message lies in: its own at a local store, a copy in the spool where it lies at a server.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use mail::{Fault, FaultKind, Stage};
 
+use crate::Refusal;
 use crate::guarded_mail::{GuardedMail, Halt, Known};
 use crate::pipeline::Ctx;
 use crate::spool::Spool;
 use crate::trouble::Issue;
-use crate::{Code, Refusal};
 
 /// So much travels at a time.
 const PIECE: u32 = 256 << 10;
@@ -17,16 +17,74 @@ const PIECE: u32 = 256 << 10;
 const MOST_OCTETS: u64 = 100 << 20;
 
 /// The inner error is an answer of its own: the source could not give it.
-pub(super) async fn path(
+type Given<T> = Result<Result<T, Issue>, Refusal>;
+
+/// Where it lies already, or else a copy that is made now.
+pub(super) async fn path(ctx: &Ctx<'_>, mail: &GuardedMail<'_>, known: &Known) -> Given<String> {
+    match at_hand(ctx, mail, known).await? {
+        Ok(Some(path)) => Ok(Ok(path)),
+        Ok(None) => fetched(ctx, mail, known).await,
+        Err(issue) => Ok(Err(issue)),
+    }
+}
+
+/// Its own file, or the copy that was made before; none where it has to be fetched.
+pub(super) async fn at_hand(
     ctx: &Ctx<'_>,
     mail: &GuardedMail<'_>,
     known: &Known,
-) -> Result<Result<String, Issue>, Refusal> {
-    let path = match found(ctx, mail, known).await? {
-        Ok(path) => path,
-        Err(issue) => return Ok(Err(issue)),
+) -> Given<Option<String>> {
+    match mail.file(known).await {
+        Ok(Some(path)) => return Ok(shown(mail, &path)?.map(Some)),
+        Ok(None) => {}
+        Err(halt) => return mail.sort(halt).map(Err),
+    }
+    let Some(spool) = ctx.spool() else {
+        return Ok(Err(issue(
+            UNWRITTEN,
+            "there is no place for message files: mailwarden was started without a state directory",
+        )));
     };
-    // INVARIANT: a path is for another program, so it leaves as it is or not at all.
+    let size = known.member.summary.size;
+    if size.is_some_and(|size| size > MOST_OCTETS) {
+        return Ok(Err(too_large()));
+    }
+    let (spool, at) = (spool.clone(), known.at().clone());
+    match apart(move || Ok(spool.get(&at, size))).await {
+        Ok(Some(path)) => Ok(shown(mail, &path)?.map(Some)),
+        _ => Ok(Ok(None)),
+    }
+}
+
+/// A copy of a message that is nowhere at hand.
+pub(super) async fn fetched(ctx: &Ctx<'_>, mail: &GuardedMail<'_>, known: &Known) -> Given<String> {
+    let Some(spool) = ctx.spool() else {
+        return Ok(Err(too_large()));
+    };
+    match fetch(mail, known, spool).await {
+        Ok(path) => shown(mail, &path),
+        Err(Failed::Halt(halt)) => mail.sort(halt).map(Err),
+        Err(Failed::TooLarge) => Ok(Err(too_large())),
+        Err(Failed::Changed) => Ok(Err(issue(
+            "changed",
+            "the server told another size of this message than it gave, so that it cannot be judged as a file; read it instead",
+        ))),
+        Err(Failed::Disk(error)) if error.kind() == io::ErrorKind::StorageFull => Ok(Err(issue(
+            FULL,
+            "there is no room for another message file; those that nobody asks for again go within a day",
+        ))),
+        Err(Failed::Disk(error)) => {
+            tracing::error!(%error, "a message file cannot be written");
+            Ok(Err(issue(
+                UNWRITTEN,
+                "the message file cannot be written: check that the state directory has room and is ours",
+            )))
+        }
+    }
+}
+
+/// INVARIANT: a path is for another program, so it leaves as it is or not at all.
+fn shown(mail: &GuardedMail<'_>, path: &Path) -> Given<String> {
     let safe = path.to_str().filter(|path| {
         let mut changes = content::Changes::default();
         content::name(path, &mut changes) == **path
@@ -73,53 +131,6 @@ fn issue(code: &str, message: impl Into<String>) -> Issue {
     }
 }
 
-async fn found(
-    ctx: &Ctx<'_>,
-    mail: &GuardedMail<'_>,
-    known: &Known,
-) -> Result<Result<PathBuf, Issue>, Refusal> {
-    match mail.file(known).await {
-        Ok(Some(path)) => return Ok(Ok(path)),
-        Ok(None) => {}
-        Err(halt) => return mail.sort(halt).map(Err),
-    }
-    let Some(spool) = ctx.spool() else {
-        return Err(Refusal::new(
-            Code::Internal,
-            "there is no place for message files: mailwarden was started without a state directory",
-        ));
-    };
-    let size = known.member.summary.size;
-    if size.is_some_and(|size| size > MOST_OCTETS) {
-        return Ok(Err(too_large()));
-    }
-    let (kept, at) = (spool.clone(), known.at().clone());
-    let kept = apart(move || Ok(kept.get(&at, size))).await;
-    if let Ok(Some(path)) = kept {
-        return Ok(Ok(path));
-    }
-    match fetch(mail, known, spool).await {
-        Ok(path) => Ok(Ok(path)),
-        Err(Failed::Halt(halt)) => mail.sort(halt).map(Err),
-        Err(Failed::TooLarge) => Ok(Err(too_large())),
-        Err(Failed::Changed) => Ok(Err(issue(
-            "changed",
-            "the server gave another number of octets than it had told; ask again",
-        ))),
-        Err(Failed::Disk(error)) if error.kind() == io::ErrorKind::StorageFull => Ok(Err(issue(
-            FULL,
-            "there is no room for another message file; those that nobody asks for again go within a day",
-        ))),
-        Err(Failed::Disk(error)) => {
-            tracing::error!(%error, "a message file cannot be written");
-            Ok(Err(issue(
-                UNWRITTEN,
-                "the message file cannot be written: check that the state directory has room and is ours",
-            )))
-        }
-    }
-}
-
 fn too_large() -> Issue {
     let words = format!(
         "the message is larger than {MOST_OCTETS} octets and is not written to a file; read it instead"
@@ -135,19 +146,16 @@ enum Failed {
     Disk(io::Error),
 }
 
-/// Piece by piece: it is never held as a whole.
+/// Piece by piece: it is never held as a whole. The first piece is asked for before anything else is waited for, so that
+/// those of several messages travel together.
 async fn fetch(mail: &GuardedMail<'_>, known: &Known, spool: &Spool) -> Result<PathBuf, Failed> {
+    let mut piece = mail.beginning(known, PIECE).await.map_err(Failed::Halt)?;
     let (spool, at) = (spool.clone(), known.at().clone());
     let size = known.member.summary.size;
-    let begin = move || spool.begin(&at, size.unwrap_or_default());
+    let begin = move || spool.begin(&at, size.unwrap_or(MOST_OCTETS));
     let mut writing = apart(begin).await.map_err(Failed::Disk)?;
     let mut given = 0_u64;
     loop {
-        let piece = match given {
-            0 => mail.beginning(known, PIECE).await,
-            from => mail.octets(known, from, PIECE).await,
-        };
-        let piece = piece.map_err(Failed::Halt)?;
         given += u64::try_from(piece.len()).unwrap_or(u64::MAX);
         if given > MOST_OCTETS {
             return Err(Failed::TooLarge);
@@ -155,12 +163,13 @@ async fn fetch(mail: &GuardedMail<'_>, known: &Known, spool: &Spool) -> Result<P
         // QUIRK: some servers tell a size that is not the message's; then what ends it is that nothing more comes.
         let short = piece.len() < PIECE as usize;
         let last = piece.is_empty() || short && size.is_none_or(|size| given >= size);
-        writing = apart(move || writing.add(&piece).map(|()| writing))
-            .await
-            .map_err(Failed::Disk)?;
+        let add = move || writing.add(&piece).map(|()| writing);
+        writing = apart(add).await.map_err(Failed::Disk)?;
         if last {
             break;
         }
+        let next = mail.octets(known, given, PIECE).await;
+        piece = next.map_err(Failed::Halt)?;
     }
     if !mail.is_judged(known, given) {
         return Err(Failed::Changed);

@@ -2,7 +2,7 @@
 
 use audit::Summary;
 use content::BodyWish;
-use mail::{AccountId, HeaderId, Level};
+use mail::{AccountId, HeaderId, Level, MessageRef};
 use policy::Ask;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -79,6 +79,10 @@ impl Reply for Read {
     fn shown(&self) -> usize {
         usize::from(self.email.is_some())
     }
+
+    fn messages(&self) -> Vec<MessageRef> {
+        self.email.iter().filter_map(Email::at).collect()
+    }
 }
 
 impl Tool for ReadEmail {
@@ -116,12 +120,18 @@ impl Tool for ReadEmail {
         let about = About {
             tool: Self::NAME,
             id,
-            account,
+            // Where it lies is sealed in the cursor.
+            account: None,
         };
         let rest: Option<Rest> = match &args.cursor {
             Some(cursor) => Some(about.open(&ctx, cursor)?),
             None => None,
         };
+        if let (Some(rest), Some(account)) = (&rest, account)
+            && rest.account().as_ref() != Some(account)
+        {
+            return Err(going_on::moved());
+        }
         let mut looked = self::look(&ctx, account, id, rest.as_ref()).await?;
         let found = looked.found.take();
         let (mail, named) = match (found, &rest) {
@@ -137,7 +147,7 @@ impl Tool for ReadEmail {
         };
         let first = &named.message.read;
         let (offset, way) = rest.map_or((0, Way::Id), |rest| (rest.offset, rest.way));
-        let coverage = Covered::found(&named.message);
+        let coverage = Covered::found(&named.message, &looked.coverage);
         let mut issues = looked.issues.clone();
         let wish = email::wish(offset, args.max_chars.map_or(20_000, |n| n.0) as usize);
         let mut done = Done::new(
@@ -163,7 +173,7 @@ impl Tool for ReadEmail {
                 let next = cut.and_then(|cut| cut.next_offset);
                 let rest = next.map(|next| Rest::of(first, next, way));
                 done.data.next_cursor = rest.and_then(|rest| about.seal(&ctx, &rest));
-                done.data.body_chars_left = cut.map(|cut| cut.left.chars());
+                done.data.body_chars_left = cut.and_then(|cut| going_on::left(cut.left.chars()));
                 done.warnings = rendered.warnings;
                 done.summary = reading::summary(&rendered.view, "the next_cursor");
                 rendered.email

@@ -30,6 +30,7 @@ pub(super) struct Summed {
     #[serde(skip_serializing_if = "Option::is_none")]
     last_from: Option<String>,
     unread: usize,
+    attachments: usize,
 }
 
 #[derive(Serialize)]
@@ -66,6 +67,11 @@ impl Summed {
         let last_from = last_from
             .and_then(|place| participants.get(place))
             .map(|one| one.address.clone());
+        // Of those whose parts may be seen.
+        let attached = |turn: &Turn| {
+            let structure = turn.copies.read.member.summary.structure.as_deref();
+            structure.map_or(0, content::attachment_count)
+        };
         let unread = |turn: &&Turn| is_unread(&turn.copies.read.member.summary);
         Self {
             subject,
@@ -74,6 +80,7 @@ impl Summed {
             last_date: last.map(|time| time.to_string()),
             last_from,
             unread: turns.turns.iter().filter(unread).count(),
+            attachments: turns.turns.iter().map(attached).sum(),
             participants: participants
                 .into_iter()
                 .map(|one| Participant {

@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
-use content::pack::{self, Packed, Part, Room};
-use mail::{AccountId, HeaderId, Level};
+use content::pack::{self, End, Packed, Part, Room};
+use mail::{HeaderId, Level, MessageRef};
 use serde::Serialize;
 
-use super::email::{self, Email, Missing};
-use super::going_on::{About, Rest, Way};
+use super::email::{self, Email, Missing, written};
+use super::going_on::{About, Rest, Way, left};
 use super::read_email::ReadEmail;
 use super::read_thread::Seen;
 use super::turns::{Turn, Turns};
@@ -34,12 +34,18 @@ pub(super) struct Shown {
     reply_to: Option<usize>,
     #[serde(flatten)]
     email: Email,
-    /// The text is cut; `read_email` with `body_cursor` and this message_id, or the conversation's where it has none, shows
-    /// the rest.
+    /// The text is cut; `read_email` with `body_cursor` and this message_id shows the rest, or with the conversation's where
+    /// this has none that can be said again.
     #[serde(skip_serializing_if = "Option::is_none")]
     body_chars_left: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     body_cursor: Option<String>,
+}
+
+impl Shown {
+    pub(super) fn at(&self) -> Option<MessageRef> {
+        self.email.at()
+    }
 }
 
 /// A message on its way into the answer.
@@ -148,9 +154,18 @@ pub(super) async fn fit(
     view: Seen,
     max_chars: usize,
 ) -> Result<(), Refusal> {
-    let texts: Vec<(u32, String)> = told
+    let texts: Vec<Text> = told
         .iter_mut()
-        .filter_map(|one| Some((u32::try_from(one.n).ok()?, one.email.body_text.take()?)))
+        .filter_map(|one| {
+            Some(Text {
+                number: u32::try_from(one.n).ok()?,
+                text: one.email.body_text.take()?,
+                end: match one.rest {
+                    Some(_) => End::Elsewhere,
+                    None => End::Here,
+                },
+            })
+        })
         .collect();
     let packed = ctx.render(move || packed(&texts, view, max_chars)).await?;
     let mut packed = packed.into_iter().peekable();
@@ -169,10 +184,18 @@ pub(super) async fn fit(
     Ok(())
 }
 
-fn packed(texts: &[(u32, String)], view: Seen, max_chars: usize) -> Vec<Packed> {
-    let each = texts.iter().map(|(number, text)| Part {
-        number: *number,
-        text,
+/// A text on its way into a pack.
+struct Text {
+    number: u32,
+    text: String,
+    end: End,
+}
+
+fn packed(texts: &[Text], view: Seen, max_chars: usize) -> Vec<Packed> {
+    let each = texts.iter().map(|one| Part {
+        number: one.number,
+        text: &one.text,
+        end: one.end,
     });
     let parts: Vec<Part<'_>> = each.collect();
     let room = Room::Chars(max_chars);
@@ -188,20 +211,18 @@ impl Told<'_> {
     }
 
     /// `asked` is the id of the conversation, as its caller gave it.
-    pub(super) fn shown(
-        self,
-        ctx: &Ctx<'_>,
-        asked: &HeaderId,
-        account: Option<&AccountId>,
-    ) -> Shown {
-        let (id, way) = match &self.known.member.links.id {
+    pub(super) fn shown(self, ctx: &Ctx<'_>, asked: &HeaderId) -> Shown {
+        let own = self.known.member.links.id.as_ref();
+        // One that cannot be said again as it is shown is of no use to the caller.
+        let own = own.filter(|own| HeaderId::new(written(own).as_bytes()).as_ref() == Some(own));
+        let (id, way) = match own {
             Some(own) => (own, Way::Id),
             None => (asked, Way::Kin),
         };
         let about = About {
             tool: ReadEmail::NAME,
             id,
-            account,
+            account: None,
         };
         let cursor = self
             .rest
@@ -210,7 +231,7 @@ impl Told<'_> {
             n: self.n,
             reply_to: self.parent,
             email: self.email,
-            body_chars_left: self.rest.map(|(_, left)| left),
+            body_chars_left: self.rest.and_then(|(_, chars)| left(chars)),
             body_cursor: cursor,
         }
     }

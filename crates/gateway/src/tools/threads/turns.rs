@@ -4,11 +4,10 @@
 //! INVARIANT: they are made of visible messages alone. What only a hidden one ties together is not together here, as if
 //! that one did not exist.
 
-use content::thread::{self, Node, Text};
+use content::thread::{self, Node};
 use jiff::Timestamp;
 use mail::{HeaderId, Level};
 
-use super::email::is_open;
 use crate::guarded_mail::Known;
 
 #[derive(Default)]
@@ -35,10 +34,13 @@ pub(super) struct Copies {
 }
 
 impl Copies {
-    /// The best one that may be had as a file.
+    /// The best one that may be had as a file, of those that are here if there are any.
     pub(super) fn whole(&self) -> Option<&Known> {
-        let all = std::iter::once(&self.read).chain(&self.others);
-        all.into_iter().find(|known| known.level() >= Level::Full)
+        let all = || std::iter::once(&self.read).chain(&self.others);
+        let mut may = all().filter(|known| known.level() >= Level::Full);
+        may.clone()
+            .find(|known| known.is_here())
+            .or_else(|| may.next())
     }
 
     /// Where it lies too.
@@ -97,14 +99,8 @@ pub(super) fn of(members: Vec<Known>, id: &HeaderId) -> Turns {
 
 /// At the same moment the inbox is the better place, then as they come.
 fn nodes(members: &[Known]) -> Vec<Node<'_>> {
-    let each = (0..).zip(members).map(|(rank, known)| {
-        let text = match is_open(known) {
-            true => Text::Here,
-            false => Text::Missing,
-        };
-        Node::new(&known.member, rank, text)
-    });
-    each.collect()
+    let each = (0..).zip(members);
+    each.map(|(rank, known)| known.node(rank)).collect()
 }
 
 /// Members, to be taken by their places, each once.

@@ -77,6 +77,24 @@ fn what_was_not_downloaded_is_known_and_said() {
 }
 
 #[test]
+fn a_copy_that_was_downloaded_is_read_before_one_that_was_not() {
+    let mut store = AppleStore::new();
+    let (inbox, archive) = (store.folder("INBOX"), store.folder("Archive"));
+    let filed = || Filed::new(answer().delivery().raw).received(day(2).try_into().unwrap());
+    store.message(inbox, filed().stored(OnDisk::Nothing));
+    store.message(archive, filed());
+    let mut client = start(reader(&store.root()));
+    let id = json!({ "message_id": "answer@talk.example" });
+    let read = client.call("read_email", id.clone());
+    assert_eq!(read.data("/mailbox"), "Archive", "{}", read.text);
+    assert_eq!(read.data("/body_text"), "On Monday.");
+    let thread = client.call("read_thread", id.clone());
+    assert_eq!(each(&thread, "body_text"), ["On Monday."]);
+    let path = client.call("get_email_path", id);
+    assert!(path.data("/file_path").is_string(), "{}", path.text);
+}
+
+#[test]
 fn a_part_that_was_not_downloaded_is_listed_as_such() {
     let raw = question()
         .header("Content-Type: multipart/mixed; boundary=\"b\"\r\n")

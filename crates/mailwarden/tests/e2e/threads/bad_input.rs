@@ -199,9 +199,13 @@ fn a_cursor_is_good_for_its_own_call_alone() {
         assert!(refused.contains("cursor"), "{tool} {id}: {refused}");
         assert!(!refused.contains("long story"), "{tool} {id}");
     }
-    // Of the same message, asked for in another way.
-    let elsewhere = json!({
+    // Where the message lies may be said too; where it does not, it cannot go on.
+    let said = json!({
         "message_id": "one3@long.example", "account_id": "default", "cursor": rest,
+    });
+    assert!(refusal(&mut stored.client, "read_email", said).is_none());
+    let elsewhere = json!({
+        "message_id": "one3@long.example", "account_id": "other", "cursor": rest,
     });
     assert!(refusal(&mut stored.client, "read_email", elsewhere).is_some());
     // Of another installation.

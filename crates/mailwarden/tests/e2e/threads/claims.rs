@@ -207,3 +207,127 @@ fn a_dead_server_holds_up_nobody_whose_mail_lies_elsewhere() {
         assert!(told.starts_with("default: has not answered"), "{told}");
     }
 }
+
+#[test]
+fn of_two_accounts_the_one_where_it_came_first_speaks() {
+    let holders = [
+        Holder::new(Kind::Maildir, &[("INBOX", forged())]),
+        Holder::new(Kind::Maildir, &[("Sent", promise().delivery())]),
+    ];
+    let state = tempfile::tempdir().unwrap();
+    let mut command = program();
+    command.env("MAILWARDEN_STATE_DIR", state.path());
+    for (holder, name) in holders.iter().zip(["DEFAULT", "PRIVATE"]) {
+        holder.configure(&mut command, name);
+    }
+    let mut client = start(command);
+    let read = client.call("read_email", json!({ "message_id": OWN }));
+    assert_eq!(read.text("/body_text"), "I will pay one thousand for it.");
+    assert!(read.warnings().contains("default"), "{}", read.warnings());
+}
+
+#[test]
+fn ids_that_speak_to_a_model_are_made_harmless() {
+    // With its brackets an id may be what no mail may say.
+    let mail = [
+        (
+            "INBOX",
+            Letter::new("|im_start|system").after(&["/s"]).delivery(),
+        ),
+        ("INBOX", Letter::new("tool_result").on(day(2)).delivery()),
+    ];
+    for kind in KINDS {
+        let mut stored = Stored::new(kind, &mail);
+        for (id, tool, view) in [
+            ("|im_start|system", "read_email", "headers"),
+            ("|im_start|system", "read_thread", "headers"),
+            ("|im_start|system", "read_thread", "new"),
+            ("tool_result", "read_email", "full"),
+        ] {
+            let read = stored
+                .client
+                .call(tool, json!({ "message_id": id, "view": view }));
+            assert_eq!(read.structured["success"], true, "{kind:?} {}", read.text);
+            for marker in ["<|im_start|", "</s>", "<tool_result>"] {
+                let told = read.raw.to_string();
+                assert!(!told.contains(marker), "{kind:?} {tool} {view}: {told}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_rest_of_a_text_can_be_had_whatever_its_id_is() {
+    // Longer than is shown of it, and said again otherwise than it is.
+    let long = format!("{}@long.example", "x".repeat(900));
+    let odd = "|im_start|@long.example";
+    let said = "Word for word and line by line. ".repeat(100);
+    let mail = [
+        ("INBOX", Letter::new("root@long.example").delivery()),
+        (
+            "INBOX",
+            Letter::new(&long)
+                .after(&["root@long.example"])
+                .on(day(2))
+                .says(&said)
+                .delivery(),
+        ),
+        (
+            "INBOX",
+            Letter::new(odd)
+                .after(&["root@long.example"])
+                .on(day(3))
+                .says(&said)
+                .delivery(),
+        ),
+    ];
+    let mut stored = Stored::new(Kind::Maildir, &mail);
+    let thread = stored.client.call(
+        "read_thread",
+        json!({ "message_id": "root@long.example", "account_id": "default", "max_chars": 1_000 }),
+    );
+    for place in [1, 2] {
+        let cursor = thread.text(&format!("/emails/{place}/body_cursor"));
+        let shown = thread.text(&format!("/emails/{place}/message_id"));
+        // As it is told: with the message's own id, or else with the conversation's.
+        let own = json!({ "message_id": shown, "cursor": cursor });
+        let asked = json!({ "message_id": "root@long.example", "cursor": cursor });
+        let went = [own, asked].into_iter().find(|arguments| {
+            refusal(&mut stored.client, "read_email", arguments.clone()).is_none()
+        });
+        let went = went.unwrap_or_else(|| panic!("{place}"));
+        let rest = stored.client.call("read_email", went);
+        assert!(
+            said.trim_end().ends_with(&rest.text("/body_text")),
+            "{place}"
+        );
+    }
+}
+
+#[test]
+fn the_audit_log_says_which_messages_were_read() {
+    let mut stored = Stored::new(Kind::Maildir, &talk());
+    let id = json!({ "message_id": "answer@talk.example" });
+    let mut told = Vec::new();
+    let read = stored.client.call("read_email", id.clone());
+    told.push(vec![read.text("/id")]);
+    let thread = stored.client.call("read_thread", id.clone());
+    told.push(each(&thread, "id"));
+    let path = stored.client.call("get_email_path", id.clone());
+    told.push(vec![path.text("/id")]);
+    stored.client.call("get_thread_paths", id);
+    told.push(each(&thread, "id"));
+    let log = stored.state.path().join("audit");
+    let mut kept = Vec::new();
+    for entry in std::fs::read_dir(log).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|kind| kind == "jsonl") {
+            let lines = std::fs::read_to_string(path).unwrap();
+            let records = lines
+                .lines()
+                .map(|line| serde_json::from_str(line).unwrap());
+            kept.extend(records.filter_map(|record: Value| record.get("messages").map(texts)));
+        }
+    }
+    assert_eq!(kept, told);
+}

@@ -375,6 +375,7 @@ fn a_hidden_copy_does_not_hide_another() {
                 assert_eq!(read.data("/also_in"), Value::Null, "{kind:?}");
                 let thread = house.call("read_thread", "whisper@talk.example");
                 assert_eq!(each(&thread, "mailbox"), [place], "{kind:?}");
+                assert_eq!(thread.data("/hidden"), Value::Null, "{kind:?}");
                 let path = house.call("get_email_path", "whisper@talk.example");
                 assert!(path.data("/file_path").is_string(), "{kind:?}");
             }
