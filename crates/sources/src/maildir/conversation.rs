@@ -14,7 +14,7 @@ use rusqlite::Connection;
 use super::UIDVALIDITY;
 use super::catalog::Catalog;
 use super::folders::{Place, Wanted, special_use};
-use super::index::{self, Broken, Hit, Progress, Role};
+use super::index::{self, Broken, Progress, Role, Then};
 use super::message::Loaded;
 use super::scan::Sharing;
 use super::visit::Visit;
@@ -55,11 +55,12 @@ pub(super) fn kindred(ground: Ground<'_>, sought: &Sought) -> Result<Kindred, Br
             next.push(id.clone());
         }
     }
-    while !next.is_empty() {
+    while !next.is_empty() && !search.is_full {
         let before = search.members.len();
         search.take(&next, Role::Any)?;
         next.clear();
         for member in search.members.get(before..).unwrap_or_default() {
+            search.ground.stop.check()?;
             for id in member.links.all() {
                 if seen.len() >= MOST_IDS {
                     search.exhausted = false;
@@ -85,7 +86,7 @@ enum Discarded {
 struct Search<'a> {
     ground: Ground<'a>,
     /// By the number that the index gives them.
-    folders: HashMap<i64, Visit<'a>>,
+    folders: HashMap<i64, Searched<'a>>,
     /// Not searched yet.
     discarded: Vec<Place>,
     /// Of `folders`, those that are trash or junk.
@@ -94,8 +95,25 @@ struct Search<'a> {
     skipped: Vec<Skipped>,
     exhausted: bool,
     members: Vec<Member>,
-    taken: HashSet<Hit>,
+    /// Messages that were looked at, whatever came of it.
+    looked: usize,
     most: usize,
+    /// There are more messages than may be looked at.
+    is_full: bool,
+}
+
+struct Searched<'a> {
+    visit: Visit<'a>,
+    /// By the keys of its messages.
+    met: HashMap<Vec<u8>, Met>,
+}
+
+/// A message that was looked at. INVARIANT: none is looked at twice, however many of its ids are followed.
+enum Met {
+    /// It is a member, or cannot be one.
+    Settled,
+    /// It has the digest of an id, and not the id. It may have another.
+    Stranger(Box<Member>),
 }
 
 impl<'a> Search<'a> {
@@ -127,8 +145,9 @@ impl<'a> Search<'a> {
             skipped: Vec::new(),
             exhausted: true,
             members: Vec::new(),
-            taken: HashSet::new(),
+            looked: 0,
             most: sought.effort.messages,
+            is_full: false,
         };
         for place in beyond {
             search.skip(&place.name, Why::Effort);
@@ -155,7 +174,8 @@ impl<'a> Search<'a> {
         };
         self.exhausted &= folder.unread == 0;
         let visit = Visit::new(catalog, place.clone(), stop).listed(folder.scan);
-        self.folders.insert(folder.id, visit);
+        let met = HashMap::new();
+        self.folders.insert(folder.id, Searched { visit, met });
         Ok(Some(folder.id))
     }
 
@@ -217,32 +237,73 @@ impl<'a> Search<'a> {
 
     /// Adds the messages that have or name one of these ids.
     fn take(&mut self, ids: &[HeaderId], role: Role) -> Result<(), Broken> {
-        let hits = index::look(self.ground.conn, ids, role)?;
-        for (id, hits) in ids.iter().zip(hits) {
-            for hit in hits {
-                let Some(visit) = self.folders.get_mut(&hit.folder) else {
-                    continue;
-                };
-                if self.taken.contains(&hit) {
-                    continue;
-                }
-                if self.members.len() >= self.most {
-                    self.exhausted = false;
-                    return Ok(());
-                }
-                match member(self.ground.account, visit, &hit.key) {
-                    Ok(Some(member)) if is_meant(&member, id, role) => {
-                        self.members.push(member);
-                        self.taken.insert(hit);
-                    }
-                    Ok(_) => {}
-                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {
-                        return Err(error.into());
-                    }
-                    Err(_) => self.exhausted = false,
-                }
+        for id in ids {
+            for (folder, key) in self.unmet(id, role)? {
+                self.meet(folder, key, id, role)?;
+            }
+            if self.is_full {
+                self.exhausted = false;
+                break;
             }
         }
+        Ok(())
+    }
+
+    /// What has to be looked at for an id, and no more than may be. Nothing is opened while the index is being read: who
+    /// writes to it would have to wait.
+    fn unmet(&mut self, id: &HeaderId, role: Role) -> Result<Vec<(i64, Vec<u8>)>, Broken> {
+        let Ground { conn, stop, .. } = &self.ground;
+        let room = self.most.saturating_sub(self.looked);
+        let mut unmet = Vec::new();
+        stop.check()?;
+        index::look(conn, id, role, |hit| {
+            stop.check()?;
+            let Some(searched) = self.folders.get(&hit.folder) else {
+                return Ok(Then::More);
+            };
+            match searched.met.get(hit.key) {
+                Some(Met::Settled) => return Ok(Then::More),
+                Some(Met::Stranger(member)) if !is_meant(member, id, role) => {
+                    return Ok(Then::More);
+                }
+                _ => {}
+            }
+            if unmet.len() >= room {
+                self.is_full = true;
+                return Ok(Then::Enough);
+            }
+            unmet.push((hit.folder, hit.key.to_vec()));
+            Ok(Then::More)
+        })?;
+        Ok(unmet)
+    }
+
+    /// Looks at a message that may have or name the id.
+    fn meet(&mut self, folder: i64, key: Vec<u8>, id: &HeaderId, role: Role) -> Result<(), Broken> {
+        let Some(searched) = self.folders.get_mut(&folder) else {
+            return Ok(());
+        };
+        let found = match searched.met.remove(&key) {
+            Some(Met::Stranger(member)) => Ok(Some(*member)),
+            _ => {
+                self.looked += 1;
+                member(self.ground.account, &mut searched.visit, &key)
+            }
+        };
+        let met = match found {
+            Ok(Some(member)) if is_meant(&member, id, role) => {
+                self.members.push(member);
+                Met::Settled
+            }
+            Ok(Some(member)) => Met::Stranger(Box::new(member)),
+            Ok(None) => Met::Settled,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => return Err(error.into()),
+            Err(_) => {
+                self.exhausted = false;
+                Met::Settled
+            }
+        };
+        searched.met.insert(key, met);
         Ok(())
     }
 
@@ -306,3 +367,6 @@ fn rank(name: &FolderName) -> u8 {
         _ => 4,
     }
 }
+
+#[cfg(test)]
+mod tests;
