@@ -33,43 +33,51 @@ pub(super) struct Ground<'a> {
     pub(super) progress: &'a Progress,
 }
 
+impl Ground<'_> {
+    fn again(&mut self) -> Ground<'_> {
+        Ground {
+            account: self.account,
+            catalog: self.catalog,
+            conn: self.conn,
+            stop: self.stop,
+            progress: self.progress,
+        }
+    }
+}
+
 /// Every copy that has one of the ids. Trash and junk are looked at for those that are nowhere else.
 pub(super) fn locate(ground: Ground<'_>, sought: &Sought) -> Result<Kindred, Broken> {
-    let mut search = Search::begin(ground, sought)?;
-    search.anchors(sought)?;
-    search.discard(Discarded::Searched);
-    Ok(search.end())
+    answered(ground, sought, |search| {
+        search.anchors(sought)?;
+        search.discard(Discarded::Searched);
+        Ok(())
+    })
 }
 
 /// Everything that has or names one of the ids, and what those have and name in turn. Trash and junk are part of it where
 /// one of the ids is there and nowhere else.
 pub(super) fn kindred(ground: Ground<'_>, sought: &Sought) -> Result<Kindred, Broken> {
+    answered(ground, sought, |search| {
+        search.anchors(sought)?;
+        search.discard(Discarded::Joined);
+        search.close(sought)
+    })
+}
+
+/// Searches, and once more where something was listed and then gone: it may lie by now in a folder that was listed before.
+fn answered(
+    mut ground: Ground<'_>,
+    sought: &Sought,
+    mut ask: impl FnMut(&mut Search<'_>) -> Result<(), Broken>,
+) -> Result<Kindred, Broken> {
+    let mut search = Search::begin(ground.again(), sought)?;
+    ask(&mut search)?;
+    if !search.lost {
+        return Ok(search.end());
+    }
     let mut search = Search::begin(ground, sought)?;
-    search.anchors(sought)?;
-    search.discard(Discarded::Joined);
-    let mut seen: HashSet<HeaderId> = HashSet::new();
-    let mut next: Vec<HeaderId> = Vec::new();
-    let linked = search.members.iter().flat_map(|one| one.links.all());
-    for id in sought.ids.iter().chain(linked) {
-        if seen.insert(id.clone()) {
-            next.push(id.clone());
-        }
-    }
-    while !next.is_empty() && !search.is_full {
-        let before = search.members.len();
-        search.take(&next, Role::Any)?;
-        next.clear();
-        for member in search.members.get(before..).unwrap_or_default() {
-            search.ground.stop.check()?;
-            for id in member.links.all() {
-                if seen.len() >= MOST_IDS {
-                    search.exhausted = false;
-                } else if seen.insert(id.clone()) {
-                    next.push(id.clone());
-                }
-            }
-        }
-    }
+    ask(&mut search)?;
+    search.exhausted &= !search.lost;
     Ok(search.end())
 }
 
@@ -100,6 +108,8 @@ struct Search<'a> {
     most: usize,
     /// There are more messages than may be looked at.
     is_full: bool,
+    /// Something was listed, and gone when it was to be opened.
+    lost: bool,
 }
 
 struct Searched<'a> {
@@ -147,6 +157,7 @@ impl<'a> Search<'a> {
             looked: 0,
             most: sought.effort.messages,
             is_full: false,
+            lost: false,
         };
         // However many there are: what did not change costs a look at its stamps, and what is left out is found by nobody.
         for place in places {
@@ -232,6 +243,34 @@ impl<'a> Search<'a> {
         self.searched.append(&mut searched);
     }
 
+    /// Follows the ids, and those of all that is found by them.
+    fn close(&mut self, sought: &Sought) -> Result<(), Broken> {
+        let mut seen: HashSet<HeaderId> = HashSet::new();
+        let mut next: Vec<HeaderId> = Vec::new();
+        let linked = self.members.iter().flat_map(|one| one.links.all());
+        for id in sought.ids.iter().chain(linked) {
+            if seen.insert(id.clone()) {
+                next.push(id.clone());
+            }
+        }
+        while !next.is_empty() && !self.is_full {
+            let before = self.members.len();
+            self.take(&next, Role::Any)?;
+            next.clear();
+            for member in self.members.get(before..).unwrap_or_default() {
+                self.ground.stop.check()?;
+                for id in member.links.all() {
+                    if seen.len() >= MOST_IDS {
+                        self.exhausted = false;
+                    } else if seen.insert(id.clone()) {
+                        next.push(id.clone());
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Adds the messages that have or name one of these ids.
     fn take(&mut self, ids: &[HeaderId], role: Role) -> Result<(), Broken> {
         for id in ids {
@@ -293,7 +332,10 @@ impl<'a> Search<'a> {
                 Met::Settled
             }
             Ok(Some(member)) => Met::Stranger(Box::new(member)),
-            Ok(None) => Met::Settled,
+            Ok(None) => {
+                self.lost = true;
+                Met::Settled
+            }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => return Err(error.into()),
             Err(_) => {
                 self.exhausted = false;

@@ -151,3 +151,47 @@ fn what_only_seems_to_have_an_id_is_read_once() {
         Ok(())
     });
 }
+
+/// Sent is listed after INBOX, and then its message goes elsewhere.
+#[test]
+fn what_is_moved_after_it_was_listed_is_found_where_it_is_then() {
+    let names = ["cur/1000000002.b:2,S", ".Sent/cur/1000000002.b:2,S"];
+    for (moves, found, exhausted) in [(0, 2, true), (1, 2, true), (2, 1, false)] {
+        let store = Store::new();
+        store.put("cur/1000000001.a:2,S", "a", &[]);
+        let mut at = moves % 2;
+        store.put(names[at], "b", &["a"]);
+        let mut left = moves;
+        let wanted = sought(&["a"], MANY);
+        let answer = store.with(|ground| {
+            answered(ground, &wanted, |search| {
+                if left > 0 {
+                    left -= 1;
+                    fs::rename(store.path(names[at]), store.path(names[1 - at])).unwrap();
+                    at = 1 - at;
+                }
+                search.close(&wanted)
+            })
+        });
+        assert_eq!(answer.members.len(), found, "{moves}");
+        assert_eq!(answer.coverage.exhausted, exhausted, "{moves}");
+    }
+}
+
+#[test]
+fn what_is_deleted_after_it_was_listed_is_missed_by_nobody() {
+    let store = Store::new();
+    store.put("cur/1000000001.a:2,S", "a", &[]);
+    store.put("cur/1000000002.b:2,S", "b", &["a"]);
+    let wanted = sought(&["a"], MANY);
+    let mut asked = 0;
+    let answer = store.with(|ground| {
+        answered(ground, &wanted, |search| {
+            asked += 1;
+            let _ = fs::remove_file(store.path("cur/1000000002.b:2,S"));
+            search.close(&wanted)
+        })
+    });
+    assert_eq!((answer.members.len(), asked), (1, 2));
+    assert!(answer.coverage.is_complete());
+}
