@@ -17,11 +17,15 @@ use super::folders::{Place, Wanted, special_use};
 use super::index::{self, Broken, Progress, Role, Then};
 use super::message::Loaded;
 use super::scan::Sharing;
+use super::stamp::Stamps;
 use super::visit::Visit;
 use super::work::Stop;
 
 /// So many ids are followed: what refers to more is no conversation.
 const MOST_IDS: usize = 200_000;
+
+/// Folders that change while others are listed are listed again this often.
+const MOST_LISTINGS: usize = 3;
 
 /// What a question is answered from.
 pub(super) struct Ground<'a> {
@@ -110,10 +114,14 @@ struct Search<'a> {
     is_full: bool,
     /// Something was listed, and gone when it was to be opened.
     lost: bool,
+    /// A folder was not as the index had it.
+    changed: bool,
 }
 
 struct Searched<'a> {
     visit: Visit<'a>,
+    /// What it had when it was looked at.
+    stamps: Option<Stamps>,
     /// By the keys of its messages.
     met: HashMap<Vec<u8>, Met>,
 }
@@ -158,6 +166,7 @@ impl<'a> Search<'a> {
             most: sought.effort.messages,
             is_full: false,
             lost: false,
+            changed: false,
         };
         // However many there are: what did not change costs a look at its stamps, and what is left out is found by nobody.
         for place in places {
@@ -165,7 +174,36 @@ impl<'a> Search<'a> {
                 search.searched.push(place.name);
             }
         }
+        search.settle()?;
         Ok(search)
+    }
+
+    /// Lists again what changed while other folders were listed: a message may have come from there, and would be in none.
+    /// A move within one step of the file system's clock is not seen.
+    fn settle(&mut self) -> Result<(), Broken> {
+        for listings in 0.. {
+            // Where all is as the index has it, nothing was moved.
+            if !std::mem::take(&mut self.changed) {
+                break;
+            }
+            let folders = self.folders.iter();
+            let changed = folders.filter(|(_, one)| one.stamps != Some(one.visit.place().stamps()));
+            let changed: Vec<(i64, Place)> = changed
+                .map(|(id, one)| (*id, one.visit.place().clone()))
+                .collect();
+            if listings == MOST_LISTINGS {
+                self.exhausted &= changed.is_empty();
+                break;
+            }
+            for (id, place) in changed {
+                if self.enter(&place)?.is_none() {
+                    self.folders.remove(&id);
+                    self.joined.remove(&id);
+                    self.searched.retain(|name| *name != place.name);
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Makes a folder part of the search; none if it cannot be read.
@@ -181,9 +219,14 @@ impl<'a> Search<'a> {
             other => other?,
         };
         self.exhausted &= folder.unread == 0;
-        let visit = Visit::new(catalog, place.clone(), stop).listed(folder.scan);
-        let met = HashMap::new();
-        self.folders.insert(folder.id, Searched { visit, met });
+        self.changed |= folder.scan.is_some();
+        let met = self.folders.remove(&folder.id).map(|before| before.met);
+        let searched = Searched {
+            visit: Visit::new(catalog, place.clone(), stop).listed(folder.scan),
+            stamps: folder.stamps,
+            met: met.unwrap_or_default(),
+        };
+        self.folders.insert(folder.id, searched);
         Ok(Some(folder.id))
     }
 
@@ -211,6 +254,7 @@ impl<'a> Search<'a> {
                 self.joined.insert(id, place.name);
             }
         }
+        self.settle()?;
         self.take(&nowhere, Role::Own)
     }
 

@@ -195,3 +195,35 @@ fn what_is_deleted_after_it_was_listed_is_missed_by_nobody() {
     assert_eq!((answer.members.len(), asked), (1, 2));
     assert!(answer.coverage.is_complete());
 }
+
+/// INBOX is listed, then a message comes there from Sent, and then Sent is listed.
+#[test]
+fn what_is_moved_between_two_listings_is_found() {
+    let names = [".Sent/cur/1000000002.b:2,S", "cur/1000000002.b:2,S"];
+    let store = Store::new();
+    store.put("cur/1000000001.a:2,S", "a", &[]);
+    store.put(names[0], "b", &["a"]);
+    let wanted = sought(&["a"], MANY);
+    store.with(|ground| {
+        let mut search = Search::begin(ground, &wanted)?;
+        search.take(&wanted.ids, Role::Own)?;
+        fs::rename(store.path(names[0]), store.path(names[1])).unwrap();
+        let named = |name: &str| {
+            let mut folders = search.folders.values();
+            folders.find(|one| one.visit.place().name.as_str() == name)
+        };
+        // Until the clock of the file system has moved on since INBOX was listed.
+        let inbox = named("INBOX").unwrap();
+        while inbox.stamps == Some(inbox.visit.place().stamps()) {
+            fs::write(store.path("cur/.x"), "").unwrap();
+            fs::remove_file(store.path("cur/.x")).unwrap();
+        }
+        let sent = named("Sent").unwrap().visit.place().clone();
+        search.enter(&sent)?;
+        search.settle()?;
+        search.close(&wanted)?;
+        assert_eq!((search.members.len(), search.lost), (2, false));
+        assert!(search.exhausted);
+        Ok(())
+    });
+}
