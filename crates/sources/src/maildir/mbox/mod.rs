@@ -4,6 +4,7 @@
 //! whenever it changed, and then each message from where it lies.
 
 mod cut;
+mod internal;
 mod lines;
 mod separator;
 mod status;
