@@ -29,7 +29,8 @@ pub(super) struct Index {
     book: Arc<Mutex<Option<Book>>>,
 }
 
-/// The index in the hands of one question, from its beginning to its end: numbers of folders mean the same all the while.
+/// The index in the hands of one question, from its beginning to its end: numbers of folders mean the same all the while, and
+/// what was listed stays what is looked up. The next question waits as long; what may be looked at bounds that.
 pub(super) struct Claim {
     path: Option<PathBuf>,
     book: OwnedMutexGuard<Option<Book>>,
