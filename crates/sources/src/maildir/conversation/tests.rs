@@ -1,12 +1,12 @@
 //! What a search looks at and how often, step by step.
 
-use std::fs;
 use std::path::PathBuf;
+use std::{fs, io};
 
-use mail::Effort;
+use mail::{Effort, HeaderId, Within};
 use tempfile::TempDir;
 
-use super::super::index::Index;
+use super::super::index::{Index, Role};
 use super::*;
 
 const MANY: Effort = Effort {
