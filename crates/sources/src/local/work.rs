@@ -30,6 +30,12 @@ impl Stop {
         Ok(())
     }
 
+    /// As if nobody waited any more.
+    #[cfg(test)]
+    pub(crate) fn raise(&self) {
+        self.0.raised.store(true, Ordering::Relaxed);
+    }
+
     /// So much of an index is read.
     pub(crate) fn count(&self, done: u64, total: u64) {
         self.0.done.store(done, Ordering::Relaxed);

@@ -2,26 +2,16 @@
 //!
 //! The index only says where to look: a message is part of an answer when its own header says so.
 
-use std::collections::{HashMap, HashSet};
-use std::io;
+mod follow;
+mod search;
 
-use mail::{
-    AccountId, Coverage, FolderName, HeaderId, Kindred, Member, MessageRef, Skipped, Snippets,
-    Sought, SourceKind, SpecialUse, Why, Within,
-};
+use mail::{AccountId, Kindred, Sought};
 use rusqlite::Connection;
 
-use super::UIDVALIDITY;
 use super::catalog::Catalog;
-use super::folders::{Place, Wanted, special_use};
-use super::index::{self, Broken, Hit, Progress, Role};
-use super::message::Loaded;
-use super::scan::Sharing;
-use super::visit::Visit;
+use super::index::{Broken, Progress};
 use super::work::Stop;
-
-/// So many ids are followed: what refers to more is no conversation.
-const MOST_IDS: usize = 200_000;
+use search::{Discarded, Search};
 
 /// What a question is answered from.
 pub(super) struct Ground<'a> {
@@ -33,276 +23,53 @@ pub(super) struct Ground<'a> {
     pub(super) progress: &'a Progress,
 }
 
+impl Ground<'_> {
+    fn again(&mut self) -> Ground<'_> {
+        Ground {
+            account: self.account,
+            catalog: self.catalog,
+            conn: self.conn,
+            stop: self.stop,
+            progress: self.progress,
+        }
+    }
+}
+
 /// Every copy that has one of the ids. Trash and junk are looked at for those that are nowhere else.
 pub(super) fn locate(ground: Ground<'_>, sought: &Sought) -> Result<Kindred, Broken> {
-    let mut search = Search::begin(ground, sought)?;
-    search.anchors(sought)?;
-    search.discard(Discarded::Searched);
-    Ok(search.end())
+    answered(ground, sought, |search| {
+        search.anchors(sought)?;
+        search.discard(Discarded::Searched);
+        Ok(())
+    })
 }
 
 /// Everything that has or names one of the ids, and what those have and name in turn. Trash and junk are part of it where
 /// one of the ids is there and nowhere else.
 pub(super) fn kindred(ground: Ground<'_>, sought: &Sought) -> Result<Kindred, Broken> {
+    answered(ground, sought, |search| {
+        search.anchors(sought)?;
+        search.discard(Discarded::Joined);
+        search.close(sought)
+    })
+}
+
+/// Searches, and once more where something was listed and then gone: it may lie by now in a folder that was listed before.
+fn answered(
+    mut ground: Ground<'_>,
+    sought: &Sought,
+    mut ask: impl FnMut(&mut Search<'_>) -> Result<(), Broken>,
+) -> Result<Kindred, Broken> {
+    let mut search = Search::begin(ground.again(), sought)?;
+    ask(&mut search)?;
+    if !search.lost {
+        return Ok(search.end());
+    }
     let mut search = Search::begin(ground, sought)?;
-    search.anchors(sought)?;
-    search.discard(Discarded::Joined);
-    let mut seen: HashSet<HeaderId> = HashSet::new();
-    let mut next: Vec<HeaderId> = Vec::new();
-    let linked = search.members.iter().flat_map(|one| one.links.all());
-    for id in sought.ids.iter().chain(linked) {
-        if seen.insert(id.clone()) {
-            next.push(id.clone());
-        }
-    }
-    while !next.is_empty() {
-        let before = search.members.len();
-        search.take(&next, Role::Any)?;
-        next.clear();
-        for member in search.members.get(before..).unwrap_or_default() {
-            for id in member.links.all() {
-                if seen.len() >= MOST_IDS {
-                    search.exhausted = false;
-                } else if seen.insert(id.clone()) {
-                    next.push(id.clone());
-                }
-            }
-        }
-    }
+    ask(&mut search)?;
+    search.exhausted &= !search.lost;
     Ok(search.end())
 }
 
-/// What trash and junk are to a question, once they had to be looked at.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Discarded {
-    /// Folders like others.
-    Searched,
-    /// Those where something was found are part of the conversation, and the others are not; all of them where nothing
-    /// was found anywhere.
-    Joined,
-}
-
-struct Search<'a> {
-    ground: Ground<'a>,
-    /// By the number that the index gives them.
-    folders: HashMap<i64, Visit<'a>>,
-    /// Not searched yet.
-    discarded: Vec<Place>,
-    /// Of `folders`, those that are trash or junk.
-    joined: HashMap<i64, FolderName>,
-    searched: Vec<FolderName>,
-    skipped: Vec<Skipped>,
-    exhausted: bool,
-    members: Vec<Member>,
-    taken: HashSet<Hit>,
-    most: usize,
-}
-
-impl<'a> Search<'a> {
-    fn begin(ground: Ground<'a>, sought: &Sought) -> Result<Self, Broken> {
-        ground.progress.begin();
-        let wanted = match &sought.within {
-            Within::All => Wanted::All,
-            Within::Only(only) => Wanted::Only(only),
-        };
-        let mut places = ground.catalog.tree(wanted, ground.stop)?.places;
-        match wanted {
-            Wanted::All => index::prune(ground.conn, &places)?,
-            Wanted::Only(only) => places.retain(|place| only.contains(&place.name)),
-        }
-        places.sort_by_key(|place| rank(&place.name));
-        let is_discarded = |place: &Place| {
-            let special_use = special_use(&place.name);
-            let thrown = matches!(special_use, Some(SpecialUse::Trash | SpecialUse::Junk));
-            thrown && sought.within == Within::All
-        };
-        let (discarded, mut places): (Vec<_>, Vec<_>) = places.into_iter().partition(is_discarded);
-        let beyond = places.split_off(sought.effort.folders.min(places.len()));
-        let mut search = Self {
-            ground,
-            folders: HashMap::new(),
-            discarded,
-            joined: HashMap::new(),
-            searched: Vec::new(),
-            skipped: Vec::new(),
-            exhausted: true,
-            members: Vec::new(),
-            taken: HashSet::new(),
-            most: sought.effort.messages,
-        };
-        for place in beyond {
-            search.skip(&place.name, Why::Effort);
-        }
-        for place in places {
-            if search.enter(&place)?.is_some() {
-                search.searched.push(place.name);
-            }
-        }
-        Ok(search)
-    }
-
-    /// Makes a folder part of the search; none if it cannot be read.
-    fn enter(&mut self, place: &Place) -> Result<Option<i64>, Broken> {
-        let ground = &mut self.ground;
-        let (catalog, stop) = (ground.catalog, ground.stop);
-        let folder = match index::refresh(ground.conn, catalog, place, stop, ground.progress) {
-            // One folder that cannot be read hides nothing of the others.
-            Err(Broken::Io(error)) if error.kind() != io::ErrorKind::Interrupted => {
-                self.skip(&place.name, Why::Failed);
-                return Ok(None);
-            }
-            other => other?,
-        };
-        self.exhausted &= folder.unread == 0;
-        let visit = Visit::new(catalog, place.clone(), stop).listed(folder.scan);
-        self.folders.insert(folder.id, visit);
-        Ok(Some(folder.id))
-    }
-
-    fn skip(&mut self, folder: &FolderName, why: Why) {
-        self.skipped.push(Skipped {
-            folder: folder.clone(),
-            why,
-        });
-    }
-
-    /// The messages that have the ids.
-    fn anchors(&mut self, sought: &Sought) -> Result<(), Broken> {
-        self.take(&sought.ids, Role::Own)?;
-        let nowhere: Vec<HeaderId> = {
-            let own = self.members.iter().filter_map(|one| one.links.id.as_ref());
-            let own: HashSet<&HeaderId> = own.collect();
-            let ids = sought.ids.iter().filter(|id| !own.contains(id));
-            ids.cloned().collect()
-        };
-        if nowhere.is_empty() || self.discarded.is_empty() {
-            return Ok(());
-        }
-        for place in std::mem::take(&mut self.discarded) {
-            if let Some(id) = self.enter(&place)? {
-                self.joined.insert(id, place.name);
-            }
-        }
-        self.take(&nowhere, Role::Own)
-    }
-
-    /// Says what became of trash and junk, and leaves out what is no part of the rest of the search.
-    fn discard(&mut self, are: Discarded) {
-        let joined = std::mem::take(&mut self.joined);
-        let mut passed: Vec<FolderName> = Vec::new();
-        let mut searched: Vec<FolderName> = Vec::new();
-        let is_in = |name: &FolderName| self.members.iter().any(|one| one.at.folder == *name);
-        let found: HashSet<FolderName> = joined
-            .values()
-            .filter(|name| is_in(name))
-            .cloned()
-            .collect();
-        for (id, name) in joined {
-            let elsewhere = !found.is_empty() && !found.contains(&name);
-            if are == Discarded::Joined && elsewhere {
-                self.folders.remove(&id);
-                passed.push(name);
-            } else {
-                searched.push(name);
-            }
-        }
-        passed.extend(self.discarded.drain(..).map(|place| place.name));
-        passed.sort();
-        searched.sort();
-        for name in passed {
-            self.skip(&name, Why::Discarded);
-        }
-        self.searched.append(&mut searched);
-    }
-
-    /// Adds the messages that have or name one of these ids.
-    fn take(&mut self, ids: &[HeaderId], role: Role) -> Result<(), Broken> {
-        let hits = index::look(self.ground.conn, ids, role)?;
-        for (id, hits) in ids.iter().zip(hits) {
-            for hit in hits {
-                let Some(visit) = self.folders.get_mut(&hit.folder) else {
-                    continue;
-                };
-                if self.taken.contains(&hit) {
-                    continue;
-                }
-                if self.members.len() >= self.most {
-                    self.exhausted = false;
-                    return Ok(());
-                }
-                match member(self.ground.account, visit, &hit.key) {
-                    Ok(Some(member)) if is_meant(&member, id, role) => {
-                        self.members.push(member);
-                        self.taken.insert(hit);
-                    }
-                    Ok(_) => {}
-                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {
-                        return Err(error.into());
-                    }
-                    Err(_) => self.exhausted = false,
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn end(self) -> Kindred {
-        Kindred {
-            members: self.members,
-            coverage: Coverage {
-                searched: self.searched,
-                skipped: self.skipped,
-                as_of: None,
-                exhausted: self.exhausted,
-            },
-        }
-    }
-}
-
-/// None when it is gone. INVARIANT: a uid that several files share opens none of them.
-fn member(account: &AccountId, visit: &mut Visit<'_>, key: &[u8]) -> io::Result<Option<Member>> {
-    let Some(uid) = visit.place().uid(key) else {
-        return Ok(None);
-    };
-    let Some(entry) = visit.entry(uid)? else {
-        return Ok(None);
-    };
-    if entry.sharing == Sharing::Shared {
-        return Err(io::ErrorKind::ResourceBusy.into());
-    }
-    if entry.key() != key {
-        return Ok(None);
-    }
-    let Some(loaded) = visit.shelf.read(&entry, Loaded::read)? else {
-        return Ok(None);
-    };
-    Ok(Some(Member {
-        at: MessageRef {
-            source: SourceKind::Maildir,
-            account: account.clone(),
-            folder: visit.place().name.clone(),
-            uidvalidity: UIDVALIDITY,
-            uid: entry.uid,
-        },
-        links: loaded.links(),
-        summary: loaded.summary(&entry, Snippets::Without),
-    }))
-}
-
-fn is_meant(member: &Member, id: &HeaderId, role: Role) -> bool {
-    match role {
-        Role::Own => member.links.id.as_ref() == Some(id),
-        Role::Any => member.links.all().any(|one| one == id),
-    }
-}
-
-/// Where conversations are, first.
-fn rank(name: &FolderName) -> u8 {
-    match special_use(name) {
-        _ if name.as_str() == "INBOX" => 0,
-        Some(SpecialUse::Sent) => 1,
-        Some(SpecialUse::Archive) => 2,
-        Some(SpecialUse::All) => 3,
-        _ => 4,
-    }
-}
+#[cfg(test)]
+mod tests;

@@ -3,6 +3,10 @@
 //! Nothing is written, moved or marked here. What is remembered between calls is looked at again before it is used: every
 //! answer is what lies on disk now. Numbers for messages come from file names, or from what
 //! a message is where many lie in one file, so they survive a restart and a new machine.
+//!
+//! A number has 32 bits, so two messages of a large folder may have the same. INVARIANT: while both are there it opens neither.
+//! When one of them is deleted it opens the other: nothing is written down of what was there before. What
+//! comes is judged as the message that it is, so nobody sees more than he may.
 
 mod catalog;
 mod conversation;

@@ -29,7 +29,8 @@ pub(super) struct Index {
     book: Arc<Mutex<Option<Book>>>,
 }
 
-/// The index in the hands of one question, from its beginning to its end: numbers of folders mean the same all the while.
+/// The index in the hands of one question, from its beginning to its end: numbers of folders mean the same all the while, and
+/// what was listed stays what is looked up. The next question waits as long; what may be looked at bounds that.
 pub(super) struct Claim {
     path: Option<PathBuf>,
     book: OwnedMutexGuard<Option<Book>>,
@@ -65,11 +66,18 @@ pub(super) struct Progress {
 }
 
 /// A message that may have or name an id.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(super) struct Hit {
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Hit<'a> {
     /// As [`Folder::id`].
     pub(super) folder: i64,
-    pub(super) key: Vec<u8>,
+    pub(super) key: &'a [u8],
+}
+
+/// Whether there is anything to be told after a hit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Then {
+    More,
+    Enough,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -97,7 +105,10 @@ impl Index {
     }
 
     #[cfg(test)]
-    fn with<T>(&self, work: impl FnMut(&mut Connection) -> Result<T, Broken>) -> Result<T, Fault> {
+    pub(super) fn with<T>(
+        &self,
+        work: impl FnMut(&mut Connection) -> Result<T, Broken>,
+    ) -> Result<T, Fault> {
         let mut claim = Claim {
             path: self.path.clone(),
             book: Arc::clone(&self.book).blocking_lock_owned(),
@@ -176,31 +187,34 @@ fn in_memory() -> Result<Book, Fault> {
     Ok(Book { conn, kept })
 }
 
-/// For each id the messages that may have it, or that may have or name it, in the order of folders and keys.
+/// Tells of the messages that may have an id, or that may have or name it, in the order of folders and keys. None of them is
+/// kept here: there may be as many as there is mail.
 pub(super) fn look(
     conn: &Connection,
-    ids: &[HeaderId],
+    id: &HeaderId,
     role: Role,
-) -> Result<Vec<Vec<Hit>>, Broken> {
+    mut tell: impl FnMut(Hit<'_>) -> Result<Then, Broken>,
+) -> Result<(), Broken> {
     let least = match role {
         Role::Own => OWN,
         Role::Any => NAMED,
     };
-    let mut statement = conn.prepare(
+    let mut statement = conn.prepare_cached(
         "SELECT m.folder, m.key FROM links l JOIN messages m ON m.id = l.message
          WHERE l.hash = ?1 AND l.role >= ?2 ORDER BY m.folder, m.key",
     )?;
-    let mut found = Vec::with_capacity(ids.len());
-    for id in ids {
-        let rows = statement.query_map((hash(id), least), |row| {
-            Ok(Hit {
-                folder: row.get(0)?,
-                key: row.get(1)?,
-            })
-        })?;
-        found.push(rows.collect::<Result<_, _>>()?);
+    let mut rows = statement.query((hash(id), least))?;
+    while let Some(row) = rows.next()? {
+        let key = row.get_ref(1)?.as_blob();
+        let hit = Hit {
+            folder: row.get(0)?,
+            key: key.map_err(rusqlite::Error::from)?,
+        };
+        if tell(hit)? == Then::Enough {
+            break;
+        }
     }
-    Ok(found)
+    Ok(())
 }
 
 const NAMED: i64 = 0;

@@ -27,6 +27,8 @@ pub(in super::super) struct Folder {
     pub(in super::super) unread: u64,
     /// What lies in it, where that had to be looked at.
     pub(in super::super) scan: Option<Arc<Scan>>,
+    /// What it had when it was looked at; none where it did not come to rest.
+    pub(in super::super) stamps: Option<Stamps>,
 }
 
 /// One folder. Fails with an I/O error where the folder cannot be read.
@@ -39,9 +41,14 @@ pub(in super::super) fn refresh(
 ) -> Result<Folder, Broken> {
     let (id, held) = folder(conn, path(place))?;
     let unread = unread(conn, id)?;
-    if unread == 0 && held == Some(place.stamps().bytes()) {
-        let scan = None;
-        return Ok(Folder { id, unread, scan });
+    let stamps = place.stamps();
+    if unread == 0 && held == Some(stamps.bytes()) {
+        return Ok(Folder {
+            id,
+            unread,
+            scan: None,
+            stamps: Some(stamps),
+        });
     }
     // INVARIANT: what is known is read before the folder is. What is known and not in the folder then is gone, and not new.
     let known = known(conn, id)?;
@@ -85,9 +92,12 @@ pub(in super::super) fn refresh(
     }
     hold(&tx, id, proof)?;
     tx.commit()?;
-    let unread = self::unread(conn, id)?;
-    let scan = Some(listed.scan);
-    Ok(Folder { id, unread, scan })
+    Ok(Folder {
+        id,
+        unread: self::unread(conn, id)?,
+        stamps: listed.scan.stamps,
+        scan: Some(listed.scan),
+    })
 }
 
 /// Takes away what was in folders that are there no more.

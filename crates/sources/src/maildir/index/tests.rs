@@ -63,11 +63,11 @@ impl Store {
         for place in &places {
             let folder = refreshed(index, &self.catalog, place);
             for (role, name) in [(Role::Own, "own"), (Role::Any, "any")] {
-                let hits = index.with(|conn| look(conn, ids, role)).unwrap();
-                for (at, hits) in hits.iter().enumerate() {
-                    let here = hits.iter().filter(|hit| hit.folder == folder);
-                    found.extend(here.map(|hit| {
-                        let key = String::from_utf8_lossy(&hit.key);
+                for (at, id) in ids.iter().enumerate() {
+                    let hits = index.with(|conn| looked(conn, id, role)).unwrap();
+                    let here = hits.iter().filter(|(number, _)| *number == folder);
+                    found.extend(here.map(|(_, key)| {
+                        let key = String::from_utf8_lossy(key);
                         (format!("{}/{key}", place.name), at, name)
                     }));
                 }
@@ -78,6 +78,16 @@ impl Store {
 }
 
 type Role_ = &'static str;
+
+/// Folders and keys.
+fn looked(conn: &Connection, id: &HeaderId, role: Role) -> Result<Vec<(i64, Vec<u8>)>, Broken> {
+    let mut found = Vec::new();
+    look(conn, id, role, |hit| {
+        found.push((hit.folder, hit.key.to_vec()));
+        Ok(Then::More)
+    })?;
+    Ok(found)
+}
 
 fn refreshed(index: &Index, catalog: &Catalog, place: &Place) -> i64 {
     let (stop, progress) = (Stop::default(), Progress::default());
@@ -245,10 +255,46 @@ fn a_question_that_meets_damage_begins_again() {
                 return Err(Broken::Foreign);
             }
         }
-        let hits = look(conn, &[id("a")], Role::Any)?;
-        Ok((numbers.len(), hits[0].len()))
+        let hits = looked(conn, &id("a"), Role::Any)?;
+        Ok((numbers.len(), hits.len()))
     });
     assert_eq!((found.unwrap(), begun), ((2, 2), 2));
+}
+
+#[test]
+fn hits_are_told_one_by_one_until_it_is_enough() {
+    let store = Store::new();
+    for number in 0..40 {
+        let name = format!("cur/{}.a:2,", 1_000_000_000 + number);
+        store.put(&name, &letter(&number.to_string(), &["root"]));
+    }
+    let index = Index::new(None);
+    assert_eq!(reads(&index, &store.catalog), 40);
+    let told = |wanted: usize| {
+        let mut told = Vec::new();
+        let done = index.with(|conn| {
+            look(conn, &id("root"), Role::Any, |hit| {
+                told.push(hit.key.to_vec());
+                Ok(match told.len() < wanted {
+                    true => Then::More,
+                    false => Then::Enough,
+                })
+            })
+        });
+        done.unwrap();
+        told
+    };
+    for (wanted, want) in [(1, 1), (7, 7), (40, 40), (41, 40)] {
+        let told = told(wanted);
+        assert_eq!(told.len(), want);
+        assert!(told.is_sorted());
+    }
+    let stopped = index.with(|conn| {
+        look(conn, &id("root"), Role::Any, |_| {
+            Err(io::Error::from(io::ErrorKind::Interrupted).into())
+        })
+    });
+    assert_eq!(stopped.unwrap_err().kind, FaultKind::Unreadable);
 }
 
 #[test]

@@ -7,6 +7,7 @@ use mail::Flag;
 use sha2::{Digest as _, Sha256};
 
 use super::Quoting;
+use super::internal::Internal;
 use super::lines::Line;
 use super::separator;
 use super::status;
@@ -62,7 +63,7 @@ struct Open {
     flags: Vec<Flag>,
     digest: Sha256,
     text: usize,
-    base: Base,
+    internal: Internal,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -75,13 +76,6 @@ enum Part {
 enum Own {
     Yes,
     No,
-}
-
-/// QUIRK: the first message of a file may be none, but what an IMAP server keeps of the folder.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Base {
-    Message,
-    Folder,
 }
 
 impl Cutter {
@@ -136,7 +130,7 @@ impl Cutter {
             flags: Vec::new(),
             digest,
             text: 0,
-            base: Base::Message,
+            internal: Internal::begin(line.head),
         });
         Ok(())
     }
@@ -148,7 +142,7 @@ impl Cutter {
         // The empty line before the next message belongs to neither.
         let end = open.told.or(self.blank).unwrap_or(self.after);
         let end = end.max(open.begin);
-        if open.base == Base::Folder && self.cuts.is_empty() && open.separator == 0 {
+        if open.separator == 0 && open.internal.is_the_folders() {
             return Ok(());
         }
         if self.cuts.len() >= MOST_MESSAGES {
@@ -200,6 +194,7 @@ impl Cutter {
 
 impl Open {
     fn header(&mut self, line: &[u8]) {
+        self.internal.line(line);
         let goes_on = matches!(line.first(), Some(b' ' | b'\t'));
         if goes_on && self.own == Own::Yes {
             return;
@@ -208,10 +203,8 @@ impl Open {
             Some((name, value)) => {
                 self.own = Own::Yes;
                 status::read(name, value, &mut self.flags);
-                match name {
-                    "content-length" if self.length.is_none() => self.length = number(value),
-                    "x-imap" => self.base = Base::Folder,
-                    _ => {}
+                if name == "content-length" && self.length.is_none() {
+                    self.length = number(value);
                 }
             }
             None => {

@@ -4,6 +4,7 @@
 //! whenever it changed, and then each message from where it lies.
 
 mod cut;
+mod internal;
 mod lines;
 mod separator;
 mod status;
@@ -137,7 +138,8 @@ fn key(identity: [u8; 16], nth: u32) -> Key {
     key
 }
 
-/// A number for it, the same on every run and machine, never zero.
+/// A number for it, the same on every run and machine, never zero. Two messages may have the same by chance; a sender does not
+/// know what delivery writes into the header, and so cannot choose it.
 pub(super) fn uid(key: &Key) -> Uid {
     let digest = Sha256::digest(key);
     let number = digest.iter().take(4).fold(0u32, |number, byte| {

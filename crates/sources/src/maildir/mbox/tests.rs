@@ -13,6 +13,11 @@ use super::super::scan::Sharing;
 use super::*;
 
 const FROM: &str = "From a@b Mon Nov  3 10:12:30 2025";
+const INTERNAL: &str = "From MAILER-DAEMON Mon Nov  3 10:12:30 2025";
+const INTERNAL_HEADER: &str = "Date: 3 Nov 2025 10:12:30 +0000\n\
+    From: Mail System Internal Data <MAILER-DAEMON@host.example>\n\
+    Subject: DON'T DELETE THIS MESSAGE -- FOLDER INTERNAL DATA\n\
+    Message-ID: <1762164750@host.example>\n";
 
 struct Box_ {
     dir: TempDir,
@@ -103,16 +108,33 @@ fn messages_end_where_the_next_begins() {
         ("{F}\nA: b\n\nno end", &["A: b\n\nno end"]),
         // What an IMAP server keeps of the folder is no message.
         (
-            "{F}\nSubject: DON'T DELETE THIS MESSAGE\nX-IMAP: 1 2\n\nx\n\n{F}\nA: b\n\none\n",
+            "{I}X-IMAP: 1 2\n\nx\n\n{F}\nA: b\n\none\n",
             &["A: b\n\none\n"],
+        ),
+        // A sender hides nothing by the same words.
+        (
+            "{F}\nX-IMAP: 1 2\n\nx\n\n{F}\nA: b\n\none\n",
+            &["X-IMAP: 1 2\n\nx\n", "A: b\n\none\n"],
+        ),
+        (
+            "{F}\nA: b\n\none\n\n{I}X-IMAP: 1 2\n\nx\n",
+            &["A: b\n\none\n", "{H}X-IMAP: 1 2\n\nx\n"],
+        ),
+        (
+            "{I}X-IMAP: 1 2\nReceived: x\n\nx\n",
+            &["{H}X-IMAP: 1 2\nReceived: x\n\nx\n"],
         ),
         (
             "{F}\nA: b\n\none\n\n{F}\nX-IMAP: 1 2\n\nx\n",
             &["A: b\n\none\n", "X-IMAP: 1 2\n\nx\n"],
         ),
     ] {
-        let text = text.replace("{F}", FROM);
-        let want: Vec<String> = want.iter().map(|one| one.replace("{F}", FROM)).collect();
+        let filled = |text: &str| {
+            let text = text.replace("{I}", &format!("{INTERNAL}\n{{H}}"));
+            text.replace("{F}", FROM).replace("{H}", INTERNAL_HEADER)
+        };
+        let text = filled(text);
+        let want: Vec<String> = want.iter().map(|one| filled(one)).collect();
         assert_eq!(all(&text), want, "{text:?}");
     }
 }

@@ -146,19 +146,32 @@ async fn bounds_are_kept_and_said() {
     few.effort.messages = 2;
     let found = source.kindred(cx, &few).await.unwrap();
     assert_eq!((found.members.len(), found.coverage.exhausted), (2, false));
-    let mut near = sought(&["a"]);
-    near.effort.folders = 2;
-    let found = source.kindred(cx, &near).await.unwrap();
-    assert_eq!(found.coverage.searched, [folder("INBOX"), folder("Sent")]);
-    let beyond = skipped(&found.coverage);
-    assert!(beyond.contains(&("Work".to_owned(), Why::Effort)));
-    assert!(found.coverage.exhausted && !found.coverage.is_complete());
     let mut only = sought(&["a"]);
     only.within = Within::Only(vec![folder("Work"), folder("nowhere")]);
     let found = source.kindred(cx, &only).await.unwrap();
     assert_eq!(shown(&found.members), ["Work:a"]);
     assert_eq!(found.coverage.searched, [folder("Work")]);
     assert!(found.coverage.is_complete());
+}
+
+/// The bound is for servers, which are asked folder by folder.
+#[tokio::test]
+async fn every_folder_is_searched_however_many_there_are() {
+    let store = Store::new(&[("cur/1000000001.a:2,S", &letter("a", &[]))]);
+    for number in 0..100 {
+        let file = format!(".f{number:03}/cur/1000000002.{number}:2,S");
+        store.put(&file, &letter(&format!("n{number}"), &["a"]));
+    }
+    let mut wanted = sought(&["a"]);
+    wanted.effort.folders = 2;
+    let found = store.source.kindred(&store.cx, &wanted).await.unwrap();
+    assert_eq!(found.members.len(), 101);
+    assert_eq!(found.coverage.searched.len(), 101);
+    assert!(found.coverage.is_complete());
+    let mut last = sought(&["n99"]);
+    last.effort.folders = 2;
+    let found = store.source.locate(&store.cx, &last).await.unwrap();
+    assert_eq!(shown(&found.members), ["f099:n99"]);
 }
 
 #[cfg(unix)]
