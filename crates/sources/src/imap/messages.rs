@@ -152,7 +152,7 @@ impl ReadMessages<'_> {
         };
         match step {
             Step::Learn => self.learn(at, &fetch),
-            Step::Look { known, .. } | Step::Read { known, .. }
+            Step::Look { known, .. } | Step::Read { known, .. } | Step::Rest { known, .. }
                 if !message::same(&fetch, &known) =>
             {
                 // QUIRK: UIDs that move (Proton Bridge). What we knew was another message.
@@ -222,7 +222,8 @@ impl Step {
         let outside = [Item::Flags, Item::InternalDate, Item::Size];
         let header = || Item::Peek(Wire::Header, Some(MOST_HEADER));
         let mut items = match self {
-            Self::Rest { .. } => Vec::new(),
+            // Parts of the message whose header was read, and of no other that has its UID by now.
+            Self::Rest { .. } => vec![Item::InternalDate, Item::Size],
             Self::Learn | Self::Look { .. } | Self::Read { .. } => outside.to_vec(),
         };
         match self {
