@@ -17,6 +17,12 @@ const MOST_WALKS: usize = 64;
 const MOST_DIRECTORIES: usize = 5_000;
 const MOST_DEPTH: usize = 10;
 
+#[cfg(test)]
+thread_local! {
+    /// How often this thread asked for a message's file.
+    pub(super) static OPENED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
 /// Opens messages of one store.
 pub(super) struct Files<'a> {
     pub(super) beneath: &'a Beneath,
@@ -75,6 +81,8 @@ impl<'a> Files<'a> {
     /// None where it was not downloaded.
     pub(super) fn open(&mut self, row: &Row) -> io::Result<Option<Filed>> {
         self.stop.check()?;
+        #[cfg(test)]
+        OPENED.set(OPENED.get() + 1);
         let Some(mailbox) = self.boxes.path(row.mailbox) else {
             return Ok(None);
         };

@@ -1,5 +1,6 @@
 //! Apple Mail through its seam, against stores made for each test, in all generations of the schema.
 
+mod absent;
 mod conversations;
 mod files;
 mod folders;
