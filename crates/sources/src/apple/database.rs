@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use mail::{Fault, FaultKind, Stage};
+use mail::{Fault, FaultKind, Stage, UidValidity};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
+use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
 
 use super::place::{INDEX, Place, faulted};
@@ -73,6 +74,10 @@ impl Database {
                 Ok((conn, schema))
             });
             match opened {
+                // Mail may have begun a new one a moment ago: what was opened is what was looked at, or is opened again.
+                Ok(_)
+                    if copy.is_none()
+                        && Stamp::of(&path).file_spelled() != stamp.file_spelled() => {}
                 Ok((conn, schema)) => {
                     schema.check()?;
                     return Ok(Self {
@@ -107,6 +112,16 @@ impl Stamp {
         self.file.as_ref().map_or_else(String::new, |seen| {
             format!("{}.{}", seen.inode, nanos(seen.born))
         })
+    }
+
+    /// The same as a number that goes into ids; never 0 (RFC 9051 section 2.3.1.1). A store that was moved or restored has
+    /// another one, though its messages have kept theirs: then ids are refused that would have meant the same.
+    pub(super) fn generation(&self) -> UidValidity {
+        let sum = Sha256::digest(self.file_spelled());
+        let number = sum.iter().take(4).fold(0, |number: u32, octet| {
+            number.wrapping_shl(8) | u32::from(*octet)
+        });
+        UidValidity(number.max(1))
     }
 
     /// For a file of ours that outlives this process.

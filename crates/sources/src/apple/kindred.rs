@@ -12,7 +12,6 @@ use mail::{
     Summary, Uid,
 };
 
-use super::UIDVALIDITY;
 use super::database::fault;
 use super::headers::{Confirmed, Tie, Unread};
 use super::hunt::{Discarded, Hunt};
@@ -163,10 +162,7 @@ impl Hunt<'_> {
         trail: &mut Trail,
     ) -> Result<(), Fault> {
         for uid in hits {
-            self.visit
-                .stop
-                .check()
-                .map_err(unreadable(Stage::Search))?;
+            self.visit.stop.check().map_err(unreadable(Stage::Search))?;
             if trail.met.contains(&uid) {
                 continue;
             }
@@ -317,7 +313,7 @@ impl Hunt<'_> {
                         source: SourceKind::Apple,
                         account: account.clone(),
                         folder: folder.name.clone(),
-                        uidvalidity: UIDVALIDITY,
+                        uidvalidity: self.visit.generation,
                         uid: kin.row.uid,
                     },
                     links: kin.links.clone(),

@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use mail::{FaultKind, HeaderId, MailSource as _};
 use testkit::apple::{ACCOUNT, AppleStore, Letter, Stored};
 
-use super::{Reader, at, id};
+use super::{Reader, id};
 
 const CANARY: &str = "Message-ID: <canary@x>\n\nthe canary sings\n";
 
@@ -101,7 +101,10 @@ async fn links_inside_the_store_are_not_followed() {
     for (folder, row) in [("INBOX", 1), ("INBOX", 2), ("INBOX", 3), ("Linked", 5)] {
         let fault = reader.raw(folder, row).await.err().unwrap();
         assert_eq!(fault.kind, FaultKind::NotDownloaded, "{folder} {row}");
-        let file = reader.source.file(&reader.cx, &at(folder, row)).await;
+        let file = reader
+            .source
+            .file(&reader.cx, &reader.at(folder, row).await)
+            .await;
         assert!(file.is_err(), "{folder} {row}");
     }
     let message = reader.message("INBOX", 4).await.unwrap();
