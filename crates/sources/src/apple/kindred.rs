@@ -359,7 +359,7 @@ mod tests {
             let apple = Apple::open(account.clone(), store.root(), None, None);
             let stop = Stop::default();
             let visit = Visit::begin(&apple.settings, &stop).unwrap();
-            let mut index = Index::open(None).unwrap();
+            let mut index = Index::in_memory().unwrap();
             let mut sought = Sought {
                 ids: HeaderId::new(b"nobody@x").into_iter().collect(),
                 within: Within::All,

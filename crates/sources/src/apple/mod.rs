@@ -40,7 +40,6 @@ use crate::local::work::{Stop, off_thread, watched};
 use boxes::Mailbox;
 use database::Copies;
 use hunt::Hunt;
-use index::Index;
 use visit::Visit;
 
 /// The mail of one account of Apple Mail, or of all of them.
@@ -53,10 +52,8 @@ pub struct Apple {
 struct Settings {
     root: PathBuf,
     which: Option<String>,
-    /// The file of the index.
-    file: Option<PathBuf>,
     copies: Copies,
-    index: Arc<Mutex<Option<Index>>>,
+    index: Arc<Mutex<index::Shared>>,
 }
 
 impl Apple {
@@ -72,14 +69,14 @@ impl Apple {
         state: Option<PathBuf>,
     ) -> Self {
         let store = crate::home::named(&["apple", &root.display().to_string()]);
+        let file = state.map(|state| state.join(format!("apple-{store}.index")));
         Self {
             account,
             settings: Arc::new(Settings {
-                file: state.map(|state| state.join(format!("apple-{store}.index"))),
                 root,
                 which,
                 copies: Copies::default(),
-                index: Arc::default(),
+                index: Arc::new(Mutex::new(index::Shared::new(file))),
             }),
         }
     }
@@ -141,14 +138,7 @@ impl Apple {
             let (this, asked) = (self.clone(), sought.clone());
             let work = move |stop: &Stop| {
                 let visit = Visit::begin(&this.settings, stop)?;
-                let index = match &mut *index {
-                    Some(index) => index,
-                    none => {
-                        let opened = Index::open(this.settings.file.as_deref());
-                        none.insert(opened.map_err(database::fault(Stage::Index))?)
-                    }
-                };
-                job(Hunt::begin(&visit, index, &asked)?, &this.account)
+                index.with(|index| job(Hunt::begin(&visit, index, &asked)?, &this.account))
             };
             // INVARIANT: how much there is to read is told to nobody but who may see all of it.
             match sought.within {
