@@ -3,16 +3,17 @@
 use std::fs::{self, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use mail::{Fault, FaultKind, Stage, UidValidity};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use sha2::{Digest as _, Sha256};
-use tempfile::TempDir;
 
+use super::copies::{Copied, Copies};
 use super::place::{INDEX, Place, faulted};
 use super::schema::Schema;
+use crate::local::work::Stop;
 
 /// How long we wait for whoever writes.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -43,17 +44,9 @@ pub(super) struct Seen {
     changed: Option<SystemTime>,
 }
 
-/// A copy that only we can read, with the state it is of.
-pub(super) struct Copied {
-    directory: TempDir,
-    of: Stamp,
-}
-
-/// The last copy, as long as the store is the same.
-pub(super) type Copies = Mutex<Option<Arc<Copied>>>;
-
 impl Database {
-    pub(super) fn open(place: &Place, copies: &Copies) -> Result<Self, Fault> {
+    pub(super) fn open(place: &Place, copies: &Copies, stop: &Stop) -> Result<Self, Fault> {
+        copies.sweep();
         let path = place.index();
         for _ in 0..MOST_TRIES {
             let stamp = Stamp::of(&path);
@@ -65,9 +58,10 @@ impl Database {
             let (at, copy) = if seen(&beside(&path, "-shm")).is_some() {
                 (path.clone(), None)
             } else {
-                let copy = copied(place, &path, &stamp, copies)?;
-                let Some(copy) = copy else { continue };
-                (copy.directory.path().join(INDEX), Some(copy))
+                let Some(copy) = copies.of(place, &stamp, stop)? else {
+                    continue;
+                };
+                (copy.database(), Some(copy))
             };
             let opened = connect(&at, &copy).and_then(|conn| {
                 let schema = Schema::read(&conn)?;
@@ -100,7 +94,7 @@ impl Database {
 }
 
 impl Stamp {
-    fn of(path: &Path) -> Self {
+    pub(super) fn of(path: &Path) -> Self {
         Self {
             file: seen(path),
             log: seen(&beside(path, "-wal")),
@@ -183,48 +177,6 @@ fn permitted(place: &Place) -> Result<(), Fault> {
         }
         _ => Ok(()),
     }
-}
-
-/// None where it changed meanwhile.
-fn copied(
-    place: &Place,
-    path: &Path,
-    stamp: &Stamp,
-    copies: &Copies,
-) -> Result<Option<Arc<Copied>>, Fault> {
-    let mut last = copies.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(copy) = last.as_ref().filter(|copy| copy.of == *stamp) {
-        return Ok(Some(Arc::clone(copy)));
-    }
-    *last = None;
-    let copy = || -> io::Result<TempDir> {
-        // Private by default: 0700.
-        let directory = tempfile::Builder::new().prefix("mailwarden-").tempdir()?;
-        let data = Path::new(super::place::DATA);
-        for ending in ["", "-wal", "-journal"] {
-            let name = format!("{INDEX}{ending}");
-            let (mut from, _) = match place.beneath.file(&data.join(&name)) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound && !ending.is_empty() => {
-                    continue;
-                }
-                other => other?,
-            };
-            let mut to = fs::File::create(directory.path().join(&name))?;
-            io::copy(&mut from, &mut to)?;
-        }
-        Ok(directory)
-    };
-    let directory = copy().map_err(faulted(Stage::OpenFolder))?;
-    let running = seen(&beside(path, "-shm")).is_some();
-    if Stamp::of(path) != *stamp || running {
-        return Ok(None);
-    }
-    let copy = Arc::new(Copied {
-        directory,
-        of: stamp.clone(),
-    });
-    *last = Some(Arc::clone(&copy));
-    Ok(Some(copy))
 }
 
 fn connect(path: &Path, copy: &Option<Arc<Copied>>) -> rusqlite::Result<Connection> {

@@ -13,6 +13,8 @@ use mail::{Fault, FaultKind, HeaderId, Links, Stage, Uid};
 use rusqlite::{Connection, ErrorCode, OptionalExtension as _, TransactionBehavior, params};
 use sha2::{Digest as _, Sha256};
 
+pub(super) use file::private_directory;
+
 use super::database::{Database, fault};
 use super::envelope::header_id;
 use super::rows::{int, text};

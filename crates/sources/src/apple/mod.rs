@@ -6,6 +6,7 @@
 
 mod accounts;
 mod boxes;
+mod copies;
 mod database;
 mod emlx;
 mod envelope;
@@ -38,7 +39,7 @@ use tokio::sync::Mutex;
 use crate::local::matching::Test;
 use crate::local::work::{Stop, off_thread, watched};
 use boxes::Mailbox;
-use database::Copies;
+use copies::Copies;
 use hunt::Hunt;
 use visit::Visit;
 
@@ -69,13 +70,14 @@ impl Apple {
         state: Option<PathBuf>,
     ) -> Self {
         let store = crate::home::named(&["apple", &root.display().to_string()]);
-        let file = state.map(|state| state.join(format!("apple-{store}.index")));
+        let name = format!("apple-{store}.index");
+        let file = state.as_ref().map(|state| state.join(name));
         Self {
             account,
             settings: Arc::new(Settings {
                 root,
                 which,
-                copies: Copies::default(),
+                copies: Copies::new(state.as_deref()),
                 index: Arc::new(Mutex::new(index::Shared::new(file))),
             }),
         }

@@ -33,7 +33,7 @@ pub(super) struct Visit<'a> {
 impl<'a> Visit<'a> {
     pub(super) fn begin(settings: &Settings, stop: &'a Stop) -> Result<Self, Fault> {
         let place = Place::find(&settings.root)?;
-        let db = Database::open(&place, &settings.copies)?;
+        let db = Database::open(&place, &settings.copies, stop)?;
         let accounts = Accounts::read(place.accounts().as_deref());
         let boxes = Boxes::read(&db, &accounts, settings.which.as_deref())?;
         Ok(Self {

@@ -103,7 +103,7 @@ fn make(conn: &Connection) -> rusqlite::Result<()> {
     conn.execute_batch(TABLES)
 }
 
-fn private_directory(directory: &Path) -> io::Result<()> {
+pub(in crate::apple) fn private_directory(directory: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     #[cfg(unix)]
     {
