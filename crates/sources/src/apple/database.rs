@@ -17,6 +17,9 @@ use crate::local::work::Stop;
 
 /// How long we wait for whoever writes.
 const PATIENCE: Duration = Duration::from_secs(3);
+/// INVARIANT: never `immutable`, which would not see what only the log holds. And the index of the log is not ours: it is neither
+/// made where Mail has quit a moment ago, nor mended where Mail has crashed.
+pub(super) const READ_ONLY: &str = "mode=ro&readonly_shm=1";
 /// A store that changes while it is copied is copied again so often.
 const MOST_TRIES: usize = 4;
 
@@ -81,8 +84,8 @@ impl Database {
                         _copy: copy,
                     });
                 }
-                // Mail may have quit a moment ago, and taken the index of the log with it.
-                Err(error) if code(&error) == Some(ErrorCode::CannotOpen) && copy.is_none() => {
+                // Mail may have quit a moment ago, and taken the index of the log with it, or is about to mend that.
+                Err(error) if is_shaken(&error) && copy.is_none() => {
                     permitted(place)?;
                 }
                 Err(error) => return Err(fault(Stage::OpenFolder)(error)),
@@ -188,10 +191,9 @@ fn connect(path: &Path, copy: &Option<Arc<Copied>>) -> rusqlite::Result<Connecti
     let flags = access | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let conn = match copy {
         Some(_) => Connection::open_with_flags(path, flags)?,
-        // INVARIANT: never `immutable`, which would not see what only the log holds.
         None => {
             let flags = flags | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NOFOLLOW;
-            Connection::open_with_flags(uri(path, "mode=ro"), flags)?
+            Connection::open_with_flags(uri(path, READ_ONLY), flags)?
         }
     };
     conn.busy_timeout(PATIENCE)?;
@@ -219,6 +221,13 @@ pub(super) fn uri(path: &Path, how: &str) -> String {
     format!("file:{path}?{how}")
 }
 
+fn is_shaken(error: &rusqlite::Error) -> bool {
+    matches!(
+        code(error),
+        Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly)
+    )
+}
+
 fn code(error: &rusqlite::Error) -> Option<ErrorCode> {
     error.sqlite_error_code()
 }
@@ -240,5 +249,41 @@ pub(super) fn fault(stage: Stage) -> impl Fn(rusqlite::Error) -> Fault {
             _ => (FaultKind::Unreadable, "the Envelope Index cannot be read"),
         };
         Fault::saying(kind, stage, why)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use testkit::apple::{AppleStore, Letter};
+
+    use super::*;
+
+    #[test]
+    fn the_index_of_the_log_is_not_made_where_mail_has_quit() {
+        let mut store = AppleStore::new();
+        store.quit();
+        let failed = connect(&store.database(), &None).unwrap_err();
+        assert!(is_shaken(&failed), "{failed:?}");
+        assert_eq!(seen(&beside(&store.database(), "-shm")), None);
+    }
+
+    #[test]
+    fn what_mail_left_when_it_crashed_is_read_as_it_is() {
+        let mut store = AppleStore::new();
+        let inbox = store.folder("INBOX");
+        store.message(inbox, Letter::new("Subject: x\n\nx\n"));
+        // Elsewhere nobody has it open.
+        let crashed = tempfile::tempdir().unwrap();
+        let database = crashed.path().join(INDEX);
+        for ending in ["", "-wal", "-shm"] {
+            fs::copy(beside(&store.database(), ending), beside(&database, ending)).unwrap();
+        }
+        let index = || fs::read(beside(&database, "-shm")).unwrap();
+        let before = index();
+        let conn = connect(&database, &None).unwrap();
+        let count = conn.query_row("SELECT count(*) FROM messages", [], |row| row.get(0));
+        assert_eq!(count, Ok(1_i64));
+        drop(conn);
+        assert!(index() == before);
     }
 }

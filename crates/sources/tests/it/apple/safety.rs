@@ -150,3 +150,20 @@ async fn ids_are_words_and_never_paths() {
     assert!(HeaderId::new(&[b'x'; 10_000]).is_none() && HeaderId::new(b"a\0b").is_none());
     assert_eq!(fs::read_dir(state.path()).unwrap().count(), 1);
 }
+
+#[tokio::test]
+async fn what_lies_beside_a_copy_of_the_store_is_not_looked_at() {
+    let mut store = AppleStore::new();
+    store.folder("INBOX");
+    store.account(ACCOUNT, Some("Canary"), None, None);
+    let reader = Reader::new(store.root(), None);
+    assert_eq!(reader.names().await, ["Canary/INBOX"]);
+    store.quit();
+    let library = store.root().parent().unwrap().to_owned();
+    let elsewhere = library.with_file_name("Backup");
+    fs::rename(&library, &elsewhere).unwrap();
+    for root in [elsewhere.join("Mail"), elsewhere.join("Mail/V10")] {
+        let reader = Reader::new(root, None);
+        assert_eq!(reader.names().await, [format!("{ACCOUNT}/INBOX")]);
+    }
+}
