@@ -26,7 +26,7 @@ fn away(own: &str, names: &[&str]) -> Letter {
     letter(own, names).stored(Stored::Nothing)
 }
 
-fn links<'a>(found: &'a Kindred, row: u32) -> &'a Links {
+fn links(found: &Kindred, row: u32) -> &Links {
     let mut members = found.members.iter();
     &members.find(|one| one.at.uid.0 == row).unwrap().links
 }
