@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
 
-use super::database::{beside, seen, uri};
+use super::database::{READ_ONLY, beside, seen, uri};
 
 /// More accounts than these are not read.
 const MOST: usize = 1_000;
@@ -51,7 +51,7 @@ fn query(path: &Path) -> rusqlite::Result<HashMap<String, Called>> {
         | OpenFlags::SQLITE_OPEN_NOFOLLOW;
     // Without the index of its log nobody has it open, and SQLite would leave one behind. An old name does no harm.
     let how = match seen(&beside(path, "-shm")) {
-        Some(_) => "mode=ro",
+        Some(_) => READ_ONLY,
         None => "mode=ro&immutable=1",
     };
     let conn = Connection::open_with_flags(uri(path, how), flags)?;

@@ -3,18 +3,23 @@
 use std::fs::{self, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use mail::{Fault, FaultKind, Stage};
+use mail::{Fault, FaultKind, Stage, UidValidity};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
-use tempfile::TempDir;
+use sha2::{Digest as _, Sha256};
 
+use super::copies::{Copied, Copies};
 use super::place::{INDEX, Place, faulted};
 use super::schema::Schema;
+use crate::local::work::Stop;
 
 /// How long we wait for whoever writes.
 const PATIENCE: Duration = Duration::from_secs(3);
+/// INVARIANT: never `immutable`, which would not see what only the log holds. And the index of the log is not ours: it is neither
+/// made where Mail has quit a moment ago, nor mended where Mail has crashed.
+pub(super) const READ_ONLY: &str = "mode=ro&readonly_shm=1";
 /// A store that changes while it is copied is copied again so often.
 const MOST_TRIES: usize = 4;
 
@@ -42,17 +47,9 @@ pub(super) struct Seen {
     changed: Option<SystemTime>,
 }
 
-/// A copy that only we can read, with the state it is of.
-pub(super) struct Copied {
-    directory: TempDir,
-    of: Stamp,
-}
-
-/// The last copy, as long as the store is the same.
-pub(super) type Copies = Mutex<Option<Arc<Copied>>>;
-
 impl Database {
-    pub(super) fn open(place: &Place, copies: &Copies) -> Result<Self, Fault> {
+    pub(super) fn open(place: &Place, copies: &Copies, stop: &Stop) -> Result<Self, Fault> {
+        copies.sweep();
         let path = place.index();
         for _ in 0..MOST_TRIES {
             let stamp = Stamp::of(&path);
@@ -64,15 +61,20 @@ impl Database {
             let (at, copy) = if seen(&beside(&path, "-shm")).is_some() {
                 (path.clone(), None)
             } else {
-                let copy = copied(place, &path, &stamp, copies)?;
-                let Some(copy) = copy else { continue };
-                (copy.directory.path().join(INDEX), Some(copy))
+                let Some(copy) = copies.of(place, &stamp, stop)? else {
+                    continue;
+                };
+                (copy.database(), Some(copy))
             };
             let opened = connect(&at, &copy).and_then(|conn| {
                 let schema = Schema::read(&conn)?;
                 Ok((conn, schema))
             });
             match opened {
+                // Mail may have begun a new one a moment ago: what was opened is what was looked at, or is opened again.
+                Ok(_)
+                    if copy.is_none()
+                        && Stamp::of(&path).file_spelled() != stamp.file_spelled() => {}
                 Ok((conn, schema)) => {
                     schema.check()?;
                     return Ok(Self {
@@ -82,8 +84,8 @@ impl Database {
                         _copy: copy,
                     });
                 }
-                // Mail may have quit a moment ago, and taken the index of the log with it.
-                Err(error) if code(&error) == Some(ErrorCode::CannotOpen) && copy.is_none() => {
+                // Mail may have quit a moment ago, and taken the index of the log with it, or is about to mend that.
+                Err(error) if is_shaken(&error) && copy.is_none() => {
                     permitted(place)?;
                 }
                 Err(error) => return Err(fault(Stage::OpenFolder)(error)),
@@ -95,7 +97,7 @@ impl Database {
 }
 
 impl Stamp {
-    fn of(path: &Path) -> Self {
+    pub(super) fn of(path: &Path) -> Self {
         Self {
             file: seen(path),
             log: seen(&beside(path, "-wal")),
@@ -107,6 +109,16 @@ impl Stamp {
         self.file.as_ref().map_or_else(String::new, |seen| {
             format!("{}.{}", seen.inode, nanos(seen.born))
         })
+    }
+
+    /// The same as a number that goes into ids; never 0 (RFC 9051 section 2.3.1.1). A store that was moved or restored has
+    /// another one, though its messages have kept theirs: then ids are refused that would have meant the same.
+    pub(super) fn generation(&self) -> UidValidity {
+        let sum = Sha256::digest(self.file_spelled());
+        let number = sum.iter().take(4).fold(0, |number: u32, octet| {
+            number.wrapping_shl(8) | u32::from(*octet)
+        });
+        UidValidity(number.max(1))
     }
 
     /// For a file of ours that outlives this process.
@@ -170,48 +182,6 @@ fn permitted(place: &Place) -> Result<(), Fault> {
     }
 }
 
-/// None where it changed meanwhile.
-fn copied(
-    place: &Place,
-    path: &Path,
-    stamp: &Stamp,
-    copies: &Copies,
-) -> Result<Option<Arc<Copied>>, Fault> {
-    let mut last = copies.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(copy) = last.as_ref().filter(|copy| copy.of == *stamp) {
-        return Ok(Some(Arc::clone(copy)));
-    }
-    *last = None;
-    let copy = || -> io::Result<TempDir> {
-        // Private by default: 0700.
-        let directory = tempfile::Builder::new().prefix("mailwarden-").tempdir()?;
-        let data = Path::new(super::place::DATA);
-        for ending in ["", "-wal", "-journal"] {
-            let name = format!("{INDEX}{ending}");
-            let (mut from, _) = match place.beneath.file(&data.join(&name)) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound && !ending.is_empty() => {
-                    continue;
-                }
-                other => other?,
-            };
-            let mut to = fs::File::create(directory.path().join(&name))?;
-            io::copy(&mut from, &mut to)?;
-        }
-        Ok(directory)
-    };
-    let directory = copy().map_err(faulted(Stage::OpenFolder))?;
-    let running = seen(&beside(path, "-shm")).is_some();
-    if Stamp::of(path) != *stamp || running {
-        return Ok(None);
-    }
-    let copy = Arc::new(Copied {
-        directory,
-        of: stamp.clone(),
-    });
-    *last = Some(Arc::clone(&copy));
-    Ok(Some(copy))
-}
-
 fn connect(path: &Path, copy: &Option<Arc<Copied>>) -> rusqlite::Result<Connection> {
     let access = match copy {
         // Its log is recovered where it is ours.
@@ -221,10 +191,9 @@ fn connect(path: &Path, copy: &Option<Arc<Copied>>) -> rusqlite::Result<Connecti
     let flags = access | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let conn = match copy {
         Some(_) => Connection::open_with_flags(path, flags)?,
-        // INVARIANT: never `immutable`, which would not see what only the log holds.
         None => {
             let flags = flags | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NOFOLLOW;
-            Connection::open_with_flags(uri(path, "mode=ro"), flags)?
+            Connection::open_with_flags(uri(path, READ_ONLY), flags)?
         }
     };
     conn.busy_timeout(PATIENCE)?;
@@ -252,6 +221,13 @@ pub(super) fn uri(path: &Path, how: &str) -> String {
     format!("file:{path}?{how}")
 }
 
+fn is_shaken(error: &rusqlite::Error) -> bool {
+    matches!(
+        code(error),
+        Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly)
+    )
+}
+
 fn code(error: &rusqlite::Error) -> Option<ErrorCode> {
     error.sqlite_error_code()
 }
@@ -273,5 +249,41 @@ pub(super) fn fault(stage: Stage) -> impl Fn(rusqlite::Error) -> Fault {
             _ => (FaultKind::Unreadable, "the Envelope Index cannot be read"),
         };
         Fault::saying(kind, stage, why)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use testkit::apple::{AppleStore, Letter};
+
+    use super::*;
+
+    #[test]
+    fn the_index_of_the_log_is_not_made_where_mail_has_quit() {
+        let mut store = AppleStore::new();
+        store.quit();
+        let failed = connect(&store.database(), &None).unwrap_err();
+        assert!(is_shaken(&failed), "{failed:?}");
+        assert_eq!(seen(&beside(&store.database(), "-shm")), None);
+    }
+
+    #[test]
+    fn what_mail_left_when_it_crashed_is_read_as_it_is() {
+        let mut store = AppleStore::new();
+        let inbox = store.folder("INBOX");
+        store.message(inbox, Letter::new("Subject: x\n\nx\n"));
+        // Elsewhere nobody has it open.
+        let crashed = tempfile::tempdir().unwrap();
+        let database = crashed.path().join(INDEX);
+        for ending in ["", "-wal", "-shm"] {
+            fs::copy(beside(&store.database(), ending), beside(&database, ending)).unwrap();
+        }
+        let index = || fs::read(beside(&database, "-shm")).unwrap();
+        let before = index();
+        let conn = connect(&database, &None).unwrap();
+        let count = conn.query_row("SELECT count(*) FROM messages", [], |row| row.get(0));
+        assert_eq!(count, Ok(1_i64));
+        drop(conn);
+        assert!(index() == before);
     }
 }

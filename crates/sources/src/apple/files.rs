@@ -1,6 +1,6 @@
 //! The files of messages: where Mail puts them, tried by exact name, and a bounded look around where they are not there.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -16,6 +16,16 @@ const MOST_WALKS: usize = 64;
 /// Directories of one mailbox that are looked at on the way.
 const MOST_DIRECTORIES: usize = 5_000;
 const MOST_DEPTH: usize = 10;
+/// Names that are remembered of directories in one call.
+const MOST_LISTED: usize = 1_000_000;
+
+#[cfg(test)]
+thread_local! {
+    /// How often this thread asked for a message's file.
+    pub(super) static OPENED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+    /// How many names it tried.
+    static TRIED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
 
 /// Opens messages of one store.
 pub(super) struct Files<'a> {
@@ -25,6 +35,21 @@ pub(super) struct Files<'a> {
     /// What is known of a mailbox by now.
     stores: HashMap<i64, Stores>,
     walks: usize,
+    shelves: Shelves,
+}
+
+/// Directories of messages, and which messages lie in those that one was missed in: of the next that is missing the directory
+/// is not asked again.
+#[derive(Default)]
+struct Shelves {
+    listed: HashMap<PathBuf, Listed>,
+    names: usize,
+}
+
+enum Listed {
+    Messages(HashSet<u32>),
+    /// It cannot be listed, or not remembered: names are tried.
+    Unknown,
 }
 
 /// Where a mailbox keeps its messages.
@@ -69,12 +94,15 @@ impl<'a> Files<'a> {
             stop,
             stores: HashMap::new(),
             walks: 0,
+            shelves: Shelves::default(),
         }
     }
 
     /// None where it was not downloaded.
     pub(super) fn open(&mut self, row: &Row) -> io::Result<Option<Filed>> {
         self.stop.check()?;
+        #[cfg(test)]
+        OPENED.set(OPENED.get() + 1);
         let Some(mailbox) = self.boxes.path(row.mailbox) else {
             return Ok(None);
         };
@@ -96,8 +124,11 @@ impl<'a> Files<'a> {
         // Before there was `Data`, messages lay right in the mailbox.
         let flat = mailbox.join("Messages");
         for directory in derived.chain([flat]) {
-            if let Some(filed) = named(self.beneath, &directory, row)? {
-                return Ok(Some(filed));
+            let filed = self
+                .shelves
+                .open(self.beneath, &directory, row, self.stop)?;
+            if filed.is_some() {
+                return Ok(filed);
             }
         }
         if self.walks >= MOST_WALKS {
@@ -111,13 +142,68 @@ impl<'a> Files<'a> {
                 .insert(walk(self.beneath, mailbox, self.stop)?),
         };
         for directory in walked {
-            if let Some(filed) = named(self.beneath, directory, row)? {
-                return Ok(Some(filed));
+            let filed = self.shelves.open(self.beneath, directory, row, self.stop)?;
+            if filed.is_some() {
+                return Ok(filed);
             }
         }
         Ok(None)
     }
 }
+
+impl Shelves {
+    fn open(
+        &mut self,
+        beneath: &Beneath,
+        directory: &Path,
+        row: &Row,
+        stop: &Stop,
+    ) -> io::Result<Option<Filed>> {
+        if let Some(Listed::Messages(numbers)) = self.listed.get(directory)
+            && !numbers.contains(&row.uid.0)
+        {
+            return Ok(None);
+        }
+        let filed = named(beneath, directory, row)?;
+        if filed.is_none() && !self.listed.contains_key(directory) {
+            let listed = self.list(beneath, directory, stop)?;
+            self.listed.insert(directory.to_owned(), listed);
+        }
+        Ok(filed)
+    }
+
+    fn list(&mut self, beneath: &Beneath, directory: &Path, stop: &Stop) -> io::Result<Listed> {
+        let mut numbers = HashSet::new();
+        let listed = beneath.each(directory, |one| {
+            if self.names >= MOST_LISTED {
+                return Err(io::ErrorKind::OutOfMemory.into());
+            }
+            self.names += 1;
+            stop.check()?;
+            numbers.extend(one.name.to_str().and_then(number));
+            Ok(())
+        });
+        match listed {
+            Ok(()) => Ok(Listed::Messages(numbers)),
+            Err(error) => match error.kind() {
+                io::ErrorKind::Interrupted => Err(error),
+                io::ErrorKind::NotFound => Ok(Listed::Messages(HashSet::new())),
+                _ => Ok(Listed::Unknown),
+            },
+        }
+    }
+}
+
+/// Of the message that a name may be the file of.
+fn number(name: &str) -> Option<u32> {
+    let (number, ending) = name.split_once('.')?;
+    let fits = ENDINGS
+        .iter()
+        .any(|(one, _)| ending.eq_ignore_ascii_case(one));
+    number.parse().ok().filter(|_| fits)
+}
+
+const ENDINGS: [(&str, Extent); 2] = [("emlx", Extent::Whole), ("partial.emlx", Extent::Partial)];
 
 /// The digits of the thousands, the last one first: 12345 lies in `2/1`.
 pub(super) fn shelf(row: u32) -> PathBuf {
@@ -132,7 +218,9 @@ pub(super) fn shelf(row: u32) -> PathBuf {
 
 /// INVARIANT: exact names. What merely begins with the number is another message.
 fn named(beneath: &Beneath, directory: &Path, row: &Row) -> io::Result<Option<Filed>> {
-    for (ending, extent) in [("emlx", Extent::Whole), ("partial.emlx", Extent::Partial)] {
+    for (ending, extent) in ENDINGS {
+        #[cfg(test)]
+        TRIED.set(TRIED.get() + 1);
         let path = directory.join(format!("{}.{ending}", row.uid.0));
         match beneath.file(&path) {
             Ok((file, data)) => {
@@ -200,7 +288,51 @@ fn walk(beneath: &Beneath, mailbox: &Path, stop: &Stop) -> io::Result<Vec<PathBu
 
 #[cfg(test)]
 mod tests {
+    use mail::{AccountId, FolderName};
+    use testkit::apple::{ACCOUNT, AppleStore, Letter, Stored};
+
+    use super::super::{Apple, Visit};
     use super::*;
+
+    #[test]
+    fn messages_that_are_not_here_are_not_tried_one_by_one() {
+        let mut store = AppleStore::new();
+        let inbox = store.folder("INBOX");
+        let letter = |row| Letter::new("Subject: x\n\nx\n").row(row);
+        for row in 1..=200 {
+            store.message(inbox, letter(row).stored(Stored::Nothing));
+        }
+        store.message(inbox, letter(201));
+        store.message(inbox, letter(202).stored(Stored::Partial));
+        let account = AccountId::new("mac").unwrap();
+        let apple = Apple::open(account, store.root(), Some(ACCOUNT.to_owned()), None);
+        let stop = Stop::default();
+        let visit = Visit::begin(&apple.settings, &stop).unwrap();
+        let mut rows = visit.rows(&FolderName::new("INBOX").unwrap()).unwrap();
+        rows.sort_by_key(|row| row.uid);
+        let mut files = visit.files();
+        TRIED.set(0);
+        let found = rows.iter().filter_map(|row| files.open(row).unwrap());
+        let found: Vec<Extent> = found.map(|filed| filed.extent).collect();
+        assert_eq!(found, [Extent::Whole, Extent::Partial]);
+        assert!(TRIED.get() < 20, "{}", TRIED.get());
+    }
+
+    #[test]
+    fn names_of_files_begin_with_a_number() {
+        for (name, want) in [
+            ("12.emlx", Some(12)),
+            ("12.partial.emlx", Some(12)),
+            ("12.EMLX", Some(12)),
+            ("12.2.emlxpart", None),
+            ("12.emlx.bak", None),
+            ("emlx", None),
+            (".emlx", None),
+            ("99999999999.emlx", None),
+        ] {
+            assert_eq!(number(name), want, "{name}");
+        }
+    }
 
     #[test]
     fn thousands_are_written_backwards() {

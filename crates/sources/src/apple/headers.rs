@@ -4,7 +4,7 @@
 
 use std::io;
 
-use mail::{Fault, Links, Uid};
+use mail::{Fault, HeaderId, Links, Uid};
 
 use super::hunt::Hunt;
 use super::rows::Row;
@@ -35,6 +35,22 @@ pub(super) enum Reading {
 pub(super) enum Read {
     Wholly,
     InPart,
+}
+
+/// How a message may be tied to an id.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Tie {
+    Has,
+    Names,
+    HasOrNames,
+}
+
+/// What came of a guess.
+pub(super) enum Confirmed {
+    Yes(Row),
+    No,
+    /// Nor will any other guess about this message: it is gone, or lies where is not searched.
+    Never,
 }
 
 impl Hunt<'_> {
@@ -108,31 +124,40 @@ impl Hunt<'_> {
         Ok(read)
     }
 
-    /// INVARIANT: a hash is a guess. The message itself says whether it is the one.
+    /// INVARIANT: a hash is a guess. The message itself says whether it is the one; where it is not here to say it, it may be.
     pub(super) fn confirmed(
         &mut self,
         uid: Uid,
-        fits: impl Fn(&Links) -> bool,
-    ) -> Result<Option<Row>, Fault> {
+        id: &HeaderId,
+        tie: Tie,
+    ) -> Result<Confirmed, Fault> {
         let Some(row) = self.visit.db.row(uid, self.visit.stop)? else {
-            return Ok(None);
+            return Ok(Confirmed::Never);
         };
         if !self.may_see(&row)? {
-            return Ok(None);
+            return Ok(Confirmed::Never);
         }
-        let said = Links {
-            id: self.visit.db.id(uid),
-            ..Links::default()
+        let said = self.visit.db.id(uid);
+        if tie != Tie::Names && said.as_ref() == Some(id) {
+            return Ok(Confirmed::Yes(row));
+        }
+        let Some(links) = self.links(&row)? else {
+            self.exhausted &= tie == Tie::Has && said.is_some();
+            return Ok(Confirmed::No);
         };
-        if fits(&said) {
-            return Ok(Some(row));
+        let fits = match tie {
+            Tie::Has => links.id.as_ref() == Some(id),
+            Tie::Names => links.ancestors().contains(id),
+            Tie::HasOrNames => links.all().any(|one| one == id),
+        };
+        match fits {
+            true => Ok(Confirmed::Yes(row)),
+            false => Ok(Confirmed::No),
         }
-        let links = self.links(&row)?;
-        Ok(Some(row).filter(|_| links.is_some_and(|links| fits(&links))))
     }
 
     /// None where there is no file, or none that can be read. Fails only when nobody waits.
-    fn links(&mut self, row: &Row) -> Result<Option<Links>, Fault> {
+    pub(super) fn links(&mut self, row: &Row) -> Result<Option<Links>, Fault> {
         match self.files.links(row) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => Err(read_fault(error)),
             other => Ok(other.unwrap_or_default()),

@@ -8,7 +8,7 @@ use mail::{Coverage, Fault, FolderName, HeaderId, Skipped, Sought, SpecialUse, U
 
 use super::boxes::Mailbox;
 use super::files::Files;
-use super::headers::{Read, Reading, Unread};
+use super::headers::{Confirmed, Read, Reading, Tie, Unread};
 use super::index::Index;
 use super::rows::Row;
 use super::visit::Visit;
@@ -148,7 +148,9 @@ impl<'a> Hunt<'a> {
     fn having(&mut self, id: &HeaderId) -> Result<Vec<Row>, Fault> {
         let mut found = Vec::new();
         for uid in self.index.having(id)? {
-            found.extend(self.confirmed(uid, |links| links.id.as_ref() == Some(id))?);
+            if let Confirmed::Yes(row) = self.confirmed(uid, id, Tie::Has)? {
+                found.push(row);
+            }
         }
         Ok(found)
     }

@@ -3,46 +3,69 @@
 //! Kept are hashes, never the ids themselves, so a hit is only a guess that the message has to confirm. All of it can be read
 //! from the store again: a file that is broken, or of another make or another store, is begun anew.
 
-use std::collections::HashSet;
-use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+mod file;
 
-use mail::{Fault, HeaderId, Links, Stage, Uid};
-use rusqlite::{Connection, OpenFlags, OptionalExtension as _, TransactionBehavior, params};
+use std::cell::Cell;
+use std::collections::HashSet;
+use std::path::PathBuf;
+
+use mail::{Fault, FaultKind, HeaderId, Links, Stage, Uid};
+use rusqlite::{Connection, ErrorCode, OptionalExtension as _, TransactionBehavior, params};
 use sha2::{Digest as _, Sha256};
+
+pub(super) use file::private_directory;
 
 use super::database::{Database, fault};
 use super::envelope::header_id;
 use super::rows::{int, text};
 use crate::local::work::{Stop, unreadable};
 
-/// Tells our file from others', and this make from the next: "MWai", and a number.
-const APPLICATION: i32 = 0x4d57_6169;
-const MAKE: i32 = 1;
-/// How long one process waits for another that builds.
-const PATIENCE: Duration = Duration::from_secs(30);
 /// So many rows are written at once; a crash loses no more than these.
 const BATCH: i64 = 20_000;
+/// So often others may be faster before we go our own way. Whoever is faster than us has written a batch meanwhile.
+const MOST_ROUNDS: usize = 256;
+/// One that fails is opened, or built anew, so often in one question.
+const MOST_ATTEMPTS: usize = 2;
 
-const TABLES: &str = "
-    CREATE TABLE store (one INTEGER PRIMARY KEY CHECK (one = 1), file TEXT NOT NULL, high INTEGER NOT NULL,
-        stamp TEXT NOT NULL);
-    -- A message that has or names an id, by the hash of the id.
-    CREATE TABLE has (hash INTEGER NOT NULL, row INTEGER NOT NULL, PRIMARY KEY (hash, row)) WITHOUT ROWID;
-    CREATE TABLE named (hash INTEGER NOT NULL, row INTEGER NOT NULL, PRIMARY KEY (hash, row)) WITHOUT ROWID;
-    -- Messages whose header was read.
-    CREATE TABLE headers (row INTEGER PRIMARY KEY);";
+/// The index as all questions of this process have it, one after the other.
+pub(super) struct Shared {
+    file: Option<PathBuf>,
+    index: Option<Index>,
+}
 
 /// The index of one store.
 pub(super) struct Index {
     conn: Connection,
+    kept: Kept,
     /// What the store looked like when all of it was read anew.
     exact: Option<String>,
+    /// The store that this question is about, and how far it was read.
+    of: Option<(String, i64)>,
+    /// Why it cannot be used any more.
+    trouble: Cell<Option<Trouble>>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Kept {
+    File,
+    Memory,
+}
+
+/// What may be wrong with it. None of that is a fault of the store.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Trouble {
+    /// It is no index, or half of one.
+    Damaged,
+    /// Somebody else writes to it, and does not end.
+    Busy,
+    /// Somebody else began it anew, or was faster, again and again.
+    Overtaken,
+    /// It was deleted or moved away, the disk is full, or whatever else the system says.
+    Unusable(Option<ErrorCode>),
 }
 
 /// What it was made of.
+#[derive(Clone, PartialEq, Eq, Debug)]
 struct Known {
     file: String,
     /// The newest message in it.
@@ -50,128 +73,227 @@ struct Known {
     stamp: String,
 }
 
-impl Index {
-    /// In a file of its own, or in memory where there is no directory, or none that can be written to.
-    pub(super) fn open(file: Option<&Path>) -> rusqlite::Result<Self> {
-        if let Some(file) = file {
-            match kept(file) {
-                Ok(conn) => return Ok(Self { conn, exact: None }),
-                Err(error) => {
-                    let why = error.to_string();
-                    tracing::warn!(
-                        why,
-                        "the index of a mail store cannot be kept; it is built in memory"
-                    );
-                }
-            }
-        }
-        let conn = Connection::open_in_memory()?;
-        make(&conn)?;
-        Ok(Self { conn, exact: None })
+/// Whether something could be written, or somebody else was there first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Written {
+    Done,
+    Overtaken,
+}
+
+impl Shared {
+    /// In a file of its own, or in memory where there is none.
+    pub(super) fn new(file: Option<PathBuf>) -> Self {
+        Self { file, index: None }
     }
 
-    /// Brings it up to date with the store: new messages are added, another store begins it anew.
+    /// Does something with it. Where it fails, whatever became of it, it is opened or built again, and in the end in memory,
+    /// where it stays: `work` begins anew then.
+    pub(super) fn with<T>(
+        &mut self,
+        mut work: impl FnMut(&mut Index) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
+        for _ in 0..MOST_ATTEMPTS {
+            let mut index = match self.index.take() {
+                Some(index) => index,
+                None => Index::open(self.file.as_deref())?,
+            };
+            let done = work(&mut index).and_then(|done| index.stayed().map(|()| done));
+            let Some(trouble) = index.trouble.get() else {
+                self.index = Some(index);
+                return done;
+            };
+            if index.kept == Kept::Memory {
+                return done;
+            }
+            drop(index);
+            tracing::warn!(
+                ?trouble,
+                "the index of a mail store failed, and is opened again"
+            );
+            match (trouble, &self.file) {
+                (Trouble::Busy, _) => break,
+                (Trouble::Damaged, Some(file)) => {
+                    // What cannot be removed is met again, and then left alone.
+                    let _ = file::discard(file);
+                }
+                _ => {}
+            }
+        }
+        tracing::warn!("the index of a mail store cannot be kept; it is built in memory");
+        let index = self.index.insert(Index::in_memory()?);
+        work(index)
+    }
+}
+
+impl Index {
+    /// In a file of its own, or in memory where there is no directory, or none that can be written to.
+    fn open(file: Option<&std::path::Path>) -> Result<Self, Fault> {
+        let Some(file) = file else {
+            return Self::in_memory();
+        };
+        match file::kept(file) {
+            Ok(conn) => Ok(Self::new(conn, Kept::File)),
+            Err(error) => {
+                let why = error.to_string();
+                tracing::warn!(
+                    why,
+                    "the index of a mail store cannot be kept; it is built in memory"
+                );
+                Self::in_memory()
+            }
+        }
+    }
+
+    pub(super) fn in_memory() -> Result<Self, Fault> {
+        let conn = file::in_memory().map_err(|error| Trouble::of(&error).fault())?;
+        Ok(Self::new(conn, Kept::Memory))
+    }
+
+    fn new(conn: Connection, kept: Kept) -> Self {
+        Self {
+            conn,
+            kept,
+            exact: None,
+            of: None,
+            trouble: Cell::new(None),
+        }
+    }
+
+    /// Brings it up to date with the store: new messages are added, another store begins it anew. Other processes may be at
+    /// the same: whoever finds that one of them was faster looks again at what there is.
     pub(super) fn refresh(&mut self, db: &Database, stop: &Stop) -> Result<(), Fault> {
-        let sql = fault(Stage::Index);
+        for _ in 0..MOST_ROUNDS {
+            stop.check().map_err(unreadable(Stage::Index))?;
+            if self.catch_up(db, stop)? == Written::Done {
+                return Ok(());
+            }
+        }
+        Err(self.failed(Trouble::Overtaken))
+    }
+
+    fn catch_up(&mut self, db: &Database, stop: &Stop) -> Result<Written, Fault> {
         let (file, stamp) = (db.stamp.file_spelled(), db.stamp.spelled());
-        let known = self.known().map_err(&sql)?;
-        let known = known.filter(|known| known.file == file);
-        if known.as_ref().is_some_and(|known| known.stamp == stamp) {
-            return Ok(());
+        let known = self.told(known(&self.conn))?;
+        let same = known.as_ref().filter(|known| known.file == file);
+        if let Some(same) = same.filter(|same| same.stamp == stamp) {
+            self.of = Some((file, same.high));
+            return Ok(Written::Done);
         }
         let highest = "SELECT coalesce(max(ROWID), 0) FROM messages";
         let highest = db.conn.query_row(highest, [], |row| row.get::<_, i64>(0));
-        let highest = highest.map_err(&sql)?;
-        let high = match known {
-            Some(known) if known.high > highest => {
-                self.forget_beyond(highest).map_err(&sql)?;
-                highest
-            }
-            Some(known) => known.high,
-            None => {
-                self.begin_anew(&file).map_err(&sql)?;
-                0
-            }
+        let highest = highest.map_err(fault(Stage::Index))?;
+        let (high, written) = match same {
+            Some(same) if same.high > highest => (highest, self.forget_beyond(highest, same)),
+            Some(same) => (same.high, Ok(Written::Done)),
+            None => (0, self.begin_anew(&file, known.as_ref())),
         };
-        self.add(db, high, highest, stop)?;
-        let done = "UPDATE store SET high = max(high, ?1), stamp = ?2 WHERE file = ?3";
-        let done = self.conn.execute(done, params![highest, stamp, file]);
-        done.map_err(&sql)?;
+        if self.told(written)? == Written::Overtaken
+            || self.add(db, &file, (high, highest), stop)? == Written::Overtaken
+        {
+            return Ok(Written::Overtaken);
+        }
+        let done = "UPDATE store SET stamp = ?1 WHERE file = ?2 AND high = ?3";
+        let done = self.conn.execute(done, params![stamp, file, highest]);
+        if self.told(done)? == 0 {
+            return Ok(Written::Overtaken);
+        }
         self.exact = (high == 0).then_some(stamp);
-        Ok(())
+        self.of = Some((file, highest));
+        Ok(Written::Done)
     }
 
-    fn known(&self) -> rusqlite::Result<Option<Known>> {
-        let sql = "SELECT file, high, stamp FROM store";
-        let known = self.conn.query_row(sql, [], |row| {
-            Ok(Known {
-                file: row.get(0)?,
-                high: row.get(1)?,
-                stamp: row.get(2)?,
-            })
-        });
-        known.optional()
-    }
-
-    fn begin_anew(&mut self, file: &str) -> rusqlite::Result<()> {
+    /// INVARIANT: what is wiped is what was looked at. Another process may have begun it anew since, for this very store.
+    fn begin_anew(&mut self, file: &str, was: Option<&Known>) -> rusqlite::Result<Written> {
         let tx = self
             .conn
             .transaction_with_behavior(TransactionBehavior::Immediate)?;
+        if known(&tx)?.as_ref() != was {
+            return Ok(Written::Overtaken);
+        }
         tx.execute_batch(
             "DELETE FROM store; DELETE FROM has; DELETE FROM named; DELETE FROM headers",
         )?;
         tx.execute("INSERT INTO store VALUES (1, ?1, 0, '')", [file])?;
-        tx.commit()
+        tx.commit()?;
+        Ok(Written::Done)
     }
 
     /// The newest messages were removed, or another process saw some that this view of the store has not. Their numbers may
     /// come again, for other messages; of what is below nothing changed.
-    fn forget_beyond(&mut self, highest: i64) -> rusqlite::Result<()> {
+    fn forget_beyond(&mut self, highest: i64, was: &Known) -> rusqlite::Result<Written> {
         let tx = self
             .conn
             .transaction_with_behavior(TransactionBehavior::Immediate)?;
+        if known(&tx)?.as_ref() != Some(was) {
+            return Ok(Written::Overtaken);
+        }
         for table in ["has", "named", "headers"] {
             tx.execute(&format!("DELETE FROM {table} WHERE row > ?1"), [highest])?;
         }
         tx.execute("UPDATE store SET high = ?1, stamp = ''", [highest])?;
-        tx.commit()
+        tx.commit()?;
+        Ok(Written::Done)
     }
 
-    /// What the database says of the messages beyond `high`.
-    fn add(&mut self, db: &Database, high: i64, highest: i64, stop: &Stop) -> Result<(), Fault> {
+    /// What the database says of the messages between.
+    fn add(
+        &mut self,
+        db: &Database,
+        file: &str,
+        (high, highest): (i64, i64),
+        stop: &Stop,
+    ) -> Result<Written, Fault> {
         let stage = Stage::Index;
-        if !db.schema.names_ids() || high >= highest {
-            return Ok(());
-        }
         let total = |rows: i64| u64::try_from(rows).unwrap_or_default();
         let mut from = high;
         while from < highest {
             stop.check().map_err(unreadable(stage))?;
             stop.count(total(from - high), total(highest - high));
-            let to = from.saturating_add(BATCH).min(highest);
-            let mut found = said(db, from, to).map_err(fault(stage))?;
+            let (to, mut found) = match db.schema.names_ids() {
+                true => {
+                    let to = from.saturating_add(BATCH).min(highest);
+                    (to, said(db, from, to).map_err(fault(stage))?)
+                }
+                false => (highest, Vec::new()),
+            };
             // In the order of the table, which is several times as fast.
             found.sort_unstable();
-            self.write(&found, to).map_err(fault(stage))?;
+            let written = self.write(&found, file, (from, to));
+            if self.told(written)? == Written::Overtaken {
+                return Ok(Written::Overtaken);
+            }
             from = to;
         }
-        stop.count(total(highest - high), total(highest - high));
-        Ok(())
+        if highest > high {
+            stop.count(total(highest - high), total(highest - high));
+        }
+        Ok(Written::Done)
     }
 
-    fn write(&mut self, found: &[(i64, i64)], high: i64) -> rusqlite::Result<()> {
+    /// INVARIANT: what is added follows what is there, and is of the same file. So who began with nothing and was never
+    /// overtaken knows that all of it is of one view of the store.
+    fn write(
+        &mut self,
+        found: &[(i64, i64)],
+        file: &str,
+        (from, to): (i64, i64),
+    ) -> rusqlite::Result<Written> {
         let tx = self
             .conn
             .transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let reach = "UPDATE store SET high = ?1 WHERE file = ?2 AND high = ?3";
+        if tx.execute(reach, params![to, file, from])? == 0 {
+            return Ok(Written::Overtaken);
+        }
         {
             let mut put =
                 tx.prepare_cached("INSERT OR IGNORE INTO has (hash, row) VALUES (?1, ?2)")?;
             for (hash, row) in found {
                 put.execute([hash, row])?;
             }
-            tx.execute("UPDATE store SET high = max(high, ?1)", [high])?;
         }
-        tx.commit()
+        tx.commit()?;
+        Ok(Written::Done)
     }
 
     /// Nothing can be in the store that is not in here, as far as the database says it.
@@ -199,7 +321,7 @@ impl Index {
                 .filter_map(|row| u32::try_from(row).ok().map(Uid))
                 .collect())
         };
-        ask().map_err(fault(Stage::Index))
+        self.told(ask())
     }
 
     /// Messages whose header need not be read again.
@@ -209,15 +331,21 @@ impl Index {
             let rows = query.query_map([], |row| row.get::<_, u32>(0))?;
             rows.map(|row| row.map(Uid)).collect()
         };
-        ask().map_err(fault(Stage::Index))
+        self.told(ask())
     }
 
     /// What headers say.
+    ///
+    /// INVARIANT: a header that was read is not read again, so what is kept of it is kept for the store that it is of.
     pub(super) fn learn(&mut self, headers: &[(Uid, Links)]) -> Result<(), Fault> {
-        let mut learn = || -> rusqlite::Result<()> {
+        let of = self.of.clone();
+        let mut learn = || -> rusqlite::Result<Written> {
             let tx = self
                 .conn
                 .transaction_with_behavior(TransactionBehavior::Immediate)?;
+            if !reaches(&tx, of.as_ref())? {
+                return Ok(Written::Overtaken);
+            }
             {
                 let mut has =
                     tx.prepare_cached("INSERT OR IGNORE INTO has (hash, row) VALUES (?1, ?2)")?;
@@ -235,10 +363,87 @@ impl Index {
                     read.execute([uid.0])?;
                 }
             }
-            tx.commit()
+            tx.commit()?;
+            Ok(Written::Done)
         };
-        learn().map_err(fault(Stage::Index))
+        let learned = learn();
+        match self.told(learned)? {
+            Written::Done => Ok(()),
+            Written::Overtaken => Err(self.failed(Trouble::Overtaken)),
+        }
     }
+
+    /// Nobody took anything away from it while this question was answered.
+    fn stayed(&self) -> Result<(), Fault> {
+        match self.told(reaches(&self.conn, self.of.as_ref()))? {
+            true => Ok(()),
+            false => Err(self.failed(Trouble::Overtaken)),
+        }
+    }
+
+    fn told<T>(&self, done: rusqlite::Result<T>) -> Result<T, Fault> {
+        done.map_err(|error| self.failed(Trouble::of(&error)))
+    }
+
+    fn failed(&self, trouble: Trouble) -> Fault {
+        self.trouble.set(Some(trouble));
+        trouble.fault()
+    }
+}
+
+impl Trouble {
+    fn of(error: &rusqlite::Error) -> Self {
+        let code = error.sqlite_error_code();
+        match code {
+            _ if file::busy(error) => Self::Busy,
+            // A table that is missing or of another shape is an unknown error to SQLite, and a value to its driver.
+            None
+            | Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase | ErrorCode::Unknown) => {
+                Self::Damaged
+            }
+            Some(_) => Self::Unusable(code),
+        }
+    }
+
+    /// Nothing is wrong with the mail, and the words do not say so.
+    fn fault(self) -> Fault {
+        let (kind, why) = match self {
+            Self::Busy | Self::Overtaken => (
+                FaultKind::Busy,
+                "another process is writing mailwarden's own index of this store",
+            ),
+            Self::Damaged => (
+                FaultKind::Unreadable,
+                "mailwarden's own index of this store is damaged; it can be deleted at any time",
+            ),
+            Self::Unusable(_) => (
+                FaultKind::Unreadable,
+                "mailwarden's own index of this store cannot be written; is the disk full?",
+            ),
+        };
+        Fault::saying(kind, Stage::Index, why)
+    }
+}
+
+fn known(conn: &Connection) -> rusqlite::Result<Option<Known>> {
+    let sql = "SELECT file, high, stamp FROM store";
+    let known = conn.query_row(sql, [], |row| {
+        Ok(Known {
+            file: row.get(0)?,
+            high: row.get(1)?,
+            stamp: row.get(2)?,
+        })
+    });
+    known.optional()
+}
+
+/// Whether it is of this store, and goes so far.
+fn reaches(conn: &Connection, of: Option<&(String, i64)>) -> rusqlite::Result<bool> {
+    let Some((file, high)) = of else {
+        return Ok(true);
+    };
+    let known = known(conn)?;
+    Ok(known.is_some_and(|known| known.file == *file && known.high >= *high))
 }
 
 /// Hash and row of all messages between that the database knows the ids of.
@@ -268,179 +473,5 @@ fn hash(id: &HeaderId) -> i64 {
     i64::from_be_bytes(first)
 }
 
-/// The file, made or made anew. It is private, and so is its directory.
-fn kept(file: &Path) -> io::Result<Connection> {
-    let directory = file.parent().ok_or(io::ErrorKind::InvalidInput)?;
-    private_directory(directory)?;
-    let told = |error: rusqlite::Error| io::Error::other(error.to_string());
-    match recognized(file) {
-        Ok(conn) => return Ok(conn),
-        Err(error) if busy(&error) => return Err(told(error)),
-        // Absent, broken, or of another make.
-        Err(_) => {}
-    }
-    for ending in ["", "-journal", "-wal", "-shm"] {
-        let mut path = file.as_os_str().to_owned();
-        path.push(ending);
-        match fs::remove_file(PathBuf::from(path)) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
-    }
-    // It gets its name when it is whole, so that no process meets half of one.
-    let new = tempfile::Builder::new()
-        .prefix(".new-index-")
-        .tempfile_in(directory)?;
-    let new = new.into_temp_path();
-    let conn = Connection::open(&new).map_err(told)?;
-    make(&conn).map_err(told)?;
-    conn.close().map_err(|(_, error)| told(error))?;
-    match new.persist_noclobber(file) {
-        Err(error) if error.error.kind() != io::ErrorKind::AlreadyExists => return Err(error.error),
-        _ => {}
-    }
-    recognized(file).map_err(told)
-}
-
-fn busy(error: &rusqlite::Error) -> bool {
-    use rusqlite::ErrorCode::{DatabaseBusy, DatabaseLocked};
-    matches!(
-        error.sqlite_error_code(),
-        Some(DatabaseBusy | DatabaseLocked)
-    )
-}
-
-/// Ours, of this make, and not broken as far as a glance tells.
-fn recognized(file: &Path) -> rusqlite::Result<Connection> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let conn = Connection::open_with_flags(file, flags)?;
-    conn.busy_timeout(PATIENCE)?;
-    // It can be built again: what a crash of the machine takes away is not missed.
-    conn.pragma_update(None, "synchronous", "off")?;
-    conn.pragma_update(None, "trusted_schema", false)?;
-    let number = |name: &str| conn.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
-    let ours = number("application_id")? == APPLICATION && number("user_version")? == MAKE;
-    let broken = || rusqlite::Error::InvalidQuery;
-    if !ours {
-        return Err(broken());
-    }
-    let check: String = conn.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
-    match check.as_str() {
-        "ok" => Ok(conn),
-        _ => Err(broken()),
-    }
-}
-
-fn make(conn: &Connection) -> rusqlite::Result<()> {
-    conn.pragma_update(None, "application_id", APPLICATION)?;
-    conn.pragma_update(None, "user_version", MAKE)?;
-    conn.execute_batch(TABLES)
-}
-
-fn private_directory(directory: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::DirBuilderExt as _;
-        builder.mode(0o700);
-    }
-    builder.recursive(true).create(directory)
-}
-
 #[cfg(test)]
-mod tests {
-    use mail::AccountId;
-    use testkit::apple::{AppleStore, Generation, Letter};
-
-    use super::super::{Apple, Visit};
-    use super::*;
-
-    fn id(name: &str) -> HeaderId {
-        HeaderId::new(name.as_bytes()).unwrap()
-    }
-
-    fn put(store: &mut AppleStore, row: i64, name: &str) {
-        let inbox = store.folder("INBOX");
-        let letter = Letter::new(format!("Message-ID: <{name}>\n\nText.\n"));
-        store.message(inbox, letter.row(row));
-    }
-
-    fn links(name: &str) -> Links {
-        Links {
-            id: Some(id(name)),
-            references: vec![id("root@x")],
-            in_reply_to: Vec::new(),
-        }
-    }
-
-    /// Three messages, and an index that has read the headers of all of them.
-    fn read(generation: Generation) -> (AppleStore, Apple, Index) {
-        let mut store = AppleStore::of(generation);
-        for (row, name) in [(1, "one@x"), (2, "two@x"), (3, "three@x")] {
-            put(&mut store, row, name);
-        }
-        let account = AccountId::new("mac").unwrap();
-        let apple = Apple::open(account, store.root(), None, None);
-        let mut index = Index::open(None).unwrap();
-        refresh(&apple, &mut index);
-        let headers = [
-            (Uid(1), links("one@x")),
-            (Uid(2), links("two@x")),
-            (Uid(3), links("three@x")),
-        ];
-        index.learn(&headers).unwrap();
-        (store, apple, index)
-    }
-
-    fn refresh(apple: &Apple, index: &mut Index) {
-        let stop = Stop::default();
-        let visit = Visit::begin(&apple.settings, &stop).unwrap();
-        index.refresh(&visit.db, &stop).unwrap();
-    }
-
-    fn rows(numbers: &[u32]) -> HashSet<Uid> {
-        numbers.iter().copied().map(Uid).collect()
-    }
-
-    #[test]
-    fn when_the_newest_message_goes_the_others_stay_known() {
-        for generation in Generation::ALL {
-            let (mut store, apple, mut index) = read(generation);
-            store.sql("DELETE FROM messages WHERE ROWID = 3");
-            refresh(&apple, &mut index);
-            assert_eq!(index.read().unwrap(), rows(&[1, 2]), "{generation:?}");
-            assert_eq!(index.naming(&id("root@x")).unwrap(), [Uid(1), Uid(2)]);
-            assert_eq!(index.having(&id("two@x")).unwrap(), [Uid(2)]);
-            assert_eq!(index.having(&id("three@x")).unwrap(), []);
-            // Its number comes again, for another message.
-            put(&mut store, 3, "other@x");
-            refresh(&apple, &mut index);
-            assert_eq!(index.read().unwrap(), rows(&[1, 2]), "{generation:?}");
-            let said = match generation {
-                Generation::Modern => vec![Uid(3)],
-                _ => Vec::new(),
-            };
-            assert_eq!(index.having(&id("other@x")).unwrap(), said);
-        }
-    }
-
-    #[test]
-    fn an_older_view_of_the_store_leaves_the_index_as_far_as_it_reaches() {
-        for generation in Generation::ALL {
-            let (mut store, apple, mut index) = read(generation);
-            let stop = Stop::default();
-            let old = Visit::begin(&apple.settings, &stop).unwrap();
-            put(&mut store, 4, "four@x");
-            refresh(&apple, &mut index);
-            index.refresh(&old.db, &stop).unwrap();
-            assert_eq!(index.read().unwrap(), rows(&[1, 2, 3]), "{generation:?}");
-            refresh(&apple, &mut index);
-            assert_eq!(index.read().unwrap(), rows(&[1, 2, 3]), "{generation:?}");
-            let said = match generation {
-                Generation::Modern => vec![Uid(4)],
-                _ => Vec::new(),
-            };
-            assert_eq!(index.having(&id("four@x")).unwrap(), said);
-        }
-    }
-}
+mod tests;

@@ -27,7 +27,10 @@ pub(super) fn load_some(
     let mut all = Vec::new();
     for at in wanted {
         visit.stop.check().map_err(read_fault)?;
-        let loaded = at.and_then(|at| load(visit, &at.folder, at.uid));
+        let loaded = at.and_then(|at| {
+            visit.check(at.uidvalidity)?;
+            load(visit, &at.folder, at.uid)
+        });
         held += loaded.as_ref().map_or(0, Loaded::size);
         all.push(loaded);
         if held >= MOST_HELD {

@@ -1,11 +1,12 @@
 //! Apple Mail as a source: a `~/Library/Mail` tree on this machine or a copy of one on any other, read only.
 //!
 //! Nothing is written, moved or marked in the store, and Mail may run meanwhile. Messages have the numbers that Mail gives
-//! them, so an id means the same as long as the store is not built anew. Beside the store an index of our own is kept, which
-//! can be thrown away at any time.
+//! them, and where it begins a new database, as people have it do to repair the old one, it numbers them anew: which database
+//! an id is of is part of it. Beside the store an index of our own is kept, which can be thrown away at any time.
 
 mod accounts;
 mod boxes;
+mod copies;
 mod database;
 mod emlx;
 mod envelope;
@@ -38,13 +39,9 @@ use tokio::sync::Mutex;
 use crate::local::matching::Test;
 use crate::local::work::{Stop, off_thread, watched};
 use boxes::Mailbox;
-use database::Copies;
+use copies::Copies;
 use hunt::Hunt;
-use index::Index;
 use visit::Visit;
-
-/// ROWIDs are not used again, so there is one generation.
-const UIDVALIDITY: UidValidity = UidValidity(1);
 
 /// The mail of one account of Apple Mail, or of all of them.
 #[derive(Clone)]
@@ -56,10 +53,8 @@ pub struct Apple {
 struct Settings {
     root: PathBuf,
     which: Option<String>,
-    /// The file of the index.
-    file: Option<PathBuf>,
     copies: Copies,
-    index: Arc<Mutex<Option<Index>>>,
+    index: Arc<Mutex<index::Shared>>,
 }
 
 impl Apple {
@@ -75,23 +70,25 @@ impl Apple {
         state: Option<PathBuf>,
     ) -> Self {
         let store = crate::home::named(&["apple", &root.display().to_string()]);
+        let name = format!("apple-{store}.index");
+        let file = state.as_ref().map(|state| state.join(name));
         Self {
             account,
             settings: Arc::new(Settings {
-                file: state.map(|state| state.join(format!("apple-{store}.index"))),
                 root,
                 which,
-                copies: Copies::default(),
-                index: Arc::default(),
+                copies: Copies::new(state.as_deref()),
+                index: Arc::new(Mutex::new(index::Shared::new(file))),
             }),
         }
     }
 
+    /// Of which database it is shows when that is opened.
     fn check(&self, at: &MessageRef) -> Result<(), Fault> {
         if at.source != SourceKind::Apple || at.account != self.account {
             return Err(Fault::new(FaultKind::NoSuchMessage, Stage::OpenFolder));
         }
-        generation(at.uidvalidity)
+        Ok(())
     }
 
     /// Runs `job` on the store as it is now, off the async threads.
@@ -123,7 +120,10 @@ impl Apple {
             return Box::pin(async { Err(fault) });
         }
         let at = at.clone();
-        self.visit(cx, stage, move |visit| job(visit, &at))
+        self.visit(cx, stage, move |visit| {
+            visit.check(at.uidvalidity)?;
+            job(visit, &at)
+        })
     }
 
     /// Runs `job` with the index. Who waits for it waits here, and holds no thread meanwhile.
@@ -140,14 +140,7 @@ impl Apple {
             let (this, asked) = (self.clone(), sought.clone());
             let work = move |stop: &Stop| {
                 let visit = Visit::begin(&this.settings, stop)?;
-                let index = match &mut *index {
-                    Some(index) => index,
-                    none => {
-                        let opened = Index::open(this.settings.file.as_deref());
-                        none.insert(opened.map_err(database::fault(Stage::Index))?)
-                    }
-                };
-                job(Hunt::begin(&visit, index, &asked)?, &this.account)
+                index.with(|index| job(Hunt::begin(&visit, index, &asked)?, &this.account))
             };
             // INVARIANT: how much there is to read is told to nobody but who may see all of it.
             match sought.within {
@@ -187,12 +180,6 @@ impl MailSource for Apple {
     }
 
     fn search<'a>(&'a self, cx: &'a Cx, search: &'a Search) -> Answer<'a, Found> {
-        let below = search
-            .below
-            .map_or(Ok(()), |below| generation(below.uidvalidity));
-        if let Err(fault) = below {
-            return Box::pin(async { Err(fault) });
-        }
         let search = search.clone();
         self.visit(cx, Stage::Search, move |visit| page::find(visit, &search))
     }
@@ -218,11 +205,9 @@ impl MailSource for Apple {
         uids: &'a UidSet,
         snippets: Snippets,
     ) -> Answer<'a, Vec<Summary>> {
-        if let Err(fault) = generation(uidvalidity) {
-            return Box::pin(async { Err(fault) });
-        }
         let (folder, uids) = (folder.clone(), uids.clone());
         self.visit(cx, Stage::Fetch, move |visit| {
+            visit.check(uidvalidity)?;
             page::summaries(visit, &folder, &uids, snippets)
         })
     }
@@ -315,13 +300,6 @@ impl MailSource for Apple {
             message::octets(visit, &at.folder, at.uid, from, most)
         })
     }
-}
-
-fn generation(uidvalidity: UidValidity) -> Result<(), Fault> {
-    if uidvalidity != UIDVALIDITY {
-        return Err(Fault::new(FaultKind::Conflict, Stage::OpenFolder));
-    }
-    Ok(())
 }
 
 fn described(mailbox: &Mailbox, counts: &HashMap<i64, Counts>) -> Folder {

@@ -8,7 +8,6 @@ use mail::{
     Stage, Summary, Uid, UidSet,
 };
 
-use super::UIDVALIDITY;
 use super::files::Files;
 use super::rows::Row;
 use super::visit::{Visit, read_fault};
@@ -16,6 +15,9 @@ use crate::local::loaded::Loaded;
 use crate::local::matching::{Opening, Subject, Test, Verdict, judge};
 
 pub(super) fn find(visit: &Visit<'_>, search: &Search) -> Result<Found, Fault> {
+    if let Some(below) = search.below {
+        visit.check(below.uidvalidity)?;
+    }
     let rows = visit.rows(&search.folder)?;
     let below = search.below.map(|anchor| (anchor.order, anchor.uid));
     let begin = below.map_or(0, |anchor| {
@@ -35,7 +37,7 @@ pub(super) fn find(visit: &Visit<'_>, search: &Search) -> Result<Found, Fault> {
         false => matched(visit, rest, search, &mut files)?,
     };
     let mut found = Found {
-        uidvalidity: UIDVALIDITY.0,
+        uidvalidity: visit.generation.0,
         matches: picked.matches,
         ..Found::default()
     };
@@ -51,7 +53,7 @@ pub(super) fn find(visit: &Visit<'_>, search: &Search) -> Result<Found, Fault> {
     }
     let more = picked.matches > count(picked.page.len());
     found.next = picked.page.last().filter(|_| more).map(|(last, _)| Anchor {
-        uidvalidity: UIDVALIDITY,
+        uidvalidity: visit.generation,
         order: last.order().0,
         uid: last.uid,
     });
@@ -76,7 +78,7 @@ pub(super) fn sift(
         }
     }
     Ok(Sifted {
-        uidvalidity: UIDVALIDITY,
+        uidvalidity: visit.generation,
         sets: found
             .into_iter()
             .map(|uids| uids.into_iter().collect())

@@ -1,4 +1,7 @@
 //! Where the store lies: the highest `V` directory below `~/Library/Mail`, or the one that was named.
+//!
+//! Nothing outside of it is looked at, but for one file: the names of accounts, `~/Library/Accounts/Accounts4.sqlite`, and that
+//! only where the store lies in a directory that is called `Library`.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,6 +13,7 @@ use crate::local::beneath::{Beneath, Kind};
 /// Below the directory of a version.
 pub(super) const DATA: &str = "MailData";
 pub(super) const INDEX: &str = "Envelope Index";
+const LIBRARY: &str = "Library";
 
 /// A version's directory, and how to open what lies in it.
 pub(super) struct Place {
@@ -49,10 +53,12 @@ impl Place {
         self.beneath.root().join(DATA).join(INDEX)
     }
 
-    /// Where the system keeps the names of accounts: beside `Mail`, wherever that is.
+    /// Where the system keeps the names of accounts: beside `Mail`. A copy of a store that lies elsewhere has none: what is
+    /// beside that is somebody else's.
     pub(super) fn accounts(&self) -> Option<PathBuf> {
         let library = self.beneath.root().parent()?.parent()?;
-        Some(library.join("Accounts/Accounts4.sqlite"))
+        let is_library = library.file_name().is_some_and(|name| name == LIBRARY);
+        is_library.then(|| library.join("Accounts/Accounts4.sqlite"))
     }
 }
 

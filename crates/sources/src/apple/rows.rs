@@ -1,6 +1,7 @@
 //! Messages as the database lists them: number, mailbox, time, flags. Their text is in no table.
 
 use std::collections::HashMap;
+use std::ops::ControlFlow;
 
 use jiff::Timestamp;
 use mail::{Counts, Fault, Flag, Stage, Uid};
@@ -156,17 +157,38 @@ impl Database {
     }
 
     fn rows_by(&self, sql: &str, by: impl ToSql, stop: &Stop) -> Result<Vec<Row>, Fault> {
+        let mut found = Vec::new();
+        self.each(sql, by, stop, |row| {
+            found.push(row);
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok(found)
+    }
+
+    /// One after the other, until it is enough.
+    pub(super) fn each(
+        &self,
+        sql: &str,
+        by: impl ToSql,
+        stop: &Stop,
+        mut look: impl FnMut(Row) -> Result<ControlFlow<()>, Fault>,
+    ) -> Result<(), Fault> {
         let stage = Stage::Search;
         let mut query = self.conn.prepare_cached(sql).map_err(fault(stage))?;
         let mut rows = query.query([by]).map_err(fault(stage))?;
-        let mut found = Vec::new();
+        let mut looked_at = 0_usize;
         while let Some(row) = rows.next().map_err(fault(stage))? {
-            if found.len() % 1_024 == 0 {
+            if looked_at.is_multiple_of(1_024) {
                 stop.check().map_err(unreadable(stage))?;
             }
-            found.extend(Row::read(row, self.schema.epoch));
+            looked_at += 1;
+            if let Some(row) = Row::read(row, self.schema.epoch)
+                && look(row)?.is_break()
+            {
+                break;
+            }
         }
-        Ok(found)
+        Ok(())
     }
 
     /// Messages that Apple has one number for: copies.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use bytes::Bytes;
 use content::Completeness;
-use mail::{Fault, FaultKind, FolderName, Links, Snippets, Stage, Summary, Uid};
+use mail::{Fault, FaultKind, FolderName, Links, Snippets, Stage, Summary, Uid, UidValidity};
 
 use super::Settings;
 use super::accounts::Accounts;
@@ -25,21 +25,32 @@ pub(super) struct Visit<'a> {
     pub(super) place: Place,
     pub(super) db: Database,
     pub(super) boxes: Boxes,
+    /// What numbers of messages mean: another database may have given them to others.
+    pub(super) generation: UidValidity,
     pub(super) stop: &'a Stop,
 }
 
 impl<'a> Visit<'a> {
     pub(super) fn begin(settings: &Settings, stop: &'a Stop) -> Result<Self, Fault> {
         let place = Place::find(&settings.root)?;
-        let db = Database::open(&place, &settings.copies)?;
+        let db = Database::open(&place, &settings.copies, stop)?;
         let accounts = Accounts::read(place.accounts().as_deref());
         let boxes = Boxes::read(&db, &accounts, settings.which.as_deref())?;
         Ok(Self {
             place,
+            generation: db.stamp.generation(),
             db,
             boxes,
             stop,
         })
+    }
+
+    /// Whether a number is of this database.
+    pub(super) fn check(&self, uidvalidity: UidValidity) -> Result<(), Fault> {
+        match uidvalidity == self.generation {
+            true => Ok(()),
+            false => Err(Fault::new(FaultKind::Conflict, Stage::OpenFolder)),
+        }
     }
 
     pub(super) fn files(&self) -> Files<'_> {

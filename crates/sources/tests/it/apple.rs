@@ -1,8 +1,10 @@
 //! Apple Mail through its seam, against stores made for each test, in all generations of the schema.
 
+mod absent;
 mod conversations;
 mod files;
 mod folders;
+mod generations;
 mod hidden;
 mod open;
 mod real;
@@ -29,16 +31,6 @@ fn folder(name: &str) -> FolderName {
 
 fn id(text: &str) -> HeaderId {
     HeaderId::new(text.as_bytes()).unwrap()
-}
-
-fn at(name: &str, row: i64) -> MessageRef {
-    MessageRef {
-        source: SourceKind::Apple,
-        account: AccountId::new("mac").unwrap(),
-        folder: folder(name),
-        uidvalidity: UidValidity(1),
-        uid: Uid(u32::try_from(row).unwrap()),
-    }
 }
 
 fn listing(name: &str, limit: usize) -> Search {
@@ -106,8 +98,23 @@ impl Reader {
             .collect()
     }
 
+    /// Of the database as it is now.
+    async fn at(&self, name: &str, row: i64) -> MessageRef {
+        let folders = self.source.folders(&self.cx).await.unwrap().folders;
+        let any = listing(folders[0].name.as_str(), 1);
+        let found = self.source.search(&self.cx, &any).await.unwrap();
+        MessageRef {
+            source: SourceKind::Apple,
+            account: AccountId::new("mac").unwrap(),
+            folder: folder(name),
+            uidvalidity: UidValidity(found.uidvalidity),
+            uid: Uid(u32::try_from(row).unwrap()),
+        }
+    }
+
     async fn raw(&self, name: &str, row: i64) -> Result<RawMessage, Fault> {
-        self.source.raw(&self.cx, &at(name, row), u64::MAX).await
+        let at = self.at(name, row).await;
+        self.source.raw(&self.cx, &at, u64::MAX).await
     }
 
     async fn text(&self, name: &str, row: i64) -> String {
@@ -130,7 +137,8 @@ impl Reader {
                 .map(|leaf| wish(&leaf.section))
                 .collect()
         };
-        self.source.message(&self.cx, &at(name, row), &choose).await
+        let at = self.at(name, row).await;
+        self.source.message(&self.cx, &at, &choose).await
     }
 
     async fn locate(&self, ids: &[&str]) -> Kindred {

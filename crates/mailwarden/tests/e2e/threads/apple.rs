@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
-use testkit::apple::{ACCOUNT, Letter as Filed, Stored as OnDisk};
+use testkit::apple::{ACCOUNT, Generation, Letter as Filed, Stored as OnDisk};
 use testkit::{AppleStore, McpClient};
 
 use super::letters::{Letter, day};
@@ -92,6 +92,89 @@ fn a_copy_that_was_downloaded_is_read_before_one_that_was_not() {
     assert_eq!(each(&thread, "body_text"), ["On Monday."]);
     let path = client.call("get_email_path", id);
     assert!(path.data("/file_path").is_string(), "{}", path.text);
+}
+
+#[test]
+fn what_was_not_downloaded_stays_in_its_conversation_and_is_not_called_all_of_it() {
+    for generation in [Generation::Modern, Generation::Older] {
+        let mut store = AppleStore::of(generation);
+        let inbox = store.folder("INBOX");
+        store.deliver(inbox, &question().delivery());
+        let absent = Filed::new(answer().delivery().raw).unnamed();
+        store.message(inbox, absent.stored(OnDisk::Nothing));
+        let mut client = start(reader(&store.root()));
+        let asked = json!({ "message_id": "question@talk.example" });
+        let thread = client.call("read_thread", asked);
+        assert_eq!(thread.data("/thread_size"), 2, "{generation:?}");
+        let states = each(&thread, "body_state");
+        assert_eq!(states, ["ok", "not_downloaded"], "{}", thread.text);
+        // Who answers it in turn, nobody can tell.
+        assert_eq!(thread.data("/coverage/complete"), false, "{generation:?}");
+    }
+}
+
+#[test]
+fn what_mail_has_let_go_of_is_not_said_to_be_absent_from_everywhere() {
+    let mut store = AppleStore::of(Generation::Older);
+    let inbox = store.folder("INBOX");
+    let row = store.deliver(inbox, &question().delivery());
+    let mut client = start(reader(&store.root()));
+    let asked = json!({ "message_id": "question@talk.example" });
+    let read = client.call("read_email", asked.clone());
+    assert_eq!(read.data("/coverage/complete"), true, "{}", read.text);
+    let file = store
+        .directory(inbox)
+        .join(format!("Data/Messages/{row}.emlx"));
+    fs::remove_file(file).unwrap();
+    let read = client.call("read_email", asked);
+    assert_eq!(read.data("/error"), "Email not found", "{}", read.text);
+    assert_eq!(read.data("/coverage/complete"), false, "{}", read.text);
+}
+
+#[test]
+fn an_index_that_is_thrown_away_meanwhile_is_built_again() {
+    let mut store = AppleStore::new();
+    let inbox = store.folder("INBOX");
+    store.deliver(inbox, &question().delivery());
+    let state = tempfile::tempdir().unwrap();
+    let mut command = reader(&store.root());
+    command.env("MAILWARDEN_STATE_DIR", state.path());
+    let mut client = start(command);
+    let ask = |client: &mut McpClient, id: &str| {
+        let read = client.call("read_email", json!({ "message_id": id }));
+        assert_eq!(read.structured["success"], true, "{}", read.text);
+    };
+    ask(&mut client, "question@talk.example");
+    fs::remove_dir_all(state.path().join("index")).unwrap();
+    store.deliver(inbox, &answer().delivery());
+    ask(&mut client, "answer@talk.example");
+    ask(&mut client, "question@talk.example");
+}
+
+#[test]
+fn an_id_from_before_mail_was_repaired_is_a_conflict_and_no_other_message() {
+    let mut store = AppleStore::new();
+    let inbox = store.folder("INBOX");
+    let other = store.deliver(inbox, &answer().delivery());
+    let row = store.deliver(inbox, &question().delivery());
+    assert!(other < row);
+    let mut client = start(reader(&store.root()));
+    let asked = json!({ "message_id": "answer@talk.example" });
+    let old = json!({ "message_id": client.call("read_email", asked).text("/id") });
+    let read = client.call("imap_get_message", old.clone());
+    assert_eq!(read.structured["success"], true, "{}", read.text);
+    // Mail has a new database, which gave the number to another message.
+    let mut rebuilt = AppleStore::new();
+    let inbox = rebuilt.folder("INBOX");
+    rebuilt.deliver(inbox, &question().delivery());
+    rebuilt.deliver(inbox, &answer().delivery());
+    rebuilt.quit();
+    store.quit();
+    fs::remove_file(store.database()).unwrap();
+    fs::copy(rebuilt.database(), store.database()).unwrap();
+    let params = json!({ "name": "imap_get_message", "arguments": old });
+    let error = client.request("tools/call", params).unwrap_err();
+    assert_eq!(error.data["code"], "conflict", "{}", error.message);
 }
 
 #[test]

@@ -300,3 +300,51 @@ async fn a_store_that_was_built_anew_is_indexed_anew() {
         1
     );
 }
+
+#[tokio::test]
+async fn an_index_that_goes_bad_under_a_running_program_is_made_again() {
+    type Harm = fn(&std::path::Path);
+    let harms: [(&str, Harm); 5] = [
+        ("file", |file| fs::remove_file(file).unwrap()),
+        ("directory", |file| {
+            fs::remove_dir_all(file.parent().unwrap()).unwrap();
+        }),
+        ("no directory", |file| {
+            let directory = file.parent().unwrap();
+            fs::remove_dir_all(directory).unwrap();
+            fs::write(directory, "in the way").unwrap();
+        }),
+        ("zeros", |file| fs::write(file, [0; 65_536]).unwrap()),
+        ("table", |file| {
+            let index = rusqlite::Connection::open(file).unwrap();
+            index
+                .execute_batch("DROP TABLE has; DROP TABLE headers")
+                .unwrap();
+        }),
+    ];
+    for generation in Generation::ALL {
+        for (name, harm) in harms {
+            let mut cases = Cases::new(generation);
+            let which = match generation {
+                Generation::Ancient => format!("anna@{ACCOUNT}@mail.example"),
+                _ => ACCOUNT.to_owned(),
+            };
+            let home = tempfile::tempdir().unwrap();
+            let state = home.path().join("index");
+            let reader = Reader::keeping(cases.store.root(), Some(&which), Some(state.clone()));
+            assert_eq!(reader.locate(&["question@x"]).await.members.len(), 1);
+            let file = fs::read_dir(&state).unwrap().next().unwrap().unwrap();
+            harm(&file.path());
+            let new = Letter::new("Message-ID: <new@x>\nReferences: <question@x>\n\nnew\n");
+            cases.store.message(cases.sent, new.row(1_500_000));
+            for _ in 0..2 {
+                let found = reader.locate(&["new@x"]).await;
+                let want = named("Sent Messages", &[1_500_000]);
+                assert_eq!(places(&found), want, "{generation:?} {name}");
+                let talk = places(&reader.kindred(&["question@x"]).await);
+                let told = talk.contains(&"Sent Messages:1500000".to_owned());
+                assert!(told, "{generation:?} {name}");
+            }
+        }
+    }
+}

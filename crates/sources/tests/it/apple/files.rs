@@ -3,7 +3,7 @@
 use mail::{FaultKind, MailSource as _, Section};
 use testkit::apple::{ACCOUNT, Cases, Generation, INSIDE, Letter, Stored, rows};
 
-use super::{Reader, at};
+use super::Reader;
 
 fn reader(cases: &Cases) -> Reader {
     let which = match cases.store.generation() {
@@ -23,7 +23,7 @@ async fn files_are_found_by_their_number_and_no_other() {
             assert!(text.contains(&format!("<placed.{row}@x>")), "{row}");
             let file = reader
                 .source
-                .file(&reader.cx, &at("INBOX", row))
+                .file(&reader.cx, &reader.at("INBOX", row).await)
                 .await
                 .unwrap()
                 .unwrap();
@@ -152,7 +152,7 @@ async fn not_downloaded_broken_and_not_there_are_three_answers() {
         }
         let file = reader
             .source
-            .file(&reader.cx, &at("INBOX", rows::MISSING))
+            .file(&reader.cx, &reader.at("INBOX", rows::MISSING).await)
             .await;
         assert_eq!(file.unwrap_err().kind, FaultKind::NotDownloaded);
         let listed = reader.list("INBOX").await;
@@ -181,7 +181,7 @@ async fn not_downloaded_broken_and_not_there_are_three_answers() {
 async fn what_is_looked_at_and_what_is_taken_in_pieces_is_the_same() {
     let cases = Cases::new(Generation::Modern);
     let reader = reader(&cases);
-    let at = at("INBOX", rows::PARTIAL);
+    let at = reader.at("INBOX", rows::PARTIAL).await;
     let raw = reader.raw("INBOX", rows::PARTIAL).await.unwrap();
     let (witness, shown) = reader
         .source
@@ -208,7 +208,7 @@ async fn what_is_looked_at_and_what_is_taken_in_pieces_is_the_same() {
         pieces.extend_from_slice(&piece);
     }
     assert_eq!(pieces, raw.bytes);
-    let gone = super::at("INBOX", 777_777);
+    let gone = reader.at("INBOX", 777_777).await;
     assert!(
         reader
             .source

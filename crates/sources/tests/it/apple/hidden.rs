@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use mail::{Cx, HeaderId, Kindred, MailSource as _, Within};
+use mail::{Cx, HeaderId, Kindred, MailSource as _, UidValidity, Within};
 use rusqlite::Connection;
 use testkit::apple::{ACCOUNT, AppleStore, GMAIL, Generation, Letter, Mailbox, Stored};
 
@@ -129,10 +129,15 @@ async fn both(reader: &Reader, id: &str, within: &[&str]) -> [Kindred; 2] {
     let mut sought = sought(&[id]);
     sought.within = Within::Only(within.iter().map(|name| folder(name)).collect());
     let (source, cx) = (&reader.source, &reader.cx);
-    [
+    let mut both = [
         source.locate(cx, &sought).await.unwrap(),
         source.kindred(cx, &sought).await.unwrap(),
-    ]
+    ];
+    // Every database has its own, whatever is in it.
+    for member in both.iter_mut().flat_map(|found| &mut found.members) {
+        member.at.uidvalidity = UidValidity(1);
+    }
+    both
 }
 
 #[tokio::test]

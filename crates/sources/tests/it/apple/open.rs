@@ -73,6 +73,40 @@ async fn rows_that_only_the_log_holds_are_seen_and_nothing_is_touched() {
 }
 
 #[tokio::test]
+async fn a_copy_lies_in_the_state_directory_as_long_as_it_is_needed() {
+    let mut cases = Cases::new(Generation::Modern);
+    let state = tempfile::tempdir().unwrap();
+    let copies = || {
+        let copies = fs::read_dir(state.path().join("apple-copies"));
+        copies.map_or(0, Iterator::count)
+    };
+    let reader = Reader::keeping(
+        cases.store.root(),
+        Some(ACCOUNT),
+        Some(state.path().to_owned()),
+    );
+    reader.rows("INBOX").await;
+    assert_eq!(copies(), 0);
+    cases.store.quit();
+    for _ in 0..2 {
+        assert!(reader.rows("INBOX").await.contains(&rows::QUESTION));
+        assert_eq!(copies(), 1);
+    }
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let below = state.path().join("apple-copies");
+        let copy = fs::read_dir(&below).unwrap().next().unwrap().unwrap();
+        for path in [below, copy.path()] {
+            let mode = fs::metadata(&path).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o700, "{path:?}");
+        }
+    }
+    drop(reader);
+    assert_eq!(copies(), 0);
+}
+
+#[tokio::test]
 async fn a_writer_is_not_waited_for_and_never_hindered() {
     let mut cases = Cases::new(Generation::Modern);
     let reader = Reader::new(cases.store.root(), Some(ACCOUNT));

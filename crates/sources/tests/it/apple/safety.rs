@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use mail::{FaultKind, HeaderId, MailSource as _};
 use testkit::apple::{ACCOUNT, AppleStore, Letter, Stored};
 
-use super::{Reader, at, id};
+use super::{Reader, id};
 
 const CANARY: &str = "Message-ID: <canary@x>\n\nthe canary sings\n";
 
@@ -101,7 +101,10 @@ async fn links_inside_the_store_are_not_followed() {
     for (folder, row) in [("INBOX", 1), ("INBOX", 2), ("INBOX", 3), ("Linked", 5)] {
         let fault = reader.raw(folder, row).await.err().unwrap();
         assert_eq!(fault.kind, FaultKind::NotDownloaded, "{folder} {row}");
-        let file = reader.source.file(&reader.cx, &at(folder, row)).await;
+        let file = reader
+            .source
+            .file(&reader.cx, &reader.at(folder, row).await)
+            .await;
         assert!(file.is_err(), "{folder} {row}");
     }
     let message = reader.message("INBOX", 4).await.unwrap();
@@ -146,4 +149,21 @@ async fn ids_are_words_and_never_paths() {
     assert_eq!(id("..").bytes(), b"..");
     assert!(HeaderId::new(&[b'x'; 10_000]).is_none() && HeaderId::new(b"a\0b").is_none());
     assert_eq!(fs::read_dir(state.path()).unwrap().count(), 1);
+}
+
+#[tokio::test]
+async fn what_lies_beside_a_copy_of_the_store_is_not_looked_at() {
+    let mut store = AppleStore::new();
+    store.folder("INBOX");
+    store.account(ACCOUNT, Some("Canary"), None, None);
+    let reader = Reader::new(store.root(), None);
+    assert_eq!(reader.names().await, ["Canary/INBOX"]);
+    store.quit();
+    let library = store.root().parent().unwrap().to_owned();
+    let elsewhere = library.with_file_name("Backup");
+    fs::rename(&library, &elsewhere).unwrap();
+    for root in [elsewhere.join("Mail"), elsewhere.join("Mail/V10")] {
+        let reader = Reader::new(root, None);
+        assert_eq!(reader.names().await, [format!("{ACCOUNT}/INBOX")]);
+    }
 }
