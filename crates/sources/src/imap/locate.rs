@@ -62,6 +62,8 @@ impl Job for LocateMessages<'_> {
         if *within == Within::All {
             scope.take_up(&sightings.folders_of(ids));
         }
+        // INVARIANT: however many copies somebody sends, that which came first is among those that are looked at.
+        hunt.share_among(scope.searched().len());
         let all: Vec<&HeaderId> = ids.iter().collect();
         let mut members = Vec::new();
         let mut end = self
@@ -74,6 +76,7 @@ impl Job for LocateMessages<'_> {
         let missing = self.missing(&members);
         if !missing.is_empty() && effort.rounds > 1 {
             let late = scope.take_discarded();
+            hunt.share_among(late.len());
             let mut thrown = Vec::new();
             let ended = self
                 .search(session, cx, &mut hunt, &late, &missing, &mut thrown)
