@@ -126,6 +126,8 @@ impl Sightings {
 
     pub(super) fn begin(&self, at: Instant, told: Timestamp) -> Begun {
         let edition = self.lock().edition;
+        // Whole seconds are enough for whoever reads it.
+        let told = Timestamp::from_second(told.as_second()).unwrap_or(told);
         Begun { at, told, edition }
     }
 
