@@ -58,8 +58,8 @@ impl Job for GatherKindred<'_> {
             effort,
         } = self.sought;
         let sightings = self.gear.sightings;
+        let folders = self.catalogue.read(session, cx, sightings).await?;
         let begun = sightings.begin(Instant::now(), Timestamp::now());
-        let folders = self.catalogue.read(session, cx).await?;
         let places = Places::of(&folders, within, keeping(session));
         let mut scope = Scope::new(places, effort.folders);
         if *within == Within::All {

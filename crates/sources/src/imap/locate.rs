@@ -47,12 +47,12 @@ impl Job for LocateMessages<'_> {
             effort,
         } = self.sought;
         let sightings = self.gear.sightings;
-        let begun = sightings.begin(Instant::now(), Timestamp::now());
         let mut hunt = Hunt::new(self.gear, most_described(effort.messages));
         if let Some(found) = self.where_it_was(session, cx, &mut hunt).await? {
             return Ok(found);
         }
-        let folders = self.catalogue.read(session, cx).await?;
+        let folders = self.catalogue.read(session, cx, sightings).await?;
+        let begun = sightings.begin(Instant::now(), Timestamp::now());
         let places = Places::of(&folders, within, keeping(session));
         let room = match effort.rounds {
             0 => 0,

@@ -334,7 +334,7 @@ impl MailSource for ImapSource {
     fn folders<'a>(&'a self, cx: &'a Cx) -> Answer<'a, Folders> {
         Box::pin(async move {
             let folders = Arc::new(self.run(cx, folders::ListFolders).await?);
-            self.catalogue.keep(&folders);
+            self.catalogue.keep(&folders, &self.sightings);
             Ok(folders.as_ref().clone())
         })
     }

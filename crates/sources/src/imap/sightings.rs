@@ -47,7 +47,7 @@ impl Place {
 pub(super) struct Begun {
     at: Instant,
     told: Timestamp,
-    /// Of the mailbox as this program has changed it.
+    /// Of the mailbox, as far as it is known what changed in it.
     edition: u64,
 }
 
@@ -208,7 +208,7 @@ impl Sightings {
         }
     }
 
-    /// Something was put somewhere, as it may be from the trash.
+    /// Something was put somewhere, as it may be from the trash; or there are folders that nobody knew of.
     pub(super) fn doubt_all(&self) {
         let mut generations = self.lock();
         generations.edition = generations.edition.wrapping_add(1);

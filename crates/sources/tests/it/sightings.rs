@@ -263,6 +263,24 @@ fn what_we_take_out_of_the_trash_is_found_at_once() {
 }
 
 #[test]
+fn a_folder_is_searched_as_soon_as_it_is_known() {
+    let room = forged("", "Bank", 1);
+    let asked = sought(&["own@x.example"]);
+    room.locate(&sought(&["nobody@x.example"]));
+    let mut eyes = room.server.login("alice", "secret");
+    eyes.command("CREATE New");
+    eyes.command("SELECT Bank");
+    eyes.command("UID MOVE 1 New");
+    // The list of folders is a moment old, so that this may not know of it.
+    room.locate(&asked);
+    let cx = mail::Cx::new();
+    room.runtime.block_on(room.source.folders(&cx)).unwrap();
+    let (found, _) = room.locate(&asked);
+    assert_eq!(found.members.len(), 2);
+    assert_eq!(found.members[0].at.folder, name("New"));
+}
+
+#[test]
 fn the_members_of_a_conversation_are_found_in_one_round_trip() {
     for lacking in ["", "SEARCHRES"] {
         let room = room_without(lacking);
