@@ -1,5 +1,6 @@
 //! The folders of an account, remembered for a moment, and the order in which a message is looked for in them.
 
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -8,6 +9,7 @@ use mail::{Cx, Fault, Folder, FolderName, Folders, SpecialUse, Within};
 use super::folders::ListFolders;
 use super::job::Job as _;
 use super::session::Session;
+use super::sightings::Sightings;
 
 /// A list that is older is asked for again: there may be other folders by now.
 const TRUSTED: Duration = Duration::from_secs(30);
@@ -16,18 +18,28 @@ const TRUSTED: Duration = Duration::from_secs(30);
 pub(super) struct Catalogue(Mutex<Option<(Instant, Arc<Folders>)>>);
 
 impl Catalogue {
-    pub(super) fn keep(&self, folders: &Arc<Folders>) {
+    /// INVARIANT: where there is a folder that was not known, no search before was one of all folders.
+    pub(super) fn keep(&self, folders: &Arc<Folders>, sightings: &Sightings) {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        *kept = Some((Instant::now(), Arc::clone(folders)));
+        let before = kept.replace((Instant::now(), Arc::clone(folders)));
+        drop(kept);
+        if before.is_some_and(|(_, before)| has_others(folders, &before)) {
+            sightings.doubt_all();
+        }
     }
 
     /// As they are, or were a moment ago.
-    pub(super) async fn read(&self, session: &mut Session, cx: &Cx) -> Result<Arc<Folders>, Fault> {
+    pub(super) async fn read(
+        &self,
+        session: &mut Session,
+        cx: &Cx,
+        sightings: &Sightings,
+    ) -> Result<Arc<Folders>, Fault> {
         if let Some(folders) = self.remembered() {
             return Ok(folders);
         }
         let folders = Arc::new(ListFolders.run(session, cx).await?);
-        self.keep(&folders);
+        self.keep(&folders, sightings);
         Ok(folders)
     }
 
@@ -36,6 +48,12 @@ impl Catalogue {
         let (since, folders) = kept.as_ref()?;
         (since.elapsed() < TRUSTED).then(|| Arc::clone(folders))
     }
+}
+
+fn has_others(now: &Folders, before: &Folders) -> bool {
+    let known: HashSet<&FolderName> = before.folders.iter().map(|one| &one.name).collect();
+    let mut names = now.folders.iter().map(|one| &one.name);
+    names.any(|name| !known.contains(name))
 }
 
 /// What a server's folders are to each other.

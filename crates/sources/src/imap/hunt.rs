@@ -69,6 +69,8 @@ pub(super) struct Hunt<'a> {
     /// So many more may be described that were found by whole ids, or by threads.
     room: u64,
     room_for_parts: u64,
+    /// So many of one folder, those that came there first; all that there is room for, the newest first, where it is not said.
+    share: Option<u64>,
     cut: bool,
     /// The server refused threads once, for reasons of its own.
     direct: bool,
@@ -123,6 +125,7 @@ impl<'a> Hunt<'a> {
             failed: Vec::new(),
             room: most,
             room_for_parts: MOST_BY_PARTS,
+            share: None,
             cut: false,
             direct: false,
         }
@@ -142,6 +145,12 @@ impl<'a> Hunt<'a> {
     pub(super) fn forgive(&mut self) {
         self.failed.clear();
         self.cut = false;
+    }
+
+    /// From now on no folder takes the room of another, and in each what came first is described first.
+    pub(super) fn share_among(&mut self, folders: usize) {
+        let folders = u64::try_from(folders).unwrap_or(u64::MAX).max(1);
+        self.share = Some((self.room / folders).max(1));
     }
 
     /// What was not seen yet and may be what is asked for.
@@ -379,7 +388,7 @@ impl<'a> Hunt<'a> {
         }
     }
 
-    /// What is new of it, as far as there is room: the newest.
+    /// What is new of it, as far as there is room.
     fn claim(&mut self, folder: &FolderName, found: &UidSet, grip: Grip) -> UidSet {
         let Some(ground) = self.grounds.get_mut(folder) else {
             return UidSet::default();
@@ -389,10 +398,14 @@ impl<'a> Hunt<'a> {
             Grip::Part => &mut self.room_for_parts,
         };
         let mut new = found.difference(&ground.seen);
-        if new.len() > *room {
+        let most = self.share.unwrap_or(u64::MAX).min(*room);
+        if new.len() > most {
             self.cut = true;
-            let most = usize::try_from(*room).unwrap_or(usize::MAX);
-            new = new.iter().rev().take(most).collect();
+            let most = usize::try_from(most).unwrap_or(usize::MAX);
+            new = match self.share {
+                Some(_) => new.iter().take(most).collect(),
+                None => new.iter().rev().take(most).collect(),
+            };
         }
         *room = room.saturating_sub(new.len());
         ground.seen = ground.seen.union(&new);

@@ -7,9 +7,11 @@
 //! searched. Folders that may not be searched are never opened, and count towards nothing.
 
 use std::collections::HashSet;
+use std::time::Instant;
 
 use imap::ThreadId;
-use mail::{Coverage, Cx, Fault, FolderName, HeaderId, Kindred, Skipped, Sought, Why, Within};
+use jiff::Timestamp;
+use mail::{Cx, Fault, FolderName, HeaderId, Kindred, Sought, Within};
 
 use super::catalogue::{Catalogue, Keeping, Places};
 use super::closure::{Bounds, Closure, Found, Tie};
@@ -17,6 +19,7 @@ use super::hunt::{Gear, Hunt, Question};
 use super::job::Job;
 use super::needles::{Needle, Seeking};
 use super::pool::Wish;
+use super::scope::{End, Scope};
 use super::session::Session;
 
 /// Ids of one flight: as many as two searches hold, or about.
@@ -54,11 +57,13 @@ impl Job for GatherKindred<'_> {
             within,
             effort,
         } = self.sought;
-        let folders = self.catalogue.read(session, cx).await?;
+        let sightings = self.gear.sightings;
+        let folders = self.catalogue.read(session, cx, sightings).await?;
+        let begun = sightings.begin(Instant::now(), Timestamp::now());
         let places = Places::of(&folders, within, keeping(session));
-        let mut ground = Ground::new(places, effort.folders);
+        let mut scope = Scope::new(places, effort.folders);
         if *within == Within::All {
-            ground.take_up(|folder| self.was_seen_in(folder));
+            scope.take_up(&sightings.folders_of(ids));
         }
         let mut hunt = Hunt::new(self.gear, most_described(effort.messages));
         let bounds = Bounds {
@@ -75,13 +80,13 @@ impl Job for GatherKindred<'_> {
                 if closure.met_bound() {
                     break;
                 }
-                for found in hunt.ask(session, cx, &ground.searched, question).await? {
+                for found in hunt.ask(session, cx, scope.searched(), question).await? {
                     closure.add(found);
                 }
             }
             // Nobody who has such an id was found: it may have been thrown away.
             let late = match round == 0 && !has_anchor(&closure, ids) {
-                true => ground.take_discarded(),
+                true => scope.take_discarded(),
                 false => Vec::new(),
             };
             if !late.is_empty() {
@@ -105,7 +110,7 @@ impl Job for GatherKindred<'_> {
                     .into_iter()
                     .filter(|folder| !hunt.failed().contains(folder))
                     .collect();
-                let left = ground.join(&late, &joined);
+                let left = scope.join(&late, &joined);
                 let stays = |one: &Found| !left.contains(&one.member.at.folder);
                 for found in thrown.into_iter().filter(stays) {
                     closure.add(found);
@@ -119,18 +124,13 @@ impl Job for GatherKindred<'_> {
             true => End::Whole,
             false => End::Early,
         };
-        Ok(Kindred {
-            coverage: ground.coverage(&hunt, end),
-            members: closure.into_members(),
-        })
-    }
-}
-
-impl GatherKindred<'_> {
-    fn was_seen_in(&self, folder: &FolderName) -> bool {
-        let places = self.sought.ids.iter();
-        let mut places = places.flat_map(|id| self.gear.sightings.of(id));
-        places.any(|place| place.folder == *folder)
+        let coverage = scope.coverage(&hunt, end);
+        let members = closure.into_members();
+        // Every id of theirs was looked for in every folder. Where trash was among these, junk may not have been.
+        if *within == Within::All && coverage.exhausted && !scope.has_discarded() {
+            sightings.settle_all(begun, &members, &coverage);
+        }
+        Ok(Kindred { members, coverage })
     }
 }
 
@@ -156,15 +156,6 @@ fn has_anchor(closure: &Closure, sought: &[HeaderId]) -> bool {
         .iter()
         .filter_map(|one| one.links.id.as_ref());
     ids.any(|id| sought.contains(id))
-}
-
-/// How the rounds came to their end.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum End {
-    /// No tie is left that nobody was asked for.
-    Whole,
-    /// A bound was met, or there are ids that no server can be searched for.
-    Early,
 }
 
 /// What one round asks for.
@@ -211,95 +202,5 @@ impl Asked {
                 .unwrap_or_default(),
             seeking: Seeking::HavingOrNaming,
         })
-    }
-}
-
-/// The folders that are searched, and those that are not.
-struct Ground {
-    searched: Vec<FolderName>,
-    beyond: Vec<FolderName>,
-    discarded: Vec<FolderName>,
-    most: usize,
-    nameless: bool,
-}
-
-impl Ground {
-    fn new(places: Places, most: usize) -> Self {
-        let mut searched = places.first;
-        searched.extend(places.rest);
-        let beyond = searched.split_off(most.min(searched.len()));
-        Self {
-            searched,
-            beyond,
-            discarded: places.discarded,
-            most,
-            nameless: places.nameless,
-        }
-    }
-
-    /// Searches these folders before others. Trash waits all the same: what lies there and elsewhere is not thrown away.
-    fn take_up(&mut self, wanted: impl Fn(&FolderName) -> bool) {
-        let (taken, left): (Vec<_>, Vec<_>) =
-            self.beyond.drain(..).partition(|folder| wanted(folder));
-        self.beyond = left;
-        self.searched.splice(0..0, taken);
-        let surplus = self.searched.split_off(self.most.min(self.searched.len()));
-        self.beyond.extend(surplus);
-    }
-
-    /// What was thrown away, as far as there is room for it.
-    fn take_discarded(&mut self) -> Vec<FolderName> {
-        let room = self.most.saturating_sub(self.searched.len());
-        let left = self.discarded.split_off(room.min(self.discarded.len()));
-        let taken = std::mem::replace(&mut self.discarded, left);
-        self.searched.extend(taken.iter().cloned());
-        taken
-    }
-
-    /// Of what was thrown away, folders where something was found are part of the conversation, and the others are not; all
-    /// of them where nothing was found. Those that are left out.
-    fn join(&mut self, late: &[FolderName], joined: &HashSet<FolderName>) -> Vec<FolderName> {
-        if joined.is_empty() {
-            return Vec::new();
-        }
-        let left = late.iter().filter(|folder| !joined.contains(*folder));
-        let left: Vec<FolderName> = left.cloned().collect();
-        self.searched.retain(|folder| !left.contains(folder));
-        self.discarded.extend(left.iter().cloned());
-        left
-    }
-
-    fn coverage(self, hunt: &Hunt<'_>, end: End) -> Coverage {
-        let whole = hunt.failed().is_empty() && self.beyond.is_empty() && !self.nameless;
-        let mut coverage = coverage(hunt, self.searched, self.beyond, self.discarded);
-        // What was not searched may have tied together what was.
-        coverage.exhausted = end == End::Whole && whole && !hunt.is_cut();
-        coverage
-    }
-}
-
-pub(super) fn coverage(
-    hunt: &Hunt<'_>,
-    asked: Vec<FolderName>,
-    beyond: Vec<FolderName>,
-    discarded: Vec<FolderName>,
-) -> Coverage {
-    let (failed, searched): (Vec<_>, Vec<_>) = asked
-        .into_iter()
-        .partition(|folder| hunt.failed().contains(folder));
-    let lists = [
-        (failed, Why::Failed),
-        (beyond, Why::Effort),
-        (discarded, Why::Discarded),
-    ];
-    let skipped = lists.into_iter().flat_map(|(folders, why)| {
-        let each = folders.into_iter();
-        each.map(move |folder| Skipped { folder, why })
-    });
-    Coverage {
-        searched,
-        skipped: skipped.collect(),
-        as_of: None,
-        exhausted: !hunt.is_cut() && hunt.failed().is_empty(),
     }
 }

@@ -37,6 +37,7 @@ mod net;
 mod pool;
 mod raw;
 mod remove;
+mod scope;
 mod search;
 mod session;
 mod settings;
@@ -239,6 +240,7 @@ impl ImapSource {
     }
 
     fn note_landing(&self, folder: &FolderName, changed: &Changed) {
+        self.sightings.doubt_all();
         if let Some(landed) = changed.landed {
             self.horizons.note_landing(folder, landed);
         }
@@ -332,7 +334,7 @@ impl MailSource for ImapSource {
     fn folders<'a>(&'a self, cx: &'a Cx) -> Answer<'a, Folders> {
         Box::pin(async move {
             let folders = Arc::new(self.run(cx, folders::ListFolders).await?);
-            self.catalogue.keep(&folders);
+            self.catalogue.keep(&folders, &self.sightings);
             Ok(folders.as_ref().clone())
         })
     }

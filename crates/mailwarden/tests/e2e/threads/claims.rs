@@ -58,6 +58,35 @@ fn a_copy_that_came_later_does_not_speak_for_the_first() {
 }
 
 #[test]
+fn copies_that_are_seen_first_do_not_speak_for_the_first() {
+    let said = "I will pay one thousand for it.";
+    for (folder, copies) in [("Bank", 1), ("Sent", 1), ("Sent", 5), ("Bank", 20)] {
+        let mut mail = vec![(folder, promise().delivery())];
+        mail.extend((0..copies).map(|_| ("INBOX", forged())));
+        for kind in KINDS {
+            let told = format!("{kind:?} {folder} {copies}");
+            let mut stored = Stored::new(kind, &mail);
+            let listed = stored
+                .client
+                .call("imap_search_messages", json!({ "mailbox": "INBOX" }));
+            assert_eq!(listed.data("/status"), "ok", "{told}: {}", listed.text);
+            for way in ["cold", "warm"] {
+                let path = stored
+                    .client
+                    .call("get_email_path", json!({ "message_id": OWN }));
+                let octets = std::fs::read_to_string(path.text("/file_path")).unwrap();
+                assert!(octets.contains(said), "{told} {way}");
+                let read = stored
+                    .client
+                    .call("read_email", json!({ "message_id": OWN }));
+                assert_eq!(read.text("/mailbox"), folder, "{told} {way}");
+                assert_eq!(read.text("/body_text"), said, "{told} {way}");
+            }
+        }
+    }
+}
+
+#[test]
 fn a_stranger_under_the_same_id_is_told() {
     let stranger = promise().subject("Your account").on(day(3));
     let mail = [
