@@ -14,7 +14,9 @@ use sources::imap::{Roots, Security, Settings, Timeouts};
 
 use super::changes::{Changes, Gate, LedgerPlace, SETTLE};
 use super::identity::{CALLER_ID, CALLER_TOKEN};
-use super::{Account, AppleStore, Config, ErrorStyle, Problem, Problems, Provider, Store};
+use super::{Account, Config, ErrorStyle, Problem, Problems, Provider, Store};
+
+mod local;
 
 const IMAP: &str = "MAIL_IMAP_";
 const MAILDIR: &str = "MAIL_MAILDIR_";
@@ -245,41 +247,7 @@ impl Reader {
                 );
             }
         }
-        for (name, path) in std::mem::take(&mut self.maildir) {
-            let variable = format!("{MAILDIR}{name}_PATH");
-            if path.is_empty() {
-                self.problem(&variable, "is empty; set the directory");
-            } else if !PathBuf::from(&path).is_absolute() {
-                self.problem(&variable, "must be a whole path, beginning at the root");
-            } else {
-                self.add(
-                    &mut accounts,
-                    &name,
-                    &variable,
-                    Store::Maildir(PathBuf::from(path)),
-                );
-            }
-        }
-        for (name, (path, account)) in std::mem::take(&mut self.apple) {
-            let variable = format!("{APPLE}{name}_PATH");
-            let path = PathBuf::from(path.unwrap_or_default());
-            if path.as_os_str().is_empty() {
-                self.problem(
-                    &variable,
-                    "is empty; set the directory, such as /Users/anna/Library/Mail",
-                );
-            } else if !path.is_absolute() {
-                self.problem(&variable, "must be a whole path, beginning at the root");
-            } else if account.as_ref().is_some_and(|account| account.is_empty()) {
-                self.problem(
-                    &format!("{APPLE}{name}_ACCOUNT"),
-                    "is empty; name one account of the store, or leave it out for all of them",
-                );
-            } else {
-                let store = Store::Apple(AppleStore { path, account });
-                self.add(&mut accounts, &name, &variable, store);
-            }
-        }
+        self.local_stores(&mut accounts);
         let errors = self.errors().unwrap_or_default();
         let audit = super::audit::read(&self.audit, &mut self.problems);
         let changes = Changes {

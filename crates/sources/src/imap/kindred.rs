@@ -7,7 +7,7 @@
 //! searched. Folders that may not be searched are never opened, and count towards nothing.
 
 use std::collections::HashSet;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use imap::ThreadId;
 use jiff::Timestamp;
@@ -30,6 +30,9 @@ const MOST_WITHOUT_A_MESSAGE: usize = 500;
 
 /// And so many that stand in the middle of long lists: those of ten messages whose neighbours are all lost.
 const MOST_AFAR: usize = 1_000;
+
+/// What was found by then is the answer: invented ids keep nobody waiting for ever.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Threads of one flight, which one search holds however long their ids are.
 const MOST_THREADS_AT_ONCE: usize = 16;
@@ -73,11 +76,14 @@ impl Job for GatherKindred<'_> {
         };
         let mut closure = Closure::of(ids, bounds);
         let mut unspeakable = false;
+        let until = Instant::now() + PATIENCE;
+        let mut late_by_now = false;
         for round in 0..effort.rounds {
             let asked = Asked::of(closure.take_frontier());
             unspeakable |= asked.unspeakable;
             for question in asked.questions() {
-                if closure.met_bound() {
+                late_by_now |= round > 0 && Instant::now() > until;
+                if closure.met_bound() || late_by_now {
                     break;
                 }
                 for found in hunt.ask(session, cx, scope.searched(), question).await? {
@@ -116,11 +122,11 @@ impl Job for GatherKindred<'_> {
                     closure.add(found);
                 }
             }
-            if closure.is_closed() || closure.met_bound() {
+            if closure.is_closed() || closure.met_bound() || late_by_now {
                 break;
             }
         }
-        let end = match closure.is_whole() && !unspeakable {
+        let end = match closure.is_whole() && !unspeakable && !late_by_now {
             true => End::Whole,
             false => End::Early,
         };
