@@ -105,6 +105,8 @@ mod tests {
         let want = [
             "IMAP_MCP_SECRET__<PATH>",
             "MAILWARDEN_LOG",
+            "MAIL_APPLE_<ACCOUNT>_ACCOUNT",
+            "MAIL_APPLE_<ACCOUNT>_PATH",
             "MAIL_IMAP_<ACCOUNT>_HOST",
             "MAIL_IMAP_<ACCOUNT>_USER",
             "MAIL_IMAP_ERRORS",
