@@ -280,9 +280,14 @@ text_argument!(
 text_argument!(
     /// The Message-ID that a message calls itself by, with its brackets or without; whatever senders make of one.
     OwnName(mail::HeaderId),
-    |text| mail::HeaderId::new(text.as_bytes()).ok_or_else(|| {
-        "must be a Message-ID such as <abc@example.com>, at most 998 characters without control characters".to_owned()
-    }),
+    |text| match mail::MessageRef::parse(&text) {
+        Ok(_) => Err(
+            "must be the Message-ID of a message's header, and this is an id of the tools that read by folder; they show the header too"
+                .to_owned(),
+        ),
+        Err(_) => mail::HeaderId::new(text.as_bytes()).ok_or_else(|| {
+        "must be a Message-ID such as <abc@example.com>: one, at most 998 characters, without control characters or further brackets".to_owned()
+    })},
     { "type": "string", "minLength": 1, "maxLength": 1000 }
 );
 

@@ -225,8 +225,13 @@ async fn report(gateway: std::sync::Arc<Gateway>, screen: Screen, id: String) ->
     };
     let verified = call(&gateway, "imap_verify_account", arguments()).await;
     let text = |path: &str| verified.pointer(path).map(plain).unwrap_or_default();
+    let setup = gateway.setup();
+    let provider = setup.accounts().iter().find(|one| one.id().as_str() == id);
     let place = match text("/data/server/port").as_str() {
-        "0" => "a Maildir on this machine".to_owned(),
+        "0" => match provider.map(gateway::Account::provider) {
+            Some(gateway::Provider::AppleMail) => "Apple Mail on this machine".to_owned(),
+            _ => "a Maildir or mbox on this machine".to_owned(),
+        },
         port => format!("{}:{port}", text("/data/server/host")),
     };
     let title = format!(

@@ -89,7 +89,7 @@ pub(super) enum Missing {
 }
 
 impl Missing {
-    fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             Self::NotAsked => "not_asked",
             Self::NotPermitted => "not_permitted",
@@ -121,10 +121,10 @@ pub(super) fn written(id: &HeaderId) -> String {
     content::header_id(id, &mut Changes::default())
 }
 
-/// Several of a header: the first and the nearest.
-fn several(ids: &[HeaderId]) -> String {
+/// Several of a header: the first and so many of the nearest.
+pub(super) fn several(ids: &[HeaderId], most: usize) -> String {
     let (first, rest) = ids.split_at(1.min(ids.len()));
-    let near = rest.get(rest.len().saturating_sub(MOST_NEAR)..);
+    let near = rest.get(rest.len().saturating_sub(most)..);
     let near = near.unwrap_or_default();
     let mut all: Vec<String> = first.iter().map(written).collect();
     if near.len() < rest.len() {
@@ -233,8 +233,8 @@ pub(super) fn bare(known: &Known, missing: Missing) -> Email {
         to: people(&envelope.to, &mut changes),
         cc: people(&envelope.cc, &mut changes),
         date,
-        references: several(&links.references),
-        in_reply_to: several(&links.in_reply_to),
+        references: several(&links.references, MOST_NEAR),
+        in_reply_to: several(&links.in_reply_to, MOST_NEAR),
         body_text: None,
         body_state: missing.name(),
         id: known.at().to_string(),

@@ -205,7 +205,10 @@ pub(super) async fn look<'c>(
         }
     }
     if let Some(found) = &looked.found {
+        let whole = looked.coverage.exhausted;
         looked.coverage = found.kin.coverage.clone();
+        // An account that could not be asked may have it too, and before.
+        looked.coverage.exhausted &= whole || looked.issues.is_empty();
     }
     Ok(looked)
 }
@@ -276,7 +279,7 @@ pub(super) fn warn<R>(done: &mut Done<R>, looked: &Looked<'_>, named: &Named) {
         .collect();
     if !others.is_empty() {
         done.warnings.push(Warning {
-            text: "different messages have this Message-ID; the one that came first is taken, and others are"
+            text: "different messages have this Message-ID; the one that came first is taken, and read_thread shows all"
                 .to_owned(),
             quote: Some(others.join(", ")),
         });
@@ -286,8 +289,21 @@ pub(super) fn warn<R>(done: &mut Done<R>, looked: &Looked<'_>, named: &Named) {
     }
 }
 
+/// What is said where nothing was found: that it is not there, or that nobody could look.
+pub(super) fn error(looked: &Looked<'_>, absent: &str) -> String {
+    match looked.issues.first() {
+        Some(issue) if looked.coverage.searched.is_empty() => {
+            format!("nothing could be searched: {}", issue.message)
+        }
+        _ => absent.to_owned(),
+    }
+}
+
 /// What may be the matter when nothing was found.
 pub(super) fn possible_reasons(looked: &Looked<'_>) -> Vec<String> {
+    if looked.coverage.searched.is_empty() && !looked.issues.is_empty() {
+        return vec!["the mail store could not be reached: see issues".to_owned()];
+    }
     let mut reasons = vec![
         "no message here has this Message-ID: check its spelling".to_owned(),
         "the message was deleted, or moved to an account that is not configured here".to_owned(),

@@ -146,8 +146,9 @@ impl Tool for GetEmailPath {
 }
 
 fn absent(id: &mail::HeaderId, looked: &Looked<'_>) -> Done<Located> {
+    let error = finding::error(looked, "Email file not found");
     Done::new(
-        "email file not found",
+        error.clone(),
         Located {
             status: Status::Failed,
             issues: looked.issues.clone(),
@@ -155,7 +156,7 @@ fn absent(id: &mail::HeaderId, looked: &Looked<'_>) -> Done<Located> {
             file_path: None,
             id: None,
             also_in: Vec::new(),
-            error: Some("Email file not found".to_owned()),
+            error: Some(error),
             possible_reasons: finding::possible_reasons(looked),
             coverage: Covered::of(&looked.coverage),
         },

@@ -19,6 +19,7 @@ use crate::pipeline::Ctx;
 use crate::tools::{Annotations, Tool, Toolset};
 use crate::trouble::Issue;
 
+const NOT_FOUND: &str = "Email thread not found or thread has no email files";
 /// So many are fetched side by side.
 const AT_ONCE: usize = 32;
 /// More files are not written in one call.
@@ -113,14 +114,16 @@ impl Tool for GetThreadPaths {
             thread_size: 0,
             file_paths: Vec::new(),
             hidden: 0,
-            error: Some("Email thread not found or thread has no email files".to_owned()),
+            error: Some(NOT_FOUND.to_owned()),
             possible_reasons: Vec::new(),
             coverage: Covered::of(&looked.coverage),
             given: Vec::new(),
         };
         let Some(found) = looked.found.take() else {
+            let error = finding::error(&looked, NOT_FOUND);
+            data.error = Some(error.clone());
             data.possible_reasons = finding::possible_reasons(&looked);
-            return Ok(Done::new("email thread not found", data));
+            return Ok(Done::new(error, data));
         };
         let (mail, members, own) = (found.mail, found.kin.members, id.clone());
         let conversation = ctx.render(move || turns::of(members, &own)).await?;
@@ -156,7 +159,12 @@ impl Tool for GetThreadPaths {
         if files > 0 {
             data.error = None;
         }
-        let mut done = Done::new(format!("{files} files of {whole} messages"), data);
+        let said = |count: usize, what: &str| match count {
+            1 => format!("1 {what}"),
+            count => format!("{count} {what}s"),
+        };
+        let summary = format!("{} of {}", said(files, "file"), said(whole, "message"));
+        let mut done = Done::new(summary, data);
         if whole > MOST {
             done.warn(format!(
                 "the files of the oldest {MOST} messages are given; read_thread reads all of them"

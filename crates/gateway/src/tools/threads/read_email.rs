@@ -175,7 +175,7 @@ impl Tool for ReadEmail {
                 done.data.next_cursor = rest.and_then(|rest| about.seal(&ctx, &rest));
                 done.data.body_chars_left = cut.and_then(|cut| going_on::left(cut.left.chars()));
                 done.warnings = rendered.warnings;
-                done.summary = reading::summary(&rendered.view, "the next_cursor");
+                done.summary = reading::summary(&rendered.view, |_| "the next_cursor".to_owned());
                 rendered.email
             }
             Came::Bare(missing) => email::bare(first, missing),
@@ -270,13 +270,18 @@ async fn content(
 }
 
 fn absent(looked: &Looked<'_>) -> Done<Read> {
+    let error = finding::error(looked, "Email not found");
+    let summary = match error.as_str() {
+        "Email not found" => "no message with this Message-ID was found",
+        other => other,
+    };
     Done::new(
-        "no message with this Message-ID was found",
+        summary.to_owned(),
         Read {
             status: Status::Failed,
             issues: looked.issues.clone(),
             email: None,
-            error: Some("Email not found".to_owned()),
+            error: Some(error),
             possible_reasons: finding::possible_reasons(looked),
             next_cursor: None,
             body_chars_left: None,

@@ -24,6 +24,9 @@ use crate::pipeline::Ctx;
 use crate::tools::{Annotations, Tool, Toolset};
 use crate::trouble::Issue;
 
+/// Characters that there is room for of each message at least: fewer messages, and whole ones, are better than many beginnings.
+const SHARE: usize = 600;
+const _: () = assert!(SHARE >= pack::LEAST);
 /// Messages of one answer.
 const MOST_EMAILS: usize = 100;
 /// Missing messages that are named.
@@ -225,7 +228,7 @@ impl Tool for ReadThread {
 
 /// The newest before `end`, as many as have room for a few lines each.
 fn window(end: usize, max_chars: usize) -> Range<usize> {
-    let most = (max_chars / pack::LEAST).clamp(1, MOST_EMAILS);
+    let most = (max_chars / SHARE).clamp(1, MOST_EMAILS);
     end.saturating_sub(most)..end
 }
 
@@ -243,11 +246,15 @@ fn summary(size: usize, shown: usize, hidden: usize) -> String {
         0 => String::new(),
         _ => format!(", {shown} of them here"),
     };
+    let messages = match size {
+        1 => "message",
+        _ => "messages",
+    };
     let hidden = match hidden {
         0 => String::new(),
         hidden => format!(", and {hidden} that you may not see"),
     };
-    format!("a conversation of {size} messages{older}{hidden}")
+    format!("a conversation of {size} {messages}{older}{hidden}")
 }
 
 fn warn(done: &mut Done<Conversation>, turns: &Turns, looked: &Looked<'_>) {
@@ -279,8 +286,14 @@ fn warn(done: &mut Done<Conversation>, turns: &Turns, looked: &Looked<'_>) {
 }
 
 fn absent(id: &HeaderId, looked: &Looked<'_>) -> Done<Conversation> {
+    let absent = "Email thread not found or thread has no email files";
+    let error = finding::error(looked, absent);
+    let summary = match error == absent {
+        true => "no conversation with this Message-ID was found",
+        false => error.as_str(),
+    };
     Done::new(
-        "no conversation with this Message-ID was found",
+        summary.to_owned(),
         Conversation {
             status: Status::Failed,
             issues: looked.issues.clone(),
@@ -290,7 +303,7 @@ fn absent(id: &HeaderId, looked: &Looked<'_>) -> Done<Conversation> {
             emails: Vec::new(),
             missing: Vec::new(),
             hidden: 0,
-            error: Some("Email thread not found or thread has no email files".to_owned()),
+            error: Some(error),
             possible_reasons: finding::possible_reasons(looked),
             next_cursor: None,
             coverage: Covered::of(&looked.coverage),

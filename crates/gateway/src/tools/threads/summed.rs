@@ -4,7 +4,7 @@
 
 use content::Changes;
 use content::thread::{Head, Spoken, head};
-use mail::Envelope;
+use mail::{Envelope, Level};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -30,7 +30,9 @@ pub(super) struct Summed {
     #[serde(skip_serializing_if = "Option::is_none")]
     last_from: Option<String>,
     unread: usize,
-    attachments: usize,
+    /// Absent where not every message's parts may be seen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    attachments: Option<usize>,
 }
 
 #[derive(Serialize)]
@@ -67,10 +69,10 @@ impl Summed {
         let last_from = last_from
             .and_then(|place| participants.get(place))
             .map(|one| one.address.clone());
-        // Of those whose parts may be seen.
         let attached = |turn: &Turn| {
             let structure = turn.copies.read.member.summary.structure.as_deref();
-            structure.map_or(0, content::attachment_count)
+            let count = structure.map_or(0, content::attachment_count);
+            (turn.copies.read.level() >= Level::Full).then_some(count)
         };
         let unread = |turn: &&Turn| is_unread(&turn.copies.read.member.summary);
         Self {

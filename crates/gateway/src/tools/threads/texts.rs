@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use content::pack::{self, End, Packed, Part, Room};
-use mail::{HeaderId, Level, MessageRef};
+use mail::{HeaderId, Level, MessageRef, Stage};
 use serde::Serialize;
 
 use super::email::{self, Email, Missing, written};
@@ -21,6 +21,9 @@ use crate::trouble::Issue;
 
 /// Characters of one text that are looked at; what is longer is read by `read_email`.
 const MOST_TEXT: usize = 100_000;
+
+/// References beyond the first that are told of a message here.
+const MOST_NEAR: usize = 3;
 
 // What is in it stands in the definition of read_email, or speaks for itself.
 plain_object!(Shown);
@@ -110,6 +113,9 @@ pub(super) async fn read<'k>(
             email: email::bare(known, missing),
             rest: None,
         };
+        if missing == Missing::NotPermitted {
+            all.issues.push(withheld(known));
+        }
         if open(turn) {
             match contents.next() {
                 Some(Ok(fetched)) => {
@@ -134,9 +140,23 @@ pub(super) async fn read<'k>(
             }
         }
         told.email.also_in = turn.copies.also_in();
+        // Who answers whom is told by numbers; the whole of it, in every message, would be most of the answer.
+        told.email.references = email::several(&known.member.links.references, MOST_NEAR);
         all.told.push(told);
     }
     Ok(all)
+}
+
+/// Of a message that its caller sees without its text.
+fn withheld(known: &Known) -> Issue {
+    Issue {
+        code: Missing::NotPermitted.name().to_owned(),
+        stage: Stage::Fetch.name().to_owned(),
+        message: "the policy does not show the text of this message".to_owned(),
+        retryable: false,
+        uid: None,
+        message_id: Some(known.at().to_string()),
+    }
 }
 
 /// Which message a warning is about.

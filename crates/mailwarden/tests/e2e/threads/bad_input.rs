@@ -223,6 +223,11 @@ fn arguments_that_mean_nothing_are_refused() {
         ("read_email", json!({ "message_id": 7 }), "message_id"),
         (
             "read_email",
+            json!({ "message_id": "maildir:default:INBOX:1:7" }),
+            "Message-ID of a message's header",
+        ),
+        (
+            "read_email",
             json!({ "message_id": id, "view": "new" }),
             "view",
         ),

@@ -129,7 +129,7 @@ fn what_is_cut_of_a_message_without_an_id_can_be_had_too() {
         let asked = "thanks@talk.example";
         let thread = stored.client.call(
             "read_thread",
-            json!({ "message_id": asked, "max_chars": 1_500, "view": "full" }),
+            json!({ "message_id": asked, "max_chars": 2_500, "view": "full" }),
         );
         assert_eq!(each(&thread, "message_id")[3], "", "{kind:?}");
         let mut whole = thread.text("/emails/3/body_text");
@@ -313,7 +313,7 @@ fn the_rest_of_a_text_can_be_had_whatever_its_id_is() {
     let mut stored = Stored::new(Kind::Maildir, &mail);
     let thread = stored.client.call(
         "read_thread",
-        json!({ "message_id": "root@long.example", "account_id": "default", "max_chars": 1_000 }),
+        json!({ "message_id": "root@long.example", "account_id": "default", "max_chars": 1_900 }),
     );
     for place in [1, 2] {
         let cursor = thread.text(&format!("/emails/{place}/body_cursor"));
@@ -359,4 +359,51 @@ fn the_audit_log_says_which_messages_were_read() {
         }
     }
     assert_eq!(kept, told);
+    // Who asks for one of them finds all that read it; with or without brackets, who asked for it by name.
+    for (word, value) in [
+        ("--message", told[0][0].as_str()),
+        ("--search-text", "<answer@talk.example>"),
+        ("--search-text", "answer@talk.example"),
+    ] {
+        let mut query = program();
+        query.env("MAILWARDEN_STATE_DIR", stored.state.path());
+        let found = query
+            .args(["audit", "query", word, value])
+            .output()
+            .unwrap();
+        let found = String::from_utf8(found.stdout).unwrap();
+        for tool in [
+            "read_email",
+            "read_thread",
+            "get_email_path",
+            "get_thread_paths",
+        ] {
+            assert!(found.contains(tool), "{word} {value}: {found}");
+        }
+        assert!(found.contains("default Sent uid"), "{found}");
+        assert!(found.contains("default 3 messages"), "{found}");
+    }
+}
+
+#[test]
+fn where_nothing_could_be_searched_nothing_is_said_to_be_absent() {
+    let mut stored = Stored::new(Kind::Maildir, &talk());
+    std::fs::remove_dir_all(stored.root()).unwrap();
+    for tool in [
+        "read_email",
+        "read_thread",
+        "get_email_path",
+        "get_thread_paths",
+    ] {
+        let read = stored
+            .client
+            .call(tool, json!({ "message_id": "answer@talk.example" }));
+        assert_eq!(read.structured["success"], false, "{tool}");
+        let told = read.text("/error");
+        assert!(
+            told.starts_with("nothing could be searched: "),
+            "{tool}: {told}"
+        );
+        assert!(!read.text.contains("spelling"), "{tool}: {}", read.text);
+    }
 }

@@ -444,6 +444,9 @@ fn texts_are_shown_by_the_level_of_each_message() {
             read.text
         );
         assert_eq!(read.data("/hidden"), Value::Null, "{kind:?}");
+        assert_eq!(read.text("/issues/0/code"), "not_permitted", "{kind:?}");
+        // How many there are, nobody can tell who may not see all of it.
+        assert_eq!(read.data("/attachments"), Value::Null, "{kind:?}");
         let one = house.call("read_email", "whisper@talk.example");
         let told = one.raw.to_string();
         assert!(told.contains("visibility_below_BODY"), "{kind:?}: {told}");
