@@ -173,7 +173,7 @@ impl GuardedMail<'_> {
             (members, facts)
         };
         let (members, facts) = tokio::task::spawn_blocking(read).await.map_err(fell)?;
-        let mut members_seen = Vec::new();
+        let mut seen = Vec::new();
         let mut hidden: HashSet<Told> = HashSet::new();
         for (mut member, facts) in members.into_iter().zip(facts) {
             let scope = self.permit.scope_in(self.id(), &member.at.folder);
@@ -197,7 +197,7 @@ impl GuardedMail<'_> {
             let here = member.summary.structure.is_some();
             strip(&mut member.summary, judged.level);
             let level = judged.level;
-            members_seen.push(Known {
+            seen.push(Known {
                 member,
                 level,
                 judged,
@@ -206,15 +206,15 @@ impl GuardedMail<'_> {
             });
         }
         // A copy of what is shown keeps nothing back.
-        for known in &members_seen {
+        for known in &seen {
             if let Some(id) = &known.member.links.id {
                 hidden.remove(&Told::Id(id.clone()));
             }
         }
         // Every store has an order of its own, and what it remembers may change it.
-        members_seen.sort_by(|one, other| order(one).cmp(&order(other)));
+        seen.sort_by(|one, other| order(one).cmp(&order(other)));
         Ok(Kin {
-            members: members_seen,
+            members: seen,
             hidden: hidden.len(),
             coverage,
         })
