@@ -3,7 +3,7 @@
 # and a few small documents for each format of attachment.
 set -eu
 cd "$(dirname "$0")"
-mkdir -p corpus/imap_responses corpus/imap_utf7 corpus/shield corpus/mime_view corpus/facts corpus/calendar corpus/html_text
+mkdir -p corpus/imap_responses corpus/imap_utf7 corpus/shield corpus/mime_view corpus/facts corpus/calendar corpus/html_text corpus/pack corpus/thread
 python3 - <<'PY'
 import pathlib, re
 
@@ -70,6 +70,30 @@ mail = {
 for name, text in mail.items():
     for target in ["mime_view", "facts"]:
         pathlib.Path(f"corpus/{target}/{name}").write_text(text)
+letter = "Hello Bob,\n\nthe plan is to move on Friday at ten, and everybody brings boxes.\nBring the tape as well, please.\n\nAnn"
+quote = "\n".join(("> " + line).rstrip() for line in letter.split("\n"))
+for name, answer in {
+    "quoted": f"Fine.\n\nOn Monday Ann wrote:\n{quote}",
+    "twice": "> " + quote.replace("\n", "\n> "),
+    "tight": ">" + quote.replace("\n", "\n>"),
+    "below": f"Fine.\n\n-----Original Message-----\nFrom: Ann\nSent: Monday\nTo: Bob\n\n{letter}",
+    "wrapped": quote.replace(" and everybody", "\n> and everybody"),
+    "between": quote.replace("> Bring", "\nYes.\n\n> Bring"),
+    "forward": f"---- Forwarded message ----\n{quote}",
+    "marker": "[quoted: lines 1-6 of #1, tight, 2 times, wrapped at 60]\n\\[quoted: x",
+}.items():
+    pathlib.Path(f"corpus/pack/{name}").write_text(f"\x20{letter}\0{answer}\0> {answer}")
+threads = {
+    "fork": ["a", "b < a", "c < a", "d < a c", "e < a x c"],
+    "loop": ["a < c", "b < a", "c < b", "d < d", "a"],
+    "parents": ["z", "p < x y", "q < z y", "_ < p", "p < q"],
+}
+for name, messages in threads.items():
+    def header(message):
+        own, _, named = message.partition("<")
+        listed = " ".join(f"<{one}@x>" for one in named.split())
+        return f"Message-ID: <{own.strip()}@x>\nReferences: {listed}\n\n"
+    pathlib.Path(f"corpus/thread/{name}").write_text("\0".join(map(header, messages)))
 for page in sorted(pathlib.Path("../crates/content/tests/pages").glob("*.html")):
     pathlib.Path(f"corpus/html_text/{page.stem}").write_bytes(page.read_bytes())
 print(sum(len(list(target.iterdir())) for target in pathlib.Path("corpus").iterdir()), "seeds and finds")

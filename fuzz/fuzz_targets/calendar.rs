@@ -16,6 +16,7 @@ fuzz_target!(|calendar: &[u8]| {
         max_chars: MAX_CHARS,
         html: HtmlWish::Skip,
         attachment_text: Some(MAX_CHARS),
+        only: None,
     };
     let fetched = outline.fetched(&wish, Completeness::Complete);
     let view = content::view(&fetched, &wish, &content::Known::default());

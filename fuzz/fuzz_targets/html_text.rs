@@ -14,6 +14,7 @@ fuzz_target!(|html: &str| {
         max_chars: MAX_CHARS,
         html: HtmlWish::Include,
         attachment_text: None,
+        only: None,
     };
     // Before anything else, a page may hide what follows; only then is it the page's own.
     let raw = [

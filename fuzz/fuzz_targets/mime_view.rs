@@ -17,6 +17,7 @@ fuzz_target!(|raw: &[u8]| {
             max_chars: MAX_CHARS,
             html: HtmlWish::Include,
             attachment_text: Some(MAX_CHARS),
+            only: None,
         };
         let fetched = outline.fetched(&wish, Completeness::Cut);
         // A reader that gives back what it was given is as hostile as any.

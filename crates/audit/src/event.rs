@@ -1,6 +1,6 @@
 //! What can be recorded. The constructors are the whole list: nothing else gets into the log.
 
-use mail::{AccountId, Level};
+use mail::{AccountId, Level, MessageRef};
 
 use crate::fields::{Fields, Value};
 use crate::{Day, Hash, Peaks, Summary};
@@ -82,11 +82,16 @@ pub struct Ended {
     pub hidden: u64,
     /// Which messages of a folder it was shown, when it did not ask for them by name.
     pub seen: Option<Seen>,
+    /// Messages that it was shown wherever they lie; beyond [`MOST_NAMED`] they are not told.
+    pub messages: Vec<MessageRef>,
     /// Unknown of a call that was given up.
     pub round_trips: Option<u64>,
     pub latency_ms: u64,
     pub transaction: Option<String>,
 }
+
+/// Messages that one record names.
+const MOST_NAMED: usize = 100;
 
 /// Messages of the folder that was asked for.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -375,6 +380,15 @@ impl Ended {
         }
     }
 
+    fn named(&self) -> Fields {
+        let told = self.messages.iter().take(MOST_NAMED);
+        let told: Vec<String> = told.map(ToString::to_string).collect();
+        match told.is_empty() {
+            true => Fields::default(),
+            false => Fields::default().with("messages", Value::List(told)),
+        }
+    }
+
     fn fields(&self) -> Fields {
         Fields::default()
             .text("result", self.result)
@@ -387,6 +401,7 @@ impl Ended {
                     .as_ref()
                     .map_or_else(Fields::default, Seen::fields),
             )
+            .and(self.named())
             .number_if("round_trips", self.round_trips)
             .number("latency_ms", self.latency_ms)
             .text_if("transaction", self.transaction.as_deref())

@@ -14,9 +14,9 @@ use crate::note::Note;
 use crate::outline::Completeness;
 use crate::parts::{Parts, Piece, Sought};
 use crate::roles::{Role, is_html, is_inline_calendar};
-use crate::shield::{Shape, shield};
+use crate::shield::{Shape, Shielded, shield};
 use crate::text;
-use crate::window::window;
+use crate::window::{Window, window};
 
 /// Characters of one part that are looked at.
 const MOST_CHARS: usize = 1_000_000;
@@ -36,6 +36,15 @@ pub enum Left {
     Exactly(usize),
     /// So many were fetched, and there is more at the source.
     AtLeast(usize),
+}
+
+impl Left {
+    /// As many as are known of.
+    pub fn chars(self) -> usize {
+        match self {
+            Self::Exactly(chars) | Self::AtLeast(chars) => chars,
+        }
+    }
 }
 
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
@@ -103,7 +112,7 @@ pub(crate) fn body(
         HtmlWish::Include => whole.sanitize(&reads, wish.max_chars, notes),
         HtmlWish::Skip => None,
     };
-    let shown = window(&whole.text, wish.offset, wish.max_chars);
+    let (shown, stretch) = stretch(&whole.text, wish);
     if wish.offset > 0 && shown.text.is_empty() && !whole.growing {
         notes.push(Note::BeyondEnd {
             chars: whole.text.chars().count(),
@@ -121,8 +130,6 @@ pub(crate) fn body(
             Left::Exactly(shown.left)
         },
     });
-    // A stretch may begin in the middle of what was harmless as a whole.
-    let stretch = shield(shown.text, Shape::Body);
     whole.findings.changes += stretch.changes;
     let text = (!stretch.text.is_empty()).then_some(stretch.text);
     whole.tell(truncated.as_ref(), notes);
@@ -130,6 +137,20 @@ pub(crate) fn body(
         text,
         truncated,
         html,
+    }
+}
+
+/// What is shown of a text, and how. A stretch may begin in the middle of what was harmless as a whole, and what makes it
+/// harmless again takes room.
+fn stretch<'a>(text: &'a str, wish: &BodyWish) -> (Window<'a>, Shielded) {
+    let mut room = wish.max_chars;
+    loop {
+        let shown = window(text, wish.offset, room);
+        let shielded = shield(shown.text, Shape::Body);
+        match shielded.text.chars().count().saturating_sub(wish.max_chars) {
+            0 => return (shown, shielded),
+            over => room = room.saturating_sub(over),
+        }
     }
 }
 

@@ -48,13 +48,20 @@ pub fn envelope_of_beginning(header: &[u8]) -> Envelope {
 
 /// RFC 3339 in UTC: what the header says, else when the message arrived.
 pub fn date(raw: Option<&Raw>, arrived: Option<Timestamp>) -> Option<String> {
-    raw.and_then(|raw| {
-        let value = raw.bytes().get(..200).unwrap_or(raw.bytes());
-        let seconds = mime::date(&String::from_utf8_lossy(value))?;
-        Timestamp::from_second(seconds).ok()
-    })
-    .or_else(|| Timestamp::from_second(arrived?.as_second()).ok())
-    .map(|time| time.to_string())
+    raw.and_then(moment)
+        .or_else(|| Timestamp::from_second(arrived?.as_second()).ok())
+        .map(|time| time.to_string())
+}
+
+/// When the header says that it was sent, where it can be read.
+pub(crate) fn sent(envelope: &Envelope) -> Option<Timestamp> {
+    envelope.date.as_ref().and_then(moment)
+}
+
+fn moment(raw: &Raw) -> Option<Timestamp> {
+    let value = raw.bytes().get(..200).unwrap_or(raw.bytes());
+    let seconds = mime::date(&String::from_utf8_lossy(value))?;
+    Timestamp::from_second(seconds).ok()
 }
 
 fn extend(list: &mut Vec<Address>, value: &[u8]) {

@@ -64,11 +64,11 @@ fn recipients(envelope: &Envelope) -> (Vec<MailAddress>, Known) {
 }
 
 /// Where a group begins, and where it ends (RFC 3501 section 7.4.2). An address has a host.
-fn is_group_mark(one: &Address) -> bool {
+pub(crate) fn is_group_mark(one: &Address) -> bool {
     one.host.is_none() && (one.mailbox.is_some() || one.name.is_none())
 }
 
-fn address(one: &Address) -> Option<MailAddress> {
+pub(crate) fn address(one: &Address) -> Option<MailAddress> {
     let local = spelled(one.mailbox.as_ref()?)?;
     let host = spelled(one.host.as_ref()?)?;
     if is_no_mailbox(local) || is_no_host(host) {
@@ -103,6 +103,11 @@ fn subject(raw: &Raw) -> Option<Folded> {
     }
     let text = words::decoded(raw.bytes());
     (text.len() <= MOST_SUBJECT).then(|| Folded::new(&text))
+}
+
+/// How many attachments the tools that read a message would list.
+pub fn attachment_count(structure: &Structure) -> usize {
+    attached(structure, &roles(structure)).count()
 }
 
 /// What the tools that read a message would list.

@@ -154,6 +154,7 @@ mod tests {
 
     fn read(header: &str) -> (Headers, Vec<Note>) {
         let fetched = Fetched {
+            not_downloaded: Vec::new(),
             header: Bytes::copy_from_slice(header.as_bytes()),
             flags: None,
             arrived: None,

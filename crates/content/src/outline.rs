@@ -33,7 +33,15 @@ pub struct Outline<'a> {
     pub header_len: usize,
     pub structure: Structure,
     /// One for each leaf, in order.
-    ranges: Vec<(Range<usize>, Completeness)>,
+    spans: Vec<Span>,
+}
+
+/// Where a leaf lies.
+#[derive(Clone, Debug)]
+struct Span {
+    head: Range<usize>,
+    body: Range<usize>,
+    whole: Completeness,
 }
 
 impl<'a> Outline<'a> {
@@ -45,10 +53,20 @@ impl<'a> Outline<'a> {
     /// A leaf's bytes, transfer encoding still on. `Cut` when the message ended before the part did;
     /// the last part of a whole message that lacks its closing boundary is `Cut` too.
     pub fn part(&self, section: &Section) -> Option<(&'a [u8], Completeness)> {
+        let span = self.span(section)?;
+        Some((self.raw.get(span.body.clone())?, span.whole))
+    }
+
+    /// Where a leaf's header, with its blank line, and its bytes lie in the message.
+    pub fn place(&self, section: &Section) -> Option<(Range<usize>, Range<usize>)> {
+        let span = self.span(section)?;
+        Some((span.head.clone(), span.body.clone()))
+    }
+
+    fn span(&self, section: &Section) -> Option<&Span> {
         let leaves = &self.structure.leaves;
         let index = leaves.iter().position(|leaf| leaf.section == *section)?;
-        let (range, whole) = self.ranges.get(index)?;
-        Some((self.raw.get(range.clone())?, *whole))
+        self.spans.get(index)
     }
 }
 
@@ -69,6 +87,7 @@ impl Outline<'_> {
             })
         });
         Fetched {
+            not_downloaded: Vec::new(),
             flags: None,
             arrived: None,
             size: u64::try_from(self.raw.len()).unwrap_or(u64::MAX),
@@ -86,13 +105,18 @@ pub fn outline(raw: &[u8]) -> Outline<'_> {
     let mut split = Splitter {
         raw,
         structure: Structure::default(),
-        ranges: Vec::new(),
+        spans: Vec::new(),
         stack: Vec::new(),
         groups: 0,
     };
     match split.begin(0..header_len, None) {
         Begun::Leaf(leaf) => {
-            split.add(*leaf, header_len..raw.len(), Completeness::Complete);
+            let span = Span {
+                head: 0..header_len,
+                body: header_len..raw.len(),
+                whole: Completeness::Complete,
+            };
+            split.add(*leaf, span);
         }
         Begun::Multipart => split.run(header_len),
         Begun::TooDeep => {}
@@ -101,14 +125,14 @@ pub fn outline(raw: &[u8]) -> Outline<'_> {
         raw,
         header_len,
         structure: split.structure,
-        ranges: split.ranges,
+        spans: split.spans,
     }
 }
 
 struct Splitter<'a> {
     raw: &'a [u8],
     structure: Structure,
-    ranges: Vec<(Range<usize>, Completeness)>,
+    spans: Vec<Span>,
     stack: Vec<Multipart>,
     groups: u32,
 }
@@ -142,7 +166,7 @@ struct Delimiter {
 impl Splitter<'_> {
     /// From the body of the outermost multipart to the end.
     fn run(&mut self, from: usize) {
-        let mut open: Option<(Box<Leaf>, usize)> = None;
+        let mut open: Option<(Box<Leaf>, Range<usize>)> = None;
         let mut at = from;
         let mut last_end = from;
         while let Some(line) = lines_from(self.raw, at).next() {
@@ -151,10 +175,11 @@ impl Splitter<'_> {
                 last_end = line.end;
                 continue;
             };
-            if let Some((leaf, start)) = open.take() {
+            if let Some((leaf, head)) = open.take() {
                 // The line ending before a delimiter belongs to the delimiter.
-                let end = last_end.clamp(start, line.start);
-                self.add(*leaf, start..end, Completeness::Complete);
+                let body = head.end..last_end.clamp(head.end, line.start);
+                let whole = Completeness::Complete;
+                self.add(*leaf, Span { head, body, whole });
             }
             let keep = if found.closing {
                 found.level
@@ -163,21 +188,23 @@ impl Splitter<'_> {
             };
             self.end_multiparts(keep, last_end.min(line.start), Completeness::Complete);
             if !found.closing {
-                let header_end = self.part_header_end(at);
-                open = match self.next_child(at..header_end) {
-                    Some(Begun::Leaf(leaf)) => Some((leaf, header_end)),
+                let head = at..self.part_header_end(at);
+                at = head.end;
+                last_end = head.end;
+                open = match self.next_child(head.clone()) {
+                    Some(Begun::Leaf(leaf)) => Some((leaf, head)),
                     _ => None,
                 };
-                at = header_end;
-                last_end = header_end;
             }
             if self.stack.is_empty() || self.structure.leaves.len() >= MOST_LEAVES {
                 self.structure.cut |= !self.stack.is_empty();
                 return;
             }
         }
-        if let Some((leaf, start)) = open {
-            self.add(*leaf, start..self.raw.len(), Completeness::Cut);
+        if let Some((leaf, head)) = open {
+            let body = head.end..self.raw.len();
+            let whole = Completeness::Cut;
+            self.add(*leaf, Span { head, body, whole });
         }
         self.end_multiparts(0, self.raw.len(), Completeness::Cut);
     }
@@ -251,10 +278,10 @@ impl Splitter<'_> {
         }
     }
 
-    fn add(&mut self, mut leaf: Leaf, range: Range<usize>, whole: Completeness) {
-        leaf.octets = u64::try_from(range.len()).unwrap_or(u64::MAX);
+    fn add(&mut self, mut leaf: Leaf, span: Span) {
+        leaf.octets = u64::try_from(span.body.len()).unwrap_or(u64::MAX);
         self.structure.leaves.push(leaf);
-        self.ranges.push((range, whole));
+        self.spans.push(span);
     }
 
     /// Ends all multiparts but the outermost `keep`. One without parts becomes a leaf, so that its text is not lost.
@@ -269,8 +296,9 @@ impl Splitter<'_> {
             let block = self.raw.get(ended.header.clone()).unwrap_or_default();
             let path = Some(ended.path).filter(|path| !path.is_empty());
             let leaf = self.leaf(block, None, path);
-            let start = ended.header.end;
-            self.add(leaf, start..end.max(start), whole);
+            let head = ended.header;
+            let body = head.end..end.max(head.end);
+            self.add(leaf, Span { head, body, whole });
         }
     }
 

@@ -1,6 +1,6 @@
 //! Header text decoded: RFC 2047 words, RFC 2231 file names, raw 8-bit text.
 
-use mail::Raw;
+use mail::{HeaderId, Raw};
 
 use crate::changes::Changes;
 use crate::charset;
@@ -31,6 +31,12 @@ pub fn said(raw: &[u8], changes: &mut Changes) -> String {
     let text = text(raw.get(..MOST_BYTES).unwrap_or(raw), None);
     let words: Vec<&str> = text.split_whitespace().collect();
     shield::bounded(&words.join(" "), Shape::Line, 300, changes)
+}
+
+/// A Message-ID in its brackets, shielded as a whole: with them it may read as what no mail may say.
+pub fn header_id(id: &HeaderId, changes: &mut Changes) -> String {
+    let bracketed = [b"<", id.bytes(), b">"].concat();
+    shield::bounded(&text(&bracketed, None), Shape::Line, MOST_CHARS, changes)
 }
 
 /// The name of a folder or a file on one line, shielded. Ordinary names come back as they are.

@@ -236,7 +236,7 @@ text_argument!(
         "type": "string",
         "minLength": 1,
         "maxLength": 128,
-        "description": "Your own name for this request, no spaces: the same call with the same key is done once."
+        "description": "Your own name for this call: under it, it is done once."
     }
 );
 
@@ -275,6 +275,20 @@ text_argument!(
         }
     },
     { "type": "string", "maxLength": 502 }
+);
+
+text_argument!(
+    /// The Message-ID that a message calls itself by, with its brackets or without; whatever senders make of one.
+    OwnName(mail::HeaderId),
+    |text| match mail::MessageRef::parse(&text) {
+        Ok(_) => Err(
+            "must be the Message-ID of a message's header, and this is an id of the tools that read by folder; they show the header too"
+                .to_owned(),
+        ),
+        Err(_) => mail::HeaderId::new(text.as_bytes()).ok_or_else(|| {
+        "must be a Message-ID such as <abc@example.com>: one, at most 998 characters, without control characters or further brackets".to_owned()
+    })},
+    { "type": "string", "minLength": 1, "maxLength": 1000 }
 );
 
 /// A list; what is none is told in words of ours.

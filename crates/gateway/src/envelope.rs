@@ -56,6 +56,11 @@ pub(crate) trait Reply: Serialize + JsonSchema + Send {
         None
     }
 
+    /// Which messages, where they were asked for wherever they lie.
+    fn messages(&self) -> Vec<mail::MessageRef> {
+        Vec::new()
+    }
+
     /// Which messages, where they are not named in the arguments.
     fn seen(&self) -> Option<audit::Seen> {
         None

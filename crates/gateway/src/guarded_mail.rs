@@ -4,6 +4,7 @@
 mod changing;
 mod inspection;
 mod judging;
+mod kin;
 mod learning;
 mod survey;
 
@@ -25,6 +26,7 @@ pub use inspection::{Inspected, Inspection, Progress, Which};
 use learning::Lesson;
 
 pub(crate) use judging::Tally;
+pub(crate) use kin::{Kin, Known, Seeking};
 pub(crate) use survey::{Sighting, Wanted};
 
 /// One account's mail, as far as a permit reaches.
@@ -189,10 +191,8 @@ impl<'a> GuardedMail<'a> {
             self.withhold_counts(folder);
         }
         let hidden = all - shown.len();
-        if !policy.is_owner() {
-            // A server's order may depend on folders that are hidden.
-            shown.sort_by(|one, other| rank(one).cmp(&rank(other)));
-        }
+        // A server's order may depend on folders that are hidden, and every store has another.
+        shown.sort_by(|one, other| rank(one).cmp(&rank(other)));
         Ok(match policy.is_owner() {
             true => Visible {
                 folders: shown,

@@ -17,6 +17,7 @@ mod refusal;
 mod resources;
 mod schema;
 mod setup;
+mod spool;
 mod text;
 mod tools;
 mod transact;
@@ -27,9 +28,10 @@ pub use envelope::{Answered, Link, Refused};
 pub use guarded_mail::{Inspected, Inspection, Progress, Which};
 pub use inspect::FolderList;
 pub use pipeline::{
-    Asked, Asking, Call, Caller, Consent, Deletes, Gateway, Outcome, Question, Returned,
+    Asked, Asking, Call, Caller, Consent, Deletes, Gateway, NotUndone, Outcome, Question, Returned,
 };
 pub use refusal::{Code, Refusal};
 pub use resources::{Content, TEMPLATES, Template};
 pub use setup::{Account, Credential, Provider, Setup, Standing, Writes};
+pub use spool::Spool;
 pub use tools::{ALL, Annotations, AnyTool, Toolset, Use};

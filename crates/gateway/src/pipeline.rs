@@ -3,11 +3,11 @@
 //! What is said to the audit log on the way is put together in `recording`. The operator's own looks go by `operator`.
 
 mod asking;
+mod begun;
 mod operator;
 mod writing;
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
-use std::time::Instant;
 
 use audit::{Entry, Log, Receipt, Unavailable};
 use content::Extractions;
@@ -25,13 +25,16 @@ use crate::guarded_mail::{GuardedMail, Verdict};
 use crate::knowledge::lock;
 use crate::recording;
 use crate::setup::{Account, Credential, Provider, Setup, Standing, Writes};
-use crate::tools::{ALL, AnyTool, Tool, Use};
+use crate::spool::Spool;
+use crate::tools::{ALL, AnyTool, Tool};
 use crate::{Code, Refusal};
 
 pub use asking::{Asked, Asking, Consent, Question, Returned};
 pub(crate) use operator::{Look, Looked, POLICY_INSPECT};
-pub use writing::Deletes;
 use writing::Writing;
+pub use writing::{Deletes, NotUndone};
+
+use begun::Begun;
 
 /// Everything calls share: the accounts and callers, the log, the cursor key, the reader of attachments.
 pub struct Gateway {
@@ -39,6 +42,7 @@ pub struct Gateway {
     log: Log,
     cursor_key: CursorKey,
     extractor: Option<Arc<dyn Extractor>>,
+    spool: Option<Spool>,
     /// One for each message that is rendered at a time.
     renderers: Arc<Semaphore>,
     /// Where changes are written down; without it there are none.
@@ -108,6 +112,7 @@ impl Gateway {
             log,
             cursor_key,
             extractor: None,
+            spool: None,
             renderers: Arc::new(Semaphore::new(renderers())),
             writing: None,
             under_way: Arc::default(),
@@ -117,6 +122,12 @@ impl Gateway {
     /// Who takes the text out of attachments that are not text; without it, none of them has any.
     pub fn with_extractor(mut self, extractor: Arc<dyn Extractor>) -> Self {
         self.extractor = Some(extractor);
+        self
+    }
+
+    /// Where messages become files, for those who want a path.
+    pub fn with_spool(mut self, spool: Spool) -> Self {
+        self.spool = Some(spool);
         self
     }
 
@@ -226,7 +237,7 @@ impl Standing {
         tools.filter(move |tool| {
             self.has_set_of(*tool)
                 && tool.least() <= ceiling
-                && (tool.usefulness() == Use::Reading || self.writes == Writes::Allowed)
+                && (tool.annotations().read_only || self.writes == Writes::Allowed)
                 && tool.usefulness().is_open_to(&self.policy)
                 && tool
                     .provider()
@@ -243,7 +254,7 @@ impl Standing {
     /// A tool that would be there if changes were allowed.
     fn is_gated(&self, name: &str) -> bool {
         let mut tools = ALL.iter().filter(|tool| self.has_set_of(**tool));
-        let known = tools.any(|tool| tool.name() == name && tool.usefulness() != Use::Reading);
+        let known = tools.any(|tool| tool.name() == name && !tool.annotations().read_only);
         known && self.writes == Writes::Gated
     }
 
@@ -430,6 +441,12 @@ impl<'a> Ctx<'a> {
         }
     }
 
+    /// The mail of an account that the permit reaches, wherever in it.
+    pub(crate) fn mail_of(&self, account: &'a Account) -> GuardedMail<'_> {
+        let (now, cx) = (self.now.as_second(), self.cx);
+        GuardedMail::new(account, &self.permit, cx, now, self.verdict)
+    }
+
     /// One that the permit is for, or that a permitted message goes to.
     pub(crate) fn account(&self, id: &AccountId) -> Option<&'a Account> {
         self.accounts().find(|account| account.id() == id)
@@ -466,6 +483,10 @@ impl<'a> Ctx<'a> {
 
     pub(crate) fn toolsets(&self) -> &'a [crate::tools::Toolset] {
         &self.standing.toolsets
+    }
+
+    pub(crate) fn spool(&self) -> Option<&'a Spool> {
+        self.gateway.spool.as_ref()
     }
 
     pub(crate) fn cursor_key(&self) -> &'a CursorKey {
@@ -538,59 +559,6 @@ fn parse<A: DeserializeOwned>(arguments: Map<String, Value>) -> Result<A, Refusa
             _ => Refusal::argument(&path, format!("{path} {what}")),
         }
     })
-}
-
-fn random() -> Option<u64> {
-    let mut random = [0u8; 8];
-    getrandom::fill(&mut random).ok()?;
-    Some(u64::from_le_bytes(random))
-}
-
-/// Not the request's name, which callers may show to others. Without randomness the time has to do.
-fn fence(random: Option<u64>, now: Timestamp) -> String {
-    let number = random.unwrap_or_else(|| now.as_nanosecond().unsigned_abs() as u64);
-    format!("{number:016x}")
-}
-
-/// When a call began, and the name it goes by.
-struct Begun {
-    now: Timestamp,
-    instant: Instant,
-    request_id: String,
-    telemetry: bool,
-}
-
-impl Begun {
-    /// What it took is told to the owner alone.
-    fn by(standing: &Standing) -> Self {
-        Self {
-            telemetry: standing.policy.is_owner(),
-            ..Self::now()
-        }
-    }
-
-    fn now() -> Self {
-        Self {
-            now: Timestamp::now(),
-            instant: Instant::now(),
-            // Only a name for tracing: without randomness all calls share one, and nothing else breaks.
-            request_id: format!("req_{:016x}", random().unwrap_or(0)),
-            telemetry: false,
-        }
-    }
-
-    fn facts(&self, cx: &Cx) -> Facts {
-        Facts {
-            request_id: self.request_id.clone(),
-            fence: fence(random(), self.now),
-            now: Timestamp::now(),
-            duration_ms: u64::try_from(self.instant.elapsed().as_millis()).unwrap_or(u64::MAX),
-            round_trips: cx.round_trips(),
-            cache_hit: cx.cache_hit(),
-            telemetry: self.telemetry,
-            receipt: None,
-        }
-    }
 }
 
 #[cfg(test)]

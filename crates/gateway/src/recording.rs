@@ -140,6 +140,7 @@ pub(crate) fn done<R: Reply>(done: &Done<R>, facts: &Facts) -> Ended {
         shown: u64::try_from(done.data.shown()).unwrap_or(u64::MAX),
         hidden: done.data.hidden(),
         seen: done.data.seen(),
+        messages: done.data.messages(),
         transaction: done.data.transaction(),
         ..ended(result, facts)
     }

@@ -36,7 +36,7 @@ use crate::trouble::code;
 use drive::{Driver, Manner};
 
 pub(crate) use drive::is_verdict;
-pub(crate) use told::{Told, state, tell};
+pub(crate) use told::{Told, landed, state, tell};
 pub(crate) use undo::{Inverse, inverse};
 pub(crate) use withdrawal::is_kept;
 pub(crate) use work::Work;
@@ -135,13 +135,25 @@ impl NotBegun {
     /// For the operator.
     pub(crate) fn words(&self) -> String {
         match self {
-            Self::Fault(fault) | Self::AtTarget(fault) => format!("it could not be begun: {}", code(fault.kind)),
+            Self::Fault(fault) if drive::is_verdict(fault.kind) => format!(
+                "the message is no longer where it was put ({}); look for it, and put it back by hand",
+                code(fault.kind)
+            ),
+            Self::AtTarget(fault) if drive::is_verdict(fault.kind) => format!(
+                "the mailbox that it would go back to cannot be used ({}); look with `mailwarden check`, or put it back by \
+                 hand",
+                code(fault.kind)
+            ),
+            Self::Fault(fault) | Self::AtTarget(fault) => format!(
+                "the mail server could not be asked ({}); look with `mailwarden check`, then try again",
+                code(fault.kind)
+            ),
             Self::Ledger(fault) => fault.to_string(),
             Self::Conflict => "the key stands for another request".to_owned(),
             Self::Leaving => {
                 "another change that is not at its end is moving or deleting this message; ask again later".to_owned()
             }
-            Self::Undoing => "it is being undone already".to_owned(),
+            Self::Undoing => "it is being undone already; look at `mailwarden tx list`".to_owned(),
         }
     }
 }
@@ -180,9 +192,21 @@ impl Desk {
             .as_ref()
             .is_some_and(|known| known.arguments == key.arguments);
         match same && is_here(setup, &found) {
-            true => self.await_end(setup, cx, found).await.map(Some),
+            true => self.await_again(setup, cx, found).await.map(Some),
             false => Err(NotBegun::Conflict),
         }
+    }
+
+    /// The end of what an earlier call has begun.
+    async fn await_again(
+        &self,
+        setup: &Setup,
+        cx: &Cx,
+        found: Transaction,
+    ) -> Result<Work, NotBegun> {
+        let mut work = self.await_end(setup, cx, found).await?;
+        work.repeated = true;
+        Ok(work)
     }
 
     /// Goes on with it if nobody else does.
@@ -257,6 +281,9 @@ impl Desk {
             }
             Begun::Known(found) if found.asked.caller != caller => return Err(NotBegun::Undoing),
             Begun::Known(found) if !is_here(setup, &found) => return Err(NotBegun::Conflict),
+            Begun::Known(found) if asked.key.is_some() && found.asked.key == asked.key => {
+                return self.await_again(setup, cx, *found).await;
+            }
             Begun::Known(found) => return self.await_end(setup, cx, *found).await,
             Begun::Conflict => return Err(NotBegun::Conflict),
             Begun::Leaving => return Err(NotBegun::Leaving),

@@ -163,6 +163,10 @@ pub(crate) fn code(kind: FaultKind) -> &'static str {
         FaultKind::FlagNotKept => "flag_not_permitted",
         FaultKind::NotOffered => "not_offered",
         FaultKind::TooLarge => "too_large",
+        FaultKind::NotDownloaded => "not_downloaded",
+        FaultKind::NoPermission => "no_permission",
+        FaultKind::NoStore => "store_missing",
+        FaultKind::UnknownStore => "unsupported_schema",
         FaultKind::Conflict => "conflict",
         FaultKind::NoSuchTarget => "no_such_target",
         FaultKind::TooMany { .. } => "too_many",
@@ -170,6 +174,37 @@ pub(crate) fn code(kind: FaultKind) -> &'static str {
             "not_found"
         }
     }
+}
+
+/// The fault that a change is written to have ended with; none for what no source says.
+pub(crate) fn kind_of(written: &str) -> Option<FaultKind> {
+    const KINDS: [FaultKind; 24] = [
+        FaultKind::AuthFailed,
+        FaultKind::NoSafeLogin,
+        FaultKind::HostNotFound,
+        FaultKind::Refused,
+        FaultKind::Unreachable,
+        FaultKind::CertificateExpired,
+        FaultKind::CertificateWrongHost,
+        FaultKind::CertificateUntrusted,
+        FaultKind::TlsFailed,
+        FaultKind::TimedOut,
+        FaultKind::Lost,
+        FaultKind::Bye,
+        FaultKind::Busy,
+        FaultKind::Denied,
+        FaultKind::Rejected,
+        FaultKind::Protocol,
+        FaultKind::NotServed,
+        FaultKind::ReadOnly,
+        FaultKind::OverQuota,
+        FaultKind::FlagNotKept,
+        FaultKind::TooLarge,
+        FaultKind::Conflict,
+        FaultKind::NoSuchTarget,
+        FaultKind::NoSuchMessage,
+    ];
+    KINDS.into_iter().find(|kind| code(*kind) == written)
 }
 
 /// For people, and what they can do about it.
@@ -233,6 +268,20 @@ fn explain(kind: FaultKind, at: &Described, fault: &Fault) -> String {
         }
         FaultKind::NotOffered => format!("{server} cannot do this"),
         FaultKind::TooLarge => "the message is larger than the target takes".to_owned(),
+        FaultKind::NotDownloaded => {
+            "Mail knows this message and has not downloaded it; open it in Mail once, then ask again".to_owned()
+        }
+        FaultKind::NoPermission => {
+            "the mail store is there and may not be read; in System Settings, Privacy & Security, give Full Disk \
+             Access to the program that starts mailwarden, then start that again"
+                .to_owned()
+        }
+        FaultKind::NoStore => {
+            "there is no mail store at the configured place; check its path, or set Mail up first".to_owned()
+        }
+        FaultKind::UnknownStore => {
+            "this version of Mail keeps its index in a way that is not known here; please report it".to_owned()
+        }
         FaultKind::NoSuchFolder
         | FaultKind::NoSuchMessage
         | FaultKind::NoSuchTarget

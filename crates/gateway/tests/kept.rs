@@ -118,6 +118,7 @@ fn value(name: &str, schema: &Value) -> BoxedStrategy<Value> {
         }
         ("boolean", "confirm") => Just(json!(true)).boxed(),
         ("string", "action") => Just(json!("replace")).boxed(),
+        ("string", "view") => Just(json!("full")).boxed(),
         ("string", "idempotency_key") => "[a-z]{14,20}".prop_map(Value::from).boxed(),
         ("string", "in_reply_to") => "<[a-z]{14,20}@[a-z]{8}[.]example>"
             .prop_map(Value::from)
@@ -131,6 +132,12 @@ fn value(name: &str, schema: &Value) -> BoxedStrategy<Value> {
                 .boxed()
         }
         ("string", "account_id") => "[a-z]{14,20}".prop_map(Value::from).boxed(),
+        // What a header calls it, for the tools that take that.
+        ("string", "message_id") if schema["maxLength"] == 1000 => {
+            "<[a-z]{14,20}@[a-z]{8}[.]example>"
+                .prop_map(Value::from)
+                .boxed()
+        }
         ("string", "message_id") => "[a-z]{14,20}"
             .prop_map(|folder| json!(format!("imap:default:{folder}:1:1")))
             .boxed(),

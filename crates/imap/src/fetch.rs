@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use crate::value::{self, share};
-use crate::{BodyStructure, Envelope, Limits, Malformed, Value};
+use crate::{BodyStructure, Envelope, Limits, Malformed, ThreadId, Value};
 
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Fetch {
@@ -16,6 +16,8 @@ pub struct Fetch {
     pub modseq: Option<u64>,
     pub envelope: Option<Envelope>,
     pub structure: Option<BodyStructure>,
+    /// `X-GM-THRID` or `THREADID`.
+    pub thread: Option<ThreadId>,
     pub sections: Vec<SectionData>,
     /// Items without a typed view, by name in capitals.
     pub other: Vec<String>,
@@ -85,6 +87,7 @@ impl Fetch {
                 self.modseq = inside.number();
             }
             "ENVELOPE" => self.envelope = Envelope::read(frame, value),
+            "X-GM-THRID" | "THREADID" => self.thread = ThreadId::read(&name, value),
             "BODYSTRUCTURE" | "BODY" => self.structure = BodyStructure::read(frame, value),
             _ => match section_name(&name) {
                 Some((section, origin)) => self.sections.push(SectionData {
@@ -106,7 +109,7 @@ fn is_item(value: &Value<'_>) -> bool {
     let Value::Atom(word) = value else {
         return false;
     };
-    let known: [&[u8]; 8] = [
+    let known: [&[u8]; 10] = [
         b"UID",
         b"FLAGS",
         b"INTERNALDATE",
@@ -115,6 +118,8 @@ fn is_item(value: &Value<'_>) -> bool {
         b"ENVELOPE",
         b"BODYSTRUCTURE",
         b"BODY",
+        b"X-GM-THRID",
+        b"THREADID",
     ];
     known.iter().any(|name| word.eq_ignore_ascii_case(name))
         || word

@@ -21,6 +21,7 @@ mod search;
 mod sequence;
 mod status;
 mod structure;
+mod thread;
 pub mod utf7;
 mod value;
 
@@ -38,4 +39,5 @@ pub use search::{Esearch, PartialResult};
 pub use sequence::SequenceSet;
 pub use status::{Code, Status, StatusKind};
 pub use structure::{BodyStructure, Leaf};
+pub use thread::ThreadId;
 pub use value::{Malformed, Value};

@@ -8,7 +8,7 @@
 
 use imap::{
     Address, BodyStructure, Capabilities, Data, Envelope, Esearch, Fetch, Framer, Limits, Response,
-    Status,
+    Status, ThreadId,
 };
 
 const CORPUS: [(&str, &str); 5] = [
@@ -216,6 +216,7 @@ fn fetch_of(fetch: &Fetch) -> String {
         "parts",
         fetch.structure.as_ref().map(structure_of),
     );
+    push(&mut words, "thread", fetch.thread.as_ref().map(thread_of));
     for section in &fetch.sections {
         let origin = section.origin.map_or(String::new(), |o| format!("<{o}>"));
         let data = section.data.as_deref();
@@ -226,6 +227,13 @@ fn fetch_of(fetch: &Fetch) -> String {
         words.push(format!("other=[{}]", fetch.other.join(" ")));
     }
     words.join(" ")
+}
+
+fn thread_of(id: &ThreadId) -> String {
+    match id {
+        ThreadId::Gmail(number) => number.to_string(),
+        ThreadId::Object(id) => id.clone(),
+    }
 }
 
 fn envelope_of(envelope: &Envelope) -> String {

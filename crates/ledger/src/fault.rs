@@ -17,6 +17,9 @@ pub enum LedgerFault {
     Taken,
     #[error("this transaction is over")]
     Over,
+    /// Nobody has left it to a person.
+    #[error("this transaction is still under way")]
+    UnderWay,
     #[error("there is no such transaction")]
     Unknown,
 }

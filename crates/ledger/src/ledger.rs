@@ -168,6 +168,11 @@ impl Ledger {
             .await
     }
 
+    /// The same for none but one that waits for an operator: [`LedgerFault::UnderWay`] where it is open.
+    pub async fn take_to_decide(&self, id: &TransactionId) -> Result<Transaction, LedgerFault> {
+        self.claim_one_of(id, &[State::NeedsOperator]).await
+    }
+
     async fn claim_one_of(
         &self,
         id: &TransactionId,

@@ -30,6 +30,8 @@ pub enum Note {
     Ends(State, Ending),
     /// It is to be tried again, then; the lease ends.
     Later(Timestamp),
+    /// The caller's name for its request is free again: nothing was asked of a server under it.
+    FreesKey,
 }
 
 /// Which transactions a list is of; the newest first.

@@ -24,7 +24,7 @@ pub struct Transaction {
     pub undone_by: Option<TransactionId>,
 }
 
-/// What was asked, as it was when it began. It never changes.
+/// What was asked, as it was when it began. It never changes, but that a key may be given back.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Asked {
     pub kind: Kind,

@@ -1,6 +1,6 @@
 //! What one call carries down to a source and brings back up: counters and the stage it is in.
 
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 /// One call's context. Cancelling a call drops its future; nothing here needs to be asked.
 #[derive(Debug, Default)]
@@ -8,6 +8,9 @@ pub struct Cx {
     round_trips: AtomicU32,
     cache_hit: AtomicBool,
     stage: AtomicU8,
+    done: AtomicU64,
+    total: AtomicU64,
+    discreet: AtomicBool,
 }
 
 /// Where a call is, for progress messages and for naming the step that failed.
@@ -31,10 +34,11 @@ pub enum Stage {
     Remove,
     Append,
     Confirm,
+    Index,
 }
 
 impl Stage {
-    const ALL: [Self; 17] = [
+    const ALL: [Self; 18] = [
         Self::Start,
         Self::Queue,
         Self::Connect,
@@ -52,6 +56,7 @@ impl Stage {
         Self::Remove,
         Self::Append,
         Self::Confirm,
+        Self::Index,
     ];
 
     /// The name on the wire (`issues[].stage`).
@@ -74,6 +79,7 @@ impl Stage {
             Self::Remove => "remove",
             Self::Append => "append",
             Self::Confirm => "confirm",
+            Self::Index => "index",
         }
     }
 }
@@ -102,7 +108,29 @@ impl Cx {
     }
 
     pub fn enter(&self, stage: Stage) {
-        self.stage.store(stage as u8, Ordering::Relaxed);
+        let before = self.stage.swap(stage as u8, Ordering::Relaxed);
+        // What was counted there means nothing here.
+        if before != stage as u8 {
+            self.count(0, 0);
+        }
+    }
+
+    /// So much of a long piece of work is done.
+    pub fn count(&self, done: u64, total: u64) {
+        self.done.store(done, Ordering::Relaxed);
+        self.total.store(total, Ordering::Relaxed);
+    }
+
+    /// From now on nobody is told how much there is to do: it may be more than the caller may know of.
+    pub fn keep_counts(&self) {
+        self.discreet.store(true, Ordering::Relaxed);
+    }
+
+    /// What is done, and of how much; none where nobody counts, or tells.
+    pub fn counted(&self) -> Option<(u64, u64)> {
+        let total = self.total.load(Ordering::Relaxed);
+        let told = total > 0 && !self.discreet.load(Ordering::Relaxed);
+        told.then(|| (self.done.load(Ordering::Relaxed).min(total), total))
     }
 
     pub fn stage(&self) -> Stage {
@@ -122,5 +150,16 @@ mod tests {
             cx.enter(stage);
             assert_eq!(cx.stage(), stage);
         }
+    }
+
+    #[test]
+    fn counts_are_told_until_they_are_kept() {
+        let cx = Cx::new();
+        assert_eq!(cx.counted(), None);
+        cx.count(3, 9);
+        assert_eq!(cx.counted(), Some((3, 9)));
+        cx.keep_counts();
+        cx.count(4, 9);
+        assert_eq!(cx.counted(), None);
     }
 }

@@ -66,6 +66,14 @@ pub enum FaultKind {
     NotOffered,
     /// The message is larger than the source takes.
     TooLarge,
+    /// The message is known here, and its content is at the server only.
+    NotDownloaded,
+    /// The store is there, and the system lets nobody read it who was not allowed to.
+    NoPermission,
+    /// There is no mail store where one was expected.
+    NoStore,
+    /// The store is of a make that is not known here.
+    UnknownStore,
 }
 
 impl Fault {
@@ -118,7 +126,11 @@ impl FaultKind {
             | Self::FlagNotKept
             | Self::AnotherMessage
             | Self::NotOffered
-            | Self::TooLarge => false,
+            | Self::TooLarge
+            | Self::NotDownloaded
+            | Self::NoPermission
+            | Self::NoStore
+            | Self::UnknownStore => false,
         }
     }
 }

@@ -6,6 +6,7 @@
 mod account;
 mod change;
 mod condition;
+mod conversation;
 mod cx;
 mod envelope;
 mod extract;
@@ -27,6 +28,9 @@ pub use change::{
     MOST_DIGESTED, Removal, Step, Subject, Witness,
 };
 pub use condition::Condition;
+pub use conversation::{
+    Coverage, Effort, HeaderId, Kindred, Links, Member, Skipped, Sought, Why, Within,
+};
 pub use cx::{Cx, Stage};
 pub use envelope::{Address, Envelope};
 pub use extract::{

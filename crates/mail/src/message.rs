@@ -15,15 +15,17 @@ pub struct UidValidity(pub u32);
 pub enum SourceKind {
     Imap,
     Maildir,
+    Apple,
 }
 
 impl SourceKind {
-    pub const ALL: [Self; 2] = [Self::Imap, Self::Maildir];
+    pub const ALL: [Self; 3] = [Self::Imap, Self::Maildir, Self::Apple];
 
     pub fn prefix(self) -> &'static str {
         match self {
             Self::Imap => "imap",
             Self::Maildir => "maildir",
+            Self::Apple => "apple",
         }
     }
 }
@@ -40,7 +42,7 @@ pub struct MessageRef {
 
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadMessageId {
-    #[error("message_id must start with 'imap:' or 'maildir:'")]
+    #[error("message_id must start with 'imap:', 'maildir:' or 'apple:'")]
     Prefix,
     #[error("message_id must look like imap:{{account_id}}:{{mailbox}}:{{uidvalidity}}:{{uid}}")]
     Shape,

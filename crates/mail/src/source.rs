@@ -4,6 +4,7 @@
 //! [`MailSource::append`] do, and only where the source is one that can be written to.
 
 use std::future::Future;
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -12,8 +13,8 @@ use jiff::Timestamp;
 
 use crate::{
     Append, Body, Broken, Candidate, Changing, Condition, Cx, Envelope, Fault, FaultKind, Flag,
-    Folder, FolderName, Horizon, MessageRef, Query, Section, SourceKind, Stage, Step, Structure,
-    Uid, UidSet, UidValidity, Witness,
+    Folder, FolderName, Horizon, Kindred, MessageRef, Query, Section, Sought, SourceKind, Stage,
+    Step, Structure, Uid, UidSet, UidValidity, Witness,
 };
 
 /// A source's answer, on its way. Dropping it cancels the work at the source.
@@ -64,6 +65,41 @@ pub trait MailSource: Send + Sync {
 
     /// The first `max_bytes` of a message as it lies at the source.
     fn raw<'a>(&'a self, cx: &'a Cx, at: &'a MessageRef, max_bytes: u64) -> Answer<'a, RawMessage>;
+
+    /// Several messages, each as [`message`](Self::message) gives it, in the order in which they were asked for.
+    fn messages<'a>(
+        &'a self,
+        cx: &'a Cx,
+        wanted: &'a [MessageRef],
+        choose: Choose<'a>,
+    ) -> Answer<'a, Vec<Result<Fetched, Fault>>> {
+        Box::pin(async move {
+            let mut all = Vec::with_capacity(wanted.len());
+            for at in wanted {
+                all.push(self.message(cx, at, choose).await);
+            }
+            Ok(all)
+        })
+    }
+
+    /// The messages that have one of these Message-IDs: every copy that is found, wherever it lies.
+    fn locate<'a>(&'a self, cx: &'a Cx, sought: &'a Sought) -> Answer<'a, Kindred> {
+        let _ = (cx, sought);
+        Box::pin(async { Err(Fault::new(FaultKind::NotOffered, Stage::Start)) })
+    }
+
+    /// The conversations that these Message-IDs are of: every message that has or names one of them, and all that those
+    /// have and name in turn.
+    fn kindred<'a>(&'a self, cx: &'a Cx, sought: &'a Sought) -> Answer<'a, Kindred> {
+        let _ = (cx, sought);
+        Box::pin(async { Err(Fault::new(FaultKind::NotOffered, Stage::Start)) })
+    }
+
+    /// The file that a message lies in. None where messages lie in no files of their own here.
+    fn file<'a>(&'a self, cx: &'a Cx, at: &'a MessageRef) -> Answer<'a, Option<PathBuf>> {
+        let _ = (cx, at);
+        Box::pin(async { Ok(None) })
+    }
 
     /// A message as it is now and its first `octets`, which the digest covers; none if it is gone.
     fn look<'a>(
@@ -267,6 +303,8 @@ pub struct Fetched {
     pub header_truncated: bool,
     pub structure: Structure,
     pub parts: Vec<Part>,
+    /// Parts that the store names and whose content is at the server only.
+    pub not_downloaded: Vec<Section>,
 }
 
 /// Wanted: a part, up to so many encoded bytes of it.

@@ -225,8 +225,13 @@ async fn report(gateway: std::sync::Arc<Gateway>, screen: Screen, id: String) ->
     };
     let verified = call(&gateway, "imap_verify_account", arguments()).await;
     let text = |path: &str| verified.pointer(path).map(plain).unwrap_or_default();
+    let setup = gateway.setup();
+    let provider = setup.accounts().iter().find(|one| one.id().as_str() == id);
     let place = match text("/data/server/port").as_str() {
-        "0" => "a Maildir on this machine".to_owned(),
+        "0" => match provider.map(gateway::Account::provider) {
+            Some(gateway::Provider::AppleMail) => "Apple Mail on this machine".to_owned(),
+            _ => "a Maildir or mbox on this machine".to_owned(),
+        },
         port => format!("{}:{port}", text("/data/server/host")),
     };
     let title = format!(
@@ -271,6 +276,7 @@ async fn report(gateway: std::sync::Arc<Gateway>, screen: Screen, id: String) ->
             screen.good("ok"),
             extensions(&capabilities)
         ));
+        lines.push(for_changes(&capabilities, screen));
     }
     let folders = call(&gateway, "imap_list_mailboxes", arguments()).await;
     let works = folders.get("success") == Some(&Value::Bool(true));
@@ -300,7 +306,7 @@ fn extensions(capabilities: &[Value]) -> String {
         "SPECIAL-USE",
         "ID",
     ];
-    let has = |name: &str| capabilities.iter().any(|one| one.as_str() == Some(name));
+    let has = |name: &str| has(capabilities, name);
     let (here, missing): (Vec<&str>, Vec<&str>) = USED.iter().partition(|name| has(name));
     match missing.as_slice() {
         [] => format!("extensions: {}", here.join(" ")),
@@ -310,6 +316,32 @@ fn extensions(capabilities: &[Value]) -> String {
             missing.join(" ")
         ),
     }
+}
+
+fn has(capabilities: &[Value], name: &str) -> bool {
+    capabilities.iter().any(|one| one.as_str() == Some(name))
+}
+
+/// Those by which mail is changed, and what happens where the server has them not.
+fn for_changes(capabilities: &[Value], screen: Screen) -> String {
+    const NEEDED: [(&str, &str); 2] = [
+        ("MOVE", "a move is a copy and a removal"),
+        (
+            "UIDPLUS",
+            "what is to go is only flagged \\Deleted and a move cannot be undone",
+        ),
+    ];
+    // IMAP4rev2 has both of them in it (RFC 9051, appendix E).
+    let has = |name: &str| has(capabilities, name) || has(capabilities, "IMAP4REV2");
+    let told = NEEDED.map(|(name, otherwise)| match has(name) {
+        true => name.to_owned(),
+        false => format!("without {name}: {otherwise}"),
+    });
+    let mark = match NEEDED.iter().all(|(name, _)| has(name)) {
+        true => screen.good("ok"),
+        false => screen.warn("warning"),
+    };
+    format!("  {mark} for changes: {}", told.join(", "))
 }
 
 async fn call(gateway: &Gateway, tool: &str, arguments: Map<String, Value>) -> Value {

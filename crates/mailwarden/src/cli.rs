@@ -18,7 +18,7 @@ pub(crate) struct Cli {
     #[arg(long, global = true, value_name = "DIR")]
     pub config_dir: Option<PathBuf>,
 
-    /// The tools to serve: imap, gateway (default: MAILWARDEN_TOOLSETS, else what the configuration says)
+    /// The tools to serve: imap, gateway, threads (default: MAILWARDEN_TOOLSETS, else what the configuration says)
     #[arg(long, global = true, value_name = "SETS")]
     pub toolsets: Option<String>,
 
@@ -313,14 +313,14 @@ pub(crate) enum TxVerb {
         /// As `tx list` and the tools name it: tx_…
         id: String,
     },
-    /// Take up again what is under way or waits for a decision
+    /// Take up again what is under way or waits for a decision, also while agents may change nothing
     Retry {
         /// As `tx list` and the tools name it: tx_…
         id: String,
     },
-    /// Say how one came out that waits for a decision
+    /// Say how one came out that waits for a decision (needs_operator); no mail is changed
     Resolve(TxResolve),
-    /// Put back what one has changed
+    /// Put back what one has changed, also while agents may change nothing
     Undo {
         /// As `tx list` and the tools name it: tx_…
         id: String,

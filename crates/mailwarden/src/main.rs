@@ -95,7 +95,7 @@ fn main() -> ExitCode {
         Verb::Config(wanted) => config::verb::run(wanted, cli.config_dir.as_deref(), Screen::new()),
         Verb::Policy(wanted) => policy_verbs::run(&verb, wanted, directory, Screen::new()),
         Verb::Tx(wanted) if cli.read_only && wanted.verb.changes_mail() => Err(anyhow::anyhow!(
-            "--read-only: this would change mail, so nothing is done"
+            "--read-only: this would change mail, so nothing is done; leave it out to have it done"
         )),
         Verb::Tx(wanted) => tx::run(&verb, wanted, directory, Screen::new()),
         // INVARIANT: an attachment is read in a process that holds nothing else: no log, no configuration, no runtime.
@@ -131,11 +131,9 @@ async fn stdio(
     let changes = config.changes;
     let wires = Wires::default().again(config.accounts);
     let setup = wires.for_callers(&config.callers, toolsets.as_deref(), changes.writes);
-    let mut gateway = wiring::gateway(setup, log.clone())?;
-    if let Some(ledger) = wiring::ledger(&changes) {
-        gateway = gateway.with_ledger(ledger, changes.deletes, changes.settle);
-    }
-    let gateway = Arc::new(gateway);
+    let gateway = wiring::gateway(setup, log.clone())?;
+    let gateway = Arc::new(wiring::with_ledger(gateway, &changes));
+    let tidying = wiring::keep_spool_tidy();
     let (tools, tools_changed) = tokio::sync::watch::channel(0);
     let reload = directory.map(|directory| Reload {
         directory: directory.to_owned(),
@@ -158,8 +156,9 @@ async fn stdio(
         errors: config.errors,
         tools: tools_changed,
     };
-    let why = server::run(served, reload).await?;
-    Ok((ExitCode::SUCCESS, why))
+    let why = server::run(served, reload).await;
+    tidying.abort();
+    Ok((ExitCode::SUCCESS, why?))
 }
 
 /// Every problem of the configuration is one line on stderr and a name in the audit log, and nothing starts.

@@ -33,6 +33,16 @@ pub(crate) fn audit_directory() -> Option<PathBuf> {
     directory().map(|state| state.join("audit"))
 }
 
+/// Where local stores keep what they know of Message-IDs. It can be made anew at any time.
+pub(crate) fn index_directory() -> Option<PathBuf> {
+    directory().map(|state| state.join("index"))
+}
+
+/// Where messages become files, for those who want a path.
+pub(crate) fn spool_directory() -> Option<PathBuf> {
+    directory().map(|state| state.join("messages"))
+}
+
 pub(crate) fn directory() -> Option<PathBuf> {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     if let Some(given) = set("MAILWARDEN_STATE_DIR") {

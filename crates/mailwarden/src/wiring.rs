@@ -2,17 +2,19 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use audit::{Event, Keeping, Log, Settings};
 use extract::Runner;
-use gateway::{Account, Credential, Gateway, Setup, Standing, Toolset, Writes};
+use gateway::{Account, Credential, Gateway, Setup, Spool, Standing, Toolset, Writes};
 use ledger::Ledger;
+use sources::apple::Apple;
 use sources::imap::ImapSource;
 use sources::maildir::Maildir;
 use sources::unavailable::Unavailable;
 
 use crate::cli::EXTRACT_WORKER;
-use crate::config::{self, Callers, Changes, Config, Store, dir};
+use crate::config::{self, AppleStore, Callers, Changes, Config, Store, dir};
 use crate::state;
 
 /// The accounts that are served, each with what it was made from, so that a reload takes over what did not change.
@@ -28,6 +30,7 @@ struct Wire {
 enum MadeFrom {
     Imap(Arc<ImapSource>),
     Maildir(PathBuf),
+    Apple(AppleStore),
     Nothing(String),
 }
 
@@ -65,7 +68,8 @@ impl Wires {
     ) -> Setup {
         let setup = match callers {
             Callers::Owner => {
-                let chosen = chosen.map_or_else(|| vec![Toolset::Imap], <[_]>::to_vec);
+                let chosen =
+                    chosen.map_or_else(|| vec![Toolset::Imap, Toolset::Threads], <[_]>::to_vec);
                 self.for_owner(chosen)
             }
             Callers::Listed(listed) => {
@@ -83,17 +87,29 @@ impl Wire {
         let id = account.id;
         match account.store {
             Store::Imap(settings) => {
-                let source = Arc::new(ImapSource::new(*settings));
+                let source = Arc::new(ImapSource::new(id.clone(), *settings));
                 Self {
                     account: Account::new(id, source.clone(), provider),
                     made_from: MadeFrom::Imap(source),
                 }
             }
             Store::Maildir(path) => {
-                let source = Arc::new(Maildir::open(id.clone(), path.clone()));
+                let source = Maildir::open(id.clone(), path.clone());
+                let source = match state::index_directory() {
+                    Some(index) => source.with_index(index),
+                    None => source,
+                };
                 Self {
-                    account: Account::new(id, source, provider),
+                    account: Account::new(id, Arc::new(source), provider),
                     made_from: MadeFrom::Maildir(path),
+                }
+            }
+            Store::Apple(store) => {
+                let AppleStore { path, account } = store.clone();
+                let source = Apple::open(id.clone(), path, account, state::index_directory());
+                Self {
+                    account: Account::new(id, Arc::new(source), provider),
+                    made_from: MadeFrom::Apple(store),
                 }
             }
             Store::Unavailable { why } => {
@@ -113,6 +129,7 @@ impl Wire {
         match (&self.made_from, &account.store) {
             (MadeFrom::Imap(source), Store::Imap(settings)) => source.is_made_from(settings),
             (MadeFrom::Maildir(path), Store::Maildir(other)) => path == other,
+            (MadeFrom::Apple(store), Store::Apple(other)) => store == other,
             (MadeFrom::Nothing(why), Store::Unavailable { why: other }) => why == other,
             _ => false,
         }
@@ -123,7 +140,7 @@ impl Wire {
 fn standing(caller: &dir::CallerConfig, chosen: Option<&[Toolset]>) -> Standing {
     let given = match &caller.toolsets {
         None => vec![Toolset::Gateway],
-        Some(sets) => sets.iter().filter_map(|set| known(*set)).collect(),
+        Some(sets) => sets.iter().map(|set| known(*set)).collect(),
     };
     let kept = |set: &Toolset| chosen.is_none_or(|chosen| chosen.contains(set));
     Standing {
@@ -140,18 +157,38 @@ pub(crate) fn credential(caller: &dir::CallerConfig) -> Credential {
     Credential(caller.auth.digest())
 }
 
-/// `None` for a set whose tools are not there yet.
-pub(crate) fn known(set: dir::Toolset) -> Option<Toolset> {
+pub(crate) fn known(set: dir::Toolset) -> Toolset {
     match set {
-        dir::Toolset::Imap => Some(Toolset::Imap),
-        dir::Toolset::Gateway => Some(Toolset::Gateway),
-        dir::Toolset::Threads => None,
+        dir::Toolset::Imap => Toolset::Imap,
+        dir::Toolset::Gateway => Toolset::Gateway,
+        dir::Toolset::Threads => Toolset::Threads,
     }
 }
 
 pub(crate) fn gateway(setup: Setup, log: Log) -> anyhow::Result<Gateway> {
     let gateway = Gateway::new(setup, state::cursor_key()?, log);
-    Ok(gateway.with_extractor(Arc::new(extractor())))
+    let gateway = gateway.with_extractor(Arc::new(extractor()));
+    Ok(match state::spool_directory() {
+        Some(directory) => gateway.with_spool(Spool::at(directory)),
+        None => gateway,
+    })
+}
+
+/// Message files that nobody asked for in a day go, also where nobody asks for others.
+pub(crate) fn keep_spool_tidy() -> tokio::task::JoinHandle<()> {
+    tokio::spawn(async {
+        let Some(directory) = state::spool_directory() else {
+            return;
+        };
+        let spool = Spool::at(directory);
+        let mut hourly = tokio::time::interval(Duration::from_secs(60 * 60));
+        loop {
+            hourly.tick().await;
+            let spool = spool.clone();
+            // Nothing hangs on it: what stays now goes later.
+            let _ = tokio::task::spawn_blocking(move || spool.tidy()).await;
+        }
+    })
 }
 
 /// A gateway for the person whose accounts these are, whoever else is let in.
@@ -160,20 +197,28 @@ pub(crate) fn owners_gateway(config: Config, log: Log) -> anyhow::Result<Gateway
     gateway(setup.for_owner(Toolset::ALL.to_vec()), log)
 }
 
-/// Where changes are written down, if they may be made at all. Without it they are refused, and reading goes on.
-pub(crate) fn ledger(changes: &Changes) -> Option<Ledger> {
-    if changes.writes != Writes::Allowed {
-        return None;
+/// Where changes are written down. Without it they are refused, and reading goes on. Where none may be made, what is
+/// written of earlier ones can be asked for; where there were none, no file is made.
+pub(crate) fn with_ledger(gateway: Gateway, changes: &Changes) -> Gateway {
+    let Some(path) = changes.ledger.path() else {
+        return gateway;
+    };
+    let allowed = changes.writes == Writes::Allowed;
+    if !allowed && !path.exists() {
+        return gateway;
     }
-    let path = changes.ledger.path()?;
     match Ledger::open(&path) {
-        Ok(ledger) => Some(ledger),
+        Ok(ledger) if allowed => gateway.with_ledger(ledger, changes.deletes, changes.settle),
+        Ok(ledger) => gateway.with_ledger_to_look_at(ledger),
         Err(fault) => {
             let path = path.display();
-            crate::complain(&format!(
-                "changes to mail are refused: {fault} ({path}); `mailwarden check` tells when that is mended"
-            ));
-            None
+            crate::complain(&match allowed {
+                true => format!(
+                    "changes to mail are refused: {fault} ({path}); `mailwarden check` tells when that is mended"
+                ),
+                false => format!("what became of earlier changes cannot be told: {fault} ({path})"),
+            });
+            gateway
         }
     }
 }

@@ -20,6 +20,11 @@ pub enum Ask {
         folder: FolderName,
         level: Level,
     },
+    /// To see messages wherever they lie in an account, or in any of those there are.
+    Wherever {
+        account: Option<AccountId>,
+        level: Level,
+    },
     /// To do something with a message of a folder.
     Change {
         account: AccountId,
@@ -83,6 +88,7 @@ impl Ask {
     pub fn account(&self) -> Option<&AccountId> {
         match self {
             Self::Own | Self::Accounts => None,
+            Self::Wherever { account, .. } => account.as_ref(),
             Self::Account { account }
             | Self::Folders { account }
             | Self::Messages { account, .. }

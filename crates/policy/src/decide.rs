@@ -13,9 +13,19 @@ use crate::{
 pub struct Permit {
     policy: Arc<Policy>,
     account: Option<AccountId>,
-    folder: Option<FolderName>,
+    reach: Reach,
     level: Level,
     deed: Option<Deed>,
+}
+
+/// The messages that a permit is for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Reach {
+    None,
+    /// Those of one folder.
+    Folder(FolderName),
+    /// Those of any folder, each judged by the folder that it lies in.
+    Wherever,
 }
 
 /// What the messages of a permitted folder are judged by.
@@ -47,25 +57,35 @@ impl Policy {
             Ask::Change { deed, .. } => Some(deed.clone()),
             _ => None,
         };
-        let (folder, level) = match ask {
+        let (reach, level) = match ask {
             Ask::Messages {
                 account,
                 folder,
                 level,
-            } => (Some(self.permitted(account, folder, *level)?), *level),
+            } => (
+                Reach::Folder(self.permitted(account, folder, *level)?),
+                *level,
+            ),
             Ask::Change {
                 account,
                 folder,
                 deed,
-            } => (Some(self.may(account, folder, deed)?), deed.level()),
+            } => (
+                Reach::Folder(self.may(account, folder, deed)?),
+                deed.level(),
+            ),
+            Ask::Wherever { account, level } => {
+                self.permitted_somewhere(account.as_ref(), *level)?;
+                (Reach::Wherever, *level)
+            }
             Ask::Own | Ask::Accounts | Ask::Account { .. } | Ask::Folders { .. } => {
-                (None, Level::Count)
+                (Reach::None, Level::Count)
             }
         };
         Ok(Permit {
             policy: Arc::clone(self),
             account: ask.account().cloned(),
-            folder,
+            reach,
             level,
             deed,
         })
@@ -104,6 +124,21 @@ impl Policy {
         folder.map(|one| one.capabilities).unwrap_or_default()
     }
 
+    /// Whether there is a folder in which so much can be seen.
+    fn permitted_somewhere(&self, account: Option<&AccountId>, level: Level) -> Result<(), Denial> {
+        let ceiling = match account {
+            Some(account) if !self.is_owner() => {
+                let folders = self.folders(account).map(FolderPolicy::ceiling);
+                folders.max().unwrap_or(Level::None)
+            }
+            _ => self.ceiling(),
+        };
+        match ceiling >= level {
+            true => Ok(()),
+            false => Err(Denial::of(Refused::VisibilityBelow(level))),
+        }
+    }
+
     fn permitted(
         &self,
         account: &AccountId,
@@ -130,7 +165,10 @@ impl Permit {
 
     /// The one folder it is for.
     pub fn folder(&self) -> Option<&FolderName> {
-        self.folder.as_ref()
+        match &self.reach {
+            Reach::Folder(folder) => Some(folder),
+            Reach::None | Reach::Wherever => None,
+        }
     }
 
     /// What was asked for, and is the most that this permit gives of a message.
@@ -168,9 +206,19 @@ impl Permit {
         &self.policy
     }
 
+    /// What a message is judged by that was found in this folder; nothing, where it was not asked for messages wherever
+    /// they lie.
+    pub fn scope_in(&self, account: &AccountId, folder: &FolderName) -> Scope<'_> {
+        let other = self.account.as_ref().is_some_and(|own| own != account);
+        match self.reach == Reach::Wherever && !other {
+            true => self.scope_of(account, folder),
+            false => Scope::Alike(Level::None),
+        }
+    }
+
     /// Nothing, where no folder was asked for.
     pub fn scope(&self) -> Scope<'_> {
-        match self.account.as_ref().zip(self.folder.as_ref()) {
+        match self.account.as_ref().zip(self.folder()) {
             Some((account, folder)) => self.scope_of(account, folder),
             None if self.policy.is_owner() => Scope::Alike(Level::Full),
             None => Scope::Alike(Level::None),
@@ -516,6 +564,40 @@ mod tests {
         let own = policy.decide(&Ask::Own).unwrap();
         assert_eq!(own.scope(), Scope::Alike(Nothing));
         assert_eq!(own.policy().name(), "some");
+    }
+
+    #[test]
+    fn what_lies_anywhere_is_judged_by_where_it_lies() {
+        let policy = policy();
+        let wherever = |of: Option<&str>, level| Ask::Wherever {
+            account: of.map(account),
+            level,
+        };
+        for (of, level, want) in [
+            (None, Full, None),
+            (Some("work"), Full, None),
+            (Some("dark"), Body, Some(Refused::AccountHidden)),
+            (Some("other"), Body, Some(Refused::AccountHidden)),
+        ] {
+            let denial = policy.decide(&wherever(of, level)).err();
+            assert_eq!(denial, want.map(Denial::of), "{of:?} {level:?}");
+        }
+        let permit = policy.decide(&wherever(Some("work"), Body)).unwrap();
+        let scope = |of: &str, path: &str| permit.scope_in(&account(of), &name(path));
+        assert_eq!(scope("work", "Plain"), Scope::Alike(Body));
+        assert_eq!(scope("work", "Dark"), Scope::Alike(Nothing));
+        assert_eq!(scope("work", "Other"), Scope::Alike(Nothing));
+        assert_eq!(scope("dark", "INBOX"), Scope::Alike(Nothing));
+        assert!(matches!(scope("work", "INBOX"), Scope::Each(_)));
+        // A permit for one folder is none for others, nor for itself in another way.
+        let one = policy.decide(&messages("work", "Plain", Body)).unwrap();
+        let there = one.scope_in(&account("work"), &name("Plain"));
+        assert_eq!(there, Scope::Alike(Nothing));
+        let least = vec![folder("Lists", Mode::Blacklist, Envelope, &[])];
+        let least = Policy::new("least", vec![(account("work"), least)]).unwrap();
+        let refused = Arc::new(least).decide(&wherever(Some("work"), Body));
+        let below = Denial::of(Refused::VisibilityBelow(Body));
+        assert_eq!(refused.err(), Some(below));
     }
 
     #[test]

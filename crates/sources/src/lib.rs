@@ -2,8 +2,10 @@
 //!
 //! The only crate that speaks to mail stores. It decides nothing and records nothing: who may ask is settled above.
 
+pub mod apple;
 mod beginning;
 mod home;
 pub mod imap;
+mod local;
 pub mod maildir;
 pub mod unavailable;

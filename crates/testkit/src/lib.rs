@@ -3,6 +3,7 @@
 //! | module | gives a test |
 //! |---|---|
 //! | [`dovecot`], [`cyrus`] | a private IMAP server, gone without trace when dropped |
+//! | [`apple`] | a `~/Library/Mail` of Apple Mail, in several generations |
 //! | [`proxy`] | latency, cuts, stalls and missing extensions between client and server, and a count of round trips |
 //! | [`fake`] | a scripted server for answers no real one would give |
 //! | [`client`] | a bare IMAP connection, for fixtures and as the yardstick in benchmarks |
@@ -23,6 +24,7 @@
     reason = "test support: a broken fixture should stop the test"
 )]
 
+pub mod apple;
 pub mod chromium;
 pub mod client;
 pub mod corpora;
@@ -45,6 +47,7 @@ pub mod trap;
 mod utf7;
 pub mod world;
 
+pub use apple::AppleStore;
 pub use chromium::Chromium;
 pub use client::RawImap;
 pub use cyrus::Cyrus;

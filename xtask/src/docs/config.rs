@@ -55,8 +55,8 @@ Who is at the other end of stdio is said by `IMAP_MCP_CALLER_ID`, and proved by 
 `shared_token` one. An identity that is unknown, missing or not proved is served nothing.
 
 An IMAP account without `tls` is protected by STARTTLS on port 143 and by TLS from the first byte on any other; `none` is for
-hosts on this machine. Accounts with `auth.type: xoauth2` and `provider: apple-mail` are accepted, but cannot be served yet;
-nor can secrets be read from a `gpg_file` store. Levels are written in capitals: NONE < COUNT < METADATA < ENVELOPE < HEADERS
+hosts on this machine. Accounts with `auth.type: xoauth2` are accepted, but cannot be served yet; nor can
+secrets be read from a `gpg_file` store. Levels are written in capitals: NONE < COUNT < METADATA < ENVELOPE < HEADERS
 < BODY < FULL.
 ";
 

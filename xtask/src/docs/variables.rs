@@ -46,7 +46,17 @@ pub(crate) const VARIABLES: &[Variable] = &[
     variable(
         "MAIL_MAILDIR_<ACCOUNT>_PATH",
         "none",
-        "A Maildir on this machine as an account, read only. It needs none of the variables above.",
+        "A Maildir on this machine as an account, read only, or an mbox file. It needs none of the variables above.",
+    ),
+    variable(
+        "MAIL_APPLE_<ACCOUNT>_PATH",
+        "none",
+        "Apple Mail's directory, such as `/Users/anna/Library/Mail`, as an account, read only.",
+    ),
+    variable(
+        "MAIL_APPLE_<ACCOUNT>_ACCOUNT",
+        "all of them",
+        "One account of that store: its address, its name or its id.",
     ),
     variable(
         "MAIL_IMAP_CA_CERT_PATH",
@@ -125,8 +135,8 @@ pub(crate) const VARIABLES: &[Variable] = &[
     ),
     variable(
         "MAILWARDEN_TOOLSETS",
-        "`imap`; with a configuration directory what the caller is given",
-        "The tools to serve: `imap`, `gateway`, or both with a comma between them; `--toolsets` goes before it. Of a caller's tools it can only take away.",
+        "`imap,threads`; with a configuration directory what the caller is given",
+        "The tools to serve: `imap`, `gateway`, `threads`, with commas between them; `--toolsets` goes before it. Of a caller's tools it can only take away.",
     ),
     variable(
         "MAILWARDEN_AUDIT_HOT_DAYS",

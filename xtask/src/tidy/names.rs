@@ -38,6 +38,7 @@ const ONLY: &[Only] = &[
     only("rustls", &["sources", "testkit"]),
     only("tokio-rustls", &["sources"]),
     only("imap", &["sources", "testkit"]),
+    only("rusqlite", &["ledger", "sources", "testkit"]),
     Only {
         what: "imap-codec",
         by: &["testkit"],

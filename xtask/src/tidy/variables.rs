@@ -53,6 +53,8 @@ fn read_by_program(tree: &Tree) -> Result<BTreeSet<String>, Problem> {
     };
     let mut names = BTreeSet::from([
         "MAIL_MAILDIR_<ACCOUNT>_PATH".to_owned(),
+        "MAIL_APPLE_<ACCOUNT>_PATH".to_owned(),
+        "MAIL_APPLE_<ACCOUNT>_ACCOUNT".to_owned(),
         "IMAP_MCP_SECRET__<PATH>".to_owned(),
     ]);
     names.extend(list("SERVER_WIDE")?.map(|name| format!("MAIL_IMAP_{name}")));
@@ -103,6 +105,8 @@ mod tests {
         let want = [
             "IMAP_MCP_SECRET__<PATH>",
             "MAILWARDEN_LOG",
+            "MAIL_APPLE_<ACCOUNT>_ACCOUNT",
+            "MAIL_APPLE_<ACCOUNT>_PATH",
             "MAIL_IMAP_<ACCOUNT>_HOST",
             "MAIL_IMAP_<ACCOUNT>_USER",
             "MAIL_IMAP_ERRORS",

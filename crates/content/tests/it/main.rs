@@ -11,6 +11,7 @@ mod corpus;
 mod hostile;
 mod matrix;
 mod outline;
+mod packing;
 mod pages;
 mod parts;
 mod shield;

@@ -15,6 +15,7 @@ pub(crate) fn wish() -> BodyWish {
 
 pub(crate) fn fetched(raw: &[u8], wish: &BodyWish) -> Fetched {
     Fetched {
+        not_downloaded: Vec::new(),
         flags: Some(Vec::new()),
         ..content::outline(raw).fetched(wish, Completeness::Cut)
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use audit::Event;
 use ledger::{Key, Ledger, LedgerFault, State, Transaction, TransactionId};
-use mail::{Cx, Fault, Level};
+use mail::{AccountId, Cx, Fault, FolderName, Level};
 use policy::{Denial, Permit, Policy, Refused, Scope};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
@@ -13,9 +13,10 @@ use tokio::task::JoinSet;
 
 use super::{Asking, Call, Caller, Ctx, Gateway, Outcome};
 use crate::guarded_mail::{GuardedMail, Halt};
+use crate::setup::Writes;
 use crate::tools::{ALL, Landing};
 use crate::transact::{
-    Desk, Inverse, NotBegun, Order, Orderer, Told, inverse, is_here, is_kept, tell,
+    Desk, Inverse, NotBegun, Order, Orderer, Told, Work, inverse, is_here, is_kept, tell,
 };
 use crate::trouble::Issue;
 use crate::{Code, Refusal};
@@ -33,9 +34,27 @@ pub enum Deletes {
     ForGood,
 }
 
+/// Why the operator's undoing of a change was not begun.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum NotUndone {
+    #[error(transparent)]
+    Ledger(#[from] LedgerFault),
+    /// For people: why, and what to do.
+    #[error("{0}")]
+    Refused(String),
+}
+
 pub(crate) struct Writing {
     pub desk: Desk,
     pub deletes: Deletes,
+    purpose: Purpose,
+}
+
+/// What a process has the ledger for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Purpose {
+    Changing,
+    Looking,
 }
 
 impl Gateway {
@@ -44,8 +63,21 @@ impl Gateway {
     /// A server may take as long as `settle` to come to a command whose connection is gone: until then a copy that is not
     /// there is not made again.
     pub fn with_ledger(mut self, ledger: Ledger, deletes: Deletes, settle: Duration) -> Self {
-        let desk = Desk::new(ledger, settle);
-        self.writing = Some(Writing { desk, deletes });
+        self.writing = Some(Writing {
+            desk: Desk::new(ledger, settle),
+            deletes,
+            purpose: Purpose::Changing,
+        });
+        self
+    }
+
+    /// Where earlier changes are written down: they can be asked for, and nothing is changed or taken up.
+    pub fn with_ledger_to_look_at(mut self, ledger: Ledger) -> Self {
+        self.writing = Some(Writing {
+            desk: Desk::new(ledger, Duration::ZERO),
+            deletes: Deletes::default(),
+            purpose: Purpose::Looking,
+        });
         self
     }
 
@@ -105,6 +137,9 @@ impl Gateway {
     /// Never ends: brings to their end what crashes and dead servers left open.
     pub async fn recover(self: Arc<Self>) {
         let Some(writing) = &self.writing else { return };
+        if writing.purpose == Purpose::Looking {
+            return;
+        }
         let mut forgotten: Option<tokio::time::Instant> = None;
         let mut under_way = JoinSet::new();
         loop {
@@ -179,19 +214,18 @@ impl Gateway {
     }
 
     /// By the operator: puts a change back, whoever made it. What cannot be done is said before it is tried.
-    pub async fn undo_as_operator(&self, id: &TransactionId) -> Result<Transaction, String> {
-        let said = |fault: LedgerFault| fault.to_string();
-        let writing = self.writing.as_ref().ok_or("there is no ledger")?;
+    pub async fn undo_as_operator(&self, id: &TransactionId) -> Result<Transaction, NotUndone> {
+        let writing = self.writing.as_ref().ok_or(LedgerFault::Unknown)?;
         let (setup, cx) = (self.setup(), Cx::new());
-        let known = writing.desk.ledger.get(id).await.map_err(said)?;
-        let known = known.ok_or_else(|| said(LedgerFault::Unknown))?;
-        let back = inverse(&known).map_err(|why| why.to_string())?;
+        let known = writing.desk.ledger.get(id).await?;
+        let known = known.ok_or(LedgerFault::Unknown)?;
+        let refused = |why: String| NotUndone::Refused(why);
+        let back = inverse(&known).map_err(|why| refused(why.to_string()))?;
         let kind = back.order.kind.name();
         let resumed = Event::transaction_resumed(id.as_str(), Caller::OPERATOR, kind);
-        self.log
-            .append(resumed)
-            .await
-            .map_err(|why| why.to_string())?;
+        if let Err(why) = self.log.append(resumed).await {
+            return Err(refused(format!("it cannot be recorded: {why}")));
+        }
         let orderer = Orderer {
             caller: Caller::OPERATOR.to_owned(),
             tool: "tx_undo",
@@ -202,24 +236,48 @@ impl Gateway {
             .desk
             .carry_out(&setup, &cx, orderer, back.order)
             .await;
-        let work = came.map_err(|why| why.words())?;
+        let work = came.map_err(|why| match why {
+            NotBegun::Ledger(fault) => NotUndone::Ledger(fault),
+            why => refused(why.words()),
+        })?;
         self.record_end(&work.transaction).await;
         let ending = work.transaction.ending.as_ref();
         if ending.and_then(|end| end.code.as_deref()) == Some("last_copy") {
-            return Err(LAST_COPY.to_owned());
+            return Err(refused(LAST_COPY.to_owned()));
         }
         Ok(work.transaction)
     }
 }
 
 impl<'a> Ctx<'a> {
+    /// INVARIANT: nothing is changed by a process that has the ledger only to look at.
     fn writing(&self) -> Result<&'a Writing, Refusal> {
         let none = || Refusal::denied(Denial::of(Refused::TransactionsNotConfigured));
-        self.gateway.writing.as_ref().ok_or_else(none)
+        match self.gateway.writing.as_ref().ok_or_else(none)? {
+            writing if writing.purpose == Purpose::Looking => Err(Refusal::gated()),
+            writing => Ok(writing),
+        }
     }
 
+    /// To look at.
     pub(crate) fn ledger(&self) -> Result<&'a Ledger, Refusal> {
-        Ok(&self.writing()?.desk.ledger)
+        match &self.gateway.writing {
+            Some(writing) => Ok(&writing.desk.ledger),
+            None if self.standing.writes == Writes::Allowed => Err(Refusal::denied(Denial::of(
+                Refused::TransactionsNotConfigured,
+            ))),
+            // Where nothing may be changed and nothing ever was.
+            None => Err(Refusal::no_such_transaction()),
+        }
+    }
+
+    /// Whether this caller could put a change back itself.
+    pub(crate) fn may_undo(&self) -> bool {
+        self.standing.writes == Writes::Allowed
+            && self
+                .standing
+                .toolsets
+                .contains(&crate::tools::Toolset::Imap)
     }
 
     pub(crate) fn deletes(&self) -> Result<Deletes, Refusal> {
@@ -238,8 +296,16 @@ impl<'a> Ctx<'a> {
     pub(crate) fn shows_landing_of(&self, told: &Told) -> Landing {
         let change = told.transaction.as_ref();
         let target = change.and_then(|one| one.asked.target.as_ref());
+        match target {
+            Some(target) => self.shows_numbers_in(&target.account, &target.folder),
+            None => Landing::Hidden,
+        }
+    }
+
+    /// Whether its caller may know the number of any message there.
+    pub(crate) fn shows_numbers_in(&self, account: &AccountId, folder: &FolderName) -> Landing {
         let policy = self.policy();
-        let folder = target.and_then(|target| policy.folder(&target.account, &target.folder));
+        let folder = policy.folder(account, folder);
         let open = folder.is_some_and(|folder| folder.floor() >= Level::Metadata);
         match open || policy.is_owner() {
             true => Landing::Shown,
@@ -259,17 +325,53 @@ impl<'a> Ctx<'a> {
         let caller = self.caller.as_str();
         match desk.repeated(self.setup, self.cx, caller, key).await {
             Ok(None) => Ok(None),
-            Ok(Some(work)) => tell(work, |fault, _| Ok(unexplained(&fault))).map(Some),
+            Ok(Some(work)) => self.told_again(work).await.map(Some),
             Err(why) => Err(refused(why)),
         }
     }
 
-    /// Whether something was begun under this key before, whatever it was.
+    /// What is told of a change that this call did not make, from what is written of it.
+    pub(crate) async fn told_again(&self, work: Work) -> Result<Told, Refusal> {
+        let asked = &work.transaction.asked;
+        let known = |id: Option<&AccountId>| id.and_then(|id| self.setup.account(id));
+        let here = known(asked.source.as_ref().map(|at| &at.account));
+        let there = known(asked.target.as_ref().map(|to| &to.account));
+        let since = match &work.transaction.undone_by {
+            Some(back) => Some(since(back, self.own_transaction(back).await?.as_ref())),
+            None => None,
+        };
+        let told = tell(work, |fault, step| {
+            let account = match step.is_at_the_target() {
+                true => there.or(here),
+                false => here.or(there),
+            };
+            match account {
+                Some(account) => self.mail_of(account).sort(Halt::Fault(fault)),
+                None => Ok(unexplained(&fault)),
+            }
+        })?;
+        Ok(Told { since, ..told })
+    }
+
+    /// Whether this key stands for something already, whatever it is.
+    ///
+    /// INVARIANT: who is not asked because of it cannot have it begun anew. What is still under way may give its key
+    /// back, so its end is waited for.
     pub(crate) async fn was_begun(&self, key: Option<&Key>) -> Result<bool, Refusal> {
-        let ledger = self.ledger()?;
+        let desk = &self.writing()?.desk;
         let Some(key) = key else { return Ok(false) };
-        let found = ledger.by_key(self.caller.as_str(), &key.name).await;
-        Ok(found.map_err(|fault| Refusal::unwritten(&fault))?.is_some())
+        let caller = self.caller.as_str();
+        let found = desk.ledger.by_key(caller, &key.name).await;
+        let found = found.map_err(|fault| Refusal::unwritten(&fault))?;
+        match found.map(|found| found.state) {
+            None => Ok(false),
+            Some(State::Done | State::Undone | State::NeedsOperator) => Ok(true),
+            Some(State::Open) => {
+                let waited = desk.repeated(self.setup, self.cx, caller, key).await;
+                let ended = waited.ok().flatten().map(|work| work.transaction);
+                Ok(ended.is_some_and(|one| one.state != State::Open && one.asked.key.is_some()))
+            }
+        }
     }
 
     /// Writes it down and does it.
@@ -371,6 +473,15 @@ impl<'a> Ctx<'a> {
         let found = self.ledger()?.by_key(self.caller.as_str(), key).await;
         let found = found.map_err(|fault| Refusal::unwritten(&fault))?;
         Ok(found.filter(|one| self.is_own(one)))
+    }
+}
+
+/// What became of it later. How far the undoing of others is, its caller is not told.
+fn since(back: &TransactionId, known: Option<&Transaction>) -> String {
+    match known.map(|known| known.state) {
+        Some(State::Done) => format!(", and undone since by {back}"),
+        Some(_) => format!(", and being undone by {back}"),
+        None => format!(", and undone since or being undone by {back}"),
     }
 }
 

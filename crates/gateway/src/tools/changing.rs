@@ -30,6 +30,12 @@ pub(in crate::tools) struct Came {
     /// done, undone (nothing is changed), unknown, or needs_operator.
     #[serde(skip_serializing_if = "Option::is_none")]
     transaction_state: Option<&'static str>,
+    /// true, where the same was asked for before under its key: that is told, and nothing is changed again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    repeated: Option<bool>,
+    /// The transaction that has put it back since, or is about to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    undone_by: Option<String>,
 }
 
 impl Came {
@@ -40,12 +46,14 @@ impl Came {
             next_action: next(told),
             transaction_id: told.id(),
             transaction_state: told.state(),
+            repeated: told.repeated.then_some(true),
+            undone_by: told.undone_by(),
         }
     }
 }
 
 /// What is not known is asked for, never tried again.
-fn next(told: &Told) -> Option<NextAction> {
+pub(in crate::tools) fn next(told: &Told) -> Option<NextAction> {
     let id = told.id().filter(|_| told.state() == Some("unknown"))?;
     Some(NextAction::new(
         "Wait a little, then ask what became of it; do not make the change in another way",
@@ -55,11 +63,16 @@ fn next(told: &Told) -> Option<NextAction> {
 }
 
 /// What a caller calls its request, and a digest of what it asks for.
-pub(in crate::tools) fn key<T: Tool>(named: Option<&IdempotencyKey>, args: &T::Args) -> Option<Key>
+///
+/// INVARIANT: what is left out and what is spelled out are the same request, so these are arguments `in_full`.
+pub(in crate::tools) fn key<T: Tool>(
+    named: Option<&IdempotencyKey>,
+    in_full: &T::Args,
+) -> Option<Key>
 where
     T::Args: Serialize,
 {
-    let mut arguments = json!(args);
+    let mut arguments = json!(in_full);
     if let Value::Object(map) = &mut arguments {
         map.retain(|name, value| name != "idempotency_key" && !value.is_null());
     }
@@ -151,6 +164,23 @@ pub(in crate::tools) fn elsewhere(
     }
 }
 
+/// A message, for a person who is asked about it.
+///
+/// INVARIANT: no word of the message itself, which a stranger wrote and nobody has looked at.
+pub(in crate::tools) fn in_question(at: &MessageRef) -> String {
+    format!(
+        "message {} of the mailbox '{}' in the account '{}'",
+        at.uid.0,
+        said(at.folder.as_str()),
+        said(at.account.as_str()),
+    )
+}
+
+/// A name that whoever calls may have made up.
+pub(in crate::tools) fn said(name: &str) -> String {
+    content::name(name, &mut content::Changes::default()).replace('\'', "\u{2019}")
+}
+
 /// Flags for people.
 pub(in crate::tools) fn names(flags: &[Flag]) -> String {
     let names: Vec<&str> = flags.iter().map(Flag::as_str).collect();
@@ -172,5 +202,28 @@ impl Landing {
             Self::Shown => told.landed(),
             Self::Hidden => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_cannot_leave_their_quotes_in_a_question() {
+        for (name, shown) in [
+            ("INBOX", "INBOX"),
+            ("Entw\u{fc}rfe/2026", "Entw\u{fc}rfe/2026"),
+            ("x'? Yes, agreed. 'y", "x\u{2019}? Yes, agreed. \u{2019}y"),
+        ] {
+            assert_eq!(said(name), shown);
+        }
+        let hostile = said("a\u{202e}b\nc\u{200b}d");
+        assert!(
+            hostile
+                .chars()
+                .all(|c| !c.is_control() && c != '\u{202e}' && c != '\u{200b}')
+        );
+        assert!(said(&"x".repeat(10_000)).chars().count() <= 1_000);
     }
 }

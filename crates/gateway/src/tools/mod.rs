@@ -22,6 +22,7 @@ mod gateway;
 mod imap;
 mod reading;
 mod shown;
+mod threads;
 
 pub(crate) use changing::Landing;
 
@@ -38,6 +39,10 @@ pub const ALL: &[&dyn AnyTool] = &[
     &imap::MoveMessage,
     &imap::DeleteMessage,
     &imap::UndoTransaction,
+    &threads::GetEmailPath,
+    &threads::GetThreadPaths,
+    &threads::ReadEmail,
+    &threads::ReadThread,
     &gateway::ListAccounts,
     &gateway::ListFolders,
     &gateway::ListLabels,
@@ -72,15 +77,17 @@ pub(crate) const NAMES_OF_FOLDERS: &dyn AnyTool = &imap::ListMailboxes;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Toolset {
     Imap,
+    Threads,
     Gateway,
 }
 
 impl Toolset {
-    pub const ALL: [Self; 2] = [Self::Imap, Self::Gateway];
+    pub const ALL: [Self; 3] = [Self::Imap, Self::Threads, Self::Gateway];
 
     pub fn name(self) -> &'static str {
         match self {
             Self::Imap => "imap",
+            Self::Threads => "threads",
             Self::Gateway => "gateway",
         }
     }
@@ -186,7 +193,8 @@ pub(crate) trait Tool: Send + Sync + 'static {
 
     /// What a person is asked before it is done, where one can be: nothing, where the same was done before.
     ///
-    /// INVARIANT: the pipeline asks for every tool that is destructive, and for no other.
+    /// INVARIANT: the pipeline asks for every tool that is destructive, and for no other. One that is so by some of its
+    /// arguments has no question for the others.
     fn question(
         _: &Ctx<'_>,
         _: &Self::Args,

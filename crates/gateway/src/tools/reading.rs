@@ -112,7 +112,7 @@ impl Seen {
     }
 
     pub(super) fn summary(&self) -> String {
-        summary(&self.view, self.offset)
+        summary(&self.view, |next| format!("{}: {next}", self.offset))
     }
 }
 
@@ -151,7 +151,8 @@ fn warning(note: &Note, view: &View, offset: &str) -> Warning {
     }
 }
 
-fn summary(view: &View, offset: &str) -> String {
+/// `again` says with what to call again for what follows.
+pub(super) fn summary(view: &View, again: impl Fn(usize) -> String) -> String {
     let shown = view
         .body_text
         .as_ref()
@@ -164,7 +165,7 @@ fn summary(view: &View, offset: &str) -> String {
                 Left::AtLeast(chars) => format!("at least {chars} more follow"),
             };
             match cut.next_offset {
-                Some(next) => format!(", {left} (call again with {offset}: {next})"),
+                Some(next) => format!(", {left} (call again with {})", again(next)),
                 None => format!(", {left} that cannot be shown"),
             }
         }

@@ -83,6 +83,10 @@ impl<'a> Driver<'a> {
             };
             match flow {
                 Flow::On => {}
+                Flow::Pause if self.is_left_to_a_person(work) => {
+                    work.end(State::NeedsOperator, hopeless());
+                    return work.write(&self.desk.ledger).await;
+                }
                 Flow::Pause => return self.pause(work).await,
                 Flow::Wait(until) => return self.wait(work, until).await,
                 Flow::Ended => return Ok(()),
@@ -135,7 +139,9 @@ impl<'a> Driver<'a> {
                 State::Undone,
                 Ending {
                     code: Some("expired".to_owned()),
-                    words: Some("it could not be begun for an hour, and nothing was changed".to_owned()),
+                    words: Some(
+                        "it could not be begun for an hour, and nothing was changed".to_owned(),
+                    ),
                 },
             ),
             Next::Take(step) if work.attempts(step) > MOST_ATTEMPTS => Next::End(
@@ -148,19 +154,17 @@ impl<'a> Driver<'a> {
                     )),
                 },
             ),
-            Next::Take(_) | Next::FindOut(_) if age > HOPELESS => Next::End(
-                State::NeedsOperator,
-                Ending {
-                    code: Some("expired".to_owned()),
-                    words: Some(
-                        "the server could not be asked for three days: look where the message is, then resolve this \
-                         as done or undone, or retry it"
-                            .to_owned(),
-                    ),
-                },
-            ),
+            Next::Take(_) | Next::FindOut(_) if age > HOPELESS => {
+                Next::End(State::NeedsOperator, hopeless())
+            }
             next => next,
         }
+    }
+
+    /// An operator may insist on what nobody serves any more: then it is theirs to decide.
+    fn is_left_to_a_person(&self, work: &Work) -> bool {
+        let age = Timestamp::now().duration_since(work.transaction.began);
+        self.manner == Manner::Insisting && age > HOPELESS
     }
 
     /// Another attempt is due later, by whoever gets to it.
@@ -229,6 +233,7 @@ impl<'a> Driver<'a> {
             StepName::Append => self.append(work).await,
             step => self.apply(work, step).await,
         };
+        work.hear(&came);
         Ok(match came {
             Ok(changed) => {
                 self.note_done(work, step, changed);
@@ -469,6 +474,15 @@ impl<'a> Driver<'a> {
             true => Ok(account.source()),
             false => Err(gone()),
         }
+    }
+}
+
+fn hopeless() -> Ending {
+    let words = "the server could not be asked for three days: look where the message is, then resolve this as done or \
+                 undone, or retry it";
+    Ending {
+        code: Some("expired".to_owned()),
+        words: Some(words.to_owned()),
     }
 }
 

@@ -1,13 +1,16 @@
 //! What a caller hears of a change: how it came out, and never more than is known.
 
-use ledger::{State, StepName, StepState, Transaction, TransactionId};
+use ledger::{State, StepName, StepState, Transaction};
 use mail::MessageRef;
 use serde_json::json;
 
 use super::work::Work;
 use crate::Refusal;
 use crate::envelope::Status;
-use crate::trouble::Issue;
+use crate::trouble::{Issue, kind_of};
+
+/// How a person ends what nobody else could tell the end of.
+const RESOLVED: &str = "resolved_by_operator";
 
 /// How a change came out.
 pub(crate) struct Told {
@@ -15,6 +18,10 @@ pub(crate) struct Told {
     pub issues: Vec<Issue>,
     /// None where nothing was begun.
     pub transaction: Option<Transaction>,
+    /// It was made by an earlier call of the same name, and not again.
+    pub repeated: bool,
+    /// What became of it later, in words.
+    pub since: Option<String>,
 }
 
 impl Told {
@@ -25,6 +32,8 @@ impl Told {
             status: Status::Failed,
             issues: vec![Issue { message, ..issue }],
             transaction: None,
+            repeated: false,
+            since: None,
         }
     }
 
@@ -54,21 +63,37 @@ impl Told {
 
     /// Where the message lies now.
     pub(crate) fn landed(&self) -> Option<MessageRef> {
-        let transaction = self.transaction.as_ref()?;
-        Work::resumed(transaction.clone())
-            .landed()
-            .filter(|_| transaction.state == State::Done)
+        self.transaction.as_ref().and_then(landed)
     }
 
     pub(crate) fn is_done(&self) -> bool {
         matches!(&self.transaction, Some(one) if one.state == State::Done)
     }
 
+    /// The transaction that put it back, or is about to.
+    pub(crate) fn undone_by(&self) -> Option<String> {
+        let by = self.transaction.as_ref()?.undone_by.as_ref();
+        by.map(ToString::to_string)
+    }
+
     /// For a summary, after the words for what was to be done.
     pub(crate) fn words(&self) -> String {
+        let came = self.came();
+        let since = self.since.as_deref().unwrap_or_default();
+        match self.repeated {
+            true => {
+                format!("{came}{since} (asked for before under this key; nothing is changed again)")
+            }
+            false => format!("{came}{since}"),
+        }
+    }
+
+    fn came(&self) -> String {
         let first = self.issues.first().map(|issue| issue.message.as_str());
+        let resolved = self.issues.iter().any(|issue| issue.code == RESOLVED);
         match (self.status, self.state()) {
             (Status::Ok, _) => "done".to_owned(),
+            (Status::Partial, _) if resolved => format!("done: {}", first.unwrap_or_default()),
             (Status::Partial, _) => format!("done in part: {}", first.unwrap_or_default()),
             (Status::Failed, Some("unknown")) => first.unwrap_or_default().to_owned(),
             (Status::Failed, Some("needs_operator")) => {
@@ -77,6 +102,13 @@ impl Told {
             (Status::Failed, _) => format!("not done: {}", first.unwrap_or_default()),
         }
     }
+}
+
+/// Where the message lies that was moved, copied or written.
+pub(crate) fn landed(transaction: &Transaction) -> Option<MessageRef> {
+    Work::resumed(transaction.clone())
+        .landed()
+        .filter(|_| transaction.state == State::Done)
 }
 
 /// What a server has not is not tried.
@@ -100,7 +132,10 @@ pub(crate) fn tell(
     sort: impl FnOnce(mail::Fault, StepName) -> Result<Issue, Refusal>,
 ) -> Result<Told, Refusal> {
     let Work {
-        transaction, fault, ..
+        transaction,
+        fault,
+        repeated,
+        ..
     } = work;
     let code = transaction.ending.as_ref().and_then(|end| end.code.clone());
     let last = transaction.steps.last();
@@ -124,8 +159,20 @@ pub(crate) fn tell(
             }
         },
         State::Undone => {
-            let told = match fault {
-                Some(fault) => sort(fault, name).map_err(|refusal| named(refusal, id))?,
+            // Whoever asks later hears the same reason, as far as it is written down.
+            let written = || code.as_deref().and_then(kind_of);
+            let kept = || written().map(|kind| mail::Fault::new(kind, mail::Stage::Start));
+            let told = match fault.or_else(kept) {
+                Some(fault) => sort(fault, name).map_err(|refusal| {
+                    let id = id.as_str();
+                    let details = match repeated {
+                        true => {
+                            json!({ "transaction_id": id, "transaction_state": "undone", "repeated": true })
+                        }
+                        false => json!({ "transaction_id": id, "transaction_state": "undone" }),
+                    };
+                    named(refusal, details)
+                })?,
                 None => {
                     let code = code.as_deref().unwrap_or("failed");
                     issue(code, failed(code))
@@ -166,6 +213,8 @@ pub(crate) fn tell(
         status,
         issues,
         transaction: Some(transaction),
+        repeated,
+        since: None,
     })
 }
 
@@ -184,6 +233,7 @@ fn in_part(code: &str) -> &'static str {
         "landing_unknown" => {
             "the message has left its mailbox, and which of those in the target it is cannot be told: search for it there"
         }
+        RESOLVED => "whoever runs this looked into the mailboxes, and said that it is done",
         "flags_not_set" => {
             "the server said yes, but the message does not have all of these flags now"
         }
@@ -218,19 +268,16 @@ fn failed(code: &str) -> String {
              hand if it is not"
                 .to_owned()
         }
-        "not_found" => "the message is gone".to_owned(),
+        RESOLVED => "whoever runs this looked into the mailboxes, and said that it was not done".to_owned(),
         "expired" => "it could not be begun in time".to_owned(),
         code => format!("it was refused ({code})"),
     }
 }
 
 /// A refusal of what was begun says what it was called.
-fn named(refusal: Refusal, id: &TransactionId) -> Refusal {
+fn named(refusal: Refusal, details: serde_json::Value) -> Refusal {
     match refusal.details {
         Some(_) => refusal,
-        None => refusal.with_details(json!({
-            "transaction_id": id.as_str(),
-            "transaction_state": "undone",
-        })),
+        None => refusal.with_details(details),
     }
 }

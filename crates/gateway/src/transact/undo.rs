@@ -1,6 +1,6 @@
 //! The inverse of a change that is done: what would put things back, or why nothing can.
 
-use ledger::{Kind, Mark, Place, State, Transaction};
+use ledger::{Kind, Mark, Place, State, Transaction, TransactionId};
 use mail::{Flag, MessageRef};
 use policy::{Ask, Capability, Deed, Target};
 
@@ -18,17 +18,21 @@ pub(crate) struct Inverse {
 }
 
 /// Why something cannot be undone.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub(crate) enum NoInverse {
-    #[error("it is not at its end yet; ask again later")]
+    #[error("it is still under way; ask for it again later, and undo it when it is done")]
     Open,
+    #[error(
+        "what became of it is for a person to say first; tell the user to look at `mailwarden tx show {0}`"
+    )]
+    Undecided(TransactionId),
     #[error("it was not done, so there is nothing to undo")]
     NotDone,
-    #[error("it has been undone already, or is being undone")]
-    Already,
-    #[error("it changed nothing")]
+    #[error("it has been undone already, or is being undone, by {0}")]
+    Already(TransactionId),
+    #[error("it changed nothing, so there is nothing to undo")]
     Nothing,
-    #[error("the message was deleted for good")]
+    #[error("the message was deleted for good; only a backup of its server may have it")]
     ForGood,
     #[error(
         "the server did not tell where the message lies now; look for it and move it back by hand"
@@ -38,18 +42,19 @@ pub(crate) enum NoInverse {
         "the server could only flag the original as \\Deleted; take that flag off and delete the copy by hand"
     )]
     HalfMoved,
-    #[error("what its flags were before is not known")]
+    #[error("what its flags were before is not known; set them by hand")]
     FlagsUnknown,
 }
 
 pub(crate) fn inverse(done: &Transaction) -> Result<Inverse, NoInverse> {
     match done.state {
-        State::Open | State::NeedsOperator => return Err(NoInverse::Open),
+        State::Open => return Err(NoInverse::Open),
+        State::NeedsOperator => return Err(NoInverse::Undecided(done.id.clone())),
         State::Undone => return Err(NoInverse::NotDone),
         State::Done => {}
     }
-    if done.undone_by.is_some() {
-        return Err(NoInverse::Already);
+    if let Some(by) = &done.undone_by {
+        return Err(NoInverse::Already(by.clone()));
     }
     let landed = Work::resumed(done.clone()).landed();
     let asked = &done.asked;

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use ledger::{
     Ending, Known, Ledger, LedgerFault, Note, State, StepName, StepRecord, StepState, Transaction,
 };
-use mail::{Fault, Landing, MessageRef, Subject, Witness};
+use mail::{Broken, Changed, Effect, Fault, FaultKind, Landing, MessageRef, Subject, Witness};
 use tokio::sync::OwnedRwLockReadGuard;
 
 use super::plan;
@@ -18,6 +18,10 @@ pub(crate) struct Work {
     pub(super) fresh: Option<StepName>,
     /// What went wrong last.
     pub fault: Option<Fault>,
+    /// It was made by an earlier call of the same name.
+    pub repeated: bool,
+    /// Whether a server may have been asked for the change itself, rather than only for what it has.
+    was_asked: bool,
     /// The beginning of the message, where it was read for this.
     pub(super) beginning: Option<Bytes>,
     /// Others who look for what came of their steps in the same folder wait until this is written.
@@ -31,17 +35,20 @@ impl Work {
         Self {
             fresh,
             beginning,
+            was_asked: false,
             ..Self::resumed(transaction)
         }
     }
 
     /// Nobody knows how far it came but the ledger.
-    pub(super) fn resumed(transaction: Transaction) -> Self {
+    pub(crate) fn resumed(transaction: Transaction) -> Self {
         Self {
             transaction,
             unwritten: Vec::new(),
             fresh: None,
             fault: None,
+            repeated: false,
+            was_asked: true,
             beginning: None,
             turn: None,
         }
@@ -158,7 +165,20 @@ impl Work {
         self.unwritten.push(Note::Knows(known));
     }
 
+    /// What came back when a source was told to do it.
+    pub(super) fn hear(&mut self, came: &Result<Changed, Broken>) {
+        self.was_asked |= match came {
+            Ok(_) => true,
+            Err(broken) => broken.effect == Effect::Unknown || is_answer(broken.fault.kind),
+        };
+    }
+
+    /// INVARIANT: a key stands for what was asked of a server under it, and for nothing else.
     pub(super) fn end(&mut self, state: State, ending: Ending) {
+        if state == State::Undone && !self.was_asked && self.transaction.asked.key.take().is_some()
+        {
+            self.unwritten.push(Note::FreesKey);
+        }
         self.transaction.state = state;
         self.transaction.ending = Some(ending.clone());
         self.transaction.ended = Some(Timestamp::now());
@@ -187,6 +207,18 @@ impl Work {
         self.turn = None;
         Ok(())
     }
+}
+
+/// The server has looked at the change itself, and will not have it.
+fn is_answer(kind: FaultKind) -> bool {
+    matches!(
+        kind,
+        FaultKind::Denied
+            | FaultKind::Rejected
+            | FaultKind::Protocol
+            | FaultKind::OverQuota
+            | FaultKind::TooLarge
+    )
 }
 
 /// For its outcome.

@@ -11,6 +11,10 @@ pub enum Item {
     Size,
     Envelope,
     BodyStructure,
+    /// `X-GM-THRID` (Gmail's `X-GM-EXT-1`).
+    GmailThread,
+    /// `THREADID` (`OBJECTID`, RFC 8474).
+    ObjectThread,
     /// So many octets from the beginning of a part, or all of it.
     Peek(Part, Option<u32>),
     /// Octets from the middle of a part.
@@ -57,6 +61,8 @@ impl Item {
             Self::Size => "RFC822.SIZE".to_owned(),
             Self::Envelope => "ENVELOPE".to_owned(),
             Self::BodyStructure => "BODYSTRUCTURE".to_owned(),
+            Self::GmailThread => "X-GM-THRID".to_owned(),
+            Self::ObjectThread => "THREADID".to_owned(),
             Self::Peek(part, None) => format!("BODY.PEEK[{}]", part.name()),
             Self::Peek(part, Some(octets)) => {
                 format!("BODY.PEEK[{}]<0.{}>", part.name(), (*octets).max(1))
@@ -71,6 +77,11 @@ impl Item {
 impl Command {
     pub fn uid_fetch(uids: &SequenceSet, items: &[Item]) -> Self {
         Self::new("UID FETCH").fetch_what(&uids.to_string(), items)
+    }
+
+    /// Of what the last search kept (`$`, RFC 5182).
+    pub fn uid_fetch_saved(items: &[Item]) -> Self {
+        Self::new("UID FETCH").fetch_what("$", items)
     }
 
     /// By message sequence number, for the end of a mailbox whose size is known.
@@ -110,6 +121,15 @@ mod tests {
             wire(&command, Literals::Plus),
             "a1 UID FETCH 7:9,12 (UID FLAGS BODYSTRUCTURE BODY.PEEK[HEADER]<0.65536> \
              BODY.PEEK[HEADER.FIELDS (CONTENT-TYPE)] BODY.PEEK[1.2]<0.100> BODY.PEEK[] BODY.PEEK[]<262144.65536>)\r\n"
+        );
+    }
+
+    #[test]
+    fn what_was_kept_is_fetched_by_its_sign() {
+        let items = [Item::GmailThread, Item::ObjectThread];
+        assert_eq!(
+            wire(&Command::uid_fetch_saved(&items), Literals::Plus),
+            "a1 UID FETCH $ (UID X-GM-THRID THREADID)\r\n"
         );
     }
 

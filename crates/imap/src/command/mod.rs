@@ -96,6 +96,17 @@ impl Command {
         self.name
     }
 
+    /// So many octets it is long, about: announcements of literals and the tag aside.
+    pub fn octets(&self) -> u64 {
+        let each = self.pieces.iter().map(|piece| match piece {
+            Piece::Text(bytes) | Piece::Literal(bytes) | Piece::AfterContinuation(bytes) => {
+                u64::try_from(bytes.len()).unwrap_or(u64::MAX)
+            }
+            Piece::Streamed(octets) => *octets,
+        });
+        each.fold(0, u64::saturating_add)
+    }
+
     /// What is to be sent, cut where the server's go-ahead must be awaited.
     pub(crate) fn encode(&self, tag: &str, literals: Literals) -> Vec<Chunk> {
         let mut chunks = Vec::new();

@@ -1,7 +1,7 @@
 //! `UID SEARCH` (RFC 3501 section 6.4.4) with the return options of RFC 4731, 5182 and 9394.
 
 use super::{BadArgument, Command};
-use crate::SequenceSet;
+use crate::{SequenceSet, ThreadId};
 
 /// A day without a time, as search keys want it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -45,6 +45,11 @@ pub enum Key<'a> {
     /// Arrived before this day.
     Before(Day),
     Uid(SequenceSet),
+    /// The server says that it is of this conversation.
+    Thread(&'a ThreadId),
+    /// In one thread with a message that meets the condition, by references (`INTHREAD REFS` of
+    /// draft-ietf-morg-inthread, as Dovecot has it).
+    InThread(Box<Key<'a>>),
 }
 
 /// What the answer shall hold.
@@ -58,6 +63,8 @@ pub enum SearchReturn {
     Count,
     /// `COUNT`, and what was found is kept as [`Which::Saved`](super::Which::Saved) (`SEARCHRES`, RFC 5182).
     Save,
+    /// The same with `ALL`.
+    SaveAll,
     /// `COUNT` and the newest so many (`PARTIAL`, RFC 9394).
     Newest(u32),
 }
@@ -69,6 +76,7 @@ impl Command {
             SearchReturn::CountAll => " RETURN (COUNT ALL)".to_owned(),
             SearchReturn::Count => " RETURN (COUNT)".to_owned(),
             SearchReturn::Save => " RETURN (SAVE COUNT)".to_owned(),
+            SearchReturn::SaveAll => " RETURN (SAVE COUNT ALL)".to_owned(),
             SearchReturn::Newest(n) => format!(" RETURN (COUNT PARTIAL -1:-{})", n.max(1)),
         });
         if keys.iter().any(|key| key.is_foreign(MOST_DEPTH)) {
@@ -111,6 +119,8 @@ impl Command {
             // Grammar has no empty set.
             Key::Uid(set) if set.is_empty() => self.syntax("NOT ALL"),
             Key::Uid(set) => self.syntax(&format!("UID {set}")),
+            Key::Thread(id) => self.syntax(&id.wire()),
+            Key::InThread(key) => self.syntax("INTHREAD REFS ").key(key, depth)?,
         })
     }
 
@@ -187,14 +197,15 @@ impl Key<'_> {
             | Self::Subject(text)
             | Self::Header { holds: text, .. } => !text.is_ascii(),
             Self::Each(keys) | Self::Any(keys) => keys.iter().any(|key| key.is_foreign(depth)),
-            Self::Not(key) => key.is_foreign(depth),
+            Self::Not(key) | Self::InThread(key) => key.is_foreign(depth),
             Self::All
             | Self::Larger(_)
             | Self::Smaller(_)
             | Self::Flag(_)
             | Self::Since(_)
             | Self::Before(_)
-            | Self::Uid(_) => false,
+            | Self::Uid(_)
+            | Self::Thread(_) => false,
         }
     }
 }
@@ -227,6 +238,8 @@ mod tests {
     #[test]
     fn conditions_on_the_wire() {
         let header = |name, holds| Key::Header { name, holds };
+        let gmail = ThreadId::Gmail(1_278_455_344_230_334_865);
+        let object = ThreadId::object(b"T64-b_4").unwrap();
         let from = || ["a", "b", "c", "d", "e"].map(Key::From).to_vec();
         for (key, want) in [
             (Key::Each(vec![]), "ALL"),
@@ -258,6 +271,12 @@ mod tests {
             (Key::Flag("$Junk"), "KEYWORD $Junk"),
             (not(Key::Flag("Work")), "UNKEYWORD Work"),
             (Key::Uid(SequenceSet::default()), "NOT ALL"),
+            (Key::Thread(&gmail), "X-GM-THRID 1278455344230334865"),
+            (Key::Thread(&object), "THREADID T64-b_4"),
+            (
+                Key::InThread(Box::new(Key::Any(vec![Key::To("x"), Key::Cc("y")]))),
+                "INTHREAD REFS OR TO \"x\" CC \"y\"",
+            ),
         ] {
             let command = Command::uid_search(SearchReturn::Plain, &[key]).unwrap();
             let got = wire(&command, Literals::Plus);

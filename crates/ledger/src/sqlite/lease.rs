@@ -85,8 +85,10 @@ pub(crate) fn claim(
         return Err(LedgerFault::Leased);
     }
     let found = find::get(conn, id)?.ok_or(LedgerFault::Unknown)?;
-    if !states.contains(&found.state) {
-        return Err(LedgerFault::Over);
+    match found.state {
+        state if states.contains(&state) => {}
+        State::Open => return Err(LedgerFault::UnderWay),
+        State::Done | State::Undone | State::NeedsOperator => return Err(LedgerFault::Over),
     }
     conn.execute(
         "UPDATE transactions SET state = 'open', ending_code = NULL, ending_words = NULL, ended = NULL

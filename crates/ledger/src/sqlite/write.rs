@@ -35,6 +35,7 @@ pub(crate) fn notes(
                 }
             }
             Note::Later(then) => later(conn, id, *then)?,
+            Note::FreesKey => free_key(conn, id)?,
         }
     }
     Ok(erased)
@@ -148,6 +149,14 @@ fn later(conn: &Connection, id: &TransactionId, then: Timestamp) -> Result<(), L
     conn.execute(
         "UPDATE transactions SET next_try = ?2, lease_owner = NULL, lease_until = NULL WHERE id = ?1",
         (id.as_str(), time(then)),
+    )?;
+    Ok(())
+}
+
+fn free_key(conn: &Connection, id: &TransactionId) -> Result<(), LedgerFault> {
+    conn.execute(
+        "UPDATE transactions SET key = NULL, key_arguments = NULL WHERE id = ?1",
+        [id.as_str()],
     )?;
     Ok(())
 }

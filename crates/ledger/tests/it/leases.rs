@@ -90,7 +90,26 @@ async fn what_waits_for_a_person_can_be_opened_again_and_what_is_over_cannot() {
         ledger.write(&id, over).await.unwrap();
         assert_eq!(ledger.claim(&id).await, Err(LedgerFault::Over));
         assert_eq!(ledger.reopen(&id).await, Err(LedgerFault::Over));
+        assert_eq!(ledger.take_to_decide(&id).await, Err(LedgerFault::Over));
     }
+}
+
+#[tokio::test]
+async fn a_person_decides_only_what_is_left_to_one() {
+    let place = place();
+    let ledger = Ledger::open(&place.path).unwrap();
+    let id = begin(&ledger, asked()).await;
+    assert_eq!(ledger.take_to_decide(&id).await, Err(LedgerFault::Leased));
+    let later = Note::Later(jiff::Timestamp::MAX);
+    ledger.write(&id, vec![later]).await.unwrap();
+    let before = ledger.get(&id).await.unwrap();
+    assert_eq!(ledger.take_to_decide(&id).await, Err(LedgerFault::UnderWay));
+    assert_eq!(ledger.get(&id).await.unwrap(), before);
+
+    ledger.claim(&id).await.unwrap();
+    let waits = Note::Ends(State::NeedsOperator, Ending::default());
+    ledger.write(&id, vec![waits]).await.unwrap();
+    assert_eq!(ledger.take_to_decide(&id).await.unwrap().id, id);
 }
 
 #[tokio::test]

@@ -2,8 +2,8 @@
 
 use bytes::Bytes;
 use ledger::{
-    Asked, Begun, Ending, Filter, Kind, Known, Ledger, LedgerFault, Note, Place, State, StepName,
-    StepState, Transaction, TransactionId,
+    Asked, Begun, Ending, Filter, Key, Kind, Known, Ledger, LedgerFault, Note, Place, State,
+    StepName, StepState, Transaction, TransactionId,
 };
 use mail::{AccountId, FolderName, Landing, Uid, UidValidity};
 
@@ -246,4 +246,34 @@ async fn what_others_put_into_a_folder_is_known() {
         let want = want.into_iter().map(Uid).collect();
         assert_eq!(uids, Ok(want), "{validity} {but}");
     }
+}
+
+#[tokio::test]
+async fn a_key_that_is_given_back_can_be_taken_by_another_request() {
+    let (place, time) = (place(), Time::default());
+    let ledger = time.open(&place.path);
+    let keyed = |arguments: u8| Asked {
+        key: Some(Key {
+            name: "k".to_owned(),
+            arguments: [arguments; 32],
+        }),
+        ..asked()
+    };
+    let first = begin(&ledger, keyed(1)).await;
+    let begun = ledger
+        .begin(keyed(2), Known::default(), StepName::Move, None)
+        .await;
+    assert_eq!(begun, Ok(Begun::Conflict));
+    let over = Note::Ends(State::Undone, Ending::default());
+    ledger
+        .write(&first, vec![Note::FreesKey, over])
+        .await
+        .unwrap();
+    let there = ledger.get(&first).await.unwrap().unwrap();
+    assert_eq!((there.state, there.asked.key), (State::Undone, None));
+    let caller = asked().caller;
+    assert_eq!(ledger.by_key(&caller, "k").await, Ok(None));
+    let second = begin(&ledger, keyed(2)).await;
+    let found = ledger.by_key(&caller, "k").await.unwrap().unwrap();
+    assert_eq!(found.id, second);
 }

@@ -98,7 +98,7 @@ fn gateway(dovecot: &Dovecot, log: Log) -> Gateway {
         authserv_id: None,
     };
     let id = AccountId::new("default").expect("an account");
-    let source = Arc::new(ImapSource::new(settings));
+    let source = Arc::new(ImapSource::new(id.clone(), settings));
     let account = Account::new(id, source, Provider::Standard);
     let setup = Setup::owner(vec![account], vec![Toolset::Imap]);
     Gateway::new(setup, CursorKey::new([7; 32]), log)

@@ -80,7 +80,11 @@ impl Wanted {
             None => None,
             Some(text) => {
                 let digester = Digester::of(dir).context("a text cannot be searched for")?;
-                Some(digester.digest(text))
+                // A Message-ID is the same with its brackets and without.
+                let bare = text
+                    .strip_prefix('<')
+                    .and_then(|text| text.strip_suffix('>'));
+                Some(digester.digest(bare.unwrap_or(text)))
             }
         };
         let fields: Vec<(&'static str, String)> = [

@@ -98,12 +98,30 @@ impl Record {
         {
             parts.push(format!("{shown} shown, {}", level.to_lowercase()));
         }
+        let messages = self.messages();
+        if let Some(at) = messages.first() {
+            let level = self.text("level").to_lowercase();
+            parts = match messages.as_slice() {
+                [at] => vec![format!("{} {} uid {}", at.account, at.folder, at.uid.0)],
+                all => vec![format!("{} {} messages, {level}", at.account, all.len())],
+            };
+        }
         parts.join(" ")
     }
 
-    /// Whether it asked for this message, or was shown it in a list.
+    /// Those that it was shown wherever they lie.
+    fn messages(&self) -> Vec<MessageRef> {
+        let told = self.0.get("messages").and_then(Value::as_array);
+        let told = told.into_iter().flatten().filter_map(Value::as_str);
+        told.filter_map(|id| MessageRef::parse(id).ok()).collect()
+    }
+
+    /// Whether it asked for this message, or was shown it among others.
     pub(super) fn is_about(&self, at: &MessageRef) -> bool {
         if self.argument("message_id") == Some(at.to_string().as_str()) {
+            return true;
+        }
+        if self.messages().contains(at) {
             return true;
         }
         let uids = self.0.get("uids").and_then(Value::as_array);

@@ -16,8 +16,11 @@ use super::changes::{Changes, Gate, LedgerPlace, SETTLE};
 use super::identity::{CALLER_ID, CALLER_TOKEN};
 use super::{Account, Config, ErrorStyle, Problem, Problems, Provider, Store};
 
+mod local;
+
 const IMAP: &str = "MAIL_IMAP_";
 const MAILDIR: &str = "MAIL_MAILDIR_";
+const APPLE: &str = "MAIL_APPLE_";
 const OURS: &str = "MAILWARDEN_";
 const GATEWAY: &str = "IMAP_MCP_";
 const APPEND_TIMEOUT: &str = "IMAP_MCP_APPEND_TIMEOUT";
@@ -115,6 +118,8 @@ struct Reader {
     /// By account name as spelled, then by suffix.
     imap: BTreeMap<String, BTreeMap<String, String>>,
     maildir: BTreeMap<String, String>,
+    /// The path, and which account.
+    apple: BTreeMap<String, (Option<String>, Option<String>)>,
     audit: BTreeMap<String, String>,
     /// The `IMAP_MCP_` variables that are set.
     gateway: BTreeMap<String, String>,
@@ -128,7 +133,11 @@ impl Reader {
             let name = name.to_string_lossy().into_owned();
             match value.into_string() {
                 Ok(value) => reader.sort(name, value),
-                Err(_) if name.starts_with(IMAP) || name.starts_with(MAILDIR) => {
+                Err(_)
+                    if [IMAP, MAILDIR, APPLE]
+                        .iter()
+                        .any(|own| name.starts_with(own)) =>
+                {
                     reader.problem(&name, "is not valid UTF-8");
                 }
                 Err(_) => {}
@@ -143,7 +152,9 @@ impl Reader {
             fields.keys().map(name)
         });
         let maildir = self.maildir.keys();
+        let apple = self.apple.keys();
         imap.chain(maildir.map(|account| format!("{MAILDIR}{account}_PATH")))
+            .chain(apple.map(|account| format!("{APPLE}{account}_PATH")))
             .collect()
     }
 
@@ -156,6 +167,21 @@ impl Reader {
                 _ => self.problem(
                     &name,
                     "is not a known variable; a Maildir is set by MAIL_MAILDIR_<ACCOUNT>_PATH",
+                ),
+            }
+            return;
+        }
+        if let Some(rest) = name.strip_prefix(APPLE) {
+            let part = |suffix| {
+                rest.strip_suffix(suffix)
+                    .filter(|name: &&str| !name.is_empty())
+            };
+            match (part("_PATH"), part("_ACCOUNT")) {
+                (Some(account), _) => self.apple.entry(account.to_owned()).or_default().0 = Some(value),
+                (None, Some(account)) => self.apple.entry(account.to_owned()).or_default().1 = Some(value),
+                (None, None) => self.problem(
+                    &name,
+                    "is not a known variable; a store of Apple Mail is set by MAIL_APPLE_<ACCOUNT>_PATH",
                 ),
             }
             return;
@@ -221,21 +247,7 @@ impl Reader {
                 );
             }
         }
-        for (name, path) in std::mem::take(&mut self.maildir) {
-            let variable = format!("{MAILDIR}{name}_PATH");
-            if path.is_empty() {
-                self.problem(&variable, "is empty; set the directory");
-            } else if !PathBuf::from(&path).is_absolute() {
-                self.problem(&variable, "must be a whole path, beginning at the root");
-            } else {
-                self.add(
-                    &mut accounts,
-                    &name,
-                    &variable,
-                    Store::Maildir(PathBuf::from(path)),
-                );
-            }
-        }
+        self.local_stores(&mut accounts);
         let errors = self.errors().unwrap_or_default();
         let audit = super::audit::read(&self.audit, &mut self.problems);
         let changes = Changes {
@@ -280,6 +292,7 @@ impl Reader {
         }
         let provider = match store {
             Store::Maildir(_) => Provider::Maildir,
+            Store::Apple(_) => Provider::AppleMail,
             Store::Imap(_) | Store::Unavailable { .. } => Provider::Standard,
         };
         accounts.push(Account {
@@ -740,6 +753,9 @@ mod tests {
             ),
             ("MAIL_IMAP_FOO", "x", "not a known variable"),
             ("MAIL_MAILDIR_OLD_PATH", "", "is empty"),
+            ("MAIL_APPLE_MAC_PATH", "", "is empty"),
+            ("MAIL_APPLE_MAC_PATH", "Library/Mail", "whole path"),
+            ("MAIL_APPLE_MAC", "/tmp", "not a known variable"),
             ("MAIL_MAILDIR_OLD", "x", "MAIL_MAILDIR_<ACCOUNT>_PATH"),
         ] {
             let lines = lines(with(&[(name, value)]));
@@ -782,7 +798,7 @@ mod tests {
             .lines()
             .filter_map(|line| Some(line.strip_prefix("| `")?.split_once('`')?.0))
             .filter(|name| {
-                let ours = [IMAP, MAILDIR, OURS, GATEWAY];
+                let ours = [IMAP, MAILDIR, APPLE, OURS, GATEWAY];
                 ours.iter().any(|prefix| name.starts_with(prefix))
             })
             .map(|name| name.replace("<ACCOUNT>", "WORK").replace("<PATH>", "A__B"))

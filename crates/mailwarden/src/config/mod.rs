@@ -125,10 +125,19 @@ pub(crate) struct Account {
 pub(crate) enum Store {
     Imap(Box<imap::Settings>),
     Maildir(PathBuf),
+    Apple(AppleStore),
     /// It is configured, and there is no way to it yet.
     Unavailable {
         why: String,
     },
+}
+
+/// A store of Apple Mail, and which of its accounts is meant.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct AppleStore {
+    pub path: PathBuf,
+    /// By its name, address or identifier; all of them where none is named.
+    pub account: Option<String>,
 }
 
 /// How hard errors travel.

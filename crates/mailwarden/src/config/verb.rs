@@ -10,7 +10,9 @@ use ledger::Ledger;
 
 use super::dir::{self, CallerAuth, CallerConfig, Loaded, Toolset};
 use super::reload::{self, Broken};
-use super::{Account, Changes, ErrorStyle, LedgerPlace, Problem, Problems, Store, identity};
+use super::{
+    Account, AppleStore, Changes, ErrorStyle, LedgerPlace, Problem, Problems, Store, identity,
+};
 use crate::cli::{ConfigFile, ConfigVerb};
 use crate::screen::Screen;
 
@@ -171,7 +173,15 @@ fn account(account: &Account) -> String {
         Store::Imap(settings) => {
             format!("{} at {}:{}", settings.user, settings.host, settings.port)
         }
-        Store::Maildir(path) => path.display().to_string(),
+        Store::Maildir(path)
+        | Store::Apple(AppleStore {
+            path,
+            account: None,
+        }) => path.display().to_string(),
+        Store::Apple(AppleStore {
+            path,
+            account: Some(account),
+        }) => format!("{account} in {}", path.display()),
         Store::Unavailable { why } => why.clone(),
     };
     format!(

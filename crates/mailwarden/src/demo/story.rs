@@ -19,6 +19,7 @@ pub(super) async fn tell(client: &Client, page: &Page) -> anyhow::Result<()> {
     let orders = search(&teller).await?;
     newsletter(&teller).await?;
     attachment(&teller, &orders).await?;
+    conversation(&teller).await?;
     trap(&teller, &newest).await?;
     disguise(&teller).await?;
     refused(&teller).await
@@ -133,6 +134,29 @@ async fn attachment(teller: &Teller<'_>, orders: &Answer) -> anyhow::Result<()> 
         page.quote(&text(attached, "/extracted_text"), 8);
     }
     page.end_of(&order);
+    Ok(())
+}
+
+async fn conversation(teller: &Teller<'_>) -> anyhow::Result<()> {
+    let page = teller.page;
+    page.heading("A whole conversation, from all folders: everything said, once, in order");
+    let arguments = [
+        ("message_id", json!("1754-siobhan-b@post.example.net")),
+        ("account_id", json!("demo")),
+    ];
+    let thread = teller.call("read_thread", &arguments).await?;
+    for email in list(&thread.value, "/data/emails") {
+        let from = text(email, "/from");
+        let name = from.split(" <").next().unwrap_or_default();
+        page.note(&format!(
+            "#{} {}, in {}",
+            text(email, "/n"),
+            name.trim_matches('"'),
+            text(email, "/mailbox")
+        ));
+        page.quote(&text(email, "/body_text"), 4);
+    }
+    page.end_of(&thread);
     Ok(())
 }
 

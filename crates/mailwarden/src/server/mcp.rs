@@ -45,6 +45,10 @@ fetch_envelope, fetch_headers, fetch_body or fetch_attachment with account_id, f
 What is hidden from you answers as what does not exist. A refusal says decision DENY and a reason; do not try to get \
 around it, tell the user. hidden counts say how much there is besides.";
 
+const THREADS: &str = "\
+A Message-ID (<abc@example.com>, from a header) leads to its message by read_email and to the whole conversation by \
+read_thread; coverage says what was searched.";
+
 const CHANGES: &str = "\
 Changes are transactions. transaction_state: done; undone (nothing is changed); unknown: ask get_transaction_status, \
 never make the change another way; needs_operator: tell the user. Pass an idempotency_key to be able to make the same \
@@ -310,7 +314,11 @@ fn instructions(tools: &[&dyn AnyTool]) -> String {
             .filter(|tool| tool.usefulness() == Use::Reading);
         reading.any(|tool| tool.toolset() == set)
     };
-    let sets = [(Toolset::Gateway, GATEWAY), (Toolset::Imap, IMAP)];
+    let sets = [
+        (Toolset::Gateway, GATEWAY),
+        (Toolset::Imap, IMAP),
+        (Toolset::Threads, THREADS),
+    ];
     let mut lines = vec![OPENING];
     lines.extend(
         sets.into_iter()
@@ -390,7 +398,10 @@ async fn report_progress(context: &RequestContext<RoleServer>, cx: &Cx) {
         tokio::time::sleep(PROGRESS).await;
         elapsed += PROGRESS.as_secs_f64();
         let mut progress = ProgressNotificationParam::new(token.clone(), elapsed);
-        progress.message = Some(format!("{} ({elapsed} s)", cx.stage().name()));
+        let counted = cx.counted();
+        let counted = counted.map(|(done, total)| format!(" {done} of {total}"));
+        let counted = counted.unwrap_or_default();
+        progress.message = Some(format!("{}{counted} ({elapsed} s)", cx.stage().name()));
         let _ = context.peer.notify_progress(progress).await;
     }
 }

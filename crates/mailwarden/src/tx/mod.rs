@@ -13,7 +13,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, bail};
-use gateway::Gateway;
+use gateway::{Gateway, Writes};
 use ledger::{Filter, Ledger, LedgerFault, State, Transaction, TransactionId};
 
 use crate::cli::{Tx, TxVerb, Verb};
@@ -108,9 +108,17 @@ fn open(path: &Path) -> anyhow::Result<Ledger> {
     Ledger::open(path).with_context(|| path.display().to_string())
 }
 
-/// The operator's gateway, with the ledger of the configuration. It is not kept from changing anything.
+/// The operator's gateway, with the ledger of the configuration.
+///
+/// INVARIANT: the gate is for agents. Who closes it because of what one of them did can still put that right; `--read-only`
+/// is said to this very command, and is the only thing that keeps it from changing mail.
 fn changing(config: Config, log: audit::Log) -> anyhow::Result<Gateway> {
     let changes = config.changes.clone();
+    if changes.writes != Writes::Allowed {
+        crate::complain(
+            "agents may change nothing now (MAIL_IMAP_WRITE_ENABLED); this is your own command, so it is carried out",
+        );
+    }
     let path = changes.ledger.path();
     let path = path.context("the configuration has no place where changes are written down")?;
     let ledger = open(&path)?;
@@ -128,6 +136,7 @@ fn unknown(fault: &LedgerFault) -> anyhow::Error {
         LedgerFault::Unknown => "; `mailwarden tx list --all` shows those there are",
         LedgerFault::Leased => "; wait for it, or end that process",
         LedgerFault::Over => "; `mailwarden tx show` tells how it came out",
+        LedgerFault::UnderWay => "; `mailwarden tx retry` goes on with it now",
         LedgerFault::Unwritable(_) | LedgerFault::Foreign(_) | LedgerFault::Taken => "",
     };
     anyhow::anyhow!("{fault}{hint}")

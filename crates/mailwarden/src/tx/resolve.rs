@@ -1,6 +1,7 @@
 //! `tx resolve`: a person says how a transaction came out that nobody else could tell.
 //!
-//! It changes no mail. Who looked into the mailboxes knows more than the program can find out.
+//! It changes no mail, and takes nothing out of the hands of who is still at it: only what was left to a person. Who
+//! looked into the mailboxes knows more than the program can find out.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -51,8 +52,9 @@ async fn resolve(
 ) -> anyhow::Result<()> {
     let before = ledger.get(id).await.map_err(|fault| unknown(&fault))?;
     let before = before.ok_or_else(|| unknown(&LedgerFault::Unknown))?;
-    // From here on nobody else works on it.
-    ledger.reopen(id).await.map_err(|fault| unknown(&fault))?;
+    // INVARIANT: what may still be carried out is not said to be over. From here on nobody else works on it.
+    let taken = ledger.take_to_decide(id).await;
+    taken.map_err(|fault| not_left(&fault, id))?;
     let state = match wanted.came {
         Resolution::Done => State::Done,
         Resolution::Undone => State::Undone,
@@ -78,4 +80,15 @@ async fn resolve(
     written
         .map_err(|fault| unknown(&fault))
         .context("nothing is decided; try again when that is mended")
+}
+
+/// Why it is not for a person to decide.
+fn not_left(fault: &LedgerFault, id: &TransactionId) -> anyhow::Error {
+    match fault {
+        LedgerFault::Leased | LedgerFault::UnderWay => anyhow::anyhow!(
+            "{fault}, so there is nothing to decide yet: it goes on by itself, and `mailwarden tx retry {id}` goes on with \
+             it now. Only what is left to you (needs_operator) can be resolved"
+        ),
+        other => unknown(other),
+    }
 }

@@ -155,23 +155,41 @@ pub(super) fn lines(one: &Transaction, screen: Screen) -> Vec<String> {
     let ending = one.ending.clone().unwrap_or_default();
     say("came to", ending.code);
     say("told", ending.words);
-    lines.extend(hint(one));
+    lines.push(hint(one));
     lines
 }
 
 /// What a person can do about it.
-fn hint(one: &Transaction) -> Option<String> {
+fn hint(one: &Transaction) -> String {
     let id = &one.id;
     match one.state {
-        State::NeedsOperator => Some(format!(
+        State::NeedsOperator => format!(
             "Look into the mailboxes, then `mailwarden tx retry {id}` to have it tried again, or\n\
              `mailwarden tx resolve {id} --as done` (or undone) to say how it came out."
-        )),
-        State::Done if one.undone_by.is_none() => Some(format!(
-            "`mailwarden tx undo {id}` puts it back, if that is still possible."
-        )),
-        State::Open | State::Done | State::Undone => None,
+        ),
+        State::Open => format!(
+            "It goes on by itself where a server runs that may change mail; `mailwarden tx retry {id}` goes on with it now."
+        ),
+        State::Done => match (&one.undone_by, &one.asked.undoes) {
+            (Some(by), _) => format!("It is put back, or being put back, by {by}."),
+            (None, Some(undoes)) => format!("What {undoes} changed is put back."),
+            (None, None) => {
+                format!("`mailwarden tx undo {id}` puts it back, if that is still possible.")
+            }
+        },
+        State::Undone => match &one.asked.undoes {
+            Some(undoes) => format!("Nothing is put back: what {undoes} changed is as it was."),
+            None if is_code(one, "flagged_only") => {
+                "Nothing is changed by it, but that a copy is left flagged \\Deleted.".to_owned()
+            }
+            None => "Nothing is changed by it.".to_owned(),
+        },
     }
+}
+
+fn is_code(one: &Transaction, code: &str) -> bool {
+    let ending = one.ending.as_ref();
+    ending.and_then(|ending| ending.code.as_deref()) == Some(code)
 }
 
 /// What it does, in a line.

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
-use testkit::{Dovecot, McpClient};
+use testkit::{Dovecot, FaultProxy, McpClient};
 
 use crate::directory::{Directory, accounts};
 use crate::installation::Installation;
@@ -126,6 +126,52 @@ fn policies_decide_in_a_directory_unless_the_gate_is_closed() {
 }
 
 #[test]
+fn what_became_of_a_change_is_told_also_while_nothing_may_be_changed() {
+    let (server, directory) = directory("wal: { path: state/wal.db }\n");
+    server.deliver("alice", "INBOX", b"Subject: one\r\n\r\nbody\r\n");
+    let closed = |gate: Option<&str>, arguments: &[&str]| {
+        let mut command = directory.program();
+        command.env("IMAP_MCP_CALLER_ID", "agent").args(arguments);
+        command.envs(gate.map(|value| ("MAIL_IMAP_WRITE_ENABLED", value)));
+        start(command)
+    };
+    const STATUS: &str = "get_transaction_status";
+    let ask = |client: &mut McpClient, key: &str| {
+        let call = json!({ "name": STATUS, "arguments": { "idempotency_key": key } });
+        match client.request("tools/call", call) {
+            Ok(result) => result["structuredContent"]["data"].clone(),
+            Err(error) => json!(error.data["code"]),
+        }
+    };
+    let ways = [(Some("false"), &[][..]), (None, &["--read-only"][..])];
+    for (gate, arguments) in ways {
+        let mut client = closed(gate, arguments);
+        assert_eq!(
+            ask(&mut client, "k"),
+            "not_found",
+            "nothing was ever changed"
+        );
+    }
+    let uidvalidity = crate::support::uidvalidity(&server, "INBOX");
+    let mark = json!({
+        "account_id": "work", "folder": "INBOX", "uid": 1, "uidvalidity": uidvalidity, "seen": true,
+        "idempotency_key": "k",
+    });
+    let made = directory.client("agent").call("mark_seen", mark);
+    let id = &made.structured["data"]["transaction_id"];
+    for (gate, arguments) in ways {
+        let mut client = closed(gate, arguments);
+        assert!(tools(&mut client).iter().any(|tool| tool == STATUS));
+        let told = ask(&mut client, "k");
+        assert_eq!(&told["transaction_id"], id, "{told}");
+        assert_eq!(told["change"]["add_flags"], json!(["\\Seen"]), "{told}");
+        let undo = told["undo"].as_str().unwrap();
+        assert!(undo.contains("mailwarden tx undo tx_"), "{undo}");
+        assert_eq!(ask(&mut client, "other"), "not_found");
+    }
+}
+
+#[test]
 fn without_a_ledger_nothing_is_changed() {
     let (server, directory) = directory("");
     server.deliver("alice", "INBOX", b"Subject: one\r\n\r\nbody\r\n");
@@ -206,6 +252,41 @@ fn check_tells_whether_changes_can_be_written_down() {
     client.await_stderr("changes to mail are refused");
     let answer = client.call("imap_list_mailboxes", json!({}));
     assert_eq!(answer.structured["success"], Value::Bool(true));
+}
+
+#[test]
+fn check_tells_what_the_server_has_for_changes() {
+    let server = Dovecot::start();
+    for (hide, wanted) in [
+        (&[][..], "ok for changes: MOVE, UIDPLUS\n"),
+        (
+            &["UIDPLUS"],
+            "warning for changes: MOVE, without UIDPLUS: what is to go is only flagged \\Deleted and a move cannot be undone\n",
+        ),
+        (
+            &["MOVE"],
+            "warning for changes: without MOVE: a move is a copy and a removal, UIDPLUS\n",
+        ),
+    ] {
+        let proxy = FaultProxy::to(server.port());
+        proxy.rewrite_replies(move |line| {
+            let hidden = hide.iter().fold(line.to_owned(), |line, name: &&str| {
+                line.replace(&format!(" {name}"), "")
+            });
+            Some(hidden)
+        });
+        let home = Installation::new();
+        let mut command = home.program();
+        let account = Account {
+            port: proxy.port(),
+            ..Account::default()
+        };
+        configure(&mut command, "DEFAULT", &account);
+        command.arg("check");
+        let (code, said) = checked(command);
+        assert_eq!(code, 0, "{said}");
+        assert!(said.contains(wanted), "{hide:?}: {said}");
+    }
 }
 
 #[test]

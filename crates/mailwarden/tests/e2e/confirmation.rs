@@ -1,4 +1,4 @@
-//! Asking the person at the client before a message is deleted, in both eras, on a real server.
+//! Asking the person at the client before a message is deleted or flagged so, in both eras, on a real server.
 
 use std::time::Duration;
 
@@ -10,6 +10,7 @@ use crate::installation::{Installation, Record};
 use crate::support::{Account, Look as _, configure, message_id, note};
 
 const TOOL: &str = "imap_delete_message";
+const FLAGS: &str = "imap_update_message_flags";
 const OPEN: (&str, &str) = ("MAIL_IMAP_WRITE_ENABLED", "true");
 
 /// A server with three messages, and an installation beside it.
@@ -58,6 +59,20 @@ impl Post {
 
     fn arguments(&self, uid: u32) -> Value {
         json!({ "message_id": message_id(&self.server, "INBOX", uid), "confirm": true })
+    }
+
+    /// The other way to delete a message.
+    fn flagging(&self, uid: u32) -> Value {
+        let mut arguments = self.arguments(uid);
+        arguments["add_flags"] = json!(["\\Seen", "\\deleted"]);
+        arguments
+    }
+
+    fn is_flagged(&self, uid: u32) -> bool {
+        let mut imap = self.server.login("alice", "secret");
+        imap.command("EXAMINE INBOX");
+        let flags = imap.command(&format!("UID FETCH {uid} FLAGS")).text();
+        flags.contains("\\Deleted")
     }
 
     /// How many messages there are.
@@ -432,4 +447,77 @@ fn an_answer_is_to_the_words_that_were_asked() {
         "{answer}"
     );
     post.has(2, 1);
+}
+
+#[test]
+fn the_flag_that_deletes_is_asked_about_and_other_flags_are_not() {
+    let post = Post::new();
+    let mut client = post.legacy(&[OPEN]);
+    for says in [Says::Unticked, Says::Decline, Says::Cancel] {
+        let call = client.send_call(FLAGS, post.flagging(1));
+        client.say(says);
+        let (code, _) = refused(client.wait(call));
+        assert_eq!(code, "denied", "{says:?}");
+        assert_eq!(post.outcomes().pop().unwrap().text("issue"), "not_agreed");
+    }
+    assert!(!post.is_flagged(1));
+    let mut keyed = post.flagging(1);
+    keyed["idempotency_key"] = json!("mark-it");
+    let call = client.send_call(FLAGS, keyed.clone());
+    let words = client.say(Says::Yes);
+    assert_eq!(
+        words,
+        "Flag message 1 of the mailbox 'INBOX' in the account 'default' as \\Deleted? It is gone for good when a mail \
+         program clears the mailbox; until then the flag can be taken off again."
+    );
+    assert_eq!(client.wait_call(call).text("/status"), "ok");
+    assert!(post.is_flagged(1));
+    // That these are answered says that nobody was asked: the same again, the flag taken off, and another flag.
+    let at = message_id(&post.server, "INBOX", 1);
+    for arguments in [
+        keyed,
+        json!({ "message_id": at, "remove_flags": ["\\Deleted"] }),
+        json!({ "message_id": at, "add_flags": ["\\Flagged", "deleted"] }),
+    ] {
+        let answer = client.call(FLAGS, arguments);
+        assert_eq!(answer.text("/status"), "ok", "{}", answer.structured);
+    }
+    assert!(!post.is_flagged(1));
+
+    let mut modern = post.modern();
+    let params = json!({ "name": FLAGS, "arguments": post.flagging(2) });
+    let asked = modern.request("tools/call", params).unwrap();
+    assert_eq!(asked["resultType"], "input_required", "{asked}");
+    assert!(!post.is_flagged(2));
+    let call = modern.call_again(FLAGS, post.flagging(2), &asked, Says::Yes);
+    modern.wait(call).unwrap();
+    assert!(post.is_flagged(2));
+}
+
+#[test]
+fn where_nobody_can_be_asked_the_flag_that_deletes_takes_a_confirm() {
+    let post = Post::new();
+    let mut legacy = post.spawn(&[OPEN]);
+    legacy.initialize();
+    let mut modern = post.spawn(&[OPEN]).modern();
+    let mut asking = post.legacy(&[OPEN]);
+    for client in [&mut legacy, &mut modern, &mut asking] {
+        let mut arguments = post.flagging(1);
+        arguments.as_object_mut().unwrap().remove("confirm");
+        for wrong in [Value::Null, json!(false)] {
+            if wrong.is_boolean() {
+                arguments["confirm"] = wrong;
+            }
+            let call = json!({ "name": FLAGS, "arguments": arguments });
+            let (code, said) = refused(client.request("tools/call", call));
+            assert_eq!(code, "invalid_input", "{said}");
+            assert!(said.contains("confirm"), "{said}");
+        }
+    }
+    assert!(!post.is_flagged(1));
+    for (client, uid) in [(&mut legacy, 1), (&mut modern, 2)] {
+        let answer = client.call(FLAGS, post.flagging(uid));
+        assert_eq!(answer.text("/status"), "ok", "{}", answer.structured);
+        assert!(post.is_flagged(uid));
+    }
 }

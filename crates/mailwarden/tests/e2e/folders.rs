@@ -109,9 +109,9 @@ fn names_that_cannot_be_opened_are_not_offered() {
     let mut client = client(fake.port());
     let listed = client.call("imap_list_mailboxes", json!({}));
     let want = json!([
-        { "name": "[Gmail]/Gesendet", "delimiter": "/", "special_use": "sent" },
-        { "name": "Envoyés", "delimiter": "/", "special_use": "sent" },
         { "name": "INBOX" },
+        { "name": "Envoyés", "delimiter": "/", "special_use": "sent" },
+        { "name": "[Gmail]/Gesendet", "delimiter": "/", "special_use": "sent" },
     ]);
     assert_eq!(listed.data("/mailboxes"), want);
     assert!(

@@ -45,6 +45,7 @@ mod round_trips;
 mod search;
 mod stolen_handles;
 mod support;
+mod threads;
 mod tx_verbs;
 mod workers;
 mod write_crash;

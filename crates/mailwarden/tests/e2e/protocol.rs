@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use testkit::{BlackHole, Dovecot, McpClient};
 
 use crate::support::{
-    Account, Look, client, client_with, configure, imap_tools, inbox, note, program, thinker,
+    Account, Look, client, client_with, configure, inbox, note, program, thinker, usual_tools,
 };
 
 fn modern(port: u16) -> McpClient {
@@ -91,6 +91,7 @@ fn every_answer_meets_its_schema_and_the_envelope() {
         tool["outputSchema"].clone()
     };
     let id = crate::support::message_id(&server, "INBOX", 13);
+    let header_id = "with-attachment@fixtures.example";
     for (tool, arguments) in [
         ("imap_list_accounts", json!({})),
         ("imap_verify_account", json!({})),
@@ -104,6 +105,10 @@ fn every_answer_meets_its_schema_and_the_envelope() {
             json!({ "message_id": id, "include_html": true, "include_all_headers": true }),
         ),
         ("imap_get_message_raw", json!({ "message_id": id })),
+        ("read_email", json!({ "message_id": header_id })),
+        ("read_thread", json!({ "message_id": header_id })),
+        ("get_email_path", json!({ "message_id": header_id })),
+        ("get_thread_paths", json!({ "message_id": header_id })),
     ] {
         let outcome = client.call(tool, arguments);
         meets(&schema(tool), &outcome.structured, tool);
@@ -131,7 +136,7 @@ fn tools_are_sent_as_they_are_defined() {
     let closed = testkit::closed_port();
     let mut client = client(closed.number());
     let sent = client.request("tools/list", json!({})).unwrap();
-    let defined: Vec<Value> = imap_tools().map(|tool| tool.definition()).collect();
+    let defined: Vec<Value> = usual_tools().map(|tool| tool.definition()).collect();
     assert_eq!(sent["tools"], json!(defined));
 }
 
@@ -147,6 +152,10 @@ fn failures_meet_their_schemas_too() {
         ("imap_search_messages", inbox(json!({}))),
         ("imap_get_message", json!({ "message_id": id })),
         ("imap_get_message_raw", json!({ "message_id": id })),
+        ("read_email", json!({ "message_id": "a@x.example" })),
+        ("read_thread", json!({ "message_id": "a@x.example" })),
+        ("get_email_path", json!({ "message_id": "a@x.example" })),
+        ("get_thread_paths", json!({ "message_id": "a@x.example" })),
     ] {
         let outcome = client.call(tool, arguments);
         assert!(outcome.is_error);

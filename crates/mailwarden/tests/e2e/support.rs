@@ -205,10 +205,13 @@ pub(crate) fn message_id(server: &Dovecot, folder: &str, uid: u32) -> String {
 }
 
 /// The tools that environment configuration gives while nobody has allowed changes.
-pub(crate) fn imap_tools() -> impl Iterator<Item = &'static dyn gateway::AnyTool> {
+pub(crate) fn usual_tools() -> impl Iterator<Item = &'static dyn gateway::AnyTool> {
     let all = gateway::ALL.iter().copied();
     let reading = all.filter(|tool| tool.annotations().read_only);
-    reading.filter(|tool| tool.toolset() == gateway::Toolset::Imap)
+    let here = |tool: &&dyn gateway::AnyTool| {
+        tool.toolset() != gateway::Toolset::Gateway || tool.also().is_some()
+    };
+    reading.filter(here)
 }
 
 /// A small message.

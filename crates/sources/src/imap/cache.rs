@@ -28,7 +28,7 @@ pub(super) struct Known {
     pub body: Option<Body>,
 }
 
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(super) struct Body {
     pub header: Bytes,
     pub header_truncated: bool,

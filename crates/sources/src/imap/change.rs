@@ -183,10 +183,7 @@ impl Aim<'_> {
     }
 
     fn can_be_checked_together(&self, session: &Session) -> bool {
-        let offered = session.capabilities();
-        (offered.has("SEARCHRES") || offered.has("IMAP4REV2"))
-            && conditions::has_esearch(session)
-            && !session.searchres_fails
+        conditions::has_searchres(session)
             && self.subject.size.is_none_or(|size| size <= MOST_SEARCHED)
     }
 

@@ -27,6 +27,14 @@ pub(super) fn has_esearch(session: &Session) -> bool {
     (offered.has("ESEARCH") || offered.has("IMAP4REV2")) && !session.esearch_fails
 }
 
+/// Whether what a search finds can be kept at the server.
+pub(super) fn has_searchres(session: &Session) -> bool {
+    let offered = session.capabilities();
+    (offered.has("SEARCHRES") || offered.has("IMAP4REV2"))
+        && has_esearch(session)
+        && !session.searchres_fails
+}
+
 /// Whether the server may have to read mail to answer.
 pub(super) fn pace(tests: &[Condition]) -> Pace {
     match tests.iter().all(|test| is_prompt(test, MOST_DEPTH)) {

@@ -1,13 +1,15 @@
 //! One message in a line: what is asked of the server for it, and what is made of the answer.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use imap::Fetch;
 use imap::command::{Item, Part as Wire};
-use mail::{FolderName, Snippets, Summary, TextPrefix, Uid, UidValidity};
+use imap::{Capabilities, Data, Fetch, SectionData};
+use mail::{FolderName, HeaderId, Links, Snippets, Summary, TextPrefix, Uid, UidSet, UidValidity};
 
-use super::cache::{Cache, Key, Known};
+use super::cache::{Body, Cache, Key, Known};
 use super::convert;
+use super::sightings::{Place, Sightings};
 
 /// Enough of the header to read the text behind it, and to know that it is text of the message and no attachment.
 const CONTENT_FIELDS: Wire = Wire::HeaderFields(&[
@@ -15,6 +17,9 @@ const CONTENT_FIELDS: Wire = Wire::HeaderFields(&[
     "CONTENT-TRANSFER-ENCODING",
     "CONTENT-DISPOSITION",
 ]);
+
+/// The fields that tie messages together.
+const LINKS: Wire = Wire::HeaderFields(&["MESSAGE-ID", "IN-REPLY-TO", "REFERENCES"]);
 
 pub(super) fn items(snippets: Snippets) -> Vec<Item> {
     let mut items = vec![
@@ -29,6 +34,57 @@ pub(super) fn items(snippets: Snippets) -> Vec<Item> {
         items.push(Item::Peek(Wire::Text, Some(bytes)));
     }
     items
+}
+
+/// The same without text, and with what ties it to others.
+pub(super) fn tied_items(offered: &Capabilities) -> Vec<Item> {
+    let mut items = items(Snippets::Without);
+    items.push(Item::Peek(LINKS, None));
+    if offered.has("X-GM-EXT-1") {
+        items.push(Item::GmailThread);
+    } else if offered.has("OBJECTID") {
+        items.push(Item::ObjectThread);
+    }
+    items
+}
+
+/// For a message whose envelope or structure nobody can read, such as one to fifty thousand people.
+pub(super) fn fewer_tied_items() -> Vec<Item> {
+    vec![
+        Item::Flags,
+        Item::InternalDate,
+        Item::Size,
+        Item::Peek(LINKS, None),
+    ]
+}
+
+/// What was told of those that were asked for, by UID. Servers tell of other messages too, when their flags change.
+pub(super) fn told_of(data: Vec<Data>, asked: &UidSet) -> Vec<(u32, Fetch)> {
+    let mut found = HashMap::new();
+    for one in data {
+        let Data::Fetch(fetch) = one else { continue };
+        let Some(uid) = fetch.uid.filter(|uid| asked.contains(Uid(*uid))) else {
+            continue;
+        };
+        convert::keep(&mut found, uid, *fetch);
+    }
+    let mut found: Vec<(u32, Fetch)> = found.into_iter().collect();
+    // Flags alone are no description.
+    found.retain(|(_, fetch)| link_fields(fetch).is_some());
+    found.sort_unstable_by_key(|(uid, _)| *uid);
+    found
+}
+
+pub(super) fn links(fetch: &Fetch) -> Links {
+    let told = link_fields(fetch).and_then(|section| section.data.as_ref());
+    told.map(|header| content::links(header))
+        .unwrap_or_default()
+}
+
+/// QUIRK: some servers name the fields in another order, or in their own spelling.
+fn link_fields(fetch: &Fetch) -> Option<&SectionData> {
+    let mut sections = fetch.sections.iter();
+    sections.find(|one| one.section.starts_with("HEADER.FIELDS"))
 }
 
 /// What the server did not tell is absent.
@@ -63,22 +119,22 @@ fn text(fetch: &Fetch, snippets: Snippets) -> Option<TextPrefix> {
     })
 }
 
-/// Where structures are kept that came along, so that reading one of these messages takes one flight.
+/// Where that is kept which came along: structures, so that reading one of these messages takes one flight, and which
+/// Message-ID lies where.
 pub(super) struct Shelf<'a> {
     pub cache: &'a Mutex<Cache>,
+    pub sightings: &'a Sightings,
     pub folder: &'a FolderName,
     pub uidvalidity: UidValidity,
 }
 
 impl Shelf<'_> {
     pub(super) fn remember(&self, summary: &Summary) {
+        let envelope = summary.envelope.as_ref();
+        let id = envelope.and_then(|envelope| envelope.message_id.as_ref());
+        self.sight(summary.uid, id.and_then(|id| HeaderId::new(id.bytes())));
         let Some(structure) = &summary.structure else {
             return;
-        };
-        let key = Key {
-            folder: self.folder.clone(),
-            uidvalidity: self.uidvalidity.0,
-            uid: summary.uid.0,
         };
         let known = Known {
             structure: Arc::clone(structure),
@@ -86,9 +142,32 @@ impl Shelf<'_> {
             arrived: summary.arrived,
             body: None,
         };
-        self.cache
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .keep(key, known);
+        self.put(summary.uid, known);
+    }
+
+    pub(super) fn keep(&self, uid: Uid, known: Known, body: Body) {
+        self.sight(uid, content::links(&body.header).id);
+        let body = Some(body);
+        self.put(uid, Known { body, ..known });
+    }
+
+    fn sight(&self, uid: Uid, id: Option<HeaderId>) {
+        let Some(id) = id else { return };
+        let place = Place {
+            folder: self.folder.clone(),
+            uidvalidity: self.uidvalidity,
+            uid,
+        };
+        self.sightings.note(&id, place);
+    }
+
+    fn put(&self, uid: Uid, known: Known) {
+        let key = Key {
+            folder: self.folder.clone(),
+            uidvalidity: self.uidvalidity.0,
+            uid: uid.0,
+        };
+        let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        cache.keep(key, known);
     }
 }

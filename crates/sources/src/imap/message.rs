@@ -9,17 +9,19 @@ use bytes::Bytes;
 use imap::command::{Item, Part as Wire};
 use imap::{Command, Fetch, SequenceSet};
 use mail::{
-    Choose, Cx, Fault, Fetched, FolderName, MessageRef, Part, PartWish, Section, Stage, Structure,
-    Urgency,
+    Choose, Cx, Fault, Fetched, Flag, FolderName, MessageRef, Part, PartWish, Section, Stage,
+    Structure, Urgency,
 };
 
 use super::cache::{Body, Cache, Key, Known};
+use super::describe::Shelf;
 use super::job::Job;
 use super::session::{Pace, Session};
+use super::sightings::Sightings;
 use super::{convert, faults, raw};
 
 /// A header block beyond this is cut.
-const MOST_HEADER: u32 = 64 << 10;
+pub(super) const MOST_HEADER: u32 = 64 << 10;
 
 /// So much text comes along unasked, in the hope that it is all that is wanted.
 const GUESS: u32 = 12 << 10;
@@ -28,6 +30,7 @@ pub(super) struct ReadMessage<'a> {
     pub at: &'a MessageRef,
     pub choose: Choose<'a>,
     pub cache: &'a Mutex<Cache>,
+    pub sightings: &'a Sightings,
 }
 
 impl Job for ReadMessage<'_> {
@@ -77,7 +80,7 @@ impl ReadMessage<'_> {
     ) -> Result<Option<Fetched>, Fault> {
         let items = [Item::Flags, Item::InternalDate, Item::Size];
         let fetch = raw::fetch_one(session, cx, self.at, &items).await?;
-        Ok(same(&fetch, known).then(|| self.assemble(&fetch, known, body, parts)))
+        Ok(same(&fetch, known).then(|| assemble(convert::flags(&fetch), known, body, parts)))
     }
 
     /// The structure is known: header and parts in one flight.
@@ -102,7 +105,7 @@ impl ReadMessage<'_> {
         let parts = parts(&fetch, &known.structure, wishes);
         let body = body(&fetch, parts.clone());
         self.remember(known, &body);
-        Ok(Some(self.assemble(&fetch, known, &body, parts)))
+        Ok(Some(assemble(convert::flags(&fetch), known, &body, parts)))
     }
 
     /// Nothing is known: structure, header and the beginning of the text first, then what is still missing.
@@ -116,13 +119,10 @@ impl ReadMessage<'_> {
             Item::Peek(Wire::Text, Some(GUESS)),
         ];
         let fetch = raw::fetch_one(session, cx, self.at, &items).await?;
-        let structure = fetch
-            .structure
-            .as_ref()
-            .map(convert::structure)
-            .unwrap_or_default();
-        let wishes = (self.choose)(&structure);
-        let mut have = parts_of_guess(&fetch, &structure, &wishes);
+        let known = known(&fetch);
+        let structure = &known.structure;
+        let wishes = (self.choose)(structure);
+        let mut have = parts_of_guess(&fetch, structure, &wishes);
         let missing: Vec<PartWish> = wishes
             .into_iter()
             .filter(|wish| !have.iter().any(|part| part.section == wish.section))
@@ -135,38 +135,22 @@ impl ReadMessage<'_> {
             faults::check_all(&landed.statuses, Stage::Fetch)?;
             let mut found = convert::by_uid(&landed.data);
             if let Some(more) = found.remove(&self.at.uid.0) {
-                have.extend(parts(&more, &structure, &missing));
+                have.extend(parts(&more, structure, &missing));
             }
         }
-        let known = Known {
-            structure: Arc::new(structure),
-            size: fetch.size.unwrap_or(0),
-            arrived: convert::arrived(&fetch),
-            body: None,
-        };
         let body = body(&fetch, have.clone());
         self.remember(&known, &body);
-        Ok(self.assemble(&fetch, &known, &body, have))
-    }
-
-    fn assemble(&self, fetch: &Fetch, known: &Known, body: &Body, parts: Vec<Part>) -> Fetched {
-        Fetched {
-            flags: convert::flags(fetch),
-            arrived: known.arrived,
-            size: known.size,
-            header: body.header.clone(),
-            header_truncated: body.header_truncated,
-            structure: known.structure.as_ref().clone(),
-            parts,
-        }
+        Ok(assemble(convert::flags(&fetch), &known, &body, have))
     }
 
     fn remember(&self, known: &Known, body: &Body) {
-        let known = Known {
-            body: Some(body.clone()),
-            ..known.clone()
+        let shelf = Shelf {
+            cache: self.cache,
+            sightings: self.sightings,
+            folder: &self.at.folder,
+            uidvalidity: self.at.uidvalidity,
         };
-        self.with_cache(|cache| cache.keep(self.key(), known));
+        shelf.keep(self.at.uid, known.clone(), body.clone());
     }
 
     fn key(&self) -> Key {
@@ -182,17 +166,46 @@ impl ReadMessage<'_> {
     }
 }
 
-fn same(fetch: &Fetch, known: &Known) -> bool {
+/// What a description tells that stays true.
+pub(super) fn known(fetch: &Fetch) -> Known {
+    let structure = fetch.structure.as_ref().map(convert::structure);
+    Known {
+        structure: Arc::new(structure.unwrap_or_default()),
+        size: fetch.size.unwrap_or(0),
+        arrived: convert::arrived(fetch),
+        body: None,
+    }
+}
+
+pub(super) fn assemble(
+    flags: Option<Vec<Flag>>,
+    known: &Known,
+    body: &Body,
+    parts: Vec<Part>,
+) -> Fetched {
+    Fetched {
+        not_downloaded: Vec::new(),
+        flags,
+        arrived: known.arrived,
+        size: known.size,
+        header: body.header.clone(),
+        header_truncated: body.header_truncated,
+        structure: known.structure.as_ref().clone(),
+        parts,
+    }
+}
+
+pub(super) fn same(fetch: &Fetch, known: &Known) -> bool {
     fetch.size.unwrap_or(0) == known.size && convert::arrived(fetch) == known.arrived
 }
 
-fn item(wish: &PartWish) -> Item {
+pub(super) fn item(wish: &PartWish) -> Item {
     let most = u32::try_from(wish.max_bytes).unwrap_or(u32::MAX);
     Item::Peek(Wire::Section(wish.section.path().to_vec()), Some(most))
 }
 
 /// Copied, so that what is kept does not keep the whole response.
-fn body(fetch: &Fetch, parts: Vec<Part>) -> Body {
+pub(super) fn body(fetch: &Fetch, parts: Vec<Part>) -> Body {
     let header = fetch
         .section("HEADER")
         .map(|bytes| Bytes::copy_from_slice(bytes));
@@ -204,7 +217,7 @@ fn body(fetch: &Fetch, parts: Vec<Part>) -> Body {
     }
 }
 
-fn parts(fetch: &Fetch, structure: &Structure, wishes: &[PartWish]) -> Vec<Part> {
+pub(super) fn parts(fetch: &Fetch, structure: &Structure, wishes: &[PartWish]) -> Vec<Part> {
     let found = wishes.iter().filter_map(|wish| {
         let bytes = fetch.section(&wish.section.to_string())?;
         Some(part(wish.section.clone(), bytes, structure, wish.max_bytes))

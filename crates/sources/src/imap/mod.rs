@@ -4,12 +4,15 @@
 //! Each read is a [`Job`](job::Job), each change a [`Change`](job::Change) in a file of its own; `change` is what they have
 //! in common. Nothing here tries a change again, takes one back that may have been made, or decides about one.
 
+mod answers;
 mod append;
 mod cache;
 mod candidates;
 mod cargo;
+mod catalogue;
 mod census;
 mod change;
+mod closure;
 mod conditions;
 mod convert;
 mod departure;
@@ -18,23 +21,32 @@ mod echo;
 mod faults;
 mod folders;
 mod horizon;
+mod hunt;
+mod in_thread;
 mod job;
+mod kindred;
 mod link;
+mod locate;
 mod login;
 mod look;
 mod mark;
 mod message;
+mod messages;
+mod needles;
 mod net;
 mod pool;
 mod raw;
 mod remove;
+mod scope;
 mod search;
 mod session;
 mod settings;
 mod sift;
+mod sightings;
 mod summaries;
 mod tls;
 mod together;
+mod tour;
 mod transfer;
 mod witness;
 
@@ -42,10 +54,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use mail::{
-    Answer, Append, Body, Broken, Candidate, Changed, Changing, Choose, Condition, Cx, Described,
-    Effect, Fault, Fetched, FolderName, Folders, Found, Horizon, MailSource, MessageRef,
-    RawMessage, Search, Sifted, Snippets, SourceKind, Stage, Step, Summary, Uid, UidSet,
-    UidValidity, Verified, Witness,
+    AccountId, Answer, Append, Body, Broken, Candidate, Changed, Changing, Choose, Condition, Cx,
+    Described, Effect, Fault, FaultKind, Fetched, FolderName, Folders, Found, Horizon, Kindred,
+    MailSource, MessageRef, RawMessage, Search, Sifted, Snippets, Sought, SourceKind, Stage, Step,
+    Summary, Uid, UidSet, UidValidity, Verified, Witness,
 };
 
 pub use settings::{Security, Settings, Timeouts};
@@ -53,37 +65,49 @@ pub use tls::{BadRoots, Roots};
 
 use cache::{Cache, Key};
 use cargo::Cargo;
+use catalogue::Catalogue;
 use census::Censuses;
 use horizon::Horizons;
+use hunt::Gear;
+use in_thread::InThread;
 use job::{Change, Job};
 use pool::{Pool, Wish};
 use session::Session;
+use sightings::Sightings;
 use together::Together;
 use transfer::{Manner, Transfer};
 
 /// One account on one server.
 pub struct ImapSource {
+    account: AccountId,
     settings: Arc<Settings>,
     pool: Arc<Pool>,
     cache: Mutex<Cache>,
     censuses: Censuses,
     horizons: Horizons,
+    sightings: Sightings,
+    catalogue: Catalogue,
+    in_thread: InThread,
     together: Together,
 }
 
 impl ImapSource {
     /// Connects to nothing yet: the first call that needs a connection makes it.
-    pub fn new(settings: Settings) -> Self {
+    pub fn new(account: AccountId, settings: Settings) -> Self {
         if settings.security != Security::Plain {
             settings.roots.warm();
         }
         let settings = Arc::new(settings);
         Self {
+            account,
             pool: Pool::new(Arc::clone(&settings)),
             settings,
             cache: Mutex::new(Cache::default()),
             censuses: Censuses::default(),
             horizons: Horizons::default(),
+            sightings: Sightings::default(),
+            catalogue: Catalogue::default(),
+            in_thread: InThread::default(),
             together: Together::default(),
         }
     }
@@ -173,6 +197,30 @@ impl ImapSource {
         })
     }
 
+    /// A hunt that brought more than a flight carries is begun again in smaller steps.
+    async fn hunt<J: Job>(
+        &self,
+        cx: &Cx,
+        job: impl Fn(hunt::Manner) -> J + Send,
+    ) -> Result<J::Out, Fault> {
+        match self.run(cx, job(hunt::Manner::Together)).await {
+            Err(fault) if fault.kind == FaultKind::Protocol => {
+                self.run(cx, job(hunt::Manner::Apart)).await
+            }
+            outcome => outcome,
+        }
+    }
+
+    fn gear(&self, manner: hunt::Manner) -> Gear<'_> {
+        Gear {
+            account: &self.account,
+            cache: &self.cache,
+            sightings: &self.sightings,
+            in_thread: &self.in_thread,
+            manner,
+        }
+    }
+
     /// A fault as it may leave.
     fn tell(&self, fault: Fault) -> Fault {
         let fault = echo::silence(fault, &self.settings);
@@ -192,6 +240,7 @@ impl ImapSource {
     }
 
     fn note_landing(&self, folder: &FolderName, changed: &Changed) {
+        self.sightings.doubt_all();
         if let Some(landed) = changed.landed {
             self.horizons.note_landing(folder, landed);
         }
@@ -283,7 +332,11 @@ impl MailSource for ImapSource {
     }
 
     fn folders<'a>(&'a self, cx: &'a Cx) -> Answer<'a, Folders> {
-        Box::pin(self.run(cx, folders::ListFolders))
+        Box::pin(async move {
+            let folders = Arc::new(self.run(cx, folders::ListFolders).await?);
+            self.catalogue.keep(&folders, &self.sightings);
+            Ok(folders.as_ref().clone())
+        })
     }
 
     fn search<'a>(&'a self, cx: &'a Cx, search: &'a Search) -> Answer<'a, Found> {
@@ -292,6 +345,7 @@ impl MailSource for ImapSource {
             search::FindMessages {
                 search,
                 cache: &self.cache,
+                sightings: &self.sightings,
             },
         ))
     }
@@ -326,6 +380,7 @@ impl MailSource for ImapSource {
             uids,
             snippets,
             cache: &self.cache,
+            sightings: &self.sightings,
         };
         Box::pin(self.run(cx, job))
     }
@@ -342,12 +397,58 @@ impl MailSource for ImapSource {
                 at,
                 choose,
                 cache: &self.cache,
+                sightings: &self.sightings,
             },
         ))
     }
 
     fn raw<'a>(&'a self, cx: &'a Cx, at: &'a MessageRef, max_bytes: u64) -> Answer<'a, RawMessage> {
         Box::pin(self.run(cx, raw::ReadRaw { at, max_bytes }))
+    }
+
+    fn messages<'a>(
+        &'a self,
+        cx: &'a Cx,
+        wanted: &'a [MessageRef],
+        choose: Choose<'a>,
+    ) -> Answer<'a, Vec<Result<Fetched, Fault>>> {
+        Box::pin(async move {
+            // Of one, the beginning of its text may be all that is wanted.
+            if let [at] = wanted {
+                return Ok(vec![self.message(cx, at, choose).await]);
+            }
+            let job = messages::ReadMessages {
+                wanted,
+                choose,
+                cache: &self.cache,
+                sightings: &self.sightings,
+            };
+            let mut told = self.run(cx, job).await?;
+            for outcome in &mut told {
+                if let Err(fault) = outcome {
+                    *fault = self.tell(fault.clone());
+                }
+            }
+            Ok(told)
+        })
+    }
+
+    fn locate<'a>(&'a self, cx: &'a Cx, sought: &'a Sought) -> Answer<'a, Kindred> {
+        let job = |manner| locate::LocateMessages {
+            sought,
+            catalogue: &self.catalogue,
+            gear: self.gear(manner),
+        };
+        Box::pin(self.hunt(cx, job))
+    }
+
+    fn kindred<'a>(&'a self, cx: &'a Cx, sought: &'a Sought) -> Answer<'a, Kindred> {
+        let job = |manner| kindred::GatherKindred {
+            sought,
+            catalogue: &self.catalogue,
+            gear: self.gear(manner),
+        };
+        Box::pin(self.hunt(cx, job))
     }
 
     fn look<'a>(

@@ -16,11 +16,13 @@ use super::describe::{self, Shelf};
 use super::job::Job;
 use super::link::Landed;
 use super::session::{Pace, Session};
+use super::sightings::Sightings;
 use super::{conditions, convert, faults};
 
 pub(super) struct FindMessages<'a> {
     pub search: &'a Search,
     pub cache: &'a Mutex<Cache>,
+    pub sightings: &'a Sightings,
 }
 
 impl Job for FindMessages<'_> {
@@ -226,6 +228,7 @@ impl FindMessages<'_> {
         // Reading one of these messages takes one flight then.
         let shelf = Shelf {
             cache: self.cache,
+            sightings: self.sightings,
             folder: &self.search.folder,
             uidvalidity,
         };

@@ -68,6 +68,8 @@ pub(super) struct Session {
     pub(super) searches_mingle: bool,
     /// QUIRK: the server offers SEARCHRES and does not keep its word.
     pub(super) searchres_fails: bool,
+    /// QUIRK: it cannot be told which answer is about which of the folders that one flight opens.
+    pub(super) folders_mingle: bool,
 }
 
 /// The folder that is open on the server's side.
@@ -125,6 +127,7 @@ impl Session {
             esearch_fails: false,
             searches_mingle: false,
             searchres_fails: false,
+            folders_mingle: false,
         })
     }
 
@@ -409,22 +412,14 @@ impl Session {
         if !status.is_ok() {
             return Err(faults::folder_refused(status));
         }
-        let codes = codes(data);
-        let uidnext = codes
-            .clone()
+        let uidnext = codes(data)
             .filter(|code| code.is("UIDNEXT"))
             .find_map(|code| code.number()?.try_into().ok());
-        let uidvalidity = codes
-            .filter(|code| code.is("UIDVALIDITY"))
-            .find_map(|code| code.number()?.try_into().ok());
-        let Some(uidvalidity) = uidvalidity else {
-            let said = "the server gave no UIDVALIDITY";
-            return Err(Fault::saying(FaultKind::Protocol, Stage::OpenFolder, said));
-        };
+        let uidvalidity = uidvalidity(data)?;
         self.open = Some(OpenFolder {
             name: folder.clone(),
             since: Instant::now(),
-            uidvalidity: UidValidity(uidvalidity),
+            uidvalidity,
             exists: 0,
             uidnext,
             fresh: true,
@@ -466,6 +461,17 @@ impl Session {
             }
         }
     }
+}
+
+/// Which generation of a folder was opened.
+pub(super) fn uidvalidity(data: &[Data]) -> Result<UidValidity, Fault> {
+    let told = codes(data)
+        .filter(|code| code.is("UIDVALIDITY"))
+        .find_map(|code| code.number()?.try_into().ok());
+    told.map(UidValidity).ok_or_else(|| {
+        let said = "the server gave no UIDVALIDITY";
+        Fault::saying(FaultKind::Protocol, Stage::OpenFolder, said)
+    })
 }
 
 /// The codes of untagged status responses.

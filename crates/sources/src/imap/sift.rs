@@ -169,8 +169,8 @@ impl Form {
         // INVARIANT: a search that failed is never one without matches.
         faults::check_all(&landed.statuses, Stage::Search)?;
         let found = match self {
-            Self::Extended => by_tag(landed)?,
-            Self::Plain if landed.places.len() == 1 => Some(vec![of_one(landed)]),
+            Self::Extended => by_tag(&landed.data, &landed.places)?,
+            Self::Plain if landed.places.len() == 1 => Some(vec![of_all(&landed.data)]),
             Self::Plain => by_place(landed),
         };
         let most = most(landed, session);
@@ -182,9 +182,10 @@ impl Form {
     }
 }
 
-fn by_tag(landed: &Landed) -> Result<Option<Vec<SequenceSet>>, Fault> {
-    let sets = landed.places.iter().map(|place| {
-        let mut own = landed.data.iter().filter_map(|data| named(data, place));
+/// The answers to these commands; `None` where one of them has none.
+pub(super) fn by_tag(data: &[Data], places: &[Place]) -> Result<Option<Vec<SequenceSet>>, Fault> {
+    let sets = places.iter().map(|place| {
+        let mut own = data.iter().filter_map(|data| named(data, place));
         let (Some(answer), None) = (own.next(), own.next()) else {
             return Ok(None);
         };
@@ -211,8 +212,8 @@ fn named<'d>(data: &'d Data, place: &Place) -> Option<&'d Esearch> {
 }
 
 /// QUIRK: some servers spread their matches over several lines, or say nothing when there are none.
-fn of_one(landed: &Landed) -> SequenceSet {
-    lines(&landed.data).fold(SequenceSet::default(), |all, one| all.union(one))
+pub(super) fn of_all(data: &[Data]) -> SequenceSet {
+    lines(data).fold(SequenceSet::default(), |all, one| all.union(one))
 }
 
 /// A command's line comes before the command is over. So if exactly one line stands before the end of each command and
@@ -247,7 +248,7 @@ fn most(landed: &Landed, session: &Session) -> u64 {
 }
 
 /// INVARIANT: a server may claim billions of messages in a few octets. Nobody goes through more than there are.
-fn bounded(found: &SequenceSet, most: u64) -> Result<UidSet, Fault> {
+pub(super) fn bounded(found: &SequenceSet, most: u64) -> Result<UidSet, Fault> {
     match found.len() <= most {
         true => Ok(UidSet::from_ranges(found.ranges().iter().copied())),
         false => Err(broken("the server found more messages than there are")),

@@ -12,6 +12,7 @@ use super::describe::{self, Shelf};
 use super::job::Job;
 use super::link::Landed;
 use super::session::{Pace, Session};
+use super::sightings::Sightings;
 use super::{convert, faults};
 
 /// Octets of UIDs in one command. Servers take lines of 8,192 octets at least (RFC 7162 section 4).
@@ -27,6 +28,7 @@ pub(super) struct DescribeMessages<'a> {
     pub uids: &'a UidSet,
     pub snippets: Snippets,
     pub cache: &'a Mutex<Cache>,
+    pub sightings: &'a Sightings,
 }
 
 impl Job for DescribeMessages<'_> {
@@ -116,6 +118,7 @@ impl DescribeMessages<'_> {
         if described <= WORTH_KEEPING {
             let shelf = Shelf {
                 cache: self.cache,
+                sightings: self.sightings,
                 folder: self.folder,
                 uidvalidity: self.uidvalidity,
             };
@@ -152,7 +155,7 @@ impl Descriptions {
     }
 }
 
-fn commands(uids: &UidSet, items: &[Item]) -> Vec<Command> {
+pub(super) fn commands(uids: &UidSet, items: &[Item]) -> Vec<Command> {
     let pieces = pieces(uids);
     let each = pieces.iter();
     each.map(|piece| Command::uid_fetch(piece, items)).collect()

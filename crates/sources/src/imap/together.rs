@@ -74,6 +74,8 @@ impl Together {
                 Err(TryRecvError::Closed) => heard = group.join(uid),
                 Err(TryRecvError::Empty) => {}
             }
+            // Who asks at the same moment comes along.
+            tokio::task::yield_now().await;
             group.read(source, cx, at, octets).await;
             drop(turn);
             match heard.try_recv() {

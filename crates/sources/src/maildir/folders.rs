@@ -1,26 +1,92 @@
-//! The folders of a Maildir: Maildir++ (`.Sent`, `.A.B`) and nested directories, found by looking.
+//! The folders of an account: Maildir++ (`.Sent`, `.A.B`), nested directories and mbox files, found by looking.
 //!
 //! A caller's folder name is compared with what was found here; it never becomes part of a path.
 
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
-use std::fs::{self, DirEntry};
+use std::ffi::{OsStr, OsString};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use mail::{Fault, FaultKind, FolderName, SpecialUse, Stage};
+use mail::{Fault, FaultKind, FolderName, SpecialUse, Stage, Uid};
 
+use super::mbox;
+use super::name::Name;
+use super::scan::{self, Scan};
+use super::stamp::Stamps;
 use super::work::{Stop, unreadable};
+use crate::local::beneath::{Beneath, Kind};
 
 /// Nested directories are followed this deep.
 const MOST_DEPTH: usize = 16;
 /// Directories looked at before the rest is left out.
 const MOST_DIRECTORIES: usize = 20_000;
 
-/// One folder and the directory that holds its `cur/`.
+/// One folder and where it lies.
+#[derive(Clone, Debug)]
 pub(super) struct Place {
     pub(super) name: FolderName,
-    pub(super) directory: PathBuf,
+    /// What it was found in. INVARIANT: everything of a folder is looked at, listed and opened from here, by a way without
+    /// links, so that nobody leads us out by putting one where a directory was.
+    pub(super) store: Arc<Beneath>,
+    /// In the store.
+    pub(super) path: PathBuf,
+    pub(super) make: Make,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Make {
+    /// A directory that holds a `cur/`.
+    Maildir,
+    /// A file.
+    Mbox,
+}
+
+impl Place {
+    #[cfg(test)]
+    pub(super) fn new(name: &str, root: &Path, path: &str, make: Make) -> Self {
+        Self {
+            name: FolderName::new(name).unwrap(),
+            store: Arc::new(Beneath::open(root).unwrap()),
+            path: path.into(),
+            make,
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) fn inbox(root: &Path) -> Self {
+        Self::new(INBOX, root, "", Make::Maildir)
+    }
+
+    pub(super) fn stamps(&self) -> Stamps {
+        match self.make {
+            Make::Maildir => self
+                .directory()
+                .map_or(Stamps([None, None]), |folder| scan::stamps(&folder)),
+            Make::Mbox => mbox::stamps(&self.store, &self.path),
+        }
+    }
+
+    /// The number of the message that has this key.
+    pub(super) fn uid(&self, key: &[u8]) -> Option<Uid> {
+        match self.make {
+            Make::Maildir => Some(Name::parse(key)?.uid()),
+            Make::Mbox => Some(mbox::uid(key.try_into().ok()?)),
+        }
+    }
+
+    pub(super) fn read(&self, stop: &Stop) -> io::Result<Scan> {
+        match self.make {
+            Make::Maildir => scan::scan(&self.directory()?, stop),
+            Make::Mbox => mbox::scan(&self.store, &self.path, stop),
+        }
+    }
+
+    /// Of a folder that is one.
+    pub(super) fn directory(&self) -> io::Result<Beneath> {
+        self.store.below(&self.path)
+    }
 }
 
 /// INBOX first, then by name.
@@ -31,13 +97,21 @@ pub(super) struct Tree {
     pub(super) unusable: usize,
 }
 
+/// Which files are looked into, to see whether they are folders.
+#[derive(Clone, Copy, Default)]
+pub(super) enum Wanted<'a> {
+    #[default]
+    All,
+    /// Those that would have one of these names.
+    Only(&'a [FolderName]),
+}
+
 impl Tree {
-    pub(super) fn read(root: &Path, stop: &Stop) -> Result<Self, Fault> {
-        let mut walk = Walk::default();
-        walk.root(root, stop)
-            .map_err(unreadable(Stage::ListFolders))?;
-        if walk.tree.places.is_empty() {
-            let said = "no maildir here";
+    pub(super) fn read(root: &Path, wanted: Wanted<'_>, stop: &Stop) -> Result<Self, Fault> {
+        let walk = Walk::through(root, wanted, stop);
+        let walk = walk.map_err(unreadable(Stage::ListFolders))?;
+        if walk.tree.places.is_empty() && walk.passed == 0 {
+            let said = "no maildir or mbox here";
             return Err(Fault::saying(
                 FaultKind::Unreadable,
                 Stage::ListFolders,
@@ -50,99 +124,152 @@ impl Tree {
         });
         Ok(tree)
     }
-
-    pub(super) fn directory(root: &Path, name: &FolderName, stop: &Stop) -> Result<PathBuf, Fault> {
-        Self::read(root, stop)?
-            .places
-            .into_iter()
-            .find(|place| place.name == *name)
-            .map(|place| place.directory)
-            .ok_or_else(|| Fault::new(FaultKind::NoSuchFolder, Stage::OpenFolder))
-    }
 }
 
 const INBOX: &str = "INBOX";
 
-/// What well-known names are for, compared without regard to ASCII case.
-const KNOWN: [(&str, SpecialUse); 12] = [
-    ("Archive", SpecialUse::Archive),
-    ("Archives", SpecialUse::Archive),
-    ("Drafts", SpecialUse::Drafts),
-    ("Junk", SpecialUse::Junk),
-    ("Junk E-mail", SpecialUse::Junk),
-    ("Spam", SpecialUse::Junk),
-    ("Sent", SpecialUse::Sent),
-    ("Sent Items", SpecialUse::Sent),
-    ("Sent Messages", SpecialUse::Sent),
-    ("Trash", SpecialUse::Trash),
-    ("Deleted Items", SpecialUse::Trash),
-    ("Deleted Messages", SpecialUse::Trash),
-];
-
-pub(super) fn special_use(name: &FolderName) -> Option<SpecialUse> {
-    // QUIRK: Courier and others keep every folder below INBOX.
-    let name = name.as_str();
-    let name = name.strip_prefix("INBOX/").unwrap_or(name);
-    KNOWN
-        .iter()
-        .find(|(known, _)| known.eq_ignore_ascii_case(name))
-        .map(|(_, use_)| *use_)
+pub(crate) fn special_use(name: &FolderName) -> Option<SpecialUse> {
+    crate::local::special::special_use(name.as_str())
 }
 
-#[derive(Default)]
-struct Walk {
+struct Walk<'a> {
+    store: Arc<Beneath>,
+    wanted: Wanted<'a>,
     tree: Tree,
     taken: BTreeSet<FolderName>,
     looked_at: usize,
+    /// Files that may be mbox files, with the names that they would have.
+    files: Vec<(Option<String>, PathBuf)>,
+    /// Of those, how many nobody wanted.
+    passed: usize,
 }
 
-impl Walk {
-    fn root(&mut self, root: &Path, stop: &Stop) -> io::Result<()> {
-        let below = directories(root)?;
-        if is_maildir(root) {
-            self.add(Some(INBOX.to_owned()), root.to_owned());
+impl<'a> Walk<'a> {
+    /// The root may be reached by links, whether it is a directory or a file: the operator named it.
+    fn through(root: &Path, wanted: Wanted<'a>, stop: &Stop) -> io::Result<Self> {
+        let root = fs::canonicalize(root)?;
+        let alone = match (fs::metadata(&root)?.is_file(), root.parent()) {
+            (true, Some(above)) => root.file_name().map(|name| (above, Path::new(name))),
+            _ => None,
+        };
+        let store = Beneath::open(alone.map_or(root.as_path(), |(above, _)| above))?;
+        let mut walk = Self {
+            store: Arc::new(store),
+            wanted,
+            tree: Tree::default(),
+            taken: BTreeSet::new(),
+            looked_at: 0,
+            files: Vec::new(),
+            passed: 0,
+        };
+        match alone {
+            Some((_, file)) => walk.file(file)?,
+            None => walk.root(stop)?,
         }
-        // Dot folders first: where both layouts spell one name, Maildir++ has it.
-        let (dotted, nested): (Vec<_>, Vec<_>) = below.into_iter().partition(is_dotted);
-        for entry in dotted {
-            stop.check()?;
-            let directory = entry.path();
-            if self.enter() && is_maildir(&directory) {
-                self.add(plus_name(&entry.file_name()), directory);
-            }
-        }
-        self.nested(nested, None, 1, stop)
+        Ok(walk)
     }
 
-    /// Directories inside `parent` (a decoded name, or `None` when that has none).
+    fn root(&mut self, stop: &Stop) -> io::Result<()> {
+        let root = Path::new("");
+        let below = Inside::read(&self.store, root)?;
+        if self.is_maildir(root) {
+            self.add(Some(INBOX.to_owned()), root.to_owned(), Make::Maildir);
+        }
+        // Dot folders first: where both layouts spell one name, Maildir++ has it.
+        let (dotted, nested): (Vec<_>, Vec<_>) = below
+            .directories
+            .into_iter()
+            .partition(|name| is_dotted(name));
+        for name in dotted {
+            stop.check()?;
+            let directory = PathBuf::from(&name);
+            if self.enter() && self.is_maildir(&directory) {
+                self.add(plus_name(&name), directory, Make::Maildir);
+            }
+        }
+        self.gather(root, below.files, None);
+        self.nested(root, nested, None, 1, stop)?;
+        self.mboxes(stop)
+    }
+
+    /// An account that is one file: INBOX, even where nothing is in it.
+    fn file(&mut self, file: &Path) -> io::Result<()> {
+        let (_, data) = self.store.file(file)?;
+        if data.len() == 0 || mbox::is_mbox(&self.store, file) {
+            self.add(Some(INBOX.to_owned()), file.to_owned(), Make::Mbox);
+        }
+        Ok(())
+    }
+
+    fn is_maildir(&self, directory: &Path) -> bool {
+        let cur = self.store.look(&directory.join("cur"));
+        cur.is_ok_and(|cur| cur.kind == Kind::Directory)
+    }
+
+    fn gather(&mut self, directory: &Path, files: Vec<OsString>, parent: Option<&str>) {
+        for file in files {
+            let name = file_name(&file).map(|own| below(parent, own));
+            self.files.push((name, directory.join(file)));
+        }
+    }
+
+    /// Last of all, so that a directory has a name before a file has it. Such a file is called `Sent (mbox)`.
+    fn mboxes(&mut self, stop: &Stop) -> io::Result<()> {
+        for (name, path) in std::mem::take(&mut self.files) {
+            stop.check()?;
+            let is_taken = |name: &String| {
+                FolderName::new(name.clone()).is_ok_and(|name| self.taken.contains(&name))
+            };
+            let name = name.map(|name| match is_taken(&name) {
+                true => format!("{name} (mbox)"),
+                false => name,
+            });
+            if !self.is_wanted(name.as_deref()) {
+                self.passed += 1;
+            } else if self.enter() && mbox::is_mbox(&self.store, &path) {
+                self.add(name, path, Make::Mbox);
+            }
+        }
+        Ok(())
+    }
+
+    /// Directories inside one whose decoded name is `parent`, or that has none.
     fn nested(
         &mut self,
-        entries: Vec<DirEntry>,
+        above: &Path,
+        names: Vec<OsString>,
         parent: Option<&str>,
         depth: usize,
         stop: &Stop,
     ) -> io::Result<()> {
-        for entry in entries {
+        for own in names {
             stop.check()?;
             if !self.enter() || depth > MOST_DEPTH {
                 self.tree.unusable += 1;
                 continue;
             }
-            let directory = entry.path();
-            let name = decoded(entry.file_name().as_encoded_bytes()).map(|own| match parent {
-                Some(parent) => format!("{parent}/{own}"),
-                None => own,
-            });
-            if is_maildir(&directory) {
-                self.add(name.clone(), directory.clone());
+            let directory = above.join(&own);
+            let name = decoded(own.as_encoded_bytes()).map(|own| below(parent, own));
+            if self.is_maildir(&directory) {
+                self.add(name.clone(), directory.clone(), Make::Maildir);
             }
             let Some(name) = name else { continue };
             // A directory that may not be read hides its own folders, not its neighbours.
-            let mut below = directories(&directory).unwrap_or_default();
-            below.retain(|entry| !is_dotted(entry));
-            self.nested(below, Some(&name), depth + 1, stop)?;
+            let mut inside = Inside::read(&self.store, &directory).unwrap_or_default();
+            inside.directories.retain(|name| !is_dotted(name));
+            self.gather(&directory, inside.files, Some(&name));
+            self.nested(&directory, inside.directories, Some(&name), depth + 1, stop)?;
         }
         Ok(())
+    }
+
+    fn is_wanted(&self, name: Option<&str>) -> bool {
+        match self.wanted {
+            Wanted::All => true,
+            Wanted::Only(names) => name
+                .and_then(|name| FolderName::new(name).ok())
+                .is_some_and(|name| names.contains(&name)),
+        }
     }
 
     fn enter(&mut self) -> bool {
@@ -150,36 +277,52 @@ impl Walk {
         self.looked_at <= MOST_DIRECTORIES
     }
 
-    fn add(&mut self, name: Option<String>, directory: PathBuf) {
+    fn add(&mut self, name: Option<String>, path: PathBuf, make: Make) {
         let name = name.and_then(|name| FolderName::new(name).ok());
         match name.filter(|name| self.taken.insert(name.clone())) {
-            Some(name) => self.tree.places.push(Place { name, directory }),
+            Some(name) => self.tree.places.push(Place {
+                name,
+                store: Arc::clone(&self.store),
+                path,
+                make,
+            }),
             None => self.tree.unusable += 1,
         }
     }
 }
 
-/// The directories in a directory, by name; symbolic links are none, and neither are `cur`, `new` and `tmp`.
-fn directories(of: &Path) -> io::Result<Vec<DirEntry>> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(of)? {
-        let entry = entry?;
-        let name = entry.file_name();
-        let inner = ["cur", "new", "tmp"].iter().any(|own| name == *own);
-        if !inner && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            found.push(entry);
+/// What lies in a directory, by name. Symbolic links are neither, `cur`, `new` and `tmp` are no folders, and files that
+/// begin with a dot are other programs' own.
+#[derive(Default)]
+struct Inside {
+    directories: Vec<OsString>,
+    files: Vec<OsString>,
+}
+
+impl Inside {
+    fn read(store: &Beneath, directory: &Path) -> io::Result<Self> {
+        let mut inside = Self::default();
+        for named in store.list(directory)? {
+            let is_own = ["cur", "new", "tmp"].iter().any(|own| named.name == *own);
+            match named.kind {
+                Kind::Directory if !is_own => inside.directories.push(named.name),
+                Kind::File if !is_dotted(&named.name) => inside.files.push(named.name),
+                _ => {}
+            }
         }
+        Ok(inside)
     }
-    found.sort_by_key(DirEntry::file_name);
-    Ok(found)
 }
 
-fn is_dotted(entry: &DirEntry) -> bool {
-    entry.file_name().as_encoded_bytes().starts_with(b".")
+fn below(parent: Option<&str>, own: String) -> String {
+    match parent {
+        Some(parent) => format!("{parent}/{own}"),
+        None => own,
+    }
 }
 
-fn is_maildir(directory: &Path) -> bool {
-    fs::symlink_metadata(directory.join("cur")).is_ok_and(|cur| cur.is_dir())
+fn is_dotted(name: &OsStr) -> bool {
+    name.as_encoded_bytes().starts_with(b".")
 }
 
 /// `.Projekte.&ANw-bersicht` is `Projekte/Übersicht`.
@@ -191,6 +334,12 @@ fn plus_name(file: &OsStr) -> Option<String> {
         .map(decoded)
         .collect();
     Some(parts?.join("/"))
+}
+
+/// QUIRK: files are named by people and by programs that know no modified UTF-7, so that what is none is plain text.
+fn file_name(file: &OsStr) -> Option<String> {
+    let name = file.as_encoded_bytes();
+    decoded(name).or_else(|| Some(std::str::from_utf8(name).ok()?.to_owned()))
 }
 
 /// One part of a folder's name, from modified UTF-7.
@@ -214,7 +363,7 @@ mod tests {
         for directory in directories {
             fs::create_dir_all(root.path().join(directory)).unwrap();
         }
-        let tree = Tree::read(root.path(), &Stop::default()).unwrap();
+        let tree = Tree::read(root.path(), Wanted::All, &Stop::default()).unwrap();
         let names = tree.places.iter().map(|p| p.name.to_string()).collect();
         (names, tree.unusable)
     }
@@ -289,15 +438,16 @@ mod tests {
         for directory in ["mail/cur", "mail/.a/cur", "other/cur"] {
             fs::create_dir_all(outer.path().join(directory)).unwrap();
         }
+        let catalog = super::super::catalog::Catalog::new(root);
         for name in [
             "../other", "..", ".", "/", "a/../a", ".a", "cur", "/etc", "a/", "A", "a\\..\\a",
         ] {
             let name = FolderName::new(name).unwrap();
-            let fault = Tree::directory(&root, &name, &Stop::default()).unwrap_err();
+            let fault = catalog.place(&name, &Stop::default()).unwrap_err();
             assert_eq!(fault.kind, FaultKind::NoSuchFolder, "{name}");
         }
         let good = FolderName::new("a").unwrap();
-        assert!(Tree::directory(&root, &good, &Stop::default()).is_ok());
+        assert!(catalog.place(&good, &Stop::default()).is_ok());
     }
 
     #[cfg(unix)]
@@ -312,7 +462,7 @@ mod tests {
         symlink(outer.path().join("other"), root.join(".Linked")).unwrap();
         symlink(outer.path().join("other"), root.join("linked")).unwrap();
         symlink(outer.path().join("other/cur"), root.join(".half/cur")).unwrap();
-        let tree = Tree::read(&root, &Stop::default()).unwrap();
+        let tree = Tree::read(&root, Wanted::All, &Stop::default()).unwrap();
         assert_eq!(tree.places.len(), 1);
     }
 
@@ -321,9 +471,9 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         for (path, said) in [
             (root.path().join("secret-place"), "entity not found"),
-            (root.path().to_owned(), "no maildir here"),
+            (root.path().to_owned(), "no maildir or mbox here"),
         ] {
-            let Err(fault) = Tree::read(&path, &Stop::default()) else {
+            let Err(fault) = Tree::read(&path, Wanted::All, &Stop::default()) else {
                 panic!("read {path:?}");
             };
             assert_eq!(fault.kind, FaultKind::Unreadable);
@@ -332,17 +482,21 @@ mod tests {
     }
 
     #[test]
-    fn well_known_names_have_a_use() {
-        for (name, use_) in [
-            ("Sent", Some(SpecialUse::Sent)),
-            ("sent items", Some(SpecialUse::Sent)),
-            ("Spam", Some(SpecialUse::Junk)),
-            ("INBOX/Trash", Some(SpecialUse::Trash)),
-            ("Work/Sent", None),
-            ("INBOX", None),
-        ] {
-            assert_eq!(special_use(&FolderName::new(name).unwrap()), use_, "{name}");
+    fn a_file_that_nobody_wants_is_not_opened() {
+        let root = tempfile::tempdir().unwrap();
+        let from = "From a@b Mon Nov  3 10:12:30 2025\n";
+        for file in ["a", "b"] {
+            fs::write(root.path().join(file), from).unwrap();
         }
+        fn names(root: &Path, wanted: Wanted<'_>) -> Vec<String> {
+            let tree = Tree::read(root, wanted, &Stop::default()).unwrap();
+            tree.places.iter().map(|p| p.name.to_string()).collect()
+        }
+        let root = root.path();
+        let folder = |name: &str| FolderName::new(name).unwrap();
+        assert_eq!(names(root, Wanted::All), ["a", "b"]);
+        assert_eq!(names(root, Wanted::Only(&[folder("b")])), ["b"]);
+        assert!(names(root, Wanted::Only(&[folder("c")])).is_empty());
     }
 
     #[test]

@@ -1,180 +1,158 @@
 //! One message from disk: its header, its structure, the parts that were chosen, or its bytes as they lie.
 
+use std::collections::HashMap;
 use std::io;
-use std::path::Path;
-use std::sync::Arc;
+use std::path::PathBuf;
 
-use bytes::Bytes;
 use content::Completeness;
-use jiff::Timestamp;
 use mail::{
-    Fault, FaultKind, Fetched, Flag, FolderName, Part, PartWish, RawMessage, Section, Snippets,
-    Stage, Structure, Summary, TextPrefix, Uid,
+    Fault, FaultKind, FolderName, Links, MessageRef, RawMessage, Snippets, Stage, Summary, Uid,
 };
 
-use super::folders::Tree;
-use super::open::{MOST_HEADER, Opened, Shelf};
-use super::scan::{Entry, Sharing, scan};
+use super::catalog::Catalog;
+use super::open::{MOST_WHOLE, Opened};
+use super::scan::{Entry, Sharing};
+use super::visit::Visit;
 use super::work::{Stop, unreadable};
+pub(super) use crate::local::loaded::Loaded;
+use crate::local::loaded::Marks;
+use crate::local::wire::on_the_wire;
 
-/// Files up to this size are read whole, of larger ones only the beginning.
-const MOST_WHOLE: u64 = 64 * 1024 * 1024;
+/// Of files that are too large to be read whole.
 const BEGINNING: u64 = 4 * 1024 * 1024;
 
-/// A message in memory, before anyone chose parts of it.
-pub(super) struct Loaded {
-    pub(super) structure: Structure,
-    flags: Vec<Flag>,
-    arrived: Option<Timestamp>,
-    size: u64,
-    header: Bytes,
-    header_truncated: bool,
-    text: Bytes,
-    parts: Vec<(Section, Bytes, Completeness)>,
-}
-
 pub(super) fn load(
-    root: &Path,
+    catalog: &Catalog,
     folder: &FolderName,
     uid: Uid,
     stop: &Stop,
 ) -> Result<Loaded, Fault> {
-    let mut opened = open(root, folder, uid, stop)?;
-    Loaded::read(&mut opened).map_err(unreadable(Stage::Fetch))
+    read(catalog, folder, uid, stop, Loaded::read)
+}
+
+/// As many of them as fit into memory together, and at least one.
+pub(super) fn load_some(
+    catalog: &Catalog,
+    wanted: Vec<Result<MessageRef, Fault>>,
+    stop: &Stop,
+) -> Result<Vec<Result<Loaded, Fault>>, Fault> {
+    let mut held = 0;
+    let mut all = Vec::new();
+    let mut visits: HashMap<FolderName, Result<Visit<'_>, Fault>> = HashMap::new();
+    for at in wanted {
+        stop.check().map_err(unreadable(Stage::Fetch))?;
+        let loaded = at.and_then(|at| {
+            let visit = visits.entry(at.folder);
+            let visit = visit.or_insert_with_key(|folder| Visit::named(catalog, folder, stop));
+            let visit = visit.as_mut().map_err(|fault| fault.clone())?;
+            visited(visit, at.uid, Loaded::read)
+        });
+        held += loaded.as_ref().map_or(0, |loaded| loaded.held());
+        all.push(loaded);
+        if held >= MOST_WHOLE {
+            break;
+        }
+    }
+    Ok(all)
 }
 
 pub(super) fn raw(
-    root: &Path,
+    catalog: &Catalog,
     folder: &FolderName,
     uid: Uid,
     max_bytes: u64,
     stop: &Stop,
 ) -> Result<RawMessage, Fault> {
-    let mut opened = open(root, folder, uid, stop)?;
-    Ok(RawMessage {
-        size: opened.size,
-        bytes: opened.bytes(max_bytes).map_err(unreadable(Stage::Fetch))?,
+    read(catalog, folder, uid, stop, |opened| {
+        let mut bytes = on_the_wire(opened.bytes(max_bytes)?);
+        bytes.truncate(usize::try_from(max_bytes).unwrap_or(usize::MAX));
+        Ok(RawMessage {
+            size: opened.wire_size()?,
+            bytes,
+        })
     })
 }
 
-/// INVARIANT: a uid that several files share opens none of them.
-pub(super) fn open(
-    root: &Path,
+/// The file of a message that has one of its own.
+pub(super) fn file(
+    catalog: &Catalog,
     folder: &FolderName,
     uid: Uid,
     stop: &Stop,
-) -> Result<Opened, Fault> {
-    let directory = Tree::directory(root, folder, stop)?;
-    let scan = scan(&directory, stop).map_err(unreadable(Stage::OpenFolder))?;
-    let none = || Fault::new(FaultKind::NoSuchMessage, Stage::Fetch);
-    let entry = scan
-        .entries
-        .iter()
-        .find(|entry| entry.uid == uid)
-        .ok_or_else(none)?;
-    if entry.sharing == Sharing::Shared {
-        return Err(Fault::saying(
+) -> Result<Option<PathBuf>, Fault> {
+    let mut visit = Visit::named(catalog, folder, stop)?;
+    let entry = entry(&mut visit, uid)?;
+    if entry.within().is_some() {
+        return Ok(None);
+    }
+    // Opened, so that it is a path to a regular file that was there a moment ago.
+    let opened = visit.shelf.open(&entry);
+    let opened = opened.map_err(unreadable(Stage::Fetch))?.ok_or_else(none)?;
+    let folder = catalog.root.join(&visit.place().path);
+    Ok(Some(folder.join(opened.entry.path())))
+}
+
+/// Opens a message and reads of it, again if it was written to meanwhile.
+pub(super) fn read<T>(
+    catalog: &Catalog,
+    folder: &FolderName,
+    uid: Uid,
+    stop: &Stop,
+    read: impl FnMut(&mut Opened) -> io::Result<T>,
+) -> Result<T, Fault> {
+    visited(&mut Visit::named(catalog, folder, stop)?, uid, read)
+}
+
+fn visited<T>(
+    visit: &mut Visit<'_>,
+    uid: Uid,
+    read: impl FnMut(&mut Opened) -> io::Result<T>,
+) -> Result<T, Fault> {
+    let entry = entry(visit, uid)?;
+    let read = visit.shelf.read(&entry, read);
+    read.map_err(unreadable(Stage::Fetch))?.ok_or_else(none)
+}
+
+/// INVARIANT: a uid that several files share opens none of them.
+fn entry(visit: &mut Visit<'_>, uid: Uid) -> Result<Entry, Fault> {
+    let entry = visit.entry(uid).map_err(unreadable(Stage::OpenFolder))?;
+    let entry = entry.ok_or_else(none)?;
+    match entry.sharing {
+        Sharing::Alone => Ok(entry),
+        Sharing::Shared => Err(Fault::saying(
             FaultKind::Conflict,
             Stage::Fetch,
             "several files have this uid",
-        ));
+        )),
     }
-    Shelf::new(directory, stop)
-        .open(entry)
-        .map_err(unreadable(Stage::Fetch))?
-        .ok_or_else(none)
+}
+
+fn none() -> Fault {
+    Fault::new(FaultKind::NoSuchMessage, Stage::Fetch)
 }
 
 impl Loaded {
     pub(super) fn read(opened: &mut Opened) -> io::Result<Self> {
-        let (most, file) = if opened.size > MOST_WHOLE {
+        let (most, file) = if opened.stored > MOST_WHOLE {
             (BEGINNING, Completeness::Cut)
         } else {
             (MOST_WHOLE, Completeness::Complete)
         };
-        let bytes = opened.bytes(most)?;
-        let outline = content::outline(&bytes);
-        let leaves = outline.structure.leaves.iter();
-        let mut parts: Vec<_> = leaves
-            .filter_map(|leaf| Some((leaf.section.clone(), outline.part(&leaf.section)?.0)))
-            .map(|(section, part)| (section, bytes.slice_ref(part), Completeness::Complete))
-            .collect();
-        // Only a file that was not read to its end has more of a part than is here.
-        if let Some((_, _, end)) = parts.last_mut() {
-            *end = file;
-        }
-        let header_len = outline.header_len;
-        let mut structure = outline.structure;
-        structure.cut |= file == Completeness::Cut;
-        Ok(Self {
-            structure,
+        let bytes = on_the_wire(opened.bytes(most)?);
+        let marks = Marks {
             flags: opened.entry.flags(),
             arrived: opened.entry.arrived(),
-            size: opened.size,
-            header: bytes.slice(..header_len.min(MOST_HEADER)),
-            header_truncated: header_len > MOST_HEADER,
-            text: bytes.slice(header_len.min(bytes.len())..),
-            parts,
-        })
+            size: opened.wire_size()?,
+        };
+        Ok(Self::new(&bytes, marks, file))
+    }
+
+    pub(super) fn links(&self) -> Links {
+        content::links(self.header())
     }
 
     /// The message in a line, its structure with it.
     pub(super) fn summary(self, entry: &Entry, snippets: Snippets) -> Summary {
-        // Copied, so that a line does not hold a message in memory.
-        let text = match snippets {
-            Snippets::Without => None,
-            Snippets::Bytes(bytes) => {
-                let wanted = usize::try_from(bytes).unwrap_or_default();
-                let text = self.text.get(..wanted).unwrap_or(&self.text);
-                let shown = u64::try_from(self.header.len() + text.len()).unwrap_or(u64::MAX);
-                Some(TextPrefix {
-                    header: Bytes::copy_from_slice(&self.header),
-                    text: Bytes::copy_from_slice(text),
-                    truncated: self.size > shown,
-                })
-            }
-        };
-        Summary {
-            uid: entry.uid,
-            order: entry.order().0,
-            flags: Some(self.flags),
-            arrived: self.arrived,
-            size: Some(self.size),
-            envelope: Some(match self.header_truncated {
-                true => content::envelope_of_beginning(&self.header),
-                false => content::envelope(&self.header),
-            }),
-            structure: Some(Arc::new(self.structure)),
-            text,
-        }
-    }
-
-    /// A wish for a part that does not exist is passed over.
-    pub(super) fn fetched(self, wishes: &[PartWish]) -> Fetched {
-        let parts = wishes.iter().filter_map(|wish| self.part(wish)).collect();
-        Fetched {
-            flags: Some(self.flags),
-            arrived: self.arrived,
-            size: self.size,
-            // Copied, so that a small answer does not hold a large message in memory.
-            header: Bytes::copy_from_slice(&self.header),
-            header_truncated: self.header_truncated,
-            structure: self.structure,
-            parts,
-        }
-    }
-
-    fn part(&self, wish: &PartWish) -> Option<Part> {
-        let (_, bytes, end) = self
-            .parts
-            .iter()
-            .find(|(section, _, _)| *section == wish.section)?;
-        let most = usize::try_from(wish.max_bytes).unwrap_or(usize::MAX);
-        let taken = bytes.get(..most).unwrap_or(bytes);
-        Some(Part {
-            section: wish.section.clone(),
-            bytes: Bytes::copy_from_slice(taken),
-            truncated: taken.len() < bytes.len() || *end == Completeness::Cut,
-        })
+        self.line(entry.uid, entry.order().0, snippets)
     }
 }

@@ -1,10 +1,19 @@
-//! Maildir as a source: Maildir++ and nested directories on this machine, read only.
+//! Maildir as a source: Maildir++, nested directories and mbox files on this machine, read only.
 //!
-//! Nothing is written, moved or marked here, and nothing is remembered between calls: every answer is what
-//! lies on disk now. Numbers for messages come from file names, so they survive a restart and a new machine.
+//! Nothing is written, moved or marked here. What is remembered between calls is looked at again before it is used: every
+//! answer is what lies on disk now. Numbers for messages come from file names, or from what
+//! a message is where many lie in one file, so they survive a restart and a new machine.
+//!
+//! A number has 32 bits, so two messages of a large folder may have the same. INVARIANT: while both are there it opens neither.
+//! When one of them is deleted it opens the other: nothing is written down of what was there before. What
+//! comes is judged as the message that it is, so nobody sees more than he may.
 
+mod catalog;
+mod conversation;
 mod folders;
+mod index;
 mod matching;
+mod mbox;
 mod message;
 mod name;
 mod octets;
@@ -12,7 +21,11 @@ mod open;
 mod page;
 mod scan;
 mod sift;
-mod work;
+mod sizes;
+mod stamp;
+mod visit;
+
+pub(crate) use folders::special_use;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,13 +33,17 @@ use std::sync::Arc;
 use bytes::Bytes;
 use mail::{
     AccountId, Answer, Choose, Condition, Counts, Cx, Described, Fault, FaultKind, Fetched, Folder,
-    FolderName, Folders, Found, MailSource, MessageRef, RawMessage, Search, Sifted, Snippets,
-    SourceKind, Stage, Summary, UidSet, UidValidity, Verified, Witness,
+    FolderName, Folders, Found, Kindred, MailSource, MessageRef, RawMessage, Search, Sifted,
+    Snippets, Sought, SourceKind, Stage, Summary, UidSet, UidValidity, Verified, Witness,
 };
 
-use folders::Tree;
+use crate::local::work;
+use catalog::Catalog;
+use conversation::Ground;
+use folders::Wanted;
+use index::{Broken, Index, Progress};
 use matching::Test;
-use work::{Stop, off_thread};
+use work::{Stop, off_thread, off_thread_telling};
 
 /// File names do not come back with another meaning, so there is one generation.
 const UIDVALIDITY: UidValidity = UidValidity(1);
@@ -35,7 +52,8 @@ const UIDVALIDITY: UidValidity = UidValidity(1);
 #[derive(Clone, Debug)]
 pub struct Maildir {
     account: AccountId,
-    root: Arc<PathBuf>,
+    catalog: Arc<Catalog>,
+    index: Arc<Index>,
 }
 
 impl Maildir {
@@ -43,8 +61,50 @@ impl Maildir {
     pub fn open(account: AccountId, root: PathBuf) -> Self {
         Self {
             account,
-            root: Arc::new(root),
+            catalog: Arc::new(Catalog::new(root)),
+            index: Arc::new(Index::new(None)),
         }
+    }
+
+    /// Keeps the index of headers in a private file in this directory. Others may keep theirs there too: other accounts, and
+    /// other processes with this one. Without it the index is in memory, and made anew by each process.
+    pub fn with_index(self, directory: PathBuf) -> Self {
+        let file = directory.join(format!("maildir-{}.db", self.describe().home));
+        Self {
+            index: Arc::new(Index::new(Some(file))),
+            ..self
+        }
+    }
+
+    /// Answers from the index, which may have to be made first. It is begun again where the index turns out to be damaged.
+    async fn indexed(
+        &self,
+        cx: &Cx,
+        sought: &Sought,
+        answer: fn(Ground<'_>, &Sought) -> Result<Kindred, Broken>,
+    ) -> Result<Kindred, Fault> {
+        cx.enter(Stage::Index);
+        // Before a thread is taken: another may be at it for long.
+        let mut claim = self.index.claim().await;
+        let progress = Arc::new(Progress::default());
+        let (source, sought, counted) = (self.clone(), sought.clone(), Arc::clone(&progress));
+        let job = move |stop: &Stop| {
+            claim.with(|conn| {
+                let ground = Ground {
+                    account: &source.account,
+                    catalog: &source.catalog,
+                    conn,
+                    stop,
+                    progress: &counted,
+                };
+                answer(ground, &sought)
+            })
+        };
+        off_thread_telling(Stage::Index, job, || {
+            let (done, total) = progress.so_far();
+            cx.count(done, total);
+        })
+        .await
     }
 
     fn check(&self, at: &MessageRef) -> Result<(), Fault> {
@@ -63,15 +123,18 @@ impl MailSource for Maildir {
             port: 0,
             secure: true,
             authserv_id: None,
-            home: crate::home::named(&["maildir", &self.root.display().to_string()]),
+            home: crate::home::named(&["maildir", &self.catalog.root.display().to_string()]),
         }
     }
 
     fn verify<'a>(&'a self, cx: &'a Cx) -> Answer<'a, Verified> {
         Box::pin(async move {
             cx.enter(Stage::ListFolders);
-            let root = Arc::clone(&self.root);
-            off_thread(Stage::ListFolders, move |stop| Tree::read(&root, stop)).await?;
+            let catalog = Arc::clone(&self.catalog);
+            off_thread(Stage::ListFolders, move |stop| {
+                catalog.tree(Wanted::All, stop)
+            })
+            .await?;
             Ok(Verified::default())
         })
     }
@@ -79,11 +142,15 @@ impl MailSource for Maildir {
     fn folders<'a>(&'a self, cx: &'a Cx) -> Answer<'a, Folders> {
         Box::pin(async move {
             cx.enter(Stage::ListFolders);
-            let root = Arc::clone(&self.root);
+            let catalog = Arc::clone(&self.catalog);
             off_thread(Stage::ListFolders, move |stop| {
-                let tree = Tree::read(&root, stop)?;
+                let tree = catalog.tree(Wanted::All, stop)?;
                 Ok(Folders {
-                    folders: tree.places.iter().map(|at| described(at, stop)).collect(),
+                    folders: tree
+                        .places
+                        .iter()
+                        .map(|at| described(&catalog, at, stop))
+                        .collect(),
                     unusable: tree.unusable,
                 })
             })
@@ -97,9 +164,12 @@ impl MailSource for Maildir {
             if let Some(below) = search.below {
                 generation(below.uidvalidity)?;
             }
-            let root = Arc::clone(&self.root);
+            let catalog = Arc::clone(&self.catalog);
             let search = search.clone();
-            off_thread(Stage::Search, move |stop| page::find(&root, &search, stop)).await
+            off_thread(Stage::Search, move |stop| {
+                page::find(&catalog, &search, stop)
+            })
+            .await
         })
     }
 
@@ -111,11 +181,11 @@ impl MailSource for Maildir {
     ) -> Answer<'a, Sifted> {
         Box::pin(async move {
             cx.enter(Stage::Search);
-            let root = Arc::clone(&self.root);
+            let catalog = Arc::clone(&self.catalog);
             let folder = folder.clone();
             let tests = tests.iter().map(Test::new).collect::<Result<Vec<_>, _>>()?;
             off_thread(Stage::Search, move |stop| {
-                sift::sift(&root, &folder, &tests, stop)
+                sift::sift(&catalog, &folder, &tests, stop)
             })
             .await
         })
@@ -132,10 +202,10 @@ impl MailSource for Maildir {
         Box::pin(async move {
             generation(uidvalidity)?;
             cx.enter(Stage::Fetch);
-            let root = Arc::clone(&self.root);
+            let catalog = Arc::clone(&self.catalog);
             let (folder, uids) = (folder.clone(), uids.clone());
             off_thread(Stage::Fetch, move |stop| {
-                sift::summaries(&root, &folder, &uids, snippets, stop)
+                sift::summaries(&catalog, &folder, &uids, snippets, stop)
             })
             .await
         })
@@ -150,10 +220,10 @@ impl MailSource for Maildir {
         Box::pin(async move {
             self.check(at)?;
             cx.enter(Stage::Fetch);
-            let root = Arc::clone(&self.root);
+            let catalog = Arc::clone(&self.catalog);
             let (folder, uid) = (at.folder.clone(), at.uid);
             let loaded = off_thread(Stage::Fetch, move |stop| {
-                message::load(&root, &folder, uid, stop)
+                message::load(&catalog, &folder, uid, stop)
             })
             .await?;
             let wishes = choose(&loaded.structure);
@@ -165,10 +235,57 @@ impl MailSource for Maildir {
         Box::pin(async move {
             self.check(at)?;
             cx.enter(Stage::Fetch);
-            let root = Arc::clone(&self.root);
+            let catalog = Arc::clone(&self.catalog);
             let (folder, uid) = (at.folder.clone(), at.uid);
             off_thread(Stage::Fetch, move |stop| {
-                message::raw(&root, &folder, uid, max_bytes, stop)
+                message::raw(&catalog, &folder, uid, max_bytes, stop)
+            })
+            .await
+        })
+    }
+
+    fn messages<'a>(
+        &'a self,
+        cx: &'a Cx,
+        wanted: &'a [MessageRef],
+        choose: Choose<'a>,
+    ) -> Answer<'a, Vec<Result<Fetched, Fault>>> {
+        Box::pin(async move {
+            cx.enter(Stage::Fetch);
+            let mut all = Vec::with_capacity(wanted.len());
+            while let Some(rest) = wanted.get(all.len()..).filter(|rest| !rest.is_empty()) {
+                let checked = rest.iter().map(|at| self.check(at).map(|()| at.clone()));
+                let checked: Vec<Result<MessageRef, Fault>> = checked.collect();
+                let catalog = Arc::clone(&self.catalog);
+                let some = off_thread(Stage::Fetch, move |stop| {
+                    message::load_some(&catalog, checked, stop)
+                });
+                all.extend(some.await?.into_iter().map(|loaded| {
+                    let loaded = loaded?;
+                    let wishes = choose(&loaded.structure);
+                    Ok(loaded.fetched(&wishes))
+                }));
+            }
+            Ok(all)
+        })
+    }
+
+    fn locate<'a>(&'a self, cx: &'a Cx, sought: &'a Sought) -> Answer<'a, Kindred> {
+        Box::pin(self.indexed(cx, sought, conversation::locate))
+    }
+
+    fn kindred<'a>(&'a self, cx: &'a Cx, sought: &'a Sought) -> Answer<'a, Kindred> {
+        Box::pin(self.indexed(cx, sought, conversation::kindred))
+    }
+
+    fn file<'a>(&'a self, cx: &'a Cx, at: &'a MessageRef) -> Answer<'a, Option<PathBuf>> {
+        Box::pin(async move {
+            self.check(at)?;
+            cx.enter(Stage::Fetch);
+            let catalog = Arc::clone(&self.catalog);
+            let (folder, uid) = (at.folder.clone(), at.uid);
+            off_thread(Stage::Fetch, move |stop| {
+                message::file(&catalog, &folder, uid, stop)
             })
             .await
         })
@@ -183,10 +300,10 @@ impl MailSource for Maildir {
         Box::pin(async move {
             self.check(at)?;
             cx.enter(Stage::Confirm);
-            let root = Arc::clone(&self.root);
+            let catalog = Arc::clone(&self.catalog);
             let (folder, uid) = (at.folder.clone(), at.uid);
             let looked = off_thread(Stage::Confirm, move |stop| {
-                octets::look(&root, &folder, uid, octets, stop)
+                octets::look(&catalog, &folder, uid, octets, stop)
             });
             match looked.await {
                 Err(fault) if fault.kind == FaultKind::NoSuchMessage => Ok(None),
@@ -205,10 +322,10 @@ impl MailSource for Maildir {
         Box::pin(async move {
             self.check(at)?;
             cx.enter(Stage::Fetch);
-            let root = Arc::clone(&self.root);
+            let catalog = Arc::clone(&self.catalog);
             let (folder, uid) = (at.folder.clone(), at.uid);
             off_thread(Stage::Fetch, move |stop| {
-                octets::octets(&root, &folder, uid, from, most, stop)
+                octets::octets(&catalog, &folder, uid, from, most, stop)
             })
             .await
         })
@@ -222,8 +339,8 @@ fn generation(uidvalidity: UidValidity) -> Result<(), Fault> {
     Ok(())
 }
 
-fn described(place: &folders::Place, stop: &Stop) -> Folder {
-    let counts = scan::scan(&place.directory, stop).ok().map(|scan| Counts {
+fn described(catalog: &Catalog, place: &folders::Place, stop: &Stop) -> Folder {
+    let counts = catalog.scan(place, stop).ok().map(|scan| Counts {
         messages: count(scan.entries.len()),
         unread: count(scan.entries.iter().filter(|e| e.is_unread()).count()),
     });

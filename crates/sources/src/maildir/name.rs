@@ -76,7 +76,8 @@ impl<'a> Name<'a> {
 
     /// A number for the unique part, the same on every run and machine, never zero.
     ///
-    /// FNV-1a in 64 bits, folded to 32: names differ in few places, and the fold mixes them well.
+    /// FNV-1a in 64 bits, folded to 32: names differ in few places, and the fold mixes them well. Two names may have the same
+    /// by chance; names are given by whoever delivers mail, not by senders. The module says what happens then.
     pub(super) fn uid(self) -> Uid {
         let hash = self.unique.iter().fold(0xcbf2_9ce4_8422_2325, |hash, b| {
             (hash ^ u64::from(*b)).wrapping_mul(0x0000_0100_0000_01b3)

@@ -4,15 +4,16 @@
 //! message stores another one than it was sent.
 
 use std::io;
-use std::path::Path;
 
 use bytes::Bytes;
-use mail::{Fault, FolderName, Stage, Uid, Witness};
+use mail::{Fault, FolderName, Uid, Witness};
 
+use super::catalog::Catalog;
 use super::message;
 use super::open::Opened;
-use super::work::{Stop, unreadable};
+use super::work::Stop;
 use crate::beginning::{Digesting, message_id};
+use crate::local::wire::with_crlf;
 
 /// So much of a file is read at once.
 const CHUNK: u64 = 256 << 10;
@@ -22,61 +23,62 @@ const MOST_SHOWN: usize = 1 << 20;
 
 /// What a message is now, and its beginning.
 pub(super) fn look(
-    root: &Path,
+    catalog: &Catalog,
     folder: &FolderName,
     uid: Uid,
     octets: u64,
     stop: &Stop,
 ) -> Result<(Witness, Bytes), Fault> {
-    let mut opened = message::open(root, folder, uid, stop)?;
-    let mut digesting = Digesting::default();
-    let mut shown = Vec::new();
-    let size = each_piece(&mut opened, stop, |piece| {
-        let left = usize::try_from(octets.saturating_sub(digesting.octets())).unwrap_or(usize::MAX);
-        let taken = piece.get(..left).unwrap_or(piece);
-        digesting.take(taken);
-        let room = MOST_SHOWN.saturating_sub(shown.len());
-        shown.extend_from_slice(taken.get(..room).unwrap_or(taken));
-        Reading::On
+    message::read(catalog, folder, uid, stop, |opened| {
+        let mut digesting = Digesting::default();
+        let mut shown = Vec::new();
+        let size = each_piece(opened, stop, |piece| {
+            let left = octets.saturating_sub(digesting.octets());
+            let left = usize::try_from(left).unwrap_or(usize::MAX);
+            let taken = piece.get(..left).unwrap_or(piece);
+            digesting.take(taken);
+            let room = MOST_SHOWN.saturating_sub(shown.len());
+            shown.extend_from_slice(taken.get(..room).unwrap_or(taken));
+            Reading::On
+        })?;
+        let shown = Bytes::from(shown);
+        let witness = Witness {
+            flags: Some(opened.entry.flags()),
+            arrived: opened.entry.arrived(),
+            size: Some(size),
+            message_id: message_id(&shown, Some(size)),
+            digest: (octets > 0).then(|| digesting.end()),
+        };
+        Ok((witness, shown))
     })
-    .map_err(unreadable(Stage::Fetch))?;
-    let shown = Bytes::from(shown);
-    let witness = Witness {
-        flags: Some(opened.entry.flags()),
-        arrived: opened.entry.arrived(),
-        size: Some(size),
-        message_id: message_id(&shown, Some(size)),
-        digest: (octets > 0).then(|| digesting.end()),
-    };
-    Ok((witness, shown))
 }
 
 /// Octets from the middle.
 pub(super) fn octets(
-    root: &Path,
+    catalog: &Catalog,
     folder: &FolderName,
     uid: Uid,
     from: u64,
     most: u32,
     stop: &Stop,
 ) -> Result<Bytes, Fault> {
-    let mut opened = message::open(root, folder, uid, stop)?;
     let most = usize::try_from(most).unwrap_or(usize::MAX);
-    let (mut skip, mut taken) = (from, Vec::new());
-    each_piece(&mut opened, stop, |piece| {
-        let length = u64::try_from(piece.len()).unwrap_or(u64::MAX);
-        let begin = usize::try_from(skip.min(length)).unwrap_or(piece.len());
-        skip -= skip.min(length);
-        let rest = piece.get(begin..).unwrap_or_default();
-        let room = most.saturating_sub(taken.len());
-        taken.extend_from_slice(rest.get(..room).unwrap_or(rest));
-        match taken.len() < most {
-            true => Reading::On,
-            false => Reading::Enough,
-        }
+    message::read(catalog, folder, uid, stop, |opened| {
+        let (mut skip, mut taken) = (from, Vec::new());
+        each_piece(opened, stop, |piece| {
+            let length = u64::try_from(piece.len()).unwrap_or(u64::MAX);
+            let begin = usize::try_from(skip.min(length)).unwrap_or(piece.len());
+            skip -= skip.min(length);
+            let rest = piece.get(begin..).unwrap_or_default();
+            let room = most.saturating_sub(taken.len());
+            taken.extend_from_slice(rest.get(..room).unwrap_or(rest));
+            match taken.len() < most {
+                true => Reading::On,
+                false => Reading::Enough,
+            }
+        })?;
+        Ok(Bytes::from(taken))
     })
-    .map_err(unreadable(Stage::Fetch))?;
-    Ok(Bytes::from(taken))
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -104,43 +106,6 @@ fn each_piece(
         total += u64::try_from(piece.len()).unwrap_or_default();
         if take(&piece) == Reading::Enough {
             return Ok(total);
-        }
-    }
-}
-
-/// The octets with every bare LF made a CRLF; `before` is the octet in front of them.
-fn with_crlf(octets: &[u8], mut before: Option<u8>) -> Vec<u8> {
-    let mut out = Vec::with_capacity(octets.len() + octets.len() / 32);
-    for octet in octets {
-        if *octet == b'\n' && before != Some(b'\r') {
-            out.push(b'\r');
-        }
-        out.push(*octet);
-        before = Some(*octet);
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lines_end_as_they_do_on_the_wire() {
-        for (text, before, want) in [
-            ("a\nb\n", None, "a\r\nb\r\n"),
-            ("a\r\nb\n", None, "a\r\nb\r\n"),
-            ("\n", Some(b'\r'), "\n"),
-            ("\n", Some(b'\n'), "\r\n"),
-            ("\n\n", None, "\r\n\r\n"),
-            ("a\rb", None, "a\rb"),
-            ("", None, ""),
-        ] {
-            assert_eq!(
-                with_crlf(text.as_bytes(), before),
-                want.as_bytes(),
-                "{text:?}"
-            );
         }
     }
 }

@@ -1,29 +1,29 @@
 //! A page of a folder, newest first. Listing opens the files of the page alone; a search opens what it must.
 
-use std::path::Path;
-
 use content::Completeness;
 use mail::{
     Anchor, Condition, Fault, FaultKind, Found, Search, Snippets, Stage, Summary, TextPrefix,
 };
 
-use super::folders::Tree;
+use super::catalog::Catalog;
 use super::matching::{Test, Verdict, judge};
 use super::open::Shelf;
-use super::scan::{Entry, Sharing, scan};
+use super::scan::{Entry, Sharing};
 use super::work::{Stop, unreadable};
 use super::{UIDVALIDITY, count};
 
-pub(super) fn find(root: &Path, search: &Search, stop: &Stop) -> Result<Found, Fault> {
-    let directory = Tree::directory(root, &search.folder, stop)?;
-    let scan = scan(&directory, stop).map_err(unreadable(Stage::OpenFolder))?;
+pub(super) fn find(catalog: &Catalog, search: &Search, stop: &Stop) -> Result<Found, Fault> {
+    let place = catalog.place(&search.folder, stop)?;
+    let scan = catalog
+        .scan(&place, stop)
+        .map_err(unreadable(Stage::OpenFolder))?;
     let below = search.below.map(|anchor| (anchor.order, anchor.uid));
     let begin = below.map_or(0, |anchor| {
         scan.entries
             .partition_point(|entry| entry.order() >= anchor)
     });
     let rest = scan.entries.get(begin..).unwrap_or_default();
-    let mut shelf = Shelf::new(directory, stop);
+    let mut shelf = catalog.shelf(place, stop);
     let picked = if search.query.is_everything() {
         listed(rest, search.limit)
     } else {
@@ -109,12 +109,16 @@ fn matched<'a>(
 
 /// `None` when the message is gone or cannot be read.
 fn summary(shelf: &mut Shelf<'_>, entry: &Entry, snippets: Snippets) -> Option<Summary> {
-    let mut opened = shelf.open(entry).ok()??;
     let wanted = match snippets {
         Snippets::Without => 0,
         Snippets::Bytes(bytes) => usize::try_from(bytes).unwrap_or_default(),
     };
-    let beginning = opened.beginning(wanted).ok()?;
+    let read = shelf.read(entry, |opened| {
+        let beginning = opened.beginning(wanted)?;
+        let size = opened.wire_size()?;
+        Ok((beginning.on_the_wire(wanted), opened.entry.clone(), size))
+    });
+    let (beginning, opened, size) = read.ok()??;
     let envelope = match beginning.header_whole {
         Completeness::Complete => content::envelope(&beginning.header),
         Completeness::Cut => content::envelope_of_beginning(&beginning.header),
@@ -122,9 +126,9 @@ fn summary(shelf: &mut Shelf<'_>, entry: &Entry, snippets: Snippets) -> Option<S
     Some(Summary {
         uid: entry.uid,
         order: entry.order().0,
-        flags: Some(opened.entry.flags()),
-        arrived: opened.entry.arrived(),
-        size: Some(opened.size),
+        flags: Some(opened.flags()),
+        arrived: opened.arrived(),
+        size: Some(size),
         envelope: Some(envelope),
         structure: None,
         text: (snippets != Snippets::Without).then_some(TextPrefix {

@@ -1,28 +1,29 @@
 //! Several tests over a folder at once, and messages described by their UIDs.
 
 use std::io;
-use std::path::Path;
 
 use mail::{Fault, FolderName, Order, Sifted, Snippets, Stage, Summary, Uid, UidSet};
 
 use super::UIDVALIDITY;
-use super::folders::Tree;
+use super::catalog::Catalog;
 use super::matching::{Test, Verdict, judge};
 use super::message::Loaded;
 use super::open::Shelf;
-use super::scan::{Entry, Sharing, scan};
+use super::scan::{Entry, Sharing};
 use super::work::{Stop, unreadable};
 
 /// A message that could not be looked at is in no set.
 pub(super) fn sift(
-    root: &Path,
+    catalog: &Catalog,
     folder: &FolderName,
     tests: &[Test],
     stop: &Stop,
 ) -> Result<Sifted, Fault> {
-    let directory = Tree::directory(root, folder, stop)?;
-    let scan = scan(&directory, stop).map_err(unreadable(Stage::OpenFolder))?;
-    let mut shelf = Shelf::new(directory, stop);
+    let place = catalog.place(folder, stop)?;
+    let scan = catalog
+        .scan(&place, stop)
+        .map_err(unreadable(Stage::OpenFolder))?;
+    let mut shelf = catalog.shelf(place, stop);
     let mut found: Vec<Vec<Uid>> = vec![Vec::new(); tests.len()];
     for entry in &scan.entries {
         let verdicts = judge(tests, entry, &mut shelf).map_err(unreadable(Stage::Search))?;
@@ -44,15 +45,17 @@ pub(super) fn sift(
 
 /// Those that are gone or cannot be read are left out, and those whose uid means several files.
 pub(super) fn summaries(
-    root: &Path,
+    catalog: &Catalog,
     folder: &FolderName,
     uids: &UidSet,
     snippets: Snippets,
     stop: &Stop,
 ) -> Result<Vec<Summary>, Fault> {
-    let directory = Tree::directory(root, folder, stop)?;
-    let scan = scan(&directory, stop).map_err(unreadable(Stage::OpenFolder))?;
-    let mut shelf = Shelf::new(directory, stop);
+    let place = catalog.place(folder, stop)?;
+    let scan = catalog
+        .scan(&place, stop)
+        .map_err(unreadable(Stage::OpenFolder))?;
+    let mut shelf = catalog.shelf(place, stop);
     let wanted = scan.entries.iter().filter(|entry| uids.contains(entry.uid));
     let mut found = Vec::new();
     for entry in wanted.filter(|entry| entry.sharing == Sharing::Alone) {
@@ -72,9 +75,6 @@ fn summary(
     entry: &Entry,
     snippets: Snippets,
 ) -> io::Result<Option<Summary>> {
-    let Some(mut opened) = shelf.open(entry)? else {
-        return Ok(None);
-    };
-    let loaded = Loaded::read(&mut opened)?;
-    Ok(Some(loaded.summary(entry, snippets)))
+    let loaded = shelf.read(entry, Loaded::read)?;
+    Ok(loaded.map(|loaded| loaded.summary(entry, snippets)))
 }

@@ -278,12 +278,12 @@ async fn summaries_carry_flags_size_and_the_beginning_of_the_text() {
     wanted.snippets = Snippets::Bytes(7);
     let found = store.search(&wanted).await.unwrap();
     let one = &found.summaries[0];
-    assert_eq!(one.size, Some(count(LETTER.len())));
+    assert_eq!(one.size, Some(count(LETTER.replace('\n', "\r\n").len())));
     assert_eq!(one.arrived.unwrap().as_second(), 1_000_000_001);
     assert!(one.flags.iter().flatten().any(|flag| flag.is("\\flagged")));
     let text = one.text.as_ref().unwrap();
     assert_eq!((&text.text[..], text.truncated), (&b"Gr=C3=B"[..], true));
-    assert!(text.header.ends_with(b"quoted-printable\n\n"));
+    assert!(text.header.ends_with(b"quoted-printable\r\n\r\n"));
 }
 
 #[tokio::test]
@@ -301,7 +301,7 @@ async fn a_message_comes_with_the_parts_that_were_chosen() {
     assert_eq!(fetched.parts.len(), 1);
     assert_eq!(&fetched.parts[0].bytes[..], b"S1ctMTEsMTIwMAo=");
     assert!(!fetched.parts[0].truncated && !fetched.header_truncated);
-    assert!(fetched.header.starts_with(b"From: a@b.example\n"));
+    assert!(fetched.header.starts_with(b"From: a@b.example\r\n"));
 
     let choose = |_: &Structure| wishes(&["2"], 4);
     let at = at(uid);
@@ -311,11 +311,12 @@ async fn a_message_comes_with_the_parts_that_were_chosen() {
         (&b"S1ct"[..], true)
     );
 
-    for (most, want) in [(5, "From:"), (1_000_000, PARTS), (0, "")] {
+    let wire = PARTS.replace('\n', "\r\n");
+    for (most, want) in [(5, "From:"), (1_000_000, wire.as_str()), (0, "")] {
         let raw = store.source.raw(&store.cx, &at, most).await.unwrap();
         assert_eq!(
             (&raw.bytes[..], raw.size),
-            (want.as_bytes(), count(PARTS.len()))
+            (want.as_bytes(), count(wire.len()))
         );
     }
 }
@@ -500,6 +501,61 @@ async fn a_listing_of_a_huge_folder_counts_all_and_describes_its_page() {
     );
 }
 
+/// Sizes are those on the wire, which only the whole file tells.
+#[tokio::test]
+async fn a_file_is_read_for_its_size_once() {
+    let long_ago = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
+    let put = |store: &Store, file: &str, text: &str| {
+        store.put(file, text);
+        let file = fs::File::options().write(true).open(store.path(file));
+        file.unwrap().set_modified(long_ago).unwrap();
+    };
+    let store = Store::new(&[]);
+    let from = "From a@b.example Mon Nov  3 10:12:30 2025\n";
+    put(&store, "cur/1000000001.a:2,", &plain("one"));
+    put(&store, "cur/1000000002.b:2,", &plain("two").repeat(9_000));
+    let boxed = format!("{from}{}\n{from}{}\n", plain("three"), plain("four"));
+    put(&store, "old", &boxed);
+    let sizes = async || {
+        let mut sizes = Vec::new();
+        for folder in ["INBOX", "old"] {
+            let mut wanted = search(Query::default());
+            wanted.folder = FolderName::new(folder).unwrap();
+            let found = store.search(&wanted).await.unwrap();
+            sizes.extend(found.summaries.iter().map(|one| one.size.unwrap()));
+        }
+        sizes
+    };
+    let wire = |text: &str| count(text.replace('\n', "\r\n").len());
+    let long = wire(&plain("two").repeat(9_000));
+    let want = [
+        long,
+        wire(&plain("one")),
+        wire(&plain("four")),
+        wire(&plain("three")),
+    ];
+    let counted = || store.source.catalog.sizes.times();
+    for _ in 0..3 {
+        assert_eq!(sizes().await, want);
+        assert_eq!(counted(), 4);
+    }
+    // As long as before, at the same time, and other lines.
+    #[cfg(unix)]
+    {
+        let other = plain("one").replacen('\n', " ", 1);
+        put(&store, "cur/1000000001.a:2,", &other);
+        assert_eq!(sizes().await[1], want[1] - 1);
+        assert_eq!(counted(), 5);
+    }
+    // Written a moment ago: it may go on.
+    store.put("cur/1000000003.c:2,", &plain("five"));
+    for _ in 0..2 {
+        assert_eq!(sizes().await[0], wire(&plain("five")));
+    }
+    store.put("cur/1000000003.c:2,", &plain("fivefold"));
+    assert_eq!(sizes().await[0], wire(&plain("fivefold")));
+}
+
 #[tokio::test]
 async fn a_very_large_file_is_read_only_at_its_beginning() {
     let store = Store::new(&[("cur/1000000001.a:2,", &plain("large"))]);
@@ -514,3 +570,8 @@ async fn a_very_large_file_is_read_only_at_its_beginning() {
     assert_eq!(fetched.size, 65 * 1024 * 1024);
     assert!(fetched.structure.leaves[0].octets < 5 * 1024 * 1024);
 }
+
+mod conversations;
+#[cfg(unix)]
+mod links;
+mod mbox_folders;

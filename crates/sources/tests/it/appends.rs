@@ -172,7 +172,7 @@ fn a_refused_message_is_not_sent_to_its_end() {
                 s.send(answer.as_bytes());
             }
         });
-        let source = ImapSource::new(settings(fake.port()));
+        let source = ImapSource::new(crate::account(), settings(fake.port()));
         let mut body = Pieces::of(&vec![b'x'; size as usize], 1_000);
         let all = body.left.len();
         let (cx, appending) = (Cx::new(), append("Target", size));
@@ -207,7 +207,7 @@ fn a_refusal_in_the_middle_is_heard() {
             s.send(format!("{tag} OK\r\n").as_bytes());
         }
     });
-    let source = ImapSource::new(settings(fake.port()));
+    let source = ImapSource::new(crate::account(), settings(fake.port()));
     let pieces = Arc::new(AtomicU64::new(0));
     let size = 200 << 20;
     let mut body = Generated::new(size, Arc::clone(&pieces));
@@ -316,7 +316,7 @@ fn a_lost_answer_is_unknown_and_a_lost_half_is_nothing() {
             s.send(format!("{tag} OK\r\n").as_bytes());
         }
     });
-    let source = ImapSource::new(settings(fake.port()));
+    let source = ImapSource::new(crate::account(), settings(fake.port()));
     let size = 100 << 20;
     let mut body = Generated::new(size, Arc::default());
     let (cx, appending) = (Cx::new(), append("Target", size));
@@ -340,7 +340,7 @@ fn a_body_that_stalls_is_given_up() {
     let server = Dovecot::start();
     let mut settings = settings(server.port());
     settings.timeouts.append = std::time::Duration::from_millis(100);
-    let source = ImapSource::new(settings);
+    let source = ImapSource::new(crate::account(), settings);
     let (cx, appending) = (Cx::new(), append("INBOX", 10));
     let broken = crate::runtime()
         .block_on(source.append(&cx, &appending, &mut Stalls))
@@ -358,7 +358,7 @@ fn an_encrypted_stream_carries_it_as_well() {
     settings.host = "localhost".to_owned();
     settings.security = Security::Implicit;
     settings.roots = Roots::with_file(&server.ca_path()).unwrap();
-    let source = ImapSource::new(settings);
+    let source = ImapSource::new(crate::account(), settings);
     let size = 3 << 20;
     let mut body = Generated::new(size, Arc::default());
     let (cx, appending) = (Cx::new(), append("INBOX", size));

@@ -17,7 +17,7 @@ fn a_large_folder_is_listed_again_only_when_it_changed() {
     let server = Dovecot::start();
     server.deliver_many("alice", "INBOX", (0..MESSAGES).map(letter));
     let proxy = FaultProxy::to(server.port());
-    let source = ImapSource::new(settings(proxy.port()));
+    let source = ImapSource::new(crate::account(), settings(proxy.port()));
     let runtime = runtime();
     let all = || {
         let cx = Cx::new();

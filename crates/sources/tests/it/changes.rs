@@ -350,7 +350,7 @@ fn the_same_on_cyrus() {
     server.deliver_many("alice", "INBOX", (1..=4).map(message));
     let mut eyes = server.login("alice", "secret");
     eyes.command("CREATE Target");
-    let source = ImapSource::new(settings(server.port()));
+    let source = ImapSource::new(crate::account(), settings(server.port()));
     let (runtime, inbox) = (runtime(), inbox());
     let cx = Cx::new();
     let ends = runtime.block_on(source.horizon(&cx, &inbox)).unwrap();

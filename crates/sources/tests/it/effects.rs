@@ -179,7 +179,7 @@ pub(crate) fn subject() -> Subject {
 pub(crate) fn apply(fake: &Fake, step: &Step) -> Result<Changed, Box<Broken>> {
     let mut settings = settings(fake.port());
     settings.timeouts.socket = Duration::from_millis(300);
-    let source = ImapSource::new(settings);
+    let source = ImapSource::new(crate::account(), settings);
     let outcome = runtime().block_on(source.apply(&Cx::new(), step));
     outcome.map_err(Box::new)
 }

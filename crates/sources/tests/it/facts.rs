@@ -74,7 +74,7 @@ fn the_same_message_has_the_same_facts_everywhere() {
     // QUIRK: of repeated fields Cyrus tells the last one only, and an X for each octet that is not ASCII.
     let quirks = ["message 05", "message 09"];
     for (port, quirks) in [(dovecot.port(), &[][..]), (cyrus.port(), &quirks)] {
-        let there = facts(&ImapSource::new(settings(port)));
+        let there = facts(&ImapSource::new(crate::account(), settings(port)));
         for (subject, ours) in &here {
             let theirs = &there[subject];
             if !quirks.contains(&subject.as_str()) {
@@ -103,7 +103,7 @@ fn a_message_to_everybody_is_one_message() {
     );
     let root = server.dir().join("mail/alice/Maildir");
     let local = Maildir::open(mail::AccountId::new("local").unwrap(), root);
-    let remote = ImapSource::new(settings(server.port()));
+    let remote = ImapSource::new(crate::account(), settings(server.port()));
     for source in [&remote as &dyn MailSource, &local] {
         let (runtime, cx, folder) = (runtime(), Cx::new(), inbox());
         let all = [Condition::EVERYTHING];

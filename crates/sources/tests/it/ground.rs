@@ -54,7 +54,7 @@ impl Ground {
         }
         server.deliver_many("alice", "INBOX", (1..=4).map(message));
         let proxy = FaultProxy::builder(server.port()).strip(without).start();
-        let source = ImapSource::new(settings(proxy.port()));
+        let source = ImapSource::new(crate::account(), settings(proxy.port()));
         let eyes = server.login("alice", "secret").into();
         Self {
             server,

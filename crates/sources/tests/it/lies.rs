@@ -35,7 +35,7 @@ fn sift(
             session.ok();
         }
     });
-    let source = ImapSource::new(settings(server.port()));
+    let source = ImapSource::new(crate::account(), settings(server.port()));
     let tests = ["anna", "bob"].map(|word| Condition::From(word.to_owned()));
     let found = runtime().block_on(source.sift(&Cx::new(), &inbox(), &tests));
     let searches = server
@@ -200,7 +200,7 @@ fn describe(lines: &'static str, again: &'static str) -> Result<Vec<Summary>, Fa
         told(session, again, [&fetch.tag, ""]);
         session.stall();
     });
-    let source = ImapSource::new(settings(server.port()));
+    let source = ImapSource::new(crate::account(), settings(server.port()));
     let (cx, folder) = (Cx::new(), inbox());
     let uids = UidSet::from_ranges([(2, 2), (4, 4)]);
     let found = source.summaries(&cx, &folder, UidValidity(7), &uids, Snippets::Without);
@@ -272,7 +272,7 @@ fn replies_without_end_are_a_fault() {
         session.send("* 2 FETCH (UID 2)\r\n".repeat(300_001).as_bytes());
         session.stall();
     });
-    let source = ImapSource::new(settings(server.port()));
+    let source = ImapSource::new(crate::account(), settings(server.port()));
     let (cx, folder) = (Cx::new(), inbox());
     let uids = UidSet::from_ranges([(2, 2)]);
     let found = source.summaries(&cx, &folder, UidValidity(7), &uids, Snippets::Without);

@@ -8,21 +8,36 @@
 )]
 
 mod appends;
+mod apple;
 mod census;
+mod chance;
 mod changes;
+mod conversations;
 mod doubts;
 mod effects;
 mod facts;
+mod false_trails;
+mod floods;
+mod gaps;
 mod ground;
 mod lies;
 mod lookups;
+mod mail_room;
+mod many;
 mod pool;
 mod sift;
+mod sightings;
 mod summaries;
+mod thread_ids;
+mod threads;
 mod together;
 
 use secrecy::SecretString;
 use sources::imap::{Roots, Security, Settings, Timeouts};
+
+fn account() -> mail::AccountId {
+    mail::AccountId::new("a").unwrap()
+}
 
 fn settings(port: u16) -> Settings {
     Settings {

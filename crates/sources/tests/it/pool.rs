@@ -15,7 +15,7 @@ fn an_idle_connection_is_closed() {
     let proxy = FaultProxy::to(server.port());
     let mut settings = settings(proxy.port());
     settings.timeouts.idle = Duration::from_millis(150);
-    let source = ImapSource::new(settings);
+    let source = ImapSource::new(crate::account(), settings);
     let runtime = runtime();
     for round in 1..=2 {
         runtime.block_on(source.folders(&Cx::new())).unwrap();
@@ -29,7 +29,7 @@ fn an_idle_connection_is_closed() {
 fn nothing_is_opened_before_it_is_needed() {
     let server = Dovecot::start();
     let proxy = FaultProxy::to(server.port());
-    let source = ImapSource::new(settings(proxy.port()));
+    let source = ImapSource::new(crate::account(), settings(proxy.port()));
     assert_eq!(source.describe().port, proxy.port());
     assert_eq!(proxy.stats().connections, 0);
 }
@@ -42,7 +42,7 @@ fn who_waits_is_served_in_turn() {
         .start();
     let mut settings = settings(proxy.port());
     settings.max_connections = 1;
-    let source = Arc::new(ImapSource::new(settings));
+    let source = Arc::new(ImapSource::new(crate::account(), settings));
     let order = Arc::new(std::sync::Mutex::new(Vec::new()));
     runtime().block_on(async {
         let mut calls = tokio::task::JoinSet::new();
@@ -68,7 +68,7 @@ fn a_connection_that_freezes_while_idle_is_replaced_after_the_probe() {
     let proxy = FaultProxy::to(server.port());
     let mut settings = settings(proxy.port());
     settings.timeouts.probe = Duration::from_millis(300);
-    let source = ImapSource::new(settings);
+    let source = ImapSource::new(crate::account(), settings);
     let runtime = runtime();
     runtime.block_on(source.folders(&Cx::new())).unwrap();
     proxy.cut_after_down(1, Cut::Stall);
@@ -87,7 +87,7 @@ fn a_server_that_falls_silent_times_out_once() {
     });
     let mut settings = settings(fake.port());
     settings.timeouts.prompt = Duration::from_millis(200);
-    let source = ImapSource::new(settings);
+    let source = ImapSource::new(crate::account(), settings);
     let fault = runtime().block_on(source.folders(&Cx::new())).unwrap_err();
     assert_eq!(fault.kind, FaultKind::TimedOut);
     assert_eq!(
@@ -105,7 +105,7 @@ fn callers_who_give_up_leave_no_hole_in_the_pool() {
         .start();
     let mut settings = settings(proxy.port());
     settings.max_connections = 2;
-    let source = Arc::new(ImapSource::new(settings));
+    let source = Arc::new(ImapSource::new(crate::account(), settings));
     runtime().block_on(async {
         for round in 0..40u64 {
             let calls: Vec<_> = (0..6)
@@ -165,7 +165,7 @@ fn a_search_that_never_ends_is_waited_for_once() {
     let fake = falls_silent_in_searches(1);
     let mut settings = settings(fake.port());
     settings.timeouts.socket = Duration::from_millis(500);
-    let source = ImapSource::new(settings);
+    let source = ImapSource::new(crate::account(), settings);
     let runtime = runtime();
     runtime
         .block_on(source.search(&Cx::new(), &search()))
@@ -199,7 +199,7 @@ fn a_slow_search_on_an_idle_connection_is_not_taken_for_a_dead_one() {
     });
     let mut settings = settings(fake.port());
     settings.timeouts.probe = Duration::from_millis(200);
-    let source = ImapSource::new(settings);
+    let source = ImapSource::new(crate::account(), settings);
     let runtime = runtime();
     for _ in 0..3 {
         runtime
@@ -221,7 +221,7 @@ fn a_trickle_does_not_hold_a_call_for_ever() {
     });
     let mut settings = settings(fake.port());
     settings.timeouts.socket = Duration::from_millis(300);
-    let source = ImapSource::new(settings);
+    let source = ImapSource::new(crate::account(), settings);
     let fault = runtime().block_on(source.folders(&Cx::new())).unwrap_err();
     assert_eq!(fault.kind, FaultKind::TimedOut);
 }
@@ -241,7 +241,7 @@ fn a_connection_that_dies_between_two_callers_costs_neither() {
     });
     let mut settings = settings(fake.port());
     settings.max_connections = 1;
-    let source = Arc::new(ImapSource::new(settings));
+    let source = Arc::new(ImapSource::new(crate::account(), settings));
     runtime().block_on(async {
         let calls: Vec<_> = (0..4)
             .map(|_| {

@@ -143,16 +143,16 @@ fn check(source: &dyn MailSource) {
 fn every_source_sifts_alike() {
     let server = Dovecot::start();
     server.deliver_many("alice", "INBOX", mail());
-    check(&ImapSource::new(settings(server.port())));
+    check(&ImapSource::new(crate::account(), settings(server.port())));
     let plain = FaultProxy::builder(server.port())
         .strip("ESEARCH IMAP4REV2 PARTIAL")
         .start();
-    check(&ImapSource::new(settings(plain.port())));
+    check(&ImapSource::new(crate::account(), settings(plain.port())));
     assert!(!plain.transcript().contains("RETURN"));
     let poor = FaultProxy::builder(server.port())
         .strip("ESEARCH IMAP4REV2 PARTIAL LITERAL+ LITERAL-")
         .start();
-    check(&ImapSource::new(settings(poor.port())));
+    check(&ImapSource::new(crate::account(), settings(poor.port())));
 }
 
 #[test]
@@ -184,7 +184,7 @@ fn a_local_store_sifts_alike() {
 fn another_server_sifts_alike() {
     let server = Cyrus::start();
     server.deliver_many("alice", "INBOX", mail());
-    check(&ImapSource::new(settings(server.port())));
+    check(&ImapSource::new(crate::account(), settings(server.port())));
 }
 
 #[test]
@@ -197,7 +197,7 @@ fn all_tests_are_one_flight() {
     let runtime = runtime();
     // Plain answers of this server cannot be told apart. That is found out once; then each test is a flight of its own.
     for (port, flights) in [(server.port(), [1, 1]), (plain.port(), [5, 4])] {
-        let source = ImapSource::new(settings(port));
+        let source = ImapSource::new(crate::account(), settings(port));
         let tests = [
             text(Condition::From, "anna"),
             Condition::EVERYTHING,
@@ -220,7 +220,7 @@ fn all_tests_are_one_flight() {
 fn what_came_and_went_meanwhile_is_seen() {
     let server = Dovecot::start();
     server.deliver_many("alice", "INBOX", mail());
-    let source = ImapSource::new(settings(server.port()));
+    let source = ImapSource::new(crate::account(), settings(server.port()));
     let runtime = runtime();
     let tests = [Condition::EVERYTHING, text(Condition::From, "anna")];
     let sift = || {
@@ -245,7 +245,7 @@ fn what_came_and_went_meanwhile_is_seen() {
 fn what_cannot_be_asked_is_refused_before_it_is_sent() {
     let server = Dovecot::start();
     let proxy = FaultProxy::to(server.port());
-    let source = ImapSource::new(settings(proxy.port()));
+    let source = ImapSource::new(crate::account(), settings(proxy.port()));
     for test in [
         flag("two words"),
         flag("\\Recent"),

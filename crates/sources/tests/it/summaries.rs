@@ -27,7 +27,7 @@ fn generation(source: &ImapSource, runtime: &Runtime) -> UidValidity {
 fn thousands_of_scattered_messages_are_one_flight() {
     let server = Dovecot::start();
     server.deliver_many("alice", "INBOX", numbered(6_000));
-    let source = ImapSource::new(settings(server.port()));
+    let source = ImapSource::new(crate::account(), settings(server.port()));
     let runtime = runtime();
     let uidvalidity = generation(&source, &runtime);
     let uids: UidSet = (1..=3_000).map(|number| Uid(number * 2)).collect();
@@ -58,7 +58,7 @@ fn thousands_of_scattered_messages_are_one_flight() {
 fn messages_that_are_gone_are_left_out() {
     let server = Dovecot::start();
     server.deliver_many("alice", "INBOX", numbered(5));
-    let source = ImapSource::new(settings(server.port()));
+    let source = ImapSource::new(crate::account(), settings(server.port()));
     let runtime = runtime();
     let uidvalidity = generation(&source, &runtime);
     let mut other = server.login("alice", "secret");
@@ -88,7 +88,7 @@ fn messages_that_are_gone_are_left_out() {
 fn messages_that_came_a_moment_ago_are_described() {
     let server = Dovecot::start();
     server.deliver_many("alice", "INBOX", numbered(2));
-    let source = ImapSource::new(settings(server.port()));
+    let source = ImapSource::new(crate::account(), settings(server.port()));
     let runtime = runtime();
     let uidvalidity = generation(&source, &runtime);
     for last in 3..7 {
@@ -109,7 +109,7 @@ fn messages_that_came_a_moment_ago_are_described() {
 fn another_generation_is_a_conflict() {
     let server = Dovecot::start();
     server.deliver_many("alice", "INBOX", numbered(3));
-    let source = ImapSource::new(settings(server.port()));
+    let source = ImapSource::new(crate::account(), settings(server.port()));
     let root = server.dir().join("mail/alice/Maildir");
     let local = Maildir::open(mail::AccountId::new("local").unwrap(), root);
     let runtime = runtime();
@@ -129,7 +129,7 @@ fn a_described_message_is_read_in_one_flight() {
     let server = Dovecot::start();
     server.deliver_many("alice", "INBOX", numbered(3));
     let proxy = FaultProxy::to(server.port());
-    let source = ImapSource::new(settings(proxy.port()));
+    let source = ImapSource::new(crate::account(), settings(proxy.port()));
     let runtime = runtime();
     let uidvalidity = generation(&source, &runtime);
     let (folder, uids) = (inbox(), UidSet::range(Uid(2), Uid(2)));

@@ -30,7 +30,10 @@ fn crowded() -> (Ground, Arc<ImapSource>, Vec<mail::MessageRef>) {
         ..first.clone()
     });
     let all = all.collect();
-    let source = Arc::new(ImapSource::new(crate::settings(ground.proxy.port())));
+    let source = Arc::new(ImapSource::new(
+        crate::account(),
+        crate::settings(ground.proxy.port()),
+    ));
     (ground, source, all)
 }
 

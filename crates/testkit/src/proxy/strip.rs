@@ -58,6 +58,7 @@ const USES: &[Use] = &[
     within("SAVEDATE", "FETCH", "SAVEDATE"),
     within("SEARCHRES", "SEARCH", "(SAVE"),
     within("SEARCHRES", "COPY", "COPY $"),
+    within("SEARCHRES", "FETCH", "FETCH $"),
     within("SEARCHRES", "MOVE", "MOVE $"),
     within("SEARCHRES", "STORE", "STORE $"),
     within("SEARCHRES", "UID EXPUNGE", "EXPUNGE $"),
@@ -66,6 +67,7 @@ const USES: &[Use] = &[
     named("STARTTLS", "STARTTLS"),
     within("STATUS=SIZE", "STATUS", "SIZE"),
     within("STATUS=SIZE", "LIST", " SIZE"),
+    within("THREAD=REFS", "SEARCH", "INTHREAD"),
     named("UIDPLUS", "UID EXPUNGE"),
     named("UNSELECT", "UNSELECT"),
     within("WITHIN", "SEARCH", "OLDER "),
@@ -208,6 +210,7 @@ mod tests {
             "a FETCH 1 (FLAGS) (CHANGEDSINCE 3)",
             "a UID SEARCH RETURN (SAVE COUNT) UID 3",
             "a UID STORE $ +FLAGS (x)",
+            "a UID FETCH $ (UID)",
         ] {
             assert!(strip.refuses(line), "{line}");
         }

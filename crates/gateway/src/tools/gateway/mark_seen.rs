@@ -19,7 +19,7 @@ use crate::transact::Told;
 
 pub(crate) struct MarkSeen;
 
-#[derive(Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Args {
     account_id: Account,
@@ -41,6 +41,14 @@ impl Args {
             folder: self.folder.clone(),
             uid: self.uid,
             uidvalidity: self.uidvalidity,
+        }
+    }
+
+    /// What is left out is `true`.
+    fn in_full(&self) -> Self {
+        Self {
+            seen: Some(self.seen.unwrap_or(true)),
+            ..self.clone()
         }
     }
 }
@@ -75,7 +83,7 @@ impl Tool for MarkSeen {
             false => (Mark::Take(flag), "mark as unread"),
         };
         let mail = ctx.mail()?;
-        let key = changing::key::<Self>(args.idempotency_key.as_ref(), &args);
+        let key = changing::key::<Self>(args.idempotency_key.as_ref(), &args.in_full());
         if let Some(told) = ctx.repeated(key.as_ref()).await? {
             return Ok(Marked::again(what, &which, &told));
         }

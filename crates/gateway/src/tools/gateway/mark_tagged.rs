@@ -19,7 +19,7 @@ use crate::transact::Told;
 
 pub(crate) struct MarkTagged;
 
-#[derive(Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Args {
     account_id: Account,
@@ -51,6 +51,14 @@ impl Args {
             folder: self.folder.clone(),
             uid: self.uid,
             uidvalidity: self.uidvalidity,
+        }
+    }
+
+    /// What is left out is `add`.
+    fn in_full(&self) -> Self {
+        Self {
+            action: Some(self.action.unwrap_or(Action::Add)),
+            ..self.clone()
         }
     }
 
@@ -108,7 +116,7 @@ impl Tool for MarkTagged {
             Action::Replace => "replace tags",
         };
         let mail = ctx.mail()?;
-        let key = changing::key::<Self>(args.idempotency_key.as_ref(), &args);
+        let key = changing::key::<Self>(args.idempotency_key.as_ref(), &args.in_full());
         if let Some(told) = ctx.repeated(key.as_ref()).await? {
             return Ok(Marked::again(what, &which, &told));
         }

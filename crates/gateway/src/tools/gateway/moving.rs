@@ -53,6 +53,15 @@ impl Args {
         Ok(target)
     }
 
+    /// What is left out is the message's own account.
+    fn in_full(&self) -> Self {
+        let account = self.target_account_id.as_ref().unwrap_or(&self.account_id);
+        Self {
+            target_account_id: Some(account.clone()),
+            ..self.clone()
+        }
+    }
+
     pub(super) fn kept(&self) -> Summary {
         let account = self.target_account_id.as_ref().unwrap_or(&self.account_id);
         self.which()
@@ -69,7 +78,7 @@ pub(super) async fn carry<T: Tool<Args = Args>>(
 ) -> Result<Done<Moved>, Refusal> {
     let (target, which) = (args.target()?, args.which());
     let mail = ctx.mail()?;
-    let key = changing::key::<T>(args.idempotency_key.as_ref(), &args);
+    let key = changing::key::<T>(args.idempotency_key.as_ref(), &args.in_full());
     let told = match ctx.repeated(key.as_ref()).await? {
         Some(told) => told,
         None => {

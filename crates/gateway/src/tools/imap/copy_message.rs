@@ -7,7 +7,7 @@ use policy::{Ask, Capability, Deed, Target};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::transferred::Transferred;
+use super::transferred::Copied;
 use crate::Refusal;
 use crate::args::{Account, IdempotencyKey, Mailbox, MessageId, same_account};
 use crate::envelope::Done;
@@ -17,7 +17,7 @@ use crate::tools::{Annotations, Tool, Toolset, Use};
 
 pub(crate) struct CopyMessage;
 
-#[derive(Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Args {
     /// Of the message.
@@ -38,20 +38,29 @@ impl Args {
             folder: self.destination_mailbox.0.clone(),
         }
     }
+
+    /// What is left out is the message's own account.
+    fn in_full(&self) -> Self {
+        Self {
+            account_id: Some(Account(self.message_id.0.account.clone())),
+            destination_account_id: Some(Account(self.target().account)),
+            ..self.clone()
+        }
+    }
 }
 
 impl Tool for CopyMessage {
     const NAME: &'static str = "imap_copy_message";
     const TITLE: &'static str = "Copy a message";
     const SUMMARY: &'static str = "Copy one message to another mailbox, of the same or of another account, with its flags \
-        and its date. new_message_id names the copy. Pass an idempotency_key to be able to ask again without copying twice.";
+        and its date. new_message_id names the copy.";
     const TOOLSET: Toolset = Toolset::Imap;
     const ANNOTATIONS: Annotations = Annotations::MOVES;
     const LEAST: Level = Level::Metadata;
     const USE: Use = Use::Any(&[Capability::AcceptIncoming]);
     const UNTRUSTED: &'static [&'static str] = &[];
     type Args = Args;
-    type Reply = Transferred;
+    type Reply = Copied;
 
     fn ask(args: &Args) -> Result<Ask, Refusal> {
         let at = &args.message_id.0;
@@ -69,10 +78,10 @@ impl Tool for CopyMessage {
         super::transferred::kept(&args.message_id.0, &args.target())
     }
 
-    async fn run(ctx: Ctx<'_>, args: Args) -> Result<Done<Transferred>, Refusal> {
+    async fn run(ctx: Ctx<'_>, args: Args) -> Result<Done<Copied>, Refusal> {
         let (at, target) = (args.message_id.0.clone(), args.target());
         let mail = ctx.mail()?;
-        let key = changing::key::<Self>(args.idempotency_key.as_ref(), &args);
+        let key = changing::key::<Self>(args.idempotency_key.as_ref(), &args.in_full());
         let told = match ctx.repeated(key.as_ref()).await? {
             Some(told) => told,
             None => {
@@ -82,9 +91,7 @@ impl Tool for CopyMessage {
         };
         let summary = format!("copy to {}: {}", target.folder, told.words());
         let shows = ctx.shows_landing();
-        Ok(Done::new(
-            summary,
-            Transferred::copied(&at, &target, &told, shows),
-        ))
+        let data = Copied::of(&at, &target, &told, shows);
+        Ok(Done::new(summary, data))
     }
 }

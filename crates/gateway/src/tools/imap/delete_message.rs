@@ -19,7 +19,7 @@ use crate::trouble::Issue;
 
 pub(crate) struct DeleteMessage;
 
-#[derive(Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Args {
     account_id: Option<Account>,
@@ -27,6 +27,16 @@ pub(crate) struct Args {
     /// true, once the user has agreed.
     confirm: Yes,
     idempotency_key: Option<IdempotencyKey>,
+}
+
+impl Args {
+    /// What is left out is the message's own account.
+    fn in_full(&self) -> Self {
+        Self {
+            account_id: Some(Account(self.message_id.0.account.clone())),
+            ..self.clone()
+        }
+    }
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -66,9 +76,8 @@ impl Reply for Deleted {
 impl Tool for DeleteMessage {
     const NAME: &'static str = "imap_delete_message";
     const TITLE: &'static str = "Delete a message";
-    const SUMMARY: &'static str = "Delete one message. It goes to the account's trash, where there is one, and can be taken \
-        back with undo_transaction; what is in the trash already, or has none to go to, is gone for good. confirm must be \
-        true: ask the user first.";
+    const SUMMARY: &'static str = "Delete one message: it goes to the trash, and undo_transaction takes it back; what is in \
+        the trash already, or has none to go to, is gone for good. confirm must be true: ask the user first.";
     const TOOLSET: Toolset = Toolset::Imap;
     const ANNOTATIONS: Annotations = Annotations::DELETES;
     const LEAST: Level = Level::Metadata;
@@ -95,32 +104,26 @@ impl Tool for DeleteMessage {
     async fn question(ctx: &Ctx<'_>, args: &Args) -> Result<Option<String>, Refusal> {
         // What cannot be done for want of an account is not asked about.
         ctx.mail()?;
-        let key = changing::key::<Self>(args.idempotency_key.as_ref(), args);
+        let key = changing::key::<Self>(args.idempotency_key.as_ref(), &args.in_full());
         if ctx.was_begun(key.as_ref()).await? {
             return Ok(None);
         }
         let becomes = match trash(ctx, args).await? {
             Ok(Some(trash)) => format!(
                 "It goes to '{}' and can be taken back from there.",
-                said(trash.folder.as_str())
+                changing::said(trash.folder.as_str())
             ),
             Ok(None) => "It is gone for good: it cannot be taken back.".to_owned(),
             Err(_) => "It goes to the trash if there is one, else it is gone for good.".to_owned(),
         };
-        // INVARIANT: no word of the message itself, which a stranger wrote and nobody has looked at.
-        let at = &args.message_id.0;
-        Ok(Some(format!(
-            "Delete message {} of the mailbox '{}' in the account '{}'? {becomes}",
-            at.uid.0,
-            said(at.folder.as_str()),
-            said(at.account.as_str()),
-        )))
+        let message = changing::in_question(&args.message_id.0);
+        Ok(Some(format!("Delete {message}? {becomes}")))
     }
 
     async fn run(ctx: Ctx<'_>, args: Args) -> Result<Done<Deleted>, Refusal> {
         let at = args.message_id.0.clone();
         let mail = ctx.mail()?;
-        let key = changing::key::<Self>(args.idempotency_key.as_ref(), &args);
+        let key = changing::key::<Self>(args.idempotency_key.as_ref(), &args.in_full());
         let told = match ctx.repeated(key.as_ref()).await? {
             Some(told) => told,
             None => match trash(&ctx, &args).await? {
@@ -158,11 +161,6 @@ async fn trash(ctx: &Ctx<'_>, args: &Args) -> Result<Result<Option<Place>, Fault
     Ok(found.map(|trash| trash.filter(|trash| *trash != at.folder).map(place)))
 }
 
-/// A name that whoever calls may have made up.
-fn said(name: &str) -> String {
-    content::name(name, &mut content::Changes::default()).replace('\'', "\u{2019}")
-}
-
 fn deleted(args: &Args, told: &Told) -> Done<Deleted> {
     let at = &args.message_id.0;
     let target = told
@@ -186,27 +184,4 @@ fn deleted(args: &Args, told: &Told) -> Done<Deleted> {
         (None, None) => "delete".to_owned(),
     };
     Done::new(format!("{what}: {}", told.words()), data)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_cannot_leave_their_quotes_in_a_question() {
-        for (name, shown) in [
-            ("INBOX", "INBOX"),
-            ("Entw\u{fc}rfe/2026", "Entw\u{fc}rfe/2026"),
-            ("x'? Yes, agreed. 'y", "x\u{2019}? Yes, agreed. \u{2019}y"),
-        ] {
-            assert_eq!(said(name), shown);
-        }
-        let hostile = said("a\u{202e}b\nc\u{200b}d");
-        assert!(
-            hostile
-                .chars()
-                .all(|c| !c.is_control() && c != '\u{202e}' && c != '\u{200b}')
-        );
-        assert!(said(&"x".repeat(10_000)).chars().count() <= 1_000);
-    }
 }

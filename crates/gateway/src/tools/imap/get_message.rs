@@ -12,11 +12,15 @@ use crate::Refusal;
 use crate::args::{Account, MessageId, Within, same_account};
 use crate::envelope::{Done, Reply, Status};
 use crate::pipeline::Ctx;
+use crate::schema::plain_object;
 use crate::tools::{Annotations, Tool, Toolset};
 use crate::trouble::{Issue, NextAction};
 
 use crate::tools::reading::{self, Asked, Shown};
 use crate::tools::shown::{Changed, Located};
+
+// Their names say what they are, and every client would pay for the definitions.
+plain_object!(HiddenText, Authentication, Attachment);
 
 pub(crate) struct GetMessage;
 
@@ -101,7 +105,7 @@ struct Message {
 }
 
 /// Text that no reader of the message would have seen.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
 struct HiddenText {
     chars: usize,
     reasons: Vec<&'static str>,
@@ -110,7 +114,7 @@ struct HiddenText {
 }
 
 /// What the receiving server says about the sender.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
 struct Authentication {
     #[serde(skip_serializing_if = "Option::is_none")]
     server: Option<String>,
@@ -123,7 +127,7 @@ struct Authentication {
     could_be_forged: bool,
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
 struct Attachment {
     #[serde(skip_serializing_if = "Option::is_none")]
     filename: Option<String>,

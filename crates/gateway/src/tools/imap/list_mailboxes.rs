@@ -11,11 +11,15 @@ use crate::Refusal;
 use crate::args::Account;
 use crate::envelope::{Done, Reply, Status};
 use crate::pipeline::Ctx;
+use crate::schema::plain_object;
 use crate::tools::shown::has_safe_name;
 use crate::tools::{Annotations, Tool, Toolset};
 use crate::trouble::{Issue, NextAction};
 
 const MOST: usize = 200;
+
+// Their names say what they are, and every client would pay for the definitions.
+plain_object!(Mailbox);
 
 pub(crate) struct ListMailboxes;
 
@@ -36,7 +40,7 @@ pub(crate) struct Mailboxes {
     mailboxes: Vec<Mailbox>,
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
 struct Mailbox {
     name: String,
     #[serde(skip_serializing_if = "Option::is_none")]

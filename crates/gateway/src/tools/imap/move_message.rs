@@ -7,7 +7,7 @@ use policy::{Ask, Capability, Deed, Target};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::transferred::Transferred;
+use super::transferred::Moved;
 use crate::Refusal;
 use crate::args::{Account, IdempotencyKey, Mailbox, MessageId, same_account};
 use crate::envelope::Done;
@@ -17,7 +17,7 @@ use crate::tools::{Annotations, Tool, Toolset, Use};
 
 pub(crate) struct MoveMessage;
 
-#[derive(Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Args {
     account_id: Option<Account>,
@@ -33,20 +33,28 @@ impl Args {
             folder: self.destination_mailbox.0.clone(),
         }
     }
+
+    /// What is left out is the message's own account.
+    fn in_full(&self) -> Self {
+        Self {
+            account_id: Some(Account(self.message_id.0.account.clone())),
+            ..self.clone()
+        }
+    }
 }
 
 impl Tool for MoveMessage {
     const NAME: &'static str = "imap_move_message";
     const TITLE: &'static str = "Move a message";
     const SUMMARY: &'static str = "Move one message to another mailbox of its account. new_message_id names it there; the \
-        old id means nothing any more. It can be taken back with undo_transaction.";
+        old id means nothing any more.";
     const TOOLSET: Toolset = Toolset::Imap;
     const ANNOTATIONS: Annotations = Annotations::MOVES;
     const LEAST: Level = Level::Metadata;
     const USE: Use = Use::All(&[Capability::MoveOut, Capability::AcceptIncoming]);
     const UNTRUSTED: &'static [&'static str] = &[];
     type Args = Args;
-    type Reply = Transferred;
+    type Reply = Moved;
 
     fn ask(args: &Args) -> Result<Ask, Refusal> {
         let at = &args.message_id.0;
@@ -64,10 +72,10 @@ impl Tool for MoveMessage {
         super::transferred::kept(&args.message_id.0, &args.target())
     }
 
-    async fn run(ctx: Ctx<'_>, args: Args) -> Result<Done<Transferred>, Refusal> {
+    async fn run(ctx: Ctx<'_>, args: Args) -> Result<Done<Moved>, Refusal> {
         let (at, target) = (args.message_id.0.clone(), args.target());
         let mail = ctx.mail()?;
-        let key = changing::key::<Self>(args.idempotency_key.as_ref(), &args);
+        let key = changing::key::<Self>(args.idempotency_key.as_ref(), &args.in_full());
         let told = match ctx.repeated(key.as_ref()).await? {
             Some(told) => told,
             None => {
@@ -77,9 +85,7 @@ impl Tool for MoveMessage {
         };
         let summary = format!("move to {}: {}", target.folder, told.words());
         let shows = ctx.shows_landing();
-        Ok(Done::new(
-            summary,
-            Transferred::moved(&at, &target, &told, shows),
-        ))
+        let data = Moved::of(&at, &target, &told, shows);
+        Ok(Done::new(summary, data))
     }
 }

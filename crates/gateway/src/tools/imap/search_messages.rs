@@ -16,6 +16,7 @@ use crate::args::{Account, Cursor, Day, Mailbox, SearchText, Within};
 use crate::cursor::{BadCursor, Binding, Place};
 use crate::envelope::{Done, Pagination, Reply, Status};
 use crate::pipeline::Ctx;
+use crate::schema::plain_object;
 use crate::tools::{Annotations, Tool, Toolset};
 use crate::trouble::{Issue, MOST_MATCHES, NextAction};
 
@@ -23,6 +24,9 @@ use crate::tools::shown::{self, Changed, Located};
 
 /// So much of each text is fetched for its snippet.
 const SNIPPET_BYTES: u32 = 4_096;
+
+// Their names say what they are, and every client would pay for the definitions.
+plain_object!(Line);
 
 pub(crate) struct SearchMessages;
 
@@ -75,7 +79,7 @@ pub(crate) struct Page {
     has_more: bool,
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
 struct Line {
     #[serde(flatten)]
     at: Located,

@@ -11,16 +11,26 @@ use crate::tools::changing::{Came, Landing};
 use crate::transact::Told;
 use crate::trouble::Issue;
 
+/// Between accounts, or within one.
 #[derive(Serialize, JsonSchema)]
-pub(crate) struct Transferred {
+pub(crate) struct Copied {
+    source_account_id: String,
+    destination_account_id: String,
+    #[serde(flatten)]
+    transferred: Transferred,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Moved {
+    account_id: String,
+    #[serde(flatten)]
+    transferred: Transferred,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Transferred {
     #[serde(flatten)]
     came: Came,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    account_id: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    source_account_id: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    destination_account_id: Option<String>,
     source_mailbox: String,
     destination_mailbox: String,
     message_id: String,
@@ -30,23 +40,29 @@ pub(crate) struct Transferred {
     steps_succeeded: usize,
 }
 
-impl Transferred {
-    /// Between accounts, or within one.
-    pub(super) fn copied(at: &MessageRef, to: &Target, told: &Told, shows: Landing) -> Self {
+impl Copied {
+    pub(super) fn of(at: &MessageRef, to: &Target, told: &Told, shows: Landing) -> Self {
         Self {
-            account_id: None,
-            source_account_id: Some(at.account.to_string()),
-            destination_account_id: Some(to.account.to_string()),
-            ..Self::moved(at, to, told, shows)
+            source_account_id: at.account.to_string(),
+            destination_account_id: to.account.to_string(),
+            transferred: Transferred::of(at, to, told, shows),
         }
     }
+}
 
-    pub(super) fn moved(at: &MessageRef, to: &Target, told: &Told, shows: Landing) -> Self {
+impl Moved {
+    pub(super) fn of(at: &MessageRef, to: &Target, told: &Told, shows: Landing) -> Self {
+        Self {
+            account_id: at.account.to_string(),
+            transferred: Transferred::of(at, to, told, shows),
+        }
+    }
+}
+
+impl Transferred {
+    fn of(at: &MessageRef, to: &Target, told: &Told, shows: Landing) -> Self {
         Self {
             came: Came::of(told),
-            account_id: Some(at.account.to_string()),
-            source_account_id: None,
-            destination_account_id: None,
             source_mailbox: at.folder.to_string(),
             destination_mailbox: to.folder.to_string(),
             message_id: at.to_string(),
@@ -74,6 +90,31 @@ impl Reply for Transferred {
         self.came.transaction_id.clone()
     }
 }
+
+/// What is around a transfer answers as it does.
+macro_rules! answers_as_a_transfer {
+    ($($name:ident),+) => {$(
+        impl Reply for $name {
+            fn status(&self) -> Status {
+                self.transferred.status()
+            }
+
+            fn issues(&self) -> &[Issue] {
+                self.transferred.issues()
+            }
+
+            fn shown(&self) -> usize {
+                self.transferred.shown()
+            }
+
+            fn transaction(&self) -> Option<String> {
+                self.transferred.transaction()
+            }
+        }
+    )+};
+}
+
+answers_as_a_transfer!(Copied, Moved);
 
 pub(super) fn kept(at: &MessageRef, target: &Target) -> Summary {
     Summary::new()

@@ -55,9 +55,8 @@ impl Reply for PutBack {
 impl Tool for UndoTransaction {
     const NAME: &'static str = "undo_transaction";
     const TITLE: &'static str = "Undo a change";
-    const SUMMARY: &'static str = "Put back one of your own changes by its transaction_id: flags are restored, a moved or \
-        deleted message goes back to where it was, a copy or draft is removed. What cannot be undone any more is refused \
-        with the reason, and nothing is changed.";
+    const SUMMARY: &'static str = "Put back one of your own changes: flags are restored, a moved or deleted message goes \
+        back to where it was, a copy or draft is removed.";
     const TOOLSET: Toolset = Toolset::Imap;
     const ANNOTATIONS: Annotations = Annotations::MOVES;
     const LEAST: Level = Level::None;

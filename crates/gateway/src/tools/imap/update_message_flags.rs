@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Refusal;
-use crate::args::{Account, Flags, IdempotencyKey, MessageId, same_account};
+use crate::args::{Account, Flags, IdempotencyKey, MessageId, Yes, same_account};
 use crate::envelope::{Done, Reply, Status};
 use crate::pipeline::Ctx;
 use crate::tools::changing::{self, Came, Wish};
@@ -19,13 +19,15 @@ use crate::trouble::Issue;
 
 pub(crate) struct UpdateMessageFlags;
 
-#[derive(Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Args {
     account_id: Option<Account>,
     message_id: MessageId,
     add_flags: Option<Flags>,
     remove_flags: Option<Flags>,
+    /// Needed for \Deleted.
+    confirm: Option<Yes>,
     idempotency_key: Option<IdempotencyKey>,
 }
 
@@ -36,6 +38,20 @@ impl Args {
 
     fn remove(&self) -> &[Flag] {
         self.remove_flags.as_ref().map_or(&[], |flags| &flags.0)
+    }
+
+    /// A message so flagged goes when a mail program clears its mailbox.
+    fn deletes(&self) -> bool {
+        self.add().iter().any(|flag| flag.is("\\Deleted"))
+    }
+
+    /// What is left out is the message's own account; that somebody agreed is no part of what is asked for.
+    fn in_full(&self) -> Self {
+        Self {
+            account_id: Some(Account(self.message_id.0.account.clone())),
+            confirm: None,
+            ..self.clone()
+        }
     }
 }
 
@@ -81,9 +97,14 @@ impl Tool for UpdateMessageFlags {
     const NAME: &'static str = "imap_update_message_flags";
     const TITLE: &'static str = "Set or take flags";
     const SUMMARY: &'static str = "Add or remove flags of one message: \\Seen, \\Flagged, \\Answered, \\Draft, \\Deleted, \
-        or keywords such as $Forwarded. All of them or none. flags are those it has afterwards.";
+        or keywords such as $Forwarded. All of them or none. Adding \\Deleted is deleting: confirm must be true, ask the \
+        user first.";
     const TOOLSET: Toolset = Toolset::Imap;
-    const ANNOTATIONS: Annotations = Annotations::MARKS;
+    /// By `\Deleted` messages are lost, so hosts may well ask before it.
+    const ANNOTATIONS: Annotations = Annotations {
+        destructive: true,
+        ..Annotations::MARKS
+    };
     const LEAST: Level = Level::Metadata;
     const USE: Use = Use::Any(&[Capability::MarkSeen, Capability::MarkTagged]);
     const UNTRUSTED: &'static [&'static str] = &["flags"];
@@ -121,17 +142,29 @@ impl Tool for UpdateMessageFlags {
             .flags("remove_flags", "remove_keywords", args.remove())
     }
 
+    async fn question(ctx: &Ctx<'_>, args: &Args) -> Result<Option<String>, Refusal> {
+        if !args.deletes() {
+            return Ok(None);
+        }
+        // What would be refused anyway is not asked about.
+        check(ctx, args)?;
+        ctx.mail()?;
+        let key = changing::key::<Self>(args.idempotency_key.as_ref(), &args.in_full());
+        if ctx.was_begun(key.as_ref()).await? {
+            return Ok(None);
+        }
+        Ok(Some(format!(
+            "Flag {} as \\Deleted? It is gone for good when a mail program clears the mailbox; until then the flag can be \
+             taken off again.",
+            changing::in_question(&args.message_id.0),
+        )))
+    }
+
     async fn run(ctx: Ctx<'_>, args: Args) -> Result<Done<Updated>, Refusal> {
         let at = args.message_id.0.clone();
-        let all = args.add().iter().chain(args.remove());
-        if !ctx.policy().is_owner() && all.clone().any(|flag| Capability::for_flag(flag).is_none())
-        {
-            return Err(Refusal::denied(policy::Denial::of(
-                Refused::ForbiddenSystemFlag,
-            )));
-        }
+        check(&ctx, &args)?;
         let mail = ctx.mail()?;
-        let key = changing::key::<Self>(args.idempotency_key.as_ref(), &args);
+        let key = changing::key::<Self>(args.idempotency_key.as_ref(), &args.in_full());
         let told = match ctx.repeated(key.as_ref()).await? {
             Some(told) => told,
             None => {
@@ -142,6 +175,22 @@ impl Tool for UpdateMessageFlags {
             }
         };
         Ok(updated(&args, &told))
+    }
+}
+
+/// Flags that no capability gives are the owner's alone, and whoever deletes has to say that it is agreed to.
+fn check(ctx: &Ctx<'_>, args: &Args) -> Result<(), Refusal> {
+    let mut all = args.add().iter().chain(args.remove());
+    if !ctx.policy().is_owner() && all.any(|flag| Capability::for_flag(flag).is_none()) {
+        let denial = policy::Denial::of(Refused::ForbiddenSystemFlag);
+        return Err(Refusal::denied(denial));
+    }
+    match (args.deletes(), args.confirm) {
+        (true, None) => Err(Refusal::argument(
+            "confirm",
+            "adding \\Deleted deletes the message; ask the user, then pass confirm: true",
+        )),
+        _ => Ok(()),
     }
 }
 

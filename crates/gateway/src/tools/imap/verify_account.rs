@@ -14,12 +14,16 @@ use crate::Refusal;
 use crate::args::Account;
 use crate::envelope::{Done, Reply, Status};
 use crate::pipeline::Ctx;
+use crate::schema::plain_object;
 use crate::tools::{Annotations, Tool, Toolset};
 use crate::trouble::{Issue, NextAction};
 
 use crate::tools::shown;
 
 const MOST_CAPABILITIES: usize = 256;
+
+// Their names say what they are, and every client would pay for the definitions.
+plain_object!(Server);
 
 pub(crate) struct VerifyAccount;
 
@@ -43,7 +47,7 @@ pub(crate) struct Verified {
     capabilities: Vec<String>,
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
 struct Server {
     host: String,
     port: u16,

@@ -11,7 +11,7 @@ use super::reader::Reader;
 use super::secrets::SecretStore;
 use super::yaml::{Node, Value};
 use crate::config::env::Wide;
-use crate::config::{Account, ErrorStyle, Provider, Store};
+use crate::config::{Account, AppleStore, ErrorStyle, Provider, Store};
 
 /// What `accounts.yaml` comes to.
 pub(super) struct Accounts {
@@ -160,11 +160,14 @@ fn local(
     let path = node.get("path");
     let resolved = path.and_then(|path| super::paths::resolve(path, around.dir, reader));
     if provider == Provider::AppleMail {
-        let why = "mail of Apple Mail cannot be read yet";
-        reader.warn(node, format!("{why}; calls to this account will fail"));
-        return Some(Store::Unavailable {
-            why: why.to_owned(),
-        });
+        return apple(node, path, resolved, reader);
+    }
+    if let Some((key, _)) = node.entry("store_account") {
+        reader.problem(
+            key,
+            "a maildir holds one account",
+            "remove it, or set provider: apple-mail",
+        );
     }
     let Some(path) = path else {
         let what = "a maildir account has no 'path'";
@@ -176,11 +179,43 @@ fn local(
         return None;
     };
     let resolved = resolved?;
-    if !resolved.is_dir() {
+    // An mbox file will do as well.
+    if !resolved.exists() {
         reader.warn(
             path,
-            "there is no such directory now; calls to this account will fail",
+            "there is nothing there now; calls to this account will fail",
         );
     }
     Some(Store::Maildir(resolved))
+}
+
+/// Where macOS keeps it, unless another place is named.
+fn apple(
+    node: &Node,
+    path: Option<&Node>,
+    resolved: Option<PathBuf>,
+    reader: &mut Reader<'_>,
+) -> Option<Store> {
+    let path = match (path, resolved) {
+        (Some(_), resolved) => resolved?,
+        (None, _) => match std::env::home_dir() {
+            Some(home) => home.join("Library/Mail"),
+            None => {
+                let what = "an apple-mail account has no 'path', and there is no home directory to look in";
+                reader.problem(node, what, "add it: such as path: /Users/anna/Library/Mail");
+                return None;
+            }
+        },
+    };
+    if !path.is_dir() {
+        reader.warn(
+            node,
+            "there is no mail store there now; calls to this account will fail",
+        );
+    }
+    let account = node.get("store_account").and_then(|name| name.text());
+    Some(Store::Apple(AppleStore {
+        path,
+        account: account.map(str::to_owned),
+    }))
 }

@@ -221,13 +221,8 @@ fn toolsets(node: &Node, reader: &mut Reader<'_>) -> Option<Vec<Toolset>> {
         }
         sets.push(set);
     }
-    for item in given.items() {
-        if item.text() == Some(Toolset::Threads.name()) {
-            reader.warn(item, "the toolset 'threads' has no tools yet");
-        }
-    }
-    if sets.iter().all(|set| *set == Toolset::Threads) {
-        let what = "no toolset that has tools is named, so this caller is offered none";
+    if sets.is_empty() {
+        let what = "no toolset is named, so this caller is offered no tools";
         reader.warn(given, what);
     }
     Some(sets)

@@ -24,6 +24,10 @@ pub(super) fn read(
         let what = "'path' means nothing to an IMAP account";
         reader.problem(key, what, "remove it, or set provider: maildir");
     }
+    if let Some((key, _)) = node.entry("store_account") {
+        let what = "'store_account' means nothing to an IMAP account";
+        reader.problem(key, what, "remove it, or set provider: apple-mail");
+    }
     let host = host(node, provider, reader);
     let port = node.get("port").and_then(Node::whole).unwrap_or(143);
     let port = u16::try_from(port).ok()?;

@@ -142,6 +142,12 @@ pub(super) static ACCOUNT: Keys = Keys {
             text("/var/mail/anna"),
             "The directory of a Maildir, or of Apple Mail's store.",
         ),
+        key(
+            "store_account",
+            Optional,
+            text("anna@example.com"),
+            "Which account of Apple Mail's store, by its name, address or identifier; all of them when left out.",
+        ),
     ],
 };
 

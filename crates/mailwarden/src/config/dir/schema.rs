@@ -162,6 +162,7 @@ fn conditions(keys: &'static Keys) -> Vec<Value> {
                 "else": { "required": ["auth"], "not": { "required": ["path"] } },
             }),
             json!({ "if": is("provider", &["maildir"]), "then": { "required": ["path"] } }),
+            json!({ "if": is("provider", &["apple-mail"]), "else": none_of(&["store_account"]) }),
         ];
     }
     if same(&SECRET_STORE) {

@@ -6,7 +6,7 @@ use std::process::{Output, Stdio};
 use serde_json::{Value, json};
 use testkit::{Dovecot, Fake, closed_port};
 
-use crate::support::{Account, configure, imap_tools, inbox, note};
+use crate::support::{Account, configure, inbox, note, usual_tools};
 
 use super::endings::leave;
 use crate::installation::Installation;
@@ -87,7 +87,7 @@ fn without_a_log_every_call_is_refused_until_there_is_one_again() {
     let tools = client.request("tools/list", json!({})).unwrap();
     assert_eq!(
         tools["tools"].as_array().unwrap().len(),
-        imap_tools().count()
+        usual_tools().count()
     );
     let calls = [
         ("imap_list_accounts", json!({})),
@@ -104,6 +104,14 @@ fn without_a_log_every_call_is_refused_until_there_is_one_again() {
         (
             "imap_get_message_raw",
             json!({ "message_id": "imap:default:INBOX:1:1" }),
+        ),
+        (
+            "read_thread",
+            json!({ "message_id": "zanzibar@example.com" }),
+        ),
+        (
+            "get_email_path",
+            json!({ "message_id": "zanzibar@example.com" }),
         ),
         // A refusal that cannot be recorded is withheld like an answer.
         ("imap_search_messages", inbox(json!({ "limit": 99 }))),

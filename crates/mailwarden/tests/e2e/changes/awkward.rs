@@ -155,7 +155,7 @@ fn a_folder_that_is_only_read_stays_as_it_is() {
         ("move", at("NoRemove", across), "failed read_only undone"),
         (
             "imap_update_message_flags",
-            json!({ "message_id": kept, "add_flags": ["\\Deleted"] }),
+            json!({ "message_id": kept, "add_flags": ["\\Deleted"], "confirm": true }),
             "failed flag_not_permitted undone",
         ),
         (

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use testkit::McpClient;
 
-use super::{Answer, ask, parts, same, subject, told, with};
+use super::{Answer, ask, message, parts, same, subject, told, with};
 use crate::support::start;
 use crate::write_crash::{AWAY, Ground, HOME, Plot, SUBJECT, leave};
 
@@ -25,6 +25,11 @@ fn across() -> Value {
 
 fn status(client: &mut McpClient, by: Value) -> Answer {
     ask(client, "get_transaction_status", by)
+}
+
+/// What the same call is told that comes later.
+fn repeated(first: &Answer) -> Value {
+    with(first.data.clone(), json!({ "repeated": true }))
 }
 
 #[test]
@@ -50,7 +55,7 @@ fn the_same_again_is_the_same_and_other_words_are_a_conflict() {
         (
             "imap_delete_message",
             subject(HOME, json!({ "confirm": true })),
-            json!({ "account_id": HOME }),
+            json!({ "message_id": message(HOME, 33) }),
         ),
         (
             "mark_seen",
@@ -72,7 +77,8 @@ fn the_same_again_is_the_same_and_other_words_are_a_conflict() {
         let after = plot.world();
         for _ in 0..2 {
             let again = ask(&mut client, tool, keyed(arguments.clone(), "k-1"));
-            assert_eq!(again.data, first.data, "{tool}");
+            assert_eq!(again.data, repeated(&first), "{tool}");
+            assert!(again.has("asked for before"), "{tool}: {}", again.text);
         }
         let conflict = ask(
             &mut client,
@@ -97,7 +103,7 @@ fn the_same_again_is_the_same_and_other_words_are_a_conflict() {
         // Another process, and the first is long gone.
         let mut client = start(plot.program());
         let again = ask(&mut client, tool, keyed(arguments, "k-1"));
-        assert_eq!(again.data, first.data, "{tool} after a restart");
+        assert_eq!(again.data, repeated(&first), "{tool} after a restart");
         for by in [
             json!({ "idempotency_key": "k-1" }),
             json!({ "transaction_id": first.id() }),
@@ -126,6 +132,14 @@ fn what_was_refused_is_refused_again_and_can_be_asked_for_under_another_key() {
     let again = ask(&mut client, "imap_copy_message", keyed(to_target(), "k"));
     assert_eq!(again.words, first.words, "{}", again.all);
     assert_eq!(again.id(), first.id());
+    assert_eq!(again.data["repeated"], true, "{}", again.all);
+    // The reason is kept; what the server said of it is not.
+    let reason = "the server refused the command";
+    assert!(first.has(reason), "{}", first.text);
+    assert!(again.has(reason), "{}", again.text);
+    assert!(again.has("take another idempotency_key"), "{}", again.text);
+    let retryable = |answer: &Answer| answer.data["issues"][0]["retryable"].clone();
+    assert_eq!(retryable(&again), retryable(&first));
     same(&plot.world(), &before, "the first outcome is the outcome");
     let other = ask(&mut client, "imap_copy_message", keyed(to_target(), "k2"));
     assert_eq!(other.words, "ok done", "{}", other.all);
@@ -149,9 +163,17 @@ fn many_at_once_are_one() {
         .into_iter()
         .map(|(nth, id)| told(&mut clients[nth], id));
     let answers: Vec<Answer> = answers.collect();
+    let (again, first): (Vec<_>, Vec<_>) = answers
+        .iter()
+        .partition(|answer| answer.data.get("repeated").is_some());
+    let [first] = &first[..] else {
+        panic!("{} of {} were no repeat", first.len(), answers.len());
+    };
     for answer in &answers {
         assert_eq!(answer.words, "ok done", "{}", answer.all);
-        assert_eq!(answer.data, answers[0].data);
+    }
+    for answer in again {
+        assert_eq!(answer.data, repeated(first));
     }
     same(
         &plot.world(),
@@ -238,10 +260,173 @@ fn only_who_made_a_change_is_told_of_it() {
         ("transaction_state", json!("done")),
         ("steps", steps),
         ("undoable", json!(true)),
+        ("since", told.data["ended"].clone()),
+        (
+            "undo",
+            json!("undo_transaction with this transaction_id puts it back"),
+        ),
     ] {
         assert_eq!(told.data[name], want, "{}", told.data);
     }
+    assert_eq!(told.all["summary"], "copy: done");
+    let change = &told.data["change"];
+    for (name, want) in [
+        ("message_id", message(HOME, SUBJECT)),
+        ("target_account_id", AWAY.to_owned()),
+        ("target_mailbox", "Target".to_owned()),
+    ] {
+        assert_eq!(change[name], want, "{change}");
+    }
+    let new = change["new_message_id"].as_str().unwrap();
+    assert!(new.starts_with(&format!("imap:{AWAY}:Target:")), "{new}");
+    assert_eq!(told.data["untrusted"], json!(["change"]));
     assert!(told.data["began"].is_string() && told.data["ended"].is_string());
     assert!(told.data.get("code").is_none(), "{}", told.data);
+    leave(client);
+}
+
+#[test]
+fn what_is_left_out_and_what_is_spelled_out_are_one_request() {
+    let ground = Ground::new();
+    let home = json!({ "account_id": HOME });
+    let agreed = json!({ "confirm": true });
+    let flags = json!({ "add_flags": ["x"] });
+    for (tool, brief, more) in [
+        (
+            "imap_update_message_flags",
+            subject(HOME, flags.clone()),
+            &home,
+        ),
+        ("imap_update_message_flags", subject(HOME, flags), &agreed),
+        ("imap_copy_message", to_target(), &home),
+        (
+            "imap_copy_message",
+            to_target(),
+            &json!({ "destination_account_id": HOME }),
+        ),
+        ("imap_move_message", to_target(), &home),
+        ("imap_delete_message", subject(HOME, agreed.clone()), &home),
+        (
+            "mark_seen",
+            parts(HOME, SUBJECT, json!({})),
+            &json!({ "seen": true }),
+        ),
+        (
+            "mark_tagged",
+            parts(HOME, SUBJECT, json!({ "tags": ["a"] })),
+            &json!({ "action": "add" }),
+        ),
+        (
+            "copy",
+            parts(HOME, SUBJECT, json!({ "target_folder": "Target" })),
+            &json!({ "target_account_id": HOME }),
+        ),
+    ] {
+        let plot = ground.plot("", &[]);
+        let mut client = start(plot.program());
+        let full = with(brief.clone(), more.clone());
+        let first = ask(&mut client, tool, keyed(brief.clone(), "one"));
+        assert_eq!(first.words, "ok done", "{tool}: {}", first.all);
+        let again = ask(&mut client, tool, keyed(full, "one"));
+        assert_eq!(
+            again.data,
+            repeated(&first),
+            "{tool} {more}: {}",
+            again.text
+        );
+        leave(client);
+        assert_eq!(plot.transactions().len(), 1, "{tool} {more}");
+    }
+}
+
+#[test]
+fn a_repeat_says_what_has_put_the_change_back_since() {
+    let ground = Ground::new();
+    let plot = ground.plot("", &[]);
+    let mut client = start(plot.program());
+    let before = plot.world();
+    let first = ask(&mut client, "imap_move_message", keyed(to_target(), "k"));
+    let back = json!({ "transaction_id": first.id() });
+    let back = ask(&mut client, "undo_transaction", back);
+    assert_eq!(back.words, "ok done", "{}", back.all);
+    let again = ask(&mut client, "imap_move_message", keyed(to_target(), "k"));
+    assert_eq!(again.words, "ok done", "{}", again.all);
+    assert_eq!(again.data["undone_by"], back.id(), "{}", again.all);
+    assert_eq!(again.data["repeated"], true, "{}", again.all);
+    let summary = again.all["summary"].as_str().unwrap();
+    assert!(summary.contains("undone since by tx_"), "{summary}");
+    same(&plot.world(), &before, "it stays where it was put back to");
+    leave(client);
+}
+
+/// Whoever begins nothing at a server has its key again, by whichever tool.
+#[test]
+fn what_failed_before_a_server_was_asked_leaves_the_key_free() {
+    let ground = Ground::new();
+    let plot = ground.plot("", &[]);
+    let mut client = start(plot.program());
+    let before = plot.world();
+    let gone = message(HOME, 4_000_000);
+    let none = |more: Value| with(json!({ "message_id": gone }), more);
+    let nowhere = json!({ "destination_mailbox": "Nowhere" });
+    let to = |folder: &str, account: &str| json!({ "target_folder": folder, "target_account_id": account });
+    let flags = "imap_update_message_flags";
+    for (tool, arguments) in [
+        // No such message.
+        (flags, none(json!({ "add_flags": ["x"] }))),
+        (
+            "imap_copy_message",
+            none(json!({ "destination_mailbox": "Target" })),
+        ),
+        (
+            "imap_move_message",
+            none(json!({ "destination_mailbox": "Target" })),
+        ),
+        ("imap_delete_message", none(json!({ "confirm": true }))),
+        ("mark_seen", parts(HOME, 4_000_000, json!({}))),
+        (
+            "mark_tagged",
+            parts(HOME, 4_000_000, json!({ "tags": ["a"] })),
+        ),
+        ("copy", parts(HOME, 4_000_000, to("Target", HOME))),
+        ("move", parts(HOME, 4_000_000, to("Target", AWAY))),
+        // Nowhere to go.
+        ("imap_copy_message", subject(HOME, nowhere.clone())),
+        ("imap_move_message", subject(HOME, nowhere)),
+        ("move", parts(HOME, SUBJECT, to("Nowhere", AWAY))),
+        (
+            "create_draft",
+            json!({ "account_id": HOME, "folder": "Nowhere", "body": "x" }),
+        ),
+        // What means nothing, and what nobody has agreed to.
+        (flags, subject(HOME, json!({ "add_flags": ["\\Recent"] }))),
+        (flags, subject(HOME, json!({ "add_flags": ["\\Deleted"] }))),
+        ("imap_delete_message", subject(HOME, json!({}))),
+        (
+            "undo_transaction",
+            json!({ "transaction_id": "tx_00000000000000000000000000" }),
+        ),
+    ] {
+        let answer = ask(&mut client, tool, keyed(arguments.clone(), "still-mine"));
+        assert!(answer.words.starts_with("-32"), "{tool}: {}", answer.text);
+        let by = json!({ "idempotency_key": "still-mine" });
+        let known = status(&mut client, by);
+        assert_eq!(known.words, "-32002 not_found", "{tool} {arguments}");
+    }
+    // A server that cannot be reached was asked for nothing either.
+    for proxy in [&plot.home, &plot.away] {
+        proxy.refuse();
+        proxy.cut_all(testkit::proxy::Cut::Reset);
+    }
+    let arguments = subject(HOME, json!({ "add_flags": ["x"] }));
+    let answer = ask(&mut client, flags, keyed(arguments.clone(), "still-mine"));
+    assert_eq!(answer.data["status"], "failed", "{}", answer.all);
+    for proxy in [&plot.home, &plot.away] {
+        proxy.admit();
+    }
+    same(&plot.world(), &before, "nothing");
+    let answer = ask(&mut client, flags, keyed(arguments, "still-mine"));
+    assert_eq!(answer.words, "ok done", "{}", answer.all);
+    assert!(answer.data.get("repeated").is_none(), "{}", answer.all);
     leave(client);
 }

@@ -192,6 +192,14 @@ fn what_nobody_can_put_right_waits_for_a_person() {
         json!({ "transaction_id": id }),
     );
     assert_eq!(undo.words, "-32600 conflict", "{}", undo.text);
+    let status = json!({ "transaction_id": id });
+    let status = ask(&mut client, "get_transaction_status", status).data;
+    let action = status["operator_action"].as_str().unwrap();
+    for verb in ["show", "retry", "resolve"] {
+        let verb = format!("mailwarden tx {verb} {}", id.as_str().unwrap());
+        assert!(action.contains(&verb), "{action}");
+    }
+    assert_eq!(status["undoable"], false, "{status}");
     leave(client);
     // A restart does not decide either.
     let client = start(plot.program());
@@ -232,6 +240,12 @@ fn a_person_says_how_it_came_out_and_that_is_told() {
         let status = json!({ "transaction_id": id });
         let status = ask(&mut client, "get_transaction_status", status);
         assert_eq!(status.data["transaction_state"], word);
+        let said = match word {
+            "done" => "and said that it is done",
+            _ => "and said that it was not done",
+        };
+        let summary = status.all["summary"].as_str().unwrap();
+        assert!(summary.contains(said), "{summary}");
         let undone = ask(
             &mut client,
             "undo_transaction",

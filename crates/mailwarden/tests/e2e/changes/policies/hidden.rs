@@ -1,6 +1,7 @@
 //! What a caller cannot see can neither be marked nor copied nor moved, and answers as what is not there.
 
 use serde_json::{Value, json};
+use testkit::McpClient;
 
 use super::house::{ALL, House, folder};
 use crate::changes::{Answer, ask, same, with};
@@ -104,18 +105,26 @@ fn where_its_caller_sees_nothing_a_message_has_no_number() {
         );
         // The copy is its maker's to take away, wherever it is.
         let undo = json!({ "transaction_id": copied.id() });
-        hidden(&ask(&mut agent, "undo_transaction", undo), "undo of a copy");
+        let undone = ask(&mut agent, "undo_transaction", undo);
+        hidden(&undone, "undo of a copy");
         let keyed = with(to, json!({ "idempotency_key": format!("k{uid}") }));
         let moved = house.at("INBOX", uid, keyed);
         let first = ask(&mut agent, "move", moved.clone());
         hidden(&first, "move");
         let again = ask(&mut agent, "move", moved);
-        assert_eq!(again.data, first.data);
-        let status = json!({ "idempotency_key": format!("k{uid}") });
-        let status = ask(&mut agent, "get_transaction_status", status)
-            .data
-            .to_string();
-        assert!(!status.contains("uid"), "{status}");
+        assert_eq!(again.data, with(first.data, json!({ "repeated": true })));
+        let change = |agent: &mut McpClient, by: Value| {
+            let status = ask(agent, "get_transaction_status", by);
+            status.data["change"].clone()
+        };
+        let moved = change(&mut agent, json!({ "idempotency_key": format!("k{uid}") }));
+        assert_eq!(moved["message_id"], house.id("INBOX", uid), "{moved}");
+        assert_eq!(moved["target_mailbox"], target, "{moved}");
+        assert!(moved.get("new_message_id").is_none(), "{moved}");
+        // An undoing begins where the copy lay, of which its maker was told no number.
+        let taken = change(&mut agent, json!({ "transaction_id": undone.id() }));
+        assert_eq!(taken["undoes"], copied.id(), "{taken}");
+        assert!(taken.get("message_id").is_none(), "{taken}");
     }
     let to = json!({ "message_id": house.id("INBOX", 3), "destination_mailbox": "Dark" });
     let there = ask(&mut agent, "imap_move_message", to);

@@ -1,0 +1,212 @@
+//! The job that gathers a conversation: every message that has or names an id of it, round by round, until no new id comes up.
+//!
+//! A round is one flight over all folders where the server lets it be. What the folders' own threads tie together comes with
+//! the first round that touches it; what only another folder ties needs another.
+//!
+//! It judges nobody: a message that its caller will not be shown counts towards the bounds as any other in a folder that may be
+//! searched. Folders that may not be searched are never opened, and count towards nothing.
+
+use std::collections::HashSet;
+use std::time::{Duration, Instant};
+
+use imap::ThreadId;
+use jiff::Timestamp;
+use mail::{Cx, Fault, FolderName, HeaderId, Kindred, Sought, Within};
+
+use super::catalogue::{Catalogue, Keeping, Places};
+use super::closure::{Bounds, Closure, Found, Tie};
+use super::hunt::{Gear, Hunt, Question};
+use super::job::Job;
+use super::needles::{Needle, Seeking};
+use super::pool::Wish;
+use super::scope::{End, Scope};
+use super::session::Session;
+
+/// Ids of one flight: as many as two searches hold, or about.
+const MOST_AT_ONCE: usize = 40;
+
+/// Beside those of the messages that are wanted, so many ids are asked for: of messages that are lost, or never were.
+const MOST_WITHOUT_A_MESSAGE: usize = 500;
+
+/// And so many that stand in the middle of long lists: those of ten messages whose neighbours are all lost.
+const MOST_AFAR: usize = 1_000;
+
+/// What was found by then is the answer: invented ids keep nobody waiting for ever.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Threads of one flight, which one search holds however long their ids are.
+const MOST_THREADS_AT_ONCE: usize = 16;
+
+pub(super) struct GatherKindred<'a> {
+    pub sought: &'a Sought,
+    pub catalogue: &'a Catalogue,
+    pub gear: Gear<'a>,
+}
+
+impl Job for GatherKindred<'_> {
+    type Out = Kindred;
+
+    fn folder(&self) -> Option<&FolderName> {
+        None
+    }
+
+    fn wish(&self) -> Wish<'_> {
+        Wish::Unselected
+    }
+
+    async fn run(&self, session: &mut Session, cx: &Cx) -> Result<Kindred, Fault> {
+        let Sought {
+            ids,
+            within,
+            effort,
+        } = self.sought;
+        let sightings = self.gear.sightings;
+        let folders = self.catalogue.read(session, cx, sightings).await?;
+        let begun = sightings.begin(Instant::now(), Timestamp::now());
+        let places = Places::of(&folders, within, keeping(session));
+        let mut scope = Scope::new(places, effort.folders);
+        if *within == Within::All {
+            scope.take_up(&sightings.folders_of(ids));
+        }
+        let mut hunt = Hunt::new(self.gear, most_described(effort.messages));
+        let bounds = Bounds {
+            members: effort.messages,
+            asked: effort.messages.saturating_add(MOST_WITHOUT_A_MESSAGE),
+            asked_afar: MOST_AFAR,
+        };
+        let mut closure = Closure::of(ids, bounds);
+        let mut unspeakable = false;
+        let until = Instant::now() + PATIENCE;
+        let mut late_by_now = false;
+        for round in 0..effort.rounds {
+            let asked = Asked::of(closure.take_frontier());
+            unspeakable |= asked.unspeakable;
+            for question in asked.questions() {
+                late_by_now |= round > 0 && Instant::now() > until;
+                if closure.met_bound() || late_by_now {
+                    break;
+                }
+                for found in hunt.ask(session, cx, scope.searched(), question).await? {
+                    closure.add(found);
+                }
+            }
+            // Nobody who has such an id was found: it may have been thrown away.
+            let late = match round == 0 && !has_anchor(&closure, ids) {
+                true => scope.take_discarded(),
+                false => Vec::new(),
+            };
+            if !late.is_empty() {
+                let mut thrown = Vec::new();
+                for question in asked.questions() {
+                    thrown.extend(hunt.ask(session, cx, &late, question).await?);
+                }
+                let has = |one: &&Found| {
+                    one.member
+                        .links
+                        .id
+                        .as_ref()
+                        .is_some_and(|id| ids.contains(id))
+                };
+                let joined = thrown
+                    .iter()
+                    .filter(has)
+                    .map(|one| one.member.at.folder.clone());
+                let joined: HashSet<FolderName> = joined.collect();
+                let late: Vec<FolderName> = late
+                    .into_iter()
+                    .filter(|folder| !hunt.failed().contains(folder))
+                    .collect();
+                let left = scope.join(&late, &joined);
+                let stays = |one: &Found| !left.contains(&one.member.at.folder);
+                for found in thrown.into_iter().filter(stays) {
+                    closure.add(found);
+                }
+            }
+            if closure.is_closed() || closure.met_bound() || late_by_now {
+                break;
+            }
+        }
+        let end = match closure.is_whole() && !unspeakable && !late_by_now {
+            true => End::Whole,
+            false => End::Early,
+        };
+        let coverage = scope.coverage(&hunt, end);
+        let members = closure.into_members();
+        // Every id of theirs was looked for in every folder. Where trash was among these, junk may not have been.
+        if *within == Within::All && coverage.exhausted && !scope.has_discarded() {
+            sightings.settle_all(begun, &members, &coverage);
+        }
+        Ok(Kindred { members, coverage })
+    }
+}
+
+/// What is found by its words and turns out to be another is described as well.
+pub(super) fn most_described(messages: usize) -> u64 {
+    u64::try_from(messages)
+        .unwrap_or(u64::MAX)
+        .saturating_mul(2)
+        .saturating_add(500)
+}
+
+pub(super) fn keeping(session: &Session) -> Keeping {
+    match session.capabilities().has("X-GM-EXT-1") {
+        true => Keeping::Labels,
+        false => Keeping::Apart,
+    }
+}
+
+fn has_anchor(closure: &Closure, sought: &[HeaderId]) -> bool {
+    let sought: HashSet<&HeaderId> = sought.iter().collect();
+    let mut ids = closure
+        .members()
+        .iter()
+        .filter_map(|one| one.links.id.as_ref());
+    ids.any(|id| sought.contains(id))
+}
+
+/// What one round asks for.
+struct Asked {
+    needles: Vec<Needle>,
+    threads: Vec<ThreadId>,
+    /// There are ids that no server can be searched for.
+    unspeakable: bool,
+}
+
+impl Asked {
+    fn of(ties: Vec<Tie>) -> Self {
+        let mut asked = Self {
+            needles: Vec::new(),
+            threads: Vec::new(),
+            unspeakable: false,
+        };
+        for tie in ties {
+            match tie {
+                Tie::Thread(id) => asked.threads.push(id),
+                Tie::Id(id) => match Needle::of(&id) {
+                    Some(needle) => asked.needles.push(needle),
+                    None => asked.unspeakable = true,
+                },
+            }
+        }
+        asked
+    }
+
+    /// In flights that no server chokes on.
+    fn questions(&self) -> impl Iterator<Item = Question<'_>> {
+        let needles = self.needles.len().div_ceil(MOST_AT_ONCE);
+        let threads = self.threads.len().div_ceil(MOST_THREADS_AT_ONCE);
+        (0..needles.max(threads)).map(|place| Question {
+            needles: self
+                .needles
+                .chunks(MOST_AT_ONCE)
+                .nth(place)
+                .unwrap_or_default(),
+            threads: self
+                .threads
+                .chunks(MOST_THREADS_AT_ONCE)
+                .nth(place)
+                .unwrap_or_default(),
+            seeking: Seeking::HavingOrNaming,
+        })
+    }
+}
