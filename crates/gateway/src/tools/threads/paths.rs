@@ -40,10 +40,7 @@ pub(super) async fn at_hand(
         Err(halt) => return mail.sort(halt).map(Err),
     }
     let Some(spool) = ctx.spool() else {
-        return Ok(Err(issue(
-            UNWRITTEN,
-            "there is no place for message files: mailwarden was started without a state directory",
-        )));
+        return Ok(Err(nowhere()));
     };
     let size = known.member.summary.size;
     if size.is_some_and(|size| size > MOST_OCTETS) {
@@ -59,7 +56,7 @@ pub(super) async fn at_hand(
 /// A copy of a message that is nowhere at hand.
 pub(super) async fn fetched(ctx: &Ctx<'_>, mail: &GuardedMail<'_>, known: &Known) -> Given<String> {
     let Some(spool) = ctx.spool() else {
-        return Ok(Err(too_large()));
+        return Ok(Err(nowhere()));
     };
     match fetch(mail, known, spool).await {
         Ok(path) => shown(mail, &path),
@@ -129,6 +126,12 @@ fn issue(code: &str, message: impl Into<String>) -> Issue {
         uid: None,
         message_id: None,
     }
+}
+
+fn nowhere() -> Issue {
+    let words =
+        "there is no place for message files: mailwarden was started without a state directory";
+    issue(UNWRITTEN, words)
 }
 
 fn too_large() -> Issue {

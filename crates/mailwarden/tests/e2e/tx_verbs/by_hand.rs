@@ -25,6 +25,16 @@ fn served() -> (Dovecot, Directory) {
     (server, directory)
 }
 
+/// A caller has marked the message; the transaction is told.
+fn marked(server: &Dovecot, directory: &Directory) -> String {
+    let arguments = json!({
+        "account_id": "work", "folder": "INBOX", "uid": 1,
+        "uidvalidity": uidvalidity(server, "INBOX"), "seen": true,
+    });
+    let answer = directory.client("agent").call("mark_seen", arguments);
+    answer.text("/transaction_id")
+}
+
 fn is_seen(server: &Dovecot) -> bool {
     let mut imap = server.login("alice", "secret");
     imap.command("EXAMINE INBOX");
@@ -56,13 +66,8 @@ fn retry_and_undo_say_why_they_cannot() {
 #[test]
 fn what_a_caller_changed_is_put_back_once() {
     let (server, directory) = served();
-    let arguments = json!({
-        "account_id": "work", "folder": "INBOX", "uid": 1,
-        "uidvalidity": uidvalidity(&server, "INBOX"), "seen": true,
-    });
-    let answer = directory.client("agent").call("mark_seen", arguments);
-    let id = answer.text("/transaction_id");
-    assert!(is_seen(&server), "{}", answer.structured);
+    let id = marked(&server, &directory);
+    assert!(is_seen(&server), "{id}");
 
     let printed = directory.run(&["tx", "undo", &id, "--json"]);
     assert_eq!(printed.code, 0, "{}", printed.stderr);
@@ -180,12 +185,7 @@ fn what_nobody_serves_any_more_is_left_to_who_insists() {
 #[test]
 fn the_operator_puts_things_back_while_agents_may_change_nothing() {
     let (server, directory) = served();
-    let arguments = json!({
-        "account_id": "work", "folder": "INBOX", "uid": 1,
-        "uidvalidity": uidvalidity(&server, "INBOX"), "seen": true,
-    });
-    let answer = directory.client("agent").call("mark_seen", arguments);
-    let id = answer.text("/transaction_id");
+    let id = marked(&server, &directory);
     let run = |arguments: &[&str]| {
         let mut command = directory.program();
         command.env("MAIL_IMAP_WRITE_ENABLED", "false");
