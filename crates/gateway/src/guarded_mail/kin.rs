@@ -164,18 +164,22 @@ impl GuardedMail<'_> {
     async fn judge_each(&self, found: Kindred) -> Result<Kin, Halt> {
         let Kindred { members, coverage } = found;
         let owned = self.permit.policy().is_owner();
-        let read = move || {
-            let facts = |one: &Member| match owned {
-                true => Vec::new(),
-                false => learning::facts(std::slice::from_ref(&one.summary)),
-            };
-            let facts: Vec<_> = members.iter().map(facts).collect();
-            (members, facts)
+        // Strangers' words are read where that holds up nobody else.
+        let read = move || -> Vec<_> {
+            let each = members.into_iter().map(|member| {
+                let facts = match owned {
+                    true => Vec::new(),
+                    false => learning::facts(std::slice::from_ref(&member.summary)),
+                };
+                let likeness = Likeness::of(&member.summary);
+                (member, facts, likeness)
+            });
+            each.collect()
         };
-        let (members, facts) = tokio::task::spawn_blocking(read).await.map_err(fell)?;
+        let members = tokio::task::spawn_blocking(read).await.map_err(fell)?;
         let mut seen = Vec::new();
         let mut hidden: HashSet<Told> = HashSet::new();
-        for (mut member, facts) in members.into_iter().zip(facts) {
+        for (mut member, facts, likeness) in members {
             let scope = self.permit.scope_in(self.id(), &member.at.folder);
             let judged = match (scope, facts.first()) {
                 (Scope::Alike(level), _) => Judged {
@@ -193,7 +197,6 @@ impl GuardedMail<'_> {
                 hidden.insert(Told::of(member));
                 continue;
             }
-            let likeness = Likeness::of(&member.summary);
             let here = member.summary.structure.is_some();
             strip(&mut member.summary, judged.level);
             let level = judged.level;

@@ -21,6 +21,8 @@ use crate::{Code, Refusal};
 /// So long the others are waited for once an account has it: a server that is dead holds up nobody who asks for mail that
 /// lies elsewhere.
 const PATIENCE: Duration = Duration::from_secs(3);
+/// Of a conversation.
+pub(super) const NOT_FOUND: &str = "Email thread not found or thread has no email files";
 /// Names of folders that are listed; beyond it they are counted.
 const MOST_NAMED: usize = 30;
 
@@ -289,19 +291,16 @@ pub(super) fn warn<R>(done: &mut Done<R>, looked: &Looked<'_>, named: &Named) {
     }
 }
 
-/// What is said where nothing was found: that it is not there, or that nobody could look.
-pub(super) fn error(looked: &Looked<'_>, absent: &str) -> String {
-    match looked.issues.first() {
-        Some(issue) if looked.coverage.searched.is_empty() => {
-            format!("nothing could be searched: {}", issue.message)
-        }
-        _ => absent.to_owned(),
-    }
+/// That nobody could look, which is not the same as that nothing is there.
+pub(super) fn unsearched(looked: &Looked<'_>) -> Option<String> {
+    let issue = looked.issues.first()?;
+    let nowhere = looked.coverage.searched.is_empty();
+    nowhere.then(|| format!("nothing could be searched: {}", issue.message))
 }
 
 /// What may be the matter when nothing was found.
 pub(super) fn possible_reasons(looked: &Looked<'_>) -> Vec<String> {
-    if looked.coverage.searched.is_empty() && !looked.issues.is_empty() {
+    if unsearched(looked).is_some() {
         return vec!["the mail store could not be reached: see issues".to_owned()];
     }
     let mut reasons = vec![

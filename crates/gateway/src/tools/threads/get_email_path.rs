@@ -146,7 +146,7 @@ impl Tool for GetEmailPath {
 }
 
 fn absent(id: &mail::HeaderId, looked: &Looked<'_>) -> Done<Located> {
-    let error = finding::error(looked, "Email file not found");
+    let error = finding::unsearched(looked).unwrap_or_else(|| "Email file not found".to_owned());
     Done::new(
         error.clone(),
         Located {

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::email::written;
-use super::finding::{self, Covered};
+use super::finding::{self, Covered, NOT_FOUND};
 use super::paths;
 use super::together;
 use super::turns::{self, Turn};
@@ -19,7 +19,6 @@ use crate::pipeline::Ctx;
 use crate::tools::{Annotations, Tool, Toolset};
 use crate::trouble::Issue;
 
-const NOT_FOUND: &str = "Email thread not found or thread has no email files";
 /// So many are fetched side by side.
 const AT_ONCE: usize = 32;
 /// More files are not written in one call.
@@ -120,7 +119,7 @@ impl Tool for GetThreadPaths {
             given: Vec::new(),
         };
         let Some(found) = looked.found.take() else {
-            let error = finding::error(&looked, NOT_FOUND);
+            let error = finding::unsearched(&looked).unwrap_or_else(|| NOT_FOUND.to_owned());
             data.error = Some(error.clone());
             data.possible_reasons = finding::possible_reasons(&looked);
             return Ok(Done::new(error, data));

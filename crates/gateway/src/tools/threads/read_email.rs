@@ -270,18 +270,15 @@ async fn content(
 }
 
 fn absent(looked: &Looked<'_>) -> Done<Read> {
-    let error = finding::error(looked, "Email not found");
-    let summary = match error.as_str() {
-        "Email not found" => "no message with this Message-ID was found",
-        other => other,
-    };
+    let unsearched = finding::unsearched(looked);
+    let said = |absent: &str| unsearched.clone().unwrap_or_else(|| absent.to_owned());
     Done::new(
-        summary.to_owned(),
+        said("no message with this Message-ID was found"),
         Read {
             status: Status::Failed,
             issues: looked.issues.clone(),
             email: None,
-            error: Some(error),
+            error: Some(said("Email not found")),
             possible_reasons: finding::possible_reasons(looked),
             next_cursor: None,
             body_chars_left: None,

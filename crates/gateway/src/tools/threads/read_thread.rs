@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::email::written;
-use super::finding::{self, Covered, Looked};
+use super::finding::{self, Covered, Looked, NOT_FOUND};
 use super::going_on::{self, About};
 use super::summed::Summed;
 use super::texts::{self, Shown};
@@ -286,14 +286,10 @@ fn warn(done: &mut Done<Conversation>, turns: &Turns, looked: &Looked<'_>) {
 }
 
 fn absent(id: &HeaderId, looked: &Looked<'_>) -> Done<Conversation> {
-    let absent = "Email thread not found or thread has no email files";
-    let error = finding::error(looked, absent);
-    let summary = match error == absent {
-        true => "no conversation with this Message-ID was found",
-        false => error.as_str(),
-    };
+    let unsearched = finding::unsearched(looked);
+    let said = |absent: &str| unsearched.clone().unwrap_or_else(|| absent.to_owned());
     Done::new(
-        summary.to_owned(),
+        said("no conversation with this Message-ID was found"),
         Conversation {
             status: Status::Failed,
             issues: looked.issues.clone(),
@@ -303,7 +299,7 @@ fn absent(id: &HeaderId, looked: &Looked<'_>) -> Done<Conversation> {
             emails: Vec::new(),
             missing: Vec::new(),
             hidden: 0,
-            error: Some(error),
+            error: Some(said(NOT_FOUND)),
             possible_reasons: finding::possible_reasons(looked),
             next_cursor: None,
             coverage: Covered::of(&looked.coverage),
