@@ -1,0 +1,11 @@
+//! Credentials: where secrets are kept, and the OAuth tokens that are got with them.
+//!
+//! It decides nothing about mail, and nothing that it holds is ever logged, printed or part of an error.
+
+mod oauth;
+mod reference;
+mod store;
+
+pub use oauth::{AccessToken, Grant, NeedsLogin, NoToken, Provider, Standing, TokenCache, Tokens};
+pub use reference::SecretRef;
+pub use store::{NoSecret, Store};
