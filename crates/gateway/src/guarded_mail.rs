@@ -12,8 +12,8 @@ use std::sync::Mutex;
 
 use mail::{
     AccountId, Choose, Cx, Described, Fault, FaultKind, Fetched, Folder, FolderName, Level,
-    MessageRef, RawMessage, SourceKind, Stage, Structure, Summary, Uid, UidSet, UidValidity,
-    Verified,
+    MessageRef, RawMessage, Reach, SourceKind, Stage, Structure, Summary, Uid, UidSet, UidValidity,
+    Unadmitted, Verified,
 };
 use policy::{By, Denial, FolderPolicy, Judged, Permit, Reason, Refused, Scope};
 
@@ -145,6 +145,11 @@ impl<'a> GuardedMail<'a> {
             Halt::Denied(denial) => return Err(Refusal::denied(denial)),
             Halt::Fault(fault) => fault,
         };
+        match fault.kind {
+            FaultKind::NeedsLogin => return Err(self.needs_login()),
+            FaultKind::ReadingOnly => return Err(Refusal::reading_only()),
+            _ => {}
+        }
         if !self.permit.policy().is_owner() {
             // INVARIANT: a server's own words may be about what is hidden.
             fault.said = None;
@@ -164,6 +169,15 @@ impl<'a> GuardedMail<'a> {
             }
         }
         trouble::sort(&fault, &self.describe())
+    }
+
+    fn needs_login(&self) -> Refusal {
+        let why = match self.account.reach() {
+            Reach::Nothing(why) => why,
+            // Somebody logs in at this moment.
+            Reach::Everything | Reach::ReadingOnly => Unadmitted::Revoked,
+        };
+        Refusal::needs_login(self.account.id(), why)
     }
 
     /// The same of a fault at another account, where a message was to go.

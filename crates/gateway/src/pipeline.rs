@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use audit::{Entry, Log, Receipt, Unavailable};
 use content::Extractions;
 use jiff::Timestamp;
-use mail::{AccountId, Cx, ExtractJob, Extractor, Level, Section};
+use mail::{AccountId, Cx, ExtractJob, Extractor, Level, Reach, Section};
 use policy::{Denial, Permit, Policy, Refused as Denied};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -397,8 +397,25 @@ fn decide(setup: &Setup, standing: &Standing, ask: &policy::Ask) -> Result<Permi
             hidden: Some(policy::Hidden::ObjectAbsent),
             ..Denial::of(Denied::AccountHidden)
         })),
-        false => Ok(permit),
+        false => within_reach(setup, ask).map(|()| permit),
     }
+}
+
+/// INVARIANT: whatever a policy says, nothing is changed where the account's login does not let it, and nobody is asked
+/// about it first.
+fn within_reach(setup: &Setup, ask: &policy::Ask) -> Result<(), Refusal> {
+    for id in ask.accounts() {
+        let Some(account) = setup.account(id) else {
+            continue;
+        };
+        match account.reach() {
+            Reach::Everything => {}
+            Reach::ReadingOnly if !ask.changes(id) => {}
+            Reach::ReadingOnly => return Err(Refusal::reading_only()),
+            Reach::Nothing(why) => return Err(Refusal::needs_login(id, why)),
+        }
+    }
+    Ok(())
 }
 
 /// What a tool runs with. It can only be made from a permit and an open entry of the audit log.

@@ -33,6 +33,21 @@ pub(crate) struct NextAction {
     pub arguments: Map<String, Value>,
 }
 
+impl Issue {
+    /// What is wrong with the login of one account among several; none of any other refusal.
+    pub(crate) fn of_login(refusal: &Refusal) -> Option<Self> {
+        let denied = refusal.denial?.refused;
+        (denied == policy::Refused::NeedsRebootstrap).then(|| Self {
+            code: denied.name().to_owned(),
+            stage: mail::Stage::Login.name().to_owned(),
+            message: refusal.words().to_owned(),
+            retryable: false,
+            uid: None,
+            message_id: None,
+        })
+    }
+}
+
 impl NextAction {
     pub(crate) fn new(instruction: &str, tool: &str, arguments: Value) -> Self {
         let arguments = match arguments {
@@ -141,6 +156,11 @@ fn issue(fault: &Fault, kind: FaultKind, at: &Described) -> Issue {
 pub(crate) fn code(kind: FaultKind) -> &'static str {
     match kind {
         FaultKind::AuthFailed => "auth_failed",
+        FaultKind::TokenRefused => "token_refused",
+        FaultKind::TokenUnavailable => "token_unavailable",
+        FaultKind::TokenMisconfigured => "token_misconfigured",
+        FaultKind::NeedsLogin => "needs_rebootstrap",
+        FaultKind::ReadingOnly => "oauth_scope_insufficient",
         FaultKind::NoSafeLogin => "no_safe_login",
         FaultKind::HostNotFound => "host_not_found",
         FaultKind::Refused => "connection_refused",
@@ -178,8 +198,13 @@ pub(crate) fn code(kind: FaultKind) -> &'static str {
 
 /// The fault that a change is written to have ended with; none for what no source says.
 pub(crate) fn kind_of(written: &str) -> Option<FaultKind> {
-    const KINDS: [FaultKind; 24] = [
+    const KINDS: [FaultKind; 29] = [
         FaultKind::AuthFailed,
+        FaultKind::TokenRefused,
+        FaultKind::TokenUnavailable,
+        FaultKind::TokenMisconfigured,
+        FaultKind::NeedsLogin,
+        FaultKind::ReadingOnly,
         FaultKind::NoSafeLogin,
         FaultKind::HostNotFound,
         FaultKind::Refused,
@@ -215,6 +240,20 @@ fn explain(kind: FaultKind, at: &Described, fault: &Fault) -> String {
         FaultKind::AuthFailed => {
             "the server refused user name or password; many providers want an app password here"
                 .to_owned()
+        }
+        FaultKind::TokenRefused => format!(
+            "{server} does not take an access token that was got just now; check that the user is the one who logged in, \
+             that IMAP is switched on for it and that oauth_scope covers IMAP, then log in anew"
+        ),
+        FaultKind::TokenUnavailable => {
+            "the provider gives no access token at the moment; try again later".to_owned()
+        }
+        FaultKind::TokenMisconfigured => {
+            "there is no access token for this account; `mailwarden check` says what has to be set right".to_owned()
+        }
+        FaultKind::NeedsLogin => "somebody has to log in to this account first".to_owned(),
+        FaultKind::ReadingOnly => {
+            "the login of this account was given for reading only".to_owned()
         }
         FaultKind::NoSafeLogin => format!(
             "{server} offers no encrypted way to log in; use port 993 with MAIL_IMAP_<ACCOUNT>_SECURE=true, or starttls where the server has it"

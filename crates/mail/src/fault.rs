@@ -26,6 +26,16 @@ pub enum FaultKind {
     },
     /// The server refused the credentials.
     AuthFailed,
+    /// The server does not take an access token that was got just now.
+    TokenRefused,
+    /// There is no access token at the moment: who gives them could not be asked.
+    TokenUnavailable,
+    /// There will be no access token before something is set right at this end.
+    TokenMisconfigured,
+    /// A person has to log in to the account.
+    NeedsLogin,
+    /// What was granted at the login lets nothing be changed.
+    ReadingOnly,
     /// The server offers no way to log in that is safe here.
     NoSafeLogin,
     HostNotFound,
@@ -104,12 +114,17 @@ impl FaultKind {
             | Self::Lost
             | Self::Bye
             | Self::Busy
+            | Self::TokenUnavailable
             | Self::Denied => true,
             Self::NoSuchFolder
             | Self::NoSuchMessage
             | Self::Conflict
             | Self::TooMany { .. }
             | Self::AuthFailed
+            | Self::TokenRefused
+            | Self::TokenMisconfigured
+            | Self::NeedsLogin
+            | Self::ReadingOnly
             | Self::NoSafeLogin
             | Self::HostNotFound
             | Self::CertificateExpired

@@ -47,7 +47,8 @@ pub use query::Query;
 pub use raw::Raw;
 pub use source::{
     Anchor, Answer, Choose, Described, Fetched, Folders, Found, MailSource, Order, Part, PartWish,
-    RawMessage, Search, Sifted, Snippets, Summary, TextPrefix, Urgency, Verified,
+    RawMessage, Reach, Search, Sifted, Snippets, Summary, TextPrefix, Unadmitted, Urgency,
+    Verified,
 };
 pub use structure::{Disposition, Flow, Leaf, Section, Structure};
 pub use uids::UidSet;

@@ -28,6 +28,11 @@ pub trait MailSource: Send + Sync {
     /// From configuration alone: no I/O.
     fn describe(&self) -> Described;
 
+    /// How far the account's login goes, as far as is known without asking anybody.
+    fn reach(&self) -> Reach {
+        Reach::Everything
+    }
+
     /// Goes there and back once, on a connection of its own.
     fn verify<'a>(&'a self, cx: &'a Cx) -> Answer<'a, Verified>;
 
@@ -192,6 +197,27 @@ pub struct Described {
     pub authserv_id: Option<String>,
     /// Names this one mailbox among all that there are, whatever an account is called; nothing can be read from it.
     pub home: String,
+}
+
+/// How far the login of an account goes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reach {
+    Everything,
+    /// What was granted lets nothing be changed.
+    ReadingOnly,
+    /// Nowhere, before a person has logged in.
+    Nothing(Unadmitted),
+}
+
+/// Why a person has to log in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Unadmitted {
+    /// Nobody has yet.
+    Never,
+    /// What was granted has been taken back, or is too old.
+    Revoked,
+    /// Another scope is configured than was granted.
+    ScopeChanged,
 }
 
 #[derive(Clone, Default, PartialEq, Eq, Debug)]

@@ -248,6 +248,14 @@ async fn report(gateway: std::sync::Arc<Gateway>, screen: Screen, id: String) ->
             lines.push(format!("  {} {code} at {stage}", screen.bad("failed")));
             lines.push(format!("  {message}"));
         }
+        if let Some(refused) = verified
+            .get("error")
+            .filter(|error| error.is_string() && list(&verified, "/data/issues").is_empty())
+        {
+            let reason = text("/data/reason");
+            lines.push(format!("  {} {reason}", screen.bad("failed")));
+            lines.push(format!("  {}", plain(refused)));
+        }
         return Report {
             works: false,
             lines,

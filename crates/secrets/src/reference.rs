@@ -32,7 +32,8 @@ impl SecretRef {
         Ok(Self(names.into_iter().map(str::to_owned).collect()))
     }
 
-    pub(crate) fn names(&self) -> &[String] {
+    /// Between the slashes.
+    pub fn names(&self) -> &[String] {
         &self.0
     }
 }

@@ -22,6 +22,7 @@ mod gateway;
 mod imap;
 mod reading;
 mod shown;
+mod standing;
 mod threads;
 
 pub(crate) use changing::Landing;

@@ -437,8 +437,8 @@ proptest! {
 
     #[test]
     fn plain_authentication(user in hostile(), password in hostile()) {
-        let now = Command::authenticate_plain(&user, &password);
-        let later = Command::authenticate_plain_later(&user, &password);
+        let now = Command::authenticate_plain(&user, &password, InitialResponse::InCommand);
+        let later = Command::authenticate_plain(&user, &password, InitialResponse::AfterContinuation);
         if has_nul(&[&user, &password]) {
             prop_assert_eq!(now, Err(BadArgument));
             prop_assert_eq!(later, Err(BadArgument));

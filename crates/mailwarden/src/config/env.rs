@@ -10,7 +10,7 @@ use audit::Keeping;
 use gateway::Deletes;
 use mail::AccountId;
 use secrecy::SecretString;
-use sources::imap::{Roots, Security, Settings, Timeouts};
+use sources::imap::{Login, Roots, Security, Settings, Timeouts};
 
 use super::changes::{Changes, Gate, LedgerPlace, SETTLE};
 use super::identity::{CALLER_ID, CALLER_TOKEN};
@@ -357,7 +357,7 @@ impl Reader {
             port,
             security,
             user,
-            password: SecretString::from(password),
+            login: Login::Password(SecretString::from(password)),
             roots: shared.roots.clone(),
             timeouts: shared.timeouts,
             max_connections: shared.max_connections,

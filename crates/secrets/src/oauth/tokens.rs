@@ -94,4 +94,9 @@ impl AccessToken {
     pub fn secret(&self) -> &SecretString {
         &self.0
     }
+
+    /// Whether it is the very same, not one that was got later.
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
 }

@@ -20,7 +20,7 @@ pub struct NoSecret {
 }
 
 impl NoSecret {
-    pub(crate) fn new(what: impl Into<String>, hint: impl Into<String>) -> Self {
+    pub fn new(what: impl Into<String>, hint: impl Into<String>) -> Self {
         Self {
             what: what.into(),
             hint: hint.into(),

@@ -1,18 +1,27 @@
-//! QUIRK: some servers say back what they were told. Words of theirs that hold the password are not passed on.
+//! QUIRK: some servers say back what they were told. Words of theirs that hold the password, or the token that they were
+//! shown, are not passed on.
 //!
 //! It is looked for as it is, as a quoted string spells it, and in base64, as SASL sends it.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use mail::Fault;
-use secrecy::ExposeSecret as _;
+use secrecy::{ExposeSecret as _, SecretString};
 
-use super::settings::Settings;
+use super::settings::{Login, Settings};
 
 /// The fault without what the server said, if that would tell.
 pub(super) fn silence(fault: Fault, settings: &Settings) -> Fault {
-    let password = settings.password.expose_secret();
-    let tells = |said: &mail::Raw| tells(said.bytes(), password.as_bytes());
+    match &settings.login {
+        Login::Password(password) => without(fault, password),
+        // Looked at when it was shown: it is another one by the hour.
+        Login::Tokens(..) => fault,
+    }
+}
+
+/// The same, of this secret.
+pub(super) fn without(fault: Fault, secret: &SecretString) -> Fault {
+    let tells = |said: &mail::Raw| tells(said.bytes(), secret.expose_secret().as_bytes());
     match fault.said.as_ref().is_some_and(tells) {
         true => Fault {
             said: None,

@@ -1,21 +1,27 @@
 //! From a fresh TCP connection to a session that may ask: greeting, encryption, credentials, capabilities.
 
-use imap::{BadArgument, Capabilities, Command, Data, Literals, Status, StatusKind};
+use imap::{
+    BadArgument, Bearer, Capabilities, Command, Data, InitialResponse, Literals, Status, StatusKind,
+};
 use mail::{Cx, Fault, FaultKind, Stage};
-use secrecy::ExposeSecret as _;
+use secrecy::{ExposeSecret as _, SecretString};
+use secrets::AccessToken;
 use tokio::time::{Instant, timeout};
 
 use super::link::{Link, Patience};
 use super::net::{self, Stream};
-use super::settings::{Security, Settings};
-use super::{faults, session};
+use super::settings::{Login, Security, Settings};
+use super::{bearer, echo, faults, session};
 
 /// A logged-in link and what the server can do for it. However slowly the server speaks, this ends.
 pub(super) async fn dial(settings: &Settings, cx: &Cx) -> Result<(Link, Capabilities), Fault> {
     let times = &settings.timeouts;
     let most = times.connect + times.greeting + times.prompt * 2;
     let begun = Instant::now();
-    let outcome = match timeout(most, log_in(settings, cx)).await {
+    // Before the server is kept waiting. Who gives tokens has a time limit of its own.
+    let token = bearer::token(&settings.login, cx).await?;
+    let logging_in = log_in(settings, cx, token);
+    let outcome = match timeout(most + bearer::PATIENCE, logging_in).await {
         Ok(outcome) => outcome,
         Err(_) => Err(Fault::new(FaultKind::TimedOut, cx.stage())),
     };
@@ -37,7 +43,11 @@ pub(super) async fn dial(settings: &Settings, cx: &Cx) -> Result<(Link, Capabili
     outcome
 }
 
-async fn log_in(settings: &Settings, cx: &Cx) -> Result<(Link, Capabilities), Fault> {
+async fn log_in(
+    settings: &Settings,
+    cx: &Cx,
+    token: Option<AccessToken>,
+) -> Result<(Link, Capabilities), Fault> {
     let connecting = async {
         let tcp = net::connect(settings, cx).await?;
         match settings.security {
@@ -78,7 +88,7 @@ async fn log_in(settings: &Settings, cx: &Cx) -> Result<(Link, Capabilities), Fa
         link.use_literals(session::literals(&offered));
         return Ok((link, offered));
     }
-    let granted = authenticate(settings, cx, &mut link, &offered).await?;
+    let granted = authenticate(settings, cx, &mut link, &offered, token).await?;
     let capabilities = match granted {
         Some(capabilities) => capabilities,
         None => ask_capabilities(settings, cx, &mut link).await?,
@@ -137,6 +147,7 @@ async fn authenticate(
     cx: &Cx,
     link: &mut Link,
     offered: &Capabilities,
+    token: Option<AccessToken>,
 ) -> Result<Option<Capabilities>, Fault> {
     cx.enter(Stage::Login);
     link.use_literals(if offered.has("LITERAL+") {
@@ -144,19 +155,96 @@ async fn authenticate(
     } else {
         Literals::Wait
     });
-    let (user, password) = (settings.user.as_str(), settings.password.expose_secret());
-    let command = if offered.has("AUTH=PLAIN") && offered.has("SASL-IR") {
-        Command::authenticate_plain(user, password)
-    } else if !offered.has("LOGINDISABLED") {
-        Command::login(user, password)
-    } else if offered.has("AUTH=PLAIN") {
-        Command::authenticate_plain_later(user, password)
-    } else {
-        return Err(Fault::new(FaultKind::NoSafeLogin, Stage::Login));
+    let place = match offered.has("SASL-IR") {
+        true => InitialResponse::InCommand,
+        false => InitialResponse::AfterContinuation,
     };
-    let command = command.map_err(|BadArgument| {
-        Fault::saying(FaultKind::AuthFailed, Stage::Login, BadArgument.to_string())
-    })?;
+    match (&settings.login, token) {
+        (Login::Password(password), _) => {
+            let command = by_password(settings, offered, place, password)?;
+            present(settings, cx, link, command).await
+        }
+        (Login::Tokens(bearer, tokens), Some(token)) => {
+            let way = Way {
+                bearer: *bearer,
+                place,
+            };
+            way.check(offered)?;
+            let refused = match way.show(settings, cx, link, &token).await {
+                Err(fault) if fault.kind == FaultKind::AuthFailed => fault,
+                outcome => return outcome,
+            };
+            // The server may know that it is stale before its time has come. Once, and with another one.
+            let another = tokens.instead_of(&token).await.map_err(bearer::fault)?;
+            if another.is_same(&token) {
+                return Err(bearer::refused(refused));
+            }
+            let outcome = way.show(settings, cx, link, &another).await;
+            outcome.map_err(bearer::refused)
+        }
+        (Login::Tokens(..), None) => Err(Fault::new(FaultKind::TokenUnavailable, Stage::Login)),
+    }
+}
+
+fn by_password(
+    settings: &Settings,
+    offered: &Capabilities,
+    place: InitialResponse,
+    password: &SecretString,
+) -> Result<Command, Fault> {
+    let (user, password) = (settings.user.as_str(), password.expose_secret());
+    let plain = offered.has("AUTH=PLAIN");
+    let command = match place {
+        InitialResponse::InCommand if plain => Command::authenticate_plain(user, password, place),
+        _ if !offered.has("LOGINDISABLED") => Command::login(user, password),
+        _ if plain => Command::authenticate_plain(user, password, place),
+        _ => return Err(Fault::new(FaultKind::NoSafeLogin, Stage::Login)),
+    };
+    command.map_err(|bad| unsendable(&bad))
+}
+
+/// How tokens are shown to this server.
+struct Way {
+    bearer: Bearer,
+    place: InitialResponse,
+}
+
+impl Way {
+    fn check(&self, offered: &Capabilities) -> Result<(), Fault> {
+        let name = self.bearer.name();
+        match offered.has(&format!("AUTH={name}")) {
+            true => Ok(()),
+            false => Err(Fault::saying(
+                FaultKind::NoSafeLogin,
+                Stage::Login,
+                format!("the server does not offer {name}"),
+            )),
+        }
+    }
+
+    async fn show(
+        &self,
+        settings: &Settings,
+        cx: &Cx,
+        link: &mut Link,
+        token: &AccessToken,
+    ) -> Result<Option<Capabilities>, Fault> {
+        let server = (settings.host.as_str(), settings.port);
+        let secret = token.secret().expose_secret();
+        let user = settings.user.as_str();
+        let command = Command::authenticate_bearer(self.bearer, server, user, secret, self.place);
+        let command = command.map_err(|bad| unsendable(&bad))?;
+        let outcome = present(settings, cx, link, command).await;
+        outcome.map_err(|fault| echo::without(fault, token.secret()))
+    }
+}
+
+async fn present(
+    settings: &Settings,
+    cx: &Cx,
+    link: &mut Link,
+    command: Command,
+) -> Result<Option<Capabilities>, Fault> {
     let (status, data) = one(link, cx, command, prompt(settings)).await?;
     if !status.is_ok() {
         return Err(faults::login_refused(&status));
@@ -167,6 +255,10 @@ async fn authenticate(
         _ => None,
     });
     Ok(offered_by(&status).or(volunteered))
+}
+
+fn unsendable(bad: &BadArgument) -> Fault {
+    Fault::saying(FaultKind::AuthFailed, Stage::Login, bad.to_string())
 }
 
 async fn ask_capabilities(

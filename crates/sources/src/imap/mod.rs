@@ -6,6 +6,7 @@
 
 mod answers;
 mod append;
+mod bearer;
 mod cache;
 mod candidates;
 mod cargo;
@@ -56,11 +57,12 @@ use bytes::Bytes;
 use mail::{
     AccountId, Answer, Append, Body, Broken, Candidate, Changed, Changing, Choose, Condition, Cx,
     Described, Effect, Fault, FaultKind, Fetched, FolderName, Folders, Found, Horizon, Kindred,
-    MailSource, MessageRef, RawMessage, Search, Sifted, Snippets, Sought, SourceKind, Stage, Step,
-    Summary, Uid, UidSet, UidValidity, Verified, Witness,
+    MailSource, MessageRef, RawMessage, Reach, Search, Sifted, Snippets, Sought, SourceKind, Stage,
+    Step, Summary, Uid, UidSet, UidValidity, Verified, Witness,
 };
 
-pub use settings::{Security, Settings, Timeouts};
+pub use imap::Bearer;
+pub use settings::{Login, Security, Settings, Timeouts};
 pub use tls::{BadRoots, Roots};
 
 use cache::{Cache, Key};
@@ -257,7 +259,19 @@ impl ImapSource {
         cache.forget(&key);
     }
 
+    /// INVARIANT: nothing is changed where what was granted does not let it, whoever asks.
+    fn lets_change(&self) -> Result<(), Broken> {
+        match self.reach() {
+            Reach::Everything | Reach::Nothing(_) => Ok(()),
+            Reach::ReadingOnly => Err(Broken::before_anything(Fault::new(
+                FaultKind::ReadingOnly,
+                Stage::Start,
+            ))),
+        }
+    }
+
     async fn carry_out(&self, cx: &Cx, step: &Step) -> Result<Changed, Broken> {
+        self.lets_change()?;
         match step {
             Step::Mark {
                 subject,
@@ -318,6 +332,10 @@ impl MailSource for ImapSource {
                 &self.settings.user,
             ]),
         }
+    }
+
+    fn reach(&self) -> Reach {
+        bearer::reach(&self.settings.login)
     }
 
     fn verify<'a>(&'a self, cx: &'a Cx) -> Answer<'a, Verified> {
@@ -518,6 +536,7 @@ impl MailSource for ImapSource {
         body: &'a mut dyn Body,
     ) -> Changing<'a> {
         Box::pin(async move {
+            self.lets_change()?;
             let changed = self.add(cx, append, body).await?;
             self.note_landing(&append.to, &changed);
             Ok(changed)

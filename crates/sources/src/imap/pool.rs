@@ -369,7 +369,7 @@ impl Slot {
         if crowded {
             state.crowded_until = Some(Instant::now() + CROWDED);
         }
-        if fault.kind == FaultKind::AuthFailed {
+        if matches!(fault.kind, FaultKind::AuthFailed | FaultKind::TokenRefused) {
             state.refused = Some((Instant::now(), fault.clone()));
         }
         let told = match state.open {

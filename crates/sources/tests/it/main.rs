@@ -45,7 +45,7 @@ fn settings(port: u16) -> Settings {
         port,
         security: Security::Plain,
         user: "alice".to_owned(),
-        password: SecretString::from("secret"),
+        login: sources::imap::Login::Password(SecretString::from("secret")),
         roots: Roots::system(),
         timeouts: Timeouts::default(),
         max_connections: 4,

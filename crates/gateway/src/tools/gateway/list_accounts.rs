@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::Refusal;
 use crate::envelope::{Done, Reply};
 use crate::pipeline::Ctx;
-use crate::tools::{Annotations, Tool, Toolset};
+use crate::tools::{Annotations, Tool, Toolset, standing};
 
 pub(crate) struct ListAccounts;
 
@@ -27,6 +27,11 @@ pub(crate) struct Accounts {
 struct Account {
     account_id: String,
     provider: &'static str,
+    /// ok, read_only (what was granted lets nothing be changed) or needs_rebootstrap (somebody has to log in).
+    status: &'static str,
+    /// What whoever runs this does about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    command: Option<String>,
 }
 
 impl Reply for Accounts {
@@ -65,6 +70,8 @@ impl Tool for ListAccounts {
             .map(|account| Account {
                 account_id: account.id().to_string(),
                 provider: account.provider().name(),
+                status: standing::word(account.reach()),
+                command: standing::command(account),
             })
             .collect();
         let hidden = ctx.hidden_accounts();

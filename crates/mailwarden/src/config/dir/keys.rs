@@ -157,8 +157,8 @@ pub(super) static ACCOUNT_AUTH: Keys = Keys {
         key(
             "type",
             Required,
-            Shape::Word(&["password", "xoauth2"]),
-            "The way of logging in.",
+            Shape::Word(&["password", "xoauth2", "oauthbearer"]),
+            "The way of logging in: a password, or OAuth2 tokens in one of the two ways that servers take them.",
         ),
         key(
             "secret_ref",
@@ -177,8 +177,39 @@ pub(super) static ACCOUNT_AUTH: Keys = Keys {
             "oauth_scope",
             Optional,
             text("https://mail.google.com/"),
-            "The OAuth2 scope of an xoauth2 account.",
+            "The OAuth2 scope; what the provider needs for IMAP when left out.",
         ),
+        key(
+            "oauth_provider",
+            Otherwise("by the account's provider or host; custom where there is an oauth_issuer"),
+            Shape::Word(&["google", "microsoft", "fastmail", "yahoo", "custom"]),
+            "Who gives the tokens.",
+        ),
+        key(
+            "oauth_issuer",
+            Optional,
+            text("https://login.example.com"),
+            "For custom: the issuer, whose discovery document says the rest.",
+        ),
+        key(
+            "oauth_tenant",
+            Otherwise("common"),
+            text("example.com"),
+            "For microsoft: the tenant.",
+        ),
+        key(
+            "oauth_client_id",
+            Otherwise("IMAP_MCP_OAUTH_CLIENT_ID"),
+            text("1234-abcd.apps.googleusercontent.com"),
+            "The client that was registered with the provider.",
+        ),
+        key(
+            "oauth_client_secret_ref",
+            Optional,
+            text_like("secret://clients/google/secret", SECRET),
+            "The client's secret, of clients that have one, as Google's desktop clients do.",
+        )
+        .withheld(),
         key(
             "token_cache",
             Optional,

@@ -8,6 +8,7 @@ mod imap;
 mod init;
 mod keeping;
 mod keys;
+mod oauth;
 mod paths;
 mod policies;
 mod reader;

@@ -8,11 +8,12 @@ use std::path::{Path, PathBuf};
 
 use secrecy::SecretString;
 
+use ::secrets::{NoSecret, SecretRef};
+
 use super::Variables;
 use super::reader::Reader;
 use super::yaml::Node;
 
-const SCHEME: &str = "secret://";
 const ENV_PREFIX: &str = "IMAP_MCP_SECRET__";
 const MOST_BYTES: u64 = 64 * 1024;
 
@@ -31,59 +32,10 @@ pub(super) enum SecretStore {
     Broken,
 }
 
-/// A reference that is well formed: the names between its slashes.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct SecretRef(Vec<String>);
-
-/// Why there is no secret, and what to do.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct NoSecret {
-    pub what: String,
-    pub hint: String,
-}
-
-impl NoSecret {
-    fn new(what: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self {
-            what: what.into(),
-            hint: hint.into(),
-        }
-    }
-}
-
-impl SecretRef {
-    pub(super) fn parse(text: &str, such_as: &str) -> Result<Self, NoSecret> {
-        let shape = format!("write a reference such as {such_as}");
-        let Some(rest) = text.strip_prefix(SCHEME) else {
-            return Err(NoSecret::new(
-                "this is not a secret:// reference, and a secret itself must not stand here",
-                shape,
-            ));
-        };
-        let fits = |name: &str| {
-            let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte);
-            !name.is_empty() && name.bytes().all(plain) && !name.starts_with('.')
-        };
-        let names: Vec<&str> = rest.split('/').collect();
-        if !names.iter().all(|name| fits(name)) || names.len() > 8 || rest.len() > 256 {
-            return Err(NoSecret::new(
-                "this reference cannot be followed: after secret:// come one to eight names of letters, digits, '_', '-' or '.', none of which begins with a dot",
-                shape,
-            ));
-        }
-        Ok(Self(names.into_iter().map(str::to_owned).collect()))
-    }
-
-    /// `secret://callers/invoice-agent/token` is `IMAP_MCP_SECRET__CALLERS__INVOICE_AGENT__TOKEN`.
-    fn variable(&self) -> String {
-        let upper = |name: &String| name.to_ascii_uppercase().replace(['-', '.'], "_");
-        let names: Vec<String> = self.0.iter().map(upper).collect();
-        format!("{ENV_PREFIX}{}", names.join("__"))
-    }
-
-    fn relative(&self) -> String {
-        self.0.join("/")
-    }
+fn variable(wanted: &SecretRef) -> String {
+    let upper = |name: &String| name.to_ascii_uppercase().replace(['-', '.'], "_");
+    let names: Vec<String> = wanted.names().iter().map(upper).collect();
+    format!("{ENV_PREFIX}{}", names.join("__"))
 }
 
 impl SecretStore {
@@ -124,6 +76,11 @@ impl SecretStore {
         }
     }
 
+    /// For tokens; `None` when a complaint about the store is made elsewhere.
+    pub(super) fn shared(&self) -> Option<std::sync::Arc<::secrets::Store>> {
+        Some(std::sync::Arc::new(::secrets::Store::None))
+    }
+
     /// `None` when a complaint about the store is made elsewhere.
     pub(super) fn secret(
         &self,
@@ -140,8 +97,8 @@ impl SecretStore {
                 "secrets cannot be read from the backend gpg_file yet",
                 "use file_dir or env_var",
             )),
-            Self::EnvVar => from_variable(&wanted.variable(), variables),
-            Self::FileDir(root) => from_file(root, &wanted.relative()),
+            Self::EnvVar => from_variable(&variable(wanted), variables),
+            Self::FileDir(root) => from_file(root, &wanted.names().join("/")),
         };
         Some(text.and_then(usable).map(SecretString::from))
     }
