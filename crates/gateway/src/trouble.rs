@@ -177,7 +177,6 @@ pub(crate) fn code(kind: FaultKind) -> &'static str {
         FaultKind::Rejected => "server_rejected",
         FaultKind::Protocol => "protocol_error",
         FaultKind::Unreadable => "unreadable",
-        FaultKind::NotServed => "not_supported",
         FaultKind::ReadOnly => "read_only",
         FaultKind::OverQuota => "over_quota",
         FaultKind::FlagNotKept => "flag_not_permitted",
@@ -198,7 +197,7 @@ pub(crate) fn code(kind: FaultKind) -> &'static str {
 
 /// The fault that a change is written to have ended with; none for what no source says.
 pub(crate) fn kind_of(written: &str) -> Option<FaultKind> {
-    const KINDS: [FaultKind; 29] = [
+    const KINDS: [FaultKind; 28] = [
         FaultKind::AuthFailed,
         FaultKind::TokenRefused,
         FaultKind::TokenUnavailable,
@@ -220,7 +219,6 @@ pub(crate) fn kind_of(written: &str) -> Option<FaultKind> {
         FaultKind::Denied,
         FaultKind::Rejected,
         FaultKind::Protocol,
-        FaultKind::NotServed,
         FaultKind::ReadOnly,
         FaultKind::OverQuota,
         FaultKind::FlagNotKept,
@@ -295,7 +293,6 @@ fn explain(kind: FaultKind, at: &Described, fault: &Fault) -> String {
         FaultKind::Unreadable => {
             "the mail store cannot be read; check its path and permissions".to_owned()
         }
-        FaultKind::NotServed => "this account cannot be served yet".to_owned(),
         FaultKind::ReadOnly => {
             "this mailbox cannot be written to; the account's owner may lack the right".to_owned()
         }

@@ -60,8 +60,6 @@ pub enum FaultKind {
     Protocol,
     /// A local store cannot be read.
     Unreadable,
-    /// The account is configured in a way that cannot be served yet.
-    NotServed,
     /// The folder, or all of the source, cannot be written to.
     ReadOnly,
     /// The folder that something was to go to does not exist.
@@ -134,7 +132,6 @@ impl FaultKind {
             | Self::Rejected
             | Self::Protocol
             | Self::Unreadable
-            | Self::NotServed
             | Self::ReadOnly
             | Self::NoSuchTarget
             | Self::OverQuota

@@ -11,7 +11,6 @@ use ledger::Ledger;
 use sources::apple::Apple;
 use sources::imap::ImapSource;
 use sources::maildir::Maildir;
-use sources::unavailable::Unavailable;
 
 use crate::cli::EXTRACT_WORKER;
 use crate::config::{self, AppleStore, Callers, Changes, Config, Store, dir};
@@ -31,7 +30,6 @@ enum MadeFrom {
     Imap(Arc<ImapSource>),
     Maildir(PathBuf),
     Apple(AppleStore),
-    Nothing(String),
 }
 
 impl Wires {
@@ -112,13 +110,6 @@ impl Wire {
                     made_from: MadeFrom::Apple(store),
                 }
             }
-            Store::Unavailable { why } => {
-                let source = Arc::new(Unavailable::new(why.clone()));
-                Self {
-                    account: Account::new(id, source, provider),
-                    made_from: MadeFrom::Nothing(why),
-                }
-            }
         }
     }
 
@@ -130,7 +121,6 @@ impl Wire {
             (MadeFrom::Imap(source), Store::Imap(settings)) => source.is_made_from(settings),
             (MadeFrom::Maildir(path), Store::Maildir(other)) => path == other,
             (MadeFrom::Apple(store), Store::Apple(other)) => store == other,
-            (MadeFrom::Nothing(why), Store::Unavailable { why: other }) => why == other,
             _ => false,
         }
     }

@@ -515,7 +515,7 @@ pub(crate) fn is_verdict(kind: FaultKind) -> bool {
             | FaultKind::Denied
             | FaultKind::Rejected
             | FaultKind::Protocol
-            | FaultKind::NotServed
+            | FaultKind::ReadingOnly
             | FaultKind::ReadOnly
             | FaultKind::NoSuchTarget
             | FaultKind::OverQuota

@@ -293,7 +293,7 @@ impl Reader {
         let provider = match store {
             Store::Maildir(_) => Provider::Maildir,
             Store::Apple(_) => Provider::AppleMail,
-            Store::Imap(_) | Store::Unavailable { .. } => Provider::Standard,
+            Store::Imap(_) => Provider::Standard,
         };
         accounts.push(Account {
             id,

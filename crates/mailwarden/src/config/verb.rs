@@ -182,7 +182,6 @@ fn account(account: &Account) -> String {
             path,
             account: Some(account),
         }) => format!("{account} in {}", path.display()),
-        Store::Unavailable { why } => why.clone(),
     };
     format!(
         "account {} ({}): {place}",

@@ -260,18 +260,15 @@ impl ImapSource {
     }
 
     /// INVARIANT: nothing is changed where what was granted does not let it, whoever asks.
-    fn lets_change(&self) -> Result<(), Broken> {
+    fn lets_change(&self) -> Result<(), Fault> {
         match self.reach() {
             Reach::Everything | Reach::Nothing(_) => Ok(()),
-            Reach::ReadingOnly => Err(Broken::before_anything(Fault::new(
-                FaultKind::ReadingOnly,
-                Stage::Start,
-            ))),
+            Reach::ReadingOnly => Err(Fault::new(FaultKind::ReadingOnly, Stage::Start)),
         }
     }
 
     async fn carry_out(&self, cx: &Cx, step: &Step) -> Result<Changed, Broken> {
-        self.lets_change()?;
+        self.lets_change().map_err(Broken::before_anything)?;
         match step {
             Step::Mark {
                 subject,
@@ -536,7 +533,7 @@ impl MailSource for ImapSource {
         body: &'a mut dyn Body,
     ) -> Changing<'a> {
         Box::pin(async move {
-            self.lets_change()?;
+            self.lets_change().map_err(Broken::before_anything)?;
             let changed = self.add(cx, append, body).await?;
             self.note_landing(&append.to, &changed);
             Ok(changed)

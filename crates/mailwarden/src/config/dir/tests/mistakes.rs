@@ -231,11 +231,15 @@ fn files_of_secrets() {
     };
     for (text, want) in [("pa ss\n", "pa ss"), ("pass\r\n", "pass"), ("pass", "pass")] {
         use secrecy::ExposeSecret as _;
+        use sources::imap::Login;
         let loaded = store(text.as_bytes(), 0o600).load().unwrap();
         let Store::Imap(settings) = &loaded.accounts[0].store else {
             panic!("not imap");
         };
-        assert_eq!(settings.password.expose_secret(), want);
+        let Login::Password(password) = &settings.login else {
+            panic!("no password");
+        };
+        assert_eq!(password.expose_secret(), want);
     }
     assert!(linked("../../callers/invoice-agent/token").load().is_ok());
     let directory = store(b"x", 0o600)
