@@ -1,5 +1,6 @@
 //! Every command that we can build, with hostile arguments, is one command with exactly those arguments.
 
+use imap::InitialResponse;
 use imap::command::{Day, Item, Key, ListReturn, Part, SearchReturn};
 use imap::{BadArgument, Command, Connection, Limits, Literals, SequenceSet, utf7};
 use imap_codec::decode::Decoder;
