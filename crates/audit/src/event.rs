@@ -150,6 +150,21 @@ impl Event {
         Self::new("caller_refused").text("variable", variable)
     }
 
+    /// Another access token for an account was asked for, and what came of it; never a token.
+    pub fn token_refreshed(account: &str, outcome: &'static str) -> Self {
+        Self::new("token_refreshed")
+            .text("account_id", account)
+            .text("result", outcome)
+    }
+
+    /// Somebody at the command line logged in to an account, or tried to.
+    pub fn logged_in(account: &str, outcome: &'static str) -> Self {
+        Self::new("logged_in")
+            .text("account_id", account)
+            .text("caller_id", OPERATOR)
+            .text("result", outcome)
+    }
+
     /// A configuration that was not used, and the settings that are wrong; never their values.
     pub fn config_refused(settings: Vec<String>) -> Self {
         Self::new("config_refused").with("settings", Value::List(settings))
