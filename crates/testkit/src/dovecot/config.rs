@@ -2,6 +2,7 @@
 
 use super::Builder;
 use super::maildir::Owner;
+use super::oauth;
 use crate::process::is_root;
 use crate::tls::Ca;
 use std::fmt::Write as _;
@@ -53,6 +54,9 @@ pub(super) fn write(builder: &Builder, dir: &Path, ca: &Ca, [port, tls_port]: [u
             text
         });
     put(&dir.join("users"), &users);
+    if let Some(trust) = &builder.trust {
+        put(&dir.join(oauth::FILE), &trust.file());
+    }
     put(
         &dir.join("dovecot.conf"),
         &main_file(builder, dir, &mail, port, tls_port),
@@ -91,6 +95,11 @@ fn main_file(builder: &Builder, dir: &Path, mail: &Owner, port: u16, tls_port: u
              userdb {{\n  driver = static\n  args = uid={uid} gid={gid} home={dir}/mail/%u\n}}\n"
         )
     });
+    let oauth = builder.trust.as_ref().map_or("", |_| oauth::MECHANISMS);
+    let bearer = builder
+        .trust
+        .as_ref()
+        .map_or(String::new(), |_| oauth::passdb(&dir));
     let extra = &builder.config;
     format!(
         r#"base_dir = {dir}/run
@@ -112,10 +121,10 @@ ssl_cert = <{dir}/server.pem
 ssl_key = <{dir}/server.key
 # Over 127.0.0.1 plain text counts as secure all the same, over any other address it does not.
 disable_plaintext_auth = yes
-auth_mechanisms = plain login
+auth_mechanisms = plain login{oauth}
 auth_failure_delay = 0
 auth_verbose = yes
-passdb {{
+{bearer}passdb {{
   driver = passwd-file
   args = username_format=%u {dir}/users
 }}
