@@ -5,7 +5,7 @@ mod logins;
 mod maildir;
 mod oauth;
 
-pub use logins::{Login, Verdict};
+pub use logins::{Login, Rejection};
 
 use crate::client::RawImap;
 use crate::delivery::{Delivery, Seeds};

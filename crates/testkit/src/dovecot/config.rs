@@ -88,18 +88,17 @@ fn main_file(builder: &Builder, dir: &Path, mail: &Owner, port: u16, tls_port: u
     } else {
         unprivileged()
     };
+    let (mechanisms, tokens, no_tokens) = match builder.trust {
+        Some(_) => (oauth::MECHANISMS, oauth::passdb(&dir), oauth::NO_TOKENS),
+        None => ("", String::new(), ""),
+    };
     let anyone = builder.anyone.as_ref().map_or(String::new(), |password| {
         let gid = mail.gid;
         format!(
-            "passdb {{\n  driver = static\n  args = password={password}\n}}\n\
+            "passdb {{\n{no_tokens}  driver = static\n  args = password={password}\n}}\n\
              userdb {{\n  driver = static\n  args = uid={uid} gid={gid} home={dir}/mail/%u\n}}\n"
         )
     });
-    let oauth = builder.trust.as_ref().map_or("", |_| oauth::MECHANISMS);
-    let bearer = builder
-        .trust
-        .as_ref()
-        .map_or(String::new(), |_| oauth::passdb(&dir));
     let extra = &builder.config;
     format!(
         r#"base_dir = {dir}/run
@@ -121,11 +120,11 @@ ssl_cert = <{dir}/server.pem
 ssl_key = <{dir}/server.key
 # Over 127.0.0.1 plain text counts as secure all the same, over any other address it does not.
 disable_plaintext_auth = yes
-auth_mechanisms = plain login{oauth}
+auth_mechanisms = plain login{mechanisms}
 auth_failure_delay = 0
 auth_verbose = yes
-{bearer}passdb {{
-  driver = passwd-file
+{tokens}passdb {{
+{no_tokens}  driver = passwd-file
   args = username_format=%u {dir}/users
 }}
 userdb {{

@@ -7,6 +7,8 @@ use std::path::PathBuf;
 
 pub(super) const FILE: &str = "oauth2.conf";
 pub(super) const MECHANISMS: &str = " xoauth2 oauthbearer";
+/// For the databases of passwords, which would otherwise be asked whether a refused token is one.
+pub(super) const NO_TOKENS: &str = "  mechanisms = plain login\n";
 
 /// An issuer, where its keys are, and for whom its tokens must be.
 #[derive(Clone, Debug)]
@@ -39,8 +41,7 @@ impl Trust {
              issuers = {issuer}\n\
              username_attribute = email\n\
              active_attribute = aud\n\
-             active_value = {audience}\n\
-             scope = mail\n",
+             active_value = {audience}\n",
             keys.display()
         )
     }
