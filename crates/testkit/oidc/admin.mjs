@@ -8,7 +8,7 @@ export function admin(desk, vault, keys, settings) {
     settings: async (changed) => Object.assign(settings, changed),
     journal: async () => desk.journal,
     secrets: async () => [...desk.secrets],
-    devices: async () => desk.devices,
+    devices: async ({ least }) => desk.waiting(least),
     fault: async (fault) => desk.add(fault),
     mend: async () => desk.clear(),
     hold: async ({ id, at, when }) => desk.hold(id, at, when),

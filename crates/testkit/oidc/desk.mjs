@@ -18,7 +18,7 @@ const SECRET_OUT = ['access_token', 'refresh_token', 'id_token', 'device_code'];
 export class Desk {
   journal = [];
   secrets = new Set();
-  devices = [];
+  #devices = [];
   #faults = [];
   #holds = new Map();
   #told = new EventEmitter().setMaxListeners(0);
@@ -75,6 +75,12 @@ export class Desk {
     while (done() < count) await once(this.#told, 'change');
   }
 
+  // Devices that asked for a code, once there are so many.
+  async waiting(least) {
+    while (this.#devices.length < least) await once(this.#told, 'change');
+    return this.#devices;
+  }
+
   // Requests are read here, because which grant is asked for stands in the body; the provider takes what was read.
   async #readBody(ctx) {
     if (ctx.method !== 'POST') return {};
@@ -123,7 +129,7 @@ export class Desk {
     if (code) this.secrets.add(code[1]);
     if (at === 'device' && ctx.body?.user_code) {
       ctx.body = { ...ctx.body, interval: this.#settings.interval };
-      this.devices.push({ user_code: ctx.body.user_code, uri: ctx.body.verification_uri_complete });
+      this.#devices.push({ user_code: ctx.body.user_code, uri: ctx.body.verification_uri_complete });
     }
   }
 }

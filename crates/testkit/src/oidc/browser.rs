@@ -100,16 +100,13 @@ impl Browser<'_> {
                 .map(|(name, value)| format!("{name}={value}"))
                 .collect();
             let cookies = cookies.join("; ");
-            let headers = [
-                ("Cookie", cookies.as_str()),
-                ("Accept", "text/html"),
-                ("Content-Type", "application/x-www-form-urlencoded"),
-            ];
-            // The last of them belongs to a body.
-            let headers = &headers[..if method == "POST" { 3 } else { 2 }];
+            let mut headers = vec![("Cookie", cookies.as_str()), ("Accept", "text/html")];
+            if method == "POST" {
+                headers.push(("Content-Type", "application/x-www-form-urlencoded"));
+            }
             let answer = self
                 .http
-                .send(method, &url, headers, body)
+                .send(method, &url, &headers, body)
                 .unwrap_or_else(|e| panic!("no answer from {url}: {e}"));
             self.keep_cookies(&answer.headers);
             match answer.header("location") {

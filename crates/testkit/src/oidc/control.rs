@@ -143,18 +143,13 @@ impl Oidc {
         self.set(json!({ "interval": seconds }));
     }
 
-    /// Devices that asked for a code, in order.
-    pub fn devices(&self) -> Vec<Device> {
-        list(self.control("devices", &json!({})), |device| Device {
+    /// Devices that asked for a code, in order, once there are `least` of them.
+    pub fn devices(&self, least: usize) -> Vec<Device> {
+        let devices = self.control("devices", &json!({ "least": least }));
+        list(devices, |device| Device {
             user_code: text(&device["user_code"]),
             uri: text(&device["uri"]),
         })
-    }
-
-    /// Waits until a device has asked for a code, and gives the latest.
-    pub fn await_device(&self) -> Device {
-        self.await_answered(Endpoint::Device, 1);
-        self.devices().pop().expect("a device that was answered")
     }
 
     /// Every device code is too old from now on.

@@ -86,39 +86,28 @@ impl Fault {
     }
 
     pub(super) fn wire(&self, at: Endpoint, times: Times) -> Value {
-        let answer = |status: u16, headers: Value, body: &str| json!({ "answer": { "status": status, "headers": headers, "body": body } });
-        let (point, mut wire) = match self {
-            Fault::Error(code) => (
-                Point::Arrival,
-                answer(400, json!({}), &json!({ "error": code }).to_string()),
-            ),
-            Fault::Status(status) => (
-                Point::Arrival,
-                answer(
-                    *status,
-                    json!({ "content-type": "text/html" }),
-                    "<h1>Sorry</h1>",
-                ),
-            ),
-            Fault::RetryAfter(status, seconds) => (
-                Point::Arrival,
-                answer(*status, json!({ "retry-after": seconds.to_string() }), "{}"),
-            ),
-            Fault::Redirect(url) => (
-                Point::Arrival,
-                answer(307, json!({ "location": url }), "{}"),
-            ),
-            Fault::Text(text) => (Point::Arrival, answer(200, json!({}), text)),
-            Fault::Huge(size) => (
-                Point::Arrival,
-                json!({ "answer": { "status": 200, "headers": {}, "size": size } }),
-            ),
-            Fault::Slow(delay) => (
-                Point::Arrival,
-                json!({ "delay": u64::try_from(delay.as_millis()).expect("a delay in reason") }),
-            ),
-            Fault::Cut(point) => (*point, json!({ "cut": true })),
-            Fault::Patch(members) => (Point::Answer, json!({ "patch": members })),
+        let point = match self {
+            Fault::Cut(point) => *point,
+            Fault::Patch(_) => Point::Answer,
+            _ => Point::Arrival,
+        };
+        let mut wire = match self {
+            Fault::Error(code) => answer(400, json!({}), &json!({ "error": code }).to_string()),
+            Fault::Status(status) => {
+                let headers = json!({ "content-type": "text/html" });
+                answer(*status, headers, "<h1>Sorry</h1>")
+            }
+            Fault::RetryAfter(status, seconds) => {
+                answer(*status, json!({ "retry-after": seconds.to_string() }), "{}")
+            }
+            Fault::Redirect(url) => answer(307, json!({ "location": url }), "{}"),
+            Fault::Text(text) => answer(200, json!({}), text),
+            Fault::Huge(size) => {
+                json!({ "answer": { "status": 200, "headers": {}, "size": size } })
+            }
+            Fault::Slow(delay) => json!({ "delay": delay.as_secs_f64() * 1000.0 }),
+            Fault::Cut(_) => json!({ "cut": true }),
+            Fault::Patch(members) => json!({ "patch": members }),
         };
         wire["at"] = at.word().into();
         wire["when"] = point.word().into();
@@ -129,6 +118,10 @@ impl Fault {
         };
         wire
     }
+}
+
+fn answer(status: u16, headers: Value, body: &str) -> Value {
+    json!({ "answer": { "status": status, "headers": headers, "body": body } })
 }
 
 impl Endpoint {
