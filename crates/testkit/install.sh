@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # Installs what the tests need and is missing: Dovecot by apt, and Cyrus unpacked under target/testkit/cyrus (the two
-# packages exclude each other, so Cyrus is never installed). Chromium too, where it can be had within minutes: without it
-# the records of what it shows stand for it. Instant when everything is there.
+# packages exclude each other, so Cyrus is never installed); an OpenID Connect server by npm under target/testkit/oidc.
+# Chromium too, where it can be had within minutes: without it the records of what it shows stand for it. Instant when
+# everything is there.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cyrus=${MAILWARDEN_CYRUS_ROOT:-$(dirname "$(dirname "$here")")/target/testkit/cyrus}
+oidc=${MAILWARDEN_OIDC_ROOT:-$(dirname "$(dirname "$here")")/target/testkit/oidc}
 dovecot_packages=(dovecot-core dovecot-imapd)
 cyrus_packages=(cyrus-common cyrus-imapd sasl2-bin)
 # Unpacked beside Cyrus where the system lacks them.
@@ -102,7 +104,50 @@ unpack_cyrus() {
   mv "$work/root" "$cyrus"
 }
 
+# The server's packages are there, and are those of the lock file.
+have_oidc() {
+  cmp -s "$here/oidc/package-lock.json" "$oidc/package-lock.json" && [[ -d $oidc/node_modules/oidc-provider ]] && have_node
+}
+
+# Node 20 or later, by itself or beside the server's packages.
+have_node() {
+  local node=$oidc/node_modules/.bin/node
+  [[ -x $node ]] || node=node
+  "$node" -e 'process.exit(typeof URL.parse === "function" ? 0 : 1)' 2>/dev/null
+}
+
+install_npm() {
+  command -v apt-get >/dev/null || fail "please install Node.js 20 or later with npm, the tests need it"
+  apt_npm() {
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends nodejs npm >/dev/null 2>&1
+  }
+  apt_npm || { as_root apt-get update -q >/dev/null 2>&1 && apt_npm; } ||
+    fail "please run 'apt-get install nodejs npm' as root, the tests need it"
+}
+
+install_oidc() {
+  local work
+  command -v npm >/dev/null || install_npm
+  mkdir -p "$(dirname "$oidc")"
+  work=$(mktemp -d "$(dirname "$oidc")/oidc.XXXXXX")
+  cp "$here/oidc/package.json" "$work"
+  cp "$here/oidc/package-lock.json" "$work"
+  if ! npm ci --prefix "$work" --ignore-scripts --no-audit --no-fund --loglevel=error >"$work/npm.log" 2>&1; then
+    cat "$work/npm.log" >&2
+    rm -rf -- "$work"
+    fail "npm cannot install the OpenID Connect server of the tests"
+  fi
+  rm -- "$work/npm.log"
+  chmod 755 "$work"
+  rm -rf -- "$oidc"
+  mv "$work" "$oidc"
+  # Stable releases have an older Node than the server takes.
+  have_node || npm install --prefix "$oidc" --no-save --no-audit --no-fund --loglevel=error node@22 >/dev/null 2>&1 ||
+    fail "please install Node.js 20 or later, the tests need it"
+}
+
 have_dovecot || install_dovecot
 [[ -x $cyrus/usr/lib/cyrus/bin/imapd ]] || unpack_cyrus
+have_oidc || install_oidc
 have_chromium || install_chromium ||
   printf '%s\n' "testkit: no Chromium here; pages are compared with its recorded answers" >&2

@@ -3,6 +3,7 @@
 //! | module | gives a test |
 //! |---|---|
 //! | [`dovecot`], [`cyrus`] | a private IMAP server, gone without trace when dropped |
+//! | [`oidc`], [`http`] | a private OpenID Connect server that fails on demand, the person at its browser, and a bare HTTP client |
 //! | [`apple`] | a `~/Library/Mail` of Apple Mail, in several generations |
 //! | [`proxy`] | latency, cuts, stalls and missing extensions between client and server, and a count of round trips |
 //! | [`fake`] | a scripted server for answers no real one would give |
@@ -35,9 +36,11 @@ pub mod dovecot;
 pub mod fake;
 pub mod fixtures;
 pub mod hostile;
+pub mod http;
 mod literal;
 pub mod mailgen;
 pub mod mcp;
+pub mod oidc;
 pub mod ports;
 mod process;
 pub mod proxy;
@@ -56,6 +59,7 @@ pub use dovecot::Dovecot;
 pub use fake::Fake;
 pub use mailgen::Mailgen;
 pub use mcp::McpClient;
+pub use oidc::Oidc;
 pub use ports::{BlackHole, closed_port};
 pub use proxy::{Cut, FaultProxy};
 pub use tls::{Ca, Leaf};

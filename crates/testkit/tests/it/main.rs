@@ -13,6 +13,7 @@ mod dovecot;
 mod fake;
 mod mail;
 mod mcp;
+mod oidc;
 mod proxy;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod trap;
