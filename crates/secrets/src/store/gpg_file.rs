@@ -6,11 +6,11 @@ mod status;
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use secrecy::SecretString;
 
-use super::place::{self, Place, Readers};
+use super::place::{Place, Readers};
 use super::program::{Ended, Input, Program, Stderr, how};
 use super::{NoSecret, text};
 use crate::SecretRef;
@@ -57,7 +57,7 @@ impl GpgFile {
         let place = Place::open(&self.path)?;
         let (names, file) = found(&place, wanted)?;
         let path = place.path(&refs(&names));
-        let file = file.ok_or_else(|| place::missing(&path))?;
+        let file = file.ok_or_else(|| missing(&path))?;
         let ended = self.run(&["--decrypt"], Input::File(file))?;
         let status = Status::of(&ended.stderr);
         let shown = path.display().to_string();
@@ -158,6 +158,14 @@ fn found(place: &Place, wanted: &SecretRef) -> Result<(Vec<String>, Option<File>
 
 fn refs(names: &[String]) -> Vec<&str> {
     names.iter().map(String::as_str).collect()
+}
+
+fn missing(path: &Path) -> NoSecret {
+    let shown = path.display();
+    NoSecret::new(
+        format!("there is no file {shown}"),
+        format!("encrypt the secret into it: gpg --encrypt --recipient KEY --output {shown}"),
+    )
 }
 
 fn refused(shown: &str, trouble: Trouble, ended: &Ended) -> NoSecret {
