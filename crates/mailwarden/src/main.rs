@@ -5,6 +5,7 @@ mod check;
 mod cli;
 mod config;
 mod demo;
+mod login;
 mod policy_verbs;
 mod reload;
 mod running;
@@ -16,6 +17,7 @@ mod table;
 mod tx;
 mod wiring;
 
+use std::ffi::OsString;
 use std::io::IsTerminal as _;
 use std::path::Path;
 use std::process::ExitCode;
@@ -35,7 +37,7 @@ use wiring::Wires;
 const BAD_CONFIGURATION: u8 = 2;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = Cli::parse_from(words(std::env::args_os()));
     let verb = match (cli.verb, cli.transport) {
         (Some(verb), _) => verb,
         (None, Some(Transport::Stdio)) => Verb::Stdio,
@@ -98,6 +100,9 @@ fn main() -> ExitCode {
             "--read-only: this would change mail, so nothing is done; leave it out to have it done"
         )),
         Verb::Tx(wanted) => tx::run(&verb, wanted, directory, Screen::new()),
+        Verb::Login(wanted) => with_config(&verb, directory, async |config, log| {
+            login::run(wanted, &config, &log, Screen::new()).await
+        }),
         // INVARIANT: an attachment is read in a process that holds nothing else: no log, no configuration, no runtime.
         Verb::ExtractWorker => return extract::worker::run(),
     };
@@ -105,6 +110,16 @@ fn main() -> ExitCode {
         complain(&format!("{error:#}"));
         ExitCode::FAILURE
     })
+}
+
+/// What was typed; under its other name the program can do one thing only, and that is not typed.
+fn words(typed: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut words: Vec<OsString> = typed.collect();
+    let called = words.first().map(Path::new).and_then(Path::file_stem);
+    if called.is_some_and(|name| name == login::ALONE) {
+        words.insert(1, "login".into());
+    }
+    words
 }
 
 /// Serves the caller that the environment names; whoever that is not is not served at all.
@@ -178,6 +193,7 @@ fn with_config(
                 config.version.as_deref(),
                 config.accounts.iter().map(|account| &account.id),
             ));
+            wiring::record_refreshes(&config.accounts, &log);
             let outcome = work(config, log.clone()).await;
             log.close(outcome.as_ref().map_or("it failed", |(_, why)| why))
                 .await;

@@ -116,6 +116,7 @@ impl Reload {
             tools.into_iter().map(gateway::AnyTool::name).collect()
         };
         let before = tools();
+        crate::wiring::record_refreshes(&config.accounts, &self.log);
         self.wires = self.wires.again(config.accounts);
         let setup = self
             .wires

@@ -9,7 +9,7 @@ use extract::Runner;
 use gateway::{Account, Credential, Gateway, Setup, Spool, Standing, Toolset, Writes};
 use ledger::Ledger;
 use sources::apple::Apple;
-use sources::imap::ImapSource;
+use sources::imap::{ImapSource, Login};
 use sources::maildir::Maildir;
 
 use crate::cli::EXTRACT_WORKER;
@@ -209,6 +209,21 @@ pub(crate) fn with_ledger(gateway: Gateway, changes: &Changes) -> Gateway {
                 false => format!("what became of earlier changes cannot be told: {fault} ({path})"),
             });
             gateway
+        }
+    }
+}
+
+/// Every refresh of a token is one record.
+pub(crate) fn record_refreshes(accounts: &[config::Account], log: &Log) {
+    for account in accounts {
+        if let Store::Imap(settings) = &account.store
+            && let Login::Tokens(_, tokens) = &settings.login
+        {
+            let log = log.clone();
+            tokens.observed_by(move |refreshed| {
+                let word = refreshed.outcome.word();
+                log.note(Event::token_refreshed(&refreshed.account, word));
+            });
         }
     }
 }

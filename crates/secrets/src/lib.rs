@@ -8,4 +8,6 @@ mod store;
 
 pub use oauth::{AccessToken, Grant, NeedsLogin, NoToken, Provider, Standing, TokenCache, Tokens};
 pub use reference::SecretRef;
-pub use store::{NoSecret, Store};
+pub use store::{
+    Command, CommandLine, FileDir, GpgFile, Keyring, NoSecret, Store, Variables, read_file,
+};

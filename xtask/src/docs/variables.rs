@@ -25,8 +25,18 @@ pub(crate) const VARIABLES: &[Variable] = &[
     variable("MAIL_IMAP_<ACCOUNT>_USER", "required", "The login name."),
     variable(
         "MAIL_IMAP_<ACCOUNT>_PASS",
-        "required",
+        "required, or one of the next two",
         "The password; most providers want an app password here.",
+    ),
+    variable(
+        "MAIL_IMAP_<ACCOUNT>_PASS_FILE",
+        "none",
+        "In place of `PASS`: the whole path of a file that holds the password in one line, and that [nobody else may read](secrets.md#files).",
+    ),
+    variable(
+        "MAIL_IMAP_<ACCOUNT>_PASS_COMMAND",
+        "none",
+        "In place of `PASS`: a program and its words, such as `pass show mail/work`; the first line that it prints is the password. [No shell reads it](secrets.md#a-command).",
     ),
     variable(
         "MAIL_IMAP_<ACCOUNT>_PORT",

@@ -1,6 +1,21 @@
 //! Where secrets are kept: one store for an installation, of one of several kinds.
 
+mod command;
+mod file_dir;
+mod gpg_file;
+mod keyring;
+mod place;
+mod program;
+mod text;
+mod variables;
+
 use secrecy::SecretString;
+
+pub use command::{Command, CommandLine};
+pub use file_dir::{FileDir, read_file};
+pub use gpg_file::GpgFile;
+pub use keyring::Keyring;
+pub use variables::Variables;
 
 use crate::SecretRef;
 
@@ -9,6 +24,11 @@ use crate::SecretRef;
 pub enum Store {
     /// None is configured.
     None,
+    FileDir(FileDir),
+    EnvVar(Variables),
+    GpgFile(GpgFile),
+    Keyring(Keyring),
+    Command(Command),
 }
 
 /// Why there is no secret, or why it could not be kept, and what to do. INVARIANT: no part of a secret is in it.
@@ -17,6 +37,14 @@ pub enum Store {
 pub struct NoSecret {
     pub what: String,
     pub hint: String,
+    patience: Patience,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Patience {
+    Left,
+    /// Somebody was waited for in vain.
+    Gone,
 }
 
 impl NoSecret {
@@ -24,32 +52,88 @@ impl NoSecret {
         Self {
             what: what.into(),
             hint: hint.into(),
+            patience: Patience::Left,
         }
+    }
+
+    fn timed_out(what: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self {
+            patience: Patience::Gone,
+            ..Self::new(what, hint)
+        }
+    }
+
+    /// Whoever asks for another secret would probably wait as long again.
+    pub fn is_timeout(&self) -> bool {
+        self.patience == Patience::Gone
     }
 }
 
 impl Store {
     /// May run a program and wait for it: not for an async thread.
     pub fn read(&self, wanted: &SecretRef) -> Result<SecretString, NoSecret> {
-        let _ = wanted;
-        Err(NoSecret::new(
-            "there is no secret_store that this could lead to",
-            "add one",
-        ))
+        match self {
+            Self::None => Err(no_store()),
+            Self::FileDir(files) => files.read(wanted),
+            Self::EnvVar(variables) => variables.read(wanted),
+            Self::GpgFile(files) => files.read(wanted),
+            Self::Keyring(keyring) => keyring.read(wanted),
+            Self::Command(command) => command.read(wanted),
+        }
     }
 
-    /// Replaces a secret, wholly or not at all; it is on disk when this returns.
+    /// Replaces a secret, wholly or not at all; it is on disk when this returns, as far as that is ours to say.
     pub fn write(&self, which: &SecretRef, secret: &SecretString) -> Result<(), NoSecret> {
-        let _ = secret;
-        self.writable(which)
+        match self {
+            Self::None => Err(no_store()),
+            Self::FileDir(files) => files.write(which, secret),
+            Self::EnvVar(_) => Err(variables::read_only()),
+            Self::GpgFile(files) => files.write(which, secret),
+            Self::Keyring(keyring) => keyring.write(which, secret),
+            Self::Command(command) => command.write(which, secret),
+        }
     }
 
     /// Whether a secret could be kept here; changes nothing.
     pub fn writable(&self, which: &SecretRef) -> Result<(), NoSecret> {
-        let _ = which;
-        Err(NoSecret::new(
-            "there is no secret_store that this could lead to",
-            "add one",
-        ))
+        match self {
+            Self::None => Err(no_store()),
+            Self::FileDir(files) => files.writable(which),
+            Self::EnvVar(_) => Err(variables::read_only()),
+            Self::GpgFile(files) => files.writable(which),
+            Self::Keyring(_) => Ok(()),
+            Self::Command(command) => command.writable(),
+        }
+    }
+
+    /// Whether the other leads to the same secrets.
+    pub fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::None, Self::None) => true,
+            (Self::FileDir(one), Self::FileDir(other)) => one == other,
+            (Self::EnvVar(one), Self::EnvVar(other)) => one.is_same(other),
+            (Self::GpgFile(one), Self::GpgFile(other)) => one == other,
+            (Self::Keyring(one), Self::Keyring(other)) => one == other,
+            (Self::Command(one), Self::Command(other)) => one == other,
+            _ => false,
+        }
+    }
+
+    /// Whether another process of the same user, with another environment or in another session, may find other secrets here.
+    pub fn is_of_this_environment(&self) -> bool {
+        match self {
+            Self::None | Self::FileDir(_) => false,
+            Self::EnvVar(_) | Self::GpgFile(_) | Self::Keyring(_) | Self::Command(_) => true,
+        }
     }
 }
+
+fn no_store() -> NoSecret {
+    NoSecret::new(
+        "there is no secret_store that this could lead to",
+        "add a secret_store to accounts.yaml, such as { backend: file_dir, path: /etc/mailwarden/secrets }",
+    )
+}
+
+#[cfg(test)]
+mod tests;

@@ -13,6 +13,8 @@ const PROVIDERS: &[&str] = &[
 const LEVELS: &[&str] = &[
     "NONE", "COUNT", "METADATA", "ENVELOPE", "HEADERS", "BODY", "FULL",
 ];
+const BACKENDS: &[&str] = &["file_dir", "env_var", "gpg_file", "keyring", "command"];
+const WORD: Shape = text("mail/{ref}");
 const TOOLSETS: &[&str] = &["imap", "threads", "gateway"];
 const TOKEN_CACHES: &[&str] = &["memory_only", "persist_all"];
 
@@ -225,8 +227,8 @@ pub(super) static SECRET_STORE: Keys = Keys {
         key(
             "backend",
             Required,
-            Shape::Word(&["file_dir", "env_var", "gpg_file"]),
-            "What kind of store: files in a directory, environment variables, or files for GPG.",
+            Shape::Word(BACKENDS),
+            "What kind of store: files in a directory, environment variables, files for GPG, the keyring of the operating system, or another program.",
         ),
         key(
             "path",
@@ -238,7 +240,7 @@ pub(super) static SECRET_STORE: Keys = Keys {
             "recipient",
             Optional,
             text("mail@example.com"),
-            "The GPG key, for gpg_file.",
+            "The GPG key to encrypt for, for gpg_file; best its fingerprint. Without it nothing can be kept there.",
         ),
         key(
             "gnupghome",
@@ -246,6 +248,20 @@ pub(super) static SECRET_STORE: Keys = Keys {
             text("/etc/mailwarden/gnupg"),
             "The GPG home directory, for gpg_file.",
         ),
+        key(
+            "command",
+            Optional,
+            Shape::List(&WORD),
+            "A program and its words, for command; {ref} stands for the reference without secret://. The first line that it prints is the secret.",
+        )
+        .withheld(),
+        key(
+            "store_command",
+            Optional,
+            Shape::List(&WORD),
+            "The same for keeping a secret, which it is given on its standard input. Without it nothing can be kept there.",
+        )
+        .withheld(),
     ],
 };
 

@@ -34,11 +34,11 @@ pub(super) use init::{PASSWORD, init};
 pub(super) use keeping::{ledger_path, log_directory};
 pub(super) use schema::{FILES as SCHEMAS, Schema};
 
+use self::secrets::SecretStore;
 use super::problem::{Problem, Problems};
 use super::{Account, Changes, ErrorStyle, env};
 use policies::Policies;
 use reader::Reader;
-use secrets::SecretStore;
 use sheet::Sheet;
 
 /// A directory that holds together.
@@ -67,12 +67,12 @@ pub(super) struct Variables {
     missing: Missing,
 }
 
-/// What a secret is whose variable is not set.
+/// What a secret is that is not found in this environment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Missing {
     /// A problem.
     Told,
-    /// The name of the variable in its place: what is read so is looked at, and never served.
+    /// The name of its variable in its place: what is read so is looked at, and never served.
     Assumed,
 }
 
@@ -80,13 +80,6 @@ impl Variables {
     pub(super) fn get(&self, name: &str) -> Option<&OsStr> {
         let value = self.set.get(OsStr::new(name))?;
         Some(value.as_os_str())
-    }
-
-    fn secret<'a>(&'a self, name: &'a str) -> Option<&'a OsStr> {
-        match self.missing {
-            Missing::Told => self.get(name),
-            Missing::Assumed => self.get(name).or(Some(OsStr::new(name))),
-        }
     }
 }
 

@@ -106,6 +106,7 @@ impl World {
             .file("policies/overview.yaml", OVERVIEW);
         let secret = |what: &str| format!("{CANARY}-{what}");
         world
+            .set("PATH", "/usr/bin:/bin")
             .set(PASSWORD_VARIABLE, &secret("pass"))
             .set(TOKEN_VARIABLE, &secret("token"))
     }

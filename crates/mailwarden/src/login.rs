@@ -1,0 +1,177 @@
+//! `mailwarden login`: a person gives an account to this program, in a browser or by a code.
+//!
+//! What is asked of the provider, and what is kept, is the business of `secrets`; here is how it looks.
+
+use std::io::IsTerminal as _;
+use std::process::{Command, ExitCode, Stdio};
+use std::sync::Arc;
+
+use ::audit::{Event, Log};
+use secrecy::SecretString;
+use secrets::login::{self, Face, LoggedIn, Pasting, TypeIn, Way};
+use secrets::{Standing, Tokens};
+use sources::imap::Login;
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
+
+use crate::cli;
+use crate::config::{Config, Store};
+use crate::screen::Screen;
+
+/// The name under which the program does nothing else.
+pub(crate) const ALONE: &str = "imap-mcp-oauth-bootstrap";
+
+/// An address is not longer.
+const MOST_PASTED: u64 = 16 * 1024;
+
+pub(crate) async fn run(
+    wanted: &cli::Login,
+    config: &Config,
+    log: &Log,
+    screen: Screen,
+) -> anyhow::Result<(ExitCode, &'static str)> {
+    let tokens = tokens(wanted, config)?;
+    let way = match (wanted.device, wanted.paste) {
+        (true, _) => Way::Device,
+        (_, true) => Way::Paste,
+        _ => Way::Browser,
+    };
+    let mut teller = Teller {
+        screen,
+        opening: match wanted.no_browser || way != Way::Browser {
+            true => Opening::ByHand,
+            false => Opening::ByProgram,
+        },
+    };
+    let came = login::run(&tokens, way, &mut teller).await;
+    let result = match &came {
+        Ok(_) => "ok",
+        Err(_) => "failed",
+    };
+    let recorded = log.append(Event::logged_in(&wanted.account, result)).await;
+    let logged_in = came?;
+    tell(&logged_in, screen);
+    if let Err(why) = recorded {
+        anyhow::bail!("the login works, and could not be recorded in the audit log: {why}");
+    }
+    Ok((ExitCode::SUCCESS, "done"))
+}
+
+fn tokens(wanted: &cli::Login, config: &Config) -> anyhow::Result<Arc<Tokens>> {
+    let mut accounts = config.accounts.iter();
+    let Some(account) = accounts.find(|one| one.id.as_str() == wanted.account) else {
+        let ids: Vec<&str> = config.accounts.iter().map(|one| one.id.as_str()).collect();
+        anyhow::bail!(
+            "there is no account '{}'; there are: {}",
+            wanted.account,
+            ids.join(", ")
+        );
+    };
+    match &account.store {
+        Store::Imap(settings) => match &settings.login {
+            Login::Tokens(_, tokens) => Ok(Arc::clone(tokens)),
+            Login::Password(_) => anyhow::bail!(
+                "account '{}' is logged in to by its password, so there is nothing to do; for OAuth2 set type: xoauth2 in its auth",
+                account.id
+            ),
+        },
+        Store::Maildir(_) | Store::Apple(_) => anyhow::bail!(
+            "account '{}' is on this machine; nobody logs in to it",
+            account.id
+        ),
+    }
+}
+
+fn tell(logged_in: &LoggedIn, screen: Screen) {
+    let LoggedIn {
+        account, strangers, ..
+    } = logged_in;
+    screen.line(screen.good(format!("account {account} is logged in")));
+    let scope = logged_in.granted.as_ref().unwrap_or(&logged_in.requested);
+    screen.line(format!("scope: {scope}"));
+    if logged_in.standing == Standing::ReadOnly {
+        screen.line("nothing in it can be changed with that: every change is refused");
+    }
+    if *strangers > 0 {
+        screen.line(screen.warn(format!(
+            "{strangers} answer(s) came from somebody else meanwhile, and were turned away"
+        )));
+    }
+    screen.line("programs that serve this account already take it up by themselves");
+}
+
+/// Who opens the address.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Opening {
+    ByProgram,
+    ByHand,
+}
+
+struct Teller {
+    screen: Screen,
+    opening: Opening,
+}
+
+impl Face for Teller {
+    fn visit(&mut self, address: &str) {
+        let opened = self.opening == Opening::ByProgram && open(address);
+        self.screen.line(match opened {
+            true => "a browser opens; if none does, open this address yourself:",
+            false => "open this address in a browser:",
+        });
+        self.screen.line("");
+        self.screen.line(address);
+        self.screen.line("");
+    }
+
+    fn type_in(&mut self, asked: &TypeIn) {
+        let TypeIn {
+            address,
+            code,
+            complete,
+        } = asked;
+        self.screen.line(format!(
+            "on any device, open {address} and type in: {}",
+            self.screen.bold(code)
+        ));
+        if let Some(complete) = complete {
+            self.screen
+                .line(format!("or open {complete}, which has it already"));
+        }
+    }
+
+    fn pasted(&mut self) -> Pasting<'_> {
+        if std::io::stdin().is_terminal() {
+            self.screen
+                .line("the browser ends at an address that it cannot open; paste it here, all of it:");
+        }
+        Box::pin(async {
+            let mut line = String::new();
+            let stdin = tokio::io::stdin().take(MOST_PASTED);
+            BufReader::new(stdin).read_line(&mut line).await?;
+            Ok(SecretString::from(line))
+        })
+    }
+}
+
+/// Whether a program was started that shows it. No shell reads the address.
+fn open(address: &str) -> bool {
+    let (program, words): (&str, &[&str]) = if cfg!(target_os = "macos") {
+        ("open", &[])
+    } else if cfg!(windows) {
+        ("rundll32", &["url.dll,FileProtocolHandler"])
+    } else {
+        let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        if !set("DISPLAY") && !set("WAYLAND_DISPLAY") {
+            return false;
+        }
+        ("xdg-open", &[])
+    };
+    let started = Command::new(program)
+        .args(words)
+        .arg(address)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
+    started.is_ok()
+}
