@@ -141,8 +141,9 @@ impl Face for Teller {
 
     fn pasted(&mut self) -> Pasting<'_> {
         if std::io::stdin().is_terminal() {
-            self.screen
-                .line("the browser ends at an address that it cannot open; paste it here, all of it:");
+            self.screen.line(
+                "the browser ends at an address that it cannot open; paste it here, all of it:",
+            );
         }
         Box::pin(async {
             let mut line = String::new();

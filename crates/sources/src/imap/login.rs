@@ -170,15 +170,12 @@ async fn authenticate(
                 place,
             };
             way.check(offered)?;
-            let refused = match way.show(settings, cx, link, &token).await {
-                Err(fault) if fault.kind == FaultKind::AuthFailed => fault,
+            match way.show(settings, cx, link, &token).await {
+                Err(fault) if fault.kind == FaultKind::AuthFailed => {}
                 outcome => return outcome,
-            };
+            }
             // The server may know that it is stale before its time has come. Once, and with another one.
             let another = tokens.instead_of(&token).await.map_err(bearer::fault)?;
-            if another.is_same(&token) {
-                return Err(bearer::refused(refused));
-            }
             let outcome = way.show(settings, cx, link, &another).await;
             outcome.map_err(bearer::refused)
         }

@@ -243,7 +243,7 @@ fn every_variable_of_the_manual_is_known() {
 }
 
 /// Three variables of which the last says where the password is.
-fn password(config: &Config) -> &SecretString {
+fn password(config: &Config) -> &secrecy::SecretString {
     match &imap(config).login {
         Login::Password(password) => password,
         Login::Tokens(..) => panic!("no password"),
@@ -282,11 +282,7 @@ fn a_password_is_taken_from_one_of_three_places() {
         &[(PASS_COMMAND, ""), (PASS_FILE, file)],
     ] {
         let config = with_password(given).unwrap();
-        assert_eq!(
-            password(&config).expose_secret(),
-            "hunter2",
-            "{given:?}"
-        );
+        assert_eq!(password(&config).expose_secret(), "hunter2", "{given:?}");
         assert!(!format!("{config:?}").contains("hunter2"));
     }
 }

@@ -302,7 +302,10 @@ fn secrets_of_other_programs() {
         let Store::Imap(settings) = &account.store else {
             panic!("not imap");
         };
-        let password = settings.password.expose_secret();
+        let sources::imap::Login::Password(password) = &settings.login else {
+            panic!("no password");
+        };
+        let password = password.expose_secret();
         assert_eq!(password, "canary-4711 for accounts/work/password");
     }
     assert!(!format!("{loaded:?}").contains(CANARY));
