@@ -6,7 +6,10 @@ mod oauth;
 mod reference;
 mod store;
 
-pub use oauth::{AccessToken, Grant, NeedsLogin, NoToken, Provider, Standing, TokenCache, Tokens};
+pub use oauth::{
+    AccessToken, Grant, NeedsLogin, NoToken, Provider, RefreshOutcome, Refreshed, Rotation,
+    Standing, TokenCache, Tokens, login,
+};
 pub use reference::SecretRef;
 pub use store::{
     Command, CommandLine, FileDir, GpgFile, Keyring, NoSecret, Store, Variables, read_file,

@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use secrecy::SecretString;
+use secrecy::{ExposeSecret as _, SecretString};
 
+use super::proof;
 use crate::SecretRef;
 
 #[derive(Debug)]
@@ -24,6 +25,25 @@ pub struct Grant {
     pub cache: TokenCache,
     /// Certificates (PEM) to be trusted beside the system's.
     pub ca_file: Option<PathBuf>,
+}
+
+impl Grant {
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        let secrets = match (&self.client_secret, &other.client_secret) {
+            (None, None) => true,
+            (Some(one), Some(other)) => proof::same(one, other.expose_secret()),
+            _ => false,
+        };
+        secrets
+            && self.account == other.account
+            && self.provider == other.provider
+            && self.client_id == other.client_id
+            && self.scope == other.scope
+            && self.user == other.user
+            && self.refresh_token == other.refresh_token
+            && self.cache == other.cache
+            && self.ca_file == other.ca_file
+    }
 }
 
 /// Who gives the tokens.

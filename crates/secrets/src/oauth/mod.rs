@@ -1,7 +1,28 @@
 //! OAuth2 for mail accounts: who gives tokens, how one logs in, and how tokens are kept fresh.
 
+mod answer;
+mod discovery;
 mod grant;
+mod http;
+mod keep;
+mod kept;
+mod lock;
+pub mod login;
+mod memory;
+mod proof;
+mod provider;
+mod refresh;
+mod scope;
+mod seal;
+mod standing;
+#[cfg(test)]
+pub(crate) mod tests;
 mod tokens;
+mod vault;
+mod web;
 
 pub use grant::{Grant, Provider, TokenCache};
-pub use tokens::{AccessToken, NeedsLogin, NoToken, Standing, Tokens};
+pub use memory::AccessToken;
+pub use refresh::{RefreshOutcome, Refreshed, Rotation};
+pub use standing::{NeedsLogin, Standing};
+pub use tokens::{NoToken, Tokens};

@@ -1,42 +1,31 @@
 //! The tokens of one account: asked for by every connection, refreshed once for all of them.
+//!
+//! How a refresh goes is said in `refresh.rs`; here is who waits for it, and what is answered without one.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
-use secrecy::SecretString;
+use tokio::runtime::Handle;
+use tokio::sync::watch;
 
 use super::Grant;
-use crate::Store;
+use super::kept::{Files, Kept};
+use super::memory::{AccessToken, Because, Failure, Flight, Memory, Outcome};
+use super::refresh::{self, Refreshed};
+use super::seal::Fingerprint;
+use super::standing::{Holding, NeedsLogin, Standing, judge};
+use super::vault::{Vault, off_thread};
+use super::web::Web;
+use crate::{NoSecret, Store};
+
+/// A token that was got because the last one was refused, and is refused as well, is not the fault of its age.
+const TOO_SOON: Duration = Duration::from_secs(60);
+const BETWEEN_LOOKS: Duration = Duration::from_secs(1);
 
 /// The tokens of one account.
 pub struct Tokens {
-    grant: Grant,
-    store: Arc<Store>,
-    state: Option<PathBuf>,
-}
-
-/// What a mail server is shown. Its Debug says nothing of it.
-#[derive(Clone, Debug)]
-pub struct AccessToken(Arc<SecretString>);
-
-/// How far the login of an account goes, as far as is known without asking anybody.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Standing {
-    Good,
-    /// What was granted, or asked for, lets nothing be changed.
-    ReadOnly,
-    NeedsLogin(NeedsLogin),
-}
-
-/// Why a person has to log in.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum NeedsLogin {
-    /// Nobody has yet.
-    Never,
-    /// The provider does not take the refresh token any more.
-    Refused,
-    /// Another scope is configured than was logged in for.
-    ScopeChanged,
+    core: Arc<Core>,
 }
 
 /// Why there is no token. INVARIANT: no part of a secret is in it.
@@ -52,47 +41,292 @@ pub enum NoToken {
     Misconfigured { said: String },
 }
 
+impl std::fmt::Debug for Tokens {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut told = to.debug_struct("Tokens");
+        told.field("account", &self.core.grant.account);
+        told.finish_non_exhaustive()
+    }
+}
+
 impl Tokens {
-    /// Asks nobody yet, but looks up what is remembered. `state` is a directory of ours; without it nothing is remembered.
+    /// Asks no provider, but reads the state file and the secret store, which may run a program: not for an async
+    /// thread. `state` is a directory of ours; without it nothing is remembered.
     pub fn new(grant: Grant, store: Arc<Store>, state: Option<PathBuf>) -> Arc<Self> {
-        Arc::new(Self {
+        let vault = Vault::new(store, grant.refresh_token.clone());
+        Self::with(grant, vault, state)
+    }
+
+    pub(crate) fn with(grant: Grant, vault: Vault, state: Option<PathBuf>) -> Arc<Self> {
+        let files = state.map(|dir| Files::of(&dir, &grant.account));
+        let web = Web::new(grant.ca_file.clone());
+        let memory = Memory {
+            access: None,
+            flight: None,
+            failure: None,
+            unsaved: None,
+            kept: Kept::default(),
+            stamp: None,
+            holding: Holding::Unknown,
+            looked: Instant::now(),
+            granted: None,
+        };
+        let core = Arc::new(Core {
             grant,
-            store,
-            state,
-        })
+            vault,
+            files,
+            web,
+            memory: Mutex::new(memory),
+            observer: OnceLock::new(),
+        });
+        core.look();
+        Arc::new(Self { core })
+    }
+
+    /// Is told of every refresh; the first who asks for it, and nobody else.
+    pub fn observed_by(&self, observer: impl Fn(&Refreshed) + Send + Sync + 'static) {
+        let _ = self.core.observer.set(Box::new(observer));
     }
 
     /// Whether tokens made from the other's configuration would be the same.
     pub fn is_same(&self, other: &Self) -> bool {
-        self.grant.account == other.grant.account
-            && Arc::ptr_eq(&self.store, &other.store)
-            && self.state == other.state
+        self.core.grant.is_same(&other.core.grant)
+            && self.core.vault.is_same(&other.core.vault)
+            && self.core.files == other.core.files
     }
 
     pub fn grant(&self) -> &Grant {
-        &self.grant
+        &self.core.grant
     }
 
-    /// Asks nobody.
+    /// Asks nobody: what is known, with a look at whether the state file has changed. Where a login is needed, the
+    /// secret store is looked at again meanwhile, for who asks next.
     pub fn standing(&self) -> Standing {
-        Standing::NeedsLogin(NeedsLogin::Never)
+        let mut memory = self.core.memory();
+        self.core.notice(&mut memory);
+        let standing = self.core.judge(&memory);
+        let stale = memory.looked.elapsed() >= BETWEEN_LOOKS;
+        if matches!(standing, Standing::NeedsLogin(_)) && stale {
+            memory.looked = Instant::now();
+            if let Ok(runtime) = Handle::try_current() {
+                let core = Arc::clone(&self.core);
+                runtime.spawn_blocking(move || core.look());
+            }
+        }
+        standing
+    }
+
+    /// As [`standing`](Self::standing), after a look at the secret store.
+    pub async fn look(&self) -> Standing {
+        let core = Arc::clone(&self.core);
+        // Where the program is ending, what is known has to do.
+        let _ = off_thread(move || core.look()).await;
+        self.standing()
     }
 
     /// One that is good for a while yet; refreshed first if need be, once for all who ask meanwhile.
     pub async fn access(&self) -> Result<AccessToken, NoToken> {
-        Err(NoToken::NeedsLogin(NeedsLogin::Never))
+        let flight = {
+            let mut memory = self.core.memory();
+            if let Some(access) = memory.fresh() {
+                return Ok(access.token.clone());
+            }
+            match self.core.join(&mut memory, Cause::Needed) {
+                Next::Known(outcome) => return outcome,
+                Next::Wait(flight) => flight,
+            }
+        };
+        landed(flight).await
     }
 
     /// A mail server refused this one. Another one, newly got, unless somebody has got one meanwhile.
     pub async fn instead_of(&self, refused: &AccessToken) -> Result<AccessToken, NoToken> {
-        let _ = refused;
-        self.access().await
+        let flight = {
+            let mut memory = self.core.memory();
+            if let Some(access) = memory.fresh() {
+                if !access.token.is(refused) {
+                    return Ok(access.token.clone());
+                }
+                if access.because == Because::Spurned && access.got.elapsed() < TOO_SOON {
+                    return Err(spurned(&self.core.grant));
+                }
+                memory.access = None;
+            }
+            match self.core.join(&mut memory, Cause::Spurned(refused.clone())) {
+                Next::Known(outcome) => return outcome,
+                Next::Wait(flight) => flight,
+            }
+        };
+        let token = landed(flight).await?;
+        if token.is(refused) {
+            return Err(spurned(&self.core.grant));
+        }
+        Ok(token)
+    }
+
+    pub(crate) fn core(&self) -> &Arc<Core> {
+        &self.core
     }
 }
 
-impl AccessToken {
-    pub fn secret(&self) -> &SecretString {
-        &self.0
+/// Why one is wanted.
+#[derive(Clone, Debug)]
+pub(crate) enum Cause {
+    Needed,
+    Spurned(AccessToken),
+}
+
+type Observer = Box<dyn Fn(&Refreshed) + Send + Sync>;
+
+/// What all handles, and a refresh that outlives its caller, share.
+pub(crate) struct Core {
+    pub grant: Grant,
+    pub vault: Vault,
+    pub files: Option<Files>,
+    pub web: Web,
+    memory: Mutex<Memory>,
+    observer: OnceLock<Observer>,
+}
+
+enum Next {
+    Known(Outcome),
+    Wait(Flight),
+}
+
+impl Core {
+    pub(crate) fn memory(&self) -> MutexGuard<'_, Memory> {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn judge(&self, memory: &Memory) -> Standing {
+        let granted = memory.granted.as_deref();
+        judge(&self.grant, &memory.kept, &memory.holding, granted)
+    }
+
+    pub(crate) fn tell(&self, refreshed: &Refreshed) {
+        if let Some(observer) = self.observer.get() {
+            observer(refreshed);
+        }
+    }
+
+    /// Reads file and store, which may run a program: not for an async thread.
+    pub(crate) fn look(&self) {
+        let stamp = self.files.as_ref().and_then(Files::stamp);
+        let kept = self.files.as_ref().map(Files::read).unwrap_or_default();
+        let holding = match self.vault.read() {
+            Ok(token) => Holding::Token(Fingerprint::of(&self.grant.account, &token)),
+            Err(why) => self.holding_nothing(&kept, &why),
+        };
+        let mut memory = self.memory();
+        if memory.stamp != stamp || memory.holding != holding {
+            memory.take(kept, stamp);
+        }
+        memory.holding = holding;
+        memory.looked = Instant::now();
+    }
+
+    /// A store that could be written, and where nobody is known to have logged in, is taken to hold nothing yet; any
+    /// other one is at fault, and says how when a token is wanted.
+    pub(crate) fn holding_nothing(&self, kept: &Kept, why: &NoSecret) -> Holding {
+        tracing::debug!(account = %self.grant.account, %why, "the store gives no refresh token");
+        if kept.login.is_none() && self.vault.writable().is_ok() {
+            Holding::Nothing
+        } else {
+            Holding::Unknown
+        }
+    }
+
+    /// Another process may have logged in, or been refused.
+    fn notice(&self, memory: &mut Memory) {
+        let Some(files) = &self.files else {
+            return;
+        };
+        let stamp = files.stamp();
+        if stamp != memory.stamp {
+            memory.take(files.read(), stamp);
+        }
+    }
+
+    /// INVARIANT: one flight at a time.
+    fn join(self: &Arc<Self>, memory: &mut Memory, cause: Cause) -> Next {
+        if let Some(flight) = &memory.flight {
+            return Next::Wait(flight.clone());
+        }
+        self.notice(memory);
+        if let Some(failure) = &memory.failure
+            && Instant::now() < failure.until
+        {
+            return Next::Known(Err(failure.said.clone()));
+        }
+        let (sender, flight) = watch::channel(None);
+        memory.flight = Some(flight.clone());
+        let landing = Landing {
+            core: Arc::clone(self),
+            sender,
+        };
+        // A task of its own: who asked may leave, a refresh that has begun goes on.
+        tokio::spawn(async move {
+            let outcome = refresh::run(&landing.core, &cause).await;
+            landing.land(outcome);
+        });
+        Next::Wait(flight)
+    }
+}
+
+/// Ends a flight, also where its task is torn down.
+struct Landing {
+    core: Arc<Core>,
+    sender: watch::Sender<Option<Outcome>>,
+}
+
+impl Landing {
+    fn land(self, outcome: Result<super::memory::Access, refresh::Failed>) {
+        let outcome = {
+            let mut memory = self.core.memory();
+            match outcome {
+                Ok(access) => {
+                    let token = access.token.clone();
+                    memory.failure = None;
+                    memory.access = Some(access);
+                    Ok(token)
+                }
+                Err(failed) => {
+                    let before = memory.failure.take();
+                    let failure = Failure::new(failed.said, failed.wait, before.as_ref());
+                    memory.access = None;
+                    let said = failure.said.clone();
+                    memory.failure = Some(failure);
+                    Err(said)
+                }
+            }
+        };
+        // Nobody may be left to hear it.
+        let _ = self.sender.send(Some(outcome));
+    }
+}
+
+impl Drop for Landing {
+    fn drop(&mut self) {
+        self.core.memory().flight = None;
+    }
+}
+
+async fn landed(mut flight: Flight) -> Outcome {
+    let heard = flight.wait_for(Option::is_some).await;
+    heard.ok().and_then(|it| it.clone()).unwrap_or_else(|| {
+        Err(NoToken::Unavailable {
+            said: "the refresh was interrupted; try again".to_owned(),
+        })
+    })
+}
+
+fn spurned(grant: &Grant) -> NoToken {
+    NoToken::Misconfigured {
+        said: format!(
+            "the mail server refuses the tokens that {} has just given for {}: check that user, oauth_scope and host belong together",
+            grant.provider.name(),
+            grant.user
+        ),
     }
 
     /// Whether it is the very same, not one that was got later.

@@ -1,0 +1,67 @@
+//! One process at a time may use up an account's refresh token. What is done meanwhile is not decided here.
+
+use std::fs::{File, TryLockError};
+use std::io;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::kept::Files;
+
+/// Longer than the slowest refresh: whoever holds it longer hangs.
+const PATIENCE: Duration = Duration::from_secs(90);
+const BETWEEN: Duration = Duration::from_millis(40);
+
+/// Held until it is dropped, or its process ends in whatever way.
+#[derive(Debug)]
+pub(crate) struct Held {
+    _file: File,
+}
+
+#[derive(Debug)]
+pub(crate) enum NotHeld {
+    /// Another process has had it all the while.
+    Busy,
+    Io(io::Error),
+}
+
+/// Asks again and again instead of waiting in the kernel: a thread that waits there can be neither cancelled nor limited.
+pub(crate) async fn hold(files: &Files) -> Result<Held, NotHeld> {
+    let file = files.lock_file().map_err(NotHeld::Io)?;
+    let end = Instant::now() + PATIENCE;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(Held { _file: file }),
+            Err(TryLockError::WouldBlock) => {}
+            // QUIRK: some network file systems have no locks. One process alone loses nothing by that.
+            Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {
+                tracing::debug!(
+                    "the state directory has no locks: two processes may refresh at once"
+                );
+                return Ok(Held { _file: file });
+            }
+            Err(TryLockError::Error(error)) => return Err(NotHeld::Io(error)),
+        }
+        if Instant::now() >= end {
+            return Err(NotHeld::Busy);
+        }
+        tokio::time::sleep(BETWEEN).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn the_second_gets_it_when_the_first_is_done() {
+        let dir = tempfile::tempdir().unwrap();
+        let files = Files::of(dir.path(), "work");
+        let first = hold(&files).await.unwrap();
+        let mut second = Box::pin(hold(&files));
+        let early = tokio::time::timeout(BETWEEN * 2, &mut second).await;
+        assert!(early.is_err());
+        drop(first);
+        second.await.unwrap();
+    }
+}

@@ -1,0 +1,246 @@
+//! What one process knows of an account's tokens. It decides what may be used, and fetches nothing.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use secrecy::{ExposeSecret as _, SecretString};
+use serde::{Deserialize, Serialize};
+use tokio::sync::watch;
+use zeroize::{Zeroize as _, Zeroizing};
+
+use super::kept::{Kept, Stamp};
+use super::proof;
+use super::seal::Fingerprint;
+use super::standing::Holding;
+use super::tokens::NoToken;
+
+const LARGEST_MARGIN: Duration = Duration::from_secs(60);
+const LONGEST_WAIT: Duration = Duration::from_secs(300);
+
+/// What a mail server is shown. Its Debug says nothing of it.
+#[derive(Clone, Debug)]
+pub struct AccessToken(Arc<SecretString>);
+
+impl AccessToken {
+    pub(crate) fn new(secret: SecretString) -> Self {
+        Self(Arc::new(secret))
+    }
+
+    pub fn secret(&self) -> &SecretString {
+        &self.0
+    }
+
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0) || proof::same(&self.0, other.0.expose_secret())
+    }
+}
+
+/// An access token, and how long it is shown around.
+#[derive(Clone, Debug)]
+pub(crate) struct Access {
+    pub token: AccessToken,
+    /// A clock that stands still while the machine sleeps, and one that somebody may set: both have to agree.
+    until: Instant,
+    until_wall: SystemTime,
+    pub got: Instant,
+    pub because: Because,
+}
+
+/// Why it was got.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Because {
+    Needed,
+    /// A mail server refused the one before.
+    Spurned,
+}
+
+impl Access {
+    /// Refreshed a little before its end: it has to outlive the login that it is used for.
+    pub(crate) fn new(token: AccessToken, lifetime: Duration, because: Because) -> Self {
+        let lifetime = lifetime.saturating_sub(LARGEST_MARGIN.min(lifetime / 10));
+        let (now, wall) = (Instant::now(), SystemTime::now());
+        Self {
+            token,
+            until: now.checked_add(lifetime).unwrap_or(now),
+            until_wall: wall.checked_add(lifetime).unwrap_or(wall),
+            got: now,
+            because,
+        }
+    }
+
+    pub(crate) fn is_fresh(&self) -> bool {
+        Instant::now() < self.until && SystemTime::now() < self.until_wall
+    }
+
+    /// For a file, sealed.
+    pub(crate) fn spell(&self) -> Option<Zeroizing<Vec<u8>>> {
+        let until = self.until_wall.duration_since(UNIX_EPOCH).ok()?.as_secs();
+        let wire = Wire {
+            token: self.token.secret().expose_secret().to_owned(),
+            until,
+        };
+        let mut octets = Zeroizing::new(Vec::with_capacity(wire.token.len() * 2 + 64));
+        serde_json::to_writer(&mut *octets, &wire).ok()?;
+        Some(octets)
+    }
+
+    /// None where it is over, or ends later than any token does.
+    pub(crate) fn read(octets: &[u8]) -> Option<Self> {
+        let mut wire: Wire = serde_json::from_slice(octets).ok()?;
+        let token = AccessToken::new(std::mem::take(&mut wire.token).into());
+        let until_wall = UNIX_EPOCH.checked_add(Duration::from_secs(wire.until))?;
+        let left = until_wall.duration_since(SystemTime::now()).ok()?;
+        let now = Instant::now();
+        Some(Self {
+            token,
+            until: now.checked_add(left)?,
+            until_wall,
+            got: now,
+            because: Because::Needed,
+        })
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Wire {
+    token: String,
+    until: u64,
+}
+
+impl Drop for Wire {
+    fn drop(&mut self) {
+        self.token.zeroize();
+    }
+}
+
+pub(crate) type Outcome = Result<AccessToken, NoToken>;
+
+/// Somebody is fetching one: wait for what comes of it.
+pub(crate) type Flight = watch::Receiver<Option<Outcome>>;
+
+/// Remembered for a while, so that who asks in a loop does not ask the provider in a loop.
+#[derive(Clone, Debug)]
+pub(crate) struct Failure {
+    pub said: NoToken,
+    pub until: Instant,
+    pub streak: u32,
+}
+
+impl Failure {
+    pub(crate) fn new(said: NoToken, wait: Option<Duration>, before: Option<&Self>) -> Self {
+        let streak = before.map_or(0, |it| it.streak.saturating_add(1));
+        let usual = match said {
+            NoToken::NeedsLogin(_) => Duration::from_secs(1),
+            NoToken::Misconfigured { .. } => Duration::from_secs(10),
+            NoToken::Unavailable { .. } => Duration::from_secs(1 << streak.min(6)),
+        };
+        let now = Instant::now();
+        let until = now + wait.unwrap_or(usual).max(usual).min(LONGEST_WAIT);
+        Self {
+            said,
+            until,
+            streak,
+        }
+    }
+}
+
+/// A refresh token that could be kept nowhere yet, and what came with it.
+#[derive(Debug)]
+pub(crate) struct Unsaved {
+    /// What the store held when it came.
+    pub under: Fingerprint,
+    pub refresh: SecretString,
+    pub access: Access,
+}
+
+#[derive(Debug)]
+pub(crate) struct Memory {
+    pub access: Option<Access>,
+    pub flight: Option<Flight>,
+    pub failure: Option<Failure>,
+    pub unsaved: Option<Unsaved>,
+    pub kept: Kept,
+    pub stamp: Option<Stamp>,
+    pub holding: Holding,
+    /// When the store was last looked at.
+    pub looked: Instant,
+    pub granted: Option<String>,
+}
+
+impl Memory {
+    pub(crate) fn fresh(&self) -> Option<&Access> {
+        self.access.as_ref().filter(|it| it.is_fresh())
+    }
+
+    /// What the file says now. A login of another process is a new token in the store.
+    pub(crate) fn take(&mut self, kept: Kept, stamp: Option<Stamp>) {
+        if let Holding::Token(token) = &self.holding
+            && kept.login_of(token).is_none()
+            && kept.login.is_some()
+        {
+            self.holding = Holding::Unknown;
+        }
+        if self.holding == Holding::Nothing && kept.login != self.kept.login {
+            self.holding = Holding::Unknown;
+        }
+        self.kept = kept;
+        self.stamp = stamp;
+        self.failure = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn access(seconds: u64) -> Access {
+        let token = AccessToken::new("access-1".into());
+        Access::new(token, Duration::from_secs(seconds), Because::Needed)
+    }
+
+    #[test]
+    fn a_token_is_renewed_a_little_before_its_end() {
+        for (lifetime, margin) in [(3600, 60), (600, 60), (100, 10), (10, 1)] {
+            let access = access(lifetime);
+            let shown = access.until.duration_since(access.got);
+            assert_eq!(shown, Duration::from_secs(lifetime - margin));
+            assert!(access.is_fresh());
+        }
+        assert!(!access(0).is_fresh());
+        let mut slept = access(3600);
+        slept.until_wall = SystemTime::now() - Duration::from_secs(1);
+        assert!(!slept.is_fresh());
+    }
+
+    #[test]
+    fn a_spelled_token_is_read_again_unless_it_is_over() {
+        let spelled = access(3600).spell().unwrap();
+        let read = Access::read(&spelled).unwrap();
+        assert!(read.is_fresh() && read.token.is(&access(1).token));
+        for octets in [
+            access(0).spell().unwrap().to_vec(),
+            b"{}".to_vec(),
+            b"".to_vec(),
+            format!("{{\"token\":\"a\",\"until\":{}}}", u64::MAX).into_bytes(),
+        ] {
+            assert!(Access::read(&octets).is_none());
+        }
+    }
+
+    #[test]
+    fn who_fails_again_waits_longer_but_not_for_ever() {
+        let said = || NoToken::Unavailable {
+            said: "x".to_owned(),
+        };
+        let mut last = Failure::new(said(), None, None);
+        for _ in 0..40 {
+            let next = Failure::new(said(), None, Some(&last));
+            assert!(next.until >= last.until);
+            last = next;
+        }
+        assert!(last.until <= Instant::now() + Duration::from_secs(64));
+        let told = Failure::new(said(), Some(Duration::from_secs(1 << 40)), None);
+        assert!(told.until <= Instant::now() + LONGEST_WAIT);
+    }
+}

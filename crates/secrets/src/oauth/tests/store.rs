@@ -1,0 +1,69 @@
+//! A secret store that does as it is told: holds, refuses, fails.
+
+use std::sync::Mutex;
+
+use secrecy::{ExposeSecret as _, SecretString};
+
+use crate::NoSecret;
+
+#[derive(Debug)]
+pub(crate) struct Imagined {
+    held: Mutex<Option<SecretString>>,
+    mood: Mutex<Mood>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Mood {
+    Fine,
+    /// As variables of the environment are.
+    ReadOnly,
+    /// A disk that is full: it said that it could be written.
+    Full,
+    Unreadable,
+}
+
+impl Imagined {
+    pub(crate) fn holding(token: Option<&str>) -> std::sync::Arc<Self> {
+        std::sync::Arc::new(Self {
+            held: Mutex::new(token.map(Into::into)),
+            mood: Mutex::new(Mood::Fine),
+        })
+    }
+
+    pub(crate) fn be(&self, mood: Mood) {
+        *self.mood.lock().unwrap() = mood;
+    }
+
+    pub(crate) fn put(&self, token: &str) {
+        *self.held.lock().unwrap() = Some(token.into());
+    }
+
+    pub(crate) fn held(&self) -> Option<String> {
+        let held = self.held.lock().unwrap();
+        held.as_ref().map(|it| it.expose_secret().to_owned())
+    }
+
+    pub(crate) fn read(&self) -> Result<SecretString, NoSecret> {
+        if *self.mood.lock().unwrap() == Mood::Unreadable {
+            return Err(NoSecret::new("the store cannot be read", "mend it"));
+        }
+        let held = self.held.lock().unwrap().clone();
+        held.ok_or_else(|| NoSecret::new("there is no such secret", "log in"))
+    }
+
+    pub(crate) fn write(&self, secret: &SecretString) -> Result<(), NoSecret> {
+        self.writable()?;
+        if *self.mood.lock().unwrap() == Mood::Full {
+            return Err(NoSecret::new("the disk is full", "make room"));
+        }
+        *self.held.lock().unwrap() = Some(secret.clone());
+        Ok(())
+    }
+
+    pub(crate) fn writable(&self) -> Result<(), NoSecret> {
+        match *self.mood.lock().unwrap() {
+            Mood::ReadOnly => Err(NoSecret::new("this store is read only", "use file_dir")),
+            Mood::Fine | Mood::Full | Mood::Unreadable => Ok(()),
+        }
+    }
+}
