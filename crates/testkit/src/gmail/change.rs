@@ -2,7 +2,7 @@
 
 use super::date;
 use super::fetch::labels;
-use super::numbers::{Numbers, spelled};
+use super::numbers::{By, Numbers, spelled};
 use super::place::Place;
 use super::session::{Access, Answer, Modseqs, Session};
 use super::settings::Deleting;
@@ -34,8 +34,8 @@ struct Asked {
 
 impl Session {
     pub(super) fn store(&mut self, verb: &str, mut args: Args) -> Answer {
-        let by_uid = verb == "UID STORE";
-        let rows = self.chosen(&args.text()?, by_uid)?;
+        let by = By::of(verb);
+        let rows = self.chosen(&args.text()?, by)?;
         let unchanged = match args.peek() {
             Some(Token::List(_)) => {
                 let mut modifier = args.list()?;
@@ -70,7 +70,7 @@ impl Session {
                 true => self.store_labels(&place, uid, &asked, &named, octets),
                 false => self.store_flags(&place, uid, &asked, &named)?,
             }
-            self.tell_stored(number, uid, &place, &asked, by_uid);
+            self.tell_stored(number, uid, &place, &asked, by);
         }
         Ok(match changed.is_empty() {
             true => "OK Success".to_owned(),
@@ -167,7 +167,7 @@ impl Session {
     }
 
     /// What became of it, unless it was not to be told. One that is gone with it is told of as that alone.
-    fn tell_stored(&mut self, number: usize, uid: u32, place: &Place, asked: &Asked, by_uid: bool) {
+    fn tell_stored(&mut self, number: usize, uid: u32, place: &Place, asked: &Asked, by: By) {
         let shared = Arc::clone(&self.shared);
         let account = shared.account();
         let Some((row, message)) = account.store.row(place, uid) else {
@@ -189,7 +189,7 @@ impl Session {
             let labels = labels(message, place, self.octets);
             parts.push([b"X-GM-LABELS ".as_slice(), &labels].concat());
         }
-        if by_uid {
+        if by == By::Uid {
             parts.push(format!("UID {uid}").into_bytes());
         }
         if self.modseqs == Modseqs::Told {
@@ -204,9 +204,11 @@ impl Session {
         self.wire.say(b")\r\n");
     }
 
-    /// Both answer with `COPYUID` in the tagged line, MOVE too (net-imap, "COPYUID in tagged vs untagged responses").
+    /// Both answer with `COPYUID` in the tagged line, MOVE too (net-imap, "COPYUID in tagged vs untagged responses"). A message
+    /// that is in the target already keeps its number there. How a target is refused is in Gmail.ps's tracker
+    /// ("move-message exception").
     pub(super) fn transfer(&mut self, verb: &str, mut args: Args) -> Answer {
-        let rows = self.chosen(&args.text()?, verb.starts_with("UID"))?;
+        let rows = self.chosen(&args.text()?, By::of(verb))?;
         let name = args.text()?;
         args.end()?;
         let moves = verb.ends_with("MOVE");
@@ -266,6 +268,8 @@ impl Session {
         Ok("OK Success".to_owned())
     }
 
+    /// The words of the refusal are in iris.vim's tracker, "error on sending mail"; those of the success in node-imap's, "adds
+    /// support for APPEND".
     pub(super) fn append(&mut self, mut args: Args) -> Answer {
         let name = args.text()?;
         let mut flags = BTreeSet::new();

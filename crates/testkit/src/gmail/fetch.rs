@@ -3,7 +3,7 @@
 use super::date;
 use super::envelope;
 use super::mime::{Detail, Section};
-use super::numbers::Numbers;
+use super::numbers::{By, Numbers};
 use super::place::Place;
 use super::session::{Access, Answer, Modseqs, Session};
 use super::store::{Message, Row, SEEN, Store};
@@ -29,6 +29,13 @@ enum Item {
     Piece(Piece),
 }
 
+/// Whether what is fetched counts as read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Reading {
+    Peeks,
+    Marks,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Piece {
     /// As the answer names it: `BODY[1.MIME]`.
@@ -38,13 +45,13 @@ struct Piece {
     section: String,
     fields: Vec<String>,
     partial: Option<(usize, usize)>,
-    peek: bool,
+    reading: Reading,
 }
 
 impl Session {
     pub(super) fn fetch(&mut self, verb: &str, mut args: Args) -> Answer {
-        let by_uid = verb == "UID FETCH";
-        let rows = self.chosen(&args.text()?, by_uid)?;
+        let by = By::of(verb);
+        let rows = self.chosen(&args.text()?, by)?;
         let mut items = BTreeSet::new();
         for item in args.next()?.items() {
             read_item(&item, &mut items)?;
@@ -65,12 +72,12 @@ impl Session {
         if self.modseqs == Modseqs::Told && since.is_some() {
             items.insert(Item::Modseq);
         }
-        if by_uid {
+        if by == By::Uid {
             items.insert(Item::Uid);
         }
         let reads = items
             .iter()
-            .any(|item| matches!(item, Item::Piece(piece) if !piece.peek));
+            .any(|item| matches!(item, Item::Piece(piece) if piece.reading == Reading::Marks));
         let (place, access, octets) = self.standing();
         let shared = std::sync::Arc::clone(&self.shared);
         let mut account = shared.account();
@@ -102,17 +109,19 @@ impl Session {
     }
 
     /// Those of the messages the client knows that are in the set, by number and UID.
-    pub(super) fn chosen(&self, set: &str, by_uid: bool) -> Result<Vec<(usize, u32)>, Bad> {
+    pub(super) fn chosen(&self, set: &str, by: By) -> Result<Vec<(usize, u32)>, Bad> {
         let rows = &self.view.as_ref().expect("a mailbox is open").rows;
         let count = u32::try_from(rows.len()).unwrap_or(u32::MAX);
-        let last = match by_uid {
-            true => rows.last().map_or(0, |known| known.uid),
-            false => count,
+        let last = match by {
+            By::Uid => rows.last().map_or(0, |known| known.uid),
+            By::Number => count,
         };
         let set = Numbers::read(set, last)?;
         let numbered = rows.iter().zip(1_u32..);
-        let chosen =
-            numbered.filter(|(known, number)| set.holds(if by_uid { known.uid } else { *number }));
+        let chosen = numbered.filter(|(known, number)| match by {
+            By::Uid => set.holds(known.uid),
+            By::Number => set.holds(*number),
+        });
         Ok(chosen
             .map(|(known, number)| (number as usize, known.uid))
             .collect())
@@ -237,14 +246,14 @@ fn read_item(token: &Token, items: &mut BTreeSet<Item>) -> Result<(), Bad> {
     let Token::Atom(atom) = token else {
         return Err(Bad);
     };
-    let whole = |name: &str, section: &str, peek: bool| {
+    let whole = |name: &str, section: &str, reading: Reading| {
         Item::Piece(Piece {
             name: name.to_owned(),
             path: Vec::new(),
             section: section.to_owned(),
             fields: Vec::new(),
             partial: None,
-            peek,
+            reading,
         })
     };
     let item = match atom.to_ascii_uppercase().as_str() {
@@ -273,9 +282,9 @@ fn read_item(token: &Token, items: &mut BTreeSet<Item>) -> Result<(), Bad> {
         "ENVELOPE" => Item::Envelope,
         "BODY" => Item::Body,
         "BODYSTRUCTURE" => Item::BodyStructure,
-        "RFC822" => whole("RFC822", "", false),
-        "RFC822.HEADER" => whole("RFC822.HEADER", "HEADER", true),
-        "RFC822.TEXT" => whole("RFC822.TEXT", "TEXT", false),
+        "RFC822" => whole("RFC822", "", Reading::Marks),
+        "RFC822.HEADER" => whole("RFC822.HEADER", "HEADER", Reading::Peeks),
+        "RFC822.TEXT" => whole("RFC822.TEXT", "TEXT", Reading::Marks),
         "X-GM-MSGID" => Item::Id,
         "X-GM-THRID" => Item::Thread,
         "X-GM-LABELS" => Item::Labels,
@@ -293,9 +302,9 @@ fn add(items: &mut BTreeSet<Item>, more: &[Item]) -> Result<(), Bad> {
 fn read_piece(atom: &str) -> Result<Piece, Bad> {
     let (head, rest) = atom.split_once('[').ok_or(Bad)?;
     let (inner, tail) = rest.rsplit_once(']').ok_or(Bad)?;
-    let peek = match head.to_ascii_uppercase().as_str() {
-        "BODY" => false,
-        "BODY.PEEK" => true,
+    let reading = match head.to_ascii_uppercase().as_str() {
+        "BODY" => Reading::Marks,
+        "BODY.PEEK" => Reading::Peeks,
         _ => return Err(Bad),
     };
     let (word, fields) = match inner.split_once(' ') {
@@ -327,7 +336,7 @@ fn read_piece(atom: &str) -> Result<Piece, Bad> {
         section: section_word,
         fields,
         partial: read_partial(tail)?,
-        peek,
+        reading,
     })
 }
 

@@ -130,6 +130,7 @@ impl Session {
         listed.collect()
     }
 
+    /// Line by line as in logs of MailKit ("pulling all folders") and php-imap; the refusal as in mustang's, "unknown mailbox".
     pub(super) fn open(&mut self, mut args: Args, access: Access) -> Answer {
         let name = args.text()?;
         if !args.is_empty() {
@@ -170,6 +171,7 @@ impl Session {
         self.untagged(&format!("{} EXISTS", rows.len()));
         self.untagged("0 RECENT");
         self.untagged(&format!("OK [UIDNEXT {uidnext}] Predicted next UID."));
+        // QUIRK: no text behind the code, which the grammar wants (the same logs).
         self.untagged(&format!("OK [HIGHESTMODSEQ {modseq}]"));
         self.view = Some(View {
             place,
@@ -197,6 +199,7 @@ impl Session {
         Ok("OK Returned to authenticated state. (Success)".to_owned())
     }
 
+    /// The refusal is in alps's tracker, "Gmail error".
     pub(super) fn status(&mut self, mut args: Args) -> Answer {
         let name = args.text()?;
         let items = args.list()?.rest();

@@ -15,7 +15,7 @@ const AFTER: &str = "IMAP4rev1 UNSELECT IDLE NAMESPACE QUOTA ID XLIST CHILDREN X
 
 const INVALID: &str = "NO [AUTHENTICATIONFAILED] Invalid credentials (Failure)";
 const TOO_MANY: &str = "NO [ALERT] Too many simultaneous connections. (Failure)";
-/// What a password gets where two factors are wanted and it is not one made for an application.
+/// What a password gets where two factors are wanted and it is not one made for an application (mutt-wizard, "IMAP alert").
 const APP_PASSWORD: &str = "NO [ALERT] Application-specific password required: https://support.google.com/accounts/answer/185833 (Failure)";
 
 /// What an access token is worth.

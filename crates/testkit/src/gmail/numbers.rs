@@ -2,8 +2,24 @@
 
 use super::syntax::Bad;
 
+/// What the numbers of a command are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum By {
+    Number,
+    Uid,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Numbers(Vec<(u32, u32)>);
+
+impl By {
+    pub(super) fn of(verb: &str) -> Self {
+        match verb.starts_with("UID ") {
+            true => Self::Uid,
+            false => Self::Number,
+        }
+    }
+}
 
 impl Numbers {
     /// `*` is `last`.

@@ -154,7 +154,7 @@ impl Place {
     /// What a label in `X-GM-LABELS` stands for. MailKit's author lists the names with a backslash (S22.Imap, "about
     /// label"); `\Junk` and both spellings of drafts are taken, too.
     pub(super) fn of_label(text: &str) -> Self {
-        let known = match text.to_ascii_lowercase().as_str() {
+        match text.to_ascii_lowercase().as_str() {
             "\\inbox" => Self::Inbox,
             "\\draft" | "\\drafts" => Self::Drafts,
             "\\important" => Self::Important,
@@ -163,9 +163,8 @@ impl Place {
             "\\starred" | "\\flagged" => Self::Starred,
             "\\trash" => Self::Trash,
             "\\allmail" | "\\all" => Self::All,
-            _ => return Self::Label(text.to_owned()),
-        };
-        known
+            _ => Self::Label(text.to_owned()),
+        }
     }
 
     /// Where a message is alone: in nothing else, All Mail included.

@@ -25,6 +25,8 @@ enum Test {
     MessageId(String),
     Attachment,
     In(Place),
+    /// A label of the user's own, as [`hyphened`] spells it.
+    Labelled(String),
     Anywhere,
     Unread,
     Read,
@@ -124,6 +126,10 @@ impl Test {
             }
             Self::Attachment => message.part.has_attachment(&message.raw),
             Self::In(place) => message.labels().contains(place),
+            Self::Labelled(name) => message.labels().iter().any(|label| match label {
+                Place::Label(label) => hyphened(label) == *name,
+                _ => false,
+            }),
             Self::Anywhere => true,
             Self::Unread => !message.flags.contains(SEEN),
             Self::Read => message.flags.contains(SEEN),
@@ -159,7 +165,6 @@ fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// Labels are spelled with hyphens for what a word cannot hold.
 fn place(value: &str) -> Test {
     Test::In(match value.to_ascii_lowercase().as_str() {
         "anywhere" | "all" => return Test::Anywhere,
@@ -170,8 +175,13 @@ fn place(value: &str) -> Test {
         "trash" | "bin" => Place::Trash,
         "starred" => Place::Starred,
         "important" => Place::Important,
-        _ => Place::Label(value.to_owned()),
+        _ => return Test::Labelled(hyphened(value)),
     })
+}
+
+/// In any case, with hyphens for blanks and slashes: the search box writes labels so.
+fn hyphened(label: &str) -> String {
+    label.to_lowercase().replace([' ', '/'], "-")
 }
 
 /// `2d`, `3m`, `1y`; hours too.

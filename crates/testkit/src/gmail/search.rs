@@ -2,7 +2,7 @@
 
 use super::date;
 use super::mime;
-use super::numbers::{Numbers, spelled};
+use super::numbers::{By, Numbers, spelled};
 use super::place::Place;
 use super::raw::Query;
 use super::session::{Answer, Modseqs, Session};
@@ -62,7 +62,7 @@ pub(super) struct Candidate<'a> {
 
 impl Session {
     pub(super) fn search(&mut self, tag: &str, verb: &str, mut args: Args) -> Answer {
-        let by_uid = verb == "UID SEARCH";
+        let by = By::of(verb);
         let returns = match args.take("RETURN") {
             true => Some(read_returns(args.list()?)?),
             false => None,
@@ -101,7 +101,10 @@ impl Session {
                 now: account.now(),
             };
             if key.holds(&candidate) {
-                found.push(if by_uid { known.uid } else { number });
+                found.push(match by {
+                    By::Uid => known.uid,
+                    By::Number => number,
+                });
                 highest = highest.max(message.modseq);
             }
         }
@@ -111,7 +114,10 @@ impl Session {
         }
         let line = match returns {
             Some(returns) => {
-                let uid = if by_uid { " UID" } else { "" };
+                let uid = match by {
+                    By::Uid => " UID",
+                    By::Number => "",
+                };
                 format!("ESEARCH (TAG \"{tag}\"){uid}{}", extended(&returns, &found))
             }
             None => {

@@ -35,6 +35,8 @@ pub(super) struct Mailbox {
     pub(super) uidvalidity: u32,
     pub(super) uidnext: u32,
     pub(super) rows: BTreeMap<u32, Row>,
+    /// The same the other way round: UIDs by X-GM-MSGID.
+    uids: BTreeMap<u64, u32>,
 }
 
 /// A message in a mailbox.
@@ -64,6 +66,8 @@ pub(super) struct Landing {
 pub(super) struct Store {
     pub(super) settings: Settings,
     messages: BTreeMap<u64, Message>,
+    /// By Message-ID.
+    named: BTreeMap<String, BTreeSet<u64>>,
     boxes: BTreeMap<Place, Mailbox>,
     pub(super) modseq: u64,
     made: u64,
@@ -100,6 +104,7 @@ impl Store {
         let mut store = Self {
             settings,
             messages: BTreeMap::new(),
+            named: BTreeMap::new(),
             boxes: BTreeMap::new(),
             modseq: 1_000,
             made: 0,
@@ -121,6 +126,7 @@ impl Store {
                 uidvalidity: *validities,
                 uidnext: 1,
                 rows: BTreeMap::new(),
+                uids: BTreeMap::new(),
             }
         })
     }
@@ -159,10 +165,7 @@ impl Store {
     }
 
     pub(super) fn uid(&self, place: &Place, msgid: u64) -> Option<u32> {
-        let rows = &self.boxes.get(place)?.rows;
-        rows.iter()
-            .find(|(_, row)| row.msgid == msgid)
-            .map(|(uid, _)| *uid)
+        self.boxes.get(place)?.uids.get(&msgid).copied()
     }
 
     pub(super) fn landing(&self, place: &Place, msgid: u64) -> Option<Landing> {
@@ -237,6 +240,9 @@ impl Store {
             labels: BTreeSet::new(),
             modseq: 0,
         };
+        if let Some(id) = message.message_id() {
+            self.named.entry(id).or_default().insert(msgid);
+        }
         self.messages.insert(msgid, message);
         self.put(msgid, place);
         if deleted && let Some(uid) = self.uid(place, msgid) {
@@ -248,9 +254,13 @@ impl Store {
     /// Decided by octets, not by the id alone: a draft that was changed keeps its id and is another message (WildDuck,
     /// "duplicate message-ids", on what goes wrong otherwise).
     fn twin(&self, raw: &[u8], part: &Part) -> Option<u64> {
-        mime::field(part.header(raw), "message-id").filter(|id| !id.is_empty())?;
-        let mut same = self.messages.values().filter(|one| one.raw.as_ref() == raw);
-        same.next().map(|one| one.msgid)
+        let id = mime::field(part.header(raw), "message-id")?;
+        let same = |msgid: &&u64| {
+            self.messages
+                .get(msgid)
+                .is_some_and(|one| one.raw.as_ref() == raw)
+        };
+        self.named.get(&id)?.iter().find(same).copied()
     }
 
     /// The conversation of the message that it answers. A subject that changed begins another one, as Google's help page
@@ -258,18 +268,16 @@ impl Store {
     fn thread(&self, raw: &[u8], part: &Part) -> Option<u64> {
         let header = part.header(raw);
         let subject = base_subject(&mime::field(header, "subject").unwrap_or_default());
-        let named = ["in-reply-to", "references"].map(|name| mime::field(header, name));
-        let named: Vec<String> = named.into_iter().flatten().collect();
-        let named: BTreeSet<&str> = named
-            .iter()
-            .flat_map(|ids| ids.split_ascii_whitespace())
-            .collect();
-        let mut kin = self.messages.values().filter(|one| {
-            let theirs = mime::field(one.header(), "subject").unwrap_or_default();
-            one.message_id()
-                .is_some_and(|id| named.contains(id.as_str()))
-                && base_subject(&theirs) == subject
-        });
+        let fields = ["in-reply-to", "references"].map(|name| mime::field(header, name));
+        let fields: Vec<String> = fields.into_iter().flatten().collect();
+        let ids = fields.iter().flat_map(|ids| ids.split_ascii_whitespace());
+        let named = ids.filter_map(|id| self.named.get(id)).flatten();
+        let mut kin = named
+            .filter_map(|msgid| self.messages.get(msgid))
+            .filter(|one| {
+                let theirs = mime::field(one.header(), "subject").unwrap_or_default();
+                base_subject(&theirs) == subject
+            });
         kin.next().map(|one| one.thrid)
     }
 
@@ -344,9 +352,15 @@ impl Store {
     }
 
     pub(super) fn destroy(&mut self, msgid: u64) {
-        self.messages.remove(&msgid);
+        let id = self
+            .messages
+            .remove(&msgid)
+            .and_then(|message| message.message_id());
+        if let Some(named) = id.and_then(|id| self.named.get_mut(&id)) {
+            named.remove(&msgid);
+        }
         for mailbox in self.boxes.values_mut() {
-            mailbox.rows.retain(|_, row| row.msgid != msgid);
+            mailbox.take_out(msgid);
         }
         self.modseq += 1;
     }
@@ -398,19 +412,33 @@ impl Store {
         let places = message.places();
         for (place, mailbox) in &mut self.boxes {
             if !places.contains(place) {
-                mailbox.rows.retain(|_, row| row.msgid != msgid);
+                mailbox.take_out(msgid);
             }
         }
         for place in &places {
-            let mailbox = self.mailbox(place);
-            if !mailbox.rows.values().any(|row| row.msgid == msgid) {
-                let row = Row {
-                    msgid,
-                    deleted: false,
-                };
-                mailbox.rows.insert(mailbox.uidnext, row);
-                mailbox.uidnext += 1;
-            }
+            self.mailbox(place).take_in(msgid);
+        }
+    }
+}
+
+impl Mailbox {
+    /// Gives a number to what has none yet.
+    fn take_in(&mut self, msgid: u64) {
+        if self.uids.contains_key(&msgid) {
+            return;
+        }
+        let row = Row {
+            msgid,
+            deleted: false,
+        };
+        self.rows.insert(self.uidnext, row);
+        self.uids.insert(msgid, self.uidnext);
+        self.uidnext += 1;
+    }
+
+    fn take_out(&mut self, msgid: u64) {
+        if let Some(uid) = self.uids.remove(&msgid) {
+            self.rows.remove(&uid);
         }
     }
 }

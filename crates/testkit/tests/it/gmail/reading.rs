@@ -1,6 +1,8 @@
 //! FETCH and SEARCH, Gmail's items and keys among them.
 
 use super::{converse, letter, open};
+use imap_codec::ResponseCodec;
+use imap_codec::decode::Decoder as _;
 use testkit::gmail::{Matching, Place};
 use testkit::{Delivery, Flag, Gmail};
 
@@ -190,7 +192,10 @@ fn searches_find_by_words_flags_dates_and_numbers() {
         ("X-GM-RAW \"\\\"the budget\\\"\"", " 1"),
         ("X-GM-RAW \"is:unread newer_than:2d\"", " 1 3"),
         ("X-GM-RAW \"older_than:1m\"", " 2"),
-        ("X-GM-RAW \"label:Work\"", " 1"),
+        ("X-GM-RAW \"label:work\"", " 1"),
+        ("X-GM-RAW \"label:nothing\"", ""),
+        ("X-GM-RAW \"larger:200 smaller:1k\"", " 3"),
+        ("X-GM-RAW \"filename:a.pdf\"", ""),
         ("X-GM-RAW \"in:anywhere is:starred\"", " 2"),
         ("X-GM-RAW \"in:trash\"", ""),
         ("X-GM-RAW \"rfc822msgid:two@example.com\"", " 2"),
@@ -276,4 +281,35 @@ fn answers_belong_to_the_conversation_of_what_they_answer() {
         all.command(&format!("UID SEARCH X-GM-THRID {one}")).lines(),
         ["* SEARCH 1 2"]
     );
+}
+
+#[test]
+fn answers_are_grammar() {
+    let (gmail, _) = stocked();
+    let mut imap = open(&gmail, &Place::Inbox);
+    for command in [
+        "LIST \"\" \"*\" RETURN (STATUS (MESSAGES UNSEEN))",
+        "SELECT INBOX",
+        "STATUS INBOX (MESSAGES UIDNEXT UIDVALIDITY UNSEEN)",
+        "UID FETCH 1:* (FLAGS INTERNALDATE RFC822.SIZE ENVELOPE BODYSTRUCTURE BODY)",
+        "UID FETCH 1:* (BODY.PEEK[] BODY.PEEK[HEADER.FIELDS (FROM TO)] BODY.PEEK[1]<0.5> BODY.PEEK[2] BODY.PEEK[TEXT])",
+        "UID SEARCH ALL",
+        "UID STORE 1 +FLAGS (\\Answered)",
+        "UID COPY 1:2 Work",
+        "UID MOVE 2 [Gmail]/Trash",
+        "NAMESPACE",
+    ] {
+        let reply = imap.command(command);
+        let tagged = format!("a {}", reply.status).into_bytes();
+        for mut line in reply.untagged.into_iter().chain([tagged]) {
+            // As Gmail writes it: without a text.
+            if line.starts_with(b"* OK [HIGHESTMODSEQ") {
+                continue;
+            }
+            line.extend(b"\r\n");
+            let read = ResponseCodec::default().decode(&line);
+            let whole = matches!(&read, Ok((rest, _)) if rest.is_empty());
+            assert!(whole, "{}: {read:?}", String::from_utf8_lossy(&line));
+        }
+    }
 }

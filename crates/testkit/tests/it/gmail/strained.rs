@@ -79,7 +79,18 @@ fn a_connection_ends_where_the_test_wants_it() {
         assert_eq!(gmail.uid(&Place::Inbox, one).is_none(), moved, "{fault:?}");
         assert!(enter(&gmail).command("NOOP").is_ok(), "others are served");
     }
-    let gmail = Gmail::start();
+    let gmail = Gmail::builder().labels(&["Work"]).start();
+    let one = gmail.deliver(&[Place::Inbox], letter("one", "x"));
+    let mut imap = open(&gmail, &Place::Inbox);
+    gmail.fail("UID MOVE", 1, Fault::Stall);
+    imap.send(&["UID MOVE 1 Work"]);
+    gmail.await_command("UID MOVE");
+    gmail.hang_up();
+    assert!(imap.attempt("NOOP").is_err(), "nothing was heard");
+    while gmail.logged_in() > 0 {
+        std::thread::yield_now();
+    }
+    assert_eq!(gmail.uid(&Place::Inbox, one), None, "but it was done");
     let mut imap = enter(&gmail);
     gmail.fail("NOOP", 1, Fault::Answer("NO [UNAVAILABLE] not now"));
     assert_eq!(imap.try_command("NOOP").text(), "NO [UNAVAILABLE] not now");
