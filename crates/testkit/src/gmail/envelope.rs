@@ -1,4 +1,4 @@
-//! `ENVELOPE` (RFC 3501 section 7.4.2) and the strings that FETCH answers are made of. Header words stay encoded, as Gmail leaves them.
+//! `ENVELOPE` (RFC 3501 section 7.4.2) and the strings that FETCH answers are made of. Decodes no header words.
 
 use super::mime;
 
