@@ -328,9 +328,4 @@ fn spurned(grant: &Grant) -> NoToken {
             grant.user
         ),
     }
-
-    /// Whether it is the very same, not one that was got later.
-    pub fn is_same(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
-    }
 }
