@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# Installs what the tests need and is missing: Dovecot by apt, and Cyrus unpacked under target/testkit/cyrus (the two
-# packages exclude each other, so Cyrus is never installed). Chromium too, where it can be had within minutes: without it
-# the records of what it shows stand for it. Instant when everything is there.
+# Installs what the tests need and is missing: Dovecot, GnuPG and GNOME Keyring by apt, and Cyrus unpacked under
+# target/testkit/cyrus (it and Dovecot exclude each other, so Cyrus is never installed). Chromium too, where it can be had within
+# minutes: without it the records of what it shows stand for it. Instant when everything is there.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cyrus=${MAILWARDEN_CYRUS_ROOT:-$(dirname "$(dirname "$here")")/target/testkit/cyrus}
 dovecot_packages=(dovecot-core dovecot-imapd)
+secret_packages=(gnupg gnome-keyring libsecret-tools dbus-daemon)
 cyrus_packages=(cyrus-common cyrus-imapd sasl2-bin)
 # Unpacked beside Cyrus where the system lacks them.
 library_packages=(libical3 libpcre3 libxapian30 libjansson4 libsasl2-2 libsasl2-modules libsasl2-modules-db
@@ -46,13 +47,24 @@ install_chromium() {
   apt_chromium || { as_root timeout 60 apt-get update -q >/dev/null 2>&1 && apt_chromium; }
 }
 
-install_dovecot() {
-  local wanted="${dovecot_packages[*]}"
-  command -v apt-get >/dev/null || fail "please install Dovecot 2.3 (Debian: $wanted), it is needed by the tests"
+# What keeps secrets: gpg, and a keyring on a bus of its own.
+have_secrets() {
+  local program
+  for program in gpg gpgconf gnome-keyring-daemon secret-tool dbus-run-session; do
+    command -v "$program" >/dev/null || return 1
+  done
+}
+
+# Installs packages by apt: their name for people, then each of them.
+install_packages() {
+  local name=$1
+  shift
+  local wanted="$*"
+  command -v apt-get >/dev/null || fail "please install $name (Debian: $wanted), it is needed by the tests"
   apt_install() {
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends "${dovecot_packages[@]}" >/dev/null 2>&1
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends "$@" >/dev/null 2>&1
   }
-  apt_install || { as_root apt-get update -q >/dev/null 2>&1 && apt_install; } ||
+  apt_install "$@" || { as_root apt-get update -q >/dev/null 2>&1 && apt_install "$@"; } ||
     fail "please run 'apt-get install $wanted' as root, the tests need it"
 }
 
@@ -102,7 +114,8 @@ unpack_cyrus() {
   mv "$work/root" "$cyrus"
 }
 
-have_dovecot || install_dovecot
+have_dovecot || install_packages "Dovecot 2.3" "${dovecot_packages[@]}"
+have_secrets || install_packages "GnuPG and GNOME Keyring" "${secret_packages[@]}"
 [[ -x $cyrus/usr/lib/cyrus/bin/imapd ]] || unpack_cyrus
 have_chromium || install_chromium ||
   printf '%s\n' "testkit: no Chromium here; pages are compared with its recorded answers" >&2
