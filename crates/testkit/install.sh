@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
-# Installs what the tests need and is missing: Dovecot by apt, and Cyrus unpacked under target/testkit/cyrus (the two
-# packages exclude each other, so Cyrus is never installed); an OpenID Connect server by npm under target/testkit/oidc.
-# Chromium too, where it can be had within minutes: without it the records of what it shows stand for it. Instant when
-# everything is there.
+# Installs what the tests need and is missing: Dovecot, GnuPG and GNOME Keyring by apt, Cyrus unpacked under
+# target/testkit/cyrus (it and Dovecot exclude each other, so Cyrus is never installed), and an OpenID Connect server by npm
+# under target/testkit/oidc. Chromium too, where it can be had within minutes: without it the records of what it shows stand
+# for it. Instant when everything is there.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cyrus=${MAILWARDEN_CYRUS_ROOT:-$(dirname "$(dirname "$here")")/target/testkit/cyrus}
 oidc=${MAILWARDEN_OIDC_ROOT:-$(dirname "$(dirname "$here")")/target/testkit/oidc}
 dovecot_packages=(dovecot-core dovecot-imapd)
+secret_packages=(gnupg gnome-keyring libsecret-tools dbus-daemon)
 cyrus_packages=(cyrus-common cyrus-imapd sasl2-bin)
 # Unpacked beside Cyrus where the system lacks them.
 library_packages=(libical3 libpcre3 libxapian30 libjansson4 libsasl2-2 libsasl2-modules libsasl2-modules-db
@@ -48,13 +49,24 @@ install_chromium() {
   apt_chromium || { as_root timeout 60 apt-get update -q >/dev/null 2>&1 && apt_chromium; }
 }
 
-install_dovecot() {
-  local wanted="${dovecot_packages[*]}"
-  command -v apt-get >/dev/null || fail "please install Dovecot 2.3 (Debian: $wanted), it is needed by the tests"
+# What keeps secrets: gpg, and a keyring on a bus of its own.
+have_secrets() {
+  local program
+  for program in gpg gpgconf gnome-keyring-daemon secret-tool dbus-run-session; do
+    command -v "$program" >/dev/null || return 1
+  done
+}
+
+# Installs packages by apt: their name for people, then each of them.
+install_packages() {
+  local name=$1
+  shift
+  local wanted="$*"
+  command -v apt-get >/dev/null || fail "please install $name (Debian: $wanted), it is needed by the tests"
   apt_install() {
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends "${dovecot_packages[@]}" >/dev/null 2>&1
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends "$@" >/dev/null 2>&1
   }
-  apt_install || { as_root apt-get update -q >/dev/null 2>&1 && apt_install; } ||
+  apt_install "$@" || { as_root apt-get update -q >/dev/null 2>&1 && apt_install "$@"; } ||
     fail "please run 'apt-get install $wanted' as root, the tests need it"
 }
 
@@ -116,18 +128,9 @@ have_node() {
   "$node" -e 'process.exit(typeof URL.parse === "function" ? 0 : 1)' 2>/dev/null
 }
 
-install_npm() {
-  command -v apt-get >/dev/null || fail "please install Node.js 20 or later with npm, the tests need it"
-  apt_npm() {
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends nodejs npm >/dev/null 2>&1
-  }
-  apt_npm || { as_root apt-get update -q >/dev/null 2>&1 && apt_npm; } ||
-    fail "please run 'apt-get install nodejs npm' as root, the tests need it"
-}
-
 install_oidc() {
   local work
-  command -v npm >/dev/null || install_npm
+  command -v npm >/dev/null || install_packages "Node.js 20 or later with npm" nodejs npm
   mkdir -p "$(dirname "$oidc")"
   work=$(mktemp -d "$(dirname "$oidc")/oidc.XXXXXX")
   cp "$here/oidc/package.json" "$work"
@@ -146,7 +149,8 @@ install_oidc() {
     fail "please install Node.js 20 or later, the tests need it"
 }
 
-have_dovecot || install_dovecot
+have_dovecot || install_packages "Dovecot 2.3" "${dovecot_packages[@]}"
+have_secrets || install_packages "GnuPG and GNOME Keyring" "${secret_packages[@]}"
 [[ -x $cyrus/usr/lib/cyrus/bin/imapd ]] || unpack_cyrus
 have_oidc || install_oidc
 have_chromium || install_chromium ||

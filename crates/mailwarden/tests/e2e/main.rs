@@ -43,6 +43,8 @@ mod reload;
 mod resources;
 mod round_trips;
 mod search;
+#[cfg(target_os = "linux")]
+mod secret_stores;
 mod stolen_handles;
 mod support;
 mod threads;

@@ -87,7 +87,7 @@ pub(super) fn find(
         if kind == Some(FileType::Symlink) {
             links += 1;
             if links > MOST_LINKS {
-                return Err(failed(Errno::LOOP));
+                return Err(too_many_links(&shown));
             }
             let target = readlinkat(&at.open, &part, Vec::new()).map_err(failed)?;
             let target = PathBuf::from(OsString::from_vec(target.into_bytes()));
@@ -152,6 +152,16 @@ fn make(at: &Step, part: &OsStr, path: &Path) -> Result<OwnedFd, NoSecret> {
     }
     super::unix::settle(&at.open).map_err(|error| unwritable(&at.path, &error))?;
     open(at, part).map_err(failed)
+}
+
+fn too_many_links(path: &Path) -> NoSecret {
+    NoSecret::new(
+        format!(
+            "{} is a link that leads to itself, or through too many others",
+            path.display()
+        ),
+        "put the file itself there",
+    )
 }
 
 fn no_directory(path: &Path) -> NoSecret {
