@@ -119,27 +119,41 @@ async fn look(core: &Arc<Core>) -> Result<Sight, NoToken> {
     let looking = Arc::clone(core);
     let work = move || {
         let stamp = looking.files.as_ref().and_then(Files::stamp);
-        let kept = looking.files.as_ref().map(Files::read);
-        (stamp, kept, looking.vault.read())
+        // Without a file, what this process remembers is all there is.
+        let kept = match &looking.files {
+            Some(files) => files.read(),
+            None => looking.memory().kept.clone(),
+        };
+        let stored = looking.vault.read();
+        let holding = match &stored {
+            Ok(token) => Holding::Token(Fingerprint::of(&looking.grant.account, token)),
+            Err(why) => looking.holding_nothing(&kept, why),
+        };
+        (stamp, kept, stored, holding)
     };
-    let (stamp, kept, stored) = off_thread(work).await.map_err(|_| ending())?;
-    // Without a file, what this process remembers is all there is.
-    let kept = kept.unwrap_or_else(|| core.memory().kept.clone());
-    let (holding, stored) = match stored {
-        Ok(token) => (
-            Holding::Token(Fingerprint::of(&core.grant.account, &token)),
-            Ok(token),
-        ),
-        Err(why) => (core.holding_nothing(&kept, &why), Err(why)),
-    };
-    let standing = {
+    let (stamp, kept, stored, holding) = off_thread(work).await.map_err(|_| ending())?;
+    let (standing, waiting) = {
         let mut memory = core.memory();
         memory.kept = kept.clone();
         memory.stamp = stamp;
         memory.holding = holding.clone();
-        core.judge(&memory)
+        let waiting = memory
+            .unsaved
+            .as_ref()
+            .map(|it| Holding::Token(it.under.clone()));
+        (core.judge(&memory), waiting)
     };
     match (standing, stored, holding) {
+        // Another process was refused what this one has a successor of: that comes first.
+        (Standing::NeedsLogin(NeedsLogin::Refused), Ok(stored), Holding::Token(print))
+            if waiting.as_ref() == Some(&Holding::Token(print.clone())) =>
+        {
+            Ok(Sight {
+                kept,
+                stored,
+                print,
+            })
+        }
         (Standing::NeedsLogin(why), _, _) => Err(NoToken::NeedsLogin(why)),
         (_, Ok(stored), Holding::Token(print)) => Ok(Sight {
             kept,

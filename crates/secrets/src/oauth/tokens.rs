@@ -141,27 +141,30 @@ impl Tokens {
 
     /// A mail server refused this one. Another one, newly got, unless somebody has got one meanwhile.
     pub async fn instead_of(&self, refused: &AccessToken) -> Result<AccessToken, NoToken> {
-        let flight = {
-            let mut memory = self.core.memory();
-            if let Some(access) = memory.fresh() {
-                if !access.token.is(refused) {
-                    return Ok(access.token.clone());
+        // The first flight may be one that had begun for other reasons, and bring the same one.
+        for _ in 0..2 {
+            let flight = {
+                let mut memory = self.core.memory();
+                if let Some(access) = memory.fresh() {
+                    if !access.token.is(refused) {
+                        return Ok(access.token.clone());
+                    }
+                    if access.because == Because::Spurned && access.got.elapsed() < TOO_SOON {
+                        break;
+                    }
+                    memory.access = None;
                 }
-                if access.because == Because::Spurned && access.got.elapsed() < TOO_SOON {
-                    return Err(spurned(&self.core.grant));
+                match self.core.join(&mut memory, Cause::Spurned(refused.clone())) {
+                    Next::Known(outcome) => return outcome,
+                    Next::Wait(flight) => flight,
                 }
-                memory.access = None;
+            };
+            let token = landed(flight).await?;
+            if !token.is(refused) {
+                return Ok(token);
             }
-            match self.core.join(&mut memory, Cause::Spurned(refused.clone())) {
-                Next::Known(outcome) => return outcome,
-                Next::Wait(flight) => flight,
-            }
-        };
-        let token = landed(flight).await?;
-        if token.is(refused) {
-            return Err(spurned(&self.core.grant));
         }
-        Ok(token)
+        Err(spurned(&self.core.grant))
     }
 
     pub(crate) fn core(&self) -> &Arc<Core> {
@@ -262,7 +265,7 @@ impl Core {
         memory.flight = Some(flight.clone());
         let landing = Landing {
             core: Arc::clone(self),
-            sender,
+            sender: Some(sender),
         };
         // A task of its own: who asked may leave, a refresh that has begun goes on.
         tokio::spawn(async move {
@@ -276,13 +279,16 @@ impl Core {
 /// Ends a flight, also where its task is torn down.
 struct Landing {
     core: Arc<Core>,
-    sender: watch::Sender<Option<Outcome>>,
+    /// None once it has landed.
+    sender: Option<watch::Sender<Option<Outcome>>>,
 }
 
 impl Landing {
-    fn land(self, outcome: Result<super::memory::Access, refresh::Failed>) {
+    fn land(mut self, outcome: Result<super::memory::Access, refresh::Failed>) {
         let outcome = {
             let mut memory = self.core.memory();
+            // INVARIANT: whoever asks from now on waits for no flight that is over.
+            memory.flight = None;
             match outcome {
                 Ok(access) => {
                     let token = access.token.clone();
@@ -300,14 +306,18 @@ impl Landing {
                 }
             }
         };
-        // Nobody may be left to hear it.
-        let _ = self.sender.send(Some(outcome));
+        if let Some(sender) = self.sender.take() {
+            // Nobody may be left to hear it.
+            let _ = sender.send(Some(outcome));
+        }
     }
 }
 
 impl Drop for Landing {
     fn drop(&mut self) {
-        self.core.memory().flight = None;
+        if self.sender.is_some() {
+            self.core.memory().flight = None;
+        }
     }
 }
 

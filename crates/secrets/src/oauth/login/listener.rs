@@ -181,3 +181,63 @@ async fn read_head(stream: &mut TcpStream) -> Option<Zeroizing<Vec<u8>>> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::provider::Issuer;
+    use super::*;
+
+    async fn ask(authority: &str, octets: &[u8]) -> String {
+        let mut stream = TcpStream::connect(authority).await.unwrap();
+        // It may be closed before all is sent.
+        let _ = stream.write_all(octets).await;
+        let _ = stream.shutdown().await;
+        let mut page = Vec::new();
+        let _ = stream.read_to_end(&mut page).await;
+        String::from_utf8(page).unwrap()
+    }
+
+    fn expected() -> Expected {
+        Expected {
+            state: "s3cret".into(),
+            issuer: Issuer::MicrosoftTenant,
+        }
+    }
+
+    #[tokio::test]
+    async fn microsoft_comes_back_to_localhost_without_a_path() {
+        let listener = Listener::bind(Redirect::Localhost).await.unwrap();
+        let authority = listener.here.authority.clone();
+        assert_eq!(listener.redirect(), format!("http://{authority}"));
+        assert!(authority.starts_with("localhost:"));
+        let hearing = tokio::spawn(listener.hear(expected()));
+        let request = format!("GET /?code=a&state=s3cret HTTP/1.1\r\nHost: {authority}\r\n\r\n");
+        let page = ask(&authority, request.as_bytes()).await;
+        assert!(page.starts_with("HTTP/1.1 200"), "{page}");
+        let heard = hearing.await.unwrap().unwrap();
+        assert!(matches!(heard.returned, Returned::Code(_)));
+    }
+
+    #[tokio::test]
+    async fn endless_halved_and_silent_requests_hold_up_nobody() {
+        let listener = Listener::bind(Redirect::Loopback).await.unwrap();
+        let authority = listener.here.authority.clone();
+        let hearing = tokio::spawn(listener.hear(expected()));
+        let silent = TcpStream::connect(&authority).await.unwrap();
+        let mut halved = TcpStream::connect(&authority).await.unwrap();
+        halved.write_all(b"GET /callback?code=").await.unwrap();
+        for octets in [
+            vec![b'x'; LONGEST_HEAD * 4],
+            b"GET".to_vec(),
+            vec![0xff; 64],
+        ] {
+            assert_eq!(ask(&authority, &octets).await, "");
+        }
+        let request =
+            format!("GET /callback?code=a&state=s3cret HTTP/1.1\r\nHost: {authority}\r\n\r\n");
+        let page = ask(&authority, request.as_bytes()).await;
+        assert!(page.starts_with("HTTP/1.1 200"), "{page}");
+        assert_eq!(hearing.await.unwrap().unwrap().strangers, 0);
+        drop((silent, halved));
+    }
+}

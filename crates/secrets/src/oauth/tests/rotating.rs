@@ -196,6 +196,42 @@ async fn a_crash_at_any_step_ends_in_a_working_login_or_in_words() {
     bench.works().await;
 }
 
+#[tokio::test]
+async fn what_was_kept_nowhere_is_not_forgotten_because_another_process_was_refused() {
+    let bench = Bench::new().await;
+    let tokens = bench.process();
+    bench.provider.set(|it| it.rotates = Rotates::Never);
+    tokens.access().await.unwrap();
+    bench.provider.set(|it| it.rotates = Rotates::Always);
+    block(bench.dir.path());
+    bench.store.be(Mood::Full);
+    tokens.core().memory().access = None;
+    tokens.access().await.unwrap_err();
+    unblock(bench.dir.path());
+    bench.store.be(Mood::Fine);
+    // This provider does not end the login of who shows an old one.
+    bench.provider.set(|it| it.former.clear());
+    assert!(bench.process().access().await.is_err());
+    tokens.core().memory().failure = None;
+    tokens.access().await.unwrap();
+    assert_eq!(bench.store.held(), bench.provider.current());
+    bench.works().await;
+}
+
+#[tokio::test]
+async fn who_waited_for_another_process_uses_what_that_one_got() {
+    let bench = Bench::new().await;
+    let process = || {
+        let mut grant = grant(&bench.provider.issuer);
+        grant.cache = crate::TokenCache::PersistAll;
+        super::tokens(grant, &bench.store, bench.dir.path())
+    };
+    let (one, other) = (process(), process());
+    let (one, other) = tokio::join!(one.access(), other.access());
+    assert!(one.unwrap().is(&other.unwrap()));
+    assert_eq!(bench.provider.refreshes(), 1);
+}
+
 fn saved(dir: &Path) -> String {
     contents(dir)
 }
