@@ -59,7 +59,7 @@ Who is at the other end of stdio is said by `IMAP_MCP_CALLER_ID`, and proved by 
 `shared_token` one. An identity that is unknown, missing or not proved is served nothing.
 
 An IMAP account without `tls` is protected by STARTTLS on port 143 and by TLS from the first byte on any other; `none` is for
-hosts on this machine. Accounts with `auth.type: xoauth2` are accepted, but cannot be served yet. Levels are written
+hosts on this machine. Accounts by OAuth2: [oauth.md](oauth.md). Levels are written
 in capitals: NONE < COUNT < METADATA < ENVELOPE < HEADERS < BODY < FULL.
 ";
 
