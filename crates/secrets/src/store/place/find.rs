@@ -88,11 +88,11 @@ pub(super) fn find(
         left: names.iter().map(OsString::from).collect(),
         links: 0,
     };
-    walk.to_its_end(gap)
+    walk.finish(gap)
 }
 
 impl Walk<'_> {
-    fn to_its_end(mut self, gap: Gap) -> Result<Spot, NoSecret> {
+    fn finish(mut self, gap: Gap) -> Result<Spot, NoSecret> {
         while let Some(part) = self.left.pop_front() {
             if part == ".." {
                 let above = self.above.pop();
