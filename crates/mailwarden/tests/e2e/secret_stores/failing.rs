@@ -361,7 +361,7 @@ fn passwords_of_variables() {
             let (code, said) = run(command, &[verb], directory.path());
             assert_eq!(code, Some(2), "{set:?}: {said}");
             let at = said.find("MAIL_IMAP_WORK_");
-            let line = at.and_then(|at| said[at..].lines().next());
+            let line = at.and_then(|at| said.get(at..)?.lines().next());
             let line = line.unwrap_or_else(|| panic!("{set:?}: {said}"));
             if verb == "stdio" {
                 all.push_str(line);

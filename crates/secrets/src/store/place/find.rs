@@ -57,6 +57,18 @@ struct Step {
     path: PathBuf,
 }
 
+/// How far the way has been gone.
+struct Walk<'a> {
+    /// The store without links in its path.
+    real: &'a Path,
+    /// What is looked for, for messages.
+    shown: PathBuf,
+    at: Step,
+    above: Vec<Step>,
+    left: VecDeque<OsString>,
+    links: usize,
+}
+
 /// `root` is open and has been looked at; `real` is its path without links, `named` the one that was configured.
 pub(super) fn find(
     root: OwnedFd,
@@ -65,78 +77,101 @@ pub(super) fn find(
     names: &[&str],
     gap: Gap,
 ) -> Result<Spot, NoSecret> {
-    let shown: PathBuf = named.join(names.iter().collect::<PathBuf>());
-    let failed = |errno: Errno| unreadable(&shown, &errno.into());
-    let mut at = Step {
-        open: root,
-        path: named.to_owned(),
+    let walk = Walk {
+        real,
+        shown: named.join(names.iter().collect::<PathBuf>()),
+        at: Step {
+            open: root,
+            path: named.to_owned(),
+        },
+        above: Vec::new(),
+        left: names.iter().map(OsString::from).collect(),
+        links: 0,
     };
-    let mut above: Vec<Step> = Vec::new();
-    let mut left: VecDeque<OsString> = names.iter().map(OsString::from).collect();
-    let mut links = 0;
-    while let Some(part) = left.pop_front() {
-        if part == ".." {
-            at = above.pop().ok_or_else(|| leads_out(&shown))?;
-            continue;
-        }
-        let kind = match statat(&at.open, &part, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(stat) => Some(FileType::from_raw_mode(stat.st_mode)),
-            Err(Errno::NOENT) => None,
-            Err(errno) => return Err(failed(errno)),
-        };
-        if kind == Some(FileType::Symlink) {
-            links += 1;
-            if links > MOST_LINKS {
-                return Err(too_many_links(&shown));
+    walk.finish(gap)
+}
+
+impl Walk<'_> {
+    fn finish(mut self, gap: Gap) -> Result<Spot, NoSecret> {
+        while let Some(part) = self.left.pop_front() {
+            if part == ".." {
+                let above = self.above.pop();
+                self.at = above.ok_or_else(|| leads_out(&self.shown))?;
+                continue;
             }
-            let target = readlinkat(&at.open, &part, Vec::new()).map_err(failed)?;
-            let target = PathBuf::from(OsString::from_vec(target.into_bytes()));
-            let target = match target.is_absolute() {
-                false => target,
-                true => {
-                    let inside = target.strip_prefix(real).map_err(|_| leads_out(&shown))?;
-                    if !above.is_empty() {
-                        at = above.swap_remove(0);
-                        above.clear();
-                    }
-                    inside.to_owned()
+            let kind = self.kind(&part)?;
+            if kind == Some(FileType::Symlink) {
+                self.follow(&part)?;
+                continue;
+            }
+            if self.left.is_empty() {
+                return Ok(self.ends_at(Some(part), kind));
+            }
+            let path = self.at.path.join(&part);
+            let open = match (kind, gap) {
+                (Some(FileType::Directory), _) => {
+                    open(&self.at, &part).map_err(|errno| self.failed(errno))?
                 }
+                (Some(_), _) => return Err(no_directory(&path)),
+                (None, Gap::Left) => return Ok(self.ends_at(None, None)),
+                (None, Gap::Filled) => make(&self.at, &part, &path)?,
             };
-            for part in target.components().rev() {
-                match part {
-                    Component::Normal(part) => left.push_front(part.to_owned()),
-                    Component::ParentDir => left.push_front("..".into()),
-                    Component::CurDir | Component::RootDir | Component::Prefix(_) => {}
-                }
-            }
-            continue;
+            rights::of_directory(&open, &path)?;
+            let above = std::mem::replace(&mut self.at, Step { open, path });
+            self.above.push(above);
         }
-        if left.is_empty() {
-            return Ok(Spot {
-                directory: at.open,
-                above: at.path,
-                name: Some(part),
-                kind,
-            });
-        }
-        let path = at.path.join(&part);
-        let open = match (kind, gap) {
-            (Some(FileType::Directory), _) => open(&at, &part).map_err(failed)?,
-            (Some(_), _) => return Err(no_directory(&path)),
-            (None, Gap::Left) => {
-                return Ok(Spot {
-                    directory: at.open,
-                    above: at.path,
-                    name: None,
-                    kind: None,
-                });
-            }
-            (None, Gap::Filled) => make(&at, &part, &path)?,
-        };
-        rights::of_directory(&open, &path)?;
-        above.push(std::mem::replace(&mut at, Step { open, path }));
+        Err(irregular(&self.shown))
     }
-    Err(irregular(&shown))
+
+    /// `None`: there is nothing.
+    fn kind(&self, part: &OsStr) -> Result<Option<FileType>, NoSecret> {
+        match statat(&self.at.open, part, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => Ok(Some(FileType::from_raw_mode(stat.st_mode))),
+            Err(Errno::NOENT) => Ok(None),
+            Err(errno) => Err(self.failed(errno)),
+        }
+    }
+
+    /// What a link says is what is to be gone next.
+    fn follow(&mut self, link: &OsStr) -> Result<(), NoSecret> {
+        self.links += 1;
+        if self.links > MOST_LINKS {
+            return Err(too_many_links(&self.shown));
+        }
+        let target = readlinkat(&self.at.open, link, Vec::new());
+        let target = target.map_err(|errno| self.failed(errno))?;
+        let target = PathBuf::from(OsString::from_vec(target.into_bytes()));
+        let mut rest = target.as_path();
+        if target.is_absolute() {
+            let inside = target.strip_prefix(self.real);
+            rest = inside.map_err(|_| leads_out(&self.shown))?;
+            if !self.above.is_empty() {
+                self.at = self.above.swap_remove(0);
+                self.above.clear();
+            }
+        }
+        for part in rest.components().rev() {
+            match part {
+                Component::Normal(part) => self.left.push_front(part.to_owned()),
+                Component::ParentDir => self.left.push_front("..".into()),
+                Component::CurDir | Component::RootDir | Component::Prefix(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn ends_at(self, name: Option<OsString>, kind: Option<FileType>) -> Spot {
+        Spot {
+            directory: self.at.open,
+            above: self.at.path,
+            name,
+            kind,
+        }
+    }
+
+    fn failed(&self, errno: Errno) -> NoSecret {
+        unreadable(&self.shown, &errno.into())
+    }
 }
 
 fn open(at: &Step, part: &OsStr) -> Result<OwnedFd, Errno> {
