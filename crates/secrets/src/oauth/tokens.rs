@@ -228,11 +228,13 @@ impl Core {
         memory.looked = Instant::now();
     }
 
-    /// A store that could be written, and where nobody is known to have logged in, is taken to hold nothing yet; any
-    /// other one is at fault, and says how when a token is wanted.
+    /// A store that has no such secret holds nothing yet. One that cannot tell is taken to, where nobody is known to have
+    /// logged in; any other one is at fault, and says how when a token is wanted.
     pub(crate) fn holding_nothing(&self, kept: &Kept, why: &NoSecret) -> Holding {
         tracing::debug!(account = %self.grant.account, %why, "the store gives no refresh token");
-        if kept.login.is_none() && self.vault.writable().is_ok() {
+        let nothing = why.is_absent() || (kept.login.is_none() && why.may_be_absent());
+        // Where a login could not be kept, it is no help.
+        if nothing && self.vault.writable().is_ok() {
             Holding::Nothing
         } else {
             Holding::Unknown

@@ -93,7 +93,7 @@ impl CommandLine {
 
     /// What it says itself is not told: it may hold anything.
     fn failed(&self, how: &str) -> NoSecret {
-        NoSecret::new(
+        NoSecret::unclear(
             format!("{} {how}", self.program.name()),
             "run it by hand, as the user that runs this program, and see what it says",
         )

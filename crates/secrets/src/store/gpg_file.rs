@@ -162,7 +162,7 @@ fn refs(names: &[String]) -> Vec<&str> {
 
 fn missing(path: &Path) -> NoSecret {
     let shown = path.display();
-    NoSecret::new(
+    NoSecret::absent(
         format!("there is no file {shown}"),
         format!("encrypt the secret into it: gpg --encrypt --recipient KEY --output {shown}"),
     )

@@ -37,14 +37,18 @@ pub enum Store {
 pub struct NoSecret {
     pub what: String,
     pub hint: String,
-    patience: Patience,
+    why: Why,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Patience {
-    Left,
+enum Why {
+    /// The store is in order, as far as can be told, and has no such secret.
+    Absent,
+    /// It may have none, or be out of order: programs say no more than that they failed.
+    Unclear,
     /// Somebody was waited for in vain.
-    Gone,
+    TimedOut,
+    Other,
 }
 
 impl NoSecret {
@@ -52,20 +56,44 @@ impl NoSecret {
         Self {
             what: what.into(),
             hint: hint.into(),
-            patience: Patience::Left,
+            why: Why::Other,
         }
     }
 
     fn timed_out(what: impl Into<String>, hint: impl Into<String>) -> Self {
         Self {
-            patience: Patience::Gone,
+            why: Why::TimedOut,
             ..Self::new(what, hint)
         }
     }
 
+    pub(crate) fn absent(what: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self {
+            why: Why::Absent,
+            ..Self::new(what, hint)
+        }
+    }
+
+    fn unclear(what: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self {
+            why: Why::Unclear,
+            ..Self::new(what, hint)
+        }
+    }
+
+    /// Nobody has put it there yet.
+    pub(crate) fn is_absent(&self) -> bool {
+        self.why == Why::Absent
+    }
+
+    /// Perhaps nobody has put it there yet.
+    pub(crate) fn may_be_absent(&self) -> bool {
+        matches!(self.why, Why::Absent | Why::Unclear)
+    }
+
     /// Whoever asks for another secret would probably wait as long again.
     pub fn is_timeout(&self) -> bool {
-        self.patience == Patience::Gone
+        self.why == Why::TimedOut
     }
 }
 

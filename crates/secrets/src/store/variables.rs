@@ -31,7 +31,7 @@ impl Variables {
     pub(super) fn read(&self, wanted: &SecretRef) -> Result<SecretString, NoSecret> {
         let name = wanted.variable();
         let Some(value) = self.set.get(&name) else {
-            return Err(NoSecret::new(
+            return Err(NoSecret::absent(
                 format!("the variable {name} is not set, and this refers to it"),
                 "set it for this program",
             ));

@@ -48,7 +48,7 @@ impl Imagined {
             return Err(NoSecret::new("the store cannot be read", "mend it"));
         }
         let held = self.held.lock().unwrap().clone();
-        held.ok_or_else(|| NoSecret::new("there is no such secret", "log in"))
+        held.ok_or_else(|| NoSecret::absent("there is no such secret", "log in"))
     }
 
     pub(crate) fn write(&self, secret: &SecretString) -> Result<(), NoSecret> {

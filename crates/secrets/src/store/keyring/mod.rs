@@ -20,7 +20,7 @@ const SERVICE: &str = "mailwarden";
 
 fn no_entry(wanted: &SecretRef) -> NoSecret {
     let user = wanted.path();
-    NoSecret::new(
+    NoSecret::absent(
         format!("the keyring has no entry with service {SERVICE} and username {user}"),
         hint(&user),
     )

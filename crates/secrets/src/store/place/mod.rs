@@ -47,7 +47,7 @@ pub(super) fn missing(path: &Path) -> NoSecret {
 fn unreadable(path: &Path, error: &io::Error) -> NoSecret {
     let shown = path.display();
     match error.kind() {
-        io::ErrorKind::NotFound => NoSecret::new(
+        io::ErrorKind::NotFound => NoSecret::absent(
             format!("there is no file {shown}"),
             "write the secret into it, and nothing else: one line",
         ),
