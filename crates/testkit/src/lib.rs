@@ -3,6 +3,7 @@
 //! | module | gives a test |
 //! |---|---|
 //! | [`dovecot`], [`cyrus`] | a private IMAP server, gone without trace when dropped |
+//! | [`gmail`] | an account at Gmail, simulated: labels, All Mail, X-GM-EXT-1 |
 //! | [`apple`] | a `~/Library/Mail` of Apple Mail, in several generations |
 //! | [`proxy`] | latency, cuts, stalls and missing extensions between client and server, and a count of round trips |
 //! | [`fake`] | a scripted server for answers no real one would give |
@@ -34,6 +35,7 @@ pub mod delivery;
 pub mod dovecot;
 pub mod fake;
 pub mod fixtures;
+pub mod gmail;
 pub mod hostile;
 mod literal;
 pub mod mailgen;
@@ -54,6 +56,7 @@ pub use cyrus::Cyrus;
 pub use delivery::{Delivery, Flag, Seed, Seeds};
 pub use dovecot::Dovecot;
 pub use fake::Fake;
+pub use gmail::Gmail;
 pub use mailgen::Mailgen;
 pub use mcp::McpClient;
 pub use ports::{BlackHole, closed_port};

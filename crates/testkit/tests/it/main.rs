@@ -11,6 +11,7 @@ mod crash;
 mod cyrus;
 mod dovecot;
 mod fake;
+mod gmail;
 mod mail;
 mod mcp;
 mod proxy;
