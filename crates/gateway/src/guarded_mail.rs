@@ -11,7 +11,7 @@ mod survey;
 use std::sync::Mutex;
 
 use mail::{
-    AccountId, Choose, Cx, Described, Fault, FaultKind, Fetched, Folder, FolderName, Level,
+    AccountId, Choose, Cx, Described, Fault, FaultKind, Fetched, Folder, FolderName, InAll, Level,
     MessageRef, RawMessage, Reach, SourceKind, Stage, Structure, Summary, Uid, UidSet, UidValidity,
     Unadmitted, Verified,
 };
@@ -220,6 +220,19 @@ impl<'a> GuardedMail<'a> {
                 hidden: hidden + found.unusable,
             },
         })
+    }
+
+    /// Where messages of the permitted folder that may be seen lie in the one that holds all. A number says no more of a
+    /// message than that there is one, which its caller knows.
+    pub(crate) async fn in_all(
+        &self,
+        folder: &FolderName,
+        messages: &[(Uid, u64)],
+    ) -> Result<InAll, Fault> {
+        self.needs(folder, Level::Metadata)?;
+        self.cx.enter(Stage::Search);
+        let source = self.account.source();
+        source.in_all(self.cx, folder, messages).await
     }
 
     /// INVARIANT: what the source counts includes what is hidden.

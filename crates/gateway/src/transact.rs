@@ -371,10 +371,9 @@ impl Desk {
         };
         let absent = || Fault::new(FaultKind::NoSuchMessage, Stage::Fetch);
         let account = setup.account(&at.account).ok_or_else(absent)?;
-        let looked = account
-            .source()
-            .read(cx, at, u64::from(stream::PIECE))
-            .await?;
+        let source = account.source();
+        let at = source.anchored(cx, at).await?;
+        let looked = source.read(cx, &at, u64::from(stream::PIECE)).await?;
         let (witness, beginning) = looked.ok_or_else(absent)?;
         match order.size.is_none() || order.size == witness.size {
             true => Ok((Some(witness), Some(beginning))),

@@ -181,6 +181,8 @@ pub(crate) fn code(kind: FaultKind) -> &'static str {
         FaultKind::OverQuota => "over_quota",
         FaultKind::FlagNotKept => "flag_not_permitted",
         FaultKind::NotOffered => "not_offered",
+        FaultKind::StaysInAll => "stays_in_all_mail",
+        FaultKind::NoCopyThere => "no_copy_there",
         FaultKind::TooLarge => "too_large",
         FaultKind::NotDownloaded => "not_downloaded",
         FaultKind::NoPermission => "no_permission",
@@ -197,7 +199,7 @@ pub(crate) fn code(kind: FaultKind) -> &'static str {
 
 /// The fault that a change is written to have ended with; none for what no source says.
 pub(crate) fn kind_of(written: &str) -> Option<FaultKind> {
-    const KINDS: [FaultKind; 28] = [
+    const KINDS: [FaultKind; 30] = [
         FaultKind::AuthFailed,
         FaultKind::TokenRefused,
         FaultKind::TokenUnavailable,
@@ -222,6 +224,8 @@ pub(crate) fn kind_of(written: &str) -> Option<FaultKind> {
         FaultKind::ReadOnly,
         FaultKind::OverQuota,
         FaultKind::FlagNotKept,
+        FaultKind::StaysInAll,
+        FaultKind::NoCopyThere,
         FaultKind::TooLarge,
         FaultKind::Conflict,
         FaultKind::NoSuchTarget,
@@ -303,6 +307,16 @@ fn explain(kind: FaultKind, at: &Described, fault: &Fault) -> String {
             "the mailbox keeps no flag of that name; use one that it has, or \\Flagged".to_owned()
         }
         FaultKind::NotOffered => format!("{server} cannot do this"),
+        FaultKind::StaysInAll => {
+            "every message of this account is in All Mail and stays there; copy it to put it under a label, or move it to \
+             the trash"
+                .to_owned()
+        }
+        FaultKind::NoCopyThere => {
+            "in this account a message in Trash or Spam is nowhere else, so it cannot be copied there or from there; move \
+             it instead"
+                .to_owned()
+        }
         FaultKind::TooLarge => "the message is larger than the target takes".to_owned(),
         FaultKind::NotDownloaded => {
             "Mail knows this message and has not downloaded it; open it in Mail once, then ask again".to_owned()

@@ -104,6 +104,8 @@ pub struct Known {
     pub arrived: Option<Timestamp>,
     /// Where it came to lie in the target.
     pub landed: Option<Landing>,
+    /// What its store calls it wherever it lies, of a change within one account of such a store.
+    pub store_id: Option<u64>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -72,6 +72,10 @@ pub enum FaultKind {
     AnotherMessage,
     /// The source has no such thing.
     NotOffered,
+    /// Every message is in that folder and none leaves it but for the trash (Gmail's All Mail).
+    StaysInAll,
+    /// What is in the trash or among junk is nowhere else there, so it cannot be copied (Gmail).
+    NoCopyThere,
     /// The message is larger than the source takes.
     TooLarge,
     /// The message is known here, and its content is at the server only.
@@ -138,6 +142,8 @@ impl FaultKind {
             | Self::FlagNotKept
             | Self::AnotherMessage
             | Self::NotOffered
+            | Self::StaysInAll
+            | Self::NoCopyThere
             | Self::TooLarge
             | Self::NotDownloaded
             | Self::NoPermission

@@ -81,7 +81,7 @@ pub(crate) const VARIABLES: &[Variable] = &[
     variable(
         "MAIL_IMAP_MAX_CONNECTIONS",
         "`4`",
-        "Connections per account at most, 1 to 16.",
+        "Connections per account at most, 1 to 16; at Gmail never more than 10 of the 15 that it allows.",
     ),
     variable(
         "MAIL_IMAP_CONNECT_TIMEOUT_MS",

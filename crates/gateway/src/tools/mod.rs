@@ -23,6 +23,7 @@ mod imap;
 mod reading;
 mod shown;
 mod standing;
+mod store_ids;
 mod threads;
 
 pub(crate) use changing::Landing;

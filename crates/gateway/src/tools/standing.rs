@@ -4,13 +4,21 @@ use mail::Reach;
 
 use crate::setup::Account;
 
-pub(super) const OK: &str = "ok";
-
 pub(super) fn word(reach: Reach) -> &'static str {
     match reach {
-        Reach::Everything => OK,
+        Reach::Everything => "ok",
         Reach::ReadingOnly => "read_only",
         Reach::Nothing(_) => policy::Refused::NeedsRebootstrap.name(),
+    }
+}
+
+/// All in one, for a list without room; none where all is well.
+pub(super) fn words(account: &Account) -> Option<String> {
+    let reach = account.reach();
+    match (reach, command(account)) {
+        (Reach::Everything, _) => None,
+        (_, Some(command)) => Some(format!("{}; run: {command}", word(reach))),
+        (_, None) => Some(word(reach).to_owned()),
     }
 }
 

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use jiff::{SignedDuration, Timestamp};
-use ledger::{Ending, LedgerFault, Mark, State, StepName, StepState};
+use ledger::{Ending, Kind, LedgerFault, Mark, State, StepName, StepState, Transaction};
 use mail::{
-    AccountId, Broken, Changed, Cx, Effect, Fault, FaultKind, MailSource, Removal, Stage, Step,
-    Subject,
+    AccountId, Broken, Changed, Cx, Effect, Fault, FaultKind, MailSource, Removal, Removed, Stage,
+    Step, Subject,
 };
 
 use super::lookup::Found;
@@ -249,15 +249,20 @@ impl<'a> Driver<'a> {
     fn note_done(&self, work: &mut Work, step: StepName, changed: Changed) {
         work.fault = None;
         work.learn(changed.before);
-        // QUIRK: a number that was there before is not the number of what came.
-        if let Some(landing) = changed.landed.filter(|one| work.is_beyond(*one)) {
+        // QUIRK: a number that was there before is not the number of what came, unless it is known by more than that.
+        let certain = work.transaction.known.store_id.is_some();
+        let landed = changed.landed.filter(|one| certain || work.is_beyond(*one));
+        if let Some(landing) = landed {
             work.know(|known| known.landed = Some(landing));
         }
         if let Some(flags) = changed.flags {
             work.know(|known| known.flags_after = Some(flags));
         }
         let why = match changed.removal {
+            None if changed.was_there => Some(plan::WAS_THERE),
             Some(Removal::Flagged) => Some(plan::FLAGGED_ONLY),
+            Some(Removal::Trashed) if deletes_for_good(&work.transaction) => Some(plan::IN_TRASH),
+            Some(Removal::Trashed) => None,
             Some(Removal::Gone) | None if step == StepName::Mark && !work.has_its_marks() => {
                 Some("flags_not_set")
             }
@@ -325,6 +330,7 @@ impl<'a> Driver<'a> {
         }
         // INVARIANT: what may be done twice is not done again while the server may still come to it.
         if matches!(step, StepName::Copy | StepName::Append)
+            && work.transaction.known.store_id.is_none()
             && matches!(found, Ok(Found::NotDone))
             && let Some(settled) = work.begun_at(step).map(|at| at + self.desk.settle)
             && settled > Timestamp::now()
@@ -387,7 +393,9 @@ impl<'a> Driver<'a> {
     }
 
     async fn apply(&self, work: &mut Work, step: StepName) -> Result<Changed, Broken> {
-        let planned = self.planned(work, step).map_err(Broken::before_anything)?;
+        let what = self.what_goes(work, step).await;
+        let planned = what.and_then(|what| self.planned(work, step, what));
+        let planned = planned.map_err(Broken::before_anything)?;
         let account = &planned.subject().at.account;
         let source = self
             .source(work, account)
@@ -395,7 +403,21 @@ impl<'a> Driver<'a> {
         source.apply(self.cx, &planned).await
     }
 
-    fn planned(&self, work: &Work, step: StepName) -> Result<Step, Fault> {
+    /// What a removal takes away: the message itself, or what was put there before.
+    async fn what_goes(&self, work: &Work, step: StepName) -> Result<Removed, Fault> {
+        let asked = &work.transaction.asked;
+        match (step, &asked.undoes) {
+            (StepName::Withdraw | StepName::Thin, _) => Ok(what_was_put(&work.transaction)),
+            (StepName::Remove, Some(undone)) if asked.target.is_none() => {
+                let undone = self.desk.ledger.get(undone).await;
+                let undone = undone.map_err(|fault| unwritten(&fault))?;
+                Ok(undone.as_ref().map_or(Removed::Addition, what_was_put))
+            }
+            _ => Ok(Removed::Message),
+        }
+    }
+
+    fn planned(&self, work: &Work, step: StepName, what: Removed) -> Result<Step, Fault> {
         let missing = || Fault::new(FaultKind::NoSuchMessage, Stage::Start);
         let asked = &work.transaction.asked;
         let subject = work.subject().ok_or_else(missing);
@@ -429,8 +451,12 @@ impl<'a> Driver<'a> {
                     at: work.landed().ok_or_else(missing)?,
                     size: work.transaction.known.size,
                 },
+                what,
             },
-            StepName::Remove => Step::Remove { subject: subject? },
+            StepName::Remove => Step::Remove {
+                subject: subject?,
+                what,
+            },
             // Those are no steps of one source alone.
             StepName::Append | StepName::Confirm | StepName::Thin => return Err(missing()),
         })
@@ -475,6 +501,23 @@ impl<'a> Driver<'a> {
             false => Err(gone()),
         }
     }
+}
+
+/// What lies in the target of this one by now.
+pub(super) fn what_was_put(transaction: &Transaction) -> Removed {
+    let asked = &transaction.asked;
+    let from = asked.source.as_ref().map(|at| &at.account);
+    let to = asked.target.as_ref().map(|target| &target.account);
+    match from.is_some() && from == to {
+        true => Removed::Copy,
+        false => Removed::Addition,
+    }
+}
+
+/// Nobody asked for the trash.
+fn deletes_for_good(transaction: &Transaction) -> bool {
+    let asked = &transaction.asked;
+    asked.kind == Kind::Delete && asked.target.is_none() && asked.undoes.is_none()
 }
 
 fn hopeless() -> Ending {
@@ -522,6 +565,8 @@ pub(crate) fn is_verdict(kind: FaultKind) -> bool {
             | FaultKind::FlagNotKept
             | FaultKind::AnotherMessage
             | FaultKind::NotOffered
+            | FaultKind::StaysInAll
+            | FaultKind::NoCopyThere
             | FaultKind::TooLarge
     )
 }

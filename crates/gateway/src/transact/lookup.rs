@@ -2,8 +2,8 @@
 
 use ledger::{Mark, Place, StepName};
 use mail::{
-    Candidate, Digest, Fault, FaultKind, Flag, Landing, MOST_DIGESTED, Query, Search, Snippets,
-    Stage, Uid, UidValidity,
+    Candidate, Digest, Fault, FaultKind, Flag, Keeping, Landing, MOST_DIGESTED, Query, Search,
+    Snippets, Stage, Uid, UidValidity,
 };
 
 use super::drive::Driver;
@@ -13,6 +13,9 @@ use super::work::Work;
 
 /// So many of a folder's last messages are looked at.
 const MOST_NEWCOMERS: usize = 50;
+
+const LOST: &str = "the message is neither where it was nor where it was to go: somebody else may have moved or \
+                    deleted it, look for it, then resolve this as done or undone";
 
 /// What was found.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -92,6 +95,10 @@ impl Driver<'_> {
         if let Some(landing) = work.transaction.known.landed {
             return Ok(Found::DoneAt(landing));
         }
+        if let Some(id) = self.store_id(work).await? {
+            let stands = self.standing(work, id).await?;
+            return Ok(stands.map_or(Found::NotDone, Found::DoneAt));
+        }
         let Some(likeness) = self.likeness(work).await? else {
             return Ok(Found::Undecided(
                 "whether the message was copied is not known, and its original is gone: look for it in the target, \
@@ -116,6 +123,15 @@ impl Driver<'_> {
         let seen = source.look(self.cx, &subject.at, MOST_DIGESTED).await?;
         let still_there = seen.is_some();
         work.learn(seen.map(|(witness, _)| witness));
+        if let Some(id) = work.transaction.known.store_id {
+            let stands = self.standing(work, id).await?;
+            return Ok(match (still_there, stands) {
+                // Done by halves or not at all, it may be done again: a label is on or off, and never twice on.
+                (true, _) => Found::NotDone,
+                (false, Some(landing)) => Found::DoneAt(landing),
+                (false, None) => Found::Undecided(LOST),
+            });
+        }
         let known = &work.transaction.known;
         let likeness = known.size.zip(known.digest);
         let found = match likeness {
@@ -127,11 +143,33 @@ impl Driver<'_> {
             None if still_there => Found::NotDone,
             None if likeness.is_none() => self.look_up_newcomer(work).await?,
             Some(one) => Found::DoneAt(one.landing),
-            None => Found::Undecided(
-                "the message is neither where it was nor where it was to go: somebody else may have moved or deleted \
-                 it, look for it, then resolve this as done or undone",
-            ),
+            None => Found::Undecided(LOST),
         })
+    }
+
+    /// What its store calls the message, as far as it does: from what is written, or from the message itself. Only of one
+    /// that goes to another folder of its account.
+    async fn store_id(&self, work: &mut Work) -> Result<Option<u64>, Fault> {
+        let known = work.transaction.known.store_id;
+        let at = work.transaction.asked.source.clone();
+        let Some(at) = at.filter(|_| known.is_none() && work.stays_in_account()) else {
+            return Ok(known);
+        };
+        let source = self.source(work, &at.account)?;
+        if source.keeping() == Keeping::Labels {
+            let seen = source.look(self.cx, &at, MOST_DIGESTED).await?;
+            work.learn(seen.map(|(witness, _)| witness));
+        }
+        Ok(work.transaction.known.store_id)
+    }
+
+    /// INVARIANT: what has a name of its store's own is itself, whoever put it there.
+    async fn standing(&self, work: &Work, id: u64) -> Result<Option<Landing>, Fault> {
+        let Some(place) = &work.transaction.asked.target else {
+            return Ok(None);
+        };
+        let source = self.source(work, &place.account)?;
+        source.standing(self.cx, &place.folder, id).await
     }
 
     /// All that is known is that the message has left: if one has come to the target since, it is the one.

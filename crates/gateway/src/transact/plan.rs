@@ -15,6 +15,12 @@ pub(super) const MAYBE_TWICE: &str = "maybe_twice";
 /// Removed as far as the server can: flagged `\Deleted`.
 pub(super) const FLAGGED_ONLY: &str = "flagged_only";
 
+/// It is in the trash: the store lets nothing be removed further than that.
+pub(super) const IN_TRASH: &str = "in_trash";
+
+/// It was in the target before already, under a label that it had; whoever undoes it leaves it there.
+pub(super) const WAS_THERE: &str = "was_there";
+
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Next {
     Take(StepName),
@@ -30,6 +36,8 @@ pub(super) fn next(transaction: &Transaction) -> Next {
             None | Some((StepState::Refused, Some(NOT_DONE | HALF_DONE))) => {
                 return Next::Take(step);
             }
+            // Nothing is missing where it was before.
+            Some((StepState::Done, Some(WAS_THERE))) => {}
             Some((StepState::Done, why)) => code = why.map(str::to_owned).or(code),
             Some((StepState::Intended | StepState::Unknown, _)) => return Next::FindOut(step),
             Some((StepState::Refused, why)) => {
@@ -238,6 +246,7 @@ mod tests {
             (Flags, "one", "mark:refused:half_done mark:done", "done"),
             (Copy, "within", "", "take copy"),
             (Copy, "within", "copy:done", "done"),
+            (Copy, "within", "copy:done:was_there", "done"),
             (Copy, "within", "copy:unknown", "find out copy"),
             (
                 Copy,

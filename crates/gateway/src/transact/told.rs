@@ -224,6 +224,9 @@ fn in_part(code: &str) -> &'static str {
             "the server cannot remove one message alone (no UIDPLUS), so it is flagged \\Deleted and goes when a mail \
              program clears the mailbox"
         }
+        super::plan::IN_TRASH => {
+            "this account deletes nothing for good at once: the message is in its trash, and goes when that is emptied"
+        }
         super::plan::MAYBE_TWICE => {
             "it is done, and it may have been done twice, because the server was slow: look whether the target has two of \
              them, and delete one"

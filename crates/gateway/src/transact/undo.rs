@@ -65,10 +65,14 @@ pub(crate) fn inverse(done: &Transaction) -> Result<Inverse, NoInverse> {
         }
         (Kind::Move | Kind::Delete, Some(at), Some(_)) => {
             let now = landed.ok_or(NoInverse::Nowhere)?;
-            Ok(move_back(done, now, at))
+            Ok(match was_there_before(done) {
+                true => copy_back(done, now, at),
+                false => move_back(done, now, at),
+            })
         }
         (Kind::Delete, Some(at), None) if is_only_flagged(done) => Ok(unflag(done, at)),
         (Kind::Move | Kind::Delete, _, None) => Err(NoInverse::ForGood),
+        (Kind::Copy, Some(_), _) if was_there_before(done) => Err(NoInverse::Nothing),
         (Kind::Copy, Some(at), _) => {
             let copy = landed.ok_or(NoInverse::Nowhere)?;
             let by = Capability::AcceptIncoming;
@@ -85,6 +89,12 @@ pub(crate) fn inverse(done: &Transaction) -> Result<Inverse, NoInverse> {
 fn is_only_flagged(done: &Transaction) -> bool {
     let code = done.ending.as_ref().and_then(|end| end.code.as_deref());
     code == Some(plan::FLAGGED_ONLY)
+}
+
+/// Where folders are labels, a message may have had the one that it was to get: that one it keeps.
+fn was_there_before(done: &Transaction) -> bool {
+    let mut steps = done.steps.iter();
+    steps.any(|step| step.why.as_deref() == Some(plan::WAS_THERE))
 }
 
 /// Only what it changed: flags that others set since stay.
@@ -143,6 +153,27 @@ fn move_back(done: &Transaction, now: MessageRef, before: &MessageRef) -> Invers
                 folder: before.folder.clone(),
             }),
             ..order(done, Kind::Move, now)
+        },
+        remains: None,
+    }
+}
+
+/// Puts it back where it was, and leaves it where it is.
+fn copy_back(done: &Transaction, now: MessageRef, before: &MessageRef) -> Inverse {
+    let back = move_back(done, now.clone(), before);
+    let target = Target {
+        account: before.account.clone(),
+        folder: before.folder.clone(),
+    };
+    let deed = match done.asked.kind {
+        Kind::Delete => Deed::Delete,
+        _ => Deed::Copy(target),
+    };
+    Inverse {
+        ask: asking(&now, deed),
+        order: Order {
+            kind: Kind::Copy,
+            ..back.order
         },
         remains: None,
     }

@@ -79,6 +79,14 @@ impl Work {
         })
     }
 
+    /// Whether it goes to another folder of the account it is in.
+    pub(super) fn stays_in_account(&self) -> bool {
+        let asked = &self.transaction.asked;
+        let from = asked.source.as_ref().map(|at| &at.account);
+        let to = asked.target.as_ref().map(|target| &target.account);
+        from.is_some() && from == to
+    }
+
     /// Whether it came after the target ended.
     pub(super) fn is_beyond(&self, landing: Landing) -> bool {
         let horizon = self.transaction.asked.horizon;
@@ -148,7 +156,10 @@ impl Work {
         if plan::has_half_done(&self.transaction) {
             seen.flags = None;
         }
+        // What one store calls it says nothing of another.
+        seen.store_id = seen.store_id.filter(|_| self.stays_in_account());
         self.know(|known| {
+            known.store_id = known.store_id.or(seen.store_id);
             known.size = known.size.or(seen.size);
             known.digest = known.digest.or(seen.digest);
             known.arrived = known.arrived.or(seen.arrived);

@@ -287,6 +287,31 @@ mod tests {
     }
 
     #[test]
+    fn a_file_of_an_earlier_version_becomes_one_of_today() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("ledger.db");
+        let old = Connection::open(&path).unwrap();
+        old.execute_batch(MIGRATIONS[0]).unwrap();
+        old.pragma_update(None, "application_id", APPLICATION)
+            .unwrap();
+        old.pragma_update(None, "user_version", 1).unwrap();
+        let row = "INSERT INTO transactions (id, kind, caller, tool, request_id, policy, marks, state, began, attempts)
+                   VALUES ('a', 'move', 'b', 'c', 'd', 'e', '[]', 'done', '2026-01-01', 0)";
+        old.execute_batch(row).unwrap();
+        drop(old);
+        let conn = open(&path).unwrap();
+        let version: i32 = conn
+            .pragma_query_value(None, "user_version", |row| row.get(0))
+            .unwrap();
+        assert_eq!(version, latest());
+        let kept = "SELECT store_id IS NULL FROM transactions WHERE id = 'a'";
+        assert!(
+            conn.query_row(kept, [], |row| row.get::<_, bool>(0))
+                .unwrap()
+        );
+    }
+
+    #[test]
     fn a_path_may_have_any_name() {
         let dir = tempfile::tempdir().unwrap();
         for name in ["a b", "50%41?mode=ro#x", "Büro", "file:x", "a&b=c"] {

@@ -117,6 +117,9 @@ fn known(cells: &Cells<'_>) -> Result<Known, LedgerFault> {
             uidvalidity: UidValidity(validity),
             uid: Uid(uid),
         }),
+        store_id: cells
+            .get::<Option<i64>>("store_id")?
+            .map(i64::cast_unsigned),
     })
 }
 

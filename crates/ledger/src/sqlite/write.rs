@@ -50,7 +50,7 @@ pub(super) fn known(
     conn.execute(
         "UPDATE transactions SET size = :size, sha256 = :sha256, sha256_octets = :sha256_octets, message_id = :message_id,
              flags = :flags, flags_after = :flags_after, arrived = :arrived,
-             landed_uidvalidity = :landed_uidvalidity, landed_uid = :landed_uid
+             landed_uidvalidity = :landed_uidvalidity, landed_uid = :landed_uid, store_id = :store_id
          WHERE id = :id",
         named_params! {
             ":id": id.as_str(),
@@ -63,6 +63,7 @@ pub(super) fn known(
             ":arrived": known.arrived.map(time),
             ":landed_uidvalidity": known.landed.map(|landed| landed.uidvalidity.0),
             ":landed_uid": known.landed.map(|landed| landed.uid.0),
+            ":store_id": known.store_id.map(u64::cast_signed),
         },
     )?;
     Ok(())

@@ -88,9 +88,10 @@ prop_compose! {
         flags_after in option::of(proptest::collection::vec(flag(), 0..4)),
         arrived in option::of(time()),
         landed: Option<(u32, u32)>,
+        store_id: Option<u64>,
     ) -> Known {
         Known {
-            size, message_id, flags, flags_after, arrived,
+            size, message_id, flags, flags_after, arrived, store_id,
             digest: digest.map(|(sha256, octets)| Digest { sha256, octets }),
             landed: landed.map(|(validity, uid)| Landing { uidvalidity: UidValidity(validity), uid: Uid(uid) }),
         }

@@ -25,6 +25,7 @@ mod directory;
 mod documents;
 mod faults;
 mod folders;
+mod gmail;
 mod hostile;
 mod installation;
 mod limits;

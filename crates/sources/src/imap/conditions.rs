@@ -35,6 +35,29 @@ pub(super) fn has_searchres(session: &Session) -> bool {
         && !session.searchres_fails
 }
 
+/// Whether the server has what these ask for.
+pub(super) fn check(session: &Session, tests: &[Condition]) -> Result<(), Fault> {
+    match session.is_gmail() || !tests.iter().any(|test| needs_gmail(test, MOST_DEPTH)) {
+        true => Ok(()),
+        false => Err(Fault::new(FaultKind::NotOffered, Stage::Search)),
+    }
+}
+
+/// What nests too deep is refused later.
+fn needs_gmail(test: &Condition, depth: usize) -> bool {
+    let Some(depth) = depth.checked_sub(1) else {
+        return false;
+    };
+    match test {
+        Condition::All(tests) | Condition::Any(tests) => {
+            tests.iter().any(|test| needs_gmail(test, depth))
+        }
+        Condition::Not(test) => needs_gmail(test, depth),
+        Condition::StoreSearch(_) => true,
+        _ => false,
+    }
+}
+
 /// Whether the server may have to read mail to answer.
 pub(super) fn pace(tests: &[Condition]) -> Pace {
     match tests.iter().all(|test| is_prompt(test, MOST_DEPTH)) {
@@ -79,6 +102,7 @@ fn key(condition: &Condition, depth: usize) -> Result<Key<'_>, Fault> {
         Condition::Since(date) => Key::Since(day(*date)),
         Condition::Before(date) => Key::Before(day(*date)),
         Condition::Flagged(flag) => Key::Flag(flag.as_str()),
+        Condition::StoreSearch(words) => Key::GmailRaw(words),
     })
 }
 

@@ -34,7 +34,11 @@ impl Job for ListFolders {
             (status, landed) = list(session, cx, ListReturn::default()).await?;
         }
         faults::check(&status, Stage::ListFolders)?;
-        Ok(read(&landed.data))
+        let mut found = read(&landed.data);
+        if session.is_gmail() {
+            session.names.take(&mut found.folders);
+        }
+        Ok(found)
     }
 }
 

@@ -21,6 +21,7 @@ mod describe;
 mod echo;
 mod faults;
 mod folders;
+mod gmail;
 mod horizon;
 mod hunt;
 mod in_thread;
@@ -44,6 +45,7 @@ mod session;
 mod settings;
 mod sift;
 mod sightings;
+mod steps;
 mod summaries;
 mod tls;
 mod together;
@@ -56,9 +58,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use bytes::Bytes;
 use mail::{
     AccountId, Answer, Append, Body, Broken, Candidate, Changed, Changing, Choose, Condition, Cx,
-    Described, Effect, Fault, FaultKind, Fetched, FolderName, Folders, Found, Horizon, Kindred,
-    MailSource, MessageRef, RawMessage, Reach, Search, Sifted, Snippets, Sought, SourceKind, Stage,
-    Step, Summary, Uid, UidSet, UidValidity, Verified, Witness,
+    Described, Fault, FaultKind, Fetched, FolderName, Folders, Found, Horizon, InAll, Keeping,
+    Kindred, Landing, MailSource, MessageRef, RawMessage, Reach, Search, Sifted, Snippets, Sought,
+    SourceKind, Stage, Step, Summary, Uid, UidSet, UidValidity, Verified, Witness,
 };
 
 pub use imap::Bearer;
@@ -66,18 +68,18 @@ pub use settings::{Login, Security, Settings, Timeouts};
 pub use tls::{BadRoots, Roots};
 
 use cache::{Cache, Key};
-use cargo::Cargo;
 use catalogue::Catalogue;
 use census::Censuses;
+use gmail::all_mail::{self, Numbers};
+use gmail::names::{self, Names};
 use horizon::Horizons;
 use hunt::Gear;
 use in_thread::InThread;
-use job::{Change, Job};
-use pool::{Pool, Wish};
+use job::Job;
+use pool::Pool;
 use session::Session;
 use sightings::Sightings;
 use together::Together;
-use transfer::{Manner, Transfer};
 
 /// One account on one server.
 pub struct ImapSource {
@@ -91,6 +93,9 @@ pub struct ImapSource {
     catalogue: Catalogue,
     in_thread: InThread,
     together: Together,
+    /// Shared with the pool and its sessions.
+    names: Arc<Names>,
+    in_all: Numbers,
 }
 
 impl ImapSource {
@@ -100,9 +105,10 @@ impl ImapSource {
             settings.roots.warm();
         }
         let settings = Arc::new(settings);
+        let names = Arc::new(Names::default());
         Self {
             account,
-            pool: Pool::new(Arc::clone(&settings)),
+            pool: Pool::new(Arc::clone(&settings), Arc::clone(&names)),
             settings,
             cache: Mutex::new(Cache::default()),
             censuses: Censuses::default(),
@@ -111,6 +117,8 @@ impl ImapSource {
             catalogue: Catalogue::default(),
             in_thread: InThread::default(),
             together: Together::default(),
+            names,
+            in_all: Numbers::default(),
         }
     }
 
@@ -141,62 +149,15 @@ impl ImapSource {
             lease = self.pool.take(cx, job.wish()).await?;
             outcome = job.run(lease.session(), cx).await;
         }
+        if let Err(fault) = &outcome
+            && names::mend(lease.session(), cx, fault.kind).await
+        {
+            outcome = job.run(lease.session(), cx).await;
+        }
         if let Some(folder) = job.folder() {
             self.note_end(lease.session(), folder);
         }
         outcome
-    }
-
-    /// Makes a change on a lent session. One that turns out dead costs a retry on another only where it is certain that
-    /// nothing was asked of it.
-    async fn change<C: Change>(&self, cx: &Cx, change: C) -> Result<Changed, Broken> {
-        let outcome = self.attempt_change(cx, change).await;
-        outcome.map_err(|broken| Broken {
-            fault: self.tell(broken.fault),
-            ..broken
-        })
-    }
-
-    async fn attempt_change<C: Change>(&self, cx: &Cx, change: C) -> Result<Changed, Broken> {
-        let nothing = Broken::before_anything;
-        cx.enter(Stage::Queue);
-        let mut lease = self.pool.take(cx, change.wish()).await.map_err(nothing)?;
-        let mut outcome = change.run(lease.session(), cx).await;
-        if let Err(broken) = &outcome
-            && broken.effect == Effect::Nothing
-            && lease.was_dead(broken.fault.kind)
-        {
-            drop(lease);
-            self.pool.forget_idle();
-            lease = self.pool.take(cx, change.wish()).await.map_err(nothing)?;
-            outcome = change.run(lease.session(), cx).await;
-        }
-        if let Wish::Open(folder) | Wish::Selected(folder) = change.wish() {
-            self.note_end(lease.session(), folder);
-        }
-        outcome
-    }
-
-    async fn add(&self, cx: &Cx, append: &Append, body: &mut dyn Body) -> Result<Changed, Broken> {
-        let nothing = Broken::before_anything;
-        let mut cargo = Cargo::new(body, append.size);
-        cx.enter(Stage::Queue);
-        let mut lease = self.pool.take(cx, Wish::Any).await.map_err(nothing)?;
-        let outcome = append::append(lease.session(), cx, append, &mut cargo).await;
-        let outcome = match outcome {
-            // A message of which something was taken cannot be sent from its beginning.
-            Err(broken) if cargo.is_untouched() && lease.was_dead(broken.fault.kind) => {
-                drop(lease);
-                self.pool.forget_idle();
-                lease = self.pool.take(cx, Wish::Any).await.map_err(nothing)?;
-                append::append(lease.session(), cx, append, &mut cargo).await
-            }
-            outcome => outcome,
-        };
-        outcome.map_err(|broken| Broken {
-            fault: self.tell(broken.fault),
-            ..broken
-        })
     }
 
     /// A hunt that brought more than a flight carries is begun again in smaller steps.
@@ -243,6 +204,10 @@ impl ImapSource {
 
     fn note_landing(&self, folder: &FolderName, changed: &Changed) {
         self.sightings.doubt_all();
+        if let Some(id) = changed.before.as_ref().and_then(|seen| seen.store_id) {
+            // Out of the trash it comes back with another number.
+            self.in_all.forget(id);
+        }
         if let Some(landed) = changed.landed {
             self.horizons.note_landing(folder, landed);
         }
@@ -257,60 +222,6 @@ impl ImapSource {
         };
         let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
         cache.forget(&key);
-    }
-
-    /// INVARIANT: nothing is changed where what was granted does not let it, whoever asks.
-    fn lets_change(&self) -> Result<(), Fault> {
-        match self.reach() {
-            Reach::Everything | Reach::Nothing(_) => Ok(()),
-            Reach::ReadingOnly => Err(Fault::new(FaultKind::ReadingOnly, Stage::Start)),
-        }
-    }
-
-    async fn carry_out(&self, cx: &Cx, step: &Step) -> Result<Changed, Broken> {
-        self.lets_change().map_err(Broken::before_anything)?;
-        match step {
-            Step::Mark {
-                subject,
-                add,
-                remove,
-            } => {
-                let mark = mark::Mark {
-                    subject,
-                    add,
-                    remove,
-                };
-                self.change(cx, mark).await
-            }
-            Step::Copy { subject, to } => {
-                let manner = Manner::Copy;
-                let copy = Transfer {
-                    subject,
-                    to,
-                    manner,
-                };
-                let changed = self.change(cx, copy).await?;
-                self.note_landing(to, &changed);
-                Ok(changed)
-            }
-            Step::Move { subject, to } => {
-                let manner = Manner::Move;
-                let transfer = Transfer {
-                    subject,
-                    to,
-                    manner,
-                };
-                let changed = self.change(cx, transfer).await?;
-                self.note_landing(to, &changed);
-                self.forget(&subject.at);
-                Ok(changed)
-            }
-            Step::Remove { subject } => {
-                let changed = self.change(cx, remove::Remove { subject }).await?;
-                self.forget(&subject.at);
-                Ok(changed)
-            }
-        }
     }
 }
 
@@ -335,10 +246,46 @@ impl MailSource for ImapSource {
         bearer::reach(&self.settings.login)
     }
 
+    fn keeping(&self) -> Keeping {
+        self.names.keeping()
+    }
+
+    fn in_all<'a>(
+        &'a self,
+        cx: &'a Cx,
+        folder: &'a FolderName,
+        messages: &'a [(Uid, u64)],
+    ) -> Answer<'a, InAll> {
+        Box::pin(self.numbers_in_all(cx, folder, messages))
+    }
+
+    fn anchored<'a>(&'a self, cx: &'a Cx, at: &'a MessageRef) -> Answer<'a, MessageRef> {
+        Box::pin(async move {
+            if self.names.is_known_apart() {
+                return Ok(at.clone());
+            }
+            let memory = &self.in_all;
+            match memory.anchor(at) {
+                Some(known) => Ok(known),
+                None => self.run(cx, all_mail::AnchorMessage { at, memory }).await,
+            }
+        })
+    }
+
+    fn standing<'a>(
+        &'a self,
+        cx: &'a Cx,
+        folder: &'a FolderName,
+        message: u64,
+    ) -> Answer<'a, Option<Landing>> {
+        let id = message;
+        Box::pin(self.run(cx, all_mail::FindStanding { folder, id }))
+    }
+
     fn verify<'a>(&'a self, cx: &'a Cx) -> Answer<'a, Verified> {
         Box::pin(async move {
             let slot = self.pool.slot().await?;
-            let opened = session::Session::open(&self.settings, cx).await;
+            let opened = session::Session::open(&self.settings, &self.names, cx).await;
             let session = opened.map_err(|fault| echo::silence(fault, &self.settings))?;
             let capabilities = session.capabilities().names().to_vec();
             slot.fill(session, cx);

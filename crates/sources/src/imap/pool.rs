@@ -11,6 +11,7 @@ use mail::{Cx, Fault, FaultKind, FolderName, Stage};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
+use super::gmail::names::Names;
 use super::session::Session;
 use super::settings::Settings;
 
@@ -29,6 +30,7 @@ const REFUSED: Duration = Duration::from_secs(10);
 
 pub(super) struct Pool {
     settings: Arc<Settings>,
+    names: Arc<Names>,
     state: Mutex<State>,
     itself: Weak<Self>,
 }
@@ -101,9 +103,10 @@ pub(super) struct Slot {
 }
 
 impl Pool {
-    pub(super) fn new(settings: Arc<Settings>) -> Arc<Self> {
+    pub(super) fn new(settings: Arc<Settings>, names: Arc<Names>) -> Arc<Self> {
         Arc::new_cyclic(|itself| Self {
             settings,
+            names,
             state: Mutex::new(State::default()),
             itself: itself.clone(),
         })
@@ -141,7 +144,7 @@ impl Pool {
     pub(super) async fn slot(&self) -> Result<Slot, Fault> {
         let turn = {
             let mut state = self.lock();
-            if state.open < self.settings.max_connections {
+            if state.open < self.most() {
                 state.open += 1;
                 return Ok(self.own_slot());
             }
@@ -214,21 +217,26 @@ impl Pool {
         }
     }
 
+    /// So many connections may be open.
+    fn most(&self) -> usize {
+        self.names.bound(self.settings.max_connections)
+    }
+
     fn may_dial(&self, state: &State) -> bool {
         let crowded = state
             .crowded_until
             .is_some_and(|until| until > Instant::now());
-        state.open == 0 || (state.open < self.settings.max_connections && !crowded)
+        state.open == 0 || (state.open < self.most() && !crowded)
     }
 
     /// Dials in the background; whoever waits longest gets the outcome.
     fn dial(&self, state: &mut State) {
         state.open += 1;
         let slot = self.own_slot();
-        let settings = Arc::clone(&self.settings);
+        let (settings, names) = (Arc::clone(&self.settings), Arc::clone(&self.names));
         tokio::spawn(async move {
             let cx = Cx::new();
-            match Session::open(&settings, &cx).await {
+            match Session::open(&settings, &names, &cx).await {
                 Ok(session) => slot.fill(session, &cx),
                 Err(fault) => slot.give_up(&fault),
             }

@@ -49,7 +49,8 @@ impl FindMessages<'_> {
         let Some(below) = self.search.below else {
             // The folder's size may be known from before: then its end is asked for at once.
             let guess = session.known_size(folder).filter(|size| *size > 0);
-            let commands = guess.map(|size| self.fetch_end(size)).into_iter().collect();
+            let commands = guess.map(|size| self.fetch_end(session, size));
+            let commands = commands.into_iter().collect();
             let opened = session.ask_in(cx, folder, commands, Pace::Prompt).await?;
             if guess == Some(opened.exists) && !opened.is_stale() {
                 let total = u64::from(opened.exists);
@@ -91,15 +92,15 @@ impl FindMessages<'_> {
             return Ok(self.empty(uidvalidity));
         }
         cx.enter(Stage::Fetch);
-        let landed = session
-            .ask_again(cx, vec![self.fetch_end(last)], Pace::Prompt)
-            .await?;
+        let fetch = self.fetch_end(session, last);
+        let landed = session.ask_again(cx, vec![fetch], Pace::Prompt).await?;
         self.page(uidvalidity, u64::from(last), &landed, self.end(last))
     }
 
-    fn fetch_end(&self, last: u32) -> Command {
+    fn fetch_end(&self, session: &Session, last: u32) -> Command {
         let numbers = SequenceSet::range(self.first_of(last), last);
-        Command::fetch(&numbers, &describe::items(self.search.snippets))
+        let items = describe::items(session.capabilities(), self.search.snippets);
+        Command::fetch(&numbers, &items)
     }
 
     /// Where the page begins that ends with message number `last`.
@@ -139,7 +140,8 @@ impl FindMessages<'_> {
         }
         cx.enter(Stage::Fetch);
         let wanted = SequenceSet::of(uids.iter().copied());
-        let fetch = Command::uid_fetch(&wanted, &describe::items(search.snippets));
+        let items = describe::items(session.capabilities(), search.snippets);
+        let fetch = Command::uid_fetch(&wanted, &items);
         let landed = session.ask_again(cx, vec![fetch], Pace::Prompt).await?;
         self.page(found.uidvalidity, found.count, &landed, Asked::Uids(&uids))
     }

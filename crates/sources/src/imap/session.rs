@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use imap::{Capabilities, Code, Command, Data, Literals, PermanentFlags, Status};
-use mail::{Cx, Fault, FaultKind, FolderName, Stage, UidValidity};
+use mail::{Cx, Fault, FaultKind, FolderName, Keeping, Stage, UidValidity};
 
 use super::cargo::Cargo;
 use super::census::Stamp;
+use super::gmail::names::Names;
 use super::link::{Flown, Landed, Link, Patience};
 use super::settings::Settings;
-use super::{faults, login};
+use super::{faults, gmail, login};
 
 /// How long a server may think about a command.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -56,6 +57,8 @@ pub(super) struct Session {
     link: Link,
     capabilities: Capabilities,
     settings: Arc<Settings>,
+    /// What the server calls folders that have another name here.
+    pub(super) names: Arc<Names>,
     open: Option<OpenFolder>,
     /// The server has been told who we are.
     introduced: bool,
@@ -115,12 +118,21 @@ pub(super) struct Opened {
 }
 
 impl Session {
-    pub(super) async fn open(settings: &Arc<Settings>, cx: &Cx) -> Result<Self, Fault> {
+    pub(super) async fn open(
+        settings: &Arc<Settings>,
+        names: &Arc<Names>,
+        cx: &Cx,
+    ) -> Result<Self, Fault> {
         let (link, capabilities) = login::dial(settings, cx).await?;
+        names.meet(match gmail::is_offered(&capabilities) {
+            true => Keeping::Labels,
+            false => Keeping::Apart,
+        });
         Ok(Self {
             link,
             capabilities,
             settings: Arc::clone(settings),
+            names: Arc::clone(names),
             open: None,
             introduced: false,
             unproven: false,
@@ -133,6 +145,11 @@ impl Session {
 
     pub(super) fn capabilities(&self) -> &Capabilities {
         &self.capabilities
+    }
+
+    /// Whether folders are labels here.
+    pub(super) fn is_gmail(&self) -> bool {
+        gmail::is_offered(&self.capabilities)
     }
 
     pub(super) fn has_open(&self, folder: &FolderName) -> bool {
@@ -254,8 +271,8 @@ impl Session {
         let open = match (before, entry) {
             // Brings what happened in the folder meanwhile.
             (Some(_), _) => Ok(Command::noop()),
-            (None, Entry::Reading | Entry::Anew) => Command::examine(folder.as_str()),
-            (None, Entry::Writing) => Command::select(folder.as_str()),
+            (None, Entry::Reading | Entry::Anew) => Command::examine(&self.names.wire(folder)),
+            (None, Entry::Writing) => Command::select(&self.names.wire(folder)),
         };
         flight.push(open.map_err(|_| Fault::new(FaultKind::NoSuchFolder, Stage::OpenFolder))?);
         let skip = flight.len();

@@ -28,6 +28,7 @@ impl Job for SiftFolder<'_> {
 
     async fn run(&self, session: &mut Session, cx: &Cx) -> Result<Sifted, Fault> {
         cx.enter(Stage::Search);
+        conditions::check(session, self.tests)?;
         // A folder that is open and has changed has to be listed anyway.
         let may_be_the_same =
             !session.has_open(self.folder) || session.stamp(self.folder).is_some();

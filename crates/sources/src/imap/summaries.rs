@@ -40,7 +40,8 @@ impl Job for DescribeMessages<'_> {
 
     async fn run(&self, session: &mut Session, cx: &Cx) -> Result<Vec<Summary>, Fault> {
         cx.enter(Stage::Fetch);
-        let commands = commands(self.uids, &describe::items(self.snippets));
+        let items = describe::items(session.capabilities(), self.snippets);
+        let commands = commands(self.uids, &items);
         let mut flights = commands.chunks(MOST_AT_ONCE);
         let first = flights.next().unwrap_or_default();
         let opened = session
@@ -80,7 +81,8 @@ impl DescribeMessages<'_> {
         found: &mut Descriptions,
     ) -> Result<(), Fault> {
         let missing = self.uids.difference(&found.uids());
-        for flight in commands(&missing, &describe::items(self.snippets)).chunks(MOST_AT_ONCE) {
+        let items = describe::items(session.capabilities(), self.snippets);
+        for flight in commands(&missing, &items).chunks(MOST_AT_ONCE) {
             let landed = session.ask_again(cx, flight.to_vec(), Pace::Prompt).await?;
             found.take(landed, &missing)?;
         }

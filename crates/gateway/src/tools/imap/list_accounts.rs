@@ -33,11 +33,9 @@ struct Account {
     host: String,
     port: u16,
     secure: bool,
-    /// Absent where all is well.
+    // Absent where all is well.
     #[serde(skip_serializing_if = "Option::is_none")]
-    status: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    command: Option<String>,
+    status: Option<String>,
 }
 
 impl Reply for Accounts {
@@ -77,8 +75,7 @@ impl Tool for ListAccounts {
                 host: content::name(&at.host, &mut content::Changes::default()),
                 port: at.port,
                 secure: at.secure,
-                status: Some(standing::word(account.reach())).filter(|word| *word != standing::OK),
-                command: standing::command(account),
+                status: standing::words(account),
             })
             .collect();
         let first = accounts
