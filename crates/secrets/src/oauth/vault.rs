@@ -38,7 +38,7 @@ impl Vault {
 
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         let places = match (&self.place, &other.place) {
-            (Place::Store(one), Place::Store(other)) => Arc::ptr_eq(one, other),
+            (Place::Store(one), Place::Store(other)) => one.is_same(other),
             #[cfg(test)]
             (Place::Imagined(one), Place::Imagined(other)) => Arc::ptr_eq(one, other),
             #[cfg(test)]
