@@ -223,7 +223,9 @@ async fn settle(core: &Arc<Core>, given: Given) -> Result<(), LoginFault> {
             "remove the program's access at the provider and log in again".to_owned()
         },
     })?;
+    let id = proof::random().map_err(|_| no_randomness())?;
     let login = Login {
+        id: id.expose_secret().to_owned(),
         given: core.grant.given().unwrap_or_default(),
         requested: core.grant.scope(),
         granted: given.scope,
