@@ -11,7 +11,7 @@ use secrecy::SecretString;
 use secrets::login::{self, Face, LoggedIn, Pasting, TypeIn, Way};
 use secrets::{Standing, Tokens};
 use sources::imap::Login;
-use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader, Stdin};
 
 use crate::cli;
 use crate::config::{Config, Store};
@@ -41,6 +41,7 @@ pub(crate) async fn run(
             true => Opening::ByHand,
             false => Opening::ByProgram,
         },
+        typed: BufReader::new(tokio::io::stdin()),
     };
     let came = login::run(&tokens, way, &mut teller).await;
     let result = match &came {
@@ -109,6 +110,8 @@ enum Opening {
 struct Teller {
     screen: Screen,
     opening: Opening,
+    /// One for all attempts: it may hold the next line already.
+    typed: BufReader<Stdin>,
 }
 
 impl Face for Teller {
@@ -147,8 +150,8 @@ impl Face for Teller {
         }
         Box::pin(async {
             let mut line = String::new();
-            let stdin = tokio::io::stdin().take(MOST_PASTED);
-            BufReader::new(stdin).read_line(&mut line).await?;
+            let mut typed = (&mut self.typed).take(MOST_PASTED);
+            typed.read_line(&mut line).await?;
             Ok(SecretString::from(line))
         })
     }

@@ -118,7 +118,7 @@ impl Directory {
 
 impl Printed {
     /// The directory's place is another in each run.
-    fn new(dir: &Path, output: &Output) -> Self {
+    pub(crate) fn new(dir: &Path, output: &Output) -> Self {
         let text = |bytes: &[u8]| {
             let text = String::from_utf8(bytes.to_vec()).unwrap();
             text.replace(&dir.display().to_string(), "DIR")

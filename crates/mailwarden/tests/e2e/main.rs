@@ -32,6 +32,7 @@ mod limits;
 mod local;
 mod messages;
 mod noninterference;
+mod oauth;
 mod policies_page;
 mod policy_reading;
 mod policy_verbs;

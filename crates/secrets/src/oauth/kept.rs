@@ -32,6 +32,9 @@ pub(crate) struct Kept {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Login {
+    /// Another one for every login: whoever sees that it has changed has nothing left of the one before.
+    #[serde(default)]
+    pub id: String,
     /// The provider and the client.
     pub given: String,
     pub requested: String,
@@ -181,6 +184,7 @@ mod tests {
         Kept {
             version: VERSION,
             login: Some(Login {
+                id: "1".to_owned(),
                 given: "google x".to_owned(),
                 requested: "mail".to_owned(),
                 granted: None,

@@ -166,6 +166,8 @@ pub(crate) struct Memory {
     /// When the store was last looked at.
     pub looked: Instant,
     pub granted: Option<String>,
+    /// How many logins of persons have been seen.
+    pub logins: u64,
 }
 
 impl Memory {
@@ -184,9 +186,20 @@ impl Memory {
         if self.holding == Holding::Nothing && kept.login != self.kept.login {
             self.holding = Holding::Unknown;
         }
+        self.note_login(&kept);
         self.kept = kept;
         self.stamp = stamp;
         self.failure = None;
+    }
+
+    /// What was got by the login before goes: that may have been somebody else's.
+    pub(crate) fn note_login(&mut self, kept: &Kept) {
+        let id = |kept: &Kept| kept.login.as_ref().map(|login| login.id.clone());
+        if id(kept).is_some() && id(kept) != id(&self.kept) {
+            self.logins += 1;
+            self.access = None;
+            self.granted = None;
+        }
     }
 }
 

@@ -134,6 +134,7 @@ async fn look(core: &Arc<Core>) -> Result<Sight, NoToken> {
     let (stamp, kept, stored, holding) = off_thread(work).await.map_err(|_| ending())?;
     let (standing, waiting) = {
         let mut memory = core.memory();
+        memory.note_login(&kept);
         memory.kept = kept.clone();
         memory.stamp = stamp;
         memory.holding = holding.clone();

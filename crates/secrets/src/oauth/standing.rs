@@ -96,6 +96,7 @@ mod tests {
     fn kept(requested: &str, granted: Option<&str>, refused: &[&str]) -> Kept {
         Kept {
             login: Some(Login {
+                id: "1".to_owned(),
                 given: grant("http://127.0.0.1:1").given().unwrap(),
                 requested: requested.to_owned(),
                 granted: granted.map(str::to_owned),

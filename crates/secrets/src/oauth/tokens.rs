@@ -70,6 +70,7 @@ impl Tokens {
             holding: Holding::Unknown,
             looked: Instant::now(),
             granted: None,
+            logins: 0,
         };
         let core = Arc::new(Core {
             grant,
@@ -116,6 +117,13 @@ impl Tokens {
         standing
     }
 
+    /// Another number after every login of a person: what was refused before may be taken now.
+    pub fn logins(&self) -> u64 {
+        let mut memory = self.core.memory();
+        self.core.notice(&mut memory);
+        memory.logins
+    }
+
     /// As [`standing`](Self::standing), after a look at the secret store.
     pub async fn look(&self) -> Standing {
         let core = Arc::clone(&self.core);
@@ -128,6 +136,7 @@ impl Tokens {
     pub async fn access(&self) -> Result<AccessToken, NoToken> {
         let flight = {
             let mut memory = self.core.memory();
+            self.core.notice(&mut memory);
             if let Some(access) = memory.fresh() {
                 return Ok(access.token.clone());
             }
@@ -145,6 +154,7 @@ impl Tokens {
         for _ in 0..2 {
             let flight = {
                 let mut memory = self.core.memory();
+                self.core.notice(&mut memory);
                 if let Some(access) = memory.fresh() {
                     if !access.token.is(refused) {
                         return Ok(access.token.clone());
@@ -257,7 +267,6 @@ impl Core {
         if let Some(flight) = &memory.flight {
             return Next::Wait(flight.clone());
         }
-        self.notice(memory);
         if let Some(failure) = &memory.failure
             && Instant::now() < failure.until
         {

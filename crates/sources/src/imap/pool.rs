@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use super::gmail::names::Names;
 use super::session::Session;
-use super::settings::Settings;
+use super::settings::{Login, Settings};
 
 /// After the server refused one more connection, none is tried for this long while others are open.
 const CROWDED: Duration = Duration::from_secs(60);
@@ -47,8 +47,15 @@ struct State {
     /// How long a flight to this server lately took at best.
     flight: Option<Duration>,
     crowded_until: Option<Instant>,
-    refused: Option<(Instant, Fault)>,
+    refused: Option<Refused>,
     reaping: bool,
+}
+
+/// What the server said of a login, and of which.
+struct Refused {
+    when: Instant,
+    fault: Fault,
+    attempt: u64,
 }
 
 struct Idle {
@@ -116,7 +123,7 @@ impl Pool {
     pub(super) async fn take(&self, cx: &Cx, wish: Wish<'_>) -> Result<Lease, Fault> {
         let (turn, manner) = {
             let mut state = self.lock();
-            if let Some(fault) = state.recent_refusal() {
+            if let Some(fault) = state.recent_refusal(&self.settings.login) {
                 return Err(fault);
             }
             let manner = state.manner();
@@ -312,9 +319,10 @@ impl State {
         }
     }
 
-    fn recent_refusal(&self) -> Option<Fault> {
-        let (when, fault) = self.refused.as_ref()?;
-        (when.elapsed() < REFUSED).then(|| fault.clone())
+    fn recent_refusal(&self, login: &Login) -> Option<Fault> {
+        let refused = self.refused.as_ref()?;
+        let holds = refused.when.elapsed() < REFUSED && refused.attempt == login.attempt();
+        holds.then(|| refused.fault.clone())
     }
 
     /// The session of a lease that ends here.
@@ -378,7 +386,11 @@ impl Slot {
             state.crowded_until = Some(Instant::now() + CROWDED);
         }
         if matches!(fault.kind, FaultKind::AuthFailed | FaultKind::TokenRefused) {
-            state.refused = Some((Instant::now(), fault.clone()));
+            state.refused = Some(Refused {
+                when: Instant::now(),
+                fault: fault.clone(),
+                attempt: pool.settings.login.attempt(),
+            });
         }
         let told = match state.open {
             0 => state.waiting.len(),

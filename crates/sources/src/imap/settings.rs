@@ -49,6 +49,14 @@ pub enum Login {
 }
 
 impl Login {
+    /// Another number when what was refused may be taken: after a person has logged in.
+    pub(super) fn attempt(&self) -> u64 {
+        match self {
+            Self::Password(_) => 0,
+            Self::Tokens(_, tokens) => tokens.logins(),
+        }
+    }
+
     fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Password(one), Self::Password(other)) => {

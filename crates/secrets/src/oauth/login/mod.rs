@@ -121,6 +121,11 @@ pub(crate) async fn run_with_second(
     let vault = core.vault.clone();
     let writable = off_thread(move || vault.writable()).await;
     writable.map_err(|_| ending())?.map_err(LoginFault::Store)?;
+    if let Some(files) = core.files.clone() {
+        let lockable = off_thread(move || files.lock_file()).await;
+        let lockable = lockable.map_err(|_| ending())?;
+        lockable.map_err(|error| unusable(&error))?;
+    }
     let asking = Asking::new(core, way).await?;
     let (given, strangers) = match way {
         Way::Browser => browser::run(&asking, face).await?,
@@ -218,7 +223,9 @@ async fn settle(core: &Arc<Core>, given: Given) -> Result<(), LoginFault> {
             "remove the program's access at the provider and log in again".to_owned()
         },
     })?;
+    let id = proof::random().map_err(|_| no_randomness())?;
     let login = Login {
+        id: id.expose_secret().to_owned(),
         given: core.grant.given().unwrap_or_default(),
         requested: core.grant.scope(),
         granted: given.scope,
@@ -235,9 +242,7 @@ async fn settle(core: &Arc<Core>, given: Given) -> Result<(), LoginFault> {
             NotHeld::Busy => LoginFault::Unavailable {
                 said: "another process of mailwarden holds this account's tokens for too long; end it and log in again".to_owned(),
             },
-            NotHeld::Io(error) => LoginFault::Unremembered {
-                said: error.to_string(),
-            },
+            NotHeld::Io(error) => unusable(&error),
         })?),
     };
     keep::begin(core, refresh, login, access).await
@@ -268,6 +273,14 @@ fn sort(grant: &Grant, why: Ungiven) -> LoginFault {
 fn ending() -> LoginFault {
     LoginFault::Unavailable {
         said: "the program is ending".to_owned(),
+    }
+}
+
+fn unusable(error: &std::io::Error) -> LoginFault {
+    LoginFault::Misconfigured {
+        said: format!(
+            "the state directory cannot be used ({error}); make it writable and log in again"
+        ),
     }
 }
 

@@ -165,6 +165,29 @@ async fn a_login_by_browser_is_kept_and_noticed_by_who_runs_already() {
 }
 
 #[tokio::test]
+async fn a_new_login_leaves_nothing_of_the_one_before() {
+    let bench = Bench::new().await;
+    let mut person = Person::new(&bench.provider);
+    run(&bench.tokens, Way::Browser, &mut person).await.unwrap();
+    let issuer = &bench.provider.issuer;
+    let running = tokens(grant(issuer), &bench.store, bench.dir.path());
+    let first = running.access().await.unwrap();
+    // A mail server refuses it: somebody else has logged in.
+    let second = running.instead_of(&first).await.unwrap();
+    assert!(running.instead_of(&second).await.is_err());
+    let mut person = Person::new(&bench.provider);
+    run(&bench.tokens, Way::Browser, &mut person).await.unwrap();
+    let third = running.access().await.unwrap();
+    assert!(!third.is(&first) && !third.is(&second));
+    let refreshes = bench.provider.refreshes();
+    // What another process replaces is of the same login: what is here stays good.
+    let other = tokens(grant(issuer), &bench.store, bench.dir.path());
+    other.access().await.unwrap();
+    assert!(running.access().await.unwrap().is(&third));
+    assert_eq!(bench.provider.refreshes(), refreshes + 1);
+}
+
+#[tokio::test]
 async fn strangers_are_sent_away_and_the_genuine_answer_still_counts() {
     let bench = Bench::new().await;
     let mut person = Person::new(&bench.provider);
