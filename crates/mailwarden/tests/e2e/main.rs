@@ -31,6 +31,7 @@ mod limits;
 mod local;
 mod messages;
 mod noninterference;
+mod oauth_canary;
 mod oauth_crash;
 mod policies_page;
 mod policy_reading;
