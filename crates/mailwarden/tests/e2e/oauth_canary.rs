@@ -63,7 +63,7 @@ fn log_in(house: &mut House, ways: &[Way]) {
     for way in ways {
         let at = match way {
             Way::Device => Endpoint::Poll,
-            Way::Browser | Way::Paste => Endpoint::Exchange,
+            Way::Browser | Way::Opened | Way::Paste => Endpoint::Exchange,
         };
         for fault in [Fault::Echo(400), Fault::Echo(200)] {
             house.oidc.fail(at, &fault, Times::Always);
@@ -79,6 +79,7 @@ fn files_and_every_way_of_logging_in() {
     let mut house = House::new(Backend::FileDir);
     assert_eq!(house.call()["reason"], "needs_rebootstrap");
     log_in(&mut house, &[Way::Browser, Way::Device, Way::Paste]);
+    assert_eq!(house.log_in(Way::Opened), 0);
     let port = house.server_port();
     house.configure(port, "oauthbearer", "persist_all");
     for _ in 0..2 {
@@ -90,6 +91,7 @@ fn files_and_every_way_of_logging_in() {
     live(&mut house);
     assert!(house.heard.places("stdout of login", "redirect_uri") > 0);
     house.assert_silent();
+    assert!(house.heard.places("the children", "code_challenge") > 0);
 }
 
 #[test]

@@ -53,7 +53,7 @@ fn a_planted_secret_is_found_wherever_it_is_and_however_it_is_spelled() {
     let hex = |text: &str| text.bytes().map(|byte| format!("{byte:02x}")).collect();
     let percent = |text: &str| text.bytes().map(|byte| format!("%{byte:02X}")).collect();
     for secret in [token, password] {
-        let half = &secret[secret.len() / 2..];
+        let half = secret.get(secret.len() / 2..).unwrap();
         let mut spelled: Vec<String> = vec![
             secret.to_owned(),
             STANDARD.encode(secret),

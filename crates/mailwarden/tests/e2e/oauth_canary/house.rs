@@ -26,6 +26,8 @@ const DESK: &str = "clients/desk/secret";
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Way {
     Browser,
+    /// The same, and a program shows the address.
+    Opened,
     Device,
     Paste,
 }
@@ -156,12 +158,13 @@ impl House {
     /// Logs in, as far as that goes; the exit status.
     pub(super) fn log_in(&mut self, way: Way) -> i32 {
         let mut command = self.program();
-        command.args(["login", "--account", "work", "--no-browser"]);
+        command.args(["login", "--account", "work"]);
         match way {
-            Way::Browser => {}
-            Way::Device => drop(command.arg("--device")),
-            Way::Paste => drop(command.arg("--paste")),
-        }
+            Way::Browser => command.arg("--no-browser"),
+            Way::Opened => command.env("DISPLAY", ":4711"),
+            Way::Device => command.arg("--device"),
+            Way::Paste => command.arg("--paste"),
+        };
         let piped = Stdio::piped;
         let child = command.stdin(piped()).stdout(piped()).stderr(piped());
         let mut child = child.spawn().unwrap();
