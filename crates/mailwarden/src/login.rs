@@ -157,7 +157,7 @@ impl Face for Teller {
     }
 }
 
-/// Whether a program was started that shows it. No shell reads the address.
+/// Whether a program was started that shows it. No shell reads the address, and no variable of ours goes along.
 fn open(address: &str) -> bool {
     let (program, words): (&str, &[&str]) = if cfg!(target_os = "macos") {
         ("open", &[])
@@ -170,7 +170,11 @@ fn open(address: &str) -> bool {
         }
         ("xdg-open", &[])
     };
-    let started = Command::new(program)
+    let mut command = Command::new(program);
+    for name in secrets::own_variables() {
+        command.env_remove(name);
+    }
+    let started = command
         .args(words)
         .arg(address)
         .stdin(Stdio::null())

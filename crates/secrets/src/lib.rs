@@ -12,5 +12,6 @@ pub use oauth::{
 };
 pub use reference::SecretRef;
 pub use store::{
-    Command, CommandLine, FileDir, GpgFile, Keyring, NoSecret, Store, Variables, read_file,
+    Command, CommandLine, FileDir, GpgFile, Keyring, NoSecret, Store, Variables, own_variables,
+    read_file,
 };

@@ -112,6 +112,14 @@ export class Desk {
       ctx.req.socket.destroy();
       return true;
     }
+    if (fault.echo) {
+      const said = ctx.req.body ?? ctx.querystring;
+      const plain = JSON.stringify(parse(said));
+      ctx.status = fault.echo;
+      ctx.set({ 'content-type': 'application/json', 'www-authenticate': `Bearer error_description="${said}"` });
+      ctx.body = JSON.stringify({ error: said, error_description: plain, error_uri: `https://x.test/?${said}`, scope: said });
+      return true;
+    }
     if (fault.answer) {
       ctx.status = fault.answer.status;
       ctx.set({ 'content-type': 'application/json', ...fault.answer.headers });

@@ -33,6 +33,8 @@ mod local;
 mod messages;
 mod noninterference;
 mod oauth;
+mod oauth_canary;
+mod oauth_crash;
 mod policies_page;
 mod policy_reading;
 mod policy_verbs;

@@ -1,5 +1,6 @@
 //! What one process knows of an account's tokens. It decides what may be used, and fetches nothing.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -154,9 +155,14 @@ pub(crate) struct Unsaved {
     pub access: Access,
 }
 
+/// So many that were given are remembered: connections outlive the token that opened them.
+const GIVEN: usize = 8;
+
 #[derive(Debug)]
 pub(crate) struct Memory {
     pub access: Option<Access>,
+    /// Those that were given lately, the newest last.
+    pub given: VecDeque<AccessToken>,
     pub flight: Option<Flight>,
     pub failure: Option<Failure>,
     pub unsaved: Option<Unsaved>,
@@ -173,6 +179,14 @@ pub(crate) struct Memory {
 impl Memory {
     pub(crate) fn fresh(&self) -> Option<&Access> {
         self.access.as_ref().filter(|it| it.is_fresh())
+    }
+
+    pub(crate) fn give(&mut self, token: &AccessToken) {
+        if !self.given.iter().any(|one| one.is(token)) {
+            self.given.push_back(token.clone());
+            let surplus = self.given.len().saturating_sub(GIVEN);
+            self.given.drain(..surplus);
+        }
     }
 
     /// What the file says now. A login of another process is a new token in the store.

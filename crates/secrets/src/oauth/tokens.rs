@@ -62,6 +62,7 @@ impl Tokens {
         let web = Web::new(grant.ca_file.clone());
         let memory = Memory {
             access: None,
+            given: std::collections::VecDeque::new(),
             flight: None,
             failure: None,
             unsaved: None,
@@ -175,6 +176,11 @@ impl Tokens {
             }
         }
         Err(spurned(&self.core.grant))
+    }
+
+    /// Those given lately, for whoever has to recognize them in what others say.
+    pub fn given(&self) -> Vec<AccessToken> {
+        self.core.memory().given.iter().cloned().collect()
     }
 
     pub(crate) fn core(&self) -> &Arc<Core> {
@@ -303,6 +309,7 @@ impl Landing {
             match outcome {
                 Ok(access) => {
                     let token = access.token.clone();
+                    memory.give(&token);
                     memory.failure = None;
                     memory.access = Some(access);
                     Ok(token)

@@ -232,7 +232,7 @@ impl Way {
         let command = Command::authenticate_bearer(self.bearer, server, user, secret, self.place);
         let command = command.map_err(|bad| unsendable(&bad))?;
         let outcome = present(settings, cx, link, command).await;
-        outcome.map_err(|fault| echo::without(fault, token.secret()))
+        outcome.map_err(|fault| echo::without_token(fault, token.secret()))
     }
 }
 

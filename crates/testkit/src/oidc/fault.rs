@@ -46,6 +46,8 @@ pub enum Fault {
     Status(u16),
     /// Status 503 or 429 with `Retry-After`, in seconds.
     RetryAfter(u16, u32),
+    /// An error of this status that says back, wherever it can, all that was sent: plain and decoded.
+    Echo(u16),
     /// Sent to another place (307, so that a careless client repeats the body there).
     Redirect(String),
     /// 200 and this text, said to be JSON.
@@ -100,6 +102,7 @@ impl Fault {
             Fault::RetryAfter(status, seconds) => {
                 answer(*status, json!({ "retry-after": seconds.to_string() }), "{}")
             }
+            Fault::Echo(status) => json!({ "echo": status }),
             Fault::Redirect(url) => answer(307, json!({ "location": url }), "{}"),
             Fault::Text(text) => answer(200, json!({}), text),
             Fault::Huge(size) => {

@@ -174,6 +174,23 @@ fn the_server_wants_s256_and_a_redirect_to_this_machine() {
 }
 
 #[test]
+fn a_server_may_say_back_what_it_was_told() {
+    let oidc = Oidc::start();
+    let token = oidc.grant("alice").refresh_token;
+    oidc.fail(Endpoint::Refresh, &Fault::Echo(403), Times::Once);
+    let answer = oidc.refresh(&token);
+    assert_eq!(answer.status, 403);
+    let said = answer.json();
+    for place in [&said["error"], &said["error_description"]] {
+        assert!(place.as_str().unwrap().contains(&token), "{said}");
+    }
+    let header = answer.header("www-authenticate").unwrap();
+    assert!(header.contains(&token), "{header}");
+    // It did nothing else.
+    assert_eq!(oidc.refresh(&token).status, 200);
+}
+
+#[test]
 fn the_browser_reaches_the_listener_and_a_user_may_refuse() {
     let oidc = Oidc::start();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -170,7 +170,12 @@ pub(super) fn how(status: ExitStatus) -> String {
     }
 }
 
-/// Whether a variable is one of ours. Other programs are given none of them: secrets stand there.
+/// Variables of ours that are set. Other programs are given none of them: secrets stand there.
+pub fn own_variables() -> impl Iterator<Item = OsString> {
+    let names = std::env::vars_os().map(|(name, _)| name);
+    names.filter(|name| is_ours(name))
+}
+
 fn is_ours(name: &OsStr) -> bool {
     let name = name.to_string_lossy();
     let ours = [
@@ -181,11 +186,6 @@ fn is_ours(name: &OsStr) -> bool {
         "IMAP_MCP_",
     ];
     ours.iter().any(|ours| name.starts_with(ours))
-}
-
-fn foreign_to_others() -> impl Iterator<Item = OsString> {
-    let names = std::env::vars_os().map(|(name, _)| name);
-    names.filter(|name| is_ours(name))
 }
 
 #[cfg(unix)]

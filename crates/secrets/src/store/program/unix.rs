@@ -34,7 +34,7 @@ pub(super) fn run(
         Stderr::Discarded => Stdio::null(),
         Stderr::Kept => Stdio::piped(),
     });
-    for name in super::foreign_to_others() {
+    for name in super::own_variables() {
         command.env_remove(name);
     }
     let secret = match input {
