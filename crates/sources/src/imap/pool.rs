@@ -11,6 +11,7 @@ use mail::{Cx, Fault, FaultKind, FolderName, Stage};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
+use super::quirks::Findings;
 use super::session::Session;
 use super::settings::Settings;
 
@@ -29,6 +30,7 @@ const REFUSED: Duration = Duration::from_secs(10);
 
 pub(super) struct Pool {
     settings: Arc<Settings>,
+    findings: Arc<Findings>,
     state: Mutex<State>,
     itself: Weak<Self>,
 }
@@ -104,9 +106,15 @@ impl Pool {
     pub(super) fn new(settings: Arc<Settings>) -> Arc<Self> {
         Arc::new_cyclic(|itself| Self {
             settings,
+            findings: Arc::default(),
             state: Mutex::new(State::default()),
             itself: itself.clone(),
         })
+    }
+
+    /// What is known of the account's server.
+    pub(super) fn findings(&self) -> &Arc<Findings> {
+        &self.findings
     }
 
     /// Lends a session, best one as is wished.
@@ -226,9 +234,10 @@ impl Pool {
         state.open += 1;
         let slot = self.own_slot();
         let settings = Arc::clone(&self.settings);
+        let findings = Arc::clone(&self.findings);
         tokio::spawn(async move {
             let cx = Cx::new();
-            match Session::open(&settings, &cx).await {
+            match Session::open(&settings, &findings, &cx).await {
                 Ok(session) => slot.fill(session, &cx),
                 Err(fault) => slot.give_up(&fault),
             }
@@ -409,6 +418,8 @@ impl Lease {
             FaultKind::Lost | FaultKind::Bye => !matches!(self.origin, Origin::Dialled(_)),
             // INVARIANT: whoever showed life and then fell silent is not waited for twice.
             FaultKind::TimedOut => silent,
+            // It may be this session's alone.
+            FaultKind::NoMailbox => true,
             _ => false,
         }
     }

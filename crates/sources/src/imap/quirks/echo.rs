@@ -1,17 +1,19 @@
-//! QUIRK: some servers say back what they were told. Words of theirs that hold the password, or the token that they were
-//! shown, are not passed on.
+//! Servers that say back what they were told. Words of theirs that hold the password, or the token that they were shown, are
+//! not passed on.
 //!
-//! It is looked for as it is, as a quoted string spells it, and in base64, as SASL sends it.
+//! Who: any that put the rejected line into their `BAD`, as some proxies and logging servers do. Known by: the secret itself,
+//! which is looked for as it is, as a quoted string spells it, and in base64, as SASL sends it. Done and told: the fault goes
+//! on without the server's words.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use mail::Fault;
 use secrecy::{ExposeSecret as _, SecretString};
 
-use super::settings::{Login, Settings};
+use crate::imap::settings::{Login, Settings};
 
 /// The fault without what the server said, if that would tell.
-pub(super) fn silence(fault: Fault, settings: &Settings) -> Fault {
+pub(in crate::imap) fn silence(fault: Fault, settings: &Settings) -> Fault {
     match &settings.login {
         Login::Password(password) => without(fault, password),
         // Looked at when it was shown: it is another one by the hour.
@@ -20,7 +22,7 @@ pub(super) fn silence(fault: Fault, settings: &Settings) -> Fault {
 }
 
 /// The same, of this secret.
-pub(super) fn without(fault: Fault, secret: &SecretString) -> Fault {
+pub(in crate::imap) fn without(fault: Fault, secret: &SecretString) -> Fault {
     let tells = |said: &mail::Raw| tells(said.bytes(), secret.expose_secret().as_bytes());
     match fault.said.as_ref().is_some_and(tells) {
         true => Fault {
