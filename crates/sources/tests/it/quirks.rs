@@ -7,16 +7,24 @@ mod id_first;
 mod no_mailbox;
 mod short_lines;
 
+use std::sync::LazyLock;
+
 use mail::{Cx, Fault, Found, MailSource as _, Query, Search, Snippets};
 use sources::imap::ImapSource;
 use testkit::Fake;
 use testkit::fake::{Received, Session};
+use tokio::runtime::Runtime;
 
 use crate::{account, inbox, runtime, settings};
 
 /// The only message that a scripted folder describes.
-const ENVELOPE: &str =
-    "1 FETCH (UID 1 FLAGS () RFC822.SIZE 10 ENVELOPE (NIL \"hello\" NIL NIL NIL NIL NIL NIL NIL NIL))";
+const ENVELOPE: &str = "1 FETCH (UID 1 FLAGS () RFC822.SIZE 10 ENVELOPE (NIL \"hello\" NIL NIL NIL NIL NIL NIL NIL NIL))";
+
+/// On a runtime that outlives the call: sessions live and die with theirs.
+fn run<T>(call: impl Future<Output = T>) -> T {
+    static RUNTIME: LazyLock<Runtime> = LazyLock::new(runtime);
+    RUNTIME.block_on(call)
+}
 
 fn source(fake: &Fake) -> ImapSource {
     ImapSource::new(account(), settings(fake.port()))
@@ -29,7 +37,7 @@ fn search(query: Query) -> Search {
         below: None,
         limit: 10,
         most_matches: 20_000,
-        snippets: Snippets::None,
+        snippets: Snippets::Without,
     }
 }
 
@@ -41,7 +49,7 @@ fn about(subject: &str) -> Search {
 }
 
 fn find(source: &ImapSource, search: &Search) -> Result<Found, Fault> {
-    runtime().block_on(source.search(&Cx::new(), search))
+    run(source.search(&Cx::new(), search))
 }
 
 /// A server without faults of its own, for commands that a script does not care for.
