@@ -1,5 +1,7 @@
 //! From a source's fault to what a caller is told: a refusal, or an issue inside the answer.
 
+mod providers;
+
 use content::Changes;
 use mail::{Described, Fault, FaultKind};
 use serde::Serialize;
@@ -173,6 +175,7 @@ pub(crate) fn code(kind: FaultKind) -> &'static str {
         FaultKind::Lost => "connection_lost",
         FaultKind::Bye => "server_closed",
         FaultKind::Busy => "server_busy",
+        FaultKind::NoMailbox => "mailbox_unavailable",
         FaultKind::Denied => "server_refused",
         FaultKind::Rejected => "server_rejected",
         FaultKind::Protocol => "protocol_error",
@@ -199,7 +202,7 @@ pub(crate) fn code(kind: FaultKind) -> &'static str {
 
 /// The fault that a change is written to have ended with; none for what no source says.
 pub(crate) fn kind_of(written: &str) -> Option<FaultKind> {
-    const KINDS: [FaultKind; 30] = [
+    const KINDS: [FaultKind; 31] = [
         FaultKind::AuthFailed,
         FaultKind::TokenRefused,
         FaultKind::TokenUnavailable,
@@ -218,6 +221,7 @@ pub(crate) fn kind_of(written: &str) -> Option<FaultKind> {
         FaultKind::Lost,
         FaultKind::Bye,
         FaultKind::Busy,
+        FaultKind::NoMailbox,
         FaultKind::Denied,
         FaultKind::Rejected,
         FaultKind::Protocol,
@@ -239,10 +243,7 @@ fn explain(kind: FaultKind, at: &Described, fault: &Fault) -> String {
     let host = content::name(&at.host, &mut Changes::default());
     let server = format!("{host}:{}", at.port);
     match kind {
-        FaultKind::AuthFailed => {
-            "the server refused user name or password; many providers want an app password here"
-                .to_owned()
-        }
+        FaultKind::AuthFailed => providers::refused_password(&at.host).to_owned(),
         FaultKind::TokenRefused => format!(
             "{server} does not take an access token that was got just now; check that the user is the one who logged in, \
              that IMAP is switched on for it and that oauth_scope covers IMAP, then log in anew"
@@ -274,7 +275,8 @@ fn explain(kind: FaultKind, at: &Described, fault: &Fault) -> String {
             "the certificate of {server} is for another host; use the host name that the certificate names"
         ),
         FaultKind::CertificateUntrusted => format!(
-            "the certificate of {server} comes from no trusted authority; for a private one set MAIL_IMAP_CA_CERT_PATH"
+            "the certificate of {server} comes from no trusted authority; {}",
+            providers::untrusted_certificate(&at.host)
         ),
         FaultKind::TlsFailed => format!(
             "no encrypted connection with {server}; check that the port speaks TLS (993), or set MAIL_IMAP_<ACCOUNT>_SECURE=starttls"
@@ -289,7 +291,12 @@ fn explain(kind: FaultKind, at: &Described, fault: &Fault) -> String {
         FaultKind::Lost => format!("{server} closed the connection; try again"),
         FaultKind::Bye => format!("{server} ended the session; try again later"),
         FaultKind::Busy => format!(
-            "{server} accepts no more connections for this user; close other mail programs or set MAIL_IMAP_MAX_CONNECTIONS lower"
+            "{server} accepts no more connections for this user, or no more commands for now; wait some minutes, close other \
+             mail programs or set MAIL_IMAP_MAX_CONNECTIONS lower"
+        ),
+        FaultKind::NoMailbox => format!(
+            "{server} took the login and opens no mailbox behind it, on a second session neither; {}",
+            providers::no_mailbox(&at.host)
         ),
         FaultKind::Denied => "the server refused the command".to_owned(),
         FaultKind::Rejected => "the server did not understand the command".to_owned(),

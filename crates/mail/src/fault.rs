@@ -50,8 +50,10 @@ pub enum FaultKind {
     Lost,
     /// The server ended the session (`BYE`).
     Bye,
-    /// The server allows no more connections for now.
+    /// The server allows no more connections for now, or no more commands.
     Busy,
+    /// The server took the login and gives no access to any mail behind it.
+    NoMailbox,
     /// The server answered `NO`.
     Denied,
     /// The server answered `BAD`.
@@ -116,6 +118,7 @@ impl FaultKind {
             | Self::Lost
             | Self::Bye
             | Self::Busy
+            | Self::NoMailbox
             | Self::TokenUnavailable
             | Self::Denied => true,
             Self::NoSuchFolder

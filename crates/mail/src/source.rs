@@ -258,6 +258,8 @@ pub enum Unadmitted {
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Verified {
     pub capabilities: Vec<String>,
+    /// What is wrong with the server and is worked around. INVARIANT: words of ours, and none of the server's.
+    pub remarks: Vec<&'static str>,
 }
 
 #[derive(Clone, Default, PartialEq, Eq, Debug)]

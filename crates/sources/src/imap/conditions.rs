@@ -5,6 +5,7 @@ use imap::command::{Day, Key, SearchReturn};
 use jiff::civil::Date;
 use mail::{Condition, Fault, FaultKind, Stage};
 
+use super::quirks::Finding;
 use super::session::{Pace, Session};
 
 /// Conditions that nest deeper are not asked: a server would not answer them either.
@@ -24,7 +25,9 @@ pub(super) fn command(returns: SearchReturn, keys: &[Key<'_>]) -> Result<Command
 
 pub(super) fn has_esearch(session: &Session) -> bool {
     let offered = session.capabilities();
-    (offered.has("ESEARCH") || offered.has("IMAP4REV2")) && !session.esearch_fails
+    (offered.has("ESEARCH") || offered.has("IMAP4REV2"))
+        && !session.esearch_fails
+        && !session.has_found_out(Finding::EsearchLies)
 }
 
 /// Whether what a search finds can be kept at the server.

@@ -10,17 +10,22 @@ use tokio::time::{Instant, timeout};
 
 use super::link::{Link, Patience};
 use super::net::{self, Stream};
+use super::quirks::{Finding, Findings, echo, id_first};
 use super::settings::{Login, Security, Settings};
-use super::{bearer, echo, faults, session};
+use super::{bearer, faults, session};
 
 /// A logged-in link and what the server can do for it. However slowly the server speaks, this ends.
-pub(super) async fn dial(settings: &Settings, cx: &Cx) -> Result<(Link, Capabilities), Fault> {
+pub(super) async fn dial(
+    settings: &Settings,
+    findings: &Findings,
+    cx: &Cx,
+) -> Result<(Link, Capabilities), Fault> {
     let times = &settings.timeouts;
     let most = times.connect + times.greeting + times.prompt * 2;
     let begun = Instant::now();
     // Before the server is kept waiting. Who gives tokens has a time limit of its own.
     let token = bearer::token(&settings.login, cx).await?;
-    let logging_in = log_in(settings, cx, token);
+    let logging_in = log_in(settings, findings, cx, token);
     let outcome = match timeout(most + bearer::PATIENCE, logging_in).await {
         Ok(outcome) => outcome,
         Err(_) => Err(Fault::new(FaultKind::TimedOut, cx.stage())),
@@ -45,6 +50,7 @@ pub(super) async fn dial(settings: &Settings, cx: &Cx) -> Result<(Link, Capabili
 
 async fn log_in(
     settings: &Settings,
+    findings: &Findings,
     cx: &Cx,
     token: Option<AccessToken>,
 ) -> Result<(Link, Capabilities), Fault> {
@@ -67,6 +73,9 @@ async fn log_in(
             FaultKind::Bye
         };
         return Err(Fault::saying(kind, Stage::Greeting, &greeting.text));
+    }
+    if id_first::goes_alone(&settings.host, &greeting) {
+        findings.note(Finding::IdGoesAlone, &settings.host);
     }
     let mut offered = offered_by(&greeting);
     let mut preauth = greeting.kind == StatusKind::Preauth;

@@ -18,7 +18,6 @@ mod conditions;
 mod convert;
 mod departure;
 mod describe;
-mod echo;
 mod faults;
 mod folders;
 mod gmail;
@@ -37,6 +36,7 @@ mod messages;
 mod needles;
 mod net;
 mod pool;
+mod quirks;
 mod raw;
 mod remove;
 mod scope;
@@ -64,6 +64,7 @@ use mail::{
 };
 
 pub use imap::Bearer;
+pub use quirks::{Quirk, REGISTER, Tried};
 pub use settings::{Login, Security, Settings, Timeouts};
 pub use tls::{BadRoots, Roots};
 
@@ -77,6 +78,7 @@ use hunt::Gear;
 use in_thread::InThread;
 use job::Job;
 use pool::Pool;
+use quirks::{echo, false_esearch};
 use session::Session;
 use sightings::Sightings;
 use together::Together;
@@ -184,6 +186,16 @@ impl ImapSource {
         }
     }
 
+    /// Finds out whether the server keeps what it offers, as far as that is cheap. Whatever else comes of it is for those to
+    /// tell who want something.
+    async fn try_out(&self, session: &mut Session, cx: &Cx) {
+        if let Ok(inbox) = FolderName::new("INBOX")
+            && conditions::has_esearch(session)
+        {
+            let _ = false_esearch::is_believed(session, cx, &inbox, 0).await;
+        }
+    }
+
     /// A fault as it may leave.
     fn tell(&self, fault: Fault) -> Fault {
         let fault = echo::silence(fault, &self.settings);
@@ -285,11 +297,18 @@ impl MailSource for ImapSource {
     fn verify<'a>(&'a self, cx: &'a Cx) -> Answer<'a, Verified> {
         Box::pin(async move {
             let slot = self.pool.slot().await?;
-            let opened = session::Session::open(&self.settings, &self.names, cx).await;
-            let session = opened.map_err(|fault| echo::silence(fault, &self.settings))?;
+            let findings = self.pool.findings();
+            let opened = session::Session::open(&self.settings, &self.names, findings, cx).await;
+            let mut session = opened.map_err(|fault| echo::silence(fault, &self.settings))?;
             let capabilities = session.capabilities().names().to_vec();
-            slot.fill(session, cx);
-            Ok(Verified { capabilities })
+            self.try_out(&mut session, cx).await;
+            if session.is_sound() {
+                slot.fill(session, cx);
+            }
+            Ok(Verified {
+                capabilities,
+                remarks: findings.remarks(),
+            })
         })
     }
 

@@ -12,6 +12,7 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::gmail::names::Names;
+use super::quirks::Findings;
 use super::session::Session;
 use super::settings::{Login, Settings};
 
@@ -31,6 +32,7 @@ const REFUSED: Duration = Duration::from_secs(10);
 pub(super) struct Pool {
     settings: Arc<Settings>,
     names: Arc<Names>,
+    findings: Arc<Findings>,
     state: Mutex<State>,
     itself: Weak<Self>,
 }
@@ -114,9 +116,15 @@ impl Pool {
         Arc::new_cyclic(|itself| Self {
             settings,
             names,
+            findings: Arc::default(),
             state: Mutex::new(State::default()),
             itself: itself.clone(),
         })
+    }
+
+    /// What is known of the account's server.
+    pub(super) fn findings(&self) -> &Arc<Findings> {
+        &self.findings
     }
 
     /// Lends a session, best one as is wished.
@@ -241,9 +249,10 @@ impl Pool {
         state.open += 1;
         let slot = self.own_slot();
         let (settings, names) = (Arc::clone(&self.settings), Arc::clone(&self.names));
+        let findings = Arc::clone(&self.findings);
         tokio::spawn(async move {
             let cx = Cx::new();
-            match Session::open(&settings, &names, &cx).await {
+            match Session::open(&settings, &names, &findings, &cx).await {
                 Ok(session) => slot.fill(session, &cx),
                 Err(fault) => slot.give_up(&fault),
             }
@@ -429,6 +438,8 @@ impl Lease {
             FaultKind::Lost | FaultKind::Bye => !matches!(self.origin, Origin::Dialled(_)),
             // INVARIANT: whoever showed life and then fell silent is not waited for twice.
             FaultKind::TimedOut => silent,
+            // It may be this session's alone.
+            FaultKind::NoMailbox => true,
             _ => false,
         }
     }

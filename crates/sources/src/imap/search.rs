@@ -15,6 +15,8 @@ use super::cache::Cache;
 use super::describe::{self, Shelf};
 use super::job::Job;
 use super::link::Landed;
+use super::quirks::Finding;
+use super::quirks::false_esearch::is_believed;
 use super::session::{Pace, Session};
 use super::sightings::Sightings;
 use super::{conditions, convert, faults};
@@ -173,17 +175,20 @@ impl FindMessages<'_> {
             count,
             uids,
         };
-        match matches(&opened.landed, returns)? {
-            Some(found) if !opened.is_stale() => return Ok(place(found)),
-            Some(_) => {
+        let told = match matches(&opened.landed, returns)? {
+            Some(_) if opened.is_stale() => {
                 let landed = session.ask_again(cx, vec![command], pace).await?;
-                if let Some(found) = matches(&landed, returns)? {
-                    return Ok(place(found));
-                }
+                matches(&landed, returns)?
             }
-            None => {}
+            told => told,
+        };
+        if let Some(found) = told
+            && (returns == SearchReturn::Plain
+                || is_believed(session, cx, &self.search.folder, found.0).await?)
+        {
+            return Ok(place(found));
         }
-        session.esearch_fails = true;
+        session.find_out(Finding::EsearchLies);
         let plain = conditions::command(SearchReturn::Plain, keys)?;
         let landed = session.ask_again(cx, vec![plain], pace).await?;
         Ok(place(

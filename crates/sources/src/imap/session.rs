@@ -10,6 +10,7 @@ use super::cargo::Cargo;
 use super::census::Stamp;
 use super::gmail::names::Names;
 use super::link::{Flown, Landed, Link, Patience};
+use super::quirks::{Finding, Findings, id_first, no_mailbox};
 use super::settings::Settings;
 use super::{faults, gmail, login};
 
@@ -59,6 +60,7 @@ pub(super) struct Session {
     settings: Arc<Settings>,
     /// What the server calls folders that have another name here.
     pub(super) names: Arc<Names>,
+    findings: Arc<Findings>,
     open: Option<OpenFolder>,
     /// The server has been told who we are.
     introduced: bool,
@@ -121,18 +123,20 @@ impl Session {
     pub(super) async fn open(
         settings: &Arc<Settings>,
         names: &Arc<Names>,
+        findings: &Arc<Findings>,
         cx: &Cx,
     ) -> Result<Self, Fault> {
-        let (link, capabilities) = login::dial(settings, cx).await?;
+        let (link, capabilities) = login::dial(settings, findings, cx).await?;
         names.meet(match gmail::is_offered(&capabilities) {
             true => Keeping::Labels,
             false => Keeping::Apart,
         });
-        Ok(Self {
+        let mut session = Self {
             link,
             capabilities,
             settings: Arc::clone(settings),
             names: Arc::clone(names),
+            findings: Arc::clone(findings),
             open: None,
             introduced: false,
             unproven: false,
@@ -140,7 +144,20 @@ impl Session {
             searches_mingle: false,
             searchres_fails: false,
             folders_mingle: false,
-        })
+        };
+        if session.has_found_out(Finding::IdGoesAlone) {
+            session.introduce(cx).await?;
+        }
+        Ok(session)
+    }
+
+    /// For all sessions of the account.
+    pub(super) fn find_out(&self, finding: Finding) {
+        self.findings.note(finding, &self.settings.host);
+    }
+
+    pub(super) fn has_found_out(&self, finding: Finding) -> bool {
+        self.findings.has(finding)
     }
 
     pub(super) fn capabilities(&self) -> &Capabilities {
@@ -357,6 +374,8 @@ impl Session {
             return Flown::before_the_start(Fault::new(FaultKind::Lost, cx.stage()));
         }
         let flown = self.link.fly(cx, flight, cargo, patience).await;
+        let told = flown.outcomes.iter().flatten();
+        let _ = self.hear_refusal(cx, told.map(|(status, _)| status));
         if flown.fault.is_none() {
             self.unproven = false;
             self.introduced = true;
@@ -379,6 +398,7 @@ impl Session {
     async fn fly(&mut self, cx: &Cx, commands: &[Command], pace: Pace) -> Result<Landed, Fault> {
         let patience = self.patience(pace);
         let landed = self.link.flight(cx, commands, patience).await?;
+        self.hear_refusal(cx, landed.statuses.iter())?;
         self.unproven = false;
         self.introduced = true;
         Ok(landed)
@@ -403,15 +423,42 @@ impl Session {
         }
     }
 
+    /// Tells the server who we are, and nothing else before that is answered. What it says to it does not matter.
+    async fn introduce(&mut self, cx: &Cx) -> Result<(), Fault> {
+        if let Ok(id) = id_first::command() {
+            let patience = self.patience(Pace::Prompt);
+            self.link.flight(cx, &[id], patience).await?;
+        }
+        self.introduced = true;
+        Ok(())
+    }
+
+    /// A session that opens nothing is of no use to anybody.
+    fn hear_refusal<'s>(
+        &mut self,
+        cx: &Cx,
+        mut statuses: impl Iterator<Item = &'s Status>,
+    ) -> Result<(), Fault> {
+        let Some(status) = statuses.find(|status| no_mailbox::is_told(status)) else {
+            return Ok(());
+        };
+        if no_mailbox::is_for_want_of_id(status) {
+            self.find_out(Finding::IdGoesAlone);
+        }
+        self.link.tear();
+        Err(Fault::saying(
+            FaultKind::NoMailbox,
+            cx.stage(),
+            &status.text,
+        ))
+    }
+
     /// What goes before everything else in a flight.
     fn opening(&self) -> Vec<Command> {
-        let version = env!("CARGO_PKG_VERSION");
-        let fields = [("name", "mailwarden"), ("version", version)];
-        match Command::id(&fields) {
-            // QUIRK: 163.com and 126.com refuse to open folders before they know the client (RFC 2971).
-            Ok(id) if self.capabilities.has("ID") && (self.unproven || !self.introduced) => {
-                vec![id]
-            }
+        let alone = self.has_found_out(Finding::IdGoesAlone);
+        let due = self.capabilities.has("ID") && (self.unproven || !self.introduced);
+        match id_first::command() {
+            Ok(id) if due && !alone => vec![id],
             // Shows that an idle connection lives. Not a NOOP: Dovecot answers that after the commands behind it.
             _ if self.unproven => vec![Command::capability()],
             _ => Vec::new(),

@@ -10,6 +10,8 @@ use mail::{Condition, Cx, Fault, FaultKind, FolderName, Sifted, Stage, UidSet, U
 use super::census::Censuses;
 use super::job::Job;
 use super::link::{Landed, Place};
+use super::quirks::false_esearch::is_believed;
+use super::quirks::{Finding, short_lines};
 use super::session::{self, Pace, Session};
 use super::{conditions, faults};
 
@@ -63,17 +65,31 @@ impl SiftFolder<'_> {
             Condition::Any(any) if any.is_empty() => Some(UidSet::default()),
             other => known(other),
         };
-        let asked = self.tests.iter().filter(|test| told(test).is_none());
-        let asked: Vec<Vec<Key<'_>>> = asked.map(conditions::keys).collect::<Result<_, _>>()?;
+        let mut asked: Vec<Vec<Key<'_>>> = Vec::new();
+        let mut shares = Vec::new();
+        for test in self.tests.iter().filter(|test| told(test).is_none()) {
+            let searches = short_lines::cut(conditions::keys(test)?)?;
+            shares.push(searches.len());
+            asked.extend(searches);
+        }
         let questions = Questions {
             keys: &asked,
             pace: conditions::pace(self.tests),
         };
         let (uidvalidity, found) = questions.ask(session, cx, self.folder).await?;
         let mut found = found.into_iter();
+        let mut shares = shares.into_iter();
+        let mut next = || {
+            let share = shares.next()?;
+            let own: Vec<UidSet> = found.by_ref().take(share).collect();
+            let all = own
+                .iter()
+                .fold(UidSet::default(), |all, one| all.union(one));
+            (own.len() == share).then_some(all)
+        };
         let sets = self.tests.iter().map(|test| match told(test) {
             Some(set) => Ok(set),
-            None => found.next().ok_or_else(unanswered),
+            None => next().ok_or_else(unanswered),
         });
         Ok(Sifted {
             uidvalidity,
@@ -114,12 +130,15 @@ impl Questions<'_> {
             true => session.ask_again(cx, commands, self.pace).await?,
             false => opened.landed,
         };
-        if let Some(mut sets) = form.read(&landed, session)? {
+        if let Some(mut sets) = form.read(&landed, session)?
+            && (form == Form::Plain
+                || is_believed(session, cx, folder, sets.iter().map(UidSet::len).sum()).await?)
+        {
             sets.extend(self.one_by_one(session, cx, rest).await?);
             return Ok((uidvalidity, sets));
         }
         match form {
-            Form::Extended => session.esearch_fails = true,
+            Form::Extended => session.find_out(Finding::EsearchLies),
             Form::Plain => session.searches_mingle = true,
         }
         let sets = self.one_by_one(session, cx, self.keys).await?;

@@ -11,12 +11,11 @@ use super::cache::Cache;
 use super::describe::{self, Shelf};
 use super::job::Job;
 use super::link::Landed;
+use super::quirks::short_lines::MOST_OF_A_SET;
 use super::session::{Pace, Session};
 use super::sightings::Sightings;
 use super::{convert, faults};
 
-/// Octets of UIDs in one command. Servers take lines of 8,192 octets at least (RFC 7162 section 4).
-const MOST_OF_A_SET: usize = 7_500;
 /// Commands in one flight: as much as fits into the buffers between here and there, while nobody reads.
 const MOST_AT_ONCE: usize = 8;
 /// A page is read again soon; of more than that, nobody reads each.

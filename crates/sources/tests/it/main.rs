@@ -25,6 +25,7 @@ mod lookups;
 mod mail_room;
 mod many;
 mod pool;
+mod quirks;
 mod sift;
 mod sightings;
 mod summaries;

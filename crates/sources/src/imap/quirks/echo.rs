@@ -1,7 +1,9 @@
-//! QUIRK: some servers say back what they were told, at once or later. Words of theirs that hold the password, or a part of
-//! a token that they were shown, are not passed on.
+//! Servers that say back what they were told, at once or later. Words of theirs that hold the password, or a part of a token
+//! that they were shown, are not passed on.
 //!
-//! It is looked for as it is, as a quoted string spells it, and in base64, as SASL sends it.
+//! Who: any that put the rejected line into their `BAD`, as some proxies and logging servers do. Known by: the secret itself,
+//! which is looked for as it is, as a quoted string spells it, and in base64, as SASL sends it. Done and told: the fault goes
+//! on without the server's words.
 
 use std::collections::HashSet;
 
@@ -12,10 +14,10 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose};
 use mail::Fault;
 use secrecy::{ExposeSecret as _, SecretString};
 
-use super::settings::{Login, Settings};
+use crate::imap::settings::{Login, Settings};
 
 /// The fault without what the server said, if that would tell.
-pub(super) fn silence(fault: Fault, settings: &Settings) -> Fault {
+pub(in crate::imap) fn silence(fault: Fault, settings: &Settings) -> Fault {
     match &settings.login {
         Login::Password(password) => without(fault, |said| {
             tells(said, password.expose_secret().as_bytes())
@@ -30,7 +32,7 @@ pub(super) fn silence(fault: Fault, settings: &Settings) -> Fault {
 }
 
 /// The same, of this token.
-pub(super) fn without_token(fault: Fault, token: &SecretString) -> Fault {
+pub(in crate::imap) fn without_token(fault: Fault, token: &SecretString) -> Fault {
     without(fault, |said| {
         tells_part(said, token.expose_secret().as_bytes())
     })

@@ -1,0 +1,58 @@
+//! Servers that offer `ESEARCH` (RFC 4731) or IMAP4rev2 and answer it wrongly: not at all, without what was asked for, or by
+//! "nothing" though messages match.
+//!
+//! Who: STRATO's RZimapd answers searches by an `ESEARCH` that names and counts nothing, in a folder of thousands; clients
+//! that believed it showed empty mailboxes (reported for several programs on ImapFlow, 2026). We never `ENABLE` IMAP4rev2,
+//! which is what brought it out there, but ask with return options.
+//!
+//! Known by: an answer without the count that was asked for; and, once for an account, when the first answer of this kind is
+//! "nothing" though the folder holds messages: then all messages are counted in the same way, and who counts none lies. An
+//! answer that names messages vouches for those that come after it.
+//!
+//! Done: the account is searched in the plain way from then on. Told: a warning of `imap_verify_account`, which tries it out
+//! on INBOX, and one in the log; never an empty result.
+
+use imap::Data;
+use imap::command::{Key, SearchReturn};
+use mail::{Cx, Fault, FolderName};
+
+use super::Finding;
+use crate::imap::conditions;
+use crate::imap::session::{Pace, Session};
+
+/// Whether an answer of `ESEARCH` that found so many messages in this folder can be believed.
+pub(in crate::imap) async fn is_believed(
+    session: &mut Session,
+    cx: &Cx,
+    folder: &FolderName,
+    found: u64,
+) -> Result<bool, Fault> {
+    if found > 0 {
+        session.find_out(Finding::EsearchHolds);
+        return Ok(true);
+    }
+    if session.has_found_out(Finding::EsearchHolds) || session.known_size(folder) == Some(0) {
+        return Ok(true);
+    }
+    let count = conditions::command(SearchReturn::Count, &[Key::All])?;
+    let opened = session
+        .ask_in(cx, folder, vec![count], Pace::Prompt)
+        .await?;
+    let told = opened.landed.data.iter().find_map(|data| match data {
+        Data::Esearch(answer) => answer.count,
+        _ => None,
+    });
+    match (opened.exists, told) {
+        // A folder that is empty, or was when it was counted, proves nothing.
+        (0, _) => Ok(true),
+        (_, Some(0)) if opened.is_stale() => Ok(true),
+        (_, Some(1..)) => {
+            session.find_out(Finding::EsearchHolds);
+            Ok(true)
+        }
+        (_, Some(0) | None) => {
+            session.find_out(Finding::EsearchLies);
+            Ok(false)
+        }
+    }
+}
