@@ -1,8 +1,10 @@
 //! Whoever gets at the login's listener, at the address on its way to the browser, or at a code: nothing is logged in that
 //! nobody logged in to, nothing that was there is lost, and the person is told.
 
+use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::net::TcpStream;
+use std::path::PathBuf;
 
 use testkit::http::{parameter, with_parameter};
 use testkit::oidc::{Endpoint, Pkce};
@@ -10,11 +12,11 @@ use testkit::oidc::{Endpoint, Pkce};
 use super::House;
 use super::house::assert_works;
 use super::person::{Login, ear, get, say, status};
-use crate::directory::Printed;
 
-/// It ended badly, in these words, and nothing of what was kept is another.
-fn assert_failed(house: &House, login: Login, said: &str) -> Printed {
-    let kept = house.kept();
+type Kept = BTreeMap<PathBuf, Vec<u8>>;
+
+/// It ended badly, in these words, and what was kept before is still what is kept.
+fn assert_failed(house: &House, kept: &Kept, login: Login, said: &str) {
     let printed = login.end();
     assert_eq!(printed.code, 1, "{}", printed.stdout);
     assert!(printed.stderr.contains(said), "{said}: {}", printed.stderr);
@@ -22,15 +24,14 @@ fn assert_failed(house: &House, login: Login, said: &str) -> Printed {
     for secret in house.oidc.secrets() {
         assert!(!printed.stderr.contains(&secret), "{}", printed.stderr);
     }
-    assert_eq!(house.kept(), kept);
-    printed
+    assert_eq!(&house.kept(), kept);
 }
 
 /// The path and query of an address.
 fn target(url: &str) -> String {
-    let rest = url.split_once("://").unwrap().1;
-    let at = rest.find('/').unwrap();
-    rest[at..].to_owned()
+    let (_, rest) = url.split_once("://").unwrap();
+    let (_, target) = rest.split_once('/').unwrap();
+    format!("/{target}")
 }
 
 #[test]
@@ -122,6 +123,7 @@ fn who_says_nothing_holds_up_nobody() {
 fn who_keeps_guessing_ends_the_login() {
     let house = House::new();
     house.log_in();
+    let kept = house.kept();
     for query in [
         "code=guessed&state=guessed",
         "code=guessed",
@@ -133,7 +135,7 @@ fn who_keeps_guessing_ends_the_login() {
             get(&ear, &format!("/callback?{query}"));
         }
         let said = "somebody else on this machine keeps answering in the provider's place";
-        assert_failed(&house, login, said);
+        assert_failed(&house, &kept, login, said);
         assert_eq!(get(&ear, "/callback"), "", "nobody listens any more");
     }
     assert_works(&mut house.client());
@@ -143,6 +145,7 @@ fn who_keeps_guessing_ends_the_login() {
 fn answers_that_end_a_login() {
     let house = House::new();
     house.log_in();
+    let kept = house.kept();
     let exchanges = house.oidc.count(Endpoint::Exchange);
     // A person who refuses.
     let mut login = house.begin(&[]);
@@ -153,6 +156,7 @@ fn answers_that_end_a_login() {
     assert!(page.body.contains("Not logged in"), "{}", page.body);
     assert_failed(
         &house,
+        &kept,
         login,
         "access was denied in the browser; nothing has changed",
     );
@@ -167,6 +171,7 @@ fn answers_that_end_a_login() {
         );
         assert_failed(
             &house,
+            &kept,
             login,
             "names another issuer than the one that was asked",
         );
@@ -181,6 +186,7 @@ fn answers_that_end_a_login() {
     );
     assert_failed(
         &house,
+        &kept,
         login,
         "names another issuer than the one that was asked",
     );
@@ -197,6 +203,7 @@ fn a_code_is_good_once() {
     let genuine = house.oidc.authorize(&address).unwrap();
     get(&ear(&address), &target(&genuine));
     assert_eq!(login.end().code, 0);
+    let kept = house.kept();
     // The listener is gone, and to the provider the code is worth nothing without its secret.
     assert_eq!(get(&ear(&address), &target(&genuine)), "");
 
@@ -209,13 +216,15 @@ fn a_code_is_good_once() {
         &ear(&address),
         &target(&with_parameter(&genuine, "code", &used)),
     );
-    assert_failed(&house, login, "invalid_grant");
+    assert_failed(&house, &kept, login, "invalid_grant");
+    assert_works(&mut house.client());
 }
 
 #[test]
 fn a_code_of_somebody_elses_login_is_worth_nothing() {
     let house = House::new();
     house.log_in();
+    let kept = house.kept();
     // Bob's code, put into the answer to Alice's question: her programs would read and write his mail.
     let redirect = house
         .oidc
@@ -229,7 +238,7 @@ fn a_code_of_somebody_elses_login_is_worth_nothing() {
         &ear(&address),
         &target(&with_parameter(&genuine, "code", &stolen)),
     );
-    assert_failed(&house, login, "invalid_grant");
+    assert_failed(&house, &kept, login, "invalid_grant");
     assert_eq!(house.oidc.living_refresh_tokens("bob"), [""; 0]);
     assert_works(&mut house.client());
 }
@@ -238,6 +247,7 @@ fn a_code_of_somebody_elses_login_is_worth_nothing() {
 fn an_address_that_was_changed_on_its_way_leads_nowhere() {
     let house = House::new();
     house.log_in();
+    let kept = house.kept();
     let pkce = Pkce::new();
     // Somebody else's challenge, so that somebody else could use the code: but then we cannot.
     // And a code that was sent to another listener of this machine first.
@@ -258,7 +268,7 @@ fn an_address_that_was_changed_on_its_way_leads_nowhere() {
         let changed = with_parameter(&address, name, value);
         let redirect = house.oidc.authorize(&changed).unwrap();
         get(&ear(&address), &target(&redirect));
-        assert_failed(&house, login, said);
+        assert_failed(&house, &kept, login, said);
     }
     // PKCE taken out or weakened: the provider refuses, and says so by the browser.
     for (name, value) in [("code_challenge", ""), ("code_challenge_method", "plain")] {
@@ -266,7 +276,7 @@ fn an_address_that_was_changed_on_its_way_leads_nowhere() {
         let address = login.address();
         let page = house.oidc.browse(&with_parameter(&address, name, value));
         assert!(page.body.contains("Not logged in"), "{}", page.body);
-        assert_failed(&house, login, "invalid_request");
+        assert_failed(&house, &kept, login, "invalid_request");
     }
     // A redirect off this machine is refused by the provider; nobody comes back.
     let mut login = house.begin(&[]);
