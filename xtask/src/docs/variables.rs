@@ -139,6 +139,11 @@ pub(crate) const VARIABLES: &[Variable] = &[
         "Silence while a message is added to a folder, in seconds, 1 to 3600. It holds without a directory too.",
     ),
     variable(
+        "IMAP_MCP_OAUTH_CLIENT_ID",
+        "none",
+        "The OAuth2 client of all accounts that name none by `oauth_client_id`; see [oauth.md](oauth.md).",
+    ),
+    variable(
         "IMAP_MCP_SECRET__<PATH>",
         "none",
         "A secret of an `env_var` store: `secret://a/b-c` is `IMAP_MCP_SECRET__A__B_C`.",
