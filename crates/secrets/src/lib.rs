@@ -7,8 +7,8 @@ mod reference;
 mod store;
 
 pub use oauth::{
-    AccessToken, Grant, NeedsLogin, NoToken, Provider, RefreshOutcome, Refreshed, Rotation,
-    Standing, TokenCache, Tokens, login,
+    AccessToken, Found, Grant, NeedsLogin, NoToken, Provider, RefreshOutcome, Refreshed, Remedy,
+    Rotation, Standing, TokenCache, Tokens, first_look, login,
 };
 pub use reference::SecretRef;
 pub use store::{
