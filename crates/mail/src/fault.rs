@@ -38,6 +38,8 @@ pub enum FaultKind {
     ReadingOnly,
     /// The server offers no way to log in that is safe here.
     NoSafeLogin,
+    /// The server does not know the way in which tokens are to be shown to it.
+    NoSuchMechanism,
     HostNotFound,
     Refused,
     Unreachable,
@@ -128,6 +130,7 @@ impl FaultKind {
             | Self::NeedsLogin
             | Self::ReadingOnly
             | Self::NoSafeLogin
+            | Self::NoSuchMechanism
             | Self::HostNotFound
             | Self::CertificateExpired
             | Self::CertificateWrongHost

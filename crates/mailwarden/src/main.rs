@@ -80,6 +80,7 @@ fn main() -> ExitCode {
                 log: log.clone(),
                 place: place.or_else(state::audit_directory),
             };
+            wiring::look(&config.accounts).await;
             let gateway = wiring::owners_gateway(config, log)?;
             let extractor = wiring::extractor();
             let works = check::run(gateway, &records, &changes, &extractor, Screen::new()).await;
@@ -145,6 +146,7 @@ async fn stdio(
     let version = config.version.unwrap_or_default();
     let changes = config.changes;
     let wires = Wires::default().again(config.accounts);
+    wires.look().await;
     let setup = wires.for_callers(&config.callers, toolsets.as_deref(), changes.writes);
     let gateway = wiring::gateway(setup, log.clone())?;
     let gateway = Arc::new(wiring::with_ledger(gateway, &changes));

@@ -245,12 +245,13 @@ pub enum Found {
 
 /// Looks at the secret store for everybody who has not been looked for, one after the other: a person may have to
 /// answer. Whoever comes after one who was waited for in vain is not waited for as well. Not for an async thread.
-pub fn first_look(all: &[Arc<Tokens>]) {
+///
+/// Those who were looked for now.
+pub fn first_look(all: &[Arc<Tokens>]) -> Vec<&Arc<Tokens>> {
+    let new = |tokens: &&Arc<Tokens>| tokens.core.memory().looks.is_first();
+    let new: Vec<&Arc<Tokens>> = all.iter().filter(new).collect();
     let mut hung = None;
-    for tokens in all {
-        if !tokens.core.memory().looks.is_first() {
-            continue;
-        }
+    for tokens in &new {
         match &hung {
             Some(why) => tokens.core.put_off(why),
             None => {
@@ -260,6 +261,7 @@ pub fn first_look(all: &[Arc<Tokens>]) {
             }
         }
     }
+    new
 }
 
 type Observer = Box<dyn Fn(&Refreshed) + Send + Sync>;
