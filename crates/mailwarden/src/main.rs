@@ -12,6 +12,7 @@ mod running;
 mod sample;
 mod screen;
 mod server;
+mod signals;
 mod state;
 mod table;
 mod tx;
@@ -56,6 +57,12 @@ fn main() -> ExitCode {
             config::directory(cli.config_dir.as_deref()).as_deref(),
             verb.recorded_as(),
         );
+    }
+    if verb != Verb::ExtractWorker
+        && let Err(error) = signals::listen()
+    {
+        complain(&format!("signals cannot be listened for: {error:#}"));
+        return ExitCode::FAILURE;
     }
     let directory = config::directory(cli.config_dir.as_deref());
     let directory = directory.as_deref();
@@ -233,6 +240,7 @@ fn in_runtime(work: impl Future<Output = anyhow::Result<ExitCode>>) -> anyhow::R
         .enable_all()
         .build()?;
     let outcome = runtime.block_on(work);
+    secrets::end_programs();
     // A read from stdin or a name lookup may be stuck in a thread; the process ends all the same.
     runtime.shutdown_background();
     outcome

@@ -12,6 +12,6 @@ pub use oauth::{
 };
 pub use reference::SecretRef;
 pub use store::{
-    Command, CommandLine, FileDir, GpgFile, Keyring, NoSecret, Store, Variables, own_variables,
-    read_file,
+    Command, CommandLine, FileDir, GpgFile, Keyring, NoSecret, Store, Variables, end_programs,
+    own_variables, read_file,
 };

@@ -15,7 +15,7 @@ pub use command::{Command, CommandLine};
 pub use file_dir::{FileDir, read_file};
 pub use gpg_file::GpgFile;
 pub use keyring::Keyring;
-pub use program::own_variables;
+pub use program::{end_programs, own_variables};
 pub use variables::Variables;
 
 use crate::SecretRef;
