@@ -12,8 +12,8 @@ use std::sync::Mutex;
 
 use mail::{
     AccountId, Choose, Cx, Described, Fault, FaultKind, Fetched, Folder, FolderName, InAll, Level,
-    MessageRef, RawMessage, Reach, Remedy, SourceKind, Stage, Structure, Summary, Uid, UidSet, UidValidity,
-    Unadmitted, Verified,
+    MessageRef, RawMessage, Reach, Remedy, SourceKind, Stage, Structure, Summary, Uid, UidSet,
+    UidValidity, Unadmitted, Verified,
 };
 use policy::{By, Denial, FolderPolicy, Judged, Permit, Reason, Refused, Scope};
 

@@ -79,7 +79,15 @@ mod tests {
         // However long it takes.
         assert!(!looks.is_due(Cost::Program, after(9_000)));
         looks.end(Shown::Same, begun);
-        for (last, next) in [(0, 30), (30, 90), (90, 210), (210, 450), (450, 930), (930, 1890), (1890, 2850)] {
+        for (last, next) in [
+            (0, 30),
+            (30, 90),
+            (90, 210),
+            (210, 450),
+            (450, 930),
+            (930, 1890),
+            (1890, 2850),
+        ] {
             let _ = last;
             assert!(!looks.is_due(Cost::Program, after(next - 1)), "{next}");
             assert!(looks.is_due(Cost::Program, after(next)), "{next}");

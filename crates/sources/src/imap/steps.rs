@@ -1,8 +1,7 @@
 //! Steps as a session takes them: lent, taken once, and never again where something may have been changed.
 
 use mail::{
-    Append, Body, Broken, Changed, Cx, Effect, Fault, FaultKind, MailSource as _, Stage,
-    Step,
+    Append, Body, Broken, Changed, Cx, Effect, Fault, FaultKind, MailSource as _, Stage, Step,
 };
 
 use super::cargo::Cargo;
