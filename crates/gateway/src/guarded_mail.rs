@@ -12,8 +12,8 @@ use std::sync::Mutex;
 
 use mail::{
     AccountId, Choose, Cx, Described, Fault, FaultKind, Fetched, Folder, FolderName, InAll, Level,
-    MessageRef, RawMessage, Reach, SourceKind, Stage, Structure, Summary, Uid, UidSet, UidValidity,
-    Unadmitted, Verified,
+    MessageRef, RawMessage, Reach, Remedy, SourceKind, Stage, Structure, Summary, Uid, UidSet,
+    UidValidity, Unadmitted, Verified,
 };
 use policy::{By, Denial, FolderPolicy, Judged, Permit, Reason, Refused, Scope};
 
@@ -172,12 +172,14 @@ impl<'a> GuardedMail<'a> {
     }
 
     fn needs_login(&self) -> Refusal {
-        let why = match self.account.reach() {
-            Reach::Nothing(why) => why,
+        let (why, remedy) = match self.account.reach() {
+            Reach::Nothing(why, remedy) => (why, remedy),
             // Somebody logs in at this moment.
-            Reach::Everything | Reach::ReadingOnly => Unadmitted::Revoked,
+            Reach::Everything | Reach::ReadingOnly | Reach::Broken(_) => {
+                (Unadmitted::Revoked, Remedy::LogIn)
+            }
         };
-        Refusal::needs_login(self.account.id(), why)
+        Refusal::needs_login(self.account.id(), why, &remedy)
     }
 
     /// The same of a fault at another account, where a message was to go.

@@ -409,10 +409,12 @@ fn within_reach(setup: &Setup, ask: &policy::Ask) -> Result<(), Refusal> {
             continue;
         };
         match account.reach() {
-            Reach::Everything => {}
-            Reach::ReadingOnly if !ask.changes(id) => {}
-            Reach::ReadingOnly => return Err(Refusal::reading_only()),
-            Reach::Nothing(why) => return Err(Refusal::needs_login(id, why)),
+            Reach::Nothing(why, remedy) => return Err(Refusal::needs_login(id, why, &remedy)),
+            reach if reach.is_for_reading() && ask.changes(id) => {
+                return Err(Refusal::reading_only());
+            }
+            // What is broken says why when it is asked.
+            Reach::Everything | Reach::ReadingOnly | Reach::Broken(_) => {}
         }
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! Why a call was refused before or instead of an answer: the hard errors of the contract.
 
-use mail::{AccountId, Level, Unadmitted};
+use mail::{AccountId, Level, Remedy, Unadmitted};
 use policy::{Denial, Refused};
 use serde_json::{Value, json};
 
@@ -134,7 +134,7 @@ impl Refusal {
     }
 
     /// Nothing of the account can be reached before somebody has logged in.
-    pub(crate) fn needs_login(account: &AccountId, why: Unadmitted) -> Self {
+    pub(crate) fn needs_login(account: &AccountId, why: Unadmitted, remedy: &Remedy) -> Self {
         let why = match why {
             Unadmitted::Never => "nobody has logged in to this account yet",
             Unadmitted::Revoked => "the login of this account was revoked or has run out",
@@ -142,13 +142,27 @@ impl Refusal {
                 "another oauth_scope is configured than this account was logged in for"
             }
         };
-        let command = format!("mailwarden login --account {account}");
-        let message = format!("{why}; whoever runs this does it by: {command}");
+        let (message, details) = match remedy {
+            Remedy::LogIn => {
+                let command = login_command(account);
+                (
+                    format!("{why}; whoever runs this does it by: {command}"),
+                    json!({ "account_id": account.as_str(), "command": command }),
+                )
+            }
+            Remedy::Replace(name) => {
+                let remedy = replace(name);
+                (
+                    format!("{why}; whoever runs this has to {remedy}"),
+                    json!({ "account_id": account.as_str(), "remedy": remedy }),
+                )
+            }
+        };
         Self {
             message,
             ..Self::denied(Denial::of(Refused::NeedsRebootstrap))
         }
-        .with_details(json!({ "account_id": account.as_str(), "command": command }))
+        .with_details(details)
     }
 
     /// Nothing of the account can be changed.
@@ -295,6 +309,18 @@ impl Refusal {
             ..self
         }
     }
+}
+
+/// What whoever runs this types to log in.
+pub(crate) fn login_command(account: &AccountId) -> String {
+    format!("mailwarden login --account {account}")
+}
+
+/// What whoever runs this does where a login could not be kept.
+pub(crate) fn replace(name: &str) -> String {
+    format!(
+        "put a new refresh token into {name}: its secret store is one that this program cannot write"
+    )
 }
 
 fn below(level: Level) -> String {

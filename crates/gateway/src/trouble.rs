@@ -164,6 +164,7 @@ pub(crate) fn code(kind: FaultKind) -> &'static str {
         FaultKind::NeedsLogin => "needs_rebootstrap",
         FaultKind::ReadingOnly => "oauth_scope_insufficient",
         FaultKind::NoSafeLogin => "no_safe_login",
+        FaultKind::NoSuchMechanism => "mechanism_not_offered",
         FaultKind::HostNotFound => "host_not_found",
         FaultKind::Refused => "connection_refused",
         FaultKind::Unreachable => "unreachable",
@@ -210,6 +211,7 @@ pub(crate) fn kind_of(written: &str) -> Option<FaultKind> {
         FaultKind::NeedsLogin,
         FaultKind::ReadingOnly,
         FaultKind::NoSafeLogin,
+        FaultKind::NoSuchMechanism,
         FaultKind::HostNotFound,
         FaultKind::Refused,
         FaultKind::Unreachable,
@@ -260,6 +262,10 @@ fn explain(kind: FaultKind, at: &Described, fault: &Fault) -> String {
         }
         FaultKind::NoSafeLogin => format!(
             "{server} offers no encrypted way to log in; use port 993 with MAIL_IMAP_<ACCOUNT>_SECURE=true, or starttls where the server has it"
+        ),
+        FaultKind::NoSuchMechanism => format!(
+            "{server} does not take access tokens in the way that is configured; try type: oauthbearer instead of xoauth2, \
+             or the other way round, else type: password with an app password"
         ),
         FaultKind::HostNotFound => format!(
             "the name {host} cannot be found; check the host name and this machine's network"

@@ -38,6 +38,8 @@ pub enum FaultKind {
     ReadingOnly,
     /// The server offers no way to log in that is safe here.
     NoSafeLogin,
+    /// The server does not know the way in which tokens are to be shown to it.
+    NoSuchMechanism,
     HostNotFound,
     Refused,
     Unreachable,
@@ -131,6 +133,7 @@ impl FaultKind {
             | Self::NeedsLogin
             | Self::ReadingOnly
             | Self::NoSafeLogin
+            | Self::NoSuchMechanism
             | Self::HostNotFound
             | Self::CertificateExpired
             | Self::CertificateWrongHost

@@ -46,9 +46,9 @@ pub use message::{BadMessageId, MessageRef, SourceKind, Uid, UidValidity};
 pub use query::Query;
 pub use raw::Raw;
 pub use source::{
-    Anchor, Answer, Choose, Described, Fetched, Folders, Found, InAll, Keeping, MailSource, Order,
-    Part, PartWish, RawMessage, Reach, Search, Sifted, Snippets, StoreId, Summary, TextPrefix,
-    Unadmitted, Urgency, Verified,
+    Anchor, Answer, Choose, Described, Fetched, Folders, Found, Granted, InAll, Keeping,
+    MailSource, Order, Part, PartWish, RawMessage, Reach, Remedy, Search, Sifted, Snippets,
+    StoreId, Summary, TextPrefix, Unadmitted, Urgency, Verified,
 };
 pub use structure::{Disposition, Flow, Leaf, Section, Structure};
 pub use uids::UidSet;

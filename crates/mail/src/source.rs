@@ -235,13 +235,37 @@ pub struct Described {
 }
 
 /// How far the login of an account goes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Reach {
     Everything,
     /// What was granted lets nothing be changed.
     ReadingOnly,
     /// Nowhere, before a person has logged in.
-    Nothing(Unadmitted),
+    Nothing(Unadmitted, Remedy),
+    /// So far, once something is set right at this end: until then whatever is asked of it may fail.
+    Broken(Granted),
+}
+
+impl Reach {
+    /// Whether nothing may be changed, whatever else is the matter.
+    pub fn is_for_reading(&self) -> bool {
+        matches!(self, Self::ReadingOnly | Self::Broken(Granted::Reading))
+    }
+}
+
+/// What was granted at a login.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Granted {
+    Everything,
+    Reading,
+}
+
+/// What a person does so that an account can be reached.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Remedy {
+    LogIn,
+    /// Put a new token where this name leads: it is kept where this program cannot write.
+    Replace(String),
 }
 
 /// Why a person has to log in.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use ::audit::{Event, Log};
 use secrecy::SecretString;
-use secrets::login::{self, Face, LoggedIn, Pasting, TypeIn, Way};
+use secrets::login::{self, Face, LoggedIn, Pasting, TypeIn, Visit, Way};
 use secrets::{Standing, Tokens};
 use sources::imap::Login;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader, Stdin};
@@ -84,7 +84,7 @@ fn tokens(wanted: &cli::Login, config: &Config) -> anyhow::Result<Arc<Tokens>> {
 
 fn tell(logged_in: &LoggedIn, screen: Screen) {
     let LoggedIn {
-        account, strangers, ..
+        account, company, ..
     } = logged_in;
     screen.line(screen.good(format!("account {account} is logged in")));
     let scope = logged_in.granted.as_ref().unwrap_or(&logged_in.requested);
@@ -92,9 +92,17 @@ fn tell(logged_in: &LoggedIn, screen: Screen) {
     if logged_in.standing == Standing::ReadOnly {
         screen.line("nothing in it can be changed with that: every change is refused");
     }
-    if *strangers > 0 {
+    if company.strangers > 0 {
         screen.line(screen.warn(format!(
-            "{strangers} answer(s) came from somebody else meanwhile, and were turned away"
+            "{} answer(s) came from somebody else meanwhile, and were turned away",
+            company.strangers
+        )));
+    }
+    if company.late > 0 {
+        screen.line(screen.warn(format!(
+            "the address that the browser was opened with was asked for {} more time(s); if that was not you, somebody \
+             on this machine may have got in between: log in again",
+            company.late
         )));
     }
     screen.line("programs that serve this account already take it up by themselves");
@@ -115,8 +123,10 @@ struct Teller {
 }
 
 impl Face for Teller {
-    fn visit(&mut self, address: &str) {
-        let opened = self.opening == Opening::ByProgram && open(address);
+    fn visit(&mut self, visit: &Visit<'_>) {
+        let Visit { address, door } = *visit;
+        // INVARIANT: what stands in the words of a program, everybody on this machine can read.
+        let opened = self.opening == Opening::ByProgram && door.is_some_and(open);
         self.screen.line(match opened {
             true => "a browser opens; if none does, open this address yourself:",
             false => "open this address in a browser:",
@@ -154,6 +164,10 @@ impl Face for Teller {
             typed.read_line(&mut line).await?;
             Ok(SecretString::from(line))
         })
+    }
+
+    fn wrong(&mut self, said: &str) {
+        self.screen.line(self.screen.warn(said));
     }
 }
 

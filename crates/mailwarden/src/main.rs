@@ -12,6 +12,7 @@ mod running;
 mod sample;
 mod screen;
 mod server;
+mod signals;
 mod state;
 mod table;
 mod tx;
@@ -57,6 +58,12 @@ fn main() -> ExitCode {
             verb.recorded_as(),
         );
     }
+    if verb != Verb::ExtractWorker
+        && let Err(error) = signals::listen()
+    {
+        complain(&format!("signals cannot be listened for: {error:#}"));
+        return ExitCode::FAILURE;
+    }
     let directory = config::directory(cli.config_dir.as_deref());
     let directory = directory.as_deref();
     let toolsets = match config::toolsets(cli.toolsets.as_deref(), std::env::vars_os()) {
@@ -80,6 +87,7 @@ fn main() -> ExitCode {
                 log: log.clone(),
                 place: place.or_else(state::audit_directory),
             };
+            wiring::look(&config.accounts).await;
             let gateway = wiring::owners_gateway(config, log)?;
             let extractor = wiring::extractor();
             let works = check::run(gateway, &records, &changes, &extractor, Screen::new()).await;
@@ -145,6 +153,7 @@ async fn stdio(
     let version = config.version.unwrap_or_default();
     let changes = config.changes;
     let wires = Wires::default().again(config.accounts);
+    wires.look().await;
     let setup = wires.for_callers(&config.callers, toolsets.as_deref(), changes.writes);
     let gateway = wiring::gateway(setup, log.clone())?;
     let gateway = Arc::new(wiring::with_ledger(gateway, &changes));
@@ -231,6 +240,7 @@ fn in_runtime(work: impl Future<Output = anyhow::Result<ExitCode>>) -> anyhow::R
         .enable_all()
         .build()?;
     let outcome = runtime.block_on(work);
+    secrets::end_programs();
     // A read from stdin or a name lookup may be stuck in a thread; the process ends all the same.
     runtime.shutdown_background();
     outcome

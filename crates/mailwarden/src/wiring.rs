@@ -8,13 +8,18 @@ use audit::{Event, Keeping, Log, Settings};
 use extract::Runner;
 use gateway::{Account, Credential, Gateway, Setup, Spool, Standing, Toolset, Writes};
 use ledger::Ledger;
+use secrets::Tokens;
 use sources::apple::Apple;
 use sources::imap::{ImapSource, Login};
 use sources::maildir::Maildir;
+use tokio::task::JoinHandle;
 
 use crate::cli::EXTRACT_WORKER;
 use crate::config::{self, AppleStore, Callers, Changes, Config, Store, dir};
 use crate::state;
+
+/// So long a start waits for secret stores. Most need no time at all.
+const FIRST_LOOK: Duration = Duration::from_secs(5);
 
 /// The accounts that are served, each with what it was made from, so that a reload takes over what did not change.
 #[derive(Default)]
@@ -46,6 +51,13 @@ impl Wires {
             }
         });
         Self(wires.collect())
+    }
+
+    /// Looks for the tokens of accounts that nobody has looked for yet. Where somebody has to be asked for them, that goes
+    /// on while others are served.
+    pub(crate) async fn look(&self) {
+        let looking = look_for(self.0.iter().filter_map(Wire::tokens).collect());
+        let _ = tokio::time::timeout(FIRST_LOOK, looking).await;
     }
 
     fn accounts(&self) -> Vec<Account> {
@@ -80,6 +92,13 @@ impl Wires {
 }
 
 impl Wire {
+    fn tokens(&self) -> Option<Arc<Tokens>> {
+        match &self.made_from {
+            MadeFrom::Imap(source) => source.tokens().cloned(),
+            MadeFrom::Maildir(_) | MadeFrom::Apple(_) => None,
+        }
+    }
+
     fn new(account: config::Account) -> Self {
         let provider = account.provider;
         let id = account.id;
@@ -165,7 +184,7 @@ pub(crate) fn gateway(setup: Setup, log: Log) -> anyhow::Result<Gateway> {
 }
 
 /// Message files that nobody asked for in a day go, also where nobody asks for others.
-pub(crate) fn keep_spool_tidy() -> tokio::task::JoinHandle<()> {
+pub(crate) fn keep_spool_tidy() -> JoinHandle<()> {
     tokio::spawn(async {
         let Some(directory) = state::spool_directory() else {
             return;
@@ -183,8 +202,8 @@ pub(crate) fn keep_spool_tidy() -> tokio::task::JoinHandle<()> {
 
 /// A gateway for the person whose accounts these are, whoever else is let in.
 pub(crate) fn owners_gateway(config: Config, log: Log) -> anyhow::Result<Gateway> {
-    let setup = Wires::default().again(config.accounts);
-    gateway(setup.for_owner(Toolset::ALL.to_vec()), log)
+    let wires = Wires::default().again(config.accounts);
+    gateway(wires.for_owner(Toolset::ALL.to_vec()), log)
 }
 
 /// Where changes are written down. Without it they are refused, and reading goes on. Where none may be made, what is
@@ -213,18 +232,45 @@ pub(crate) fn with_ledger(gateway: Gateway, changes: &Changes) -> Gateway {
     }
 }
 
+/// Looks for the tokens of these, however long that takes.
+pub(crate) async fn look(accounts: &[config::Account]) {
+    let all = accounts.iter().filter_map(tokens).cloned().collect();
+    // A look that is torn down shows when a token is wanted.
+    let _ = look_for(all).await;
+}
+
+/// Tells of tokens that cannot be read.
+fn look_for(all: Vec<Arc<Tokens>>) -> JoinHandle<()> {
+    tokio::task::spawn_blocking(move || {
+        for tokens in secrets::first_look(&all) {
+            if let Some(why) = tokens.unreadable() {
+                let account = &tokens.grant().account;
+                crate::complain(&format!(
+                    "account {account}: its refresh token cannot be read: {why}"
+                ));
+            }
+        }
+    })
+}
+
+fn tokens(account: &config::Account) -> Option<&Arc<Tokens>> {
+    match &account.store {
+        Store::Imap(settings) => match &settings.login {
+            Login::Tokens(_, tokens) => Some(tokens),
+            Login::Password(_) => None,
+        },
+        Store::Maildir(_) | Store::Apple(_) => None,
+    }
+}
+
 /// Every refresh of a token is one record.
 pub(crate) fn record_refreshes(accounts: &[config::Account], log: &Log) {
-    for account in accounts {
-        if let Store::Imap(settings) = &account.store
-            && let Login::Tokens(_, tokens) = &settings.login
-        {
-            let log = log.clone();
-            tokens.observed_by(move |refreshed| {
-                let word = refreshed.outcome.word();
-                log.note(Event::token_refreshed(&refreshed.account, word));
-            });
-        }
+    for tokens in accounts.iter().filter_map(tokens) {
+        let log = log.clone();
+        tokens.observed_by(move |refreshed| {
+            let word = refreshed.outcome.word();
+            log.note(Event::token_refreshed(&refreshed.account, word));
+        });
     }
 }
 

@@ -7,11 +7,11 @@ mod reference;
 mod store;
 
 pub use oauth::{
-    AccessToken, Grant, NeedsLogin, NoToken, Provider, RefreshOutcome, Refreshed, Rotation,
-    Standing, TokenCache, Tokens, login,
+    AccessToken, Found, Grant, NeedsLogin, NoToken, Provider, RefreshOutcome, Refreshed, Remedy,
+    Rotation, Standing, TokenCache, Tokens, first_look, login,
 };
 pub use reference::SecretRef;
 pub use store::{
-    Command, CommandLine, FileDir, GpgFile, Keyring, NoSecret, Store, Variables, own_variables,
-    read_file,
+    Command, CommandLine, FileDir, GpgFile, Keyring, NoSecret, Store, Variables, end_programs,
+    own_variables, read_file,
 };

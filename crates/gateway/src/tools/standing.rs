@@ -1,31 +1,53 @@
 //! How an account's login stands, as a list of accounts tells it.
 
-use mail::Reach;
+use mail::{Reach, Remedy};
 
+use crate::refusal::{login_command, replace};
 use crate::setup::Account;
 
-pub(super) fn word(reach: Reach) -> &'static str {
-    match reach {
-        Reach::Everything => "ok",
-        Reach::ReadingOnly => "read_only",
-        Reach::Nothing(_) => policy::Refused::NeedsRebootstrap.name(),
+/// What is told of one.
+pub(super) struct Told {
+    pub status: &'static str,
+    /// What whoever runs this types to find out more, or to mend it.
+    pub command: Option<String>,
+    /// What else there is to do.
+    pub remedy: Option<String>,
+}
+
+pub(super) fn of(account: &Account) -> Told {
+    let told = |status, command| Told {
+        status,
+        command,
+        remedy: None,
+    };
+    match account.reach() {
+        Reach::Everything => told("ok", None),
+        Reach::ReadingOnly => told("read_only", None),
+        Reach::Broken(_) => told("misconfigured", Some("mailwarden check".to_owned())),
+        Reach::Nothing(_, remedy) => {
+            let status = policy::Refused::NeedsRebootstrap.name();
+            match remedy {
+                Remedy::LogIn => told(status, Some(login_command(account.id()))),
+                Remedy::Replace(name) => Told {
+                    remedy: Some(replace(&name)),
+                    ..told(status, None)
+                },
+            }
+        }
     }
 }
 
 /// All in one, for a list without room; none where all is well.
 pub(super) fn words(account: &Account) -> Option<String> {
-    let reach = account.reach();
-    match (reach, command(account)) {
-        (Reach::Everything, _) => None,
-        (_, Some(command)) => Some(format!("{}; run: {command}", word(reach))),
-        (_, None) => Some(word(reach).to_owned()),
-    }
-}
-
-/// What whoever runs this does about an account that cannot be reached.
-pub(super) fn command(account: &Account) -> Option<String> {
-    match account.reach() {
-        Reach::Nothing(_) => Some(format!("mailwarden login --account {}", account.id())),
-        Reach::Everything | Reach::ReadingOnly => None,
+    let Told {
+        status,
+        command,
+        remedy,
+    } = of(account);
+    match (status, command, remedy) {
+        ("ok", _, _) => None,
+        (_, Some(command), _) => Some(format!("{status}; run: {command}")),
+        (_, None, Some(remedy)) => Some(format!("{status}; {remedy}")),
+        (_, None, None) => Some(status.to_owned()),
     }
 }

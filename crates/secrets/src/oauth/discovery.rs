@@ -47,7 +47,7 @@ pub(crate) async fn discover(http: &Http, issuer: &str) -> Result<Endpoints, Und
 }
 
 /// RFC 8414, section 3.1: before the path; OpenID Connect Discovery, section 4: behind it.
-fn addresses(issuer: &str) -> Result<[Endpoint; 2], Undiscovered> {
+pub(crate) fn addresses(issuer: &str) -> Result<[Endpoint; 2], Undiscovered> {
     let wrong = || {
         Undiscovered::Unusable(format!(
             "the issuer {issuer:?} is not an https address without a query: check oauth_issuer"

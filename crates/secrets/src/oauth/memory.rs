@@ -10,10 +10,12 @@ use tokio::sync::watch;
 use zeroize::{Zeroize as _, Zeroizing};
 
 use super::kept::{Kept, Stamp};
+use super::looks::Looks;
 use super::proof;
 use super::seal::Fingerprint;
 use super::standing::Holding;
 use super::tokens::NoToken;
+use crate::NoSecret;
 
 const LARGEST_MARGIN: Duration = Duration::from_secs(60);
 const LONGEST_WAIT: Duration = Duration::from_secs(300);
@@ -169,8 +171,9 @@ pub(crate) struct Memory {
     pub kept: Kept,
     pub stamp: Option<Stamp>,
     pub holding: Holding,
-    /// When the store was last looked at.
-    pub looked: Instant,
+    /// Why the store gave no token when it was last looked at.
+    pub lacking: Option<NoSecret>,
+    pub looks: Looks,
     pub granted: Option<String>,
     /// How many logins of persons have been seen.
     pub logins: u64,
@@ -189,8 +192,17 @@ impl Memory {
         }
     }
 
+    /// Why the refresh token cannot be read, where that is no matter of logging in.
+    pub(crate) fn unreadable(&self) -> Option<&NoSecret> {
+        let unknown = self.holding == Holding::Unknown;
+        self.lacking.as_ref().filter(|_| unknown)
+    }
+
     /// What the file says now. A login of another process is a new token in the store.
     pub(crate) fn take(&mut self, kept: Kept, stamp: Option<Stamp>) {
+        if kept.login != self.kept.login {
+            self.lacking = None;
+        }
         if let Holding::Token(token) = &self.holding
             && kept.login_of(token).is_none()
             && kept.login.is_some()

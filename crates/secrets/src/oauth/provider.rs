@@ -2,6 +2,7 @@
 //!
 //! No client id is built in: one that is shared by everybody can be blocked for everybody.
 
+use super::discovery;
 use super::grant::{Grant, Provider};
 use super::http::{ClientAuth, Endpoint};
 
@@ -93,6 +94,23 @@ impl Grant {
 }
 
 impl Provider {
+    /// None where it is no tenant's name, or one that leads elsewhere.
+    pub fn microsoft(tenant: &str) -> Option<Self> {
+        let tenant = tenant.to_owned();
+        is_tenant(&tenant).then_some(Self::Microsoft { tenant })
+    }
+
+    /// None where the issuer is no address that tokens may be asked for below.
+    pub fn custom(issuer: &str) -> Option<Self> {
+        // Parsers of addresses forgive these, and mean something else then.
+        let plain = issuer
+            .bytes()
+            .all(|byte| byte.is_ascii_graphic() && byte != b'\\');
+        let issuer = issuer.to_owned();
+        let good = plain && discovery::addresses(&issuer).is_ok();
+        good.then_some(Self::Custom { issuer })
+    }
+
     /// What people call it.
     pub fn name(&self) -> &str {
         match self {
@@ -285,6 +303,32 @@ mod tests {
         for tenant in ["", "a/b", "..", "a?b", "a#b", "a@b", "ä", "a b"] {
             assert_eq!(microsoft(tenant).endpoints(), None, "{tenant}");
         }
+    }
+
+    #[test]
+    fn only_addresses_that_secrets_may_go_to_are_issuers() {
+        for (issuer, good) in [
+            ("https://login.example.com", true),
+            ("https://login.example.com/realms/mail/", true),
+            ("http://127.0.0.1:8080", true),
+            ("http://localhost:8080/x", true),
+            ("http://[::1]:8080", true),
+            ("http://login.example.com", false),
+            ("http://localhost.example.com", false),
+            ("https://login.example.com?x", false),
+            ("https://login.example.com#x", false),
+            ("https://user@login.example.com", false),
+            ("https:\\\\login.example.com", false),
+            (" https://login.example.com", false),
+            ("https://", false),
+            ("ftp://login.example.com", false),
+            ("login.example.com", false),
+            ("", false),
+        ] {
+            assert_eq!(Provider::custom(issuer).is_some(), good, "{issuer}");
+        }
+        assert!(Provider::microsoft("contoso.onmicrosoft.com").is_some());
+        assert_eq!(Provider::microsoft(".."), None);
     }
 
     #[test]

@@ -138,6 +138,7 @@ async fn look(core: &Arc<Core>) -> Result<Sight, NoToken> {
         memory.kept = kept.clone();
         memory.stamp = stamp;
         memory.holding = holding.clone();
+        memory.lacking = stored.as_ref().err().cloned();
         let waiting = memory
             .unsaved
             .as_ref()

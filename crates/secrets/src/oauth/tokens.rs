@@ -11,17 +11,17 @@ use tokio::sync::watch;
 
 use super::Grant;
 use super::kept::{Files, Kept};
+use super::looks::{Looks, Shown};
 use super::memory::{AccessToken, Because, Failure, Flight, Memory, Outcome};
 use super::refresh::{self, Refreshed};
 use super::seal::Fingerprint;
 use super::standing::{Holding, NeedsLogin, Standing, judge};
 use super::vault::{Vault, off_thread};
 use super::web::Web;
-use crate::{NoSecret, Store};
+use crate::{NoSecret, SecretRef, Store};
 
 /// A token that was got because the last one was refused, and is refused as well, is not the fault of its age.
 const TOO_SOON: Duration = Duration::from_secs(60);
-const BETWEEN_LOOKS: Duration = Duration::from_secs(1);
 
 /// The tokens of one account.
 pub struct Tokens {
@@ -50,8 +50,8 @@ impl std::fmt::Debug for Tokens {
 }
 
 impl Tokens {
-    /// Asks no provider, but reads the state file and the secret store, which may run a program: not for an async
-    /// thread. `state` is a directory of ours; without it nothing is remembered.
+    /// Asks nobody and reads nothing yet: [`first_look`] does. `state` is a directory of ours; without it nothing is
+    /// remembered.
     pub fn new(grant: Grant, store: Arc<Store>, state: Option<PathBuf>) -> Arc<Self> {
         let vault = Vault::new(store, grant.refresh_token.clone());
         Self::with(grant, vault, state)
@@ -69,7 +69,8 @@ impl Tokens {
             kept: Kept::default(),
             stamp: None,
             holding: Holding::Unknown,
-            looked: Instant::now(),
+            lacking: None,
+            looks: Looks::default(),
             granted: None,
             logins: 0,
         };
@@ -81,7 +82,6 @@ impl Tokens {
             memory: Mutex::new(memory),
             observer: OnceLock::new(),
         });
-        core.look();
         Arc::new(Self { core })
     }
 
@@ -101,21 +101,52 @@ impl Tokens {
         &self.core.grant
     }
 
-    /// Asks nobody: what is known, with a look at whether the state file has changed. Where a login is needed, the
-    /// secret store is looked at again meanwhile, for who asks next.
+    /// Asks nobody: what is known, with a look at whether the state file has changed. Where something is wrong, or
+    /// nobody has looked yet, the secret store is looked at meanwhile, for who asks next: by one at a time, and seldom
+    /// where that takes a program. A login is noticed without it.
     pub fn standing(&self) -> Standing {
         let mut memory = self.core.memory();
         self.core.notice(&mut memory);
         let standing = self.core.judge(&memory);
-        let stale = memory.looked.elapsed() >= BETWEEN_LOOKS;
-        if matches!(standing, Standing::NeedsLogin(_)) && stale {
-            memory.looked = Instant::now();
-            if let Ok(runtime) = Handle::try_current() {
-                let core = Arc::clone(&self.core);
-                runtime.spawn_blocking(move || core.look());
-            }
+        let needs_login = matches!(standing, Standing::NeedsLogin(_));
+        let wanted = needs_login || memory.unreadable().is_some() || memory.looks.is_first();
+        let due = memory.looks.is_due(self.core.vault.cost(), Instant::now());
+        // A flight looks for itself.
+        if wanted
+            && due
+            && memory.flight.is_none()
+            && let Ok(runtime) = Handle::try_current()
+        {
+            memory.looks.begin();
+            let core = Arc::clone(&self.core);
+            runtime.spawn_blocking(move || core.look());
         }
         standing
+    }
+
+    /// Why the refresh token cannot be read, as far as is known: a login would not mend it. Whatever needs another access
+    /// token fails.
+    pub fn unreadable(&self) -> Option<NoSecret> {
+        self.core.memory().unreadable().cloned()
+    }
+
+    /// What a person does where a login is needed.
+    pub fn remedy(&self) -> Remedy {
+        match self.core.vault.is_read_only() {
+            false => Remedy::LogIn,
+            true => Remedy::Replace(self.core.grant.refresh_token.clone()),
+        }
+    }
+
+    /// What the secret store has now. Runs a program where the store does: not for an async thread.
+    pub fn find(&self) -> Found {
+        self.core.look();
+        let memory = self.core.memory();
+        match (&memory.holding, &memory.lacking) {
+            (Holding::Nothing, Some(why)) => Found::Nothing(why.clone()),
+            (Holding::Unknown, Some(why)) => Found::Unreadable(why.clone()),
+            _ => Found::Token,
+        }
     }
 
     /// Another number after every login of a person: what was refused before may be taken now.
@@ -195,6 +226,44 @@ pub(crate) enum Cause {
     Spurned(AccessToken),
 }
 
+/// What a person does about an account that needs a login.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Remedy {
+    LogIn,
+    /// The store cannot be written: a new token is put there by hand.
+    Replace(SecretRef),
+}
+
+/// What the secret store has of a refresh token.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Found {
+    Token,
+    /// Nobody has logged in yet, as far as can be told from this.
+    Nothing(NoSecret),
+    Unreadable(NoSecret),
+}
+
+/// Looks at the secret store for everybody who has not been looked for, one after the other: a person may have to
+/// answer. Whoever comes after one who was waited for in vain is not waited for as well. Not for an async thread.
+///
+/// Those who were looked for now.
+pub fn first_look(all: &[Arc<Tokens>]) -> Vec<&Arc<Tokens>> {
+    let new = |tokens: &&Arc<Tokens>| tokens.core.memory().looks.is_first();
+    let new: Vec<&Arc<Tokens>> = all.iter().filter(new).collect();
+    let mut hung = None;
+    for tokens in &new {
+        match &hung {
+            Some(why) => tokens.core.put_off(why),
+            None => {
+                tokens.core.memory().looks.begin();
+                tokens.core.look();
+                hung = tokens.unreadable().filter(NoSecret::is_timeout);
+            }
+        }
+    }
+    new
+}
+
 type Observer = Box<dyn Fn(&Refreshed) + Send + Sync>;
 
 /// What all handles, and a refresh that outlives its caller, share.
@@ -232,16 +301,29 @@ impl Core {
     pub(crate) fn look(&self) {
         let stamp = self.files.as_ref().and_then(Files::stamp);
         let kept = self.files.as_ref().map(Files::read).unwrap_or_default();
-        let holding = match self.vault.read() {
-            Ok(token) => Holding::Token(Fingerprint::of(&self.grant.account, &token)),
-            Err(why) => self.holding_nothing(&kept, &why),
+        let stored = self.vault.read();
+        let holding = match &stored {
+            Ok(token) => Holding::Token(Fingerprint::of(&self.grant.account, token)),
+            Err(why) => self.holding_nothing(&kept, why),
         };
         let mut memory = self.memory();
-        if memory.stamp != stamp || memory.holding != holding {
+        let shown = match memory.stamp != stamp || memory.holding != holding {
+            true => Shown::Other,
+            false => Shown::Same,
+        };
+        if shown == Shown::Other {
             memory.take(kept, stamp);
         }
         memory.holding = holding;
-        memory.looked = Instant::now();
+        memory.lacking = stored.err();
+        memory.looks.end(shown, Instant::now());
+    }
+
+    /// The store did not answer somebody else in time: nobody is asked as well.
+    fn put_off(&self, why: &NoSecret) {
+        let mut memory = self.memory();
+        memory.lacking = Some(why.clone());
+        memory.looks.end(Shown::Same, Instant::now());
     }
 
     /// A store that has no such secret holds nothing yet. One that cannot tell is taken to, where nobody is known to have

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use secrecy::SecretString;
 
+use super::looks::Cost;
 use crate::{NoSecret, SecretRef, Store};
 
 /// The place of one refresh token.
@@ -45,6 +46,25 @@ impl Vault {
             _ => false,
         };
         places && self.which == other.which
+    }
+
+    /// What it costs to look.
+    pub(crate) fn cost(&self) -> Cost {
+        match &self.place {
+            Place::Store(store) if store.runs_programs() => Cost::Program,
+            Place::Store(_) => Cost::Little,
+            #[cfg(test)]
+            Place::Imagined(store) => store.cost(),
+        }
+    }
+
+    /// By its kind, whatever else may be in the way.
+    pub(crate) fn is_read_only(&self) -> bool {
+        match &self.place {
+            Place::Store(store) => store.is_read_only(),
+            #[cfg(test)]
+            Place::Imagined(store) => store.writable().is_err(),
+        }
     }
 
     /// May run a program and wait for it: not for an async thread.

@@ -101,6 +101,11 @@ impl GpgFile {
         self.key().map(|_| ())
     }
 
+    /// It takes somebody to encrypt for.
+    pub(super) fn is_read_only(&self) -> bool {
+        self.recipient.is_none()
+    }
+
     /// The fingerprint of the one key that is meant, whose secret half is here: what is encrypted must be readable again.
     fn key(&self) -> Result<String, NoSecret> {
         let Some(recipient) = &self.recipient else {

@@ -15,7 +15,7 @@ pub use command::{Command, CommandLine};
 pub use file_dir::{FileDir, read_file};
 pub use gpg_file::GpgFile;
 pub use keyring::Keyring;
-pub use program::own_variables;
+pub use program::{end_programs, own_variables};
 pub use variables::Variables;
 
 use crate::SecretRef;
@@ -61,7 +61,7 @@ impl NoSecret {
         }
     }
 
-    fn timed_out(what: impl Into<String>, hint: impl Into<String>) -> Self {
+    pub(crate) fn timed_out(what: impl Into<String>, hint: impl Into<String>) -> Self {
         Self {
             why: Why::TimedOut,
             ..Self::new(what, hint)
@@ -145,6 +145,24 @@ impl Store {
             (Self::Keyring(one), Self::Keyring(other)) => one == other,
             (Self::Command(one), Self::Command(other)) => one == other,
             _ => false,
+        }
+    }
+
+    /// Whether asking it runs a program, which may ask a person.
+    pub fn runs_programs(&self) -> bool {
+        match self {
+            Self::None | Self::FileDir(_) | Self::EnvVar(_) => false,
+            Self::GpgFile(_) | Self::Keyring(_) | Self::Command(_) => true,
+        }
+    }
+
+    /// Whether nothing could ever be kept here, as it is configured.
+    pub fn is_read_only(&self) -> bool {
+        match self {
+            Self::None | Self::EnvVar(_) => true,
+            Self::FileDir(_) | Self::Keyring(_) => false,
+            Self::GpgFile(files) => files.is_read_only(),
+            Self::Command(command) => command.writable().is_err(),
         }
     }
 

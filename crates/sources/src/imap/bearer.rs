@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use mail::{Cx, Fault, FaultKind, Reach, Stage, Unadmitted};
+use mail::{Cx, Fault, FaultKind, Granted, Reach, Remedy, Stage, Unadmitted};
 use secrets::{AccessToken, NeedsLogin, NoToken, Standing};
 
 use super::settings::Login;
@@ -51,13 +51,26 @@ pub(super) fn reach(login: &Login) -> Reach {
     let Login::Tokens(_, tokens) = login else {
         return Reach::Everything;
     };
+    let broken = tokens.unreadable().is_some();
     match tokens.standing() {
+        Standing::Good if broken => Reach::Broken(Granted::Everything),
         Standing::Good => Reach::Everything,
+        Standing::ReadOnly if broken => Reach::Broken(Granted::Reading),
         Standing::ReadOnly => Reach::ReadingOnly,
-        Standing::NeedsLogin(why) => Reach::Nothing(match why {
-            NeedsLogin::Never => Unadmitted::Never,
-            NeedsLogin::Refused => Unadmitted::Revoked,
-            NeedsLogin::ScopeChanged => Unadmitted::ScopeChanged,
-        }),
+        Standing::NeedsLogin(why) => {
+            let why = match why {
+                NeedsLogin::Never => Unadmitted::Never,
+                NeedsLogin::Refused => Unadmitted::Revoked,
+                NeedsLogin::ScopeChanged => Unadmitted::ScopeChanged,
+            };
+            let remedy = match tokens.remedy() {
+                secrets::Remedy::LogIn => Remedy::LogIn,
+                // The name alone: where it leads is nobody's business here.
+                secrets::Remedy::Replace(name) => {
+                    Remedy::Replace(format!("secret://{}", name.path()))
+                }
+            };
+            Reach::Nothing(why, remedy)
+        }
     }
 }

@@ -221,7 +221,7 @@ impl Way {
         match offered.has(&format!("AUTH={name}")) {
             true => Ok(()),
             false => Err(Fault::saying(
-                FaultKind::NoSafeLogin,
+                FaultKind::NoSuchMechanism,
                 Stage::Login,
                 format!("the server does not offer {name}"),
             )),

@@ -55,6 +55,7 @@ mod witness;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use ::secrets::Tokens;
 use bytes::Bytes;
 use mail::{
     AccountId, Answer, Append, Body, Broken, Candidate, Changed, Changing, Choose, Condition, Cx,
@@ -127,6 +128,14 @@ impl ImapSource {
     /// Whether these settings would make the same source.
     pub fn is_made_from(&self, settings: &Settings) -> bool {
         self.settings.is_same(settings)
+    }
+
+    /// What it logs in with, where that is no password.
+    pub fn tokens(&self) -> Option<&Arc<Tokens>> {
+        match &self.settings.login {
+            Login::Tokens(_, tokens) => Some(tokens),
+            Login::Password(_) => None,
+        }
     }
 
     /// Runs a job on a lent session; a session that turns out dead costs one retry on another.

@@ -1,8 +1,7 @@
 //! Steps as a session takes them: lent, taken once, and never again where something may have been changed.
 
 use mail::{
-    Append, Body, Broken, Changed, Cx, Effect, Fault, FaultKind, MailSource as _, Reach, Stage,
-    Step,
+    Append, Body, Broken, Changed, Cx, Effect, Fault, FaultKind, MailSource as _, Stage, Step,
 };
 
 use super::cargo::Cargo;
@@ -15,9 +14,9 @@ use super::{ImapSource, append, mark, remove};
 impl ImapSource {
     /// INVARIANT: nothing is changed where what was granted does not let it, whoever asks.
     pub(super) fn lets_change(&self) -> Result<(), Fault> {
-        match self.reach() {
-            Reach::Everything | Reach::Nothing(_) => Ok(()),
-            Reach::ReadingOnly => Err(Fault::new(FaultKind::ReadingOnly, Stage::Start)),
+        match self.reach().is_for_reading() {
+            false => Ok(()),
+            true => Err(Fault::new(FaultKind::ReadingOnly, Stage::Start)),
         }
     }
 

@@ -1,10 +1,11 @@
 //! An IMAP account: where it is, how the connection is protected, how to log in.
 
-use ::secrets::{SecretRef, TokenCache, Tokens};
+use ::secrets::{Found, SecretRef, TokenCache, Tokens};
 use mail::AccountId;
 use secrecy::{ExposeSecret as _, SecretString};
 use sources::imap::{Bearer, Login, Roots, Security, Settings};
 
+use super::Missing;
 use super::accounts::Around;
 use super::oauth;
 use super::reader::Reader;
@@ -190,7 +191,29 @@ fn login(
         |given: &Node, reader: &mut Reader<'_>| secret(given, store, reader, around);
     let grant = oauth::read(auth, known, reader, around, client_secret)?;
     let tokens = Tokens::new(grant, store.shared()?, state::oauth_directory());
+    if around.variables.missing == Missing::Sought {
+        seek(given, &tokens, store, reader);
+    }
     Some(Login::Tokens(bearer, tokens))
+}
+
+/// Complains of a refresh token that cannot be read. That nobody has logged in yet is only worth a word.
+fn seek(given: &Node, tokens: &Tokens, store: &SecretStore, reader: &mut Reader<'_>) {
+    match store.find(tokens) {
+        Some(Found::Unreadable(none)) => {
+            let what = format!("the refresh token cannot be read: {}", none.what);
+            reader.problem(given, what, none.hint);
+        }
+        Some(Found::Nothing(none)) => reader.warn(
+            given,
+            format!(
+                "nobody has logged in to this account yet, as far as can be told ({}); run: mailwarden login --account {}",
+                none.what,
+                tokens.grant().account
+            ),
+        ),
+        Some(Found::Token) | None => {}
+    }
 }
 
 fn cache(

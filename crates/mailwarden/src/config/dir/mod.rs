@@ -70,8 +70,10 @@ pub(super) struct Variables {
 /// What a secret is that is not found in this environment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Missing {
-    /// A problem.
+    /// A problem; that of a refresh token shows when it is needed.
     Told,
+    /// A problem, that of a refresh token too; one that is not there yet is a warning.
+    Sought,
     /// The name of its variable in its place: what is read so is looked at, and never served.
     Assumed,
 }
@@ -89,6 +91,14 @@ pub(crate) fn load(
     variables: impl IntoIterator<Item = (OsString, OsString)>,
 ) -> Result<Loaded, Problems> {
     load_with(dir, variables, Missing::Told)
+}
+
+/// The same, for somebody who wants to know everything: each refresh token is looked for.
+pub(crate) fn load_to_check(
+    dir: &Path,
+    variables: impl IntoIterator<Item = (OsString, OsString)>,
+) -> Result<Loaded, Problems> {
+    load_with(dir, variables, Missing::Sought)
 }
 
 /// Which contents a directory has, if they hold together, for somebody who may not have its secrets in the

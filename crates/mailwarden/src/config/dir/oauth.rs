@@ -10,7 +10,6 @@ use super::accounts::Around;
 use super::reader::Reader;
 use super::yaml::Node;
 use crate::config::Provider;
-use crate::config::env::is_this_machine;
 
 /// Names the client of all accounts that name none.
 pub(super) const CLIENT_ID: &str = "IMAP_MCP_OAUTH_CLIENT_ID";
@@ -128,67 +127,38 @@ fn giver(auth: &Node, known: &Known<'_>, reader: &mut Reader<'_>) -> Option<Give
     }
     match word {
         "google" => Some(Giver::Google),
-        "microsoft" => Some(Giver::Microsoft {
-            tenant: tenant(auth, reader)?,
-        }),
+        "microsoft" => microsoft(auth, reader),
         "fastmail" => Some(Giver::Fastmail),
         "yahoo" => Some(Giver::Yahoo),
-        "custom" => Some(Giver::Custom {
-            issuer: issuer(auth, reader)?,
-        }),
+        "custom" => custom(auth, reader),
         _ => None,
     }
 }
 
-fn tenant(auth: &Node, reader: &mut Reader<'_>) -> Option<String> {
+fn microsoft(auth: &Node, reader: &mut Reader<'_>) -> Option<Giver> {
     let Some(given) = auth.get("oauth_tenant") else {
-        return Some("common".to_owned());
+        return Giver::microsoft("common");
     };
-    let text = given.text()?;
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b".-".contains(&byte);
-    if text.is_empty() || text.starts_with('.') || !text.bytes().all(plain) {
+    let giver = Giver::microsoft(given.text()?);
+    if giver.is_none() {
         let what = "'oauth_tenant' is a tenant's id or domain, common, organizations or consumers";
         reader.problem(given, what, "write one of these, such as example.com");
-        return None;
     }
-    Some(text.to_owned())
+    giver
 }
 
-fn issuer(auth: &Node, reader: &mut Reader<'_>) -> Option<String> {
+fn custom(auth: &Node, reader: &mut Reader<'_>) -> Option<Giver> {
     let Some(given) = auth.get("oauth_issuer") else {
         let what = "oauth_provider: custom needs an 'oauth_issuer'";
         let hint = "add the address that its discovery document stands below, such as https://login.example.com";
         reader.problem(auth, what, hint);
         return None;
     };
-    let text = given.text()?;
-    match is_address(text) {
-        true => Some(text.to_owned()),
-        false => {
-            let what = "'oauth_issuer' is an https:// address without query and fragment";
-            let hint = "write it as its discovery document does; http:// is for this machine only";
-            reader.problem(given, what, hint);
-            None
-        }
+    let giver = Giver::custom(given.text()?);
+    if giver.is_none() {
+        let what = "'oauth_issuer' is an https:// address without query and fragment";
+        let hint = "write it as its discovery document does; http:// is for this machine only";
+        reader.problem(given, what, hint);
     }
-}
-
-/// Whether tokens may be asked for there.
-fn is_address(text: &str) -> bool {
-    let (rest, encrypted) = match (text.strip_prefix("https://"), text.strip_prefix("http://")) {
-        (Some(rest), _) => (rest, true),
-        (None, Some(rest)) => (rest, false),
-        (None, None) => return false,
-    };
-    let authority = rest.split('/').next().unwrap_or_default();
-    let host = match authority.strip_prefix('[') {
-        Some(six) => six.split(']').next().unwrap_or_default(),
-        None => authority.split(':').next().unwrap_or_default(),
-    };
-    let plain = text.bytes().all(|byte| byte.is_ascii_graphic());
-    plain
-        && !host.is_empty()
-        && !authority.contains('@')
-        && !text.contains(['?', '#', '\\'])
-        && (encrypted || is_this_machine(host))
+    giver
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::sync::Arc;
 
-use ::secrets::{Command, CommandLine, FileDir, GpgFile, Keyring, Store};
+use ::secrets::{Command, CommandLine, FileDir, Found, GpgFile, Keyring, Store, Tokens};
 pub(super) use ::secrets::{NoSecret, SecretRef};
 use secrecy::SecretString;
 
@@ -66,6 +66,21 @@ impl SecretStore {
             Self::Ready(ready) => Some(Arc::clone(&ready.store)),
             Self::Broken => None,
         }
+    }
+
+    /// What there is of a refresh token; `None` when others were waited for in vain, which has been told.
+    pub(super) fn find(&self, tokens: &Tokens) -> Option<Found> {
+        let Self::Ready(Ready { hung, .. }) = self else {
+            return None;
+        };
+        if hung.get() {
+            return None;
+        }
+        let found = tokens.find();
+        if let Found::Nothing(why) | Found::Unreadable(why) = &found {
+            hung.set(why.is_timeout());
+        }
+        Some(found)
     }
 
     /// `None` when a complaint about the store is made elsewhere.

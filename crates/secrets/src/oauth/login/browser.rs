@@ -4,17 +4,18 @@ use std::time::Duration;
 
 use super::super::answer::{Code, Given};
 use super::super::proof;
+use super::door::Door;
 use super::listener::Listener;
 use super::returned::{Expected, Returned};
-use super::{Asking, Face, LoginFault, no_randomness};
+use super::{Asking, Company, Face, LoginFault, Visit, no_randomness};
 
 const LIMIT: Duration = Duration::from_secs(5 * 60);
 
-/// What was given, and how many strangers answered before.
+/// What was given, and who else came.
 pub(super) async fn run(
     asking: &Asking<'_>,
     face: &mut dyn Face,
-) -> Result<(Given, u32), LoginFault> {
+) -> Result<(Given, Company), LoginFault> {
     let listener = Listener::bind(asking.grant.provider.redirect()).await;
     let listener = listener.map_err(|error| LoginFault::Unavailable {
         said: format!(
@@ -24,15 +25,21 @@ pub(super) async fn run(
     let redirect = listener.redirect();
     let verifier = proof::random().map_err(|_| no_randomness())?;
     let state = proof::random().map_err(|_| no_randomness())?;
-    face.visit(&asking.address(&redirect, &state, &verifier));
+    let word = proof::random().map_err(|_| no_randomness())?;
+    let address = asking.address(&redirect, &state, &verifier);
+    let door = Door::new(&word, address.clone());
+    face.visit(&Visit {
+        address: &address,
+        door: Some(&listener.address_of(&door)),
+    });
     let expected = Expected {
         state,
         issuer: asking.endpoints.issuer.clone(),
     };
-    let heard = tokio::time::timeout(LIMIT, listener.hear(expected)).await;
+    let heard = tokio::time::timeout(LIMIT, listener.hear(expected, door)).await;
     let heard = heard.map_err(|_| LoginFault::TimedOut)??;
     let given = redeem(asking, heard.returned, &redirect, &verifier).await?;
-    Ok((given, heard.strangers))
+    Ok((given, heard.company))
 }
 
 /// Exchanges what the browser brought.

@@ -4,6 +4,7 @@
 
 mod browser;
 mod device;
+mod door;
 mod listener;
 mod page;
 mod paste;
@@ -36,13 +37,25 @@ use crate::NoSecret;
 /// How the program talks to whoever logs in.
 pub trait Face: Send {
     /// An address to be opened in a browser; shown as well, for who has none here.
-    fn visit(&mut self, address: &str);
+    fn visit(&mut self, visit: &Visit<'_>);
 
     /// A code to be typed in, on any machine.
     fn type_in(&mut self, asked: &TypeIn);
 
     /// The address that the browser ended at, pasted.
     fn pasted(&mut self) -> Pasting<'_>;
+
+    /// Why what was pasted last is not the answer. The next is waited for. INVARIANT: nothing of it is in the words.
+    fn wrong(&mut self, said: &str);
+}
+
+/// Where a person goes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Visit<'a> {
+    /// The provider's. What ties its answer to this login stands in it, so it is nobody else's to see.
+    pub address: &'a str,
+    /// Leads there, once: for the words of a program, which everybody on this machine sees.
+    pub door: Option<&'a str>,
 }
 
 pub type Pasting<'a> = Pin<Box<dyn Future<Output = std::io::Result<SecretString>> + Send + 'a>>;
@@ -64,8 +77,16 @@ pub struct LoggedIn {
     /// None where the provider did not say: then it is what was requested.
     pub granted: Option<String>,
     pub standing: Standing,
+    pub company: Company,
+}
+
+/// Who else came to a login.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Company {
     /// Answers that came from somebody else.
     pub strangers: u32,
+    /// How often the door was tried after somebody had gone through it.
+    pub late: u32,
 }
 
 /// Why nobody is logged in. INVARIANT: no part of a secret is in it.
@@ -77,6 +98,10 @@ pub enum LoginFault {
     Misconfigured { said: String },
     #[error("{said}")]
     Unavailable { said: String },
+    #[error(
+        "another process of mailwarden has been refreshing this account's token for too long, and nothing was kept; log in again later"
+    )]
+    Busy,
     /// The provider has no such way.
     #[error("{said}")]
     NotOffered { said: String },
@@ -85,7 +110,7 @@ pub enum LoginFault {
     #[error("nobody logged in within the time there was; start again")]
     TimedOut,
     #[error(
-        "somebody else on this machine keeps answering in the provider's place; find out who, and start again"
+        "somebody on this machine keeps the listener for the answer busy; find out who, and start again"
     )]
     Attacked,
     #[error(
@@ -121,16 +146,14 @@ pub(crate) async fn run_with_second(
     let vault = core.vault.clone();
     let writable = off_thread(move || vault.writable()).await;
     writable.map_err(|_| ending())?.map_err(LoginFault::Store)?;
-    if let Some(files) = core.files.clone() {
-        let lockable = off_thread(move || files.lock_file()).await;
-        let lockable = lockable.map_err(|_| ending())?;
-        lockable.map_err(|error| unusable(&error))?;
-    }
+    // Nobody is sent to a browser for what could not be kept then.
+    drop(hold(core).await?);
     let asking = Asking::new(core, way).await?;
-    let (given, strangers) = match way {
+    let alone = Company::default();
+    let (given, company) = match way {
         Way::Browser => browser::run(&asking, face).await?,
-        Way::Device => (device::run(&asking, face, second).await?, 0),
-        Way::Paste => (paste::run(&asking, face).await?, 0),
+        Way::Device => (device::run(&asking, face, second).await?, alone),
+        Way::Paste => (paste::run(&asking, face).await?, alone),
     };
     let granted = given.scope.clone();
     settle(core, given).await?;
@@ -139,7 +162,7 @@ pub(crate) async fn run_with_second(
         requested: core.grant.scope(),
         granted,
         standing: tokens.standing(),
-        strangers,
+        company,
     })
 }
 
@@ -236,16 +259,20 @@ async fn settle(core: &Arc<Core>, given: Given) -> Result<(), LoginFault> {
         given.lifetime,
         Because::Needed,
     );
-    let _held = match &core.files {
-        None => None,
-        Some(files) => Some(lock::hold(files).await.map_err(|why| match why {
-            NotHeld::Busy => LoginFault::Unavailable {
-                said: "another process of mailwarden holds this account's tokens for too long; end it and log in again".to_owned(),
-            },
-            NotHeld::Io(error) => unusable(&error),
-        })?),
-    };
+    let _held = hold(core).await?;
     keep::begin(core, refresh, login, access).await
+}
+
+/// The account's lock, where there is a place for one.
+async fn hold(core: &Core) -> Result<Option<lock::Held>, LoginFault> {
+    let Some(files) = &core.files else {
+        return Ok(None);
+    };
+    match lock::hold(files).await {
+        Ok(held) => Ok(Some(held)),
+        Err(NotHeld::Busy) => Err(LoginFault::Busy),
+        Err(NotHeld::Io(error)) => Err(unusable(&error)),
+    }
 }
 
 fn sort(grant: &Grant, why: Ungiven) -> LoginFault {

@@ -1,5 +1,7 @@
 //! The small pages that a browser is shown. Nothing of a request is on them, and nothing in them runs.
 
+use zeroize::Zeroizing;
+
 /// What a browser is told.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Page {
@@ -8,6 +10,8 @@ pub(super) enum Page {
     Refused,
     /// Not the answer to our question.
     Stranger,
+    /// Somebody has gone through the door before.
+    Late,
     NotFound,
     OnlyGet,
 }
@@ -29,6 +33,11 @@ impl Page {
                 "400 Bad Request",
                 "Not this login",
                 "This is not the answer to the login that mailwarden is waiting for.",
+            ),
+            Self::Late => (
+                "410 Gone",
+                "Used already",
+                "This address has led somebody to the provider already. If that was not you, start the login again.",
             ),
             Self::NotFound => ("404 Not Found", "Nothing here", "There is nothing here."),
             Self::OnlyGet => (
@@ -52,6 +61,14 @@ impl Page {
     }
 }
 
+/// The way through the door. The address goes to the browser alone and is kept nowhere.
+pub(super) fn onward(address: &str) -> Zeroizing<String> {
+    // It has been through a parser of addresses: no line can end in it.
+    Zeroizing::new(format!(
+        "HTTP/1.1 302 Found\r\nLocation: {address}\r\nContent-Length: 0\r\nConnection: close\r\nCache-Control: no-store\r\nReferrer-Policy: no-referrer\r\n\r\n"
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -62,6 +79,7 @@ mod tests {
             Page::Heard,
             Page::Refused,
             Page::Stranger,
+            Page::Late,
             Page::NotFound,
             Page::OnlyGet,
         ];

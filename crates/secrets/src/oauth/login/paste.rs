@@ -13,7 +13,7 @@ use super::super::proof;
 use super::super::provider::{CALLBACK_PATH, Redirect};
 use super::browser::redeem;
 use super::returned::{Expected, NotOurs, Returned};
-use super::{Asking, Face, LoginFault, no_randomness};
+use super::{Asking, Face, LoginFault, Visit, no_randomness};
 
 const LIMIT: Duration = Duration::from_secs(10 * 60);
 const LONGEST: usize = 16 * 1024;
@@ -23,7 +23,10 @@ pub(super) async fn run(asking: &Asking<'_>, face: &mut dyn Face) -> Result<Give
     let place = Place::new(asking.grant.provider.redirect())?;
     let verifier = proof::random().map_err(|_| no_randomness())?;
     let state = proof::random().map_err(|_| no_randomness())?;
-    face.visit(&asking.address(&place.redirect, &state, &verifier));
+    face.visit(&Visit {
+        address: &asking.address(&place.redirect, &state, &verifier),
+        door: None,
+    });
     let expected = Expected {
         state,
         issuer: asking.endpoints.issuer.clone(),
@@ -72,17 +75,17 @@ async fn ask(
     redirect: &str,
     expected: &Expected,
 ) -> Result<Returned, LoginFault> {
-    let mut fault = LoginFault::TimedOut;
-    for _ in 0..ATTEMPTS {
+    let mut left = ATTEMPTS;
+    loop {
         let line = face.pasted().await.map_err(|error| LoginFault::Pasted {
             said: format!("nothing could be pasted ({error}); start again"),
         })?;
+        left -= 1;
         match read(&line, redirect, expected) {
-            Err(LoginFault::Pasted { said }) => fault = LoginFault::Pasted { said },
+            Err(LoginFault::Pasted { said }) if left > 0 => face.wrong(&said),
             other => return other,
         }
     }
-    Err(fault)
 }
 
 fn read(line: &SecretString, redirect: &str, expected: &Expected) -> Result<Returned, LoginFault> {

@@ -12,6 +12,14 @@ pub(super) struct Here {
     pub path: &'static str,
 }
 
+/// What a request is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Wanted<'a> {
+    /// To bring this query.
+    Answer(&'a str),
+    Door,
+}
+
 /// What is answered to a request that is not the answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Unwanted {
@@ -23,8 +31,8 @@ pub(super) enum Unwanted {
     Path,
 }
 
-/// The query, where it is a request for our address.
-pub(super) fn read<'a>(head: &'a str, here: &Here) -> Result<&'a str, Unwanted> {
+/// What it is for, where it is a request for one of our addresses. `door` is the path of the other one.
+pub(super) fn read<'a>(head: &'a str, here: &Here, door: &str) -> Result<Wanted<'a>, Unwanted> {
     let mut lines = head.split("\r\n");
     let line = lines.next().unwrap_or_default();
     let mut words = line.split(' ');
@@ -40,10 +48,11 @@ pub(super) fn read<'a>(head: &'a str, here: &Here) -> Result<&'a str, Unwanted> 
         return Err(Unwanted::Method);
     }
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
-    if path != here.path {
-        return Err(Unwanted::Path);
+    match path {
+        _ if target == door => Ok(Wanted::Door),
+        _ if path == here.path => Ok(Wanted::Answer(query)),
+        _ => Err(Unwanted::Path),
     }
-    Ok(query)
 }
 
 /// RFC 9112, section 3.2: it stands there, and once.
@@ -84,15 +93,27 @@ mod tests {
         let cases = [
             (
                 format!("GET /callback?a=b HTTP/1.1\r\n{host}\r\n"),
-                Ok("a=b"),
+                Ok(Wanted::Answer("a=b")),
             ),
             (
                 format!("GET /callback HTTP/1.0\r\nAccept: */*\r\n{host}\r\n"),
-                Ok(""),
+                Ok(Wanted::Answer("")),
             ),
             (
                 format!("GET /callback?a?b HTTP/1.1\r\n{host}\r\n"),
-                Ok("a?b"),
+                Ok(Wanted::Answer("a?b")),
+            ),
+            (
+                format!("GET /w0rd HTTP/1.1\r\n{host}\r\n"),
+                Ok(Wanted::Door),
+            ),
+            (
+                format!("GET /w0rd?a HTTP/1.1\r\n{host}\r\n"),
+                Err(Unwanted::Path),
+            ),
+            (
+                "GET /w0rd HTTP/1.1\r\nHost: evil.example:4000\r\n\r\n".to_owned(),
+                Err(Unwanted::Host),
             ),
             (
                 format!("POST /callback?a=b HTTP/1.1\r\n{host}\r\n"),
@@ -162,20 +183,20 @@ mod tests {
             ("\u{16}\u{3}\u{1}".to_owned(), Err(Unwanted::Malformed)),
         ];
         for (head, expected) in cases {
-            assert_eq!(read(&head, &here()), expected, "{head}");
+            assert_eq!(read(&head, &here(), "/w0rd"), expected, "{head}");
         }
     }
 
     proptest::proptest! {
         #[test]
         fn no_request_is_too_strange(head in "(GET|POST|.{0,4}) ?/?(callback)?.{0,80}(\r\n.{0,40}){0,4}") {
-            let _ = read(&head, &here());
+            let _ = read(&head, &here(), "/w0rd");
         }
 
         #[test]
         fn nobody_is_heard_under_another_name(host in "[a-z0-9.:]{0,24}") {
             let head = format!("GET /callback?a HTTP/1.1\r\nHost: {host}\r\n\r\n");
-            let heard = read(&head, &here()).is_ok();
+            let heard = read(&head, &here(), "/w0rd").is_ok();
             proptest::prop_assert_eq!(heard, host == "127.0.0.1:4000");
         }
     }

@@ -11,7 +11,7 @@ use tokio::net::TcpStream;
 use super::provider::{Provider, answer};
 use super::store::{Imagined, Mood};
 use super::{contents, grant, tokens};
-use crate::login::{Face, LoginFault, Pasting, TypeIn, Way, run};
+use crate::login::{Face, LoginFault, Pasting, TypeIn, Visit, Way, run};
 use crate::oauth::grant::Provider as Named;
 use crate::oauth::tokens::Tokens;
 use crate::{NeedsLogin, Standing};
@@ -25,6 +25,7 @@ struct Person<'a> {
     lines: VecDeque<String>,
     visited: Option<reqwest::Url>,
     asked: Option<TypeIn>,
+    told: Vec<String>,
 }
 
 impl<'a> Person<'a> {
@@ -36,6 +37,7 @@ impl<'a> Person<'a> {
             lines: VecDeque::new(),
             visited: None,
             asked: None,
+            told: Vec::new(),
         }
     }
 
@@ -51,8 +53,12 @@ impl<'a> Person<'a> {
 const GENUINE: &str = "GET /callback?code={code}&state={state} HTTP/1.1\r\nHost: {host}\r\n\r\n";
 
 impl Face for Person<'_> {
-    fn visit(&mut self, address: &str) {
-        self.visited = Some(reqwest::Url::parse(address).unwrap());
+    fn visit(&mut self, visit: &Visit<'_>) {
+        self.visited = Some(reqwest::Url::parse(visit.address).unwrap());
+        let state = self.field("state");
+        // Whatever is shown to everybody.
+        let hidden = |door: &str| !door.contains(&state) && !door.contains("code_challenge");
+        assert!(visit.door.is_none_or(hidden));
         let redirect = self.field("redirect_uri");
         let given = (
             "code-secret-1".to_owned(),
@@ -62,7 +68,6 @@ impl Face for Person<'_> {
         self.provider.set(|it| it.code = Some(given));
         let url = reqwest::Url::parse(&redirect).unwrap();
         let host = format!("{}:{}", url.host_str().unwrap(), url.port().unwrap_or(443));
-        let state = self.field("state");
         let fill = |text: &String| {
             let text = text
                 .replace("{code}", "code-secret-1")
@@ -93,6 +98,11 @@ impl Face for Person<'_> {
     fn pasted(&mut self) -> Pasting<'_> {
         let line = self.lines.pop_front().unwrap_or_default();
         Box::pin(async move { Ok(SecretString::from(line)) })
+    }
+
+    fn wrong(&mut self, said: &str) {
+        assert!(!said.contains("secret"), "{said}");
+        self.told.push(said.to_owned());
     }
 }
 
@@ -139,7 +149,10 @@ async fn a_login_by_browser_is_kept_and_noticed_by_who_runs_already() {
     assert_eq!(running.standing(), Standing::NeedsLogin(NeedsLogin::Never));
     let mut person = Person::new(&bench.provider);
     let done = run(&bench.tokens, Way::Browser, &mut person).await.unwrap();
-    assert_eq!((done.requested.as_str(), done.strangers), ("mail", 0));
+    assert_eq!(
+        (done.requested.as_str(), done.company.strangers),
+        ("mail", 0)
+    );
     assert_eq!(done.standing, Standing::Good);
     assert_eq!(person.field("code_challenge_method"), "S256");
     assert_eq!(person.field("login_hint"), "anna@example.org");
@@ -205,7 +218,7 @@ async fn strangers_are_sent_away_and_the_genuine_answer_still_counts() {
     let (sender, pages) = tokio::sync::oneshot::channel();
     person.pages = Some(sender);
     let done = run(&bench.tokens, Way::Browser, &mut person).await.unwrap();
-    assert_eq!(done.strangers, 3);
+    assert_eq!(done.company.strangers, 3);
     let pages = pages.await.unwrap();
     let status = |page: &String| page.split(' ').nth(1).unwrap_or("closed").to_owned();
     let statuses: Vec<_> = pages.iter().take(7).map(status).collect();
@@ -220,16 +233,44 @@ async fn strangers_are_sent_away_and_the_genuine_answer_still_counts() {
 }
 
 #[tokio::test]
-async fn an_attack_ends_the_login_and_changes_nothing() {
+async fn who_keeps_guessing_is_counted_and_ends_no_login() {
     let bench = Bench::new().await;
     let mut person = Person::new(&bench.provider);
     let evil = "GET /callback?code=evil&state=wrong HTTP/1.1\r\nHost: {host}\r\n\r\n";
-    person.requests = vec![evil.to_owned(); 20];
+    person.requests = vec![evil.to_owned(); 50];
+    person.requests.push(GENUINE.to_owned());
+    let done = run(&bench.tokens, Way::Browser, &mut person).await.unwrap();
+    assert_eq!(done.company.strangers, 50);
+    assert_eq!(bench.store.held(), bench.provider.current());
+}
+
+#[tokio::test]
+async fn who_floods_the_listener_ends_the_login_and_changes_nothing() {
+    let bench = Bench::new().await;
+    let mut person = Person::new(&bench.provider);
+    let evil = "GET /favicon.ico HTTP/1.1\r\nHost: {host}\r\n\r\n";
+    person.requests = vec![evil.to_owned(); 1001];
     let fault = run(&bench.tokens, Way::Browser, &mut person)
         .await
         .unwrap_err();
     assert_eq!(fault, LoginFault::Attacked);
     assert_eq!(bench.store.held(), None);
+}
+
+#[tokio::test]
+async fn nobody_is_sent_to_a_browser_while_another_process_holds_the_account() {
+    let bench = Bench::new().await;
+    let files = bench.tokens.core().files.clone().unwrap();
+    let held = crate::oauth::lock::hold(&files).await.unwrap();
+    let mut person = Person::new(&bench.provider);
+    let login = run(&bench.tokens, Way::Browser, &mut person);
+    let early = tokio::time::timeout(std::time::Duration::from_millis(300), login).await;
+    assert!(early.is_err());
+    assert!(person.visited.is_none());
+    drop(held);
+    run(&bench.tokens, Way::Browser, &mut person).await.unwrap();
+    let words = LoginFault::Busy.to_string();
+    assert!(words.contains("nothing was kept") && !words.contains("end it"));
 }
 
 #[tokio::test]
@@ -352,6 +393,11 @@ async fn a_login_by_paste_takes_the_whole_address_alone() {
     .into();
     let done = run(&bench.tokens, Way::Paste, &mut person).await.unwrap();
     assert_eq!(done.standing, Standing::Good);
+    // Why the first two were none was said at once.
+    let [bare, other] = &person.told[..] else {
+        panic!("{:?}", person.told);
+    };
+    assert!(bare.contains("is not the address") && other.contains("another login"));
     assert_eq!(bench.store.held(), bench.provider.current());
 
     let mut person = Person::new(&bench.provider);

@@ -1,6 +1,7 @@
 //! Refreshes and logins against a small provider that is precise about rotation, and a store that can fail.
 
 mod logging_in;
+mod looking;
 mod provider;
 mod quiet;
 mod refreshing;
@@ -39,7 +40,9 @@ pub(super) fn grant(issuer: &str) -> Grant {
 
 fn tokens(grant: Grant, store: &Arc<Imagined>, state: &Path) -> Arc<Tokens> {
     let vault = Vault::imagined(store, reference());
-    Tokens::with(grant, vault, Some(state.to_owned()))
+    let tokens = Tokens::with(grant, vault, Some(state.to_owned()));
+    super::tokens::first_look(&[Arc::clone(&tokens)]);
+    tokens
 }
 
 /// Everything that lies in a directory.

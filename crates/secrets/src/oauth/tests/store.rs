@@ -1,15 +1,22 @@
 //! A secret store that does as it is told: holds, refuses, fails.
 
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier, Mutex};
 
 use secrecy::{ExposeSecret as _, SecretString};
 
 use crate::NoSecret;
+use crate::oauth::looks::Cost;
 
 #[derive(Debug)]
 pub(crate) struct Imagined {
     held: Mutex<Option<SecretString>>,
     mood: Mutex<Mood>,
+    /// How often it was read, and what that costs.
+    reads: AtomicUsize,
+    cost: Mutex<Cost>,
+    /// Whoever reads waits for it.
+    gate: Mutex<Option<Arc<Barrier>>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -20,6 +27,8 @@ pub(crate) enum Mood {
     /// A disk that is full: it said that it could be written.
     Full,
     Unreadable,
+    /// A person does not answer.
+    Hanging,
 }
 
 impl Imagined {
@@ -27,11 +36,28 @@ impl Imagined {
         std::sync::Arc::new(Self {
             held: Mutex::new(token.map(Into::into)),
             mood: Mutex::new(Mood::Fine),
+            reads: AtomicUsize::new(0),
+            cost: Mutex::new(Cost::Little),
+            gate: Mutex::default(),
         })
     }
 
     pub(crate) fn be(&self, mood: Mood) {
         *self.mood.lock().unwrap() = mood;
+    }
+
+    /// It runs a program, and who reads waits for this.
+    pub(crate) fn run_programs(&self, gate: Option<Arc<Barrier>>) {
+        *self.cost.lock().unwrap() = Cost::Program;
+        *self.gate.lock().unwrap() = gate;
+    }
+
+    pub(crate) fn reads(&self) -> usize {
+        self.reads.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn cost(&self) -> Cost {
+        *self.cost.lock().unwrap()
     }
 
     pub(crate) fn put(&self, token: &str) {
@@ -44,8 +70,15 @@ impl Imagined {
     }
 
     pub(crate) fn read(&self) -> Result<SecretString, NoSecret> {
-        if *self.mood.lock().unwrap() == Mood::Unreadable {
-            return Err(NoSecret::new("the store cannot be read", "mend it"));
+        self.reads.fetch_add(1, Ordering::SeqCst);
+        let gate = self.gate.lock().unwrap().clone();
+        if let Some(gate) = gate {
+            gate.wait();
+        }
+        match *self.mood.lock().unwrap() {
+            Mood::Unreadable => return Err(NoSecret::new("the store cannot be read", "mend it")),
+            Mood::Hanging => return Err(NoSecret::timed_out("it took too long", "unlock it")),
+            Mood::Fine | Mood::ReadOnly | Mood::Full => {}
         }
         let held = self.held.lock().unwrap().clone();
         held.ok_or_else(|| NoSecret::absent("there is no such secret", "log in"))
@@ -63,7 +96,7 @@ impl Imagined {
     pub(crate) fn writable(&self) -> Result<(), NoSecret> {
         match *self.mood.lock().unwrap() {
             Mood::ReadOnly => Err(NoSecret::new("this store is read only", "use file_dir")),
-            Mood::Fine | Mood::Full | Mood::Unreadable => Ok(()),
+            Mood::Fine | Mood::Full | Mood::Unreadable | Mood::Hanging => Ok(()),
         }
     }
 }

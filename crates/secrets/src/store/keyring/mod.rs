@@ -13,11 +13,14 @@ pub use native::Keyring;
 #[cfg(not(any(target_os = "macos", windows)))]
 pub use secret_tool::Keyring;
 
+#[cfg(any(target_os = "macos", windows))]
 use super::NoSecret;
+#[cfg(any(target_os = "macos", windows))]
 use crate::SecretRef;
 
 const SERVICE: &str = "mailwarden";
 
+#[cfg(any(target_os = "macos", windows))]
 fn no_entry(wanted: &SecretRef) -> NoSecret {
     let user = wanted.path();
     NoSecret::absent(

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 
 use secrecy::{ExposeSecret as _, SecretString};
 
-use super::{SERVICE, no_entry};
+use super::SERVICE;
 use crate::SecretRef;
 use crate::store::program::{Ended, Input, Program, Stderr, how};
 use crate::store::{NoSecret, text};
@@ -33,8 +33,9 @@ impl Keyring {
         let ended = self.tool.run(&words, Input::Nothing, Stderr::Kept)?;
         match ended.status.success() {
             true => text::whole(&ended.stdout, "the entry of the keyring"),
-            // QUIRK: it ends alike when there is no entry and when there is no keyring; only then it says something.
-            false if ended.stderr.is_empty() => Err(no_entry(wanted)),
+            // QUIRK: it ends alike when there is no entry, when it is locked and nobody unlocks it, and when there is no
+            // keyring; only then it says something.
+            false if ended.stderr.is_empty() => Err(none_or_locked(&user)),
             false => Err(unasked(&ended)),
         }
     }
@@ -56,6 +57,15 @@ impl Keyring {
             false => Err(unasked(&ended)),
         }
     }
+}
+
+fn none_or_locked(user: &str) -> NoSecret {
+    NoSecret::unclear(
+        format!(
+            "the keyring gives no entry with service {SERVICE} and username {user}: it has none, or it is locked"
+        ),
+        format!("unlock it, or, if there is none, {}", super::hint(user)),
+    )
 }
 
 fn unasked(ended: &Ended) -> NoSecret {
@@ -98,7 +108,7 @@ mod tests {
         for (text, says) in [
             (
                 "exit 1",
-                "has no entry with service mailwarden and username accounts/work/password",
+                "gives no entry with service mailwarden and username accounts/work/password: it has none, or it is locked; unlock it, or, if there is none, add it: secret-tool store",
             ),
             (
                 "echo canary >&2; exit 1",
@@ -111,6 +121,10 @@ mod tests {
             let said = keyring.read(&reference()).unwrap_err().to_string();
             assert!(said.contains(says) && !said.contains("canary"), "{said}");
         }
+        // Who is logged in and has a locked keyring is not told to log in.
+        let (_home, keyring) = with("exit 1");
+        let none = keyring.read(&reference()).unwrap_err();
+        assert!(none.may_be_absent() && !none.is_absent());
         let said = Keyring::new(Some(OsStr::new("/nowhere")))
             .unwrap_err()
             .to_string();

@@ -20,9 +20,20 @@ pub(super) fn of_directory(open: impl AsFd, path: &Path) -> Result<(), NoSecret>
         false => Ok(()),
         true => Err(NoSecret::new(
             format!("other users can change the directory {shown}, and so what is found there"),
-            format!("run: chmod go-w {shown}"),
+            match is_for_all(&stat) {
+                true => format!(
+                    "keep secrets in a directory of your own, with mode 0700, and not in {shown}"
+                ),
+                false => format!("run: chmod go-w {shown}"),
+            },
         )),
     }
+}
+
+/// Such as `/tmp`: it is meant to be so, and others would miss it.
+fn is_for_all(stat: &Stat) -> bool {
+    let roots = stat.st_uid == 0 && !geteuid().is_root();
+    mode(stat).contains(Mode::SVTX) || roots
 }
 
 /// A file that nobody else can change, nor read unless that is allowed.

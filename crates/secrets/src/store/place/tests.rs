@@ -309,3 +309,50 @@ fn a_file_named_by_itself_is_as_private() {
         assert!(none.what.contains(says), "{none}");
     }
 }
+
+/// Nobody is told to take away what the others of the machine need.
+#[test]
+fn a_directory_that_is_for_all_is_left_as_it_is() {
+    for (bits, hint) in [
+        (0o777, "chmod go-w"),
+        (0o770, "chmod go-w"),
+        (0o1777, "keep secrets in a directory of your own"),
+    ] {
+        let home = world();
+        mode(&home, "store", bits);
+        let said = place(&home).unwrap_err().to_string();
+        assert!(said.contains(hint), "{said}");
+        assert_eq!(said.contains("chmod"), hint.contains("chmod"), "{said}");
+    }
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("secret");
+    fs::write(&path, "x").unwrap();
+    fs::set_permissions(home.path(), fs::Permissions::from_mode(0o1777)).unwrap();
+    let said = file(&path, Readers::Nobody).unwrap_err().to_string();
+    assert!(said.contains("in a directory of your own"), "{said}");
+}
+
+#[test]
+fn what_a_crash_left_of_a_secret_goes_with_its_next_write() {
+    let home = world();
+    let store = place(&home).unwrap();
+    let names = || -> Vec<String> {
+        let entries = fs::read_dir(home.path().join("store/a/b")).unwrap();
+        let mut names: Vec<String> = entries
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    };
+    let left = |of: &str, random: &str| {
+        let name = format!("{}{random}.new", super::unix::new_of(of.as_ref()));
+        fs::write(home.path().join("store/a/b").join(&name), "canary").unwrap();
+        name
+    };
+    left("secret", "0123456789abcdef");
+    left("secret", "0");
+    // Somebody else may be at it.
+    let other = left("other", "0123456789abcdef");
+    store.replace(SECRET, b"new\n").unwrap();
+    assert_eq!(names(), [other, "secret".to_owned()]);
+}

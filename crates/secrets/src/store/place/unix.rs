@@ -1,17 +1,23 @@
 //! Files beneath a directory: read, and replaced wholly or not at all.
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Access, AtFlags, FileType, Mode, OFlags};
+use rustix::fs::{Access, AtFlags, Dir, FileType, Mode, OFlags};
 use rustix::fs::{accessat, fchmod, fstat, openat, renameat, unlinkat};
+use sha2::{Digest as _, Sha256};
 
 use super::find::{Gap, Spot, THROUGH, find};
 use super::{Readers, irregular, no_store, rights, unreadable, unwritable};
 use crate::store::NoSecret;
 
+/// How names of files end that are being written.
+const NEW: &str = ".new";
+const MOST_ENTRIES: usize = 10_000;
 const PRIVATE: Mode = Mode::RUSR.union(Mode::WUSR);
 
 /// A directory that nobody else can change.
@@ -82,10 +88,12 @@ impl Place {
             return Err(irregular(&path));
         };
         let failed = |error: io::Error| unwritable(&path, &error);
-        // No reference begins with a dot.
         let mut random = [0; 8];
         getrandom::fill(&mut random).map_err(|error| failed(io::Error::other(error)))?;
-        let new = format!(".{:016x}.new", u64::from_ne_bytes(random));
+        // No reference begins with a dot.
+        let ours = new_of(name);
+        sweep(&spot.directory, &ours);
+        let new = format!("{ours}{:016x}{NEW}", u64::from_ne_bytes(random));
         let written = write(&spot.directory, &new, bytes).and_then(|()| {
             renameat(&spot.directory, &new, &spot.directory, name).map_err(io::Error::from)
         });
@@ -112,6 +120,28 @@ pub(super) fn settle(directory: impl AsFd) -> io::Result<()> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let open = openat(directory, ".", flags, Mode::empty())?;
     File::from(open).sync_all()
+}
+
+/// How names of files begin that are to take this one's place.
+pub(super) fn new_of(name: &OsStr) -> String {
+    // A name may be as long as names can be.
+    let digest = Sha256::digest(name.as_bytes());
+    let hex = digest.iter().take(8).map(|byte| format!("{byte:02x}"));
+    format!(".{}.", hex.collect::<String>())
+}
+
+/// Removes what a crash left of earlier attempts: a token stands in it. Whoever is at it at this moment fails, and knows.
+fn sweep(directory: &OwnedFd, ours: &str) {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let Ok(entries) = openat(directory, ".", flags, Mode::empty()).and_then(Dir::new) else {
+        return;
+    };
+    for entry in entries.flatten().take(MOST_ENTRIES) {
+        let name = entry.file_name().to_bytes();
+        if name.starts_with(ours.as_bytes()) && name.ends_with(NEW.as_bytes()) {
+            let _ = unlinkat(directory, entry.file_name(), AtFlags::empty());
+        }
+    }
 }
 
 fn refuse_irregular(spot: &Spot, path: &Path) -> Result<(), NoSecret> {

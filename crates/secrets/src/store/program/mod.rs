@@ -5,6 +5,8 @@
 #[cfg(any(not(unix), test))]
 mod elsewhere;
 #[cfg(unix)]
+mod living;
+#[cfg(unix)]
 mod unix;
 
 use std::ffi::{OsStr, OsString};
@@ -16,6 +18,8 @@ use std::time::Duration;
 
 #[cfg(not(unix))]
 use elsewhere::run;
+#[cfg(unix)]
+pub use living::end_programs;
 #[cfg(unix)]
 use unix::run;
 
@@ -187,6 +191,10 @@ fn is_ours(name: &OsStr) -> bool {
     ];
     ours.iter().any(|ours| name.starts_with(ours))
 }
+
+/// Programs are not followed here: each is ended by whoever waits for it.
+#[cfg(not(unix))]
+pub fn end_programs() {}
 
 #[cfg(unix)]
 fn candidates(place: &Path, name: &str) -> [PathBuf; 1] {

@@ -1,6 +1,6 @@
 //! Running a program as a group of its own, with pipes that never block us.
 //!
-//! INVARIANT: the group is ended while its leader has not been waited for, so its number is still its own.
+//! Who ends a group, and when its number is its own, is said in `living.rs`.
 
 use std::ffi::OsStr;
 use std::io::{self, Write as _};
@@ -12,10 +12,9 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, ioctl_fionbio};
-use rustix::process::{Pid, Signal, kill_process_group};
 use secrecy::zeroize::Zeroizing;
 
-use super::{Ended, Failed, Input, Stderr};
+use super::{Ended, Failed, Input, Stderr, living};
 use crate::store::text::{MOST, Wiped};
 
 const GLANCE: Duration = Duration::from_millis(5);
@@ -51,9 +50,8 @@ pub(super) fn run(
             Some(secret)
         }
     };
-    let child = command
-        .spawn()
-        .map_err(|error| Failed::NotStarted(error.kind()))?;
+    let child = living::begin(&mut command);
+    let child = child.map_err(|error| Failed::NotStarted(error.kind()))?;
     let mut group = Group {
         leader: child,
         status: None,
@@ -117,7 +115,7 @@ struct Group {
 impl Group {
     fn wait(&mut self, deadline: Instant) -> Result<ExitStatus, Failed> {
         loop {
-            match self.leader.try_wait() {
+            match living::ended(&mut self.leader) {
                 Ok(Some(status)) => {
                     self.status = Some(status);
                     return Ok(status);
@@ -133,8 +131,7 @@ impl Group {
 impl Drop for Group {
     fn drop(&mut self) {
         if self.status.is_none() {
-            let _ = kill_process_group(Pid::from_child(&self.leader), Signal::KILL);
-            let _ = self.leader.wait();
+            living::end(&mut self.leader);
         }
     }
 }
