@@ -203,7 +203,7 @@ pub(crate) fn code(kind: FaultKind) -> &'static str {
 
 /// The fault that a change is written to have ended with; none for what no source says.
 pub(crate) fn kind_of(written: &str) -> Option<FaultKind> {
-    const KINDS: [FaultKind; 31] = [
+    const KINDS: [FaultKind; 32] = [
         FaultKind::AuthFailed,
         FaultKind::TokenRefused,
         FaultKind::TokenUnavailable,

@@ -5,6 +5,8 @@ use mail::{Reach, Remedy};
 use crate::refusal::{login_command, replace};
 use crate::setup::Account;
 
+pub(super) const OK: &str = "ok";
+
 /// What is told of one.
 pub(super) struct Told {
     pub status: &'static str,
@@ -21,7 +23,7 @@ pub(super) fn of(account: &Account) -> Told {
         remedy: None,
     };
     match account.reach() {
-        Reach::Everything => told("ok", None),
+        Reach::Everything => told(OK, None),
         Reach::ReadingOnly => told("read_only", None),
         Reach::Broken(_) => told("misconfigured", Some("mailwarden check".to_owned())),
         Reach::Nothing(_, remedy) => {
@@ -34,20 +36,5 @@ pub(super) fn of(account: &Account) -> Told {
                 },
             }
         }
-    }
-}
-
-/// All in one, for a list without room; none where all is well.
-pub(super) fn words(account: &Account) -> Option<String> {
-    let Told {
-        status,
-        command,
-        remedy,
-    } = of(account);
-    match (status, command, remedy) {
-        ("ok", _, _) => None,
-        (_, Some(command), _) => Some(format!("{status}; run: {command}")),
-        (_, None, Some(remedy)) => Some(format!("{status}; {remedy}")),
-        (_, None, None) => Some(status.to_owned()),
     }
 }

@@ -35,7 +35,9 @@ struct Account {
     secure: bool,
     // Absent where all is well.
     #[serde(skip_serializing_if = "Option::is_none")]
-    status: Option<String>,
+    status: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    command: Option<String>,
 }
 
 impl Reply for Accounts {
@@ -69,13 +71,14 @@ impl Tool for ListAccounts {
         let accounts: Vec<Account> = ctx
             .accounts()
             .take(MOST)
-            .map(|account| (account, account.describe()))
-            .map(|(account, at)| Account {
+            .map(|account| (account, account.describe(), standing::of(account)))
+            .map(|(account, at, told)| Account {
                 account_id: account.id().to_string(),
                 host: content::name(&at.host, &mut content::Changes::default()),
                 port: at.port,
                 secure: at.secure,
-                status: standing::words(account),
+                status: Some(told.status).filter(|status| *status != standing::OK),
+                command: told.command,
             })
             .collect();
         let first = accounts
