@@ -8,7 +8,7 @@ mod store;
 
 pub use oauth::{
     AccessToken, Grant, NeedsLogin, NoToken, Provider, RefreshOutcome, Refreshed, Rotation,
-    Standing, TokenCache, Tokens, login,
+    Standing, TokenCache, Tokens, finish_refreshes, login,
 };
 pub use reference::SecretRef;
 pub use store::{

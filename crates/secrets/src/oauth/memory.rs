@@ -13,7 +13,7 @@ use super::kept::{Kept, Stamp};
 use super::proof;
 use super::seal::Fingerprint;
 use super::standing::Holding;
-use super::tokens::NoToken;
+use super::tokens::{NoToken, TOO_SOON};
 
 const LARGEST_MARGIN: Duration = Duration::from_secs(60);
 const LONGEST_WAIT: Duration = Duration::from_secs(300);
@@ -45,6 +45,8 @@ pub(crate) struct Access {
     until_wall: SystemTime,
     pub got: Instant,
     pub because: Because,
+    /// When a mail server refused it, where getting another one would have been too soon.
+    pub spurned: Option<Instant>,
 }
 
 /// Why it was got.
@@ -66,11 +68,16 @@ impl Access {
             until_wall: wall.checked_add(lifetime).unwrap_or(wall),
             got: now,
             because,
+            spurned: None,
         }
     }
 
     pub(crate) fn is_fresh(&self) -> bool {
         Instant::now() < self.until && SystemTime::now() < self.until_wall
+    }
+
+    pub(crate) fn is_spurned_lately(&self) -> bool {
+        self.spurned.is_some_and(|when| when.elapsed() < TOO_SOON)
     }
 
     /// For a file, sealed.
@@ -98,6 +105,7 @@ impl Access {
             until_wall,
             got: now,
             because: Because::Needed,
+            spurned: None,
         })
     }
 }
@@ -133,7 +141,7 @@ impl Failure {
         let streak = before.map_or(0, |it| it.streak.saturating_add(1));
         let usual = match said {
             NoToken::NeedsLogin(_) => Duration::from_secs(1),
-            NoToken::Misconfigured { .. } => Duration::from_secs(10),
+            NoToken::Misconfigured { .. } | NoToken::Spurned { .. } => Duration::from_secs(10),
             NoToken::Unavailable { .. } => Duration::from_secs(1 << streak.min(6)),
         };
         let now = Instant::now();

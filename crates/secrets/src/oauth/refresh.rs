@@ -175,6 +175,7 @@ enum Attempt {
 }
 
 async fn attempt(core: &Arc<Core>, cause: &Cause, sight: Sight) -> Result<Attempt, Failed> {
+    let _aloft = core.flights.take_off().ok_or_else(ending)?;
     let mut keeping = Keeping::new(core, sight.kept, sight.stored);
     if let Some(access) = overdue(core, cause, &mut keeping).await? {
         return Ok(Attempt::Good(access));
@@ -294,7 +295,7 @@ fn outcome_of(said: &NoToken) -> RefreshOutcome {
     match said {
         NoToken::NeedsLogin(_) => RefreshOutcome::Refused,
         NoToken::Unavailable { .. } => RefreshOutcome::Unavailable,
-        NoToken::Misconfigured { .. } => RefreshOutcome::Misconfigured,
+        NoToken::Misconfigured { .. } | NoToken::Spurned { .. } => RefreshOutcome::Misconfigured,
     }
 }
 

@@ -10,8 +10,9 @@ use tokio::runtime::Handle;
 use tokio::sync::watch;
 
 use super::Grant;
+use super::flights::Flights;
 use super::kept::{Files, Kept};
-use super::memory::{AccessToken, Because, Failure, Flight, Memory, Outcome};
+use super::memory::{Access, AccessToken, Because, Failure, Flight, Memory, Outcome};
 use super::refresh::{self, Refreshed};
 use super::seal::Fingerprint;
 use super::standing::{Holding, NeedsLogin, Standing, judge};
@@ -20,7 +21,7 @@ use super::web::Web;
 use crate::{NoSecret, Store};
 
 /// A token that was got because the last one was refused, and is refused as well, is not the fault of its age.
-const TOO_SOON: Duration = Duration::from_secs(60);
+pub(super) const TOO_SOON: Duration = Duration::from_secs(60);
 const BETWEEN_LOOKS: Duration = Duration::from_secs(1);
 
 /// The tokens of one account.
@@ -39,6 +40,9 @@ pub enum NoToken {
     /// Something has to be changed in the configuration, the client's registration or the secret store.
     #[error("{said}")]
     Misconfigured { said: String },
+    /// The mail server takes none of those that are given; another one is asked for after a while.
+    #[error("{said}")]
+    Spurned { said: String },
 }
 
 impl std::fmt::Debug for Tokens {
@@ -58,6 +62,15 @@ impl Tokens {
     }
 
     pub(crate) fn with(grant: Grant, vault: Vault, state: Option<PathBuf>) -> Arc<Self> {
+        Self::among(Flights::of_this_process(), grant, vault, state)
+    }
+
+    pub(crate) fn among(
+        flights: Flights,
+        grant: Grant,
+        vault: Vault,
+        state: Option<PathBuf>,
+    ) -> Arc<Self> {
         let files = state.map(|dir| Files::of(&dir, &grant.account));
         let web = Web::new(grant.ca_file.clone());
         let memory = Memory {
@@ -78,6 +91,7 @@ impl Tokens {
             vault,
             files,
             web,
+            flights,
             memory: Mutex::new(memory),
             observer: OnceLock::new(),
         });
@@ -138,10 +152,15 @@ impl Tokens {
         let flight = {
             let mut memory = self.core.memory();
             self.core.notice(&mut memory);
-            if let Some(access) = memory.fresh() {
-                return Ok(access.token.clone());
-            }
-            match self.core.join(&mut memory, Cause::Needed) {
+            let cause = match memory.fresh() {
+                None => Cause::Needed,
+                Some(access) if access.spurned.is_none() => return Ok(access.token.clone()),
+                Some(access) if access.is_spurned_lately() => {
+                    return Err(spurned(&self.core.grant));
+                }
+                Some(access) => Cause::Spurned(access.token.clone()),
+            };
+            match self.core.join(&mut memory, cause) {
                 Next::Known(outcome) => return outcome,
                 Next::Wait(flight) => flight,
             }
@@ -157,6 +176,9 @@ impl Tokens {
                 let mut memory = self.core.memory();
                 self.core.notice(&mut memory);
                 if let Some(access) = memory.fresh() {
+                    if access.is_spurned_lately() {
+                        break;
+                    }
                     if !access.token.is(refused) {
                         return Ok(access.token.clone());
                     }
@@ -175,7 +197,18 @@ impl Tokens {
                 return Ok(token);
             }
         }
+        self.spurn(refused);
         Err(spurned(&self.core.grant))
+    }
+
+    /// A mail server refused also this one, which had been got instead of another. It is shown to nobody again.
+    pub fn spurn(&self, refused: &AccessToken) {
+        let mut memory = self.core.memory();
+        if let Some(access) = &mut memory.access
+            && access.token.is(refused)
+        {
+            access.spurned.get_or_insert_with(Instant::now);
+        }
     }
 
     /// Those given lately, for whoever has to recognize them in what others say.
@@ -203,6 +236,7 @@ pub(crate) struct Core {
     pub vault: Vault,
     pub files: Option<Files>,
     pub web: Web,
+    pub flights: Flights,
     memory: Mutex<Memory>,
     observer: OnceLock<Observer>,
 }
@@ -278,6 +312,9 @@ impl Core {
         {
             return Next::Known(Err(failure.said.clone()));
         }
+        if self.flights.are_over() {
+            return Next::Known(Err(refresh::ending()));
+        }
         let (sender, flight) = watch::channel(None);
         memory.flight = Some(flight.clone());
         let landing = Landing {
@@ -301,7 +338,7 @@ struct Landing {
 }
 
 impl Landing {
-    fn land(mut self, outcome: Result<super::memory::Access, refresh::Failed>) {
+    fn land(mut self, outcome: Result<Access, refresh::Failed>) {
         let outcome = {
             let mut memory = self.core.memory();
             // INVARIANT: whoever asks from now on waits for no flight that is over.
@@ -317,7 +354,8 @@ impl Landing {
                 Err(failed) => {
                     let before = memory.failure.take();
                     let failure = Failure::new(failed.said, failed.wait, before.as_ref());
-                    memory.access = None;
+                    // One that a mail server spurned is remembered as such.
+                    memory.access.take_if(|it| it.spurned.is_none());
                     let said = failure.said.clone();
                     memory.failure = Some(failure);
                     Err(said)
@@ -349,7 +387,7 @@ async fn landed(mut flight: Flight) -> Outcome {
 }
 
 fn spurned(grant: &Grant) -> NoToken {
-    NoToken::Misconfigured {
+    NoToken::Spurned {
         said: format!(
             "the mail server refuses the tokens that {} has just given for {}: check that user, oauth_scope and host belong together",
             grant.provider.name(),
