@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use secrecy::{ExposeSecret as _, SecretString};
 
-use super::answer::{Code, Declined, Given, Refusal};
+use super::answer::{Code, Declined, Given, LONGEST_TOKEN, Refusal};
 use super::keep::{self, Keeping, Superseded};
 use super::kept::{Files, Kept};
 use super::lock::{self, NotHeld};
@@ -135,27 +135,21 @@ async fn look(core: &Arc<Core>) -> Result<Sight, NoToken> {
     let (standing, waiting) = {
         let mut memory = core.memory();
         memory.note_login(&kept);
-        memory.kept = kept.clone();
+        memory.kept = memory.with_unwritten(kept.clone());
         memory.stamp = stamp;
         memory.holding = holding.clone();
-        let waiting = memory
-            .unsaved
-            .as_ref()
-            .map(|it| Holding::Token(it.under.clone()));
+        let waiting = memory.waiting();
+        let waiting = waiting.map(|it| (it.before.clone(), it.print.clone()));
         (core.judge(&memory), waiting)
     };
     match (standing, stored, holding) {
-        // Another process was refused what this one has a successor of: that comes first.
-        (Standing::NeedsLogin(NeedsLogin::Refused), Ok(stored), Holding::Token(print))
-            if waiting.as_ref() == Some(&Holding::Token(print.clone())) =>
-        {
-            Ok(Sight {
-                kept,
-                stored,
-                print,
-            })
-        }
         (Standing::NeedsLogin(why), _, _) => Err(NoToken::NeedsLogin(why)),
+        // What this process could not keep comes first, also where the store has lost what it held.
+        _ if let Some((stored, print)) = waiting => Ok(Sight {
+            kept,
+            stored,
+            print,
+        }),
         (_, Ok(stored), Holding::Token(print)) => Ok(Sight {
             kept,
             stored,
@@ -190,9 +184,10 @@ async fn attempt(core: &Arc<Core>, cause: &Cause, sight: Sight) -> Result<Attemp
                 code: Code::InvalidGrant | Code::InteractionRequired,
                 ..
             }))) => keeping.refuse(&candidate),
-            Err(why) => {
+            Err(mut why) => {
+                let rotation = salvage(core, &mut keeping, &mut why).await?;
                 let failed = sort(core, why);
-                core.tell(&told(core, outcome_of(&failed.said), Rotation::None));
+                core.tell(&told(core, outcome_of(&failed.said), rotation));
                 return Err(failed);
             }
         }
@@ -202,6 +197,31 @@ async fn attempt(core: &Arc<Core>, cause: &Cause, sight: Sight) -> Result<Attemp
     Ok(Attempt::Refused)
 }
 
+/// An answer that is of no use otherwise may have replaced the refresh token: first that is kept, then it is complained.
+async fn salvage(
+    core: &Arc<Core>,
+    keeping: &mut Keeping,
+    why: &mut Ungiven,
+) -> Result<Rotation, Failed> {
+    let Ungiven::Declined(Declined::Malformed { successor, .. }) = why else {
+        return Ok(Rotation::None);
+    };
+    let Some(next) = successor.take() else {
+        return Ok(Rotation::None);
+    };
+    if proof::same(keeping.stored(), next.expose_secret()) {
+        return Ok(Rotation::None);
+    }
+    Ok(match keep::supersede(core, keeping, next, None).await? {
+        Superseded::Stored => Rotation::Stored,
+        Superseded::Sealed => Rotation::Sealed,
+        Superseded::Nowhere(said) => {
+            *why = Ungiven::Misconfigured(said);
+            Rotation::Unkept
+        }
+    })
+}
+
 /// What an earlier refresh could keep nowhere is kept now, or nothing goes on.
 async fn overdue(
     core: &Arc<Core>,
@@ -209,14 +229,16 @@ async fn overdue(
     keeping: &mut Keeping,
 ) -> Result<Option<Access>, Failed> {
     let unsaved = core.memory().unsaved.take();
-    let Some(unsaved) = unsaved.filter(|it| it.under == *keeping.print()) else {
+    let Some(unsaved) = unsaved.filter(|it| it.print == *keeping.print()) else {
         return Ok(None);
     };
-    let kept = keep::supersede(core, keeping, unsaved.refresh, &unsaved.access).await?;
-    if let Superseded::Nowhere(words) = kept {
-        return Err(NoToken::Misconfigured { said: words }.into());
+    let access = unsaved.access;
+    let kept = keep::supersede(core, keeping, unsaved.refresh, access.as_ref()).await?;
+    if let Superseded::Nowhere(said) = kept {
+        core.tell(&told(core, RefreshOutcome::Misconfigured, Rotation::Unkept));
+        return Err(NoToken::Misconfigured { said }.into());
     }
-    Ok(Some(unsaved.access).filter(|it| usable(it, cause)))
+    Ok(access.filter(|it| usable(it, cause)))
 }
 
 fn usable(access: &Access, cause: &Cause) -> bool {
@@ -246,14 +268,13 @@ async fn finish(
     };
     let access = Access::new(AccessToken::new(given.access), given.lifetime, because);
     keeping.granted(given.scope.as_deref());
-    core.memory().granted = given.scope;
     let next = given.refresh.unwrap_or_else(|| used.clone());
     let rotation = if proof::same(keeping.stored(), next.expose_secret()) {
-        keeping.put_access(&access);
+        keeping.put_access(Some(&access));
         keep::remember(core, keeping).await?;
         Rotation::None
     } else {
-        match keep::supersede(core, &mut keeping, next, &access).await? {
+        match keep::supersede(core, &mut keeping, next, Some(&access)).await? {
             Superseded::Stored => Rotation::Stored,
             Superseded::Sealed => Rotation::Sealed,
             Superseded::Nowhere(said) => {
@@ -277,8 +298,11 @@ fn sort(core: &Core, why: Ungiven) -> Failed {
             },
             wait,
         },
-        Ungiven::Declined(Declined::Malformed { status }) => NoToken::Unavailable {
-            said: format!("{provider} did not answer as a token endpoint does (status {status}); check the provider, and try again later"),
+        Ungiven::Declined(Declined::Malformed { status, .. }) => NoToken::Unavailable {
+            said: format!(
+                "{provider} did not answer as a token endpoint does (status {status}): a bearer token of at most {} kB was expected; check the provider, and try again later",
+                LONGEST_TOKEN / 1024
+            ),
         }
         .into(),
         Ungiven::Declined(Declined::Refused(refusal)) => NoToken::Misconfigured {

@@ -12,7 +12,9 @@ use tokio::sync::watch;
 use super::Grant;
 use super::flights::Flights;
 use super::kept::{Files, Kept};
-use super::memory::{Access, AccessToken, Because, Failure, Flight, Memory, Outcome};
+use super::memory::{
+    Access, AccessToken, Because, Failure, Flight, Left, Memory, Outcome, Unsaved, Unwritten,
+};
 use super::refresh::{self, Refreshed};
 use super::seal::Fingerprint;
 use super::standing::{Holding, NeedsLogin, Standing, judge};
@@ -79,11 +81,11 @@ impl Tokens {
             flight: None,
             failure: None,
             unsaved: None,
+            unwritten: Unwritten::default(),
             kept: Kept::default(),
             stamp: None,
             holding: Holding::Unknown,
             looked: Instant::now(),
-            granted: None,
             logins: 0,
         };
         let core = Arc::new(Core {
@@ -92,7 +94,7 @@ impl Tokens {
             files,
             web,
             flights,
-            memory: Mutex::new(memory),
+            memory: Arc::new(Mutex::new(memory)),
             observer: OnceLock::new(),
         });
         core.look();
@@ -109,6 +111,42 @@ impl Tokens {
         self.core.grant.is_same(&other.core.grant)
             && self.core.vault.is_same(&other.core.vault)
             && self.core.files == other.core.files
+    }
+
+    /// As this one, and with all that `before` knows of the same login and has nowhere but in memory: a refresh token
+    /// that could not be kept, a refresh under way, an access token.
+    pub fn succeeding(self: &Arc<Self>, before: &Self) -> Arc<Self> {
+        let (now, then) = (&self.core, &before.core);
+        let (new, old) = (&now.grant, &then.grant);
+        if Arc::ptr_eq(&now.memory, &then.memory)
+            || new.account != old.account
+            || new.given() != old.given()
+        {
+            return Arc::clone(self);
+        }
+        let same_place = now.vault.is_same(&then.vault) && now.files == then.files;
+        if !same_place || new.user != old.user {
+            // It counts where the store has been moved together with what it held.
+            let unsaved = then.memory().unsaved.clone();
+            now.memory().unsaved = unsaved.map(|it| Unsaved {
+                left: Left::AsItWas,
+                ..it
+            });
+            return Arc::clone(self);
+        }
+        // What failed may work as it is configured now.
+        then.memory().failure = None;
+        let core = Core {
+            grant: new.clone(),
+            vault: now.vault.clone(),
+            files: now.files.clone(),
+            web: Web::new(new.ca_file.clone()),
+            flights: now.flights.clone(),
+            memory: Arc::clone(&then.memory),
+            observer: OnceLock::new(),
+        };
+        let core = Arc::new(core);
+        Arc::new(Self { core })
     }
 
     pub fn grant(&self) -> &Grant {
@@ -237,7 +275,8 @@ pub(crate) struct Core {
     pub files: Option<Files>,
     pub web: Web,
     pub flights: Flights,
-    memory: Mutex<Memory>,
+    /// Shared with whoever succeeds this one.
+    memory: Arc<Mutex<Memory>>,
     observer: OnceLock<Observer>,
 }
 
@@ -252,8 +291,13 @@ impl Core {
     }
 
     pub(crate) fn judge(&self, memory: &Memory) -> Standing {
-        let granted = memory.granted.as_deref();
-        judge(&self.grant, &memory.kept, &memory.holding, granted)
+        let Some(unsaved) = memory.waiting() else {
+            return judge(&self.grant, &memory.kept, &memory.holding);
+        };
+        // What the provider makes of the one before it, and what is left of that, does not matter any more.
+        let mut kept = memory.kept.clone();
+        kept.refused.clear();
+        judge(&self.grant, &kept, &Holding::Token(unsaved.print.clone()))
     }
 
     pub(crate) fn tell(&self, refreshed: &Refreshed) {

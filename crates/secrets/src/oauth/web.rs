@@ -25,7 +25,7 @@ pub(crate) struct Web {
 }
 
 /// Why the provider did not give a token.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Ungiven {
     Unavailable(String),
     Misconfigured(String),

@@ -67,6 +67,7 @@ async fn begin(asking: &Asking<'_>) -> Result<Begun, LoginFault> {
             Err(declined) => declined,
             Ok(_) => Declined::Malformed {
                 status: reply.status,
+                successor: None,
             },
         };
         return Err(sort(asking.grant, Ungiven::Declined(declined)));

@@ -258,7 +258,7 @@ fn sort(grant: &Grant, why: Ungiven) -> LoginFault {
                 "{provider} cannot give tokens now (status {status}); log in again later"
             ),
         },
-        Ungiven::Declined(Declined::Malformed { status }) => LoginFault::Unavailable {
+        Ungiven::Declined(Declined::Malformed { status, .. }) => LoginFault::Unavailable {
             said: format!("{provider} did not answer as the standards have it (status {status})"),
         },
         Ungiven::Declined(Declined::Refused(refusal)) => LoginFault::Misconfigured {

@@ -20,6 +20,14 @@ pub(crate) enum Mood {
     /// A disk that is full: it said that it could be written.
     Full,
     Unreadable,
+    /// A program of somebody else that fails half-way: what was there is gone.
+    Losing,
+    /// The same, and something that is no token is there instead.
+    Mangling,
+    /// It fails, and has kept the secret all the same.
+    Grumbling,
+    /// It keeps the secret where nobody reads it.
+    Elsewhere,
 }
 
 impl Imagined {
@@ -53,8 +61,17 @@ impl Imagined {
 
     pub(crate) fn write(&self, secret: &SecretString) -> Result<(), NoSecret> {
         self.writable()?;
-        if *self.mood.lock().unwrap() == Mood::Full {
-            return Err(NoSecret::new("the disk is full", "make room"));
+        let fails = |held: Option<SecretString>| {
+            *self.held.lock().unwrap() = held;
+            Err(NoSecret::new("store_command ended with status 1", "try it"))
+        };
+        match *self.mood.lock().unwrap() {
+            Mood::Full => return Err(NoSecret::new("the disk is full", "make room")),
+            Mood::Losing => return fails(None),
+            Mood::Mangling => return fails(Some("half a".into())),
+            Mood::Grumbling => return fails(Some(secret.clone())),
+            Mood::Elsewhere => return Ok(()),
+            Mood::Fine | Mood::ReadOnly | Mood::Unreadable => {}
         }
         *self.held.lock().unwrap() = Some(secret.clone());
         Ok(())
@@ -63,7 +80,7 @@ impl Imagined {
     pub(crate) fn writable(&self) -> Result<(), NoSecret> {
         match *self.mood.lock().unwrap() {
             Mood::ReadOnly => Err(NoSecret::new("this store is read only", "use file_dir")),
-            Mood::Fine | Mood::Full | Mood::Unreadable => Ok(()),
+            _ => Ok(()),
         }
     }
 }
