@@ -84,9 +84,11 @@ fn main() -> ExitCode {
                 log: log.clone(),
                 place: place.or_else(state::audit_directory),
             };
+            let tokens = wiring::tokens(&config.accounts);
             let gateway = wiring::owners_gateway(config, log)?;
             let extractor = wiring::extractor();
             let works = check::run(gateway, &records, &changes, &extractor, Screen::new()).await;
+            check::concerns(&tokens, Screen::new()).await;
             let code = match works {
                 true => ExitCode::SUCCESS,
                 false => ExitCode::FAILURE,

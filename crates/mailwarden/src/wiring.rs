@@ -8,6 +8,7 @@ use audit::{Event, Keeping, Log, Settings};
 use extract::Runner;
 use gateway::{Account, Credential, Gateway, Setup, Spool, Standing, Toolset, Writes};
 use ledger::Ledger;
+use secrets::Tokens;
 use sources::apple::Apple;
 use sources::imap::{ImapSource, Login};
 use sources::maildir::Maildir;
@@ -46,6 +47,20 @@ impl Wires {
             }
         });
         Self(wires.collect())
+    }
+
+    /// What these accounts know of their logins, and have nowhere but in memory, is known to those that take their place.
+    pub(crate) fn hand_on(&self, accounts: &mut [config::Account]) {
+        for account in accounts {
+            let before = self.0.iter().find(|wire| *wire.account.id() == account.id);
+            if let Some(MadeFrom::Imap(source)) = before.map(|wire| &wire.made_from)
+                && let Login::Tokens(_, before) = source.login()
+                && let Store::Imap(settings) = &mut account.store
+                && let Login::Tokens(_, tokens) = &mut settings.login
+            {
+                *tokens = tokens.succeeding(before);
+            }
+        }
     }
 
     fn accounts(&self) -> Vec<Account> {
@@ -213,18 +228,27 @@ pub(crate) fn with_ledger(gateway: Gateway, changes: &Changes) -> Gateway {
     }
 }
 
+/// The tokens of all accounts that are logged in to by some.
+pub(crate) fn tokens(accounts: &[config::Account]) -> Vec<Arc<Tokens>> {
+    let stores = accounts.iter().map(|account| &account.store);
+    let tokens = stores.filter_map(|store| match store {
+        Store::Imap(settings) => match &settings.login {
+            Login::Tokens(_, tokens) => Some(Arc::clone(tokens)),
+            Login::Password(_) => None,
+        },
+        Store::Maildir(_) | Store::Apple(_) => None,
+    });
+    tokens.collect()
+}
+
 /// Every refresh of a token is one record.
 pub(crate) fn record_refreshes(accounts: &[config::Account], log: &Log) {
-    for account in accounts {
-        if let Store::Imap(settings) = &account.store
-            && let Login::Tokens(_, tokens) = &settings.login
-        {
-            let log = log.clone();
-            tokens.observed_by(move |refreshed| {
-                let word = refreshed.outcome.word();
-                log.note(Event::token_refreshed(&refreshed.account, word));
-            });
-        }
+    for tokens in tokens(accounts) {
+        let log = log.clone();
+        tokens.observed_by(move |refreshed| {
+            let (came, rotation) = (refreshed.outcome.word(), refreshed.rotation.word());
+            log.note(Event::token_refreshed(&refreshed.account, came, rotation));
+        });
     }
 }
 

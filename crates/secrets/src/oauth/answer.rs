@@ -205,14 +205,17 @@ fn token(text: &str) -> Option<SecretString> {
 }
 
 /// QUIRK: some servers write the number as a string.
-fn lifetime(value: Option<&serde_json::Value>) -> Duration {
-    let seconds = value.and_then(|it| match it {
+pub(crate) fn seconds(value: &serde_json::Value) -> Option<u64> {
+    match value {
         serde_json::Value::String(text) => text.trim().parse().ok(),
         other => other
             .as_u64()
             .or_else(|| other.as_f64().filter(|it| *it >= 0.0).map(|it| it as u64)),
-    });
-    match seconds {
+    }
+}
+
+fn lifetime(value: Option<&serde_json::Value>) -> Duration {
+    match value.and_then(seconds) {
         Some(seconds) => Duration::from_secs(seconds.min(LONGEST_LIFETIME)),
         None => USUAL_LIFETIME,
     }

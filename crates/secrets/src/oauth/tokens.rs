@@ -11,6 +11,7 @@ use tokio::sync::watch;
 
 use super::Grant;
 use super::flights::Flights;
+use super::grant::TokenCache;
 use super::kept::{Files, Kept};
 use super::memory::{
     Access, AccessToken, Because, Failure, Flight, Left, Memory, Outcome, Unsaved, Unwritten,
@@ -134,8 +135,15 @@ impl Tokens {
             });
             return Arc::clone(self);
         }
-        // What failed may work as it is configured now.
-        then.memory().failure = None;
+        {
+            let mut memory = then.memory();
+            // What failed may work as it is configured now.
+            memory.failure = None;
+            // The next refresh takes it off the disk.
+            if new.cache == TokenCache::MemoryOnly && old.cache != new.cache {
+                memory.access = None;
+            }
+        }
         let core = Core {
             grant: new.clone(),
             vault: now.vault.clone(),
@@ -247,6 +255,23 @@ impl Tokens {
         {
             access.spurned.get_or_insert_with(Instant::now);
         }
+    }
+
+    /// What whoever runs this should know although all works. A store that is not meant to be written is as configured.
+    pub async fn concern(&self) -> Option<&'static str> {
+        let beside = {
+            let mut memory = self.core.memory();
+            self.core.notice(&mut memory);
+            memory.kept.successor.is_some() || memory.unsaved.is_some()
+        };
+        if !beside {
+            return None;
+        }
+        let vault = self.core.vault.clone();
+        let writable = off_thread(move || vault.writable().is_ok()).await;
+        (writable == Ok(true)).then_some(
+            "the secret store should take new refresh tokens and does not: the newest is sealed in the state directory, and lost if one of the two is; mend the store, or log in again",
+        )
     }
 
     /// Those given lately, for whoever has to recognize them in what others say.

@@ -127,6 +127,11 @@ impl ImapSource {
         self.settings.is_same(settings)
     }
 
+    /// What the account's owner is known by.
+    pub fn login(&self) -> &Login {
+        &self.settings.login
+    }
+
     /// Runs a job on a lent session; a session that turns out dead costs one retry on another.
     async fn run<J: Job>(&self, cx: &Cx, job: J) -> Result<J::Out, Fault> {
         let outcome = self.attempt(cx, job).await;

@@ -240,7 +240,7 @@ async fn settle(core: &Arc<Core>, given: Given) -> Result<(), LoginFault> {
         None => None,
         Some(files) => Some(lock::hold(files).await.map_err(|why| match why {
             NotHeld::Busy => LoginFault::Unavailable {
-                said: "another process of mailwarden holds this account's tokens for too long; end it and log in again".to_owned(),
+                said: "another process of mailwarden is refreshing this account's token, and takes unusually long; log in again when it is done".to_owned(),
             },
             NotHeld::Io(error) => unusable(&error),
         })?),
@@ -278,9 +278,7 @@ fn ending() -> LoginFault {
 
 fn unusable(error: &std::io::Error) -> LoginFault {
     LoginFault::Misconfigured {
-        said: format!(
-            "the state directory cannot be used ({error}); make it writable and log in again"
-        ),
+        said: format!("{}, and log in again", lock::unusable(error)),
     }
 }
 

@@ -11,6 +11,7 @@ use super::{contents, grant, tokens};
 use crate::oauth::flights::{Flights, Landed};
 use crate::oauth::grant::{Grant, TokenCache};
 use crate::oauth::memory::AccessToken;
+use crate::oauth::refresh::{self, BEGUN_WITHIN, MOST_ATTEMPTS};
 use crate::oauth::tokens::{NoToken, TOO_SOON, Tokens};
 use crate::oauth::vault::Vault;
 use crate::{NeedsLogin, RefreshOutcome, Rotation, Standing};
@@ -406,6 +407,90 @@ async fn whoever_observes_hears_of_refreshes_and_of_nothing_secret() {
         ]
     );
     assert!(!format!("{heard:?}").contains("secret"));
+}
+
+#[tokio::test]
+async fn failures_before_anybody_is_asked_are_heard_of_too() {
+    let provider = Provider::start(Some("refresh-secret-1")).await;
+    let store = Imagined::holding(Some("refresh-secret-1"));
+    let dir = tempfile::tempdir().unwrap();
+    let tokens = tokens(grant(&provider.issuer), &store, dir.path());
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let hearing = Arc::clone(&heard);
+    tokens.observed_by(move |it| hearing.lock().unwrap().push((it.outcome, it.rotation)));
+    store.be(Mood::Unreadable);
+    tokens.access().await.unwrap_err();
+    let failed = (RefreshOutcome::Misconfigured, Rotation::None);
+    assert_eq!(*heard.lock().unwrap(), [failed]);
+    assert_eq!(provider.refreshes(), 0);
+}
+
+#[tokio::test]
+async fn a_store_that_should_take_new_tokens_and_does_not_is_a_concern() {
+    for (mood, concerned) in [
+        (Mood::Fine, false),
+        (Mood::ReadOnly, false),
+        (Mood::Full, true),
+        (Mood::Losing, true),
+        (Mood::Elsewhere, true),
+    ] {
+        let provider = Provider::start(Some("refresh-secret-1")).await;
+        provider.set(|it| it.rotates = Rotates::Always);
+        let store = Imagined::holding(Some("refresh-secret-1"));
+        store.be(mood);
+        let dir = tempfile::tempdir().unwrap();
+        let tokens = tokens(grant(&provider.issuer), &store, dir.path());
+        assert_eq!(tokens.concern().await, None);
+        tokens.access().await.unwrap();
+        assert_eq!(tokens.concern().await.is_some(), concerned, "{mood:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_refresh_ends_in_time_whatever_the_store_and_the_provider_do() {
+    let provider = Provider::start(None).await;
+    let store = Imagined::holding(None);
+    store.be(Mood::Restless);
+    let dir = tempfile::tempdir().unwrap();
+    let tokens = tokens(grant(&provider.issuer), &store, dir.path());
+    assert!(said(&tokens).await.contains("Refused"));
+    assert_eq!(provider.refreshes(), MOST_ATTEMPTS);
+    // Whoever has taken too long to find out where to ask does not begin to.
+    let late = std::time::Instant::now().checked_sub(BEGUN_WITHIN);
+    let token = "refresh-secret-1".into();
+    let came = refresh::ask(tokens.core(), late.unwrap(), &token).await;
+    assert!(format!("{came:?}").contains("too long"), "{came:?}");
+    assert_eq!(provider.refreshes(), MOST_ATTEMPTS);
+}
+
+#[tokio::test]
+async fn an_issuer_is_found_behind_pages_that_are_no_answer() {
+    let provider = Provider::start(Some("refresh-secret-1")).await;
+    let page = answer(200, "", "<!doctype html><title>Sign in</title>");
+    provider.set(|it| it.elsewhere = Some(page.clone()));
+    let store = Imagined::holding(Some("refresh-secret-1"));
+    let dir = tempfile::tempdir().unwrap();
+    let found = tokens(grant(&provider.issuer), &store, dir.path());
+    assert_eq!(said(&found).await, "access-secret-1");
+    provider.set(|it| it.undiscovered = Some(page));
+    let lost = tokens(grant(&provider.issuer), &store, dir.path());
+    assert!(said(&lost).await.contains("not readable"));
+}
+
+#[tokio::test]
+async fn where_an_issuer_was_asked_is_not_forgotten_while_it_does_not_say() {
+    let provider = Provider::start(Some("refresh-secret-1")).await;
+    provider.set(|it| it.expires_in = Some(0));
+    let store = Imagined::holding(Some("refresh-secret-1"));
+    let dir = tempfile::tempdir().unwrap();
+    let tokens = tokens(grant(&provider.issuer), &store, dir.path());
+    assert_eq!(said(&tokens).await, "access-secret-1");
+    provider.set(|it| it.undiscovered = Some(answer(503, "", "")));
+    tokens.core().web.age();
+    assert_eq!(said(&tokens).await, "access-secret-2");
+    // What it says otherwise now is believed.
+    provider.set(|it| it.undiscovered = Some(answer(200, "", "{}")));
+    assert!(said(&tokens).await.contains("not readable"));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! A secret store that does as it is told: holds, refuses, fails.
 
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use secrecy::{ExposeSecret as _, SecretString};
 
@@ -10,6 +11,7 @@ use crate::NoSecret;
 pub(crate) struct Imagined {
     held: Mutex<Option<SecretString>>,
     mood: Mutex<Mood>,
+    reads: AtomicUsize,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,6 +30,8 @@ pub(crate) enum Mood {
     Grumbling,
     /// It keeps the secret where nobody reads it.
     Elsewhere,
+    /// It holds another one whenever it is asked.
+    Restless,
 }
 
 impl Imagined {
@@ -35,6 +39,7 @@ impl Imagined {
         std::sync::Arc::new(Self {
             held: Mutex::new(token.map(Into::into)),
             mood: Mutex::new(Mood::Fine),
+            reads: AtomicUsize::new(0),
         })
     }
 
@@ -55,6 +60,10 @@ impl Imagined {
         if *self.mood.lock().unwrap() == Mood::Unreadable {
             return Err(NoSecret::new("the store cannot be read", "mend it"));
         }
+        let number = self.reads.fetch_add(1, Ordering::SeqCst);
+        if *self.mood.lock().unwrap() == Mood::Restless {
+            return Ok(format!("refresh-secret-read-{number}").into());
+        }
         let held = self.held.lock().unwrap().clone();
         held.ok_or_else(|| NoSecret::absent("there is no such secret", "log in"))
     }
@@ -71,7 +80,7 @@ impl Imagined {
             Mood::Mangling => return fails(Some("half a".into())),
             Mood::Grumbling => return fails(Some(secret.clone())),
             Mood::Elsewhere => return Ok(()),
-            Mood::Fine | Mood::ReadOnly | Mood::Unreadable => {}
+            Mood::Fine | Mood::ReadOnly | Mood::Unreadable | Mood::Restless => {}
         }
         *self.held.lock().unwrap() = Some(secret.clone());
         Ok(())
