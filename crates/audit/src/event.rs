@@ -150,11 +150,13 @@ impl Event {
         Self::new("caller_refused").text("variable", variable)
     }
 
-    /// Another access token for an account was asked for, and what came of it; never a token.
-    pub fn token_refreshed(account: &str, outcome: &'static str) -> Self {
+    /// Another access token for an account was asked for, what came of it, and what became of the refresh token; never
+    /// a token.
+    pub fn token_refreshed(account: &str, outcome: &'static str, rotation: &'static str) -> Self {
         Self::new("token_refreshed")
             .text("account_id", account)
             .text("result", outcome)
+            .text("rotation", rotation)
     }
 
     /// Somebody at the command line logged in to an account, or tried to.

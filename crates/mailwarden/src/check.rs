@@ -1,6 +1,7 @@
 //! `mailwarden check`: whether everything that is configured works, and what to do about what doesn't.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use audit::read::Verify;
 use audit::{Health, Log};
@@ -8,6 +9,7 @@ use extract::{Protection, Runner};
 use gateway::{Asking, Call, Caller, Gateway, Outcome, Writes};
 use ledger::Ledger;
 use mail::Cx;
+use secrets::Tokens;
 use serde_json::{Map, Value, json};
 
 use crate::config::{Changes, LedgerPlace};
@@ -47,10 +49,10 @@ pub(crate) async fn run(
     screen.line(format!("attachments: {line}"));
     let (ledger, line) = changing(changes, screen).await;
     screen.line(format!("changes to mail: {line}"));
-    let gateway = std::sync::Arc::new(gateway);
+    let gateway = Arc::new(gateway);
     let reports: Vec<_> = ids
         .into_iter()
-        .map(|id| tokio::spawn(report(std::sync::Arc::clone(&gateway), screen, id)))
+        .map(|id| tokio::spawn(report(Arc::clone(&gateway), screen, id)))
         .collect();
     let mut all_work =
         reads == Reads::Yes && records == Recording::Yes && ledger != Changing::Impossible;
@@ -66,6 +68,20 @@ pub(crate) async fn run(
         }
     }
     all_work
+}
+
+/// What is in order for now, and may cost somebody a login later.
+pub(crate) async fn concerns(all: &[Arc<Tokens>], screen: Screen) {
+    for tokens in all {
+        if let Some(concern) = tokens.concern().await {
+            let account = &tokens.grant().account;
+            screen.line("");
+            screen.line(format!(
+                "{} account {account}: {concern}",
+                screen.warn("warning")
+            ));
+        }
+    }
 }
 
 /// Whether calls can be recorded. Without that nothing is done, so nothing else is worth checking.
@@ -218,7 +234,7 @@ struct Report {
     lines: Vec<String>,
 }
 
-async fn report(gateway: std::sync::Arc<Gateway>, screen: Screen, id: String) -> Report {
+async fn report(gateway: Arc<Gateway>, screen: Screen, id: String) -> Report {
     let arguments = || match json!({ "account_id": id }) {
         Value::Object(map) => map,
         _ => Map::new(),

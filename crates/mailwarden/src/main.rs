@@ -23,6 +23,7 @@ use std::io::IsTerminal as _;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use ::audit::{Event, Log};
 use clap::{CommandFactory as _, Parser as _};
@@ -36,6 +37,9 @@ use wiring::Wires;
 
 /// A configuration that cannot be used.
 const BAD_CONFIGURATION: u8 = 2;
+
+/// So much longer an exit takes at most where a token is being refreshed: torn off, that may cost somebody a login.
+const LANDING: Duration = Duration::from_secs(4);
 
 fn main() -> ExitCode {
     let cli = Cli::parse_from(words(std::env::args_os()));
@@ -88,9 +92,11 @@ fn main() -> ExitCode {
                 place: place.or_else(state::audit_directory),
             };
             wiring::look(&config.accounts).await;
+            let tokens = wiring::tokens(&config.accounts);
             let gateway = wiring::owners_gateway(config, log)?;
             let extractor = wiring::extractor();
             let works = check::run(gateway, &records, &changes, &extractor, Screen::new()).await;
+            check::concerns(&tokens, Screen::new()).await;
             let code = match works {
                 true => ExitCode::SUCCESS,
                 false => ExitCode::FAILURE,
@@ -204,6 +210,7 @@ fn with_config(
             ));
             wiring::record_refreshes(&config.accounts, &log);
             let outcome = work(config, log.clone()).await;
+            secrets::finish_refreshes(LANDING).await;
             log.close(outcome.as_ref().map_or("it failed", |(_, why)| why))
                 .await;
             outcome.map(|(code, _)| code)

@@ -60,6 +60,20 @@ impl Wires {
         let _ = tokio::time::timeout(FIRST_LOOK, looking).await;
     }
 
+    /// What these accounts know of their logins, and have nowhere but in memory, is known to those that take their place.
+    pub(crate) fn hand_on(&self, accounts: &mut [config::Account]) {
+        for account in accounts {
+            let before = self.0.iter().find(|wire| *wire.account.id() == account.id);
+            if let Some(MadeFrom::Imap(source)) = before.map(|wire| &wire.made_from)
+                && let Some(before) = source.tokens()
+                && let Store::Imap(settings) = &mut account.store
+                && let Login::Tokens(_, tokens) = &mut settings.login
+            {
+                *tokens = tokens.succeeding(before);
+            }
+        }
+    }
+
     fn accounts(&self) -> Vec<Account> {
         self.0.iter().map(|wire| wire.account.clone()).collect()
     }
@@ -234,9 +248,8 @@ pub(crate) fn with_ledger(gateway: Gateway, changes: &Changes) -> Gateway {
 
 /// Looks for the tokens of these, however long that takes.
 pub(crate) async fn look(accounts: &[config::Account]) {
-    let all = accounts.iter().filter_map(tokens).cloned().collect();
     // A look that is torn down shows when a token is wanted.
-    let _ = look_for(all).await;
+    let _ = look_for(tokens(accounts)).await;
 }
 
 /// Tells of tokens that cannot be read.
@@ -253,23 +266,26 @@ fn look_for(all: Vec<Arc<Tokens>>) -> JoinHandle<()> {
     })
 }
 
-fn tokens(account: &config::Account) -> Option<&Arc<Tokens>> {
-    match &account.store {
+/// The tokens of all accounts that are logged in to by some.
+pub(crate) fn tokens(accounts: &[config::Account]) -> Vec<Arc<Tokens>> {
+    let stores = accounts.iter().map(|account| &account.store);
+    let tokens = stores.filter_map(|store| match store {
         Store::Imap(settings) => match &settings.login {
-            Login::Tokens(_, tokens) => Some(tokens),
+            Login::Tokens(_, tokens) => Some(Arc::clone(tokens)),
             Login::Password(_) => None,
         },
         Store::Maildir(_) | Store::Apple(_) => None,
-    }
+    });
+    tokens.collect()
 }
 
 /// Every refresh of a token is one record.
 pub(crate) fn record_refreshes(accounts: &[config::Account], log: &Log) {
-    for tokens in accounts.iter().filter_map(tokens) {
+    for tokens in tokens(accounts) {
         let log = log.clone();
         tokens.observed_by(move |refreshed| {
-            let word = refreshed.outcome.word();
-            log.note(Event::token_refreshed(&refreshed.account, word));
+            let (came, rotation) = (refreshed.outcome.word(), refreshed.rotation.word());
+            log.note(Event::token_refreshed(&refreshed.account, came, rotation));
         });
     }
 }

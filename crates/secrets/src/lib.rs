@@ -8,7 +8,7 @@ mod store;
 
 pub use oauth::{
     AccessToken, Found, Grant, NeedsLogin, NoToken, Provider, RefreshOutcome, Refreshed, Remedy,
-    Rotation, Standing, TokenCache, Tokens, first_look, login,
+    Rotation, Standing, TokenCache, Tokens, finish_refreshes, first_look, login,
 };
 pub use reference::SecretRef;
 pub use store::{

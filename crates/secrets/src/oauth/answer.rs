@@ -13,7 +13,8 @@ use super::http::Reply;
 /// Where nothing is said about it.
 const USUAL_LIFETIME: Duration = Duration::from_secs(3600);
 const LONGEST_LIFETIME: u64 = 30 * 24 * 3600;
-const LONGEST_TOKEN: usize = 16 * 1024;
+/// Microsoft's have a few kB; whatever is longer no mail server would read.
+pub(crate) const LONGEST_TOKEN: usize = 32 * 1024;
 const LONGEST_SCOPE: usize = 4096;
 
 /// What was given. Its Debug says nothing of the tokens.
@@ -25,7 +26,7 @@ pub(crate) struct Given {
     pub scope: Option<String>,
 }
 
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Declined {
     Refused(Refusal),
     /// 429, 5xx and what means the same.
@@ -36,6 +37,8 @@ pub(crate) enum Declined {
     /// Not an answer as the standards have it.
     Malformed {
         status: u16,
+        /// The refresh token that is in it all the same: the one before it may be good no longer.
+        successor: Option<SecretString>,
     },
 }
 
@@ -131,6 +134,13 @@ struct Wire<'a> {
     error_codes: Option<serde_json::Value>,
 }
 
+/// All that is looked for where the rest cannot be read.
+#[derive(Deserialize)]
+struct Salvage<'a> {
+    #[serde(borrow, default)]
+    refresh_token: Option<Cow<'a, str>>,
+}
+
 pub(crate) fn read(reply: &Reply) -> Result<Given, Declined> {
     let status = reply.status;
     if status == 429 || status >= 500 {
@@ -139,28 +149,31 @@ pub(crate) fn read(reply: &Reply) -> Result<Given, Declined> {
             wait: reply.retry_after,
         });
     }
-    let malformed = Declined::Malformed { status };
+    let malformed = |successor| Declined::Malformed { status, successor };
+    let good = (200..300).contains(&status);
     let Ok(wire) = serde_json::from_slice::<Wire<'_>>(&reply.body) else {
-        return Err(malformed);
+        let salvaged = serde_json::from_slice::<Salvage<'_>>(&reply.body).ok();
+        let refresh = salvaged.and_then(|it| it.refresh_token.as_deref().and_then(token));
+        return Err(malformed(refresh.filter(|_| good)));
     };
     // QUIRK: some servers answer 200 and mean an error.
     if let Some(error) = &wire.error {
         return Err(declined(error, &wire, reply));
     }
-    if !(200..300).contains(&status) {
-        return Err(malformed);
+    if !good {
+        return Err(malformed(None));
     }
-    let bearer = wire.token_type.as_deref().unwrap_or("bearer");
-    if !bearer.eq_ignore_ascii_case("bearer") {
-        return Err(malformed);
-    }
-    let access = wire.access_token.as_deref().and_then(token);
     let refresh = match wire.refresh_token.as_deref() {
         None | Some("") => None,
-        Some(text) => Some(token(text).ok_or(malformed.clone())?),
+        Some(text) => Some(token(text).ok_or_else(|| malformed(None))?),
+    };
+    let bearer = wire.token_type.as_deref().unwrap_or("bearer");
+    let access = wire.access_token.as_deref().and_then(token);
+    let Some(access) = access.filter(|_| bearer.eq_ignore_ascii_case("bearer")) else {
+        return Err(malformed(refresh));
     };
     Ok(Given {
-        access: access.ok_or(malformed)?,
+        access,
         refresh,
         lifetime: lifetime(wire.expires_in.as_ref()),
         scope: wire.scope.as_ref().and_then(scope),
@@ -192,14 +205,17 @@ fn token(text: &str) -> Option<SecretString> {
 }
 
 /// QUIRK: some servers write the number as a string.
-fn lifetime(value: Option<&serde_json::Value>) -> Duration {
-    let seconds = value.and_then(|it| match it {
+pub(crate) fn seconds(value: &serde_json::Value) -> Option<u64> {
+    match value {
         serde_json::Value::String(text) => text.trim().parse().ok(),
         other => other
             .as_u64()
             .or_else(|| other.as_f64().filter(|it| *it >= 0.0).map(|it| it as u64)),
-    });
-    match seconds {
+    }
+}
+
+fn lifetime(value: Option<&serde_json::Value>) -> Duration {
+    match value.and_then(seconds) {
         Some(seconds) => Duration::from_secs(seconds.min(LONGEST_LIFETIME)),
         None => USUAL_LIFETIME,
     }
@@ -275,7 +291,47 @@ mod tests {
         for (status, body, said) in cases {
             let answer = read(&reply(status, body)).unwrap_err();
             let shown: String = body.chars().take(60).collect();
-            assert_eq!(answer, Declined::Malformed { status: said }, "{shown}");
+            let Declined::Malformed { status, successor } = answer else {
+                panic!("{shown}: {answer:?}");
+            };
+            assert_eq!(status, said, "{shown}");
+            assert!(successor.is_none(), "{shown}");
+        }
+    }
+
+    #[test]
+    fn a_refresh_token_is_not_lost_with_the_rest_of_an_answer() {
+        let long = format!(
+            r#"{{"access_token":"{}","refresh_token":"next"}}"#,
+            "x".repeat(LONGEST_TOKEN + 1)
+        );
+        for body in [
+            r#"{"refresh_token":"next"}"#,
+            r#"{"access_token":7,"refresh_token":"next"}"#,
+            r#"{"access_token":"a b","refresh_token":"next"}"#,
+            r#"{"access_token":"a","access_token":"b","refresh_token":"next"}"#,
+            r#"{"access_token":"a","token_type":"mac","refresh_token":"next"}"#,
+            &long,
+        ] {
+            let shown: String = body.chars().take(60).collect();
+            let answer = read(&reply(200, body)).unwrap_err();
+            assert!(!format!("{answer:?}").contains("next"), "{shown}");
+            let Declined::Malformed { successor, .. } = answer else {
+                panic!("{shown}: {answer:?}");
+            };
+            assert_eq!(successor.unwrap().expose_secret(), "next", "{shown}");
+            // Who refuses gives nothing.
+            let answer = read(&reply(400, body)).unwrap_err();
+            let nothing = |it| {
+                matches!(
+                    it,
+                    Declined::Malformed {
+                        successor: None,
+                        ..
+                    }
+                )
+            };
+            assert!(nothing(answer), "{shown}");
         }
     }
 

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::http::{ClientAuth, Endpoint, Http, Reply};
+use super::http::{ClientAuth, Endpoint, Http};
 use super::provider::{Endpoints, Issuer};
 
 /// Why an issuer cannot be used, for a person.
@@ -25,25 +25,36 @@ struct Wire {
 }
 
 pub(crate) async fn discover(http: &Http, issuer: &str) -> Result<Endpoints, Undiscovered> {
-    let mut last = None;
+    let mut last = 0;
+    let mut unreadable = None;
     for at in addresses(issuer)? {
         let reply = match http.get(&at).await {
             Ok(reply) => reply,
             Err(fault) => return Err(Undiscovered::Unavailable(fault.say(&at.server()))),
         };
         match reply.status {
-            200 => return read(issuer, &reply),
+            // QUIRK: some servers have a page of their own for every address. The next may lead to a document.
+            200 => match serde_json::from_slice(&reply.body) {
+                Ok(wire) => return read(issuer, wire),
+                Err(_) => unreadable = Some("what it says of itself is not readable"),
+            },
             429 | 500.. => {
                 let said = format!("{issuer} has trouble of its own (status {})", reply.status);
                 return Err(Undiscovered::Unavailable(said));
             }
-            other => last = Some(other),
+            other => last = other,
         }
     }
+    if let Some(why) = unreadable {
+        return Err(unusable(issuer, why));
+    }
     Err(Undiscovered::Unusable(format!(
-        "{issuer} does not say where its tokens are had (status {}): check oauth_issuer",
-        last.unwrap_or_default()
+        "{issuer} does not say where its tokens are had (status {last}): check oauth_issuer"
     )))
+}
+
+fn unusable(issuer: &str, why: &str) -> Undiscovered {
+    Undiscovered::Unusable(format!("{issuer} cannot be used: {why}"))
 }
 
 /// RFC 8414, section 3.1: before the path; OpenID Connect Discovery, section 4: behind it.
@@ -69,10 +80,8 @@ pub(crate) fn addresses(issuer: &str) -> Result<[Endpoint; 2], Undiscovered> {
     ])
 }
 
-fn read(issuer: &str, reply: &Reply) -> Result<Endpoints, Undiscovered> {
-    let unusable = |why: &str| Undiscovered::Unusable(format!("{issuer} cannot be used: {why}"));
-    let wire: Wire = serde_json::from_slice(&reply.body)
-        .map_err(|_| unusable("what it says of itself is not readable"))?;
+fn read(issuer: &str, wire: Wire) -> Result<Endpoints, Undiscovered> {
+    let unusable = |why: &str| unusable(issuer, why);
     // RFC 8414, section 3.3: or another server could answer in its name.
     if wire.issuer != issuer {
         return Err(unusable(
@@ -118,7 +127,6 @@ fn read(issuer: &str, reply: &Reply) -> Result<Endpoints, Undiscovered> {
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
-    use zeroize::Zeroizing;
 
     use super::*;
 
@@ -130,12 +138,8 @@ mod tests {
             "code_challenge_methods_supported": ["plain", "S256"],
         });
         change(&mut value);
-        let reply = Reply {
-            status: 200,
-            body: Zeroizing::new(value.to_string().into_bytes()),
-            retry_after: None,
-        };
-        read(issuer, &reply)
+        let wire = serde_json::from_value(value).map_err(|_| unusable(issuer, "not readable"))?;
+        read(issuer, wire)
     }
 
     #[test]

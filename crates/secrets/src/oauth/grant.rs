@@ -7,7 +7,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 use super::proof;
 use crate::SecretRef;
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Grant {
     /// The account's id, for messages and for the names of files.
     pub account: String,

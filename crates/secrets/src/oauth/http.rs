@@ -14,7 +14,8 @@ use reqwest::{Client, RequestBuilder, Response, Url};
 use zeroize::Zeroizing;
 
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
-const LIMIT: Duration = Duration::from_secs(30);
+/// No answer comes later.
+pub(crate) const LIMIT: Duration = Duration::from_secs(30);
 const LARGEST: usize = 64 * 1024;
 const LARGEST_CA_FILE: u64 = 4 * 1024 * 1024;
 const LONGEST_ADDRESS: usize = 2048;

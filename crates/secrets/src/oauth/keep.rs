@@ -1,7 +1,8 @@
 //! How a refresh token gets its successor: never are both lost, whenever the power goes.
 //!
-//! First the successor is sealed beside the store, then it replaces the old one in the store, then the sealed copy
-//! goes. A crash before the first step loses what nobody has used; later, one of the two places has it.
+//! First the successor is sealed beside the store, then it replaces the old one in the store, then, once the store has
+//! given it back, the sealed copy goes. A crash before the first step loses what nobody has used; later, one of the two
+//! places has it, unless the store itself loses the old one without having the new one: then this process still has it.
 
 use std::io;
 use std::sync::Arc;
@@ -9,14 +10,14 @@ use std::sync::Arc;
 use secrecy::{ExposeSecret as _, SecretString};
 
 use super::grant::TokenCache;
-use super::kept::{Files, Kept, Login};
+use super::kept::{Files, Granted, Kept, Login, Refused};
 use super::login::LoginFault;
-use super::memory::{Access, Unsaved};
+use super::memory::{Access, Left, Unsaved, Unwritten};
 use super::refresh::ending;
 use super::seal::{Binding, Fingerprint, Kind, Sealed};
 use super::standing::Holding;
 use super::tokens::{Core, NoToken};
-use super::vault::off_thread;
+use super::vault::{Put, off_thread};
 use crate::NoSecret;
 
 /// What is kept of one account, while its lock is held.
@@ -32,6 +33,7 @@ pub(crate) struct Keeping {
 }
 
 pub(crate) enum Superseded {
+    /// In the store, which gives it back.
     Stored,
     /// Beside the store, which could not be written.
     Sealed,
@@ -43,7 +45,7 @@ impl Keeping {
     pub(crate) fn new(core: &Core, kept: Kept, stored: SecretString) -> Self {
         let account = core.grant.account.clone();
         let print = Fingerprint::of(&account, &stored);
-        let mut now = kept.clone();
+        let mut now = core.memory().with_unwritten(kept.clone());
         if core.grant.cache == TokenCache::MemoryOnly {
             now.access = None;
         }
@@ -83,41 +85,46 @@ impl Keeping {
         let all = [self.successor(), Some(self.stored.clone())];
         let fits = |token: &SecretString| {
             let print = Fingerprint::of(&self.account, token);
-            !self.kept.refused.contains(&print)
+            !self.kept.refuses(&print, &self.given)
         };
         all.into_iter().flatten().filter(fits).collect()
     }
 
     pub(crate) fn refuse(&mut self, token: &SecretString) {
         let print = Fingerprint::of(&self.account, token);
-        if !self.kept.refused.contains(&print) {
-            self.kept.refused.push(print.clone());
-        }
-        // The last few are enough: nobody comes back to older ones.
-        let surplus = self.kept.refused.len().saturating_sub(8);
-        self.kept.refused.drain(..surplus);
         if print != self.print {
             self.kept.successor = None;
         }
+        self.kept.refuse(Refused {
+            token: print,
+            given: self.given.clone(),
+        });
         self.kept.access = None;
     }
 
-    /// What the provider says of the scope now.
+    /// What the provider says of the scope now. Where it says nothing, it is what it was (RFC 6749, section 6).
     pub(crate) fn granted(&mut self, scope: Option<&str>) {
-        if let (Some(scope), Some(login)) = (scope, &mut self.kept.login)
+        let Some(scope) = scope else {
+            return;
+        };
+        if let Some(login) = &mut self.kept.login
             && login.tokens.contains(&self.print)
         {
             login.granted = Some(scope.to_owned());
         }
+        self.kept.granted = Some(Granted {
+            scope: scope.to_owned(),
+            tokens: vec![self.print.clone()],
+        });
     }
 
-    pub(crate) fn put_access(&mut self, access: &Access) {
-        self.kept.access = match self.cache {
+    pub(crate) fn put_access(&mut self, access: Option<&Access>) {
+        let spelled = match self.cache {
             TokenCache::MemoryOnly => None,
-            TokenCache::PersistAll => access
-                .spell()
-                .and_then(|plain| Sealed::new(&plain, &self.stored, &self.binding(Kind::Access))),
+            TokenCache::PersistAll => access.and_then(Access::spell),
         };
+        self.kept.access = spelled
+            .and_then(|plain| Sealed::new(&plain, &self.stored, &self.binding(Kind::Access)));
     }
 
     fn successor(&self) -> Option<SecretString> {
@@ -136,29 +143,24 @@ impl Keeping {
     }
 
     /// Step one: beside the store.
-    fn seal_beside(&mut self, next: &SecretString, access: &Access) -> bool {
+    fn seal_beside(&mut self, next: &SecretString, access: Option<&Access>) -> io::Result<()> {
         let plain = next.expose_secret().as_bytes();
         self.kept.successor = Sealed::new(plain, &self.stored, &self.binding(Kind::Successor));
         let print = Fingerprint::of(&self.account, next);
-        if let Some(login) = &mut self.kept.login
-            && login.tokens.contains(&self.print)
-        {
-            login.tokens = vec![self.print.clone(), print];
-        }
+        self.kept.follow(&self.print, &[self.print.clone(), print]);
         self.put_access(access);
-        self.kept.successor.is_some()
+        match self.kept.successor {
+            Some(_) => Ok(()),
+            None => Err(io::Error::other("the system has no random octets")),
+        }
     }
 
     /// Step three: the store holds it.
-    fn moved(&mut self, next: SecretString, access: &Access) {
+    fn moved(&mut self, next: SecretString, access: Option<&Access>) {
         let print = Fingerprint::of(&self.account, &next);
         self.kept.successor = None;
         self.kept.refused.clear();
-        if let Some(login) = &mut self.kept.login
-            && login.tokens.contains(&self.print)
-        {
-            login.tokens = vec![print.clone()];
-        }
+        self.kept.follow(&self.print, std::slice::from_ref(&print));
         self.stored = next;
         self.print = print;
         self.put_access(access);
@@ -181,29 +183,38 @@ pub(crate) async fn supersede(
     core: &Arc<Core>,
     keeping: &mut Keeping,
     next: SecretString,
-    access: &Access,
+    access: Option<&Access>,
 ) -> Result<Superseded, NoToken> {
-    let under = keeping.print.clone();
-    let unsaved = Unsaved {
-        under: under.clone(),
+    // INVARIANT: until it is certain to be kept, it is in memory.
+    core.memory().unsaved = Some(Unsaved {
+        before: keeping.stored.clone(),
+        print: keeping.print.clone(),
         refresh: next.clone(),
-        access: access.clone(),
-    };
-    // INVARIANT: until it is kept, it is in memory.
-    core.memory().unsaved = Some(unsaved);
+        access: access.cloned(),
+        left: Left::AsItWas,
+    });
     let work = {
-        let (core, access) = (Arc::clone(core), access.clone());
+        let (core, access) = (Arc::clone(core), access.cloned());
         let mut keeping = keeping.clone();
         move || {
-            let kept = move_over(&core, &mut keeping, next, &access);
+            let kept = move_over(&core, &mut keeping, next, access.as_ref());
             (kept, keeping)
         }
     };
-    let (kept, after) = off_thread(work).await.map_err(|_| ending())?;
+    let ((kept, left), after) = off_thread(work).await.map_err(|_| ending())?;
     *keeping = after;
     settle(core, keeping);
-    if !matches!(kept, Superseded::Nowhere(_)) {
-        core.memory().unsaved = None;
+    let mut memory = core.memory();
+    match left {
+        None => memory.unsaved = None,
+        Some(left) => {
+            if let Left::Torn(_) = left {
+                memory.holding = Holding::Unknown;
+            }
+            if let Some(unsaved) = &mut memory.unsaved {
+                unsaved.left = left;
+            }
+        }
     }
     Ok(kept)
 }
@@ -226,37 +237,57 @@ pub(crate) async fn remember(core: &Arc<Core>, keeping: Keeping) -> Result<(), N
 fn settle(core: &Core, keeping: &Keeping) {
     let stamp = core.files.as_ref().and_then(Files::stamp);
     let mut memory = core.memory();
+    memory.unwritten = match keeping.kept == keeping.before {
+        true => Unwritten::default(),
+        false => Unwritten {
+            refused: keeping.kept.refused.clone(),
+            granted: keeping.kept.granted.clone(),
+        },
+    };
     memory.kept = keeping.kept.clone();
     memory.stamp = stamp;
     memory.holding = Holding::Token(keeping.print.clone());
 }
 
+/// Also what is left in the store, where the new one has to stay in memory.
 fn move_over(
     core: &Core,
     keeping: &mut Keeping,
     next: SecretString,
-    access: &Access,
-) -> Superseded {
+    access: Option<&Access>,
+) -> (Superseded, Option<Left>) {
     let files = core.files.as_ref();
-    let beside = if keeping.seal_beside(&next, access) {
-        keeping.write(files)
-    } else {
-        Err(io::Error::other("the system has no random octets"))
-    };
-    match (core.vault.write(&next), beside) {
-        (Ok(()), _) => {
+    let beside = keeping.seal_beside(&next, access);
+    let beside = beside.and_then(|()| keeping.write(files));
+    let (why, left) = match core.vault.put(&next, Some(&keeping.stored)) {
+        Put::Kept => {
             keeping.moved(next, access);
             // As after a crash here: what is sealed under a token that is gone counts as nothing.
             if let Err(error) = keeping.write(files) {
                 tracing::debug!(account = %keeping.account, %error, "a token that is in the store still lies beside it, sealed");
             }
-            Superseded::Stored
+            return (Superseded::Stored, None);
         }
-        (Err(why), Ok(())) => {
-            tracing::debug!(account = %keeping.account, %why, "the store cannot take the new refresh token; it is kept beside it, sealed");
-            Superseded::Sealed
+        Put::ReadOnly(why) => {
+            tracing::debug!(account = %keeping.account, %why, "the store is not written; the new refresh token is kept beside it, sealed");
+            (why, Left::AsItWas)
         }
-        (Err(why), Err(error)) => Superseded::Nowhere(nowhere(&why, &error)),
+        Put::Unchanged(why) => {
+            tracing::warn!(account = %keeping.account, %why, "the secret store did not take the new refresh token; it is kept beside it, sealed, if it can be");
+            (why, Left::AsItWas)
+        }
+        Put::Torn(why, found) => {
+            tracing::warn!(account = %keeping.account, %why, "the secret store may have lost the refresh token; the new one is in memory: mend the store while mailwarden runs");
+            let found = found.map(|it| Fingerprint::of(&keeping.account, &it));
+            (why, Left::Torn(found))
+        }
+    };
+    match beside {
+        Ok(()) => (
+            Superseded::Sealed,
+            Some(left).filter(|it| *it != Left::AsItWas),
+        ),
+        Err(error) => (Superseded::Nowhere(nowhere(&why, &error)), Some(left)),
     }
 }
 
@@ -281,10 +312,15 @@ pub(crate) async fn begin(
     let keeping = Arc::clone(core);
     let shown = access.clone();
     let work = move || {
-        keeping.vault.write(&refresh).map_err(LoginFault::Store)?;
+        match keeping.vault.put(&refresh, None) {
+            Put::Kept => {}
+            Put::ReadOnly(why) | Put::Unchanged(why) | Put::Torn(why, _) => {
+                return Err(LoginFault::Store(why));
+            }
+        }
         let mut now = Keeping::new(&keeping, kept, refresh);
         now.before = Kept::default();
-        now.put_access(&shown);
+        now.put_access(Some(&shown));
         let written = match keeping.files.as_ref() {
             None => Ok(()),
             Some(files) => now.write(Some(files)),
@@ -306,7 +342,6 @@ pub(crate) async fn begin(
     let mut memory = core.memory();
     memory.unsaved = None;
     memory.failure = None;
-    memory.granted = None;
     memory.access = Some(access);
     Ok(())
 }

@@ -22,10 +22,32 @@ pub(crate) struct Kept {
     pub login: Option<Login>,
     /// The refresh tokens that the provider does not take any more.
     #[serde(default)]
-    pub refused: Vec<Fingerprint>,
+    pub refused: Vec<Refused>,
+    #[serde(default)]
+    pub granted: Option<Granted>,
     /// The refresh token that has taken the place of the store's, where the store could not be written.
     pub successor: Option<Sealed>,
     pub access: Option<Sealed>,
+}
+
+/// So many that were refused are remembered: nobody comes back to older ones.
+const MOST_REFUSED: usize = 8;
+
+/// A refresh token that was refused, and by whom to whom: at another provider, or for another client, it may be good.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Refused {
+    pub token: Fingerprint,
+    /// As [`Login::given`].
+    pub given: String,
+}
+
+/// What a provider last said that some refresh tokens are good for.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Granted {
+    pub scope: String,
+    pub tokens: Vec<Fingerprint>,
 }
 
 /// What a person agreed to.
@@ -49,6 +71,30 @@ impl Kept {
     pub(crate) fn login_of(&self, token: &Fingerprint) -> Option<&Login> {
         let login = self.login.as_ref()?;
         login.tokens.contains(token).then_some(login)
+    }
+
+    pub(crate) fn refuses(&self, token: &Fingerprint, given: &str) -> bool {
+        let mut refused = self.refused.iter();
+        refused.any(|one| one.token == *token && one.given == given)
+    }
+
+    pub(crate) fn refuse(&mut self, refused: Refused) {
+        if !self.refused.contains(&refused) {
+            self.refused.push(refused);
+        }
+        let surplus = self.refused.len().saturating_sub(MOST_REFUSED);
+        self.refused.drain(..surplus);
+    }
+
+    /// One has taken the place of another: what is known of the old one holds of these.
+    pub(crate) fn follow(&mut self, old: &Fingerprint, tokens: &[Fingerprint]) {
+        let login = self.login.as_mut().map(|it| &mut it.tokens);
+        let granted = self.granted.as_mut().map(|it| &mut it.tokens);
+        for known in [login, granted].into_iter().flatten() {
+            if known.contains(old) {
+                *known = tokens.to_vec();
+            }
+        }
     }
 }
 

@@ -9,12 +9,12 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 use zeroize::{Zeroize as _, Zeroizing};
 
-use super::kept::{Kept, Stamp};
+use super::kept::{Granted, Kept, Refused, Stamp};
 use super::looks::Looks;
 use super::proof;
 use super::seal::Fingerprint;
 use super::standing::Holding;
-use super::tokens::NoToken;
+use super::tokens::{NoToken, TOO_SOON};
 use crate::NoSecret;
 
 const LARGEST_MARGIN: Duration = Duration::from_secs(60);
@@ -47,6 +47,8 @@ pub(crate) struct Access {
     until_wall: SystemTime,
     pub got: Instant,
     pub because: Because,
+    /// When a mail server refused it, where getting another one would have been too soon.
+    pub spurned: Option<Instant>,
 }
 
 /// Why it was got.
@@ -68,11 +70,16 @@ impl Access {
             until_wall: wall.checked_add(lifetime).unwrap_or(wall),
             got: now,
             because,
+            spurned: None,
         }
     }
 
     pub(crate) fn is_fresh(&self) -> bool {
         Instant::now() < self.until && SystemTime::now() < self.until_wall
+    }
+
+    pub(crate) fn is_spurned_lately(&self) -> bool {
+        self.spurned.is_some_and(|when| when.elapsed() < TOO_SOON)
     }
 
     /// For a file, sealed.
@@ -100,6 +107,7 @@ impl Access {
             until_wall,
             got: now,
             because: Because::Needed,
+            spurned: None,
         })
     }
 }
@@ -135,7 +143,7 @@ impl Failure {
         let streak = before.map_or(0, |it| it.streak.saturating_add(1));
         let usual = match said {
             NoToken::NeedsLogin(_) => Duration::from_secs(1),
-            NoToken::Misconfigured { .. } => Duration::from_secs(10),
+            NoToken::Misconfigured { .. } | NoToken::Spurned { .. } => Duration::from_secs(10),
             NoToken::Unavailable { .. } => Duration::from_secs(1 << streak.min(6)),
         };
         let now = Instant::now();
@@ -148,13 +156,44 @@ impl Failure {
     }
 }
 
-/// A refresh token that could be kept nowhere yet, and what came with it.
-#[derive(Debug)]
+/// A refresh token that is not certain to be kept anywhere, and what came with it.
+#[derive(Clone, Debug)]
 pub(crate) struct Unsaved {
     /// What the store held when it came.
-    pub under: Fingerprint,
+    pub before: SecretString,
+    pub print: Fingerprint,
     pub refresh: SecretString,
-    pub access: Access,
+    /// None where the rest of the provider's answer was of no use.
+    pub access: Option<Access>,
+    pub left: Left,
+}
+
+/// What an attempt to put it into the store has left there.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Left {
+    /// What was there before.
+    AsItWas,
+    /// Something else, as far as it could be read.
+    Torn(Option<Fingerprint>),
+}
+
+impl Unsaved {
+    /// Whether it counts more than what the store holds. What somebody else put there counts more than it.
+    pub(crate) fn counts(&self, holding: &Holding) -> bool {
+        match (holding, &self.left) {
+            (Holding::Token(held), _) if *held == self.print => true,
+            (Holding::Token(held), Left::Torn(found)) => found.as_ref() == Some(held),
+            (Holding::Token(_), Left::AsItWas) => false,
+            (_, left) => *left != Left::AsItWas,
+        }
+    }
+}
+
+/// What has become known, and could not be written down.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Unwritten {
+    pub refused: Vec<Refused>,
+    pub granted: Option<Granted>,
 }
 
 /// So many that were given are remembered: connections outlive the token that opened them.
@@ -168,13 +207,13 @@ pub(crate) struct Memory {
     pub flight: Option<Flight>,
     pub failure: Option<Failure>,
     pub unsaved: Option<Unsaved>,
+    pub unwritten: Unwritten,
     pub kept: Kept,
     pub stamp: Option<Stamp>,
     pub holding: Holding,
     /// Why the store gave no token when it was last looked at.
     pub lacking: Option<NoSecret>,
     pub looks: Looks,
-    pub granted: Option<String>,
     /// How many logins of persons have been seen.
     pub logins: u64,
 }
@@ -182,6 +221,12 @@ pub(crate) struct Memory {
 impl Memory {
     pub(crate) fn fresh(&self) -> Option<&Access> {
         self.access.as_ref().filter(|it| it.is_fresh())
+    }
+
+    /// A refresh token that has to be kept before anything else is done.
+    pub(crate) fn waiting(&self) -> Option<&Unsaved> {
+        let unsaved = self.unsaved.as_ref();
+        unsaved.filter(|it| it.counts(&self.holding))
     }
 
     pub(crate) fn give(&mut self, token: &AccessToken) {
@@ -213,9 +258,20 @@ impl Memory {
             self.holding = Holding::Unknown;
         }
         self.note_login(&kept);
-        self.kept = kept;
+        self.kept = self.with_unwritten(kept);
         self.stamp = stamp;
         self.failure = None;
+    }
+
+    /// What the file says, and what it would say if it could have been written.
+    pub(crate) fn with_unwritten(&self, mut kept: Kept) -> Kept {
+        for refused in &self.unwritten.refused {
+            kept.refuse(refused.clone());
+        }
+        if self.unwritten.granted.is_some() {
+            kept.granted.clone_from(&self.unwritten.granted);
+        }
+        kept
     }
 
     /// What was got by the login before goes: that may have been somebody else's.
@@ -224,7 +280,8 @@ impl Memory {
         if id(kept).is_some() && id(kept) != id(&self.kept) {
             self.logins += 1;
             self.access = None;
-            self.granted = None;
+            self.unsaved = None;
+            self.unwritten = Unwritten::default();
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod answer;
 mod discovery;
+mod flights;
 mod grant;
 mod http;
 mod keep;
@@ -22,6 +23,7 @@ mod tokens;
 mod vault;
 mod web;
 
+pub use flights::finish_refreshes;
 pub use grant::{Grant, Provider, TokenCache};
 pub use memory::AccessToken;
 pub use refresh::{RefreshOutcome, Refreshed, Rotation};

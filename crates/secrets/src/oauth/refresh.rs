@@ -4,11 +4,13 @@
 //! at any point, it leaves a refresh token that works, or one that the provider refuses, which is told and remembered.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use secrecy::{ExposeSecret as _, SecretString};
+use tokio::time::timeout;
 
-use super::answer::{Code, Declined, Given, Refusal};
+use super::answer::{Code, Declined, Given, LONGEST_TOKEN, Refusal};
+use super::http;
 use super::keep::{self, Keeping, Superseded};
 use super::kept::{Files, Kept};
 use super::lock::{self, NotHeld};
@@ -19,6 +21,7 @@ use super::standing::{Holding, NeedsLogin, Standing};
 use super::tokens::{Cause, Core, NoToken};
 use super::vault::off_thread;
 use super::web::Ungiven;
+use crate::store::PROGRAM;
 
 /// Told to whoever observes. Nothing secret is in it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -61,6 +64,17 @@ pub enum Rotation {
     Unkept,
 }
 
+impl Rotation {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Stored => "stored",
+            Self::Sealed => "sealed",
+            Self::Unkept => "unkept",
+        }
+    }
+}
+
 /// What a flight ends with, and when it is worth trying again.
 #[derive(Debug)]
 pub(crate) struct Failed {
@@ -74,23 +88,40 @@ impl From<NoToken> for Failed {
     }
 }
 
+/// No token is shown to a provider later than this after the lock was got.
+pub(crate) const BEGUN_WITHIN: Duration = Duration::from_secs(60);
+
+/// A store whose token is another one each time it is refused is not followed for ever.
+pub(crate) const MOST_ATTEMPTS: usize = 3;
+
+/// So long the lock is held at most: the last answer may come this much later, and then programs keep what is in it.
+pub(crate) const LONGEST: Duration =
+    Duration::from_secs(BEGUN_WITHIN.as_secs() + http::LIMIT.as_secs() + 6 * PROGRAM.as_secs());
+
 pub(crate) async fn run(core: &Arc<Core>, cause: &Cause) -> Result<Access, Failed> {
-    let held = hold(core).await?;
+    let _held = hold(core).await.inspect_err(|why| complain(core, why))?;
+    let begun = Instant::now();
     // A refusal is believed when the store still holds what was refused: somebody may have logged in meanwhile.
     let mut last = None;
-    loop {
-        let sight = look(core).await?;
+    for _ in 0..MOST_ATTEMPTS {
+        let sight = look(core).await.inspect_err(|why| complain(core, why))?;
         if last.as_ref() == Some(&sight.print) {
             break;
         }
         last = Some(sight.print.clone());
-        match attempt(core, cause, sight).await? {
+        match attempt(core, cause, begun, sight).await? {
             Attempt::Good(access) => return Ok(access),
             Attempt::Refused => {}
         }
     }
-    drop(held);
     Err(NoToken::NeedsLogin(NeedsLogin::Refused).into())
+}
+
+/// Also what fails before anybody is asked is told. That a person has to log in is told once, when the provider says so.
+fn complain(core: &Core, why: &NoToken) {
+    if !matches!(why, NoToken::NeedsLogin(_)) {
+        core.tell(&told(core, outcome_of(why), Rotation::None));
+    }
 }
 
 async fn hold(core: &Core) -> Result<Option<lock::Held>, NoToken> {
@@ -100,10 +131,10 @@ async fn hold(core: &Core) -> Result<Option<lock::Held>, NoToken> {
     match lock::hold(files).await {
         Ok(held) => Ok(Some(held)),
         Err(NotHeld::Busy) => Err(NoToken::Unavailable {
-            said: "another process of mailwarden has been refreshing this account's token for too long; try again, or end it".to_owned(),
+            said: "another process of mailwarden is refreshing this account's token, and takes unusually long; try again later".to_owned(),
         }),
         Err(NotHeld::Io(error)) => Err(NoToken::Misconfigured {
-            said: format!("the state directory cannot be used ({error}); make it writable"),
+            said: lock::unusable(&error),
         }),
     }
 }
@@ -135,28 +166,22 @@ async fn look(core: &Arc<Core>) -> Result<Sight, NoToken> {
     let (standing, waiting) = {
         let mut memory = core.memory();
         memory.note_login(&kept);
-        memory.kept = kept.clone();
+        memory.kept = memory.with_unwritten(kept.clone());
         memory.stamp = stamp;
         memory.holding = holding.clone();
         memory.lacking = stored.as_ref().err().cloned();
-        let waiting = memory
-            .unsaved
-            .as_ref()
-            .map(|it| Holding::Token(it.under.clone()));
+        let waiting = memory.waiting();
+        let waiting = waiting.map(|it| (it.before.clone(), it.print.clone()));
         (core.judge(&memory), waiting)
     };
     match (standing, stored, holding) {
-        // Another process was refused what this one has a successor of: that comes first.
-        (Standing::NeedsLogin(NeedsLogin::Refused), Ok(stored), Holding::Token(print))
-            if waiting.as_ref() == Some(&Holding::Token(print.clone())) =>
-        {
-            Ok(Sight {
-                kept,
-                stored,
-                print,
-            })
-        }
         (Standing::NeedsLogin(why), _, _) => Err(NoToken::NeedsLogin(why)),
+        // What this process could not keep comes first, also where the store has lost what it held.
+        _ if let Some((stored, print)) = waiting => Ok(Sight {
+            kept,
+            stored,
+            print,
+        }),
         (_, Ok(stored), Holding::Token(print)) => Ok(Sight {
             kept,
             stored,
@@ -175,7 +200,13 @@ enum Attempt {
     Refused,
 }
 
-async fn attempt(core: &Arc<Core>, cause: &Cause, sight: Sight) -> Result<Attempt, Failed> {
+async fn attempt(
+    core: &Arc<Core>,
+    cause: &Cause,
+    begun: Instant,
+    sight: Sight,
+) -> Result<Attempt, Failed> {
+    let _aloft = core.flights.take_off().ok_or_else(ending)?;
     let mut keeping = Keeping::new(core, sight.kept, sight.stored);
     if let Some(access) = overdue(core, cause, &mut keeping).await? {
         return Ok(Attempt::Good(access));
@@ -184,15 +215,16 @@ async fn attempt(core: &Arc<Core>, cause: &Cause, sight: Sight) -> Result<Attemp
         return Ok(Attempt::Good(access));
     }
     for candidate in keeping.candidates() {
-        match ask(core, &candidate).await {
+        match ask(core, begun, &candidate).await {
             Ok(given) => return finish(core, cause, keeping, &candidate, given).await,
             Err(Ungiven::Declined(Declined::Refused(Refusal {
                 code: Code::InvalidGrant | Code::InteractionRequired,
                 ..
             }))) => keeping.refuse(&candidate),
-            Err(why) => {
+            Err(mut why) => {
+                let rotation = salvage(core, &mut keeping, &mut why).await?;
                 let failed = sort(core, why);
-                core.tell(&told(core, outcome_of(&failed.said), Rotation::None));
+                core.tell(&told(core, outcome_of(&failed.said), rotation));
                 return Err(failed);
             }
         }
@@ -202,6 +234,31 @@ async fn attempt(core: &Arc<Core>, cause: &Cause, sight: Sight) -> Result<Attemp
     Ok(Attempt::Refused)
 }
 
+/// An answer that is of no use otherwise may have replaced the refresh token: first that is kept, then it is complained.
+async fn salvage(
+    core: &Arc<Core>,
+    keeping: &mut Keeping,
+    why: &mut Ungiven,
+) -> Result<Rotation, Failed> {
+    let Ungiven::Declined(Declined::Malformed { successor, .. }) = why else {
+        return Ok(Rotation::None);
+    };
+    let Some(next) = successor.take() else {
+        return Ok(Rotation::None);
+    };
+    if proof::same(keeping.stored(), next.expose_secret()) {
+        return Ok(Rotation::None);
+    }
+    Ok(match keep::supersede(core, keeping, next, None).await? {
+        Superseded::Stored => Rotation::Stored,
+        Superseded::Sealed => Rotation::Sealed,
+        Superseded::Nowhere(said) => {
+            *why = Ungiven::Misconfigured(said);
+            Rotation::Unkept
+        }
+    })
+}
+
 /// What an earlier refresh could keep nowhere is kept now, or nothing goes on.
 async fn overdue(
     core: &Arc<Core>,
@@ -209,14 +266,16 @@ async fn overdue(
     keeping: &mut Keeping,
 ) -> Result<Option<Access>, Failed> {
     let unsaved = core.memory().unsaved.take();
-    let Some(unsaved) = unsaved.filter(|it| it.under == *keeping.print()) else {
+    let Some(unsaved) = unsaved.filter(|it| it.print == *keeping.print()) else {
         return Ok(None);
     };
-    let kept = keep::supersede(core, keeping, unsaved.refresh, &unsaved.access).await?;
-    if let Superseded::Nowhere(words) = kept {
-        return Err(NoToken::Misconfigured { said: words }.into());
+    let access = unsaved.access;
+    let kept = keep::supersede(core, keeping, unsaved.refresh, access.as_ref()).await?;
+    if let Superseded::Nowhere(said) = kept {
+        core.tell(&told(core, RefreshOutcome::Misconfigured, Rotation::Unkept));
+        return Err(NoToken::Misconfigured { said }.into());
     }
-    Ok(Some(unsaved.access).filter(|it| usable(it, cause)))
+    Ok(access.filter(|it| usable(it, cause)))
 }
 
 fn usable(access: &Access, cause: &Cause) -> bool {
@@ -224,8 +283,18 @@ fn usable(access: &Access, cause: &Cause) -> bool {
     access.is_fresh() && !spurned
 }
 
-async fn ask(core: &Core, refresh: &SecretString) -> Result<Given, Ungiven> {
-    let endpoints = core.web.endpoints(&core.grant.provider).await?;
+pub(crate) async fn ask(
+    core: &Core,
+    begun: Instant,
+    refresh: &SecretString,
+) -> Result<Given, Ungiven> {
+    let late = || {
+        let said = "finding out where tokens are had took too long; it is tried again later";
+        Ungiven::Unavailable(said.to_owned())
+    };
+    let left = BEGUN_WITHIN.checked_sub(begun.elapsed()).ok_or_else(late)?;
+    let endpoints = core.web.endpoints(&core.grant.provider);
+    let endpoints = timeout(left, endpoints).await.map_err(|_| late())??;
     let fields = [
         ("grant_type", "refresh_token"),
         ("refresh_token", refresh.expose_secret()),
@@ -246,14 +315,13 @@ async fn finish(
     };
     let access = Access::new(AccessToken::new(given.access), given.lifetime, because);
     keeping.granted(given.scope.as_deref());
-    core.memory().granted = given.scope;
     let next = given.refresh.unwrap_or_else(|| used.clone());
     let rotation = if proof::same(keeping.stored(), next.expose_secret()) {
-        keeping.put_access(&access);
+        keeping.put_access(Some(&access));
         keep::remember(core, keeping).await?;
         Rotation::None
     } else {
-        match keep::supersede(core, &mut keeping, next, &access).await? {
+        match keep::supersede(core, &mut keeping, next, Some(&access)).await? {
             Superseded::Stored => Rotation::Stored,
             Superseded::Sealed => Rotation::Sealed,
             Superseded::Nowhere(said) => {
@@ -277,8 +345,11 @@ fn sort(core: &Core, why: Ungiven) -> Failed {
             },
             wait,
         },
-        Ungiven::Declined(Declined::Malformed { status }) => NoToken::Unavailable {
-            said: format!("{provider} did not answer as a token endpoint does (status {status}); check the provider, and try again later"),
+        Ungiven::Declined(Declined::Malformed { status, .. }) => NoToken::Unavailable {
+            said: format!(
+                "{provider} did not answer as a token endpoint does (status {status}): a bearer token of at most {} kB was expected; check the provider, and try again later",
+                LONGEST_TOKEN / 1024
+            ),
         }
         .into(),
         Ungiven::Declined(Declined::Refused(refusal)) => NoToken::Misconfigured {
@@ -295,7 +366,7 @@ fn outcome_of(said: &NoToken) -> RefreshOutcome {
     match said {
         NoToken::NeedsLogin(_) => RefreshOutcome::Refused,
         NoToken::Unavailable { .. } => RefreshOutcome::Unavailable,
-        NoToken::Misconfigured { .. } => RefreshOutcome::Misconfigured,
+        NoToken::Misconfigured { .. } | NoToken::Spurned { .. } => RefreshOutcome::Misconfigured,
     }
 }
 

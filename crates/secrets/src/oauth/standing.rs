@@ -34,17 +34,12 @@ pub(crate) enum Holding {
     Token(Fingerprint),
 }
 
-/// `granted` is what the provider's last answer said, where no login remembers it.
-pub(crate) fn judge(
-    grant: &Grant,
-    kept: &Kept,
-    holding: &Holding,
-    granted: Option<&str>,
-) -> Standing {
+pub(crate) fn judge(grant: &Grant, kept: &Kept, holding: &Holding) -> Standing {
+    let given = grant.given().unwrap_or_default();
     let login = match holding {
         Holding::Nothing => return Standing::NeedsLogin(NeedsLogin::Never),
         Holding::Token(token) => {
-            if is_refused(kept, token) {
+            if is_refused(kept, token, &given) {
                 return Standing::NeedsLogin(NeedsLogin::Refused);
             }
             kept.login_of(token)
@@ -52,15 +47,20 @@ pub(crate) fn judge(
         Holding::Unknown => kept.login.as_ref(),
     };
     if let Some(login) = login {
-        if holding == &Holding::Unknown && login.tokens.iter().all(|it| kept.refused.contains(it)) {
+        let mut tokens = login.tokens.iter();
+        if holding == &Holding::Unknown && tokens.all(|it| kept.refuses(it, &given)) {
             return Standing::NeedsLogin(NeedsLogin::Refused);
         }
         if let Some(why) = outdated(grant, login) {
             return Standing::NeedsLogin(why);
         }
     }
-    let granted = login.and_then(|it| it.granted.as_deref()).or(granted);
-    if scope::is_read_only(&grant.scope()) || granted.is_some_and(scope::is_read_only) {
+    let granted = [
+        login.and_then(|it| it.granted.as_deref()),
+        granted(kept, holding),
+    ];
+    let mut scopes = granted.into_iter().flatten();
+    if scope::is_read_only(&grant.scope()) || scopes.any(scope::is_read_only) {
         Standing::ReadOnly
     } else {
         Standing::Good
@@ -79,18 +79,36 @@ fn outdated(grant: &Grant, login: &Login) -> Option<NeedsLogin> {
 }
 
 /// One that has a successor is not needed any more.
-fn is_refused(kept: &Kept, token: &Fingerprint) -> bool {
+fn is_refused(kept: &Kept, token: &Fingerprint, given: &str) -> bool {
     let succeeded = kept.successor.as_ref().is_some_and(|it| it.under == *token);
-    kept.refused.contains(token) && !succeeded
+    kept.refuses(token, given) && !succeeded
+}
+
+/// What was said of the token that is held; of one that is not known, whatever was said last.
+fn granted<'a>(kept: &'a Kept, holding: &Holding) -> Option<&'a str> {
+    let granted = kept.granted.as_ref()?;
+    let is_meant = match holding {
+        Holding::Token(token) => granted.tokens.contains(token),
+        _ => true,
+    };
+    is_meant.then_some(granted.scope.as_str())
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::kept::{Granted, Refused};
     use super::super::tests::grant;
     use super::*;
 
     fn print(token: &str) -> Fingerprint {
         Fingerprint::of("work", &token.into())
+    }
+
+    fn refusal(token: &str) -> Refused {
+        Refused {
+            token: print(token),
+            given: grant("http://127.0.0.1:1").given().unwrap(),
+        }
     }
 
     fn kept(requested: &str, granted: Option<&str>, refused: &[&str]) -> Kept {
@@ -102,7 +120,7 @@ mod tests {
                 granted: granted.map(str::to_owned),
                 tokens: vec![print("mine")],
             }),
-            refused: refused.iter().map(|token| print(token)).collect(),
+            refused: refused.iter().map(|token| refusal(token)).collect(),
             ..Kept::default()
         }
     }
@@ -152,7 +170,7 @@ mod tests {
         let grant = grant("http://127.0.0.1:1");
         for (kept, holding, expected) in cases {
             assert_eq!(
-                judge(&grant, &kept, &holding, None),
+                judge(&grant, &kept, &holding),
                 expected,
                 "{kept:?} {holding:?}"
             );
@@ -167,20 +185,50 @@ mod tests {
         let mut other_client = grant("http://127.0.0.1:1");
         other_client.client_id = Some("another".to_owned());
         for grant in [elsewhere, other_client] {
-            let standing = judge(&grant, &kept, &holding, None);
+            let standing = judge(&grant, &kept, &holding);
             assert_eq!(standing, Standing::NeedsLogin(NeedsLogin::Never));
+        }
+    }
+
+    #[test]
+    fn a_refusal_is_the_providers_and_the_clients_that_it_was_given_to() {
+        let kept = Kept {
+            refused: vec![refusal("mine")],
+            ..Kept::default()
+        };
+        let holding = Holding::Token(print("mine"));
+        let same = grant("http://127.0.0.1:1");
+        let refused = Standing::NeedsLogin(NeedsLogin::Refused);
+        assert_eq!(judge(&same, &kept, &holding), refused);
+        let mut other_client = grant("http://127.0.0.1:1");
+        other_client.client_id = Some("another".to_owned());
+        for corrected in [grant("http://127.0.0.1:2"), other_client] {
+            assert_eq!(judge(&corrected, &kept, &holding), Standing::Good);
         }
     }
 
     #[test]
     fn a_scope_for_reading_is_enough_to_change_nothing() {
         let mut grant = grant("http://127.0.0.1:1");
-        let holding = Holding::Token(print("mine"));
-        let now = |grant: &Grant, granted| judge(grant, &Kept::default(), &holding, granted);
-        assert_eq!(now(&grant, Some("mail-r")), Standing::ReadOnly);
+        let said = |scope: &str| Kept {
+            granted: Some(Granted {
+                scope: scope.to_owned(),
+                tokens: vec![print("mine")],
+            }),
+            ..Kept::default()
+        };
+        let mine = Holding::Token(print("mine"));
+        let now = |grant: &Grant, kept: &Kept| judge(grant, kept, &mine);
+        assert_eq!(now(&grant, &said("mail-r")), Standing::ReadOnly);
+        assert_eq!(now(&grant, &said("mail-w")), Standing::Good);
+        // It says nothing of another token; of one that cannot be seen it may be all that is known.
+        let other = Holding::Token(print("other"));
+        assert_eq!(judge(&grant, &said("mail-r"), &other), Standing::Good);
+        let unknown = judge(&grant, &said("mail-r"), &Holding::Unknown);
+        assert_eq!(unknown, Standing::ReadOnly);
         grant.scope = Some("mail-r".to_owned());
-        assert_eq!(now(&grant, None), Standing::ReadOnly);
+        assert_eq!(now(&grant, &Kept::default()), Standing::ReadOnly);
         // More was granted than is wanted: what is wanted counts.
-        assert_eq!(now(&grant, Some("mail-w")), Standing::ReadOnly);
+        assert_eq!(now(&grant, &said("mail-w")), Standing::ReadOnly);
     }
 }

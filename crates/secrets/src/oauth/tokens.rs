@@ -10,9 +10,13 @@ use tokio::runtime::Handle;
 use tokio::sync::watch;
 
 use super::Grant;
+use super::flights::Flights;
+use super::grant::TokenCache;
 use super::kept::{Files, Kept};
 use super::looks::{Looks, Shown};
-use super::memory::{AccessToken, Because, Failure, Flight, Memory, Outcome};
+use super::memory::{
+    Access, AccessToken, Because, Failure, Flight, Left, Memory, Outcome, Unsaved, Unwritten,
+};
 use super::refresh::{self, Refreshed};
 use super::seal::Fingerprint;
 use super::standing::{Holding, NeedsLogin, Standing, judge};
@@ -21,7 +25,7 @@ use super::web::Web;
 use crate::{NoSecret, SecretRef, Store};
 
 /// A token that was got because the last one was refused, and is refused as well, is not the fault of its age.
-const TOO_SOON: Duration = Duration::from_secs(60);
+pub(super) const TOO_SOON: Duration = Duration::from_secs(60);
 
 /// The tokens of one account.
 pub struct Tokens {
@@ -39,6 +43,9 @@ pub enum NoToken {
     /// Something has to be changed in the configuration, the client's registration or the secret store.
     #[error("{said}")]
     Misconfigured { said: String },
+    /// The mail server takes none of those that are given; another one is asked for after a while.
+    #[error("{said}")]
+    Spurned { said: String },
 }
 
 impl std::fmt::Debug for Tokens {
@@ -58,6 +65,15 @@ impl Tokens {
     }
 
     pub(crate) fn with(grant: Grant, vault: Vault, state: Option<PathBuf>) -> Arc<Self> {
+        Self::among(Flights::of_this_process(), grant, vault, state)
+    }
+
+    pub(crate) fn among(
+        flights: Flights,
+        grant: Grant,
+        vault: Vault,
+        state: Option<PathBuf>,
+    ) -> Arc<Self> {
         let files = state.map(|dir| Files::of(&dir, &grant.account));
         let web = Web::new(grant.ca_file.clone());
         let memory = Memory {
@@ -66,12 +82,12 @@ impl Tokens {
             flight: None,
             failure: None,
             unsaved: None,
+            unwritten: Unwritten::default(),
             kept: Kept::default(),
             stamp: None,
             holding: Holding::Unknown,
             lacking: None,
             looks: Looks::default(),
-            granted: None,
             logins: 0,
         };
         let core = Arc::new(Core {
@@ -79,7 +95,8 @@ impl Tokens {
             vault,
             files,
             web,
-            memory: Mutex::new(memory),
+            flights,
+            memory: Arc::new(Mutex::new(memory)),
             observer: OnceLock::new(),
         });
         Arc::new(Self { core })
@@ -95,6 +112,49 @@ impl Tokens {
         self.core.grant.is_same(&other.core.grant)
             && self.core.vault.is_same(&other.core.vault)
             && self.core.files == other.core.files
+    }
+
+    /// As this one, and with all that `before` knows of the same login and has nowhere but in memory: a refresh token
+    /// that could not be kept, a refresh under way, an access token.
+    pub fn succeeding(self: &Arc<Self>, before: &Self) -> Arc<Self> {
+        let (now, then) = (&self.core, &before.core);
+        let (new, old) = (&now.grant, &then.grant);
+        if Arc::ptr_eq(&now.memory, &then.memory)
+            || new.account != old.account
+            || new.given() != old.given()
+        {
+            return Arc::clone(self);
+        }
+        let same_place = now.vault.is_same(&then.vault) && now.files == then.files;
+        if !same_place || new.user != old.user {
+            // It counts where the store has been moved together with what it held.
+            let unsaved = then.memory().unsaved.clone();
+            now.memory().unsaved = unsaved.map(|it| Unsaved {
+                left: Left::AsItWas,
+                ..it
+            });
+            return Arc::clone(self);
+        }
+        {
+            let mut memory = then.memory();
+            // What failed may work as it is configured now.
+            memory.failure = None;
+            // The next refresh takes it off the disk.
+            if new.cache == TokenCache::MemoryOnly && old.cache != new.cache {
+                memory.access = None;
+            }
+        }
+        let core = Core {
+            grant: new.clone(),
+            vault: now.vault.clone(),
+            files: now.files.clone(),
+            web: Web::new(new.ca_file.clone()),
+            flights: now.flights.clone(),
+            memory: Arc::clone(&then.memory),
+            observer: OnceLock::new(),
+        };
+        let core = Arc::new(core);
+        Arc::new(Self { core })
     }
 
     pub fn grant(&self) -> &Grant {
@@ -169,10 +229,15 @@ impl Tokens {
         let flight = {
             let mut memory = self.core.memory();
             self.core.notice(&mut memory);
-            if let Some(access) = memory.fresh() {
-                return Ok(access.token.clone());
-            }
-            match self.core.join(&mut memory, Cause::Needed) {
+            let cause = match memory.fresh() {
+                None => Cause::Needed,
+                Some(access) if access.spurned.is_none() => return Ok(access.token.clone()),
+                Some(access) if access.is_spurned_lately() => {
+                    return Err(spurned(&self.core.grant));
+                }
+                Some(access) => Cause::Spurned(access.token.clone()),
+            };
+            match self.core.join(&mut memory, cause) {
                 Next::Known(outcome) => return outcome,
                 Next::Wait(flight) => flight,
             }
@@ -188,6 +253,9 @@ impl Tokens {
                 let mut memory = self.core.memory();
                 self.core.notice(&mut memory);
                 if let Some(access) = memory.fresh() {
+                    if access.is_spurned_lately() {
+                        break;
+                    }
                     if !access.token.is(refused) {
                         return Ok(access.token.clone());
                     }
@@ -206,7 +274,35 @@ impl Tokens {
                 return Ok(token);
             }
         }
+        self.spurn(refused);
         Err(spurned(&self.core.grant))
+    }
+
+    /// A mail server refused also this one, which had been got instead of another. It is shown to nobody again.
+    pub fn spurn(&self, refused: &AccessToken) {
+        let mut memory = self.core.memory();
+        if let Some(access) = &mut memory.access
+            && access.token.is(refused)
+        {
+            access.spurned.get_or_insert_with(Instant::now);
+        }
+    }
+
+    /// What whoever runs this should know although all works. A store that is not meant to be written is as configured.
+    pub async fn concern(&self) -> Option<&'static str> {
+        let beside = {
+            let mut memory = self.core.memory();
+            self.core.notice(&mut memory);
+            memory.kept.successor.is_some() || memory.unsaved.is_some()
+        };
+        if !beside {
+            return None;
+        }
+        let vault = self.core.vault.clone();
+        let writable = off_thread(move || vault.writable().is_ok()).await;
+        (writable == Ok(true)).then_some(
+            "the secret store should take new refresh tokens and does not: the newest is sealed in the state directory, and lost if one of the two is; mend the store, or log in again",
+        )
     }
 
     /// Those given lately, for whoever has to recognize them in what others say.
@@ -272,7 +368,9 @@ pub(crate) struct Core {
     pub vault: Vault,
     pub files: Option<Files>,
     pub web: Web,
-    memory: Mutex<Memory>,
+    pub flights: Flights,
+    /// Shared with whoever succeeds this one.
+    memory: Arc<Mutex<Memory>>,
     observer: OnceLock<Observer>,
 }
 
@@ -287,8 +385,13 @@ impl Core {
     }
 
     pub(crate) fn judge(&self, memory: &Memory) -> Standing {
-        let granted = memory.granted.as_deref();
-        judge(&self.grant, &memory.kept, &memory.holding, granted)
+        let Some(unsaved) = memory.waiting() else {
+            return judge(&self.grant, &memory.kept, &memory.holding);
+        };
+        // What the provider makes of the one before it, and what is left of that, does not matter any more.
+        let mut kept = memory.kept.clone();
+        kept.refused.clear();
+        judge(&self.grant, &kept, &Holding::Token(unsaved.print.clone()))
     }
 
     pub(crate) fn tell(&self, refreshed: &Refreshed) {
@@ -360,6 +463,9 @@ impl Core {
         {
             return Next::Known(Err(failure.said.clone()));
         }
+        if self.flights.are_over() {
+            return Next::Known(Err(refresh::ending()));
+        }
         let (sender, flight) = watch::channel(None);
         memory.flight = Some(flight.clone());
         let landing = Landing {
@@ -383,7 +489,7 @@ struct Landing {
 }
 
 impl Landing {
-    fn land(mut self, outcome: Result<super::memory::Access, refresh::Failed>) {
+    fn land(mut self, outcome: Result<Access, refresh::Failed>) {
         let outcome = {
             let mut memory = self.core.memory();
             // INVARIANT: whoever asks from now on waits for no flight that is over.
@@ -399,7 +505,8 @@ impl Landing {
                 Err(failed) => {
                     let before = memory.failure.take();
                     let failure = Failure::new(failed.said, failed.wait, before.as_ref());
-                    memory.access = None;
+                    // One that a mail server spurned is remembered as such.
+                    memory.access.take_if(|it| it.spurned.is_none());
                     let said = failure.said.clone();
                     memory.failure = Some(failure);
                     Err(said)
@@ -431,7 +538,7 @@ async fn landed(mut flight: Flight) -> Outcome {
 }
 
 fn spurned(grant: &Grant) -> NoToken {
-    NoToken::Misconfigured {
+    NoToken::Spurned {
         said: format!(
             "the mail server refuses the tokens that {} has just given for {}: check that user, oauth_scope and host belong together",
             grant.provider.name(),

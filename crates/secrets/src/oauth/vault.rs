@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use secrecy::SecretString;
+use secrecy::{ExposeSecret as _, SecretString};
 
 use super::looks::Cost;
+use super::proof;
 use crate::{NoSecret, SecretRef, Store};
 
 /// The place of one refresh token.
@@ -76,8 +77,28 @@ impl Vault {
         }
     }
 
-    /// As [`Store::write`]: wholly or not at all, and on disk when it returns.
-    pub(crate) fn write(&self, secret: &SecretString) -> Result<(), NoSecret> {
+    /// Puts a secret into the place of `old`, where there was one. INVARIANT: what counts as kept has been read back;
+    /// programs of others end well and keep nothing, keep it elsewhere, or fail half-way.
+    pub(crate) fn put(&self, next: &SecretString, old: Option<&SecretString>) -> Put {
+        if let Err(why) = self.writable() {
+            return Put::ReadOnly(why);
+        }
+        let written = self.write(next);
+        match (self.read(), written) {
+            (Ok(found), _) if proof::same(&found, next.expose_secret()) => Put::Kept,
+            (Ok(found), written) => {
+                let why = written.err().unwrap_or_else(elsewhere);
+                match old.is_some_and(|old| proof::same(&found, old.expose_secret())) {
+                    true => Put::Unchanged(why),
+                    false => Put::Torn(why, Some(found)),
+                }
+            }
+            (Err(_), Err(why)) | (Err(why), Ok(())) => Put::Torn(why, None),
+        }
+    }
+
+    /// As [`Store::write`]: wholly or not at all, and on disk when it returns, as far as that is ours to say.
+    fn write(&self, secret: &SecretString) -> Result<(), NoSecret> {
         match &self.place {
             Place::Store(store) => store.write(&self.which, secret),
             #[cfg(test)]
@@ -92,6 +113,25 @@ impl Vault {
             Place::Imagined(store) => store.writable(),
         }
     }
+}
+
+/// What became of a secret that was to be kept.
+#[derive(Debug)]
+pub(crate) enum Put {
+    Kept,
+    /// Nothing was tried.
+    ReadOnly(NoSecret),
+    /// The store holds what it held before.
+    Unchanged(NoSecret),
+    /// It holds something else, or does not say what.
+    Torn(NoSecret, Option<SecretString>),
+}
+
+fn elsewhere() -> NoSecret {
+    NoSecret::new(
+        "the secret store took the refresh token and gives back another one",
+        "let reading and writing lead to the same secret: command and store_command, where it has them",
+    )
 }
 
 /// Runs what may take its time where it holds up nobody.

@@ -1,4 +1,5 @@
-//! The provider as one account sees it: where it is asked, and with what. Found out once, and again after an hour.
+//! The provider as one account sees it: where it is asked, and with what. Found out once, and again after an hour; while
+//! nothing can be found out, what was is as good as before.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -25,7 +26,7 @@ pub(crate) struct Web {
 }
 
 /// Why the provider did not give a token.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Ungiven {
     Unavailable(String),
     Misconfigured(String),
@@ -48,12 +49,15 @@ impl Web {
         let found = match provider {
             Provider::Custom { issuer } => {
                 let http = self.http().await?;
-                discovery::discover(http, issuer)
-                    .await
-                    .map_err(|why| match why {
-                        Undiscovered::Unavailable(said) => Ungiven::Unavailable(said),
-                        Undiscovered::Unusable(said) => Ungiven::Misconfigured(said),
-                    })?
+                match discovery::discover(http, issuer).await {
+                    Ok(found) => found,
+                    Err(Undiscovered::Unavailable(said)) => {
+                        let stale = self.remembered().clone();
+                        let stale = stale.map(|(_, endpoints)| endpoints);
+                        return stale.ok_or(Ungiven::Unavailable(said));
+                    }
+                    Err(Undiscovered::Unusable(said)) => return Err(Ungiven::Misconfigured(said)),
+                }
             }
             known => known.endpoints().ok_or_else(|| {
                 let said = "the tenant is not a name or id of a directory: check oauth_tenant";
@@ -111,6 +115,14 @@ impl Web {
             }
         };
         self.http.get_or_try_init(build).await
+    }
+
+    /// As if it had been found out long ago.
+    #[cfg(test)]
+    pub(crate) fn age(&self) {
+        if let Some((since, _)) = &mut *self.remembered() {
+            *since = since.checked_sub(REDISCOVERED).unwrap();
+        }
     }
 
     fn known(&self) -> Option<Arc<Endpoints>> {

@@ -15,6 +15,7 @@ pub use command::{Command, CommandLine};
 pub use file_dir::{FileDir, read_file};
 pub use gpg_file::GpgFile;
 pub use keyring::Keyring;
+pub(crate) use program::PATIENCE as PROGRAM;
 pub use program::{end_programs, own_variables};
 pub use variables::Variables;
 

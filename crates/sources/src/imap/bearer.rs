@@ -33,6 +33,7 @@ pub(super) fn fault(why: NoToken) -> Fault {
         NoToken::Misconfigured { said } => {
             Fault::saying(FaultKind::TokenMisconfigured, Stage::Login, said)
         }
+        NoToken::Spurned { .. } => Fault::new(FaultKind::TokenRefused, Stage::Login),
     }
 }
 
@@ -71,6 +72,35 @@ pub(super) fn reach(login: &Login) -> Reach {
                 }
             };
             Reach::Nothing(why, remedy)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_lack_of_a_token_has_a_fault_of_its_own() {
+        let said = || "why".to_owned();
+        let cases = [
+            (
+                NoToken::NeedsLogin(NeedsLogin::Never),
+                FaultKind::NeedsLogin,
+            ),
+            (
+                NoToken::Unavailable { said: said() },
+                FaultKind::TokenUnavailable,
+            ),
+            (
+                NoToken::Misconfigured { said: said() },
+                FaultKind::TokenMisconfigured,
+            ),
+            // As the mail server's own refusal, which is held off.
+            (NoToken::Spurned { said: said() }, FaultKind::TokenRefused),
+        ];
+        for (why, kind) in cases {
+            assert_eq!(fault(why).kind, kind);
         }
     }
 }

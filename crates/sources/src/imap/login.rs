@@ -1,11 +1,13 @@
 //! From a fresh TCP connection to a session that may ask: greeting, encryption, credentials, capabilities.
 
+use std::time::Duration;
+
 use imap::{
     BadArgument, Bearer, Capabilities, Command, Data, InitialResponse, Literals, Status, StatusKind,
 };
 use mail::{Cx, Fault, FaultKind, Stage};
 use secrecy::{ExposeSecret as _, SecretString};
-use secrets::AccessToken;
+use secrets::{AccessToken, Tokens};
 use tokio::time::{Instant, timeout};
 
 use super::link::{Link, Patience};
@@ -24,12 +26,17 @@ pub(super) async fn dial(
     let most = times.connect + times.greeting + times.prompt * 2;
     let begun = Instant::now();
     // Before the server is kept waiting. Who gives tokens has a time limit of its own.
-    let token = bearer::token(&settings.login, cx).await?;
-    let logging_in = log_in(settings, findings, cx, token);
-    let outcome = match timeout(most + bearer::PATIENCE, logging_in).await {
-        Ok(outcome) => outcome,
-        Err(_) => Err(Fault::new(FaultKind::TimedOut, cx.stage())),
+    let shown = bearer::token(&settings.login, cx).await?;
+    let outcome = match attempt(settings, findings, cx, most, shown.map(Shown::First)).await {
+        Err(NotIn::HungUp(shown)) => {
+            attempt(settings, findings, cx, most, Some(Shown::Instead(shown))).await
+        }
+        outcome => outcome,
     };
+    let outcome = outcome.map_err(|unadmitted| match unadmitted {
+        NotIn::Fault(fault) => fault,
+        NotIn::HungUp(_) => Fault::new(FaultKind::Lost, Stage::Login),
+    });
     let (host, port, ms) = (&settings.host, settings.port, begun.elapsed().as_millis());
     match &outcome {
         Ok((_, offered)) => {
@@ -48,12 +55,51 @@ pub(super) async fn dial(
     outcome
 }
 
+/// Why a connection is not logged in.
+enum NotIn {
+    Fault(Fault),
+    /// QUIRK: some servers refuse a token and hang up, so that another one has to be shown on another connection.
+    HungUp(Instead),
+}
+
+impl From<Fault> for NotIn {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(fault)
+    }
+}
+
+/// What a connection shows.
+enum Shown {
+    First(AccessToken),
+    Instead(Instead),
+}
+
+/// A token, and the one that was refused before it.
+struct Instead {
+    refused: AccessToken,
+    token: AccessToken,
+}
+
+async fn attempt(
+    settings: &Settings,
+    findings: &Findings,
+    cx: &Cx,
+    most: Duration,
+    shown: Option<Shown>,
+) -> Result<(Link, Capabilities), NotIn> {
+    let logging_in = log_in(settings, findings, cx, shown);
+    match timeout(most + bearer::PATIENCE, logging_in).await {
+        Ok(outcome) => outcome,
+        Err(_) => Err(Fault::new(FaultKind::TimedOut, cx.stage()).into()),
+    }
+}
+
 async fn log_in(
     settings: &Settings,
     findings: &Findings,
     cx: &Cx,
-    token: Option<AccessToken>,
-) -> Result<(Link, Capabilities), Fault> {
+    shown: Option<Shown>,
+) -> Result<(Link, Capabilities), NotIn> {
     let connecting = async {
         let tcp = net::connect(settings, cx).await?;
         match settings.security {
@@ -72,7 +118,7 @@ async fn log_in(
         } else {
             FaultKind::Bye
         };
-        return Err(Fault::saying(kind, Stage::Greeting, &greeting.text));
+        return Err(Fault::saying(kind, Stage::Greeting, &greeting.text).into());
     }
     if id_first::goes_alone(&settings.host, &greeting) {
         findings.note(Finding::IdGoesAlone, &settings.host);
@@ -82,7 +128,7 @@ async fn log_in(
     if settings.security == Security::StartTls {
         // A session that is already logged in cannot be encrypted any more; somebody in between may have said so.
         if preauth {
-            return Err(Fault::new(FaultKind::NoSafeLogin, Stage::Tls));
+            return Err(Fault::new(FaultKind::NoSafeLogin, Stage::Tls).into());
         }
         link = start_tls(settings, cx, link, offered).await?;
         // RFC 3501 section 6.2.1: what was offered in the clear counts for nothing.
@@ -97,7 +143,7 @@ async fn log_in(
         link.use_literals(session::literals(&offered));
         return Ok((link, offered));
     }
-    let granted = authenticate(settings, cx, &mut link, &offered, token).await?;
+    let granted = authenticate(settings, cx, &mut link, &offered, shown).await?;
     let capabilities = match granted {
         Some(capabilities) => capabilities,
         None => ask_capabilities(settings, cx, &mut link).await?,
@@ -156,8 +202,8 @@ async fn authenticate(
     cx: &Cx,
     link: &mut Link,
     offered: &Capabilities,
-    token: Option<AccessToken>,
-) -> Result<Option<Capabilities>, Fault> {
+    shown: Option<Shown>,
+) -> Result<Option<Capabilities>, NotIn> {
     cx.enter(Stage::Login);
     link.use_literals(if offered.has("LITERAL+") {
         Literals::Plus
@@ -168,27 +214,45 @@ async fn authenticate(
         true => InitialResponse::InCommand,
         false => InitialResponse::AfterContinuation,
     };
-    match (&settings.login, token) {
+    match (&settings.login, shown) {
         (Login::Password(password), _) => {
             let command = by_password(settings, offered, place, password)?;
-            present(settings, cx, link, command).await
+            Ok(present(settings, cx, link, command).await?)
         }
-        (Login::Tokens(bearer, tokens), Some(token)) => {
+        (Login::Tokens(bearer, tokens), Some(shown)) => {
             let way = Way {
                 bearer: *bearer,
                 place,
             };
             way.check(offered)?;
-            match way.show(settings, cx, link, &token).await {
-                Err(fault) if fault.kind == FaultKind::AuthFailed => {}
-                outcome => return outcome,
+            let instead = match shown {
+                Shown::Instead(instead) => {
+                    return Ok(way
+                        .show_instead(settings, cx, link, tokens, &instead)
+                        .await?);
+                }
+                Shown::First(token) => match way.show(settings, cx, link, &token).await {
+                    // The server may know that it is stale before its time has come. Once, and with another one.
+                    Err(fault) if fault.kind == FaultKind::AuthFailed => {
+                        let another = tokens.instead_of(&token).await.map_err(bearer::fault)?;
+                        Instead {
+                            refused: token,
+                            token: another,
+                        }
+                    }
+                    outcome => return Ok(outcome?),
+                },
+            };
+            match way.show_instead(settings, cx, link, tokens, &instead).await {
+                Err(fault) if matches!(fault.kind, FaultKind::Lost | FaultKind::Bye) => {
+                    Err(NotIn::HungUp(instead))
+                }
+                outcome => Ok(outcome?),
             }
-            // The server may know that it is stale before its time has come. Once, and with another one.
-            let another = tokens.instead_of(&token).await.map_err(bearer::fault)?;
-            let outcome = way.show(settings, cx, link, &another).await;
-            outcome.map_err(bearer::refused)
         }
-        (Login::Tokens(..), None) => Err(Fault::new(FaultKind::TokenUnavailable, Stage::Login)),
+        (Login::Tokens(..), None) => {
+            Err(Fault::new(FaultKind::TokenUnavailable, Stage::Login).into())
+        }
     }
 }
 
@@ -242,6 +306,24 @@ impl Way {
         let command = command.map_err(|bad| unsendable(&bad))?;
         let outcome = present(settings, cx, link, command).await;
         outcome.map_err(|fault| echo::without_token(fault, token.secret()))
+    }
+
+    /// The last one that is shown: whatever comes of it may hold either of the two.
+    async fn show_instead(
+        &self,
+        settings: &Settings,
+        cx: &Cx,
+        link: &mut Link,
+        tokens: &Tokens,
+        instead: &Instead,
+    ) -> Result<Option<Capabilities>, Fault> {
+        let outcome = self.show(settings, cx, link, &instead.token).await;
+        outcome.map_err(|fault| {
+            if fault.kind == FaultKind::AuthFailed {
+                tokens.spurn(&instead.token);
+            }
+            bearer::refused(echo::without_token(fault, instead.refused.secret()))
+        })
     }
 }
 

@@ -80,6 +80,8 @@ impl ImapSource {
         let nothing = Broken::before_anything;
         cx.enter(Stage::Queue);
         let mut lease = self.pool.take(cx, change.wish()).await.map_err(nothing)?;
+        // What was granted may have become known only when the session was made.
+        self.lets_change().map_err(nothing)?;
         let mut outcome = change.run(lease.session(), cx).await;
         if let Err(broken) = &outcome
             && broken.effect == Effect::Nothing
@@ -112,6 +114,7 @@ impl ImapSource {
         let mut cargo = Cargo::new(body, append.size);
         cx.enter(Stage::Queue);
         let mut lease = self.pool.take(cx, Wish::Any).await.map_err(nothing)?;
+        self.lets_change().map_err(nothing)?;
         let outcome = append::append(lease.session(), cx, append, &mut cargo).await;
         let outcome = match outcome {
             // A message of which something was taken cannot be sent from its beginning.

@@ -49,8 +49,7 @@ impl Reply for Accounts {
 impl Tool for ListAccounts {
     const NAME: &'static str = "imap_list_accounts";
     const TITLE: &'static str = "List mail accounts";
-    const SUMMARY: &'static str =
-        "List the configured mail accounts. Start here when you do not know the account_id.";
+    const SUMMARY: &'static str = "List the mail accounts. Start here when you know no account_id.";
     const TOOLSET: Toolset = Toolset::Imap;
     const ANNOTATIONS: Annotations = Annotations::LOCAL;
     const LEAST: Level = Level::None;

@@ -147,3 +147,41 @@ fn a_login_during_a_refresh_is_what_counts_in_the_end() {
     let refreshes = house.refreshes();
     assert_eq!(house.oidc.count_of(Endpoint::Refresh, "ok"), refreshes);
 }
+
+/// What ends a program in the ordinary way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Exit {
+    Told,
+    HungUp,
+}
+
+#[test]
+fn an_ordinary_exit_does_not_tear_a_refresh_in_half() {
+    for exit in [Exit::Told, Exit::HungUp] {
+        let house = House::new();
+        house.log_in();
+        let mut client = house.client();
+        // The provider has replaced the token, and nobody has heard of it yet.
+        let answer = house.oidc.hold(Endpoint::Refresh, Point::Answer);
+        ask(&mut client, 0);
+        answer.await_arrivals(1);
+        match exit {
+            Exit::Told => {
+                let pid = client.pid().to_string();
+                let told = std::process::Command::new("kill").arg(&pid).status();
+                assert!(told.unwrap().success());
+            }
+            Exit::HungUp => client.close_stdin(),
+        }
+        // Long enough for who would not wait; who waits, waits longer.
+        let gone = client.wait_exit(std::time::Duration::from_secs(2));
+        assert_eq!(gone, None, "{exit:?}: {}", client.stderr());
+        answer.release();
+        let gone = client.wait_exit(std::time::Duration::from_secs(30));
+        assert!(gone.is_some_and(|it| it.success()), "{exit:?}");
+        house.assert_stored();
+        let record = house.dir.home.only("token_refreshed", |_| true);
+        assert_eq!(record.text("result"), "refreshed");
+        assert_works(&mut house.client());
+    }
+}

@@ -94,3 +94,48 @@ fn tokens_in_memory_are_nowhere_else() {
     });
     assert_eq!(holding.count(), 1);
 }
+
+#[test]
+fn a_store_that_does_not_take_a_new_token_is_told_of() {
+    let house = House::new();
+    let place = house.dir.path().join("secrets");
+    let store = |keeping: &Value| {
+        json!({
+            "backend": "command", "command": ["cat", place.join("{ref}")], "store_command": keeping,
+        })
+    };
+    house.configure_with(&store(&json!(["false", "{ref}"])), &json!({}));
+    let granted = house.oidc.grant("alice");
+    house.dir.secret(
+        "secrets/accounts/work/refresh_token",
+        &granted.refresh_token,
+    );
+    for _ in 0..2 {
+        let check = house.check();
+        assert_eq!(check.code, 0, "{}{}", check.stdout, check.stderr);
+        let concern = "warning account work: the secret store should take new refresh tokens";
+        assert!(check.stdout.contains(concern), "{}", check.stdout);
+        let warning = "did not take the new refresh token";
+        assert!(check.stderr.contains(warning), "{}", check.stderr);
+        assert!(
+            check.stderr.contains("false ended with"),
+            "{}",
+            check.stderr
+        );
+    }
+    let records = house.dir.home.records();
+    let refreshed = records
+        .iter()
+        .filter(|it| it.text("event") == "token_refreshed");
+    let rotations: Vec<_> = refreshed.map(|it| it.text("rotation")).collect();
+    assert_eq!(rotations, ["sealed", "sealed"]);
+
+    // Mended, the store takes it, and there is nothing to tell any more.
+    let copy = "cat > \"$0\"";
+    let keep = json!(["sh", "-c", copy, place.join("{ref}")]);
+    house.configure_with(&store(&keep), &json!({}));
+    let check = house.check();
+    assert_eq!(check.code, 0, "{}{}", check.stdout, check.stderr);
+    assert!(!check.stdout.contains("secret store"), "{}", check.stdout);
+    house.assert_stored();
+}

@@ -184,3 +184,24 @@ fn what_was_changed_before_is_not_undone_with_a_login_for_reading() {
     let undone = client.call("undo_transaction", json!({ "transaction_id": id }));
     assert!(!undone.is_error, "{}", undone.text);
 }
+
+#[test]
+fn a_grant_for_reading_that_is_learnt_while_a_change_waits_for_its_session_counts() {
+    let house = House::new();
+    house.log_in();
+    let narrower = Fault::Patch(json!({ "scope": "openid mail.readonly" }));
+    house.oidc.fail(Endpoint::Refresh, &narrower, Times::Always);
+    let mut client = house.client();
+    let before = world(&house);
+    // Nothing is read first: the session is made for the change itself.
+    let draft = json!({ "account_id": "work", "folder": "Drafts", "body": "x" });
+    let refused = client.call("create_draft", draft);
+    assert!(refused.is_error, "{}", refused.text);
+    assert!(
+        refused.text.contains("for reading only"),
+        "{}",
+        refused.text
+    );
+    assert_eq!(world(&house), before);
+    assert_reading_only(&house, &mut client);
+}

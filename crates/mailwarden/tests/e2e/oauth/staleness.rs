@@ -1,8 +1,11 @@
 //! Tokens that the mail server does not take: one more is got and shown, and then it is told; nobody asks in a loop.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use serde_json::json;
 use testkit::http::with_parameter;
 use testkit::oidc::{Endpoint, Fault, Point, Times};
+use testkit::proxy::Cut;
 
 use super::House;
 use super::house::{assert_works, search, standing};
@@ -29,6 +32,27 @@ fn a_token_that_is_stale_before_its_time_is_replaced_once() {
     house.hang_up();
     assert_works(&mut client);
     assert_eq!(house.refreshes(), 2);
+}
+
+#[test]
+fn a_server_that_hangs_up_on_a_stale_token_is_shown_the_next_one_on_another_connection() {
+    let house = House::new();
+    house.log_in();
+    let mut client = house.client();
+    house.oidc.give_stale_tokens();
+    let answer = house.oidc.hold(Endpoint::Refresh, Point::Answer);
+    let shown = AtomicUsize::new(0);
+    house.road.cut_before(Cut::Close, move |line| {
+        line.contains("AUTHENTICATE") && shown.fetch_add(1, Ordering::SeqCst) == 1
+    });
+    let call = client.send_call("search", super::house::inbox(&json!({})));
+    answer.await_arrivals(1);
+    house.oidc.give_fresh_tokens();
+    answer.release();
+    let found = client.wait_call(call);
+    assert!(!found.is_error, "{}", found.text);
+    assert_eq!(house.refreshes(), 2);
+    assert_eq!(house.server.rejections(1).len(), 1);
 }
 
 #[test]

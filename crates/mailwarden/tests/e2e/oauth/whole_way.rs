@@ -189,3 +189,18 @@ fn a_reload_that_leaves_the_account_alone_keeps_its_token() {
     assert_eq!(found.data("/uids"), json!([1]), "{}", found.text);
     assert_eq!(house.refreshes(), asked);
 }
+
+#[test]
+fn a_reload_that_changes_something_else_of_the_account_keeps_its_token() {
+    let house = House::new();
+    house.log_in();
+    let mut running = house.client();
+    assert_works(&mut running);
+    let asked = house.refreshes();
+    house.configure(&json!({ "token_cache": "persist_all" }));
+    let reloaded = house.dir.run(&["config", "reload"]);
+    assert_eq!(reloaded.code, 0, "{}{}", reloaded.stdout, reloaded.stderr);
+    house.hang_up();
+    assert_works(&mut running);
+    assert_eq!(house.refreshes(), asked);
+}

@@ -5,7 +5,7 @@ use std::time::Duration;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::Deserialize;
 
-use super::super::answer::{Code, Declined, Given, Refusal};
+use super::super::answer::{Code, Declined, Given, Refusal, seconds};
 use super::super::http::{Endpoint, Reply};
 use super::super::web::Ungiven;
 use super::{Asking, Face, LoginFault, TypeIn, sort};
@@ -44,8 +44,8 @@ struct Wire {
     #[serde(alias = "verification_url")]
     verification_uri: String,
     verification_uri_complete: Option<String>,
-    expires_in: Option<u64>,
-    interval: Option<u64>,
+    expires_in: Option<serde_json::Value>,
+    interval: Option<serde_json::Value>,
 }
 
 async fn begin(asking: &Asking<'_>) -> Result<Begun, LoginFault> {
@@ -67,6 +67,7 @@ async fn begin(asking: &Asking<'_>) -> Result<Begun, LoginFault> {
             Err(declined) => declined,
             Ok(_) => Declined::Malformed {
                 status: reply.status,
+                successor: None,
             },
         };
         return Err(sort(asking.grant, Ungiven::Declined(declined)));
@@ -94,10 +95,14 @@ fn read(reply: &Reply) -> Option<Begun> {
         },
         lifetime: wire
             .expires_in
+            .as_ref()
+            .and_then(seconds)
             .unwrap_or(LONGEST_LIFETIME)
             .min(LONGEST_LIFETIME),
         interval: wire
             .interval
+            .as_ref()
+            .and_then(seconds)
             .unwrap_or(USUAL_INTERVAL)
             .clamp(1, LONGEST_INTERVAL),
     })
@@ -174,6 +179,12 @@ mod tests {
         let begun = begun.unwrap();
         assert_eq!((begun.interval, begun.lifetime), (1, LONGEST_LIFETIME));
         assert_eq!(begun.asked.complete, None);
+        let begun = said(|it| {
+            it["interval"] = json!("7");
+            it["expires_in"] = json!("899");
+        });
+        let begun = begun.unwrap();
+        assert_eq!((begun.interval, begun.lifetime), (7, 899));
         type Change = fn(&mut Value);
         let wrong: [Change; 6] = [
             |it| it["user_code"] = json!(""),

@@ -285,7 +285,7 @@ fn sort(grant: &Grant, why: Ungiven) -> LoginFault {
                 "{provider} cannot give tokens now (status {status}); log in again later"
             ),
         },
-        Ungiven::Declined(Declined::Malformed { status }) => LoginFault::Unavailable {
+        Ungiven::Declined(Declined::Malformed { status, .. }) => LoginFault::Unavailable {
             said: format!("{provider} did not answer as the standards have it (status {status})"),
         },
         Ungiven::Declined(Declined::Refused(refusal)) => LoginFault::Misconfigured {
@@ -305,9 +305,7 @@ fn ending() -> LoginFault {
 
 fn unusable(error: &std::io::Error) -> LoginFault {
     LoginFault::Misconfigured {
-        said: format!(
-            "the state directory cannot be used ({error}); make it writable and log in again"
-        ),
+        said: format!("{}, and log in again", lock::unusable(error)),
     }
 }
 

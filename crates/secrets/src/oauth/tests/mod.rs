@@ -8,6 +8,8 @@ mod refreshing;
 mod rotating;
 mod secured;
 pub(crate) mod store;
+mod succeeding;
+mod tearing;
 
 use std::path::Path;
 use std::sync::Arc;

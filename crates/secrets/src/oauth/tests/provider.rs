@@ -36,6 +36,10 @@ pub(super) struct State {
     /// Answers that come before any of its own.
     pub script: VecDeque<String>,
     pub metadata: Option<Value>,
+    /// What it answers instead of saying where it is asked.
+    pub undiscovered: Option<String>,
+    /// What there is at every other address.
+    pub elsewhere: Option<String>,
     pub gate: Option<Arc<Notify>>,
     pub without_refresh_token: bool,
 }
@@ -157,6 +161,9 @@ fn reply(state: &mut State, line: &str, body: &str) -> String {
     };
     let refuse = |error: &str| answer(400, "", &json!({ "error": error }).to_string());
     if line.starts_with("GET /.well-known/openid-configuration") {
+        if let Some(reply) = &state.undiscovered {
+            return reply.clone();
+        }
         let issuer = &state.issuer;
         let usual = json!({
             "issuer": issuer,
@@ -179,7 +186,8 @@ fn reply(state: &mut State, line: &str, body: &str) -> String {
         return answer(200, "", &said.to_string());
     }
     if !line.starts_with("POST /token") {
-        return answer(404, "", "{}");
+        let nothing = || answer(404, "", "{}");
+        return state.elsewhere.clone().unwrap_or_else(nothing);
     }
     match field("grant_type").as_deref() {
         Some("refresh_token") => {

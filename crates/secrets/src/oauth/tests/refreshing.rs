@@ -8,9 +8,12 @@ use tokio::sync::{Barrier, Notify};
 use super::provider::{Provider, Rotates, answer};
 use super::store::{Imagined, Mood};
 use super::{contents, grant, tokens};
+use crate::oauth::flights::{Flights, Landed};
 use crate::oauth::grant::{Grant, TokenCache};
 use crate::oauth::memory::AccessToken;
-use crate::oauth::tokens::{NoToken, Tokens};
+use crate::oauth::refresh::{self, BEGUN_WITHIN, MOST_ATTEMPTS};
+use crate::oauth::tokens::{NoToken, TOO_SOON, Tokens};
+use crate::oauth::vault::Vault;
 use crate::{NeedsLogin, RefreshOutcome, Rotation, Standing};
 
 fn text(token: &AccessToken) -> &str {
@@ -118,9 +121,75 @@ async fn a_token_that_a_mail_server_refuses_is_replaced_once() {
     assert_eq!(text(&same), "access-secret-2");
     assert_eq!(provider.refreshes(), 2);
     // The new one is refused as well: that is not its age.
-    let why = tokens.instead_of(&second).await.unwrap_err();
-    assert!(matches!(why, NoToken::Misconfigured { .. }), "{why}");
+    for _ in 0..3 {
+        let why = tokens.instead_of(&second).await.unwrap_err();
+        assert!(matches!(why, NoToken::Spurned { .. }), "{why}");
+    }
     assert_eq!(provider.refreshes(), 2);
+}
+
+#[tokio::test]
+async fn a_token_that_was_refused_although_it_was_new_is_shown_to_nobody_for_a_while() {
+    let provider = Provider::start(Some("refresh-secret-1")).await;
+    let store = Imagined::holding(Some("refresh-secret-1"));
+    let dir = tempfile::tempdir().unwrap();
+    let tokens = tokens(grant(&provider.issuer), &store, dir.path());
+    let first = tokens.access().await.unwrap();
+    let second = tokens.instead_of(&first).await.unwrap();
+    // Of one that is not there any more, nobody needs to hear.
+    tokens.spurn(&first);
+    assert_eq!(said(&tokens).await, "access-secret-2");
+    tokens.spurn(&second);
+    for _ in 0..3 {
+        let why = tokens.access().await.unwrap_err();
+        assert!(matches!(why, NoToken::Spurned { .. }), "{why}");
+        let why = tokens.instead_of(&first).await.unwrap_err();
+        assert!(matches!(why, NoToken::Spurned { .. }), "{why}");
+    }
+    assert_eq!(provider.refreshes(), 2);
+    // Somebody may have set it right meanwhile.
+    if let Some(access) = &mut tokens.core().memory().access {
+        access.spurned = std::time::Instant::now().checked_sub(TOO_SOON);
+    }
+    assert_eq!(said(&tokens).await, "access-secret-3");
+    assert_eq!(provider.refreshes(), 3);
+}
+
+#[tokio::test]
+async fn an_exit_waits_for_a_refresh_that_is_under_way_and_begins_no_other() {
+    let provider = Provider::start(Some("refresh-secret-1")).await;
+    let gate = Arc::new(Notify::new());
+    provider.set(|it| {
+        it.gate = Some(Arc::clone(&gate));
+        it.rotates = Rotates::Always;
+    });
+    let store = Imagined::holding(Some("refresh-secret-1"));
+    let dir = tempfile::tempdir().unwrap();
+    let flights = Flights::new();
+    let process = |account: &str| {
+        let mut grant = grant(&provider.issuer);
+        grant.account = account.to_owned();
+        let vault = Vault::imagined(&store, super::reference());
+        let state = Some(dir.path().to_owned());
+        Tokens::among(flights.clone(), grant, vault, state)
+    };
+    let (tokens, other) = (process("work"), process("other"));
+    let caller = tokio::spawn(async move { said(&tokens).await });
+    while provider.refreshes() == 0 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(
+        flights.land(std::time::Duration::ZERO).await,
+        Landed::NotAll
+    );
+    assert!(said(&other).await.contains("the program is ending"));
+    gate.notify_one();
+    let landed = flights.land(std::time::Duration::from_secs(60)).await;
+    assert_eq!(landed, Landed::All);
+    assert_eq!(store.held(), provider.current());
+    assert_eq!(store.held().as_deref(), Some("refresh-secret-2"));
+    assert_eq!(caller.await.unwrap(), "access-secret-1");
+    assert_eq!(provider.refreshes(), 1);
 }
 
 #[tokio::test]
@@ -137,7 +206,7 @@ async fn a_provider_that_gives_the_refused_token_again_is_not_asked_for_ever() {
     let first = tokens.access().await.unwrap();
     for _ in 0..5 {
         let why = tokens.instead_of(&first).await.unwrap_err();
-        assert!(matches!(why, NoToken::Misconfigured { .. }));
+        assert!(matches!(why, NoToken::Spurned { .. }));
     }
     assert_eq!(provider.refreshes(), 2);
 }
@@ -338,6 +407,90 @@ async fn whoever_observes_hears_of_refreshes_and_of_nothing_secret() {
         ]
     );
     assert!(!format!("{heard:?}").contains("secret"));
+}
+
+#[tokio::test]
+async fn failures_before_anybody_is_asked_are_heard_of_too() {
+    let provider = Provider::start(Some("refresh-secret-1")).await;
+    let store = Imagined::holding(Some("refresh-secret-1"));
+    let dir = tempfile::tempdir().unwrap();
+    let tokens = tokens(grant(&provider.issuer), &store, dir.path());
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let hearing = Arc::clone(&heard);
+    tokens.observed_by(move |it| hearing.lock().unwrap().push((it.outcome, it.rotation)));
+    store.be(Mood::Unreadable);
+    tokens.access().await.unwrap_err();
+    let failed = (RefreshOutcome::Misconfigured, Rotation::None);
+    assert_eq!(*heard.lock().unwrap(), [failed]);
+    assert_eq!(provider.refreshes(), 0);
+}
+
+#[tokio::test]
+async fn a_store_that_should_take_new_tokens_and_does_not_is_a_concern() {
+    for (mood, concerned) in [
+        (Mood::Fine, false),
+        (Mood::ReadOnly, false),
+        (Mood::Full, true),
+        (Mood::Losing, true),
+        (Mood::Elsewhere, true),
+    ] {
+        let provider = Provider::start(Some("refresh-secret-1")).await;
+        provider.set(|it| it.rotates = Rotates::Always);
+        let store = Imagined::holding(Some("refresh-secret-1"));
+        store.be(mood);
+        let dir = tempfile::tempdir().unwrap();
+        let tokens = tokens(grant(&provider.issuer), &store, dir.path());
+        assert_eq!(tokens.concern().await, None);
+        tokens.access().await.unwrap();
+        assert_eq!(tokens.concern().await.is_some(), concerned, "{mood:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_refresh_ends_in_time_whatever_the_store_and_the_provider_do() {
+    let provider = Provider::start(None).await;
+    let store = Imagined::holding(None);
+    store.be(Mood::Restless);
+    let dir = tempfile::tempdir().unwrap();
+    let tokens = tokens(grant(&provider.issuer), &store, dir.path());
+    assert!(said(&tokens).await.contains("Refused"));
+    assert_eq!(provider.refreshes(), MOST_ATTEMPTS);
+    // Whoever has taken too long to find out where to ask does not begin to.
+    let late = std::time::Instant::now().checked_sub(BEGUN_WITHIN);
+    let token = "refresh-secret-1".into();
+    let came = refresh::ask(tokens.core(), late.unwrap(), &token).await;
+    assert!(format!("{came:?}").contains("too long"), "{came:?}");
+    assert_eq!(provider.refreshes(), MOST_ATTEMPTS);
+}
+
+#[tokio::test]
+async fn an_issuer_is_found_behind_pages_that_are_no_answer() {
+    let provider = Provider::start(Some("refresh-secret-1")).await;
+    let page = answer(200, "", "<!doctype html><title>Sign in</title>");
+    provider.set(|it| it.elsewhere = Some(page.clone()));
+    let store = Imagined::holding(Some("refresh-secret-1"));
+    let dir = tempfile::tempdir().unwrap();
+    let found = tokens(grant(&provider.issuer), &store, dir.path());
+    assert_eq!(said(&found).await, "access-secret-1");
+    provider.set(|it| it.undiscovered = Some(page));
+    let lost = tokens(grant(&provider.issuer), &store, dir.path());
+    assert!(said(&lost).await.contains("not readable"));
+}
+
+#[tokio::test]
+async fn where_an_issuer_was_asked_is_not_forgotten_while_it_does_not_say() {
+    let provider = Provider::start(Some("refresh-secret-1")).await;
+    provider.set(|it| it.expires_in = Some(0));
+    let store = Imagined::holding(Some("refresh-secret-1"));
+    let dir = tempfile::tempdir().unwrap();
+    let tokens = tokens(grant(&provider.issuer), &store, dir.path());
+    assert_eq!(said(&tokens).await, "access-secret-1");
+    provider.set(|it| it.undiscovered = Some(answer(503, "", "")));
+    tokens.core().web.age();
+    assert_eq!(said(&tokens).await, "access-secret-2");
+    // What it says otherwise now is believed.
+    provider.set(|it| it.undiscovered = Some(answer(200, "", "{}")));
+    assert!(said(&tokens).await.contains("not readable"));
 }
 
 #[test]

@@ -29,6 +29,16 @@ pub(crate) enum Mood {
     Unreadable,
     /// A person does not answer.
     Hanging,
+    /// A program of somebody else that fails half-way: what was there is gone.
+    Losing,
+    /// The same, and something that is no token is there instead.
+    Mangling,
+    /// It fails, and has kept the secret all the same.
+    Grumbling,
+    /// It keeps the secret where nobody reads it.
+    Elsewhere,
+    /// It holds another one whenever it is asked.
+    Restless,
 }
 
 impl Imagined {
@@ -70,7 +80,7 @@ impl Imagined {
     }
 
     pub(crate) fn read(&self) -> Result<SecretString, NoSecret> {
-        self.reads.fetch_add(1, Ordering::SeqCst);
+        let number = self.reads.fetch_add(1, Ordering::SeqCst);
         let gate = self.gate.lock().unwrap().clone();
         if let Some(gate) = gate {
             gate.wait();
@@ -78,7 +88,8 @@ impl Imagined {
         match *self.mood.lock().unwrap() {
             Mood::Unreadable => return Err(NoSecret::new("the store cannot be read", "mend it")),
             Mood::Hanging => return Err(NoSecret::timed_out("it took too long", "unlock it")),
-            Mood::Fine | Mood::ReadOnly | Mood::Full => {}
+            Mood::Restless => return Ok(format!("refresh-secret-read-{number}").into()),
+            _ => {}
         }
         let held = self.held.lock().unwrap().clone();
         held.ok_or_else(|| NoSecret::absent("there is no such secret", "log in"))
@@ -86,8 +97,17 @@ impl Imagined {
 
     pub(crate) fn write(&self, secret: &SecretString) -> Result<(), NoSecret> {
         self.writable()?;
-        if *self.mood.lock().unwrap() == Mood::Full {
-            return Err(NoSecret::new("the disk is full", "make room"));
+        let fails = |held: Option<SecretString>| {
+            *self.held.lock().unwrap() = held;
+            Err(NoSecret::new("store_command ended with status 1", "try it"))
+        };
+        match *self.mood.lock().unwrap() {
+            Mood::Full => return Err(NoSecret::new("the disk is full", "make room")),
+            Mood::Losing => return fails(None),
+            Mood::Mangling => return fails(Some("half a".into())),
+            Mood::Grumbling => return fails(Some(secret.clone())),
+            Mood::Elsewhere => return Ok(()),
+            Mood::Fine | Mood::ReadOnly | Mood::Unreadable | Mood::Hanging | Mood::Restless => {}
         }
         *self.held.lock().unwrap() = Some(secret.clone());
         Ok(())
@@ -96,7 +116,7 @@ impl Imagined {
     pub(crate) fn writable(&self) -> Result<(), NoSecret> {
         match *self.mood.lock().unwrap() {
             Mood::ReadOnly => Err(NoSecret::new("this store is read only", "use file_dir")),
-            Mood::Fine | Mood::Full | Mood::Unreadable | Mood::Hanging => Ok(()),
+            _ => Ok(()),
         }
     }
 }

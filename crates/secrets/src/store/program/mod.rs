@@ -27,7 +27,7 @@ use super::NoSecret;
 use super::text::Wiped;
 
 /// As long as a program may take, with all that it asks a person.
-pub(super) const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A program that is there, under the name that it was asked for by.
 #[derive(Clone, PartialEq, Eq, Debug)]
