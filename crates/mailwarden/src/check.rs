@@ -8,7 +8,7 @@ use audit::{Health, Log};
 use extract::{Protection, Runner};
 use gateway::{Asking, Call, Caller, Gateway, Outcome, Writes};
 use ledger::Ledger;
-use mail::Cx;
+use mail::{Cx, Reach};
 use secrets::Tokens;
 use serde_json::{Map, Value, json};
 
@@ -28,6 +28,7 @@ pub(crate) async fn run(
     records: &Records,
     changes: &Changes,
     extractor: &Runner,
+    directory: Option<&Path>,
     screen: Screen,
 ) -> bool {
     let accounts = call(&gateway, "imap_list_accounts", Map::new()).await;
@@ -36,9 +37,9 @@ pub(crate) async fn run(
         screen.line(format!("audit log: {line}"));
         return false;
     }
-    let ids: Vec<String> = list(&accounts, "/data/accounts")
+    let ids: Vec<Named> = list(&accounts, "/data/accounts")
         .iter()
-        .filter_map(|account| account.get("account_id")?.as_str().map(str::to_owned))
+        .filter_map(|account| Named::read(account, directory))
         .collect();
     screen.line(format!(
         "configuration: {}",
@@ -234,7 +235,31 @@ struct Report {
     lines: Vec<String>,
 }
 
-async fn report(gateway: Arc<Gateway>, screen: Screen, id: String) -> Report {
+/// An account, as it is listed.
+struct Named {
+    id: String,
+    host: String,
+    port: u64,
+    /// Where its configuration is, as a command line says it.
+    directory: String,
+}
+
+impl Named {
+    fn read(account: &Value, directory: Option<&Path>) -> Option<Self> {
+        Some(Self {
+            id: account.get("account_id")?.as_str()?.to_owned(),
+            host: account.get("host").map(plain).unwrap_or_default(),
+            port: account.get("port").and_then(Value::as_u64).unwrap_or(0),
+            directory: match directory {
+                Some(dir) => format!(" --config-dir {}", dir.display()),
+                None => String::new(),
+            },
+        })
+    }
+}
+
+async fn report(gateway: Arc<Gateway>, screen: Screen, named: Named) -> Report {
+    let id = &named.id;
     let arguments = || match json!({ "account_id": id }) {
         Value::Object(map) => map,
         _ => Map::new(),
@@ -243,12 +268,12 @@ async fn report(gateway: Arc<Gateway>, screen: Screen, id: String) -> Report {
     let text = |path: &str| verified.pointer(path).map(plain).unwrap_or_default();
     let setup = gateway.setup();
     let provider = setup.accounts().iter().find(|one| one.id().as_str() == id);
-    let place = match text("/data/server/port").as_str() {
-        "0" => match provider.map(gateway::Account::provider) {
+    let place = match named.port {
+        0 => match provider.map(gateway::Account::provider) {
             Some(gateway::Provider::AppleMail) => "Apple Mail on this machine".to_owned(),
             _ => "a Maildir or mbox on this machine".to_owned(),
         },
-        port => format!("{}:{port}", text("/data/server/host")),
+        port => format!("{}:{port}", named.host),
     };
     let title = format!(
         "{} {}",
@@ -270,7 +295,14 @@ async fn report(gateway: Arc<Gateway>, screen: Screen, id: String) -> Report {
         {
             let reason = text("/data/reason");
             lines.push(format!("  {} {reason}", screen.bad("failed")));
-            lines.push(format!("  {}", plain(refused)));
+            let refused = plain(refused);
+            let words = refused.strip_prefix("denied: ").unwrap_or(&refused);
+            // Whoever types the command may not have what this program was started with.
+            let directory = match verified.pointer("/data/details/command") {
+                Some(_) => named.directory.as_str(),
+                None => "",
+            };
+            lines.push(format!("  {words}{directory}"));
         }
         return Report {
             works: false,
@@ -293,6 +325,12 @@ async fn report(gateway: Arc<Gateway>, screen: Screen, id: String) -> Report {
         screen.good("ok"),
         text("/data/latency_ms")
     ));
+    if provider.is_some_and(|account| account.reach() == Reach::ReadingOnly) {
+        lines.push(format!(
+            "  {} the login is for reading only: every change is refused",
+            screen.warn("warning")
+        ));
+    }
     let capabilities = list(&verified, "/data/capabilities");
     if !capabilities.is_empty() {
         lines.push(format!(

@@ -41,6 +41,10 @@ pub(crate) async fn run(
             true => Opening::ByHand,
             false => Opening::ByProgram,
         },
+        waits: match way {
+            Way::Paste => Waits::ForPaste,
+            Way::Browser | Way::Device => Waits::ForBrowser,
+        },
         typed: BufReader::new(tokio::io::stdin()),
     };
     let came = login::run(&tokens, way, &mut teller).await;
@@ -89,6 +93,12 @@ fn tell(logged_in: &LoggedIn, screen: Screen) {
     screen.line(screen.good(format!("account {account} is logged in")));
     let scope = logged_in.granted.as_ref().unwrap_or(&logged_in.requested);
     screen.line(format!("scope: {scope}"));
+    let given: Vec<&str> = scope.split_whitespace().collect();
+    let asked = logged_in.requested.split_whitespace();
+    let missing: Vec<&str> = asked.filter(|word| !given.contains(word)).collect();
+    if !missing.is_empty() {
+        screen.line(screen.warn(format!("not granted: {}", missing.join(" "))));
+    }
     if logged_in.standing == Standing::ReadOnly {
         screen.line("nothing in it can be changed with that: every change is refused");
     }
@@ -115,9 +125,17 @@ enum Opening {
     ByHand,
 }
 
+/// What comes after an address was shown.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Waits {
+    ForBrowser,
+    ForPaste,
+}
+
 struct Teller {
     screen: Screen,
     opening: Opening,
+    waits: Waits,
     /// One for all attempts: it may hold the next line already.
     typed: BufReader<Stdin>,
 }
@@ -134,6 +152,12 @@ impl Face for Teller {
         self.screen.line("");
         self.screen.line(address);
         self.screen.line("");
+        if self.waits == Waits::ForBrowser {
+            self.screen.line(
+                "waiting for the browser's answer, five minutes at most. It is on another machine? Ctrl-C, then --paste. \
+                 It shows an error? Check oauth_client_id and what is registered for it.",
+            );
+        }
     }
 
     fn type_in(&mut self, asked: &TypeIn) {

@@ -95,7 +95,15 @@ fn main() -> ExitCode {
             let tokens = wiring::tokens(&config.accounts);
             let gateway = wiring::owners_gateway(config, log)?;
             let extractor = wiring::extractor();
-            let works = check::run(gateway, &records, &changes, &extractor, Screen::new()).await;
+            let works = check::run(
+                gateway,
+                &records,
+                &changes,
+                &extractor,
+                directory,
+                Screen::new(),
+            )
+            .await;
             check::concerns(&tokens, Screen::new()).await;
             let code = match works {
                 true => ExitCode::SUCCESS,
@@ -114,6 +122,9 @@ fn main() -> ExitCode {
             "--read-only: this would change mail, so nothing is done; leave it out to have it done"
         )),
         Verb::Tx(wanted) => tx::run(&verb, wanted, directory, Screen::new()),
+        Verb::Login(_) if directory.is_none() => Err(anyhow::anyhow!(
+            "accounts that are logged in to stand in a configuration directory; name it by --config-dir or IMAP_MCP_CONFIG_DIR"
+        )),
         Verb::Login(wanted) => with_config(&verb, directory, async |config, log| {
             login::run(wanted, &config, &log, Screen::new()).await
         }),

@@ -114,11 +114,12 @@ pub(crate) struct Stamp {
 }
 
 impl Files {
-    pub(crate) fn of(dir: &Path, account: &str) -> Self {
+    /// `place` is where the refresh token is kept: configurations side by side may call their accounts alike.
+    pub(crate) fn of(dir: &Path, account: &str, place: &str) -> Self {
         // Two accounts never share a file, whatever the file system makes of their spelling.
         let plain = |letter: &char| letter.is_ascii_alphanumeric() || *letter == '-';
         let readable: String = account.chars().filter(plain).take(40).collect();
-        let digest = Sha256::digest(account);
+        let digest = Sha256::digest(format!("{account}\0{place}"));
         let hex = digest.iter().take(8).map(|byte| format!("{byte:02x}"));
         Self {
             dir: dir.to_owned(),
@@ -260,7 +261,7 @@ mod tests {
     #[test]
     fn a_file_that_a_crash_left_half_written_is_in_nobodys_way() {
         let dir = tempfile::tempdir().unwrap();
-        let files = Files::of(dir.path(), "work");
+        let files = Files::of(dir.path(), "work", "");
         fs::write(files.path("json.new"), "half").unwrap();
         files.write(&some()).unwrap();
         assert_eq!(files.read(), some());
@@ -270,7 +271,7 @@ mod tests {
     #[test]
     fn every_replacement_shows() {
         let dir = tempfile::tempdir().unwrap();
-        let files = Files::of(dir.path(), "work");
+        let files = Files::of(dir.path(), "work", "");
         files.write(&Kept::default()).unwrap();
         let before = files.stamp();
         files.write(&some()).unwrap();
@@ -280,7 +281,7 @@ mod tests {
     #[test]
     fn what_is_damaged_foreign_or_huge_counts_as_nothing() {
         let dir = tempfile::tempdir().unwrap();
-        let files = Files::of(dir.path(), "work");
+        let files = Files::of(dir.path(), "work", "");
         let whole = serde_json::to_string(&some()).unwrap();
         let cases = [
             String::new(),
@@ -301,10 +302,10 @@ mod tests {
         let dir = Path::new("/state");
         let names = ["a", "A", "a/b", "ab", "../a", "", "ä", &"x".repeat(300)];
         for (at, one) in names.iter().enumerate() {
-            let name = Files::of(dir, one).name;
+            let name = Files::of(dir, one, "").name;
             assert!(name.len() < 64 && !name.contains(['/', '.']), "{name}");
             for other in names.iter().skip(at + 1) {
-                let other = Files::of(dir, other).name;
+                let other = Files::of(dir, other, "").name;
                 assert_ne!(name.to_lowercase(), other.to_lowercase());
             }
         }

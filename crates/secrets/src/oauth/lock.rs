@@ -31,6 +31,15 @@ pub(crate) async fn hold(files: &Files) -> Result<Held, NotHeld> {
     hold_within(files, PATIENCE).await
 }
 
+/// Whether there could be one. Who has it now is not waited for.
+pub(crate) fn try_out(files: &Files) -> io::Result<()> {
+    match files.lock_file()?.try_lock() {
+        Ok(()) | Err(TryLockError::WouldBlock) => Ok(()),
+        Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(()),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
 async fn hold_within(files: &Files, patience: Duration) -> Result<Held, NotHeld> {
     let file = files.lock_file().map_err(NotHeld::Io)?;
     let end = Instant::now() + patience;
@@ -77,7 +86,7 @@ mod tests {
     #[tokio::test]
     async fn who_holds_it_for_longer_than_any_refresh_is_told_of() {
         let dir = tempfile::tempdir().unwrap();
-        let files = Files::of(dir.path(), "work");
+        let files = Files::of(dir.path(), "work", "");
         let _first = hold(&files).await.unwrap();
         let second = hold_within(&files, Duration::ZERO).await;
         assert!(matches!(second, Err(NotHeld::Busy)));
@@ -95,7 +104,7 @@ mod tests {
     #[tokio::test]
     async fn the_second_gets_it_when_the_first_is_done() {
         let dir = tempfile::tempdir().unwrap();
-        let files = Files::of(dir.path(), "work");
+        let files = Files::of(dir.path(), "work", "");
         let first = hold(&files).await.unwrap();
         let mut second = Box::pin(hold(&files));
         let early = tokio::time::timeout(BETWEEN * 2, &mut second).await;

@@ -74,7 +74,7 @@ impl Tokens {
         vault: Vault,
         state: Option<PathBuf>,
     ) -> Arc<Self> {
-        let files = state.map(|dir| Files::of(&dir, &grant.account));
+        let files = state.map(|dir| Files::of(&dir, &grant.account, &vault.place()));
         let web = Web::new(grant.ca_file.clone());
         let memory = Memory {
             access: None,

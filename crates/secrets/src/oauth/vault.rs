@@ -68,6 +68,16 @@ impl Vault {
         }
     }
 
+    /// Tells the place of this token from all others: what is remembered of one says nothing of another.
+    pub(crate) fn place(&self) -> String {
+        let store = match &self.place {
+            Place::Store(store) => store.place(),
+            #[cfg(test)]
+            Place::Imagined(_) => String::new(),
+        };
+        format!("{store} {}", self.which.path())
+    }
+
     /// May run a program and wait for it: not for an async thread.
     pub(crate) fn read(&self) -> Result<SecretString, NoSecret> {
         match &self.place {

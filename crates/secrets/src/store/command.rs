@@ -115,6 +115,11 @@ impl Command {
         Self { read, store }
     }
 
+    /// How secrets are read: the words after the program.
+    pub(super) fn words(&self) -> &[String] {
+        &self.read.words
+    }
+
     pub(super) fn read(&self, wanted: &SecretRef) -> Result<SecretString, NoSecret> {
         self.read.read(Some(wanted))
     }

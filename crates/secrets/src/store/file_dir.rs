@@ -20,6 +20,10 @@ impl FileDir {
         Self { path }
     }
 
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
     pub(super) fn read(&self, wanted: &SecretRef) -> Result<SecretString, NoSecret> {
         let place = Place::open(&self.path)?;
         let names = names(wanted);

@@ -53,6 +53,10 @@ impl GpgFile {
         })
     }
 
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
     pub(super) fn read(&self, wanted: &SecretRef) -> Result<SecretString, NoSecret> {
         let place = Place::open(&self.path)?;
         let (names, file) = found(&place, wanted)?;

@@ -167,6 +167,18 @@ impl Store {
         }
     }
 
+    /// Tells it from other stores, without a secret.
+    pub(crate) fn place(&self) -> String {
+        match self {
+            Self::None => "none".to_owned(),
+            Self::FileDir(files) => format!("file_dir {}", files.path().display()),
+            Self::EnvVar(_) => "env_var".to_owned(),
+            Self::GpgFile(files) => format!("gpg_file {}", files.path().display()),
+            Self::Keyring(_) => "keyring".to_owned(),
+            Self::Command(command) => format!("command {}", command.words().join("\0")),
+        }
+    }
+
     /// Whether another process of the same user, with another environment or in another session, may find other secrets here.
     pub fn is_of_this_environment(&self) -> bool {
         match self {

@@ -147,7 +147,9 @@ pub(crate) async fn run_with_second(
     let writable = off_thread(move || vault.writable()).await;
     writable.map_err(|_| ending())?.map_err(LoginFault::Store)?;
     // Nobody is sent to a browser for what could not be kept then.
-    drop(hold(core).await?);
+    if let Some(files) = &core.files {
+        lock::try_out(files).map_err(|error| unusable(&error))?;
+    }
     let asking = Asking::new(core, way).await?;
     let alone = Company::default();
     let (given, company) = match way {

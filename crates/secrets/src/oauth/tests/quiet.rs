@@ -87,7 +87,7 @@ fn forms(secret: &str) -> Vec<String> {
         let shifted = format!("{}{secret}", "x".repeat(shift));
         let encoded = base64::engine::general_purpose::STANDARD_NO_PAD.encode(shifted);
         let inner = encoded.len() - 2;
-        encoded[4..inner].to_owned()
+        encoded.get(4..inner).unwrap().to_owned()
     });
     let bytes: Vec<String> = secret.bytes().map(|byte| byte.to_string()).collect();
     base64

@@ -136,7 +136,7 @@ async fn a_new_refresh_token_in_an_answer_of_no_use_is_kept_before_it_is_complai
 
 /// A state directory that cannot be written: a directory stands in the way of the file that is to replace the old one.
 fn block(dir: &Path) {
-    let files = crate::oauth::kept::Files::of(dir, "work");
+    let files = crate::oauth::kept::Files::of(dir, "work", "");
     drop(files.lock_file().unwrap());
     let lock = std::fs::read_dir(dir).unwrap().flatten().next().unwrap();
     let name = lock.file_name().into_string().unwrap();
