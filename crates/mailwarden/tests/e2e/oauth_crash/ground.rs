@@ -15,7 +15,9 @@ use crate::directory::Directory;
 use crate::support::{note, start};
 use crate::write_crash::leave;
 
-pub(crate) const COMMAND: &str = "mailwarden login --account work";
+const COMMAND: &str = "mailwarden login --account work";
+/// Where a login could not be kept.
+const REMEDY: &str = "put a new refresh token into secret://accounts/work/refresh_token";
 const USER: &str = "alice";
 const SECRET: &str = "secrets/accounts/work/refresh_token";
 const VARIABLE: &str = concat!("IMAP_MCP", "_SECRET__ACCOUNTS__WORK__REFRESH_TOKEN");
@@ -246,9 +248,14 @@ fn read(answer: Result<Result<Value, RpcError>, Gone>) -> Answer {
     let data = &told["data"];
     if result["isError"] != true && data["uids"] == json!([1]) {
         Answer::Mail
-    } else if data["reason"] == "needs_rebootstrap" && summary.contains(COMMAND) {
+    } else if data["reason"] == "needs_rebootstrap" && tells_what_to_do(summary) {
         Answer::NeedsLogin
     } else {
         Answer::Other(format!("{summary} {data}"))
     }
+}
+
+/// Whether somebody who is told this knows how to get the account going again.
+pub(crate) fn tells_what_to_do(words: &str) -> bool {
+    words.contains(COMMAND) || words.contains(REMEDY)
 }
