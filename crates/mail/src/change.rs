@@ -46,8 +46,9 @@ pub enum Removed {
     Message,
     /// One that a copy within this account made: the others stay.
     Copy,
-    /// One that was added to this account. What was there before stays.
-    Addition,
+    /// One that was added to this account when the folder that holds all ended there. What was there before stays, and so
+    /// does what may have been: where that end is not known.
+    Addition { beyond: Option<Horizon> },
 }
 
 /// Which message, and what it must be: nothing is done to another that took its number.

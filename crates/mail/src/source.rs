@@ -14,8 +14,8 @@ use jiff::Timestamp;
 
 use crate::{
     Append, Body, Broken, Candidate, Changing, Condition, Cx, Envelope, Fault, FaultKind, Flag,
-    Folder, FolderName, Horizon, Kindred, Landing, MessageRef, Query, Section, Sought, SourceKind,
-    Stage, Step, Structure, Uid, UidSet, UidValidity, Witness,
+    Folder, FolderName, Horizon, Kindred, Landing, MessageRef, Query, Removal, Section, Sought,
+    SourceKind, Stage, Step, Structure, Uid, UidSet, UidValidity, Witness,
 };
 
 /// A source's answer, on its way. Dropping it cancels the work at the source.
@@ -55,6 +55,30 @@ pub trait MailSource: Send + Sync {
     fn anchored<'a>(&'a self, cx: &'a Cx, at: &'a MessageRef) -> Answer<'a, MessageRef> {
         let _ = cx;
         Box::pin(async { Ok(at.clone()) })
+    }
+
+    /// Where a message lies in the folder that holds all, whatever became of it where it was; none where it does not, or where
+    /// there is no such folder.
+    fn recalled<'a>(
+        &'a self,
+        cx: &'a Cx,
+        at: &'a MessageRef,
+        message: u64,
+    ) -> Answer<'a, Option<MessageRef>> {
+        let _ = (cx, at, message);
+        Box::pin(async { Ok(None) })
+    }
+
+    /// Where the folder that holds all ends, asked now; none where there is none.
+    fn end_of_all<'a>(&'a self, cx: &'a Cx) -> Answer<'a, Option<Horizon>> {
+        let _ = cx;
+        Box::pin(async { Ok(None) })
+    }
+
+    /// How far a message goes that is removed from a folder, as far as anybody has said so yet: no I/O.
+    fn removes(&self, folder: &FolderName) -> Removal {
+        let _ = folder;
+        Removal::Gone
     }
 
     /// Whether a message that is known by its store's own name lies in a folder, and where.

@@ -89,7 +89,10 @@ impl Driver<'_> {
             && let Some(likeness) = self.likeness(work).await?
             && let Some(one) = self.copies(work, likeness).await?.first()
         {
-            work.know(|known| known.landed = Some(one.landing));
+            work.know(|known| {
+                known.landed = Some(one.landing);
+                known.store_id = known.store_id.or(one.witness.store_id);
+            });
         }
         let Some(copy) = work.landed() else {
             return Ok(Compared::Differs("copy_missing"));

@@ -8,11 +8,12 @@ use bytes::Bytes;
 use jiff::{SignedDuration, Timestamp};
 use ledger::{Ending, Kind, LedgerFault, Mark, State, StepName, StepState, Transaction};
 use mail::{
-    AccountId, Broken, Changed, Cx, Effect, Fault, FaultKind, MailSource, Removal, Removed, Stage,
-    Step, Subject,
+    AccountId, Broken, Changed, Cx, Effect, Fault, FaultKind, Landing, MailSource, Removal,
+    Removed, Stage, Step, Subject,
 };
 
 use super::lookup::Found;
+use super::origin::as_seen;
 use super::plan::{self, Next};
 use super::withdrawal::Last;
 use super::work::Work;
@@ -193,6 +194,9 @@ impl<'a> Driver<'a> {
         // INVARIANT: nothing changes before the intent is durable.
         if step != StepName::Confirm && !intended {
             let turn = work.turn.take();
+            if step == StepName::Append {
+                self.note_end_of_all(work).await;
+            }
             work.step(step, StepState::Intended, None);
             work.write(&self.desk.ledger).await?;
             work.turn = turn.filter(|_| puts_something(step));
@@ -208,6 +212,11 @@ impl<'a> Driver<'a> {
             Err(fault) => {
                 return Ok(self.note_broken(work, step, Broken::before_anything(fault)));
             }
+        }
+        if self.leaves_it_there(work, step) {
+            work.fault = None;
+            work.step(step, StepState::Done, None);
+            return Ok(Flow::On);
         }
         if step == StepName::Remove {
             match self.is_the_last(work).await? {
@@ -230,7 +239,10 @@ impl<'a> Driver<'a> {
         }
         let came = match step {
             StepName::Confirm => return Ok(self.confirm(work).await),
-            StepName::Append => self.append(work).await,
+            StepName::Append => match self.append(work).await {
+                Ok(changed) => self.name_what_came(work, changed).await,
+                broken => broken,
+            },
             step => self.apply(work, step).await,
         };
         work.hear(&came);
@@ -248,7 +260,7 @@ impl<'a> Driver<'a> {
 
     fn note_done(&self, work: &mut Work, step: StepName, changed: Changed) {
         work.fault = None;
-        work.learn(changed.before);
+        work.learn(changed.before.map(|seen| as_seen(step, seen)));
         // QUIRK: a number that was there before is not the number of what came, unless it is known by more than that.
         let certain = work.transaction.known.store_id.is_some();
         let landed = changed.landed.filter(|one| certain || work.is_beyond(*one));
@@ -258,8 +270,12 @@ impl<'a> Driver<'a> {
         if let Some(flags) = changed.flags {
             work.know(|known| known.flags_after = Some(flags));
         }
+        // INVARIANT: a label that an earlier attempt of ours put on was not there before.
+        let was_old = |one: Landing| certain && !work.is_beyond(one);
+        let was_there =
+            changed.was_there && work.attempts(step) == 1 || landed.is_some_and(was_old);
         let why = match changed.removal {
-            None if changed.was_there => Some(plan::WAS_THERE),
+            None if was_there && puts_something(step) => Some(plan::WAS_THERE),
             Some(Removal::Flagged) => Some(plan::FLAGGED_ONLY),
             Some(Removal::Trashed) if deletes_for_good(&work.transaction) => Some(plan::IN_TRASH),
             Some(Removal::Trashed) => None,
@@ -274,7 +290,7 @@ impl<'a> Driver<'a> {
     fn note_broken(&self, work: &mut Work, step: StepName, broken: Broken) -> Flow {
         let fault = as_of(step, broken.fault);
         let kind = fault.kind;
-        work.learn(broken.before);
+        work.learn(broken.before.map(|seen| as_seen(step, seen)));
         work.fault = Some(fault);
         match broken.effect {
             Effect::Unknown => work.step(step, StepState::Unknown, Some(code(kind))),
@@ -367,8 +383,15 @@ impl<'a> Driver<'a> {
             Found::Done => work.step(step, StepState::Done, None),
             Found::DoneAt(landing) => {
                 work.know(|known| known.landed = Some(landing));
-                work.step(step, StepState::Done, None);
+                let certain = work.transaction.known.store_id.is_some();
+                let why = (certain && !work.is_beyond(landing)).then_some(plan::WAS_THERE);
+                work.step(step, StepState::Done, why);
             }
+            Found::Trashed if deletes_for_good(&work.transaction) => {
+                work.step(step, StepState::Done, Some(plan::IN_TRASH));
+            }
+            Found::Trashed => work.step(step, StepState::Done, None),
+            Found::PutBack => work.step(step, StepState::Refused, Some(plan::PUT_BACK)),
             // The server has copied it and not come to the rest: that is ours to do.
             Found::Copied(landing) => {
                 work.know(|known| known.landed = Some(landing));
@@ -393,28 +416,19 @@ impl<'a> Driver<'a> {
     }
 
     async fn apply(&self, work: &mut Work, step: StepName) -> Result<Changed, Broken> {
-        let what = self.what_goes(work, step).await;
-        let planned = what.and_then(|what| self.planned(work, step, what));
-        let planned = planned.map_err(Broken::before_anything)?;
+        let nothing = Broken::before_anything;
+        let what = self.what_goes(work, step).await.map_err(nothing)?;
+        let mut planned = self.planned(work, step, what).map_err(nothing)?;
+        if let Step::Remove { subject, what } = &mut planned
+            && *what == Removed::Message
+        {
+            subject.at = self.original(work, &subject.at).await.map_err(nothing)?;
+        }
         let account = &planned.subject().at.account;
         let source = self
             .source(work, account)
             .map_err(Broken::before_anything)?;
         source.apply(self.cx, &planned).await
-    }
-
-    /// What a removal takes away: the message itself, or what was put there before.
-    async fn what_goes(&self, work: &Work, step: StepName) -> Result<Removed, Fault> {
-        let asked = &work.transaction.asked;
-        match (step, &asked.undoes) {
-            (StepName::Withdraw | StepName::Thin, _) => Ok(what_was_put(&work.transaction)),
-            (StepName::Remove, Some(undone)) if asked.target.is_none() => {
-                let undone = self.desk.ledger.get(undone).await;
-                let undone = undone.map_err(|fault| unwritten(&fault))?;
-                Ok(undone.as_ref().map_or(Removed::Addition, what_was_put))
-            }
-            _ => Ok(Removed::Message),
-        }
     }
 
     fn planned(&self, work: &Work, step: StepName, what: Removed) -> Result<Step, Fault> {
@@ -500,17 +514,6 @@ impl<'a> Driver<'a> {
             true => Ok(account.source()),
             false => Err(gone()),
         }
-    }
-}
-
-/// What lies in the target of this one by now.
-pub(super) fn what_was_put(transaction: &Transaction) -> Removed {
-    let asked = &transaction.asked;
-    let from = asked.source.as_ref().map(|at| &at.account);
-    let to = asked.target.as_ref().map(|target| &target.account);
-    match from.is_some() && from == to {
-        true => Removed::Copy,
-        false => Removed::Addition,
     }
 }
 

@@ -2,11 +2,11 @@
 
 use ledger::{Mark, Place, StepName};
 use mail::{
-    Candidate, Digest, Fault, FaultKind, Flag, Keeping, Landing, MOST_DIGESTED, Query, Search,
-    Snippets, Stage, Uid, UidValidity,
+    Candidate, Digest, Fault, FaultKind, Flag, Landing, MOST_DIGESTED, Query, Removal, Search,
+    Snippets, Stage, Step, Subject, Uid, UidValidity,
 };
 
-use super::drive::Driver;
+use super::drive::{Driver, is_verdict};
 use super::stream;
 use super::thinning;
 use super::work::Work;
@@ -21,6 +21,10 @@ const LOST: &str = "the message is neither where it was nor where it was to go: 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Found {
     Done,
+    /// Removed as far as its store lets anything be: into the trash.
+    Trashed,
+    /// Half of it was done, and is put back.
+    PutBack,
     /// Where the message lies by now.
     DoneAt(Landing),
     /// The message has left its folder and something has come to the target, and what it looked like is not known.
@@ -50,8 +54,13 @@ impl Driver<'_> {
             StepName::Copy | StepName::Append => self.look_up_copy(work).await,
             StepName::Move => self.look_up_move(work).await,
             StepName::Remove => {
-                let at = work.subject().map(|subject| subject.at);
                 let before = work.transaction.known.flags.clone();
+                let at = match work.subject().map(|subject| subject.at) {
+                    Some(at) if self.takes_the_message(work) => {
+                        Some(self.original(work, &at).await?)
+                    }
+                    at => at,
+                };
                 self.look_up_removal(work, at, before).await
             }
             // One without a number is looked for by its octets when it is taken away.
@@ -110,9 +119,11 @@ impl Driver<'_> {
         if found.len() > 1 && tried > 1 {
             thinning::doubt(work);
         }
-        Ok(found
-            .first()
-            .map_or(Found::NotDone, |one| Found::DoneAt(one.landing)))
+        let Some(one) = found.first() else {
+            return Ok(Found::NotDone);
+        };
+        work.know(|known| known.store_id = known.store_id.or(one.witness.store_id));
+        Ok(Found::DoneAt(one.landing))
     }
 
     async fn look_up_move(&self, work: &mut Work) -> Result<Found, Fault> {
@@ -129,7 +140,7 @@ impl Driver<'_> {
                 // Done by halves or not at all, it may be done again: a label is on or off, and never twice on.
                 (true, _) => Found::NotDone,
                 (false, Some(landing)) => Found::DoneAt(landing),
-                (false, None) => Found::Undecided(LOST),
+                (false, None) => self.put_back(work, id).await?,
             });
         }
         let known = &work.transaction.known;
@@ -156,11 +167,30 @@ impl Driver<'_> {
             return Ok(known);
         };
         let source = self.source(work, &at.account)?;
-        if source.keeping() == Keeping::Labels {
-            let seen = source.look(self.cx, &at, MOST_DIGESTED).await?;
-            work.learn(seen.map(|(witness, _)| witness));
-        }
+        let seen = source.look(self.cx, &at, MOST_DIGESTED).await?;
+        work.learn(seen.map(|(witness, _)| witness));
         Ok(work.transaction.known.store_id)
+    }
+
+    /// A message that lost its label and did not get the other is where all are: it gets its own again. That may be done
+    /// twice without harm.
+    async fn put_back(&self, work: &Work, id: u64) -> Result<Found, Fault> {
+        let Some(subject) = work.subject() else {
+            return Ok(Found::Gone);
+        };
+        let source = self.source(work, &subject.at.account)?;
+        let Some(at) = source.recalled(self.cx, &subject.at, id).await? else {
+            return Ok(Found::Undecided(LOST));
+        };
+        let step = Step::Copy {
+            to: subject.at.folder.clone(),
+            subject: Subject { at, ..subject },
+        };
+        match source.apply(self.cx, &step).await {
+            Ok(_) => Ok(Found::PutBack),
+            Err(broken) if is_verdict(broken.fault.kind) => Ok(Found::Undecided(LOST)),
+            Err(broken) => Err(broken.fault),
+        }
     }
 
     /// INVARIANT: what has a name of its store's own is itself, whoever put it there.
@@ -238,7 +268,10 @@ impl Driver<'_> {
         };
         let source = self.source(work, &at.account)?;
         let Some((seen, _)) = source.look(self.cx, &at, 0).await? else {
-            return Ok(Found::Done);
+            return Ok(match source.removes(&at.folder) {
+                Removal::Trashed => Found::Trashed,
+                Removal::Gone | Removal::Flagged => Found::Done,
+            });
         };
         let deleted = Mark::Set(Flag::new("\\Deleted"));
         let flagged = deleted.is_so(&told(seen.flags)?);
@@ -295,7 +328,10 @@ impl Driver<'_> {
             return Ok(found);
         };
         let others = self.claimed(work, place, generation).await?;
-        found.retain(|one| !others.contains(&one.landing.uid));
+        // Where a store keeps one of equal messages it is everybody's who put it there.
+        let is_free =
+            |one: &Candidate| one.witness.store_id.is_some() || !others.contains(&one.landing.uid);
+        found.retain(is_free);
         found.sort_by_key(|one| one.landing.uid);
         Ok(found)
     }

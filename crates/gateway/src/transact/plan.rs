@@ -2,7 +2,7 @@
 //! decides as the one that fell would have.
 
 use ledger::{Ending, Kind, State, StepName, StepState, Transaction};
-use mail::AccountId;
+use mail::{AccountId, Landing};
 
 /// Why a step that was refused may be taken again: it is known not to have happened.
 pub(super) const NOT_DONE: &str = "not_done";
@@ -20,6 +20,9 @@ pub(super) const IN_TRASH: &str = "in_trash";
 
 /// It was in the target before already, under a label that it had; whoever undoes it leaves it there.
 pub(super) const WAS_THERE: &str = "was_there";
+
+/// Half of a move was done, the rest refused, and the half is put back.
+pub(super) const PUT_BACK: &str = "put_back";
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Next {
@@ -124,6 +127,39 @@ pub(super) fn has_left_a_copy(transaction: &Transaction) -> bool {
     copied
         .into_iter()
         .any(|step| matches!(last(transaction, step), Some((StepState::Done, _))))
+}
+
+/// Whether it lies in the target as it did before, under a label that it had. What was said of it at the first attempt counts,
+/// and otherwise where it lies: what came to it later would have put the label on itself.
+pub(super) fn was_there(transaction: &Transaction) -> bool {
+    let mut steps = transaction.steps.iter();
+    let known = &transaction.known;
+    let is_old = |landing| known.store_id.is_some() && !is_beyond(transaction, landing);
+    steps.any(|step| step.why.as_deref() == Some(WAS_THERE)) || known.landed.is_some_and(is_old)
+}
+
+/// Whether something lies where the target had not come to when this began.
+pub(super) fn is_beyond(transaction: &Transaction, landing: Landing) -> bool {
+    transaction.asked.horizon.is_none_or(|horizon| {
+        horizon.uidvalidity != landing.uidvalidity || landing.uid >= horizon.next
+    })
+}
+
+/// Whether a message goes from one account to another.
+pub(super) fn crosses(transaction: &Transaction) -> bool {
+    let asked = &transaction.asked;
+    let from = asked.source.as_ref().map(|at| &at.account);
+    let to = asked.target.as_ref().map(|target| &target.account);
+    from.is_some() && to.is_some() && from != to
+}
+
+/// Whether two accounts are one mailbox of a store that keeps a message once: what was added is what it was added from.
+pub(super) fn is_one_message(transaction: &Transaction) -> bool {
+    let (asked, known) = (&transaction.asked, &transaction.known);
+    let same_home = asked.source_home.is_some() && asked.source_home == asked.target_home;
+    crosses(transaction)
+        && known.store_id.is_some()
+        && (same_home || known.source_id == known.store_id)
 }
 
 /// The step that is tried again for a person to whom the rest was left.

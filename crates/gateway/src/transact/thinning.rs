@@ -6,7 +6,8 @@
 use ledger::{LedgerFault, StepName, StepState};
 use mail::{Landing, Step, Subject, Uid, UidValidity};
 
-use super::drive::{Driver, Flow, is_verdict, what_was_put};
+use super::drive::{Driver, Flow, is_verdict};
+use super::origin::what_was_put;
 use super::plan::{self, MAYBE_TWICE};
 use super::work::Work;
 

@@ -266,6 +266,10 @@ fn failed(code: &str) -> String {
         "date_not_kept" => {
             "the target does not keep the message's date of arrival, so it was not moved; copy it instead".to_owned()
         }
+        super::plan::PUT_BACK => {
+            "the server did one half of it and refused the other, so the message is back where it was, under a new number"
+                .to_owned()
+        }
         "last_copy" => {
             "this cannot be undone: the original is no longer where it was, so this may be the last copy; remove it by \
              hand if it is not"

@@ -34,6 +34,8 @@ pub(crate) enum NoInverse {
     Nothing,
     #[error("the message was deleted for good; only a backup of its server may have it")]
     ForGood,
+    #[error("the message is in its account's trash: find it there, and move it back")]
+    InTrash,
     #[error(
         "the server did not tell where the message lies now; look for it and move it back by hand"
     )]
@@ -65,14 +67,15 @@ pub(crate) fn inverse(done: &Transaction) -> Result<Inverse, NoInverse> {
         }
         (Kind::Move | Kind::Delete, Some(at), Some(_)) => {
             let now = landed.ok_or(NoInverse::Nowhere)?;
-            Ok(match was_there_before(done) {
+            Ok(match plan::was_there(done) {
                 true => copy_back(done, now, at),
                 false => move_back(done, now, at),
             })
         }
         (Kind::Delete, Some(at), None) if is_only_flagged(done) => Ok(unflag(done, at)),
+        (Kind::Delete, _, None) if ends_with(done, plan::IN_TRASH) => Err(NoInverse::InTrash),
         (Kind::Move | Kind::Delete, _, None) => Err(NoInverse::ForGood),
-        (Kind::Copy, Some(_), _) if was_there_before(done) => Err(NoInverse::Nothing),
+        (Kind::Copy, Some(_), _) if plan::was_there(done) => Err(NoInverse::Nothing),
         (Kind::Copy, Some(at), _) => {
             let copy = landed.ok_or(NoInverse::Nowhere)?;
             let by = Capability::AcceptIncoming;
@@ -87,14 +90,12 @@ pub(crate) fn inverse(done: &Transaction) -> Result<Inverse, NoInverse> {
 }
 
 fn is_only_flagged(done: &Transaction) -> bool {
-    let code = done.ending.as_ref().and_then(|end| end.code.as_deref());
-    code == Some(plan::FLAGGED_ONLY)
+    ends_with(done, plan::FLAGGED_ONLY)
 }
 
-/// Where folders are labels, a message may have had the one that it was to get: that one it keeps.
-fn was_there_before(done: &Transaction) -> bool {
-    let mut steps = done.steps.iter();
-    steps.any(|step| step.why.as_deref() == Some(plan::WAS_THERE))
+fn ends_with(done: &Transaction, word: &str) -> bool {
+    let code = done.ending.as_ref().and_then(|end| end.code.as_deref());
+    code == Some(word)
 }
 
 /// Only what it changed: flags that others set since stay.

@@ -89,10 +89,7 @@ impl Work {
 
     /// Whether it came after the target ended.
     pub(super) fn is_beyond(&self, landing: Landing) -> bool {
-        let horizon = self.transaction.asked.horizon;
-        horizon.is_none_or(|horizon| {
-            horizon.uidvalidity != landing.uidvalidity || landing.uid >= horizon.next
-        })
+        plan::is_beyond(&self.transaction, landing)
     }
 
     /// Whether the flags that were told last are as they were to be.
@@ -156,10 +153,14 @@ impl Work {
         if plan::has_half_done(&self.transaction) {
             seen.flags = None;
         }
-        // What one store calls it says nothing of another.
-        seen.store_id = seen.store_id.filter(|_| self.stays_in_account());
+        let crosses = plan::crosses(&self.transaction);
         self.know(|known| {
-            known.store_id = known.store_id.or(seen.store_id);
+            // What one store calls it says nothing of another.
+            let id = match crosses {
+                true => &mut known.source_id,
+                false => &mut known.store_id,
+            };
+            *id = id.or(seen.store_id);
             known.size = known.size.or(seen.size);
             known.digest = known.digest.or(seen.digest);
             known.arrived = known.arrived.or(seen.arrived);

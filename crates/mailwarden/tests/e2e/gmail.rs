@@ -2,6 +2,7 @@
 
 mod across;
 mod connections;
+mod crashes;
 mod faults;
 mod moving;
 mod names;
@@ -19,7 +20,7 @@ use crate::support::{Account, configure, start};
 /// The owner of an account, with all tools and leave to change mail.
 pub(crate) struct Owner {
     /// Where its ledger is.
-    _home: Installation,
+    home: Installation,
     client: McpClient,
 }
 
@@ -29,7 +30,10 @@ impl Owner {
     }
 
     fn with(gmail: &Gmail, variables: &[(&str, &str)]) -> Self {
-        let home = Installation::new();
+        Self::at(Installation::new(), gmail, variables)
+    }
+
+    fn at(home: Installation, gmail: &Gmail, variables: &[(&str, &str)]) -> Self {
         let mut command = home.program();
         configure(&mut command, "DEFAULT", &account(gmail));
         command
@@ -37,10 +41,7 @@ impl Owner {
             .env("MAILWARDEN_TOOLSETS", "imap,threads,gateway")
             .envs(variables.iter().copied());
         let client = start(command);
-        Self {
-            _home: home,
-            client,
-        }
+        Self { home, client }
     }
 }
 

@@ -60,8 +60,8 @@ use bytes::Bytes;
 use mail::{
     AccountId, Answer, Append, Body, Broken, Candidate, Changed, Changing, Choose, Condition, Cx,
     Described, Fault, FaultKind, Fetched, FolderName, Folders, Found, Horizon, InAll, Keeping,
-    Kindred, Landing, MailSource, MessageRef, RawMessage, Reach, Search, Sifted, Snippets, Sought,
-    SourceKind, Stage, Step, Summary, Uid, UidSet, UidValidity, Verified, Witness,
+    Kindred, Landing, MailSource, MessageRef, RawMessage, Reach, Removal, Search, Sifted, Snippets,
+    Sought, SourceKind, Stage, Step, Summary, Uid, UidSet, UidValidity, Verified, Witness,
 };
 
 pub use imap::Bearer;
@@ -73,7 +73,7 @@ use cache::{Cache, Key};
 use catalogue::Catalogue;
 use census::Censuses;
 use gmail::all_mail::{self, Numbers};
-use gmail::names::{self, Names};
+use gmail::names::{self, Names, Place};
 use horizon::Horizons;
 use hunt::Gear;
 use in_thread::InThread;
@@ -293,6 +293,26 @@ impl MailSource for ImapSource {
         })
     }
 
+    fn recalled<'a>(
+        &'a self,
+        cx: &'a Cx,
+        at: &'a MessageRef,
+        message: u64,
+    ) -> Answer<'a, Option<MessageRef>> {
+        Box::pin(self.recall(cx, at, message))
+    }
+
+    fn end_of_all<'a>(&'a self, cx: &'a Cx) -> Answer<'a, Option<Horizon>> {
+        Box::pin(self.ask_end_of_all(cx))
+    }
+
+    fn removes(&self, folder: &FolderName) -> Removal {
+        match self.keeping() == Keeping::Labels && self.names.place(folder) != Place::Discarded {
+            true => Removal::Trashed,
+            false => Removal::Gone,
+        }
+    }
+
     fn standing<'a>(
         &'a self,
         cx: &'a Cx,
@@ -471,7 +491,10 @@ impl MailSource for ImapSource {
 
     fn horizon<'a>(&'a self, cx: &'a Cx, folder: &'a FolderName) -> Answer<'a, Horizon> {
         Box::pin(async move {
-            if let Some(known) = self.horizons.of(folder) {
+            // Where folders are labels, whether a message had one is told by this: then the end is no earlier one.
+            if self.keeping() == Keeping::Apart
+                && let Some(known) = self.horizons.of(folder)
+            {
                 return Ok(known);
             }
             let ends = self.run(cx, horizon::AskHorizon { folder }).await?;

@@ -9,8 +9,11 @@ use std::time::{Duration, Instant};
 
 use imap::Command;
 use imap::command::{Item, Key, SearchReturn};
-use mail::{Cx, Fault, FaultKind, FolderName, InAll, Landing, MessageRef, Stage, Uid, UidValidity};
+use mail::{
+    Cx, Fault, FaultKind, FolderName, Horizon, InAll, Landing, MessageRef, Stage, Uid, UidValidity,
+};
 
+use super::super::horizon::AskHorizon;
 use super::super::job::Job;
 use super::super::link::Landed;
 use super::super::pool::Wish;
@@ -174,6 +177,51 @@ impl ImapSource {
             found.extend(more);
             found
         }))
+    }
+}
+
+impl ImapSource {
+    /// Where a message is here, whatever has become of it in its folder.
+    pub(in super::super) async fn recall(
+        &self,
+        cx: &Cx,
+        at: &MessageRef,
+        id: u64,
+    ) -> Result<Option<MessageRef>, Fault> {
+        let all = folder()?;
+        let job = FindStanding { folder: &all, id };
+        let found = match self.hides_all() {
+            true => None,
+            false => unless_hidden(self.run(cx, job).await)?.flatten(),
+        };
+        Ok(found.map(|landing| MessageRef {
+            folder: all,
+            uidvalidity: landing.uidvalidity,
+            uid: landing.uid,
+            ..at.clone()
+        }))
+    }
+
+    /// INVARIANT: asked now, so that what came before is never taken for new.
+    pub(in super::super) async fn ask_end_of_all(&self, cx: &Cx) -> Result<Option<Horizon>, Fault> {
+        if self.hides_all() {
+            return Ok(None);
+        }
+        let all = folder()?;
+        unless_hidden(self.run(cx, AskHorizon { folder: &all }).await)
+    }
+
+    fn hides_all(&self) -> bool {
+        self.names.is_known_apart() || self.names.hides_all()
+    }
+}
+
+fn unless_hidden<T>(told: Result<T, Fault>) -> Result<Option<T>, Fault> {
+    match told {
+        Err(fault) if matches!(fault.kind, FaultKind::NoSuchFolder | FaultKind::NotOffered) => {
+            Ok(None)
+        }
+        told => told.map(Some),
     }
 }
 

@@ -2,14 +2,18 @@
 //!
 //! INVARIANT: nothing is expunged but what is in trash or spam already. Taking the last label off leaves a message in All Mail,
 //! so whoever wants it gone has it moved to the trash, where its owner finds it for 30 days.
+//! INVARIANT: taking back what was added never throws away what was there before: only what is known to be new.
 
-use mail::{Broken, Changed, Cx, Fault, FaultKind, FolderName, Removal, Removed, Stage, Subject};
+use mail::{
+    Broken, Changed, Cx, Fault, FaultKind, FolderName, Horizon, Landing, Removal, Removed, Stage,
+    Subject,
+};
 
 use super::super::job::Change as _;
-use super::super::session::Session;
+use super::super::session::{Entry, Session};
 use super::super::transfer::{Manner, Transfer};
 use super::names::{self, Place, TRASH};
-use super::relabel;
+use super::{all_mail, relabel};
 
 /// Labels that Gmail gives by itself, or for a flag.
 const GIVEN: [&str; 2] = ["\\Important", "\\Starred"];
@@ -25,27 +29,63 @@ pub(in super::super) async fn remove(
     let folder = &subject.at.folder;
     let settled = names::settle(session, cx, &[folder]).await;
     settled.map_err(nothing)?;
-    if session.names.place(folder) == Place::Discarded {
-        return Ok(None);
+    let discarded = session.names.place(folder) == Place::Discarded;
+    match what {
+        Removed::Message if discarded => return Ok(None),
+        // It is nowhere else, and it is where all goes that is taken away.
+        Removed::Addition { .. } if folder.as_str() == TRASH => {
+            return Ok(Some(Changed {
+                removal: Some(Removal::Trashed),
+                ..Changed::default()
+            }));
+        }
+        Removed::Copy | Removed::Addition { .. } if discarded => {
+            return Err(nothing(Fault::new(FaultKind::NoCopyThere, Stage::Remove)));
+        }
+        Removed::Message | Removed::Copy | Removed::Addition { .. } => {}
     }
-    let only_its_label = match what {
-        Removed::Message => false,
-        Removed::Copy => true,
-        // Gmail keeps a message once: what was added may have been there before, under other labels.
-        Removed::Addition => {
-            let seen = relabel::see(subject, None, Stage::Remove, session, cx).await;
-            let labels = seen.map_err(nothing)?.fetch.gmail_labels;
-            let own = session.names.place(folder);
-            let mut others = labels.into_iter().flatten().filter(|label| {
-                !GIVEN.contains(&label.as_str()) && Place::Label(label.clone()) != own
-            });
-            others.next().is_some()
+    let goes = match what {
+        Removed::Message => Goes::Message,
+        Removed::Copy => Goes::Label,
+        Removed::Addition { beyond } => {
+            let goes = what_was_added(subject, beyond, session, cx).await;
+            goes.map_err(nothing)?
         }
     };
-    match only_its_label {
-        true => take_off(subject, session, cx).await.map(Some),
-        false => throw_away(subject, session, cx).await.map(Some),
+    match goes {
+        Goes::Label => take_off(subject, session, cx).await.map(Some),
+        Goes::Message => throw_away(subject, session, cx).await.map(Some),
     }
+}
+
+enum Goes {
+    Label,
+    Message,
+}
+
+/// Gmail keeps a message once: what was added may have been there before, under other labels or none.
+async fn what_was_added(
+    subject: &Subject,
+    beyond: Option<Horizon>,
+    session: &mut Session,
+    cx: &Cx,
+) -> Result<Goes, Fault> {
+    let seen = relabel::see(subject, None, Stage::Remove, session, cx).await?;
+    let own = session.names.place(&subject.at.folder);
+    let mut labels = seen.fetch.gmail_labels.into_iter().flatten();
+    let is_other = |label: String| !GIVEN.contains(&label.as_str()) && Place::Label(label) != own;
+    let (Some(end), Some(id)) = (beyond, seen.witness.store_id) else {
+        return Ok(Goes::Label);
+    };
+    if labels.any(is_other) {
+        return Ok(Goes::Label);
+    }
+    let is_new = |at: Landing| at.uidvalidity == end.uidvalidity && at.uid >= end.next;
+    let in_all = all_mail::number(session, cx, Entry::Reading, id).await?;
+    Ok(match in_all.is_some_and(is_new) {
+        true => Goes::Message,
+        false => Goes::Label,
+    })
 }
 
 async fn take_off(subject: &Subject, session: &mut Session, cx: &Cx) -> Result<Changed, Broken> {
