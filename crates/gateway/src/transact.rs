@@ -393,18 +393,19 @@ impl Desk {
         done
     }
 
-    /// What its store calls a message that another folder of its account is to hold: whatever becomes of this process, it is
-    /// found again by that.
+    /// What its store calls a message that another folder of its account is to hold, or none: whatever becomes of this process,
+    /// it is found again by that.
     async fn name_of(&self, setup: &Setup, cx: &Cx, order: &Order) -> Result<Option<u64>, Fault> {
-        let Some((at, target)) = order.source.as_ref().zip(order.target.as_ref()) else {
+        let stays = |at: &&MessageRef| match &order.target {
+            Some(target) => target.account == at.account,
+            None => order.kind == Kind::Delete && order.undoes.is_none(),
+        };
+        let Some(at) = order.source.as_ref().filter(stays) else {
             return Ok(None);
         };
         let source = setup.account(&at.account).map(Account::source);
         let labels = |source: &&dyn MailSource| source.keeping() == Keeping::Labels;
-        let Some(source) = source
-            .filter(labels)
-            .filter(|_| at.account == target.account)
-        else {
+        let Some(source) = source.filter(labels) else {
             return Ok(None);
         };
         let seen = source.look(cx, at, 0).await?;

@@ -49,10 +49,8 @@ impl Driver<'_> {
         match step {
             StepName::Withdraw => plan::was_there(transaction),
             StepName::Remove if plan::is_one_message(transaction) => {
-                let from = work.subject().map(|subject| subject.at);
-                let to = work.landed();
-                let place = |at: MessageRef| (at.folder, at.uidvalidity, at.uid);
-                from.map(place) == to.map(place)
+                let one = work.transaction.asked.source.as_ref().zip(work.landed());
+                one.is_some_and(|(from, to)| is_same_place(from, &to))
             }
             _ => false,
         }
@@ -129,4 +127,10 @@ pub(super) fn as_seen(step: StepName, seen: Witness) -> Witness {
         },
         false => seen,
     }
+}
+
+/// Labels are the same in any case.
+fn is_same_place(one: &MessageRef, other: &MessageRef) -> bool {
+    let name = |at: &MessageRef| at.folder.as_str().to_lowercase();
+    name(one) == name(other) && (one.uidvalidity, one.uid) == (other.uidvalidity, other.uid)
 }

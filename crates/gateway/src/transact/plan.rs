@@ -234,6 +234,7 @@ mod tests {
     use super::*;
     use crate::transact::tests::transaction;
     use ledger::StepRecord;
+    use mail::{Horizon, Uid, UidValidity};
 
     /// `Move:refused:not_offered Copy:done`
     fn written(kind: Kind, shape: &str, steps: &str) -> Transaction {
@@ -449,6 +450,125 @@ mod tests {
                 why: None,
             });
             assert_eq!(next(&stuck_there), Next::FindOut(want), "{steps}");
+        }
+    }
+
+    #[test]
+    fn what_lay_there_before_and_what_is_one_message_is_told_by_what_is_written() {
+        use Kind::{Copy, Move};
+        let landing = |uid| Landing {
+            uidvalidity: UidValidity(7),
+            uid: Uid(uid),
+        };
+        let end = Horizon {
+            uidvalidity: UidValidity(7),
+            next: Uid(40),
+        };
+        // What each store calls it, where it lies, what the step said; whether it was there, and whether it is one.
+        for (kind, shape, ids, landed, steps, was, one) in [
+            (
+                Move,
+                "within",
+                (None, Some(1)),
+                Some(39),
+                "move:done",
+                true,
+                false,
+            ),
+            (
+                Move,
+                "within",
+                (None, Some(1)),
+                Some(40),
+                "move:done",
+                false,
+                false,
+            ),
+            (
+                Move,
+                "within",
+                (None, Some(1)),
+                None,
+                "move:done",
+                false,
+                false,
+            ),
+            (
+                Move,
+                "within",
+                (None, Some(1)),
+                None,
+                "move:done:was_there",
+                true,
+                false,
+            ),
+            // A server without names of its own that says a number from before has said nothing.
+            (
+                Move,
+                "within",
+                (None, None),
+                Some(39),
+                "move:done",
+                false,
+                false,
+            ),
+            (
+                Copy,
+                "across",
+                (None, Some(1)),
+                Some(39),
+                "append:done",
+                true,
+                false,
+            ),
+            (
+                Copy,
+                "across",
+                (Some(2), Some(1)),
+                Some(40),
+                "append:done",
+                false,
+                false,
+            ),
+            (
+                Copy,
+                "across",
+                (Some(1), Some(1)),
+                Some(40),
+                "append:done",
+                false,
+                true,
+            ),
+            (
+                Copy,
+                "across",
+                (Some(1), None),
+                Some(40),
+                "append:done",
+                false,
+                false,
+            ),
+            (
+                Copy,
+                "across",
+                (None, None),
+                Some(40),
+                "append:done",
+                false,
+                false,
+            ),
+        ] {
+            let mut made = written(kind, shape, steps);
+            made.asked.horizon = Some(end);
+            (made.known.source_id, made.known.store_id) = ids;
+            made.known.landed = landed.map(landing);
+            let what = format!("{kind:?} {shape} {ids:?} {landed:?} {steps}");
+            assert_eq!(was_there(&made), was, "{what}");
+            assert_eq!(is_one_message(&made), one, "{what}");
+            let home = Some("home".to_owned());
+            (made.asked.source_home, made.asked.target_home) = (home.clone(), home);
+            let by_home = one || shape == "across" && ids.1.is_some();
+            assert_eq!(is_one_message(&made), by_home, "{what}");
         }
     }
 }
