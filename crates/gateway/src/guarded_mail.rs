@@ -25,6 +25,7 @@ use crate::trouble::{self, Issue};
 pub use inspection::{Inspected, Inspection, Progress, Which};
 use learning::Lesson;
 
+pub(crate) use changing::Beside;
 pub(crate) use judging::Tally;
 pub(crate) use kin::{Kin, Known, Seeking};
 pub(crate) use survey::{Sighting, Wanted};

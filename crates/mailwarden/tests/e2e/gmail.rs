@@ -6,6 +6,7 @@ mod faults;
 mod moving;
 mod names;
 mod policies;
+mod rising;
 mod searching;
 mod threads;
 

@@ -18,7 +18,7 @@ callers:
     toolsets: [imap, threads, gateway]
 ";
 
-fn directory(gmail: &Gmail, policy: &str) -> Directory {
+pub(super) fn directory(gmail: &Gmail, policy: &str) -> Directory {
     let directory = Directory::new(gmail.port(), gmail.port());
     directory.write(
         "accounts.yaml",
