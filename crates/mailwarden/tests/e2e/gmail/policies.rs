@@ -84,25 +84,57 @@ fn a_label_that_is_hidden_is_in_no_list_and_no_answer() {
 }
 
 #[test]
-fn gmails_own_search_needs_all_of_a_message() {
-    let gmail = Gmail::builder().labels(&["Work"]).start();
-    gmail.deliver(&[Place::Inbox, work()], note("bill", "pay"));
-    let directory = directory(&gmail, SOME);
-    let mut client = directory.client("agent");
-    let criteria = json!({ "criteria": { "gm_raw": "pay" } });
-    for (name, found) in [("INBOX", 1), ("Work", 0)] {
-        gmail.reset_record();
-        let page = client.call("search", folder(name, criteria.clone()));
-        assert_eq!(
-            page.number("/matched_total"),
-            found,
-            "{name}: {}",
-            page.text
-        );
-        let asked = gmail.commands();
-        let asked = asked.iter().any(|one| one.contains("X-GM-RAW"));
-        assert_eq!(asked, found > 0, "{name}: nobody is asked in vain");
+fn gmails_own_search_needs_all_of_an_account() {
+    let gmail = Gmail::builder().labels(&["Work", "Secret"]).start();
+    let secret = Place::label("Secret");
+    gmail.deliver(&[Place::Inbox, work(), secret], note("bill", "pay"));
+    let closed = directory(&gmail, SOME);
+    let mut client = closed.client("agent");
+    for words in ["pay", "label:secret", "label:nothing", "in:trash"] {
+        let criteria = json!({ "criteria": { "gm_raw": words } });
+        for name in ["INBOX", "Work"] {
+            let refused = ask(&mut client, "search", folder(name, criteria.clone()));
+            assert_eq!(refused.words, "DENY visibility_below_FULL", "{words}");
+            assert!(refused.text.contains("every folder"), "{}", refused.text);
+        }
     }
+    let asked = gmail.commands();
+    assert!(!asked.iter().any(|one| one.contains("X-GM-RAW")));
+    // A rule that hides some messages closes a folder for it; one folder that is not FULL closes the account.
+    let names = client_names(&gmail);
+    for (last, want) in [
+        ("mode: blacklist, default: FULL", "ok"),
+        (
+            "mode: blacklist, default: BODY",
+            "DENY visibility_below_FULL",
+        ),
+        (
+            "mode: blacklist, default: FULL, rules: [{ match: { from_domain: example.org }, cap: NONE }]",
+            "DENY visibility_below_FULL",
+        ),
+    ] {
+        let line = |name: &String| match name.as_str() {
+            "Secret" => format!("    - {{ path: Secret, {last} }}\n"),
+            _ => format!("    - {{ path: '{name}', mode: blacklist, default: FULL }}\n"),
+        };
+        let open: String = names.iter().map(line).collect();
+        let opened = directory(&gmail, &format!("\n{open}"));
+        let mut client = opened.client("agent");
+        let criteria = json!({ "criteria": { "gm_raw": "label:secret" } });
+        let page = ask(&mut client, "search", folder("INBOX", criteria));
+        assert_eq!(page.words, want, "{last}: {}", page.text);
+    }
+}
+
+/// All that the account shows.
+fn client_names(gmail: &Gmail) -> Vec<String> {
+    let mut owner = super::Owner::of(gmail);
+    let listed = owner.client.call("imap_list_mailboxes", json!({}));
+    let listed = listed.data("/mailboxes");
+    let names = listed.as_array().unwrap().iter();
+    names
+        .map(|one| one["name"].as_str().unwrap().to_owned())
+        .collect()
 }
 
 #[test]
