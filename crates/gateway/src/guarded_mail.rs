@@ -491,6 +491,12 @@ fn strip(summary: &mut Summary, level: Level) {
     if level < Level::Envelope {
         summary.envelope = None;
     }
+    // What ties a message to others is in its header; by the name of a conversation even to those that are hidden.
+    if level < Level::Headers
+        && let Some(named) = &mut summary.store_id
+    {
+        named.thread = None;
+    }
     if level < Level::Body {
         summary.text = None;
     }

@@ -138,6 +138,27 @@ fn client_names(gmail: &Gmail) -> Vec<String> {
 }
 
 #[test]
+fn the_name_of_a_conversation_is_told_with_the_header_and_not_before() {
+    let gmail = Gmail::builder().labels(&["Work"]).start();
+    let one = gmail.deliver(&[Place::Inbox, work()], note("one", "x"));
+    for (level, told) in [("METADATA", false), ("ENVELOPE", false), ("HEADERS", true)] {
+        let open = format!("\n    - {{ path: INBOX, mode: blacklist, default: {level} }}\n");
+        let directory = directory(&gmail, &open);
+        let mut client = directory.client("agent");
+        for (tool, arguments) in [
+            ("search", folder("INBOX", json!({}))),
+            ("imap_search_messages", json!({ "mailbox": "INBOX" })),
+        ] {
+            let page = ask(&mut client, tool, arguments);
+            let line = &page.data["messages"][0];
+            assert_eq!(line["gm_msgid"], one.to_string(), "{tool} {level}");
+            assert!(line["canonical_all_mail_uid"].is_u64(), "{tool} {level}");
+            assert_eq!(line.get("gm_thrid").is_some(), told, "{tool} {level}");
+        }
+    }
+}
+
+#[test]
 fn threads_hold_nothing_of_a_hidden_label_and_the_most_open_copy_of_the_rest() {
     let gmail = Gmail::builder().labels(&["Work", "Secret"]).start();
     let letter = |number: u64, parents: &[&str]| {
