@@ -3,6 +3,7 @@
 mod across;
 mod connections;
 mod faults;
+mod looks;
 mod moving;
 mod names;
 mod policies;
