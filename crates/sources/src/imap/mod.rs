@@ -286,7 +286,7 @@ impl MailSource for ImapSource {
                 return Ok(at.clone());
             }
             let memory = &self.in_all;
-            match memory.anchor(at) {
+            match memory.anchor(at, &self.names) {
                 Some(known) => Ok(known),
                 None => self.run(cx, all_mail::AnchorMessage { at, memory }).await,
             }

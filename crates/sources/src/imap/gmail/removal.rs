@@ -3,12 +3,12 @@
 //! INVARIANT: nothing is expunged but what is in trash or spam already. Taking the last label off leaves a message in All Mail,
 //! so whoever wants it gone has it moved to the trash, where its owner finds it for 30 days.
 
-use mail::{Broken, Changed, Cx, Fault, FaultKind, FolderName, Removal, Removed, Stage, Subject};
+use mail::{Broken, Changed, Cx, Fault, FaultKind, Removal, Removed, SpecialUse, Stage, Subject};
 
 use super::super::job::Change as _;
 use super::super::session::Session;
 use super::super::transfer::{Manner, Transfer};
-use super::names::{self, Place, TRASH};
+use super::names::{self, Place};
 use super::relabel;
 
 /// Labels that Gmail gives by itself, or for a flag.
@@ -36,9 +36,12 @@ pub(in super::super) async fn remove(
             let seen = relabel::see(subject, None, Stage::Remove, session, cx).await;
             let labels = seen.map_err(nothing)?.fetch.gmail_labels;
             let own = session.names.place(folder);
-            let mut others = labels.into_iter().flatten().filter(|label| {
-                !GIVEN.contains(&label.as_str()) && Place::Label(label.clone()) != own
-            });
+            let is_own =
+                |label: &str| matches!(&own, Place::Label(own) if relabel::is_same(own, label));
+            let mut others = labels
+                .into_iter()
+                .flatten()
+                .filter(|label| !GIVEN.contains(&label.as_str()) && !is_own(label));
             others.next().is_some()
         }
     };
@@ -63,8 +66,8 @@ async fn take_off(subject: &Subject, session: &mut Session, cx: &Cx) -> Result<C
 }
 
 async fn throw_away(subject: &Subject, session: &mut Session, cx: &Cx) -> Result<Changed, Broken> {
-    let unnamed = |_| Broken::before_anything(Fault::new(FaultKind::NoSuchTarget, Stage::Remove));
-    let to = FolderName::new(TRASH).map_err(unnamed)?;
+    let trash = session.names.of_use(SpecialUse::Trash);
+    let to = trash.map_err(Broken::before_anything)?;
     let transfer = Transfer {
         subject,
         to: &to,
