@@ -271,6 +271,15 @@ impl MailSource for ImapSource {
         self.names.keeping()
     }
 
+    fn spelled<'a>(&'a self, cx: &'a Cx, folder: &'a FolderName) -> Answer<'a, FolderName> {
+        Box::pin(async move {
+            if self.names.is_doubtful(folder) {
+                self.folders(cx).await?;
+            }
+            Ok(self.names.ours(folder))
+        })
+    }
+
     fn in_all<'a>(
         &'a self,
         cx: &'a Cx,

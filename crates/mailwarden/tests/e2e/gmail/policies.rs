@@ -138,6 +138,25 @@ fn client_names(gmail: &Gmail) -> Vec<String> {
 }
 
 #[test]
+fn a_policy_in_the_owners_language_opens_nothing() {
+    let gmail = Gmail::builder().language(Language::German).start();
+    gmail.deliver(&[Place::Trash], note("one", "x"));
+    let theirs = gmail.name(&Place::Trash);
+    for (path, want) in [
+        (theirs.as_str(), "DENY folder_hidden"),
+        ("[Gmail]/Trash", "ok"),
+    ] {
+        let open = format!("\n    - {{ path: '{path}', mode: blacklist, default: FULL }}\n");
+        let directory = directory(&gmail, &open);
+        for name in [theirs.as_str(), "[Gmail]/Trash"] {
+            let mut client = directory.client("agent");
+            let answer = ask(&mut client, "search", folder(name, json!({})));
+            assert_eq!(answer.words, want, "{path} {name}: {}", answer.text);
+        }
+    }
+}
+
+#[test]
 fn the_name_of_a_conversation_is_told_with_the_header_and_not_before() {
     let gmail = Gmail::builder().labels(&["Work"]).start();
     let one = gmail.deliver(&[Place::Inbox, work()], note("one", "x"));

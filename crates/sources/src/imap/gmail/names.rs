@@ -175,8 +175,16 @@ impl Names {
         }
     }
 
+    /// As we call it, as far as that is known.
+    pub(in super::super) fn ours(&self, folder: &FolderName) -> FolderName {
+        let state = self.lock();
+        let listed = state.listed.as_ref();
+        let ours = listed.and_then(|listed| listed.ours.get(folder));
+        ours.unwrap_or(folder).clone()
+    }
+
     /// It may be a system folder by another name.
-    fn is_doubtful(&self, folder: &FolderName) -> bool {
+    pub(in super::super) fn is_doubtful(&self, folder: &FolderName) -> bool {
         let state = self.lock();
         let name = folder.as_str();
         let listed = state.listed.as_ref();
