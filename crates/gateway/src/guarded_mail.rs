@@ -11,9 +11,9 @@ mod survey;
 use std::sync::Mutex;
 
 use mail::{
-    AccountId, Choose, Cx, Described, Fault, FaultKind, Fetched, Folder, FolderName, InAll, Level,
-    MessageRef, RawMessage, Reach, Remedy, SourceKind, Stage, Structure, Summary, Uid, UidSet,
-    UidValidity, Unadmitted, Verified,
+    AccountId, Choose, Cx, Described, Fault, FaultKind, Fetched, Folder, FolderName, InAll,
+    Keeping, Level, MessageRef, RawMessage, Reach, Remedy, SourceKind, Stage, Structure, Summary,
+    Uid, UidSet, UidValidity, Unadmitted, Verified,
 };
 use policy::{By, Denial, FolderPolicy, Judged, Permit, Reason, Refused, Scope};
 
@@ -25,6 +25,7 @@ use crate::trouble::{self, Issue};
 pub use inspection::{Inspected, Inspection, Progress, Which};
 use learning::Lesson;
 
+pub(crate) use changing::Beside;
 pub(crate) use judging::Tally;
 pub(crate) use kin::{Kin, Known, Seeking};
 pub(crate) use survey::{Sighting, Wanted};
@@ -222,6 +223,26 @@ impl<'a> GuardedMail<'a> {
                 hidden: hidden + found.unusable,
             },
         })
+    }
+
+    /// Whether the store's own search may be asked: whatever it looks at, labels of other folders among it, has to be open.
+    pub(crate) async fn may_ask_the_store(&self) -> Result<bool, Halt> {
+        let policy = self.permit.policy();
+        if policy.is_owner() {
+            return Ok(true);
+        }
+        let found = self.account.folders(self.cx).await?;
+        // Where there is no such search, that is what is said.
+        if self.account.source().keeping() != Keeping::Labels {
+            return Ok(true);
+        }
+        let mut all = found.folders.iter();
+        let open = |one: &Folder| {
+            let named = policy.folder(self.id(), &one.name);
+            named.is_some_and(|named| named.floor() == Level::Full)
+        };
+        // A name that cannot be spelled cannot be in a policy either.
+        Ok(all.all(open) && found.unusable == 0)
     }
 
     /// Where messages of the permitted folder that may be seen lie in the one that holds all. A number says no more of a
@@ -469,6 +490,12 @@ fn rank(folder: &Folder) -> (bool, &str) {
 fn strip(summary: &mut Summary, level: Level) {
     if level < Level::Envelope {
         summary.envelope = None;
+    }
+    // What ties a message to others is in its header; by the name of a conversation even to those that are hidden.
+    if level < Level::Headers
+        && let Some(named) = &mut summary.store_id
+    {
+        named.thread = None;
     }
     if level < Level::Body {
         summary.text = None;

@@ -5,6 +5,7 @@
 mod asking;
 mod begun;
 mod operator;
+mod spelling;
 mod writing;
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -273,7 +274,8 @@ pub(crate) async fn pass<T: Tool>(
 ) -> Outcome {
     let begun = Begun::by(standing);
     let asking = call.asking.about::<T>(&call.arguments);
-    let wanted = parse(call.arguments).and_then(|args| Ok((T::ask(&args)?, args)));
+    let arguments = spelling::one(setup, &standing.policy, call.cx, call.arguments).await;
+    let wanted = parse(arguments).and_then(|args| Ok((T::ask(&args)?, args)));
     let (ask, args): (_, T::Args) = match wanted {
         Ok(wanted) => wanted,
         Err(refusal) => {

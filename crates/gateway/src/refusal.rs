@@ -133,6 +133,16 @@ impl Refusal {
         Self::denied(Denial::of(Refused::NotForProvider))
     }
 
+    /// The store's own search looks at everything, the labels of folders that are hidden among it.
+    pub(crate) fn not_all_open() -> Self {
+        let message = "gm_raw looks at everything in the account, so it needs visibility FULL in every folder of it, and your \
+                       policy gives less; search by other criteria, or ask whoever wrote it";
+        Self {
+            message: message.to_owned(),
+            ..Self::denied(Denial::of(Refused::VisibilityBelow(Level::Full)))
+        }
+    }
+
     /// Nothing of the account can be reached before somebody has logged in.
     pub(crate) fn needs_login(account: &AccountId, why: Unadmitted, remedy: &Remedy) -> Self {
         let why = match why {

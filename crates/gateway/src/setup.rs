@@ -172,6 +172,11 @@ impl Account {
         Ok(found)
     }
 
+    /// The one name of a folder that may be asked for by several.
+    pub(crate) async fn spelled(&self, cx: &Cx, folder: &FolderName) -> Result<FolderName, Fault> {
+        self.source.spelled(cx, folder).await
+    }
+
     pub fn id(&self) -> &AccountId {
         &self.id
     }

@@ -39,6 +39,12 @@ pub trait MailSource: Send + Sync {
         Keeping::Apart
     }
 
+    /// The one name of a folder that may be asked for by several: ids, cursors and policies know no other.
+    fn spelled<'a>(&'a self, cx: &'a Cx, folder: &'a FolderName) -> Answer<'a, FolderName> {
+        let _ = cx;
+        Box::pin(async { Ok(folder.clone()) })
+    }
+
     /// Where these messages of a folder lie in the one that holds all: each by its number here and what its store calls it.
     fn in_all<'a>(
         &'a self,

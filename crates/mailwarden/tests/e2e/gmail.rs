@@ -4,9 +4,11 @@ mod across;
 mod connections;
 mod crashes;
 mod faults;
+mod looks;
 mod moving;
 mod names;
 mod policies;
+mod rising;
 mod searching;
 mod threads;
 

@@ -271,6 +271,15 @@ impl MailSource for ImapSource {
         self.names.keeping()
     }
 
+    fn spelled<'a>(&'a self, cx: &'a Cx, folder: &'a FolderName) -> Answer<'a, FolderName> {
+        Box::pin(async move {
+            if self.names.is_doubtful(folder) {
+                self.folders(cx).await?;
+            }
+            Ok(self.names.ours(folder))
+        })
+    }
+
     fn in_all<'a>(
         &'a self,
         cx: &'a Cx,
@@ -286,7 +295,7 @@ impl MailSource for ImapSource {
                 return Ok(at.clone());
             }
             let memory = &self.in_all;
-            match memory.anchor(at) {
+            match memory.anchor(at, &self.names) {
                 Some(known) => Ok(known),
                 None => self.run(cx, all_mail::AnchorMessage { at, memory }).await,
             }

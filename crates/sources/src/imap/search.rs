@@ -15,7 +15,6 @@ use super::cache::Cache;
 use super::describe::{self, Shelf};
 use super::job::Job;
 use super::link::Landed;
-use super::quirks::Finding;
 use super::quirks::false_esearch::is_believed;
 use super::session::{Pace, Session};
 use super::sightings::Sightings;
@@ -188,7 +187,8 @@ impl FindMessages<'_> {
         {
             return Ok(place(found));
         }
-        session.find_out(Finding::EsearchLies);
+        // What is true of the account is found out where it is checked.
+        session.esearch_fails = true;
         let plain = conditions::command(SearchReturn::Plain, keys)?;
         let landed = session.ask_again(cx, vec![plain], pace).await?;
         Ok(place(

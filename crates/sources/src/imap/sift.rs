@@ -11,7 +11,7 @@ use super::census::Censuses;
 use super::job::Job;
 use super::link::{Landed, Place};
 use super::quirks::false_esearch::is_believed;
-use super::quirks::{Finding, short_lines};
+use super::quirks::short_lines;
 use super::session::{self, Pace, Session};
 use super::{conditions, faults};
 
@@ -112,10 +112,7 @@ impl Questions<'_> {
         cx: &Cx,
         folder: &FolderName,
     ) -> Result<(UidValidity, Vec<UidSet>), Fault> {
-        let form = match conditions::has_esearch(session) {
-            true => Form::Extended,
-            false => Form::Plain,
-        };
+        let form = Form::of(session);
         let together = match form == Form::Plain && session.searches_mingle {
             true => 1,
             false => self.keys.len(),
@@ -138,7 +135,8 @@ impl Questions<'_> {
             return Ok((uidvalidity, sets));
         }
         match form {
-            Form::Extended => session.find_out(Finding::EsearchLies),
+            // What is true of the account is found out where it is checked.
+            Form::Extended => session.esearch_fails = true,
             Form::Plain => session.searches_mingle = true,
         }
         let sets = self.one_by_one(session, cx, self.keys).await?;
@@ -165,7 +163,7 @@ impl Questions<'_> {
 
 /// How answers come.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Form {
+pub(super) enum Form {
     /// `ESEARCH`.
     Extended,
     /// `SEARCH`.
@@ -173,7 +171,14 @@ enum Form {
 }
 
 impl Form {
-    fn commands(self, asked: &[Vec<Key<'_>>]) -> Result<Vec<Command>, Fault> {
+    pub(super) fn of(session: &Session) -> Self {
+        match conditions::has_esearch(session) {
+            true => Self::Extended,
+            false => Self::Plain,
+        }
+    }
+
+    pub(super) fn commands(self, asked: &[Vec<Key<'_>>]) -> Result<Vec<Command>, Fault> {
         let returns = match self {
             // The count is a check on the list.
             Self::Extended => SearchReturn::CountAll,
@@ -185,7 +190,11 @@ impl Form {
     }
 
     /// A set for each command; `None` when it cannot be told which answer is whose.
-    fn read(self, landed: &Landed, session: &Session) -> Result<Option<Vec<UidSet>>, Fault> {
+    pub(super) fn read(
+        self,
+        landed: &Landed,
+        session: &Session,
+    ) -> Result<Option<Vec<UidSet>>, Fault> {
         // INVARIANT: a search that failed is never one without matches.
         faults::check_all(&landed.statuses, Stage::Search)?;
         let found = match self {
@@ -220,6 +229,13 @@ pub(super) fn by_tag(data: &[Data], places: &[Place]) -> Result<Option<Vec<Seque
         }
     });
     sets.collect()
+}
+
+/// How many messages the answer to the only command of a flight counts; none where that is not told.
+pub(super) fn counted(landed: &Landed) -> Option<u64> {
+    let place = landed.places.first()?;
+    let mut own = landed.data.iter().filter_map(|data| named(data, place));
+    own.next()?.count
 }
 
 /// The answer to this command. Numbers that are not UIDs are none.

@@ -98,6 +98,13 @@ impl Builder {
         self
     }
 
+    /// A capability is not offered; what it stands for is answered as ever.
+    #[must_use]
+    pub fn without(mut self, capability: &str) -> Self {
+        self.settings.lacks.insert(capability.to_owned());
+        self
+    }
+
     #[must_use]
     pub fn longest_line(mut self, octets: usize) -> Self {
         self.settings.longest_line = octets;

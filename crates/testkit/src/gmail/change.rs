@@ -143,11 +143,9 @@ impl Session {
             Octets::Utf8 => name.clone(),
             Octets::Ascii => utf7::decode(name).unwrap_or_else(|| name.clone()),
         };
-        let named: BTreeSet<Place> = named
-            .iter()
-            .map(|name| Place::of_label(&decoded(name)))
-            .collect();
         let mut account = self.account();
+        let named = named.iter().map(|name| Place::of_label(&decoded(name)));
+        let named: BTreeSet<Place> = named.map(|one| account.store.spelled(one)).collect();
         let Some((_, message)) = account.store.row(place, uid) else {
             return;
         };

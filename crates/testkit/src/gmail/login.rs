@@ -155,7 +155,10 @@ impl Session {
             Login::Stranger => BEFORE,
             Login::User => AFTER,
         };
-        self.untagged(&format!("CAPABILITY {list}"));
+        let lacks = self.settings().lacks;
+        let offered = list.split_whitespace().filter(|one| !lacks.contains(*one));
+        let offered: Vec<&str> = offered.collect();
+        self.untagged(&format!("CAPABILITY {}", offered.join(" ")));
     }
 }
 

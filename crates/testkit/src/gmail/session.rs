@@ -377,7 +377,8 @@ impl Session {
 
     /// What a mailbox's name stands for.
     pub(super) fn place(&self, name: &str) -> Place {
-        self.settings().language.place(&self.decoded(name))
+        let place = self.settings().language.place(&self.decoded(name));
+        self.account().store.spelled(place)
     }
 
     pub(super) fn decoded(&self, name: &str) -> String {

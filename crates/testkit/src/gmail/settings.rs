@@ -67,6 +67,8 @@ pub(super) struct Settings {
     pub(super) longest_line: usize,
     /// The moment that `newer_than:` counts from; the clock's when absent.
     pub(super) now: Option<u64>,
+    /// What is not offered though Gmail does.
+    pub(super) lacks: BTreeSet<String>,
 }
 
 impl Default for Settings {
@@ -81,6 +83,7 @@ impl Default for Settings {
             most_connections: 15,
             longest_line: 16 * 1024,
             now: None,
+            lacks: BTreeSet::new(),
         }
     }
 }

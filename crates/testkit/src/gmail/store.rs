@@ -131,6 +131,21 @@ impl Store {
         })
     }
 
+    /// A label as it was made, in whatever case it is asked for: there are no two that differ in case alone (CREATE of such a
+    /// one is refused as a duplicate).
+    pub(super) fn spelled(&self, place: Place) -> Place {
+        let Place::Label(name) = &place else {
+            return place;
+        };
+        let name = name.to_lowercase();
+        let same =
+            |one: &&Place| matches!(one, Place::Label(known) if known.to_lowercase() == name);
+        match self.boxes.keys().find(same) {
+            Some(known) => known.clone(),
+            None => place,
+        }
+    }
+
     /// One that exists and is shown in IMAP.
     pub(super) fn shown(&self, place: &Place) -> Option<&Mailbox> {
         self.boxes

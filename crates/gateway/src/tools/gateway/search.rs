@@ -126,7 +126,7 @@ impl Tool for Search {
     const TITLE: &'static str = "Search a folder";
     const SUMMARY: &'static str = "Find messages of one folder, newest (highest uid) first: uids, sizes, flags and how much of \
         each you can see; with include_envelope who wrote about what. A message matches only if you may see what the criteria look at (size, flags, arrival: METADATA; \
-        addresses, subject: ENVELOPE; header: HEADERS; text, gm_raw, attachments: FULL). hidden_count is the number of \
+        addresses, subject: ENVELOPE; header: HEADERS; text, attachments: FULL; gm_raw: every folder at FULL). hidden_count is the number of \
         messages that you cannot see, whatever you look for. For more pass next_cursor as cursor, without criteria. \
         Read on with fetch_body.";
     const TOOLSET: Toolset = Toolset::Gateway;
@@ -173,6 +173,13 @@ impl Tool for Search {
         let searches_itself = matches!(mail.provider(), Provider::Standard | Provider::Google);
         if turn.looked_for.asks_the_store() && !searches_itself {
             return Err(Refusal::not_for_provider());
+        }
+        if turn.looked_for.asks_the_store() {
+            match mail.may_ask_the_store().await {
+                Ok(true) => {}
+                Ok(false) => return Err(Refusal::not_all_open()),
+                Err(halt) => return Ok(failed(&args, mail.sort(halt)?)),
+            }
         }
         let criteria = turn.looked_for.criteria();
         let wanted = Wanted {

@@ -67,7 +67,52 @@ fn system_folders_are_listed_and_opened_by_one_name_in_every_language() {
             .client
             .call("imap_search_messages", json!({ "mailbox": theirs }));
         assert_eq!(page.number("/total"), 1, "{language:?}");
+        assert_eq!(page.text("/messages/0/message_id"), ours, "{language:?}");
     }
+}
+
+#[test]
+fn whoever_names_a_folder_in_the_owners_language_means_the_same_one() {
+    let gmail = Gmail::builder()
+        .language(Language::German)
+        .labels(&["Work"])
+        .start();
+    let one = gmail.deliver(&[Place::Trash], note("one", "x"));
+    let two = gmail.deliver(&[Place::Inbox], note("two", "x"));
+    gmail.deliver(&[Place::Inbox], note("three", "x"));
+    // What is in the trash is deleted for good, by whatever name.
+    let mut owner = Owner::of(&gmail);
+    let theirs = gmail.name(&Place::Trash);
+    let deleted = ask(
+        &mut owner.client,
+        "imap_delete_message",
+        json!({ "message_id": id(&gmail, &theirs, &Place::Trash, one), "confirm": true }),
+    );
+    assert_eq!(deleted.words, "ok done", "{}", deleted.text);
+    assert!(!gmail.messages().contains(&one));
+    // Archived, by a program that has asked for nothing before.
+    let mut owner = Owner::of(&gmail);
+    let all = gmail.name(&Place::All);
+    let archived = ask(
+        &mut owner.client,
+        "imap_move_message",
+        json!({ "message_id": id(&gmail, "INBOX", &Place::Inbox, two), "destination_mailbox": all }),
+    );
+    assert_eq!(archived.words, "ok done", "{}", archived.text);
+    let landed = id(&gmail, "[Gmail]/All Mail", &Place::All, two);
+    assert_eq!(archived.data["new_message_id"], landed);
+    // A page goes on by the other name.
+    let mut search = folder(&all, json!({ "limit": 1 }));
+    let page = ask(&mut owner.client, "search", search.clone());
+    search["folder"] = json!("[Gmail]/All Mail");
+    search["cursor"] = page.data["next_cursor"].clone();
+    let next = ask(&mut owner.client, "search", search);
+    assert_eq!(
+        next.data["messages"].as_array().unwrap().len(),
+        1,
+        "{}",
+        next.text
+    );
 }
 
 #[test]

@@ -18,7 +18,7 @@ callers:
     toolsets: [imap, threads, gateway]
 ";
 
-fn directory(gmail: &Gmail, policy: &str) -> Directory {
+pub(super) fn directory(gmail: &Gmail, policy: &str) -> Directory {
     let directory = Directory::new(gmail.port(), gmail.port());
     directory.write(
         "accounts.yaml",
@@ -84,24 +84,96 @@ fn a_label_that_is_hidden_is_in_no_list_and_no_answer() {
 }
 
 #[test]
-fn gmails_own_search_needs_all_of_a_message() {
+fn gmails_own_search_needs_all_of_an_account() {
+    let gmail = Gmail::builder().labels(&["Work", "Secret"]).start();
+    let secret = Place::label("Secret");
+    gmail.deliver(&[Place::Inbox, work(), secret], note("bill", "pay"));
+    let closed = directory(&gmail, SOME);
+    let mut client = closed.client("agent");
+    for words in ["pay", "label:secret", "label:nothing", "in:trash"] {
+        let criteria = json!({ "criteria": { "gm_raw": words } });
+        for name in ["INBOX", "Work"] {
+            let refused = ask(&mut client, "search", folder(name, criteria.clone()));
+            assert_eq!(refused.words, "DENY visibility_below_FULL", "{words}");
+            assert!(refused.text.contains("every folder"), "{}", refused.text);
+        }
+    }
+    let asked = gmail.commands();
+    assert!(!asked.iter().any(|one| one.contains("X-GM-RAW")));
+    // A rule that hides some messages closes a folder for it; one folder that is not FULL closes the account.
+    let names = client_names(&gmail);
+    for (last, want) in [
+        ("mode: blacklist, default: FULL", "ok"),
+        (
+            "mode: blacklist, default: BODY",
+            "DENY visibility_below_FULL",
+        ),
+        (
+            "mode: blacklist, default: FULL, rules: [{ match: { from_domain: example.org }, cap: NONE }]",
+            "DENY visibility_below_FULL",
+        ),
+    ] {
+        let line = |name: &String| match name.as_str() {
+            "Secret" => format!("    - {{ path: Secret, {last} }}\n"),
+            _ => format!("    - {{ path: '{name}', mode: blacklist, default: FULL }}\n"),
+        };
+        let open: String = names.iter().map(line).collect();
+        let opened = directory(&gmail, &format!("\n{open}"));
+        let mut client = opened.client("agent");
+        let criteria = json!({ "criteria": { "gm_raw": "label:secret" } });
+        let page = ask(&mut client, "search", folder("INBOX", criteria));
+        assert_eq!(page.words, want, "{last}: {}", page.text);
+    }
+}
+
+/// All that the account shows.
+fn client_names(gmail: &Gmail) -> Vec<String> {
+    let mut owner = super::Owner::of(gmail);
+    let listed = owner.client.call("imap_list_mailboxes", json!({}));
+    let listed = listed.data("/mailboxes");
+    let names = listed.as_array().unwrap().iter();
+    names
+        .map(|one| one["name"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+#[test]
+fn a_policy_in_the_owners_language_opens_nothing() {
+    let gmail = Gmail::builder().language(Language::German).start();
+    gmail.deliver(&[Place::Trash], note("one", "x"));
+    let theirs = gmail.name(&Place::Trash);
+    for (path, want) in [
+        (theirs.as_str(), "DENY folder_hidden"),
+        ("[Gmail]/Trash", "ok"),
+    ] {
+        let open = format!("\n    - {{ path: '{path}', mode: blacklist, default: FULL }}\n");
+        let directory = directory(&gmail, &open);
+        for name in [theirs.as_str(), "[Gmail]/Trash"] {
+            let mut client = directory.client("agent");
+            let answer = ask(&mut client, "search", folder(name, json!({})));
+            assert_eq!(answer.words, want, "{path} {name}: {}", answer.text);
+        }
+    }
+}
+
+#[test]
+fn the_name_of_a_conversation_is_told_with_the_header_and_not_before() {
     let gmail = Gmail::builder().labels(&["Work"]).start();
-    gmail.deliver(&[Place::Inbox, work()], note("bill", "pay"));
-    let directory = directory(&gmail, SOME);
-    let mut client = directory.client("agent");
-    let criteria = json!({ "criteria": { "gm_raw": "pay" } });
-    for (name, found) in [("INBOX", 1), ("Work", 0)] {
-        gmail.reset_record();
-        let page = client.call("search", folder(name, criteria.clone()));
-        assert_eq!(
-            page.number("/matched_total"),
-            found,
-            "{name}: {}",
-            page.text
-        );
-        let asked = gmail.commands();
-        let asked = asked.iter().any(|one| one.contains("X-GM-RAW"));
-        assert_eq!(asked, found > 0, "{name}: nobody is asked in vain");
+    let one = gmail.deliver(&[Place::Inbox, work()], note("one", "x"));
+    for (level, told) in [("METADATA", false), ("ENVELOPE", false), ("HEADERS", true)] {
+        let open = format!("\n    - {{ path: INBOX, mode: blacklist, default: {level} }}\n");
+        let directory = directory(&gmail, &open);
+        let mut client = directory.client("agent");
+        for (tool, arguments) in [
+            ("search", folder("INBOX", json!({}))),
+            ("imap_search_messages", json!({ "mailbox": "INBOX" })),
+        ] {
+            let page = ask(&mut client, tool, arguments);
+            let line = &page.data["messages"][0];
+            assert_eq!(line["gm_msgid"], one.to_string(), "{tool} {level}");
+            assert!(line["canonical_all_mail_uid"].is_u64(), "{tool} {level}");
+            assert_eq!(line.get("gm_thrid").is_some(), told, "{tool} {level}");
+        }
     }
 }
 

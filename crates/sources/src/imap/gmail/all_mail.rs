@@ -8,9 +8,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use imap::Command;
-use imap::command::{Item, Key, SearchReturn};
+use imap::command::{Item, Key};
 use mail::{
-    Cx, Fault, FaultKind, FolderName, Horizon, InAll, Landing, MessageRef, Stage, Uid, UidValidity,
+    Cx, Fault, FaultKind, FolderName, Horizon, InAll, Landing, MessageRef, SpecialUse, Stage, Uid,
+    UidValidity,
 };
 
 use super::super::horizon::AskHorizon;
@@ -19,8 +20,9 @@ use super::super::link::Landed;
 use super::super::pool::Wish;
 use super::super::raw::{Spot, fetch_at};
 use super::super::session::{Entry, Opened, Pace, Session};
-use super::super::{ImapSource, conditions, faults, sift};
-use super::names::{self, ALL_MAIL, Place};
+use super::super::sift::Form;
+use super::super::{ImapSource, faults};
+use super::names::{self, Names, Place};
 
 /// More are not remembered.
 const MOST: usize = 50_000;
@@ -59,12 +61,12 @@ impl Numbers {
     }
 
     /// Where a message of another folder was found to be here, whatever has become of it there.
-    pub(in super::super) fn anchor(&self, at: &MessageRef) -> Option<MessageRef> {
+    pub(in super::super) fn anchor(&self, at: &MessageRef, names: &Names) -> Option<MessageRef> {
         let key = (at.folder.clone(), at.uidvalidity, at.uid);
         let id = *self.lock().anchored.get(&key)?;
         let landing = self.of(id)?;
         Some(MessageRef {
-            folder: folder().ok()?,
+            folder: names.of_use(SpecialUse::All).ok()?,
             uidvalidity: landing.uidvalidity,
             uid: landing.uid,
             ..at.clone()
@@ -101,10 +103,6 @@ impl Numbers {
     }
 }
 
-pub(in super::super) fn folder() -> Result<FolderName, Fault> {
-    FolderName::new(ALL_MAIL).map_err(|_| Fault::new(FaultKind::NoSuchFolder, Stage::OpenFolder))
-}
-
 /// One flight into All Mail; none where it is hidden.
 pub(in super::super) async fn enter(
     session: &mut Session,
@@ -115,7 +113,7 @@ pub(in super::super) async fn enter(
     if session.names.hides_all() {
         return Ok(None);
     }
-    let all = folder()?;
+    let all = session.names.of_use(SpecialUse::All)?;
     let opened = session
         .enter(cx, &all, entry, commands.clone(), Pace::Prompt)
         .await;
@@ -126,6 +124,7 @@ pub(in super::super) async fn enter(
     if !names::mend(session, cx, missing.kind).await || session.names.hides_all() {
         return Ok(None);
     }
+    let all = session.names.of_use(SpecialUse::All)?;
     let opened = session.enter(cx, &all, entry, commands, Pace::Prompt).await;
     match opened {
         Err(fault) if fault.kind == FaultKind::NoSuchFolder => Ok(None),
@@ -133,8 +132,10 @@ pub(in super::super) async fn enter(
     }
 }
 
-pub(in super::super) fn search(id: u64) -> Result<Command, Fault> {
-    conditions::command(SearchReturn::CountAll, &[Key::GmailMessage(id)])
+/// A search for each of these, in the form that the server answers.
+pub(in super::super) fn searches(form: Form, ids: &[u64]) -> Result<Vec<Command>, Fault> {
+    let keys: Vec<_> = ids.iter().map(|id| vec![Key::GmailMessage(*id)]).collect();
+    form.commands(&keys)
 }
 
 impl ImapSource {
@@ -151,7 +152,7 @@ impl ImapSource {
                 return Ok(Some(each.collect()));
             }
             Place::Discarded => return Ok(Some(HashMap::new())),
-            Place::Label(_) => {}
+            Place::Label(_) | Place::Unlabelled => {}
         }
         if self.names.hides_all() {
             return Ok(None);
@@ -188,7 +189,7 @@ impl ImapSource {
         at: &MessageRef,
         id: u64,
     ) -> Result<Option<MessageRef>, Fault> {
-        let all = folder()?;
+        let all = self.names.of_use(SpecialUse::All)?;
         let job = FindStanding { folder: &all, id };
         let found = match self.hides_all() {
             true => None,
@@ -207,7 +208,7 @@ impl ImapSource {
         if self.hides_all() {
             return Ok(None);
         }
-        let all = folder()?;
+        let all = self.names.of_use(SpecialUse::All)?;
         unless_hidden(self.run(cx, AskHorizon { folder: &all }).await)
     }
 
@@ -226,14 +227,18 @@ fn unless_hidden<T>(told: Result<T, Fault>) -> Result<Option<T>, Fault> {
 }
 
 /// The number that each of these searches found; none where the message is not there.
-pub(in super::super) fn numbers(landed: &Landed) -> Result<Vec<Option<Uid>>, Fault> {
+pub(in super::super) fn numbers(
+    form: Form,
+    landed: &Landed,
+    session: &Session,
+) -> Result<Vec<Option<Uid>>, Fault> {
     faults::check_all(&landed.statuses, Stage::Search)?;
     let broken = |said| Fault::saying(FaultKind::Protocol, Stage::Search, said);
-    let sets = sift::by_tag(&landed.data, &landed.places)?;
+    let sets = form.read(landed, session)?;
     let sets = sets.ok_or_else(|| broken("a search was left without an answer"))?;
     let each = sets.iter().map(|set| match set.len() {
         0 => Ok(None),
-        1 => Ok(set.descending().next().map(Uid)),
+        1 => Ok(set.iter().next()),
         _ => Err(broken("the server found several messages of one id")),
     });
     each.collect()
@@ -254,14 +259,16 @@ impl Job for FindInAll<'_> {
 
     async fn run(&self, session: &mut Session, cx: &Cx) -> Result<InAll, Fault> {
         cx.enter(Stage::Search);
-        if !conditions::has_esearch(session) {
-            return Err(Fault::new(FaultKind::NotOffered, Stage::Search));
-        }
+        let form = Form::of(session);
+        // Answers that do not name their commands are not told apart.
+        let most = match form {
+            Form::Extended => usize::MAX,
+            Form::Plain => 1,
+        };
         let mut found = HashMap::new();
         let mut rest = self.wanted;
         while !rest.is_empty() {
-            let some = rest.iter().map(|id| search(*id));
-            let all = some.collect::<Result<Vec<_>, _>>()?;
+            let all = searches(form, rest.get(..most).unwrap_or(rest))?;
             let mut octets = 0;
             let fits = all.iter().take_while(|one| {
                 octets += one.octets() + 16;
@@ -278,7 +285,7 @@ impl Job for FindInAll<'_> {
                 true => session.ask_again(cx, commands, Pace::Prompt).await?,
                 false => opened.landed,
             };
-            let told = now.iter().copied().zip(numbers(&landed)?);
+            let told = now.iter().copied().zip(numbers(form, &landed, session)?);
             let told: Vec<(u64, Uid)> = told.filter_map(|(id, uid)| Some((id, uid?))).collect();
             self.memory.keep(uidvalidity, told.iter().copied());
             found.extend(told);
@@ -303,7 +310,7 @@ impl Job for AnchorMessage<'_> {
 
     async fn run(&self, session: &mut Session, cx: &Cx) -> Result<MessageRef, Fault> {
         cx.enter(Stage::Fetch);
-        let is_label = |place: Place| matches!(place, Place::Label(_));
+        let is_label = |place: Place| matches!(place, Place::Label(_) | Place::Unlabelled);
         if !session.is_gmail() || !is_label(session.names.place(&self.at.folder)) {
             return Ok(self.at.clone());
         }
@@ -322,7 +329,7 @@ impl Job for AnchorMessage<'_> {
         let found = std::iter::once((id, landing.uid));
         self.memory.keep(landing.uidvalidity, found);
         self.memory.note_anchor(self.at, id);
-        let anchored = self.memory.anchor(self.at);
+        let anchored = self.memory.anchor(self.at, &session.names);
         Ok(anchored.unwrap_or_else(|| self.at.clone()))
     }
 }
@@ -334,7 +341,8 @@ pub(in super::super) async fn number(
     entry: Entry,
     id: u64,
 ) -> Result<Option<Landing>, Fault> {
-    let commands = vec![search(id)?];
+    let form = Form::of(session);
+    let commands = searches(form, &[id])?;
     let Some(opened) = enter(session, cx, entry, commands.clone()).await? else {
         return Ok(None);
     };
@@ -343,7 +351,10 @@ pub(in super::super) async fn number(
         true => session.ask_again(cx, commands, Pace::Prompt).await?,
         false => opened.landed,
     };
-    let uid = numbers(&landed)?.into_iter().next().flatten();
+    let uid = numbers(form, &landed, session)?
+        .into_iter()
+        .next()
+        .flatten();
     Ok(uid.map(|uid| Landing { uidvalidity, uid }))
 }
 
@@ -370,12 +381,14 @@ impl Job for FindStanding<'_> {
             return Err(Fault::new(FaultKind::NotOffered, Stage::Confirm));
         }
         // INVARIANT: opened now, so that what came a moment ago is seen.
-        let commands = vec![search(self.id)?];
+        let form = Form::of(session);
+        let commands = searches(form, &[self.id])?;
         let opened = session
             .enter(cx, self.folder, Entry::Anew, commands, Pace::Prompt)
             .await?;
         let uidvalidity = opened.uidvalidity;
-        let uid = numbers(&opened.landed)?.into_iter().next().flatten();
+        let uid = numbers(form, &opened.landed, session)?;
+        let uid = uid.into_iter().next().flatten();
         Ok(uid.map(|uid| Landing { uidvalidity, uid }))
     }
 }

@@ -8,25 +8,22 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use mail::{Cx, FaultKind, Folder, FolderName, Keeping, SpecialUse};
+use mail::{Cx, Fault, FaultKind, Folder, FolderName, Keeping, SpecialUse, Stage};
 
 use super::super::folders::ListFolders;
 use super::super::job::Job as _;
 use super::super::session::Session;
 use super::MOST_CONNECTIONS;
 
-pub(in super::super) const ALL_MAIL: &str = "[Gmail]/All Mail";
-pub(in super::super) const TRASH: &str = "[Gmail]/Trash";
-
 /// What each is called in English, and as a label (`X-GM-LABELS`).
 const SYSTEM: [(SpecialUse, &str, &str); 7] = [
-    (SpecialUse::All, ALL_MAIL, ""),
+    (SpecialUse::All, "[Gmail]/All Mail", ""),
     (SpecialUse::Drafts, "[Gmail]/Drafts", "\\Draft"),
     (SpecialUse::Flagged, "[Gmail]/Starred", "\\Starred"),
     (SpecialUse::Important, "[Gmail]/Important", "\\Important"),
     (SpecialUse::Junk, "[Gmail]/Spam", "\\Spam"),
     (SpecialUse::Sent, "[Gmail]/Sent Mail", "\\Sent"),
-    (SpecialUse::Trash, TRASH, "\\Trash"),
+    (SpecialUse::Trash, "[Gmail]/Trash", "\\Trash"),
 ];
 
 /// Where system folders stand. Nobody can make a label there.
@@ -51,7 +48,8 @@ struct Listed {
     /// From our spelling to the server's; those that are the same are left out.
     theirs: HashMap<FolderName, FolderName>,
     ours: HashMap<FolderName, FolderName>,
-    shows_all: bool,
+    /// By our spelling. INVARIANT: what a folder is for decides what it is, and not what it is called.
+    uses: HashMap<FolderName, SpecialUse>,
 }
 
 /// What a folder is to a message in it.
@@ -63,6 +61,8 @@ pub(in super::super) enum Place {
     Discarded,
     /// A label of this name.
     Label(String),
+    /// A label whose name `X-GM-LABELS` would take for one of the system's.
+    Unlabelled,
 }
 
 impl Names {
@@ -114,12 +114,21 @@ impl Names {
             ours.insert(before.clone(), name.clone());
             theirs.insert(name, before);
         }
-        let shows_all = folders.iter().any(|one| one.name.as_str() == ALL_MAIL);
+        let each = folders.iter();
+        let uses = each.filter_map(|one| Some((one.name.clone(), one.special_use?)));
+        let mut uses: HashMap<FolderName, SpecialUse> = uses.collect();
+        for (special_use, name, _) in SYSTEM {
+            let told = uses.values().any(|one| *one == special_use);
+            let mut named = folders.iter().filter(|one| one.name.as_str() == name);
+            if let (false, Some(folder)) = (told, named.next()) {
+                uses.insert(folder.name.clone(), special_use);
+            }
+        }
         self.lock().listed = Some(Listed {
             since: Instant::now(),
             theirs,
             ours,
-            shows_all,
+            uses,
         });
     }
 
@@ -127,7 +136,18 @@ impl Names {
     pub(in super::super) fn hides_all(&self) -> bool {
         let state = self.lock();
         let listed = state.listed.as_ref();
-        listed.is_some_and(|listed| listed.is_fresh() && !listed.shows_all)
+        listed.is_some_and(|listed| listed.is_fresh() && listed.of_use(SpecialUse::All).is_none())
+    }
+
+    /// The folder for this: the one that is listed so, or the one that English names so.
+    pub(in super::super) fn of_use(&self, special_use: SpecialUse) -> Result<FolderName, Fault> {
+        let state = self.lock();
+        let listed = state.listed.as_ref();
+        let listed = listed
+            .and_then(|listed| listed.of_use(special_use))
+            .cloned();
+        let found = listed.or_else(|| english(special_use));
+        found.ok_or_else(|| Fault::new(FaultKind::NoSuchFolder, Stage::OpenFolder))
     }
 
     pub(in super::super) fn place(&self, folder: &FolderName) -> Place {
@@ -136,21 +156,40 @@ impl Names {
         let folder = listed
             .and_then(|listed| listed.ours.get(folder))
             .unwrap_or(folder);
-        let system = SYSTEM.iter().find(|(_, name, _)| *name == folder.as_str());
-        match system {
-            Some((SpecialUse::All, ..)) => Place::All,
-            Some((SpecialUse::Trash | SpecialUse::Junk, ..)) => Place::Discarded,
-            Some((_, _, label)) => Place::Label((*label).to_owned()),
-            None if folder.as_str() == "INBOX" => Place::Label("\\Inbox".to_owned()),
-            None => Place::Label(folder.as_str().to_owned()),
+        let told = listed.and_then(|listed| listed.uses.get(folder));
+        let is_shown =
+            |special_use| listed.is_some_and(|listed| listed.of_use(special_use).is_some());
+        let system = SYSTEM
+            .iter()
+            .find(|(special_use, name, _)| match is_shown(*special_use) {
+                true => told == Some(special_use),
+                false => *name == folder.as_str(),
+            });
+        match (system, folder.as_str()) {
+            (Some((SpecialUse::All, ..)), _) => Place::All,
+            (Some((SpecialUse::Trash | SpecialUse::Junk, ..)), _) => Place::Discarded,
+            (Some((_, _, label)), _) => Place::Label((*label).to_owned()),
+            (None, "INBOX") => Place::Label("\\Inbox".to_owned()),
+            (None, name) if name.starts_with('\\') => Place::Unlabelled,
+            (None, name) => Place::Label(name.to_owned()),
         }
     }
 
+    /// As we call it, as far as that is known.
+    pub(in super::super) fn ours(&self, folder: &FolderName) -> FolderName {
+        let state = self.lock();
+        let listed = state.listed.as_ref();
+        let ours = listed.and_then(|listed| listed.ours.get(folder));
+        ours.unwrap_or(folder).clone()
+    }
+
     /// It may be a system folder by another name.
-    fn is_doubtful(&self, folder: &FolderName) -> bool {
+    pub(in super::super) fn is_doubtful(&self, folder: &FolderName) -> bool {
         let state = self.lock();
         let name = folder.as_str();
-        state.listed.is_none()
+        let listed = state.listed.as_ref();
+        state.keeping != Some(Keeping::Apart)
+            && !listed.is_some_and(Listed::is_fresh)
             && ROOTS.iter().any(|root| name.starts_with(root))
             && !SYSTEM.iter().any(|(_, english, _)| *english == name)
     }
@@ -175,6 +214,12 @@ impl Listed {
     fn is_fresh(&self) -> bool {
         self.since.elapsed() < TRUSTED
     }
+
+    fn of_use(&self, special_use: SpecialUse) -> Option<&FolderName> {
+        let mut uses = self.uses.iter();
+        uses.find(|(_, one)| **one == special_use)
+            .map(|(name, _)| name)
+    }
 }
 
 /// After a folder was said not to be there: whether it may be, by another name. At most one `LIST`.
@@ -191,7 +236,7 @@ pub(in super::super) async fn settle(
     session: &mut Session,
     cx: &Cx,
     folders: &[&FolderName],
-) -> Result<(), mail::Fault> {
+) -> Result<(), Fault> {
     if folders.iter().any(|one| session.names.is_doubtful(one)) {
         ListFolders.run(session, cx).await?;
     }
@@ -292,6 +337,7 @@ mod tests {
             ("[Gmail]/Trash", Place::Discarded),
             ("[Gmail]/Spam", Place::Discarded),
             ("Work/2026", label("Work/2026")),
+            ("\\Trash", Place::Unlabelled),
         ] {
             assert_eq!(names.place(&named(folder)), want, "{folder}");
         }
@@ -316,7 +362,15 @@ mod tests {
         let names = Names::default();
         names.take(&mut list);
         let got: Vec<&str> = list.iter().map(|one| one.name.as_str()).collect();
-        assert_eq!(got, ["[Gmail]/Trash", "[Google Mail]/Bin", ALL_MAIL, "Two"]);
+        let all = "[Gmail]/All Mail";
+        assert_eq!(got, ["[Gmail]/Trash", "[Google Mail]/Bin", all, "Two"]);
+        // What it is for says what it is.
+        let label = Place::Label("[Gmail]/Trash".to_owned());
+        assert_eq!(names.place(&named("[Gmail]/Trash")), label);
+        assert_eq!(names.place(&named("[Google Mail]/Bin")), Place::Discarded);
+        let trash = names.of_use(SpecialUse::Trash).unwrap();
+        assert_eq!(trash.as_str(), "[Google Mail]/Bin");
+        assert_eq!(names.place(&named("One")), Place::All);
         let mut hidden = folders(&[("INBOX", None)]);
         names.take(&mut hidden);
         assert!(names.hides_all());

@@ -6,13 +6,15 @@
 use imap::command::{Item, Stored, Which};
 use imap::{Command, Data, Fetch, SequenceSet, Status};
 use mail::{
-    Broken, Changed, Cx, Effect, Fault, FaultKind, FolderName, Landing, Stage, Subject, Uid,
-    Witness,
+    Broken, Changed, Cx, Effect, Fault, FaultKind, FolderName, Landing, SpecialUse, Stage, Subject,
+    Uid, Witness,
 };
 
 use super::super::change::unspeakable;
+use super::super::link::Flown;
 use super::super::raw::Spot;
 use super::super::session::{Access, Entry, Pace, Session};
+use super::super::sift::Form;
 use super::super::transfer::{Manner, Transfer};
 use super::super::witness::{with_beginning, witness};
 use super::super::{convert, faults};
@@ -40,11 +42,17 @@ pub(in super::super) async fn transfer(
         (Manner::Copy, (_, Place::All)) => Swap::default(),
         (Manner::Copy, _) => return Ok(None),
         (Manner::Move, (Place::Discarded, _) | (_, Place::Discarded)) => return Ok(None),
+        // INVARIANT: no label goes through `X-GM-LABELS` that it would take for another.
+        (Manner::Move, (Place::Unlabelled, _) | (_, Place::Unlabelled)) => return Ok(None),
         (Manner::Move, (Place::All, _)) => return Err(refused(FaultKind::StaysInAll)),
         (Manner::Move, (Place::Label(from), Place::All)) => Swap {
             off: Some(from),
             on: None,
         },
+        // It has it, in another spelling.
+        (Manner::Move, (Place::Label(from), Place::Label(to))) if is_same(&from, &to) => {
+            Swap::default()
+        }
         (Manner::Move, (Place::Label(from), Place::Label(to))) => Swap {
             off: Some(from),
             on: Some(to),
@@ -67,6 +75,7 @@ pub(in super::super) async fn take_off(
 ) -> Result<Option<Changed>, Broken> {
     let off = match session.names.place(&subject.at.folder) {
         Place::Label(label) => Some(label),
+        Place::Unlabelled => return Ok(None),
         Place::All | Place::Discarded => {
             let fault = Fault::new(FaultKind::StaysInAll, Stage::Remove);
             return Err(Broken::before_anything(fault));
@@ -173,10 +182,10 @@ impl Relabelling<'_> {
             true => self.strike(session, cx, in_all, &before).await?,
             false => true,
         };
-        let landed = match (self.to, &self.swap.on) {
-            (None, _) => None,
-            (Some(_), None) => Some(in_all),
-            (Some(to), Some(_)) => landing(session, cx, to, id).await,
+        let landed = match self.to.map(|to| (to, session.names.place(to))) {
+            None => None,
+            Some((_, Place::All)) => Some(in_all),
+            Some((to, _)) => landing(session, cx, to, id).await,
         };
         Ok(Some(Changed {
             before: Some(before),
@@ -187,7 +196,7 @@ impl Relabelling<'_> {
     }
 
     fn check_grant(&self, session: &Session) -> Result<(), Fault> {
-        let grant = session.grant(&all_mail::folder()?);
+        let grant = session.grant(&session.names.of_use(SpecialUse::All)?);
         match grant.is_some_and(|grant| grant.access == Access::ReadOnly) {
             true => Err(Fault::new(FaultKind::ReadOnly, Stage::OpenFolder)),
             false => Ok(()),
@@ -237,8 +246,8 @@ impl Relabelling<'_> {
         }
         let statuses = flown.outcomes.iter().flatten().map(|(status, _)| status);
         let refused = statuses.clone().find(|status| !status.is_ok());
-        let labels = labels_told(&flown.data, in_all.uid);
-        let (first, last) = (labels.first(), labels.last());
+        let looks = [0, flown.outcomes.len().saturating_sub(1)];
+        let [first, last] = looks.map(|at| looked(&flown, at, in_all.uid, before.store_id));
         match (refused, last) {
             (None, Some(last)) if self.is_swapped(last) => {
                 let has = |label: &String| first.is_some_and(|first| has(first, label));
@@ -312,11 +321,32 @@ pub(in super::super) fn had_label_of(
     told.first().is_some_and(|labels| has(labels, &label))
 }
 
-/// Labels of the system are spelled in any case.
 fn has(labels: &[String], label: &str) -> bool {
-    let same =
-        |one: &String| one == label || (one.starts_with('\\') && one.eq_ignore_ascii_case(label));
-    labels.iter().any(same)
+    labels.iter().any(|one| is_same(one, label))
+}
+
+/// Gmail keeps no two labels that differ in case alone.
+pub(super) fn is_same(one: &str, other: &str) -> bool {
+    one == other || one.to_lowercase() == other.to_lowercase()
+}
+
+/// The labels that the answer to this very look tells; none where it tells nothing of the message, or of another.
+///
+/// INVARIANT: what another command's answer, or nobody's, says of a message is how it was before, or after.
+fn looked(flown: &Flown, at: usize, uid: Uid, id: Option<u64>) -> Option<&[String]> {
+    let over = |at: usize| Some(flown.outcomes.get(at)?.as_ref()?.1.after);
+    let begin = match at.checked_sub(1) {
+        Some(before) => over(before)?,
+        None => 0,
+    };
+    let own = flown.data.get(begin..over(at)?)?;
+    let told = own.iter().filter_map(|one| match one {
+        Data::Fetch(fetch) if fetch.uid == Some(uid.0) && fetch.gmail_message == id => {
+            fetch.gmail_labels.as_deref()
+        }
+        _ => None,
+    });
+    told.last()
 }
 
 /// Each time that the labels of this message were told, in order.
@@ -330,12 +360,13 @@ fn labels_told(data: &[Data], uid: Uid) -> Vec<&[String]> {
 
 /// Where it came to lie. It is done whether that is told or not.
 async fn landing(session: &mut Session, cx: &Cx, to: &FolderName, id: u64) -> Option<Landing> {
-    let command = all_mail::search(id).ok()?;
+    let form = Form::of(session);
+    let commands = all_mail::searches(form, &[id]).ok()?;
     let opened = session
-        .enter(cx, to, Entry::Anew, vec![command], Pace::Prompt)
+        .enter(cx, to, Entry::Anew, commands, Pace::Prompt)
         .await
         .ok()?;
-    let uid = all_mail::numbers(&opened.landed).ok()?;
+    let uid = all_mail::numbers(form, &opened.landed, session).ok()?;
     let uid = uid.into_iter().next().flatten()?;
     Some(Landing {
         uidvalidity: opened.uidvalidity,

@@ -5,14 +5,14 @@
 //! INVARIANT: taking back what was added never throws away what was there before: only what is known to be new.
 
 use mail::{
-    Broken, Changed, Cx, Fault, FaultKind, FolderName, Horizon, Landing, Removal, Removed, Stage,
+    Broken, Changed, Cx, Fault, FaultKind, Horizon, Landing, Removal, Removed, SpecialUse, Stage,
     Subject,
 };
 
 use super::super::job::Change as _;
 use super::super::session::{Entry, Session};
 use super::super::transfer::{Manner, Transfer};
-use super::names::{self, Place, TRASH};
+use super::names::{self, Place};
 use super::{all_mail, relabel};
 
 /// Labels that Gmail gives by itself, or for a flag.
@@ -30,10 +30,12 @@ pub(in super::super) async fn remove(
     let settled = names::settle(session, cx, &[folder]).await;
     settled.map_err(nothing)?;
     let discarded = session.names.place(folder) == Place::Discarded;
+    let trash = session.names.of_use(SpecialUse::Trash);
+    let is_trash = trash.is_ok_and(|trash| trash == *folder);
     match what {
         Removed::Message if discarded => return Ok(None),
         // It is nowhere else, and it is where all goes that is taken away.
-        Removed::Addition { .. } if folder.as_str() == TRASH => {
+        Removed::Addition { .. } if is_trash => {
             return Ok(Some(Changed {
                 removal: Some(Removal::Trashed),
                 ..Changed::default()
@@ -73,7 +75,8 @@ async fn what_was_added(
     let seen = relabel::see(subject, None, Stage::Remove, session, cx).await?;
     let own = session.names.place(&subject.at.folder);
     let mut labels = seen.fetch.gmail_labels.into_iter().flatten();
-    let is_other = |label: String| !GIVEN.contains(&label.as_str()) && Place::Label(label) != own;
+    let is_own = |label: &str| matches!(&own, Place::Label(own) if relabel::is_same(own, label));
+    let is_other = |label: String| !GIVEN.contains(&label.as_str()) && !is_own(&label);
     let (Some(end), Some(id)) = (beyond, seen.witness.store_id) else {
         return Ok(Goes::Label);
     };
@@ -103,8 +106,8 @@ async fn take_off(subject: &Subject, session: &mut Session, cx: &Cx) -> Result<C
 }
 
 async fn throw_away(subject: &Subject, session: &mut Session, cx: &Cx) -> Result<Changed, Broken> {
-    let unnamed = |_| Broken::before_anything(Fault::new(FaultKind::NoSuchTarget, Stage::Remove));
-    let to = FolderName::new(TRASH).map_err(unnamed)?;
+    let trash = session.names.of_use(SpecialUse::Trash);
+    let to = trash.map_err(Broken::before_anything)?;
     let transfer = Transfer {
         subject,
         to: &to,

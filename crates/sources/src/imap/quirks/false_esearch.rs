@@ -6,19 +6,19 @@
 //! which is what brought it out there, but ask with return options.
 //!
 //! Known by: an answer without the count that was asked for; and, once for an account, when the first answer of this kind is
-//! "nothing" though the folder holds messages: then all messages are counted in the same way, and who counts none lies. An
-//! answer that names messages vouches for those that come after it.
+//! "nothing" though the folder holds messages: then all messages are counted in the same way, and who says that this was done
+//! and counts none, or does not answer that very command, lies. An answer that names messages vouches for those that come
+//! after it. Who refuses to count has not lied, and the search fails as any that is refused.
 //!
-//! Done: the account is searched in the plain way from then on. Told: a warning of `imap_verify_account`, which tries it out
+//! Done: the account is searched in the plain way from then on; where an answer was merely left out once, the session is. Told: a warning of `imap_verify_account`, which tries it out
 //! on INBOX, and one in the log; never an empty result.
 
-use imap::Data;
 use imap::command::{Key, SearchReturn};
-use mail::{Cx, Fault, FolderName};
+use mail::{Cx, Fault, FolderName, Stage};
 
 use super::Finding;
-use crate::imap::conditions;
 use crate::imap::session::{Pace, Session};
+use crate::imap::{conditions, faults, sift};
 
 /// Whether an answer of `ESEARCH` that found so many messages in this folder can be believed.
 pub(in crate::imap) async fn is_believed(
@@ -38,10 +38,9 @@ pub(in crate::imap) async fn is_believed(
     let opened = session
         .ask_in(cx, folder, vec![count], Pace::Prompt)
         .await?;
-    let told = opened.landed.data.iter().find_map(|data| match data {
-        Data::Esearch(answer) => answer.count,
-        _ => None,
-    });
+    // INVARIANT: who refuses, or has no time, has not lied.
+    faults::check_all(&opened.landed.statuses, Stage::Search)?;
+    let told = sift::counted(&opened.landed);
     match (opened.exists, told) {
         // A folder that is empty, or was when it was counted, proves nothing.
         (0, _) => Ok(true),
