@@ -48,10 +48,11 @@ fn live(house: &mut House) {
     house.oidc.revoke("alice");
     assert_eq!(house.call()["reason"], "needs_rebootstrap");
     let (status, shown) = house.run(&["check"]);
-    assert!(
-        status == 1 && shown.contains("mailwarden login --account work"),
-        "{shown}"
-    );
+    let remedy = match house.stores.is_writable() {
+        true => "mailwarden login --account work",
+        false => "put a new refresh token into secret://",
+    };
+    assert!(status == 1 && shown.contains(remedy), "{shown}");
     for words in [&["config", "check"][..], &["audit", "tail", "--json"]] {
         let (status, shown) = house.run(words);
         assert_eq!(status, 0, "{shown}");
@@ -91,7 +92,9 @@ fn files_and_every_way_of_logging_in() {
     live(&mut house);
     assert!(house.heard.places("stdout of login", "redirect_uri") > 0);
     house.assert_silent();
-    assert!(house.heard.places("the children", "code_challenge") > 0);
+    // Browsers are opened by an address that ties nothing together.
+    assert!(house.heard.places("the children", "http://127.0.0.1:") > 0);
+    assert_eq!(house.heard.places("the children", "code_challenge"), 0);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use testkit::McpClient;
 use testkit::crash::{Cell, End, Fault, Spot, Verdict};
 use testkit::trap::{Call, Deed, Errno, Kind as CallKind, Plan, Span, Switch, Trapped, Watch};
 
-use super::ground::{Answer, COMMAND, Disk, Ground, Plot, ask};
+use super::ground::{Answer, COMMAND, Disk, Ground, Plot, REPLACE, ask};
 use super::kinds::{Act, Before, Kind};
 use crate::write_crash::{Hit, leave};
 
@@ -211,7 +211,9 @@ pub(super) fn judge(plot: &Plot<'_>, kind: &Kind, before: &Disk, living: &[Strin
             // Whoever has been refused once remembers it.
             let times = plot.refreshes() - asked;
             let standing = plot.standing();
-            let told = standing["status"] == "needs_rebootstrap" && standing["command"] == COMMAND;
+            let remedy = standing["remedy"].as_str().unwrap_or_default();
+            let what = standing["command"] == COMMAND || remedy.contains(REPLACE);
+            let told = standing["status"] == "needs_rebootstrap" && what;
             match told && times == 0 {
                 true => Ok(End::Undone),
                 false => Err(format!("asked {times} times more, {standing}: {story}")),

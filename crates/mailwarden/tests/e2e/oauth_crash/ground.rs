@@ -16,6 +16,9 @@ use crate::support::{note, start};
 use crate::write_crash::leave;
 
 pub(crate) const COMMAND: &str = "mailwarden login --account work";
+/// What is done where a login could not be kept.
+pub(crate) const REPLACE: &str =
+    "put a new refresh token into secret://accounts/work/refresh_token";
 const USER: &str = "alice";
 const SECRET: &str = "secrets/accounts/work/refresh_token";
 const VARIABLE: &str = concat!("IMAP_MCP", "_SECRET__ACCOUNTS__WORK__REFRESH_TOKEN");
@@ -49,7 +52,7 @@ pub(crate) struct Disk {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Answer {
     Mail,
-    /// Refused as `needs_rebootstrap`, with the command.
+    /// Refused as `needs_rebootstrap`, with what to do.
     NeedsLogin,
     Other(String),
 }
@@ -246,7 +249,9 @@ fn read(answer: Result<Result<Value, RpcError>, Gone>) -> Answer {
     let data = &told["data"];
     if result["isError"] != true && data["uids"] == json!([1]) {
         Answer::Mail
-    } else if data["reason"] == "needs_rebootstrap" && summary.contains(COMMAND) {
+    } else if data["reason"] == "needs_rebootstrap"
+        && [COMMAND, REPLACE].iter().any(|it| summary.contains(it))
+    {
         Answer::NeedsLogin
     } else {
         Answer::Other(format!("{summary} {data}"))
