@@ -10,6 +10,7 @@ mod refusals;
 mod remembering;
 mod scope;
 mod staleness;
+mod unreadable;
 mod ways;
 mod whole_way;
 

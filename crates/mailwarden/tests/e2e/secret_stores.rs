@@ -3,6 +3,7 @@
 mod failing;
 mod gpg;
 mod keyring;
+mod leaving;
 mod manual;
 
 use std::fs;

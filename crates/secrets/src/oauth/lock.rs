@@ -26,18 +26,18 @@ pub(crate) enum NotHeld {
     Io(io::Error),
 }
 
-/// Asks again and again instead of waiting in the kernel: a thread that waits there can be neither cancelled nor limited.
-pub(crate) async fn hold(files: &Files) -> Result<Held, NotHeld> {
-    hold_within(files, PATIENCE).await
-}
-
-/// Whether there could be one. Who has it now is not waited for.
+/// Whether there is a lock that could be held, by whoever holds it now.
 pub(crate) fn try_out(files: &Files) -> io::Result<()> {
     match files.lock_file()?.try_lock() {
         Ok(()) | Err(TryLockError::WouldBlock) => Ok(()),
         Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(()),
         Err(TryLockError::Error(error)) => Err(error),
     }
+}
+
+/// Asks again and again instead of waiting in the kernel: a thread that waits there can be neither cancelled nor limited.
+pub(crate) async fn hold(files: &Files) -> Result<Held, NotHeld> {
+    hold_within(files, PATIENCE).await
 }
 
 async fn hold_within(files: &Files, patience: Duration) -> Result<Held, NotHeld> {
@@ -109,7 +109,21 @@ mod tests {
         let mut second = Box::pin(hold(&files));
         let early = tokio::time::timeout(BETWEEN * 2, &mut second).await;
         assert!(early.is_err());
+        // Who only wants to know does not wait.
+        try_out(&files).unwrap();
         drop(first);
         second.await.unwrap();
+    }
+
+    #[test]
+    fn a_lock_that_nobody_could_hold_is_told_before_it_is_needed() {
+        let dir = tempfile::tempdir().unwrap();
+        let files = Files::of(dir.path(), "work", "");
+        let made = || std::fs::read_dir(dir.path()).unwrap().next().unwrap();
+        try_out(&files).unwrap();
+        let lock = made().unwrap().path();
+        std::fs::remove_file(&lock).unwrap();
+        std::fs::create_dir(&lock).unwrap();
+        assert!(try_out(&files).is_err());
     }
 }

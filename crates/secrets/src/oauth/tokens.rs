@@ -346,12 +346,15 @@ pub enum Found {
 pub fn first_look(all: &[Arc<Tokens>]) -> Vec<&Arc<Tokens>> {
     let new = |tokens: &&Arc<Tokens>| tokens.core.memory().looks.is_first();
     let new: Vec<&Arc<Tokens>> = all.iter().filter(new).collect();
+    // Before the first: who asks how the last one stands meanwhile begins no look of its own.
+    for tokens in &new {
+        tokens.core.memory().looks.begin();
+    }
     let mut hung = None;
     for tokens in &new {
         match &hung {
             Some(why) => tokens.core.put_off(why),
             None => {
-                tokens.core.memory().looks.begin();
                 tokens.core.look();
                 hung = tokens.unreadable().filter(NoSecret::is_timeout);
             }

@@ -93,6 +93,11 @@ fn an_address_that_is_pasted() {
     // A code alone is tied to no login; a second attempt is free.
     let code = testkit::http::parameter(&redirect, "code").unwrap();
     login.paste(&code);
+    let why = login.line(|line| line.contains("what was pasted"));
+    assert!(
+        why.contains("is not the address that belongs to this login"),
+        "{why}"
+    );
     login.paste(&redirect);
     let printed = login.end();
     assert_eq!(printed.code, 0, "{}", printed.stderr);

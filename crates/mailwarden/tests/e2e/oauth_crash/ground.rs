@@ -51,7 +51,7 @@ pub(crate) struct Disk {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Answer {
     Mail,
-    /// Refused as `needs_rebootstrap`, with the command.
+    /// Refused as `needs_rebootstrap`, with what to do.
     NeedsLogin,
     Other(String),
 }

@@ -41,7 +41,7 @@ fn a_real_keyring_is_asked() {
     std::fs::write(file, text.replace("work/password", "other/password")).unwrap();
     let (code, said) = session(&["config", "check"]);
     assert_eq!(code, Some(2), "{said}");
-    let says = "the keyring has no entry with service mailwarden and username accounts/other/password; add it: secret-tool store";
+    let says = "the keyring gives no entry with service mailwarden and username accounts/other/password: it has none, or it is locked; unlock it, or, if there is none, add it: secret-tool store";
     assert!(said.contains(says), "{said}");
 }
 

@@ -146,9 +146,11 @@ pub(crate) async fn run_with_second(
     let vault = core.vault.clone();
     let writable = off_thread(move || vault.writable()).await;
     writable.map_err(|_| ending())?.map_err(LoginFault::Store)?;
-    // Nobody is sent to a browser for what could not be kept then.
-    if let Some(files) = &core.files {
-        lock::try_out(files).map_err(|error| unusable(&error))?;
+    // Nobody is sent to a browser for what could not be kept then. Who refreshes now is done before a person is.
+    if let Some(files) = core.files.clone() {
+        let lockable = off_thread(move || lock::try_out(&files)).await;
+        let lockable = lockable.map_err(|_| ending())?;
+        lockable.map_err(|error| unusable(&error))?;
     }
     let asking = Asking::new(core, way).await?;
     let alone = Company::default();

@@ -258,22 +258,6 @@ async fn who_floods_the_listener_ends_the_login_and_changes_nothing() {
 }
 
 #[tokio::test]
-async fn nobody_is_sent_to_a_browser_while_another_process_holds_the_account() {
-    let bench = Bench::new().await;
-    let files = bench.tokens.core().files.clone().unwrap();
-    let held = crate::oauth::lock::hold(&files).await.unwrap();
-    let mut person = Person::new(&bench.provider);
-    let login = run(&bench.tokens, Way::Browser, &mut person);
-    let early = tokio::time::timeout(std::time::Duration::from_millis(300), login).await;
-    assert!(early.is_err());
-    assert!(person.visited.is_none());
-    drop(held);
-    run(&bench.tokens, Way::Browser, &mut person).await.unwrap();
-    let words = LoginFault::Busy.to_string();
-    assert!(words.contains("nothing was kept") && !words.contains("end it"));
-}
-
-#[tokio::test]
 async fn answers_that_end_a_login() {
     let cases = [
         ("error=access_denied&state={state}", LoginFault::Denied),
