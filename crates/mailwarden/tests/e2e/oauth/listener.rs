@@ -30,7 +30,7 @@ fn assert_failed(house: &House, login: Login, said: &str) -> Printed {
 fn target(url: &str) -> String {
     let rest = url.split_once("://").unwrap().1;
     let at = rest.find('/').unwrap();
-    rest[at..].to_owned()
+    rest.split_at(at).1.to_owned()
 }
 
 #[test]
