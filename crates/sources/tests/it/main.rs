@@ -31,6 +31,7 @@ mod summaries;
 mod thread_ids;
 mod threads;
 mod together;
+mod tokens;
 
 use secrecy::SecretString;
 use sources::imap::{Roots, Security, Settings, Timeouts};
