@@ -185,19 +185,26 @@ pub(crate) async fn supersede(
     next: SecretString,
     access: Option<&Access>,
 ) -> Result<Superseded, NoToken> {
-    // INVARIANT: until it is certain to be kept, it is in memory.
-    core.memory().unsaved = Some(Unsaved {
-        before: keeping.stored.clone(),
-        print: keeping.print.clone(),
-        refresh: next.clone(),
-        access: access.cloned(),
-        left: Left::AsItWas,
-    });
+    let left = {
+        let mut memory = core.memory();
+        let earlier = memory.unsaved.take();
+        let earlier = earlier.filter(|it| it.print == keeping.print);
+        let left = earlier.map_or(Left::AsItWas, |it| it.left);
+        // INVARIANT: until it is certain to be kept, it is in memory.
+        memory.unsaved = Some(Unsaved {
+            before: keeping.stored.clone(),
+            print: keeping.print.clone(),
+            refresh: next.clone(),
+            access: access.cloned(),
+            left: left.clone(),
+        });
+        left
+    };
     let work = {
         let (core, access) = (Arc::clone(core), access.cloned());
         let mut keeping = keeping.clone();
         move || {
-            let kept = move_over(&core, &mut keeping, next, access.as_ref());
+            let kept = move_over(&core, &mut keeping, left, next, access.as_ref());
             (kept, keeping)
         }
     };
@@ -249,10 +256,12 @@ fn settle(core: &Core, keeping: &Keeping) {
     memory.holding = Holding::Token(keeping.print.clone());
 }
 
-/// Also what is left in the store, where the new one has to stay in memory.
+/// `left` is what an earlier attempt has left in the store; what this one does is told where the new token has to stay in
+/// memory.
 fn move_over(
     core: &Core,
     keeping: &mut Keeping,
+    left: Left,
     next: SecretString,
     access: Option<&Access>,
 ) -> (Superseded, Option<Left>) {
@@ -270,7 +279,7 @@ fn move_over(
         }
         Put::ReadOnly(why) => {
             tracing::debug!(account = %keeping.account, %why, "the store is not written; the new refresh token is kept beside it, sealed");
-            (why, Left::AsItWas)
+            (why, left)
         }
         Put::Unchanged(why) => {
             tracing::warn!(account = %keeping.account, %why, "the secret store did not take the new refresh token; it is kept beside it, sealed, if it can be");
@@ -318,6 +327,7 @@ pub(crate) async fn begin(
                 return Err(LoginFault::Store(why));
             }
         }
+        keeping.memory().unwritten = Unwritten::default();
         let mut now = Keeping::new(&keeping, kept, refresh);
         now.before = Kept::default();
         now.put_access(Some(&shown));

@@ -265,8 +265,12 @@ async fn overdue(
     cause: &Cause,
     keeping: &mut Keeping,
 ) -> Result<Option<Access>, Failed> {
-    let unsaved = core.memory().unsaved.take();
-    let Some(unsaved) = unsaved.filter(|it| it.print == *keeping.print()) else {
+    let unsaved = {
+        let mut memory = core.memory();
+        memory.unsaved.take_if(|it| it.print != *keeping.print());
+        memory.unsaved.clone()
+    };
+    let Some(unsaved) = unsaved else {
         return Ok(None);
     };
     let access = unsaved.access;

@@ -103,6 +103,7 @@ impl Vault {
                     false => Put::Torn(why, Some(found)),
                 }
             }
+            (Err(why), Ok(())) if why.is_absent() => Put::Torn(elsewhere(), None),
             (Err(_), Err(why)) | (Err(why), Ok(())) => Put::Torn(why, None),
         }
     }
@@ -139,7 +140,7 @@ pub(crate) enum Put {
 
 fn elsewhere() -> NoSecret {
     NoSecret::new(
-        "the secret store took the refresh token and gives back another one",
+        "the secret store took the refresh token and does not give it back",
         "let reading and writing lead to the same secret: command and store_command, where it has them",
     )
 }

@@ -7,7 +7,7 @@ use mail::{
 use super::cargo::Cargo;
 use super::gmail::names;
 use super::job::Change;
-use super::pool::Wish;
+use super::pool::{Lease, Wish};
 use super::transfer::{Manner, Transfer};
 use super::{ImapSource, append, mark, remove};
 
@@ -18,6 +18,13 @@ impl ImapSource {
             false => Ok(()),
             true => Err(Fault::new(FaultKind::ReadingOnly, Stage::Start)),
         }
+    }
+
+    /// A session for a change. What was granted may have become known only when it was made.
+    async fn lend(&self, cx: &Cx, wish: Wish<'_>) -> Result<Lease, Fault> {
+        let lease = self.pool.take(cx, wish).await?;
+        self.lets_change()?;
+        Ok(lease)
     }
 
     pub(super) async fn carry_out(&self, cx: &Cx, step: &Step) -> Result<Changed, Broken> {
@@ -79,9 +86,7 @@ impl ImapSource {
     async fn attempt_change<C: Change>(&self, cx: &Cx, change: C) -> Result<Changed, Broken> {
         let nothing = Broken::before_anything;
         cx.enter(Stage::Queue);
-        let mut lease = self.pool.take(cx, change.wish()).await.map_err(nothing)?;
-        // What was granted may have become known only when the session was made.
-        self.lets_change().map_err(nothing)?;
+        let mut lease = self.lend(cx, change.wish()).await.map_err(nothing)?;
         let mut outcome = change.run(lease.session(), cx).await;
         if let Err(broken) = &outcome
             && broken.effect == Effect::Nothing
@@ -89,7 +94,7 @@ impl ImapSource {
         {
             drop(lease);
             self.pool.forget_idle();
-            lease = self.pool.take(cx, change.wish()).await.map_err(nothing)?;
+            lease = self.lend(cx, change.wish()).await.map_err(nothing)?;
             outcome = change.run(lease.session(), cx).await;
         }
         if let Err(broken) = &outcome
@@ -113,15 +118,14 @@ impl ImapSource {
         let nothing = Broken::before_anything;
         let mut cargo = Cargo::new(body, append.size);
         cx.enter(Stage::Queue);
-        let mut lease = self.pool.take(cx, Wish::Any).await.map_err(nothing)?;
-        self.lets_change().map_err(nothing)?;
+        let mut lease = self.lend(cx, Wish::Any).await.map_err(nothing)?;
         let outcome = append::append(lease.session(), cx, append, &mut cargo).await;
         let outcome = match outcome {
             // A message of which something was taken cannot be sent from its beginning.
             Err(broken) if cargo.is_untouched() && lease.was_dead(broken.fault.kind) => {
                 drop(lease);
                 self.pool.forget_idle();
-                lease = self.pool.take(cx, Wish::Any).await.map_err(nothing)?;
+                lease = self.lend(cx, Wish::Any).await.map_err(nothing)?;
                 append::append(lease.session(), cx, append, &mut cargo).await
             }
             Err(broken)

@@ -32,6 +32,7 @@ mod summaries;
 mod thread_ids;
 mod threads;
 mod together;
+mod tokens;
 
 use secrecy::SecretString;
 use sources::imap::{Roots, Security, Settings, Timeouts};

@@ -353,15 +353,20 @@ async fn a_login_that_comes_to_nothing_says_why() {
         .unwrap_err();
     assert!(fault.to_string().contains("invalid_grant"), "{fault}");
 
-    // The store fails at the last moment: nothing is told that is not so.
-    bench.store.be(Mood::Full);
-    let mut person = Person::new(&bench.provider);
-    let fault = run(&bench.tokens, Way::Browser, &mut person)
-        .await
-        .unwrap_err();
-    assert!(fault.to_string().contains("the disk is full"), "{fault}");
-    let never = Standing::NeedsLogin(NeedsLogin::Never);
-    assert_eq!(bench.tokens.look().await, never);
+    // The store fails at the last moment, or keeps it elsewhere: nothing is told that is not so.
+    for (mood, said) in [
+        (Mood::Full, "the disk is full"),
+        (Mood::Elsewhere, "does not give it back"),
+    ] {
+        bench.store.be(mood);
+        let mut person = Person::new(&bench.provider);
+        let fault = run(&bench.tokens, Way::Browser, &mut person)
+            .await
+            .unwrap_err();
+        assert!(fault.to_string().contains(said), "{fault}");
+        let never = Standing::NeedsLogin(NeedsLogin::Never);
+        assert_eq!(bench.tokens.look().await, never);
+    }
 }
 
 #[tokio::test]
