@@ -244,7 +244,7 @@ mod tests {
     #[test]
     fn what_is_written_is_read_and_belongs_to_its_owner_alone() {
         let dir = tempfile::tempdir().unwrap();
-        let files = Files::of(&dir.path().join("tokens"), "work");
+        let files = Files::of(&dir.path().join("tokens"), "work", "");
         assert_eq!(files.read(), Kept::default());
         assert_eq!(files.stamp(), None);
         files.write(&some()).unwrap();
