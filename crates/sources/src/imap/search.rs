@@ -15,7 +15,7 @@ use super::cache::Cache;
 use super::describe::{self, Shelf};
 use super::job::Job;
 use super::link::Landed;
-use super::quirks::false_esearch::is_believed;
+use super::quirks::false_esearch::{self, is_believed};
 use super::session::{Pace, Session};
 use super::sightings::Sightings;
 use super::{conditions, convert, faults};
@@ -187,8 +187,7 @@ impl FindMessages<'_> {
         {
             return Ok(place(found));
         }
-        // What is true of the account is found out where it is checked.
-        session.esearch_fails = true;
+        false_esearch::doubt(session, cx, &self.search.folder).await;
         let plain = conditions::command(SearchReturn::Plain, keys)?;
         let landed = session.ask_again(cx, vec![plain], pace).await?;
         Ok(place(

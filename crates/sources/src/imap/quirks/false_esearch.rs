@@ -55,3 +55,12 @@ pub(in crate::imap) async fn is_believed(
         }
     }
 }
+
+/// After an answer that was none: this session asks no more in this way, and the account does not if the check says so.
+pub(in crate::imap) async fn doubt(session: &mut Session, cx: &Cx, folder: &FolderName) {
+    if !session.has_found_out(Finding::EsearchLies) {
+        // Whatever else comes of it is told by the search that follows.
+        let _ = is_believed(session, cx, folder, 0).await;
+    }
+    session.esearch_fails = true;
+}
