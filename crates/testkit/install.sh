@@ -1,12 +1,15 @@
 #!/usr/bin/env bash
-# Installs what the tests need and is missing: Dovecot by apt, and Cyrus unpacked under target/testkit/cyrus (the two
-# packages exclude each other, so Cyrus is never installed). Chromium too, where it can be had within minutes: without it
-# the records of what it shows stand for it. Instant when everything is there.
+# Installs what the tests need and is missing: Dovecot, GnuPG and GNOME Keyring by apt, Cyrus unpacked under
+# target/testkit/cyrus (it and Dovecot exclude each other, so Cyrus is never installed), and an OpenID Connect server by npm
+# under target/testkit/oidc. Chromium too, where it can be had within minutes: without it the records of what it shows stand
+# for it. Instant when everything is there.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cyrus=${MAILWARDEN_CYRUS_ROOT:-$(dirname "$(dirname "$here")")/target/testkit/cyrus}
+oidc=${MAILWARDEN_OIDC_ROOT:-$(dirname "$(dirname "$here")")/target/testkit/oidc}
 dovecot_packages=(dovecot-core dovecot-imapd)
+secret_packages=(gnupg gnome-keyring libsecret-tools dbus-daemon)
 cyrus_packages=(cyrus-common cyrus-imapd sasl2-bin)
 # Unpacked beside Cyrus where the system lacks them.
 library_packages=(libical3 libpcre3 libxapian30 libjansson4 libsasl2-2 libsasl2-modules libsasl2-modules-db
@@ -46,13 +49,24 @@ install_chromium() {
   apt_chromium || { as_root timeout 60 apt-get update -q >/dev/null 2>&1 && apt_chromium; }
 }
 
-install_dovecot() {
-  local wanted="${dovecot_packages[*]}"
-  command -v apt-get >/dev/null || fail "please install Dovecot 2.3 (Debian: $wanted), it is needed by the tests"
+# What keeps secrets: gpg, and a keyring on a bus of its own.
+have_secrets() {
+  local program
+  for program in gpg gpgconf gnome-keyring-daemon secret-tool dbus-run-session; do
+    command -v "$program" >/dev/null || return 1
+  done
+}
+
+# Installs packages by apt: their name for people, then each of them.
+install_packages() {
+  local name=$1
+  shift
+  local wanted="$*"
+  command -v apt-get >/dev/null || fail "please install $name (Debian: $wanted), it is needed by the tests"
   apt_install() {
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends "${dovecot_packages[@]}" >/dev/null 2>&1
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends "$@" >/dev/null 2>&1
   }
-  apt_install || { as_root apt-get update -q >/dev/null 2>&1 && apt_install; } ||
+  apt_install "$@" || { as_root apt-get update -q >/dev/null 2>&1 && apt_install "$@"; } ||
     fail "please run 'apt-get install $wanted' as root, the tests need it"
 }
 
@@ -102,7 +116,42 @@ unpack_cyrus() {
   mv "$work/root" "$cyrus"
 }
 
-have_dovecot || install_dovecot
+# The server's packages are there, and are those of the lock file.
+have_oidc() {
+  cmp -s "$here/oidc/package-lock.json" "$oidc/package-lock.json" && [[ -d $oidc/node_modules/oidc-provider ]] && have_node
+}
+
+# Node 20 or later, by itself or beside the server's packages.
+have_node() {
+  local node=$oidc/node_modules/.bin/node
+  [[ -x $node ]] || node=node
+  "$node" -e 'process.exit(typeof URL.parse === "function" ? 0 : 1)' 2>/dev/null
+}
+
+install_oidc() {
+  local work
+  command -v npm >/dev/null || install_packages "Node.js 20 or later with npm" nodejs npm
+  mkdir -p "$(dirname "$oidc")"
+  work=$(mktemp -d "$(dirname "$oidc")/oidc.XXXXXX")
+  cp "$here/oidc/package.json" "$work"
+  cp "$here/oidc/package-lock.json" "$work"
+  if ! npm ci --prefix "$work" --ignore-scripts --no-audit --no-fund --loglevel=error >"$work/npm.log" 2>&1; then
+    cat "$work/npm.log" >&2
+    rm -rf -- "$work"
+    fail "npm cannot install the OpenID Connect server of the tests"
+  fi
+  rm -- "$work/npm.log"
+  chmod 755 "$work"
+  rm -rf -- "$oidc"
+  mv "$work" "$oidc"
+  # Stable releases have an older Node than the server takes.
+  have_node || npm install --prefix "$oidc" --no-save --no-audit --no-fund --loglevel=error node@22 >/dev/null 2>&1 ||
+    fail "please install Node.js 20 or later, the tests need it"
+}
+
+have_dovecot || install_packages "Dovecot 2.3" "${dovecot_packages[@]}"
+have_secrets || install_packages "GnuPG and GNOME Keyring" "${secret_packages[@]}"
 [[ -x $cyrus/usr/lib/cyrus/bin/imapd ]] || unpack_cyrus
+have_oidc || install_oidc
 have_chromium || install_chromium ||
   printf '%s\n' "testkit: no Chromium here; pages are compared with its recorded answers" >&2

@@ -17,10 +17,12 @@ const HELP: &str = "\
 cargo xtask tidy           check file headers and lengths, import directions, leftovers, links
 cargo xtask docs           write docs/tools.md and docs/config.md from the code
 cargo xtask docs --check   fail when they are not what the code says
-cargo xtask crash          kill a worker and the program at every step and at random, 1,000 times each; then --writes (minutes)
+cargo xtask crash          kill a worker and the program at every step and at random, 1,000 times each; then --writes and --oauth (minutes)
 cargo xtask crash --short  the worker alone, a few times
 cargo xtask crash --writes changes to mail alone: every fault at every boundary, and 2,000 changes at random (minutes)
 cargo xtask crash --writes --only NAME   the cell of this name, such as 'copy/NO/UID COPY#1', or all that hold it
+cargo xtask crash --oauth  refreshes and logins alone: killed, torn or failed at every system call that matters (minutes)
+cargo xtask crash --oauth --only NAME    the cell of this name, such as 'refresh/EIO/3 write .new', or all that hold it
 cargo xtask mutants        change crates/policy in small ways, and write docs/policy-mutants.md (ten minutes)
 cargo xtask mutants --from DIR   write it from the output of a run that is over
 cargo xtask corpora          view all sample messages, and write docs/corpora.md
@@ -47,6 +49,10 @@ fn main() -> ExitCode {
         ["crash", "--writes"] => crash::writes(),
         #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
         ["crash", "--writes", "--only", name] => crash::writes_only(name),
+        #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+        ["crash", "--oauth"] => crash::oauth(),
+        #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+        ["crash", "--oauth", "--only", name] => crash::oauth_only(name),
         #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
         ["crash-worker", words @ ..] => crash::work(words),
         ["mutants"] => mutants::write(),

@@ -150,6 +150,23 @@ impl Event {
         Self::new("caller_refused").text("variable", variable)
     }
 
+    /// Another access token for an account was asked for, what came of it, and what became of the refresh token; never
+    /// a token.
+    pub fn token_refreshed(account: &str, outcome: &'static str, rotation: &'static str) -> Self {
+        Self::new("token_refreshed")
+            .text("account_id", account)
+            .text("result", outcome)
+            .text("rotation", rotation)
+    }
+
+    /// Somebody at the command line logged in to an account, or tried to.
+    pub fn logged_in(account: &str, outcome: &'static str) -> Self {
+        Self::new("logged_in")
+            .text("account_id", account)
+            .text("caller_id", OPERATOR)
+            .text("result", outcome)
+    }
+
     /// A configuration that was not used, and the settings that are wrong; never their values.
     pub fn config_refused(settings: Vec<String>) -> Self {
         Self::new("config_refused").with("settings", Value::List(settings))

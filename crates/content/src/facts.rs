@@ -131,6 +131,7 @@ mod tests {
 
     fn summary(envelope: Option<Envelope>) -> Summary {
         Summary {
+            store_id: None,
             uid: Uid(1),
             order: 0,
             flags: None,

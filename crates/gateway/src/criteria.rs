@@ -60,6 +60,8 @@ pub(crate) fn reads(condition: &Condition) -> Level {
         // INVARIANT: a source looks for text in attachments too. Were it found only in messages without any, whoever may
         // not see attachments would learn by it whether there are some.
         Condition::Text(_) => Level::Full,
+        // Of the store's own search nobody knows what it looks at.
+        Condition::StoreSearch(_) => Level::Full,
         Condition::Larger(_)
         | Condition::Smaller(_)
         | Condition::Since(_)

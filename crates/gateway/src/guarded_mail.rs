@@ -11,9 +11,9 @@ mod survey;
 use std::sync::Mutex;
 
 use mail::{
-    AccountId, Choose, Cx, Described, Fault, FaultKind, Fetched, Folder, FolderName, Level,
-    MessageRef, RawMessage, SourceKind, Stage, Structure, Summary, Uid, UidSet, UidValidity,
-    Verified,
+    AccountId, Choose, Cx, Described, Fault, FaultKind, Fetched, Folder, FolderName, InAll,
+    Keeping, Level, MessageRef, RawMessage, Reach, Remedy, SourceKind, Stage, Structure, Summary,
+    Uid, UidSet, UidValidity, Unadmitted, Verified,
 };
 use policy::{By, Denial, FolderPolicy, Judged, Permit, Reason, Refused, Scope};
 
@@ -25,6 +25,7 @@ use crate::trouble::{self, Issue};
 pub use inspection::{Inspected, Inspection, Progress, Which};
 use learning::Lesson;
 
+pub(crate) use changing::Beside;
 pub(crate) use judging::Tally;
 pub(crate) use kin::{Kin, Known, Seeking};
 pub(crate) use survey::{Sighting, Wanted};
@@ -145,6 +146,11 @@ impl<'a> GuardedMail<'a> {
             Halt::Denied(denial) => return Err(Refusal::denied(denial)),
             Halt::Fault(fault) => fault,
         };
+        match fault.kind {
+            FaultKind::NeedsLogin => return Err(self.needs_login()),
+            FaultKind::ReadingOnly => return Err(Refusal::reading_only()),
+            _ => {}
+        }
         if !self.permit.policy().is_owner() {
             // INVARIANT: a server's own words may be about what is hidden.
             fault.said = None;
@@ -164,6 +170,17 @@ impl<'a> GuardedMail<'a> {
             }
         }
         trouble::sort(&fault, &self.describe())
+    }
+
+    fn needs_login(&self) -> Refusal {
+        let (why, remedy) = match self.account.reach() {
+            Reach::Nothing(why, remedy) => (why, remedy),
+            // Somebody logs in at this moment.
+            Reach::Everything | Reach::ReadingOnly | Reach::Broken(_) => {
+                (Unadmitted::Revoked, Remedy::LogIn)
+            }
+        };
+        Refusal::needs_login(self.account.id(), why, &remedy)
     }
 
     /// The same of a fault at another account, where a message was to go.
@@ -206,6 +223,39 @@ impl<'a> GuardedMail<'a> {
                 hidden: hidden + found.unusable,
             },
         })
+    }
+
+    /// Whether the store's own search may be asked: whatever it looks at, labels of other folders among it, has to be open.
+    pub(crate) async fn may_ask_the_store(&self) -> Result<bool, Halt> {
+        let policy = self.permit.policy();
+        if policy.is_owner() {
+            return Ok(true);
+        }
+        let found = self.account.folders(self.cx).await?;
+        // Where there is no such search, that is what is said.
+        if self.account.source().keeping() != Keeping::Labels {
+            return Ok(true);
+        }
+        let mut all = found.folders.iter();
+        let open = |one: &Folder| {
+            let named = policy.folder(self.id(), &one.name);
+            named.is_some_and(|named| named.floor() == Level::Full)
+        };
+        // A name that cannot be spelled cannot be in a policy either.
+        Ok(all.all(open) && found.unusable == 0)
+    }
+
+    /// Where messages of the permitted folder that may be seen lie in the one that holds all. A number says no more of a
+    /// message than that there is one, which its caller knows.
+    pub(crate) async fn in_all(
+        &self,
+        folder: &FolderName,
+        messages: &[(Uid, u64)],
+    ) -> Result<InAll, Fault> {
+        self.needs(folder, Level::Metadata)?;
+        self.cx.enter(Stage::Search);
+        let source = self.account.source();
+        source.in_all(self.cx, folder, messages).await
     }
 
     /// INVARIANT: what the source counts includes what is hidden.
@@ -440,6 +490,12 @@ fn rank(folder: &Folder) -> (bool, &str) {
 fn strip(summary: &mut Summary, level: Level) {
     if level < Level::Envelope {
         summary.envelope = None;
+    }
+    // What ties a message to others is in its header; by the name of a conversation even to those that are hidden.
+    if level < Level::Headers
+        && let Some(named) = &mut summary.store_id
+    {
+        named.thread = None;
     }
     if level < Level::Body {
         summary.text = None;

@@ -5,6 +5,7 @@
 mod asking;
 mod begun;
 mod operator;
+mod spelling;
 mod writing;
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -12,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use audit::{Entry, Log, Receipt, Unavailable};
 use content::Extractions;
 use jiff::Timestamp;
-use mail::{AccountId, Cx, ExtractJob, Extractor, Level, Section};
+use mail::{AccountId, Cx, ExtractJob, Extractor, Level, Reach, Section};
 use policy::{Denial, Permit, Policy, Refused as Denied};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -273,7 +274,8 @@ pub(crate) async fn pass<T: Tool>(
 ) -> Outcome {
     let begun = Begun::by(standing);
     let asking = call.asking.about::<T>(&call.arguments);
-    let wanted = parse(call.arguments).and_then(|args| Ok((T::ask(&args)?, args)));
+    let arguments = spelling::one(setup, &standing.policy, call.cx, call.arguments).await;
+    let wanted = parse(arguments).and_then(|args| Ok((T::ask(&args)?, args)));
     let (ask, args): (_, T::Args) = match wanted {
         Ok(wanted) => wanted,
         Err(refusal) => {
@@ -397,8 +399,27 @@ fn decide(setup: &Setup, standing: &Standing, ask: &policy::Ask) -> Result<Permi
             hidden: Some(policy::Hidden::ObjectAbsent),
             ..Denial::of(Denied::AccountHidden)
         })),
-        false => Ok(permit),
+        false => within_reach(setup, ask).map(|()| permit),
     }
+}
+
+/// INVARIANT: whatever a policy says, nothing is changed where the account's login does not let it, and nobody is asked
+/// about it first.
+fn within_reach(setup: &Setup, ask: &policy::Ask) -> Result<(), Refusal> {
+    for id in ask.accounts() {
+        let Some(account) = setup.account(id) else {
+            continue;
+        };
+        match account.reach() {
+            Reach::Nothing(why, remedy) => return Err(Refusal::needs_login(id, why, &remedy)),
+            reach if reach.is_for_reading() && ask.changes(id) => {
+                return Err(Refusal::reading_only());
+            }
+            // What is broken says why when it is asked.
+            Reach::Everything | Reach::ReadingOnly | Reach::Broken(_) => {}
+        }
+    }
+    Ok(())
 }
 
 /// What a tool runs with. It can only be made from a permit and an open entry of the audit log.

@@ -1,6 +1,6 @@
 //! Why a call was refused before or instead of an answer: the hard errors of the contract.
 
-use mail::Level;
+use mail::{AccountId, Level, Remedy, Unadmitted};
 use policy::{Denial, Refused};
 use serde_json::{Value, json};
 
@@ -92,6 +92,15 @@ impl Refusal {
                 "this account is at a provider that has no labels; list its folders instead"
                     .to_owned()
             }
+            Refused::ScopeInsufficient => {
+                "the login of this account was given for reading only, so nothing in it is changed, whatever a policy \
+                 says; whoever runs this sets another oauth_scope and logs in anew"
+                    .to_owned()
+            }
+            Refused::NeedsRebootstrap => {
+                "somebody has to log in to this account first; whoever runs this finds out how by `mailwarden check`"
+                    .to_owned()
+            }
             Refused::ForbiddenSystemFlag => {
                 "that flag is reserved; \\Seen, \\Flagged and keywords can be set".to_owned()
             }
@@ -122,6 +131,53 @@ impl Refusal {
     /// The account's server has no such thing.
     pub(crate) fn not_for_provider() -> Self {
         Self::denied(Denial::of(Refused::NotForProvider))
+    }
+
+    /// The store's own search looks at everything, the labels of folders that are hidden among it.
+    pub(crate) fn not_all_open() -> Self {
+        let message = "gm_raw looks at everything in the account, so it needs visibility FULL in every folder of it, and your \
+                       policy gives less; search by other criteria, or ask whoever wrote it";
+        Self {
+            message: message.to_owned(),
+            ..Self::denied(Denial::of(Refused::VisibilityBelow(Level::Full)))
+        }
+    }
+
+    /// Nothing of the account can be reached before somebody has logged in.
+    pub(crate) fn needs_login(account: &AccountId, why: Unadmitted, remedy: &Remedy) -> Self {
+        let why = match why {
+            Unadmitted::Never => "nobody has logged in to this account yet",
+            Unadmitted::Revoked => "the login of this account was revoked or has run out",
+            Unadmitted::ScopeChanged => {
+                "another oauth_scope is configured than this account was logged in for"
+            }
+        };
+        let (message, details) = match remedy {
+            Remedy::LogIn => {
+                let command = login_command(account);
+                (
+                    format!("{why}; whoever runs this does it by: {command}"),
+                    json!({ "account_id": account.as_str(), "command": command }),
+                )
+            }
+            Remedy::Replace(name) => {
+                let remedy = replace(name);
+                (
+                    format!("{why}; whoever runs this has to {remedy}"),
+                    json!({ "account_id": account.as_str(), "remedy": remedy }),
+                )
+            }
+        };
+        Self {
+            message,
+            ..Self::denied(Denial::of(Refused::NeedsRebootstrap))
+        }
+        .with_details(details)
+    }
+
+    /// Nothing of the account can be changed.
+    pub(crate) fn reading_only() -> Self {
+        Self::denied(Denial::of(Refused::ScopeInsufficient))
     }
 
     /// The same as for any reserved flag, in words for a tool that sets fewer of them.
@@ -177,6 +233,11 @@ impl Refusal {
     /// Somebody was asked, and this is what came of it.
     pub(crate) fn is_the_users(&self) -> bool {
         self.code == Code::Denied && self.denial.is_none() && self.asks.is_none()
+    }
+
+    /// The message without its code.
+    pub(crate) fn words(&self) -> &str {
+        &self.message
     }
 
     /// How a call ended, for the audit log.
@@ -258,6 +319,18 @@ impl Refusal {
             ..self
         }
     }
+}
+
+/// What whoever runs this types to log in.
+pub(crate) fn login_command(account: &AccountId) -> String {
+    format!("mailwarden login --account {account}")
+}
+
+/// What whoever runs this does where a login could not be kept.
+pub(crate) fn replace(name: &str) -> String {
+    format!(
+        "put a new refresh token into {name}: its secret store is one that this program cannot write"
+    )
 }
 
 fn below(level: Level) -> String {

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use mail::{AccountId, Cx, Described, Fault, FolderName, Folders, MailSource, SpecialUse};
+use mail::{AccountId, Cx, Described, Fault, FolderName, Folders, MailSource, Reach, SpecialUse};
 use policy::Policy;
 
 use crate::knowledge::{Knowledge, lock};
@@ -172,6 +172,11 @@ impl Account {
         Ok(found)
     }
 
+    /// The one name of a folder that may be asked for by several.
+    pub(crate) async fn spelled(&self, cx: &Cx, folder: &FolderName) -> Result<FolderName, Fault> {
+        self.source.spelled(cx, folder).await
+    }
+
     pub fn id(&self) -> &AccountId {
         &self.id
     }
@@ -183,6 +188,11 @@ impl Account {
     /// Which mailbox it is, whatever it is called.
     pub(crate) fn home(&self) -> &str {
         &self.home
+    }
+
+    /// How far its login goes; asks nobody.
+    pub fn reach(&self) -> Reach {
+        self.source.reach()
     }
 
     pub(crate) fn describe(&self) -> Described {

@@ -2,11 +2,13 @@
 //!
 //! `plan` says what comes next, `drive` does it, `lookup` finds out what came of a step whose answer was lost, `stream`
 //! takes messages from one account to another, `recover` goes on with what a crash left, `undo` knows the inverse and
-//! `told` what a caller hears of it. `across`, `withdrawal` and `thinning` are parts of `drive`.
+//! `told` what a caller hears of it. `across`, `origin`, `withdrawal` and `thinning` are parts of
+//! `drive`.
 
 mod across;
 mod drive;
 mod lookup;
+mod origin;
 mod plan;
 mod recover;
 mod stream;
@@ -26,7 +28,10 @@ use ledger::{
     Asked, Begun, Key, Kind, Known, Ledger, LedgerFault, Mark, Place, State, StepName, StepRecord,
     StepState, Transaction, TransactionId,
 };
-use mail::{AccountId, Cx, Digest, Fault, FaultKind, Horizon, MessageRef, Stage, Witness};
+use mail::{
+    AccountId, Cx, Digest, Fault, FaultKind, Horizon, Keeping, MailSource, MessageRef, Stage,
+    Witness,
+};
 use tokio::sync::{Notify, RwLock, watch};
 
 use crate::knowledge::lock;
@@ -248,9 +253,14 @@ impl Desk {
             self.horizon(setup, cx, &order),
             self.first_look(setup, cx, &order)
         );
-        let horizon = horizon.map_err(NotBegun::AtTarget)?;
+        let (horizon, end_of_all) = horizon.map_err(NotBegun::AtTarget)?;
         let (witness, beginning) = seen.map_err(NotBegun::Fault)?;
-        let known = known(&order, witness);
+        let store_id = self.name_of(setup, cx, &order).await;
+        let known = Known {
+            end_of_all,
+            store_id: store_id.map_err(NotBegun::Fault)?,
+            ..known(&order, witness)
+        };
         let caller = orderer.caller.clone();
         let first = first_step(&order);
         let home = |account: &AccountId| Some(setup.account(account)?.home().to_owned());
@@ -334,25 +344,72 @@ impl Desk {
         came
     }
 
+    /// Where the target ends, and where the folder does that holds all, if something is added there.
     async fn horizon(
         &self,
         setup: &Setup,
         cx: &Cx,
         order: &Order,
-    ) -> Result<Option<Horizon>, Fault> {
+    ) -> Result<(Option<Horizon>, Option<Horizon>), Fault> {
         let Some(target) = &order.target else {
-            return Ok(None);
+            return Ok((None, None));
         };
         let source = setup.account(&target.account).map(Account::source);
         let source = source.ok_or(Fault::new(FaultKind::NoSuchTarget, Stage::Start))?;
-        match source.horizon(cx, &target.folder).await {
-            Ok(horizon) => Ok(Some(horizon)),
+        let horizon = match source.horizon(cx, &target.folder).await {
             Err(fault) if fault.kind == FaultKind::NoSuchFolder => Err(Fault {
                 kind: FaultKind::NoSuchTarget,
                 ..fault
             }),
-            Err(fault) => Err(fault),
+            horizon => horizon,
+        };
+        let horizon = horizon?;
+        let end_of_all = match first_step(order) {
+            StepName::Append => source.end_of_all(cx).await?,
+            _ => None,
+        };
+        Ok((Some(horizon), end_of_all))
+    }
+
+    /// The same, with the number that its store did not tell when it came to lie there, as far as it is to be found.
+    pub(crate) async fn located(
+        &self,
+        setup: &Setup,
+        cx: &Cx,
+        mut done: Transaction,
+    ) -> Transaction {
+        let known = &done.known;
+        let Some((id, place)) = known.store_id.zip(done.asked.target.as_ref()) else {
+            return done;
+        };
+        if done.state != State::Done || known.landed.is_some() || !is_here(setup, &done) {
+            return done;
         }
+        if let Some(account) = setup.account(&place.account)
+            && let Ok(landed) = account.source().standing(cx, &place.folder, id).await
+        {
+            done.known.landed = landed;
+        }
+        done
+    }
+
+    /// What its store calls a message that another folder of its account is to hold, or none: whatever becomes of this process,
+    /// it is found again by that.
+    async fn name_of(&self, setup: &Setup, cx: &Cx, order: &Order) -> Result<Option<u64>, Fault> {
+        let stays = |at: &&MessageRef| match &order.target {
+            Some(target) => target.account == at.account,
+            None => order.kind == Kind::Delete && order.undoes.is_none(),
+        };
+        let Some(at) = order.source.as_ref().filter(stays) else {
+            return Ok(None);
+        };
+        let source = setup.account(&at.account).map(Account::source);
+        let labels = |source: &&dyn MailSource| source.keeping() == Keeping::Labels;
+        let Some(source) = source.filter(labels) else {
+            return Ok(None);
+        };
+        let seen = source.look(cx, at, 0).await?;
+        Ok(seen.and_then(|(seen, _)| seen.store_id))
     }
 
     /// What goes to another account is read anyway; then it is known before it is written down.
@@ -371,10 +428,9 @@ impl Desk {
         };
         let absent = || Fault::new(FaultKind::NoSuchMessage, Stage::Fetch);
         let account = setup.account(&at.account).ok_or_else(absent)?;
-        let looked = account
-            .source()
-            .read(cx, at, u64::from(stream::PIECE))
-            .await?;
+        let source = account.source();
+        let at = source.anchored(cx, at).await?;
+        let looked = source.read(cx, &at, u64::from(stream::PIECE)).await?;
         let (witness, beginning) = looked.ok_or_else(absent)?;
         match order.size.is_none() || order.size == witness.size {
             true => Ok((Some(witness), Some(beginning))),
@@ -405,6 +461,8 @@ fn known(order: &Order, witness: Option<Witness>) -> Known {
         message_id: witness.message_id,
         flags: witness.flags,
         arrived: witness.arrived.or(digest.map(|_| Timestamp::now())),
+        // Only of what goes to another account anything is known by now.
+        source_id: witness.store_id,
         ..Known::default()
     }
 }

@@ -1,5 +1,7 @@
 //! From a source's fault to what a caller is told: a refusal, or an issue inside the answer.
 
+mod providers;
+
 use content::Changes;
 use mail::{Described, Fault, FaultKind};
 use serde::Serialize;
@@ -31,6 +33,21 @@ pub(crate) struct NextAction {
     pub instruction: String,
     pub tool: String,
     pub arguments: Map<String, Value>,
+}
+
+impl Issue {
+    /// What is wrong with the login of one account among several; none of any other refusal.
+    pub(crate) fn of_login(refusal: &Refusal) -> Option<Self> {
+        let denied = refusal.denial?.refused;
+        (denied == policy::Refused::NeedsRebootstrap).then(|| Self {
+            code: denied.name().to_owned(),
+            stage: mail::Stage::Login.name().to_owned(),
+            message: refusal.words().to_owned(),
+            retryable: false,
+            uid: None,
+            message_id: None,
+        })
+    }
 }
 
 impl NextAction {
@@ -141,7 +158,13 @@ fn issue(fault: &Fault, kind: FaultKind, at: &Described) -> Issue {
 pub(crate) fn code(kind: FaultKind) -> &'static str {
     match kind {
         FaultKind::AuthFailed => "auth_failed",
+        FaultKind::TokenRefused => "token_refused",
+        FaultKind::TokenUnavailable => "token_unavailable",
+        FaultKind::TokenMisconfigured => "token_misconfigured",
+        FaultKind::NeedsLogin => "needs_rebootstrap",
+        FaultKind::ReadingOnly => "oauth_scope_insufficient",
         FaultKind::NoSafeLogin => "no_safe_login",
+        FaultKind::NoSuchMechanism => "mechanism_not_offered",
         FaultKind::HostNotFound => "host_not_found",
         FaultKind::Refused => "connection_refused",
         FaultKind::Unreachable => "unreachable",
@@ -153,15 +176,17 @@ pub(crate) fn code(kind: FaultKind) -> &'static str {
         FaultKind::Lost => "connection_lost",
         FaultKind::Bye => "server_closed",
         FaultKind::Busy => "server_busy",
+        FaultKind::NoMailbox => "mailbox_unavailable",
         FaultKind::Denied => "server_refused",
         FaultKind::Rejected => "server_rejected",
         FaultKind::Protocol => "protocol_error",
         FaultKind::Unreadable => "unreadable",
-        FaultKind::NotServed => "not_supported",
         FaultKind::ReadOnly => "read_only",
         FaultKind::OverQuota => "over_quota",
         FaultKind::FlagNotKept => "flag_not_permitted",
         FaultKind::NotOffered => "not_offered",
+        FaultKind::StaysInAll => "stays_in_all_mail",
+        FaultKind::NoCopyThere => "no_copy_there",
         FaultKind::TooLarge => "too_large",
         FaultKind::NotDownloaded => "not_downloaded",
         FaultKind::NoPermission => "no_permission",
@@ -178,9 +203,15 @@ pub(crate) fn code(kind: FaultKind) -> &'static str {
 
 /// The fault that a change is written to have ended with; none for what no source says.
 pub(crate) fn kind_of(written: &str) -> Option<FaultKind> {
-    const KINDS: [FaultKind; 24] = [
+    const KINDS: [FaultKind; 32] = [
         FaultKind::AuthFailed,
+        FaultKind::TokenRefused,
+        FaultKind::TokenUnavailable,
+        FaultKind::TokenMisconfigured,
+        FaultKind::NeedsLogin,
+        FaultKind::ReadingOnly,
         FaultKind::NoSafeLogin,
+        FaultKind::NoSuchMechanism,
         FaultKind::HostNotFound,
         FaultKind::Refused,
         FaultKind::Unreachable,
@@ -192,13 +223,15 @@ pub(crate) fn kind_of(written: &str) -> Option<FaultKind> {
         FaultKind::Lost,
         FaultKind::Bye,
         FaultKind::Busy,
+        FaultKind::NoMailbox,
         FaultKind::Denied,
         FaultKind::Rejected,
         FaultKind::Protocol,
-        FaultKind::NotServed,
         FaultKind::ReadOnly,
         FaultKind::OverQuota,
         FaultKind::FlagNotKept,
+        FaultKind::StaysInAll,
+        FaultKind::NoCopyThere,
         FaultKind::TooLarge,
         FaultKind::Conflict,
         FaultKind::NoSuchTarget,
@@ -212,12 +245,27 @@ fn explain(kind: FaultKind, at: &Described, fault: &Fault) -> String {
     let host = content::name(&at.host, &mut Changes::default());
     let server = format!("{host}:{}", at.port);
     match kind {
-        FaultKind::AuthFailed => {
-            "the server refused user name or password; many providers want an app password here"
-                .to_owned()
+        FaultKind::AuthFailed => providers::refused_password(&at.host).to_owned(),
+        FaultKind::TokenRefused => format!(
+            "{server} does not take an access token that was got just now; check that the user is the one who logged in, \
+             that IMAP is switched on for it and that oauth_scope covers IMAP, then log in anew"
+        ),
+        FaultKind::TokenUnavailable => {
+            "the provider gives no access token at the moment; try again later".to_owned()
+        }
+        FaultKind::TokenMisconfigured => {
+            "there is no access token for this account; `mailwarden check` says what has to be set right".to_owned()
+        }
+        FaultKind::NeedsLogin => "somebody has to log in to this account first".to_owned(),
+        FaultKind::ReadingOnly => {
+            "the login of this account was given for reading only".to_owned()
         }
         FaultKind::NoSafeLogin => format!(
             "{server} offers no encrypted way to log in; use port 993 with MAIL_IMAP_<ACCOUNT>_SECURE=true, or starttls where the server has it"
+        ),
+        FaultKind::NoSuchMechanism => format!(
+            "{server} does not take access tokens in the way that is configured; try type: oauthbearer instead of xoauth2, \
+             or the other way round, else type: password with an app password"
         ),
         FaultKind::HostNotFound => format!(
             "the name {host} cannot be found; check the host name and this machine's network"
@@ -233,7 +281,8 @@ fn explain(kind: FaultKind, at: &Described, fault: &Fault) -> String {
             "the certificate of {server} is for another host; use the host name that the certificate names"
         ),
         FaultKind::CertificateUntrusted => format!(
-            "the certificate of {server} comes from no trusted authority; for a private one set MAIL_IMAP_CA_CERT_PATH"
+            "the certificate of {server} comes from no trusted authority; {}",
+            providers::untrusted_certificate(&at.host)
         ),
         FaultKind::TlsFailed => format!(
             "no encrypted connection with {server}; check that the port speaks TLS (993), or set MAIL_IMAP_<ACCOUNT>_SECURE=starttls"
@@ -248,7 +297,12 @@ fn explain(kind: FaultKind, at: &Described, fault: &Fault) -> String {
         FaultKind::Lost => format!("{server} closed the connection; try again"),
         FaultKind::Bye => format!("{server} ended the session; try again later"),
         FaultKind::Busy => format!(
-            "{server} accepts no more connections for this user; close other mail programs or set MAIL_IMAP_MAX_CONNECTIONS lower"
+            "{server} accepts no more connections for this user, or no more commands for now; wait some minutes, close other \
+             mail programs or set MAIL_IMAP_MAX_CONNECTIONS lower"
+        ),
+        FaultKind::NoMailbox => format!(
+            "{server} took the login and opens no mailbox behind it, on a second session neither; {}",
+            providers::no_mailbox(&at.host)
         ),
         FaultKind::Denied => "the server refused the command".to_owned(),
         FaultKind::Rejected => "the server did not understand the command".to_owned(),
@@ -256,7 +310,6 @@ fn explain(kind: FaultKind, at: &Described, fault: &Fault) -> String {
         FaultKind::Unreadable => {
             "the mail store cannot be read; check its path and permissions".to_owned()
         }
-        FaultKind::NotServed => "this account cannot be served yet".to_owned(),
         FaultKind::ReadOnly => {
             "this mailbox cannot be written to; the account's owner may lack the right".to_owned()
         }
@@ -267,6 +320,16 @@ fn explain(kind: FaultKind, at: &Described, fault: &Fault) -> String {
             "the mailbox keeps no flag of that name; use one that it has, or \\Flagged".to_owned()
         }
         FaultKind::NotOffered => format!("{server} cannot do this"),
+        FaultKind::StaysInAll => {
+            "every message of this account is in All Mail and stays there; copy it to put it under a label, or move it to \
+             the trash"
+                .to_owned()
+        }
+        FaultKind::NoCopyThere => {
+            "in this account a message in Trash or Spam is nowhere else, so it cannot be copied there or from there; move \
+             it instead"
+                .to_owned()
+        }
         FaultKind::TooLarge => "the message is larger than the target takes".to_owned(),
         FaultKind::NotDownloaded => {
             "Mail knows this message and has not downloaded it; open it in Mail once, then ask again".to_owned()

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use crate::value::{self, share};
-use crate::{BodyStructure, Envelope, Limits, Malformed, ThreadId, Value};
+use crate::{BodyStructure, Envelope, Limits, Malformed, ThreadId, Value, utf7};
 
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Fetch {
@@ -18,6 +18,10 @@ pub struct Fetch {
     pub structure: Option<BodyStructure>,
     /// `X-GM-THRID` or `THREADID`.
     pub thread: Option<ThreadId>,
+    /// `X-GM-MSGID`: the same in every folder that the message is in.
+    pub gmail_message: Option<u64>,
+    /// `X-GM-LABELS`, decoded; what is not spelled as a mailbox is left out.
+    pub gmail_labels: Option<Vec<String>>,
     pub sections: Vec<SectionData>,
     /// Items without a typed view, by name in capitals.
     pub other: Vec<String>,
@@ -88,6 +92,8 @@ impl Fetch {
             }
             "ENVELOPE" => self.envelope = Envelope::read(frame, value),
             "X-GM-THRID" | "THREADID" => self.thread = ThreadId::read(&name, value),
+            "X-GM-MSGID" => self.gmail_message = value.number(),
+            "X-GM-LABELS" => self.gmail_labels = labels(value),
             "BODYSTRUCTURE" | "BODY" => self.structure = BodyStructure::read(frame, value),
             _ => match section_name(&name) {
                 Some((section, origin)) => self.sections.push(SectionData {
@@ -109,7 +115,7 @@ fn is_item(value: &Value<'_>) -> bool {
     let Value::Atom(word) = value else {
         return false;
     };
-    let known: [&[u8]; 10] = [
+    let known: [&[u8]; 12] = [
         b"UID",
         b"FLAGS",
         b"INTERNALDATE",
@@ -119,12 +125,21 @@ fn is_item(value: &Value<'_>) -> bool {
         b"BODYSTRUCTURE",
         b"BODY",
         b"X-GM-THRID",
+        b"X-GM-MSGID",
+        b"X-GM-LABELS",
         b"THREADID",
     ];
     known.iter().any(|name| word.eq_ignore_ascii_case(name))
         || word
             .get(..5)
             .is_some_and(|start| start.eq_ignore_ascii_case(b"BODY["))
+}
+
+/// Labels are spelled as mailboxes are; those of the system begin with a backslash.
+fn labels(value: &Value<'_>) -> Option<Vec<String>> {
+    let each = value.list()?.iter();
+    let named = each.filter_map(|label| utf7::decode(label.string()?));
+    Some(named.collect())
 }
 
 /// `BODY[HEADER]<0>` is section `HEADER` from octet 0.

@@ -27,7 +27,7 @@ mod value;
 
 pub use capability::Capabilities;
 pub use code::{AppendUid, CopyUid, PermanentFlags};
-pub use command::{BadArgument, Command, Literals};
+pub use command::{BadArgument, Bearer, Command, InitialResponse, Literals};
 pub use connection::{Connection, Event, Leftover, Overrun, Tag};
 pub use envelope::{Address, Envelope};
 pub use fetch::{Fetch, SectionData};

@@ -217,6 +217,10 @@ fn fetch_of(fetch: &Fetch) -> String {
         fetch.structure.as_ref().map(structure_of),
     );
     push(&mut words, "thread", fetch.thread.as_ref().map(thread_of));
+    push(&mut words, "message", fetch.gmail_message);
+    let labels = fetch.gmail_labels.as_ref();
+    let labels = labels.map(|labels| format!("[{}]", labels.join(", ")));
+    push(&mut words, "labels", labels);
     for section in &fetch.sections {
         let origin = section.origin.map_or(String::new(), |o| format!("<{o}>"));
         let data = section.data.as_deref();

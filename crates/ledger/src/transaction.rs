@@ -104,6 +104,13 @@ pub struct Known {
     pub arrived: Option<Timestamp>,
     /// Where it came to lie in the target.
     pub landed: Option<Landing>,
+    /// What the store that it stays in or comes to calls it, wherever it lies there.
+    pub store_id: Option<u64>,
+    /// What the store that it comes from calls it, where it goes to another account.
+    pub source_id: Option<u64>,
+    /// Where the folder that holds all of the target's account ended before the message was added there last: what lies beyond
+    /// is new.
+    pub end_of_all: Option<Horizon>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -25,7 +25,7 @@ pub enum Step {
     /// source has no such thing.
     Move { subject: Subject, to: FolderName },
     /// Takes it out of its folder: this one, and no other that somebody flagged `\Deleted`.
-    Remove { subject: Subject },
+    Remove { subject: Subject, what: Removed },
 }
 
 impl Step {
@@ -34,9 +34,21 @@ impl Step {
             Self::Mark { subject, .. }
             | Self::Copy { subject, .. }
             | Self::Move { subject, .. }
-            | Self::Remove { subject } => subject,
+            | Self::Remove { subject, .. } => subject,
         }
     }
+}
+
+/// What a removal takes away. Where each folder keeps messages of its own this is all the same.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Removed {
+    /// The message: it shall be in this account no longer.
+    Message,
+    /// One that a copy within this account made: the others stay.
+    Copy,
+    /// One that was added to this account when the folder that holds all ended there. What was there before stays, and so
+    /// does what may have been: where that end is not known.
+    Addition { beyond: Option<Horizon> },
 }
 
 /// Which message, and what it must be: nothing is done to another that took its number.
@@ -76,6 +88,8 @@ pub struct Changed {
     pub flags: Option<Vec<Flag>>,
     /// Where it came to lie; absent where the source does not tell (no UIDPLUS).
     pub landed: Option<Landing>,
+    /// It lay there before already: a label that it had (Gmail).
+    pub was_there: bool,
     /// After a removal.
     pub removal: Option<Removal>,
 }
@@ -93,6 +107,8 @@ pub enum Removal {
     Gone,
     /// Flagged `\Deleted` and still there: the source cannot take out one message alone.
     Flagged,
+    /// In the account's trash, where the store itself empties it some day.
+    Trashed,
 }
 
 /// A step that was not reported as done.
@@ -132,6 +148,8 @@ pub struct Witness {
     /// The header field, without brackets.
     pub message_id: Option<String>,
     pub digest: Option<Digest>,
+    /// What its store calls it, see [`crate::StoreId`].
+    pub store_id: Option<u64>,
 }
 
 /// SHA-256 over the first octets of a message, or over all of it.

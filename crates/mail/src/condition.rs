@@ -32,6 +32,8 @@ pub enum Condition {
     /// Arrived before this day.
     Before(Date),
     Flagged(Flag),
+    /// What the search of the store's own finds by these words (Gmail). Other stores have none.
+    StoreSearch(String),
 }
 
 impl Condition {

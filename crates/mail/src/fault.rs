@@ -26,8 +26,20 @@ pub enum FaultKind {
     },
     /// The server refused the credentials.
     AuthFailed,
+    /// The server does not take an access token that was got just now.
+    TokenRefused,
+    /// There is no access token at the moment: who gives them could not be asked.
+    TokenUnavailable,
+    /// There will be no access token before something is set right at this end.
+    TokenMisconfigured,
+    /// A person has to log in to the account.
+    NeedsLogin,
+    /// What was granted at the login lets nothing be changed.
+    ReadingOnly,
     /// The server offers no way to log in that is safe here.
     NoSafeLogin,
+    /// The server does not know the way in which tokens are to be shown to it.
+    NoSuchMechanism,
     HostNotFound,
     Refused,
     Unreachable,
@@ -40,8 +52,10 @@ pub enum FaultKind {
     Lost,
     /// The server ended the session (`BYE`).
     Bye,
-    /// The server allows no more connections for now.
+    /// The server allows no more connections for now, or no more commands.
     Busy,
+    /// The server took the login and gives no access to any mail behind it.
+    NoMailbox,
     /// The server answered `NO`.
     Denied,
     /// The server answered `BAD`.
@@ -50,8 +64,6 @@ pub enum FaultKind {
     Protocol,
     /// A local store cannot be read.
     Unreadable,
-    /// The account is configured in a way that cannot be served yet.
-    NotServed,
     /// The folder, or all of the source, cannot be written to.
     ReadOnly,
     /// The folder that something was to go to does not exist.
@@ -64,6 +76,10 @@ pub enum FaultKind {
     AnotherMessage,
     /// The source has no such thing.
     NotOffered,
+    /// Every message is in that folder and none leaves it but for the trash (Gmail's All Mail).
+    StaysInAll,
+    /// What is in the trash or among junk is nowhere else there, so it cannot be copied (Gmail).
+    NoCopyThere,
     /// The message is larger than the source takes.
     TooLarge,
     /// The message is known here, and its content is at the server only.
@@ -104,13 +120,20 @@ impl FaultKind {
             | Self::Lost
             | Self::Bye
             | Self::Busy
+            | Self::NoMailbox
+            | Self::TokenUnavailable
             | Self::Denied => true,
             Self::NoSuchFolder
             | Self::NoSuchMessage
             | Self::Conflict
             | Self::TooMany { .. }
             | Self::AuthFailed
+            | Self::TokenRefused
+            | Self::TokenMisconfigured
+            | Self::NeedsLogin
+            | Self::ReadingOnly
             | Self::NoSafeLogin
+            | Self::NoSuchMechanism
             | Self::HostNotFound
             | Self::CertificateExpired
             | Self::CertificateWrongHost
@@ -119,13 +142,14 @@ impl FaultKind {
             | Self::Rejected
             | Self::Protocol
             | Self::Unreadable
-            | Self::NotServed
             | Self::ReadOnly
             | Self::NoSuchTarget
             | Self::OverQuota
             | Self::FlagNotKept
             | Self::AnotherMessage
             | Self::NotOffered
+            | Self::StaysInAll
+            | Self::NoCopyThere
             | Self::TooLarge
             | Self::NotDownloaded
             | Self::NoPermission

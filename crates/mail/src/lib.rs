@@ -25,7 +25,7 @@ mod uids;
 pub use account::{AccountId, BadAccountId};
 pub use change::{
     Append, Body, Broken, Candidate, Changed, Changing, Digest, Effect, Horizon, Landing,
-    MOST_DIGESTED, Removal, Step, Subject, Witness,
+    MOST_DIGESTED, Removal, Removed, Step, Subject, Witness,
 };
 pub use condition::Condition;
 pub use conversation::{
@@ -46,8 +46,9 @@ pub use message::{BadMessageId, MessageRef, SourceKind, Uid, UidValidity};
 pub use query::Query;
 pub use raw::Raw;
 pub use source::{
-    Anchor, Answer, Choose, Described, Fetched, Folders, Found, MailSource, Order, Part, PartWish,
-    RawMessage, Search, Sifted, Snippets, Summary, TextPrefix, Urgency, Verified,
+    Anchor, Answer, Choose, Described, Fetched, Folders, Found, Granted, InAll, Keeping,
+    MailSource, Order, Part, PartWish, RawMessage, Reach, Remedy, Search, Sifted, Snippets,
+    StoreId, Summary, TextPrefix, Unadmitted, Urgency, Verified,
 };
 pub use structure::{Disposition, Flow, Leaf, Section, Structure};
 pub use uids::UidSet;

@@ -3,6 +3,7 @@
 //! Questions change nothing at the source (EXAMINE and PEEK, never SELECT). Only [`MailSource::apply`] and
 //! [`MailSource::append`] do, and only where the source is one that can be written to.
 
+use std::collections::HashMap;
 use std::future::Future;
 use std::path::PathBuf;
 use std::pin::Pin;
@@ -13,8 +14,8 @@ use jiff::Timestamp;
 
 use crate::{
     Append, Body, Broken, Candidate, Changing, Condition, Cx, Envelope, Fault, FaultKind, Flag,
-    Folder, FolderName, Horizon, Kindred, MessageRef, Query, Section, Sought, SourceKind, Stage,
-    Step, Structure, Uid, UidSet, UidValidity, Witness,
+    Folder, FolderName, Horizon, Kindred, Landing, MessageRef, Query, Removal, Section, Sought,
+    SourceKind, Stage, Step, Structure, Uid, UidSet, UidValidity, Witness,
 };
 
 /// A source's answer, on its way. Dropping it cancels the work at the source.
@@ -27,6 +28,75 @@ pub type Choose<'a> = &'a (dyn Fn(&Structure) -> Vec<PartWish> + Send + Sync);
 pub trait MailSource: Send + Sync {
     /// From configuration alone: no I/O.
     fn describe(&self) -> Described;
+
+    /// How far the account's login goes, as far as is known without asking anybody.
+    fn reach(&self) -> Reach {
+        Reach::Everything
+    }
+
+    /// What its folders are to each other, as far as anybody has said so yet: no I/O.
+    fn keeping(&self) -> Keeping {
+        Keeping::Apart
+    }
+
+    /// The one name of a folder that may be asked for by several: ids, cursors and policies know no other.
+    fn spelled<'a>(&'a self, cx: &'a Cx, folder: &'a FolderName) -> Answer<'a, FolderName> {
+        let _ = cx;
+        Box::pin(async { Ok(folder.clone()) })
+    }
+
+    /// Where these messages of a folder lie in the one that holds all: each by its number here and what its store calls it.
+    fn in_all<'a>(
+        &'a self,
+        cx: &'a Cx,
+        folder: &'a FolderName,
+        messages: &'a [(Uid, u64)],
+    ) -> Answer<'a, InAll> {
+        let _ = (cx, folder, messages);
+        Box::pin(async { Ok(None) })
+    }
+
+    /// Where a message is read that other changes may take out of its folder meanwhile: a place that they do not touch, or
+    /// the folder itself.
+    fn anchored<'a>(&'a self, cx: &'a Cx, at: &'a MessageRef) -> Answer<'a, MessageRef> {
+        let _ = cx;
+        Box::pin(async { Ok(at.clone()) })
+    }
+
+    /// Where a message lies in the folder that holds all, whatever became of it where it was; none where it does not, or where
+    /// there is no such folder.
+    fn recalled<'a>(
+        &'a self,
+        cx: &'a Cx,
+        at: &'a MessageRef,
+        message: u64,
+    ) -> Answer<'a, Option<MessageRef>> {
+        let _ = (cx, at, message);
+        Box::pin(async { Ok(None) })
+    }
+
+    /// Where the folder that holds all ends, asked now; none where there is none.
+    fn end_of_all<'a>(&'a self, cx: &'a Cx) -> Answer<'a, Option<Horizon>> {
+        let _ = cx;
+        Box::pin(async { Ok(None) })
+    }
+
+    /// How far a message goes that is removed from a folder, as far as anybody has said so yet: no I/O.
+    fn removes(&self, folder: &FolderName) -> Removal {
+        let _ = folder;
+        Removal::Gone
+    }
+
+    /// Whether a message that is known by its store's own name lies in a folder, and where.
+    fn standing<'a>(
+        &'a self,
+        cx: &'a Cx,
+        folder: &'a FolderName,
+        message: u64,
+    ) -> Answer<'a, Option<Landing>> {
+        let _ = (cx, folder, message);
+        Box::pin(async { Err(Fault::new(FaultKind::NotOffered, Stage::Start)) })
+    }
 
     /// Goes there and back once, on a connection of its own.
     fn verify<'a>(&'a self, cx: &'a Cx) -> Answer<'a, Verified>;
@@ -194,9 +264,56 @@ pub struct Described {
     pub home: String,
 }
 
+/// How far the login of an account goes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Reach {
+    Everything,
+    /// What was granted lets nothing be changed.
+    ReadingOnly,
+    /// Nowhere, before a person has logged in.
+    Nothing(Unadmitted, Remedy),
+    /// So far, once something is set right at this end: until then whatever is asked of it may fail.
+    Broken(Granted),
+}
+
+impl Reach {
+    /// Whether nothing may be changed, whatever else is the matter.
+    pub fn is_for_reading(&self) -> bool {
+        matches!(self, Self::ReadingOnly | Self::Broken(Granted::Reading))
+    }
+}
+
+/// What was granted at a login.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Granted {
+    Everything,
+    Reading,
+}
+
+/// What a person does so that an account can be reached.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Remedy {
+    LogIn,
+    /// Put a new token where this name leads: it is kept where this program cannot write.
+    Replace(String),
+}
+
+/// Why a person has to log in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Unadmitted {
+    /// Nobody has yet.
+    Never,
+    /// What was granted has been taken back, or is too old.
+    Revoked,
+    /// Another scope is configured than was granted.
+    ScopeChanged,
+}
+
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Verified {
     pub capabilities: Vec<String>,
+    /// What is wrong with the server and is worked around. INVARIANT: words of ours, and none of the server's.
+    pub remarks: Vec<&'static str>,
 }
 
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
@@ -280,7 +397,30 @@ pub struct Summary {
     pub envelope: Option<Envelope>,
     pub structure: Option<Arc<Structure>>,
     pub text: Option<TextPrefix>,
+    /// Present where the store has names of its own for messages.
+    pub store_id: Option<StoreId>,
 }
+
+/// What a store itself calls a message, the same in every folder that it is in, and its conversation (Gmail).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct StoreId {
+    pub message: u64,
+    pub thread: Option<u64>,
+}
+
+/// What the folders of an account are to each other.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Keeping {
+    /// A message lies in a folder, or nobody has said otherwise yet.
+    #[default]
+    Apart,
+    /// Folders are labels: one holds what every other does, trash and junk aside (Gmail).
+    Labels,
+}
+
+/// The number of each of these messages in the folder that holds all; those that are not in it are left out. None where the
+/// account shows no such folder.
+pub type InAll = Option<HashMap<u64, Uid>>;
 
 /// The beginning of a message: enough of its header to read the text that follows.
 #[derive(Clone, PartialEq, Eq)]

@@ -1,13 +1,15 @@
 //! `mailwarden check`: whether everything that is configured works, and what to do about what doesn't.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use audit::read::Verify;
 use audit::{Health, Log};
 use extract::{Protection, Runner};
 use gateway::{Asking, Call, Caller, Gateway, Outcome, Writes};
 use ledger::Ledger;
-use mail::Cx;
+use mail::{Cx, Reach};
+use secrets::Tokens;
 use serde_json::{Map, Value, json};
 
 use crate::config::{Changes, LedgerPlace};
@@ -26,6 +28,7 @@ pub(crate) async fn run(
     records: &Records,
     changes: &Changes,
     extractor: &Runner,
+    directory: Option<&Path>,
     screen: Screen,
 ) -> bool {
     let accounts = call(&gateway, "imap_list_accounts", Map::new()).await;
@@ -34,9 +37,9 @@ pub(crate) async fn run(
         screen.line(format!("audit log: {line}"));
         return false;
     }
-    let ids: Vec<String> = list(&accounts, "/data/accounts")
+    let ids: Vec<Named> = list(&accounts, "/data/accounts")
         .iter()
-        .filter_map(|account| account.get("account_id")?.as_str().map(str::to_owned))
+        .filter_map(|account| Named::read(account, directory))
         .collect();
     screen.line(format!(
         "configuration: {}",
@@ -47,10 +50,10 @@ pub(crate) async fn run(
     screen.line(format!("attachments: {line}"));
     let (ledger, line) = changing(changes, screen).await;
     screen.line(format!("changes to mail: {line}"));
-    let gateway = std::sync::Arc::new(gateway);
+    let gateway = Arc::new(gateway);
     let reports: Vec<_> = ids
         .into_iter()
-        .map(|id| tokio::spawn(report(std::sync::Arc::clone(&gateway), screen, id)))
+        .map(|id| tokio::spawn(report(Arc::clone(&gateway), screen, id)))
         .collect();
     let mut all_work =
         reads == Reads::Yes && records == Recording::Yes && ledger != Changing::Impossible;
@@ -66,6 +69,20 @@ pub(crate) async fn run(
         }
     }
     all_work
+}
+
+/// What is in order for now, and may cost somebody a login later.
+pub(crate) async fn concerns(all: &[Arc<Tokens>], screen: Screen) {
+    for tokens in all {
+        if let Some(concern) = tokens.concern().await {
+            let account = &tokens.grant().account;
+            screen.line("");
+            screen.line(format!(
+                "{} account {account}: {concern}",
+                screen.warn("warning")
+            ));
+        }
+    }
 }
 
 /// Whether calls can be recorded. Without that nothing is done, so nothing else is worth checking.
@@ -218,7 +235,31 @@ struct Report {
     lines: Vec<String>,
 }
 
-async fn report(gateway: std::sync::Arc<Gateway>, screen: Screen, id: String) -> Report {
+/// An account, as it is listed.
+struct Named {
+    id: String,
+    host: String,
+    port: u64,
+    /// Where its configuration is, as a command line says it.
+    directory: String,
+}
+
+impl Named {
+    fn read(account: &Value, directory: Option<&Path>) -> Option<Self> {
+        Some(Self {
+            id: account.get("account_id")?.as_str()?.to_owned(),
+            host: account.get("host").map(plain).unwrap_or_default(),
+            port: account.get("port").and_then(Value::as_u64).unwrap_or(0),
+            directory: match directory {
+                Some(dir) => format!(" --config-dir {}", dir.display()),
+                None => String::new(),
+            },
+        })
+    }
+}
+
+async fn report(gateway: Arc<Gateway>, screen: Screen, named: Named) -> Report {
+    let id = &named.id;
     let arguments = || match json!({ "account_id": id }) {
         Value::Object(map) => map,
         _ => Map::new(),
@@ -227,12 +268,12 @@ async fn report(gateway: std::sync::Arc<Gateway>, screen: Screen, id: String) ->
     let text = |path: &str| verified.pointer(path).map(plain).unwrap_or_default();
     let setup = gateway.setup();
     let provider = setup.accounts().iter().find(|one| one.id().as_str() == id);
-    let place = match text("/data/server/port").as_str() {
-        "0" => match provider.map(gateway::Account::provider) {
+    let place = match named.port {
+        0 => match provider.map(gateway::Account::provider) {
             Some(gateway::Provider::AppleMail) => "Apple Mail on this machine".to_owned(),
             _ => "a Maildir or mbox on this machine".to_owned(),
         },
-        port => format!("{}:{port}", text("/data/server/host")),
+        port => format!("{}:{port}", named.host),
     };
     let title = format!(
         "{} {}",
@@ -247,6 +288,21 @@ async fn report(gateway: std::sync::Arc<Gateway>, screen: Screen, id: String) ->
             let message = issue.get("message").map(plain).unwrap_or_default();
             lines.push(format!("  {} {code} at {stage}", screen.bad("failed")));
             lines.push(format!("  {message}"));
+        }
+        if let Some(refused) = verified
+            .get("error")
+            .filter(|error| error.is_string() && list(&verified, "/data/issues").is_empty())
+        {
+            let reason = text("/data/reason");
+            lines.push(format!("  {} {reason}", screen.bad("failed")));
+            let refused = plain(refused);
+            let words = refused.strip_prefix("denied: ").unwrap_or(&refused);
+            // Whoever types the command may not have what this program was started with.
+            let directory = match verified.pointer("/data/details/command") {
+                Some(_) => named.directory.as_str(),
+                None => "",
+            };
+            lines.push(format!("  {words}{directory}"));
         }
         return Report {
             works: false,
@@ -269,6 +325,12 @@ async fn report(gateway: std::sync::Arc<Gateway>, screen: Screen, id: String) ->
         screen.good("ok"),
         text("/data/latency_ms")
     ));
+    if provider.is_some_and(|account| account.reach() == Reach::ReadingOnly) {
+        lines.push(format!(
+            "  {} the login is for reading only: every change is refused",
+            screen.warn("warning")
+        ));
+    }
     let capabilities = list(&verified, "/data/capabilities");
     if !capabilities.is_empty() {
         lines.push(format!(

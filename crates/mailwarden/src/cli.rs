@@ -54,6 +54,8 @@ pub(crate) enum Verb {
     Policy(PolicyVerb),
     /// List, show and decide changes to mail
     Tx(Tx),
+    /// Log in to an account by OAuth2
+    Login(Login),
     /// Read one attachment, locked in (what the program starts itself)
     #[command(name = EXTRACT_WORKER, hide = true)]
     ExtractWorker,
@@ -79,6 +81,7 @@ impl Verb {
                 verb: TxVerb::Resolve(_),
                 ..
             }) => Some("tx resolve"),
+            Self::Login(_) => Some("login"),
             Self::Tx(_)
             | Self::Policy(PolicyVerb::Lint { .. })
             | Self::Demo
@@ -87,6 +90,26 @@ impl Verb {
             | Self::ExtractWorker => None,
         }
     }
+}
+
+/// Once for each account whose `auth` has the type xoauth2 or oauthbearer.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub(crate) struct Login {
+    /// The account, as accounts.yaml names it
+    #[arg(long, value_name = "ID")]
+    pub account: String,
+
+    /// Show a code that is typed in on another device, where the provider has that
+    #[arg(long, conflicts_with = "paste")]
+    pub device: bool,
+
+    /// Have the address pasted here that the browser ends at; for a browser on another machine
+    #[arg(long)]
+    pub paste: bool,
+
+    /// Show the address, and leave it to you to open it
+    #[arg(long)]
+    pub no_browser: bool,
 }
 
 /// They reach no mail.

@@ -5,21 +5,25 @@ mod check;
 mod cli;
 mod config;
 mod demo;
+mod login;
 mod policy_verbs;
 mod reload;
 mod running;
 mod sample;
 mod screen;
 mod server;
+mod signals;
 mod state;
 mod table;
 mod tx;
 mod wiring;
 
+use std::ffi::OsString;
 use std::io::IsTerminal as _;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use ::audit::{Event, Log};
 use clap::{CommandFactory as _, Parser as _};
@@ -34,8 +38,11 @@ use wiring::Wires;
 /// A configuration that cannot be used.
 const BAD_CONFIGURATION: u8 = 2;
 
+/// So much longer an exit takes at most where a token is being refreshed: torn off, that may cost somebody a login.
+const LANDING: Duration = Duration::from_secs(4);
+
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = Cli::parse_from(words(std::env::args_os()));
     let verb = match (cli.verb, cli.transport) {
         (Some(verb), _) => verb,
         (None, Some(Transport::Stdio)) => Verb::Stdio,
@@ -54,6 +61,12 @@ fn main() -> ExitCode {
             config::directory(cli.config_dir.as_deref()).as_deref(),
             verb.recorded_as(),
         );
+    }
+    if verb != Verb::ExtractWorker
+        && let Err(error) = signals::listen()
+    {
+        complain(&format!("signals cannot be listened for: {error:#}"));
+        return ExitCode::FAILURE;
     }
     let directory = config::directory(cli.config_dir.as_deref());
     let directory = directory.as_deref();
@@ -78,9 +91,20 @@ fn main() -> ExitCode {
                 log: log.clone(),
                 place: place.or_else(state::audit_directory),
             };
+            wiring::look(&config.accounts).await;
+            let tokens = wiring::tokens(&config.accounts);
             let gateway = wiring::owners_gateway(config, log)?;
             let extractor = wiring::extractor();
-            let works = check::run(gateway, &records, &changes, &extractor, Screen::new()).await;
+            let works = check::run(
+                gateway,
+                &records,
+                &changes,
+                &extractor,
+                directory,
+                Screen::new(),
+            )
+            .await;
+            check::concerns(&tokens, Screen::new()).await;
             let code = match works {
                 true => ExitCode::SUCCESS,
                 false => ExitCode::FAILURE,
@@ -98,6 +122,12 @@ fn main() -> ExitCode {
             "--read-only: this would change mail, so nothing is done; leave it out to have it done"
         )),
         Verb::Tx(wanted) => tx::run(&verb, wanted, directory, Screen::new()),
+        Verb::Login(_) if directory.is_none() => Err(anyhow::anyhow!(
+            "accounts that are logged in to stand in a configuration directory; name it by --config-dir or IMAP_MCP_CONFIG_DIR"
+        )),
+        Verb::Login(wanted) => with_config(&verb, directory, async |config, log| {
+            login::run(wanted, &config, &log, Screen::new()).await
+        }),
         // INVARIANT: an attachment is read in a process that holds nothing else: no log, no configuration, no runtime.
         Verb::ExtractWorker => return extract::worker::run(),
     };
@@ -105,6 +135,16 @@ fn main() -> ExitCode {
         complain(&format!("{error:#}"));
         ExitCode::FAILURE
     })
+}
+
+/// What was typed; under its other name the program can do one thing only, and that is not typed.
+fn words(typed: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut words: Vec<OsString> = typed.collect();
+    let called = words.first().map(Path::new).and_then(Path::file_stem);
+    if called.is_some_and(|name| name == login::ALONE) {
+        words.insert(1, "login".into());
+    }
+    words
 }
 
 /// Serves the caller that the environment names; whoever that is not is not served at all.
@@ -130,6 +170,7 @@ async fn stdio(
     let version = config.version.unwrap_or_default();
     let changes = config.changes;
     let wires = Wires::default().again(config.accounts);
+    wires.look().await;
     let setup = wires.for_callers(&config.callers, toolsets.as_deref(), changes.writes);
     let gateway = wiring::gateway(setup, log.clone())?;
     let gateway = Arc::new(wiring::with_ledger(gateway, &changes));
@@ -178,7 +219,9 @@ fn with_config(
                 config.version.as_deref(),
                 config.accounts.iter().map(|account| &account.id),
             ));
+            wiring::record_refreshes(&config.accounts, &log);
             let outcome = work(config, log.clone()).await;
+            secrets::finish_refreshes(LANDING).await;
             log.close(outcome.as_ref().map_or("it failed", |(_, why)| why))
                 .await;
             outcome.map(|(code, _)| code)
@@ -215,6 +258,7 @@ fn in_runtime(work: impl Future<Output = anyhow::Result<ExitCode>>) -> anyhow::R
         .enable_all()
         .build()?;
     let outcome = runtime.block_on(work);
+    secrets::end_programs();
     // A read from stdin or a name lookup may be stuck in a thread; the process ends all the same.
     runtime.shutdown_background();
     outcome

@@ -87,7 +87,7 @@ impl Reload {
             let read = tokio::task::spawn_blocking(read).await;
             match read {
                 Ok(Ok(config)) => {
-                    let left = self.replace(config);
+                    let left = self.replace(config).await;
                     if let Some(running) = &mut running {
                         let _ = running.reloaded(&self.version, &left).map_err(unknown);
                     }
@@ -106,7 +106,7 @@ impl Reload {
     /// INVARIANT: accounts and callers change in one step; calls under way end as they began.
     ///
     /// What takes a restart is told, here and to whoever asked.
-    fn replace(&mut self, config: Config) -> Vec<&'static str> {
+    async fn replace(&mut self, mut config: Config) -> Vec<&'static str> {
         let left = self.fixed.otherwise_in(&config);
         let accounts = config.accounts.iter().map(|account| &account.id);
         let reloaded = Event::config_reloaded(config.version.as_deref(), accounts);
@@ -116,7 +116,10 @@ impl Reload {
             tools.into_iter().map(gateway::AnyTool::name).collect()
         };
         let before = tools();
+        self.wires.hand_on(&mut config.accounts);
+        crate::wiring::record_refreshes(&config.accounts, &self.log);
         self.wires = self.wires.again(config.accounts);
+        self.wires.look().await;
         let setup = self
             .wires
             .for_callers(&config.callers, self.chosen.as_deref(), self.writes);

@@ -43,6 +43,11 @@ pub(crate) fn spool_directory() -> Option<PathBuf> {
     directory().map(|state| state.join("messages"))
 }
 
+/// Where is kept what is known of tokens between two starts.
+pub(crate) fn oauth_directory() -> Option<PathBuf> {
+    directory().map(|state| state.join("oauth"))
+}
+
 pub(crate) fn directory() -> Option<PathBuf> {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     if let Some(given) = set("MAILWARDEN_STATE_DIR") {

@@ -8,14 +8,18 @@ use audit::{Event, Keeping, Log, Settings};
 use extract::Runner;
 use gateway::{Account, Credential, Gateway, Setup, Spool, Standing, Toolset, Writes};
 use ledger::Ledger;
+use secrets::Tokens;
 use sources::apple::Apple;
-use sources::imap::ImapSource;
+use sources::imap::{ImapSource, Login};
 use sources::maildir::Maildir;
-use sources::unavailable::Unavailable;
+use tokio::task::JoinHandle;
 
 use crate::cli::EXTRACT_WORKER;
 use crate::config::{self, AppleStore, Callers, Changes, Config, Store, dir};
 use crate::state;
+
+/// So long a start waits for secret stores. Most need no time at all.
+const FIRST_LOOK: Duration = Duration::from_secs(5);
 
 /// The accounts that are served, each with what it was made from, so that a reload takes over what did not change.
 #[derive(Default)]
@@ -31,7 +35,6 @@ enum MadeFrom {
     Imap(Arc<ImapSource>),
     Maildir(PathBuf),
     Apple(AppleStore),
-    Nothing(String),
 }
 
 impl Wires {
@@ -48,6 +51,27 @@ impl Wires {
             }
         });
         Self(wires.collect())
+    }
+
+    /// Looks for the tokens of accounts that nobody has looked for yet. Where somebody has to be asked for them, that goes
+    /// on while others are served.
+    pub(crate) async fn look(&self) {
+        let looking = look_for(self.0.iter().filter_map(Wire::tokens).collect());
+        let _ = tokio::time::timeout(FIRST_LOOK, looking).await;
+    }
+
+    /// What these accounts know of their logins, and have nowhere but in memory, is known to those that take their place.
+    pub(crate) fn hand_on(&self, accounts: &mut [config::Account]) {
+        for account in accounts {
+            let before = self.0.iter().find(|wire| *wire.account.id() == account.id);
+            if let Some(MadeFrom::Imap(source)) = before.map(|wire| &wire.made_from)
+                && let Some(before) = source.tokens()
+                && let Store::Imap(settings) = &mut account.store
+                && let Login::Tokens(_, tokens) = &mut settings.login
+            {
+                *tokens = tokens.succeeding(before);
+            }
+        }
     }
 
     fn accounts(&self) -> Vec<Account> {
@@ -82,6 +106,13 @@ impl Wires {
 }
 
 impl Wire {
+    fn tokens(&self) -> Option<Arc<Tokens>> {
+        match &self.made_from {
+            MadeFrom::Imap(source) => source.tokens().cloned(),
+            MadeFrom::Maildir(_) | MadeFrom::Apple(_) => None,
+        }
+    }
+
     fn new(account: config::Account) -> Self {
         let provider = account.provider;
         let id = account.id;
@@ -112,13 +143,6 @@ impl Wire {
                     made_from: MadeFrom::Apple(store),
                 }
             }
-            Store::Unavailable { why } => {
-                let source = Arc::new(Unavailable::new(why.clone()));
-                Self {
-                    account: Account::new(id, source, provider),
-                    made_from: MadeFrom::Nothing(why),
-                }
-            }
         }
     }
 
@@ -130,7 +154,6 @@ impl Wire {
             (MadeFrom::Imap(source), Store::Imap(settings)) => source.is_made_from(settings),
             (MadeFrom::Maildir(path), Store::Maildir(other)) => path == other,
             (MadeFrom::Apple(store), Store::Apple(other)) => store == other,
-            (MadeFrom::Nothing(why), Store::Unavailable { why: other }) => why == other,
             _ => false,
         }
     }
@@ -175,7 +198,7 @@ pub(crate) fn gateway(setup: Setup, log: Log) -> anyhow::Result<Gateway> {
 }
 
 /// Message files that nobody asked for in a day go, also where nobody asks for others.
-pub(crate) fn keep_spool_tidy() -> tokio::task::JoinHandle<()> {
+pub(crate) fn keep_spool_tidy() -> JoinHandle<()> {
     tokio::spawn(async {
         let Some(directory) = state::spool_directory() else {
             return;
@@ -193,8 +216,8 @@ pub(crate) fn keep_spool_tidy() -> tokio::task::JoinHandle<()> {
 
 /// A gateway for the person whose accounts these are, whoever else is let in.
 pub(crate) fn owners_gateway(config: Config, log: Log) -> anyhow::Result<Gateway> {
-    let setup = Wires::default().again(config.accounts);
-    gateway(setup.for_owner(Toolset::ALL.to_vec()), log)
+    let wires = Wires::default().again(config.accounts);
+    gateway(wires.for_owner(Toolset::ALL.to_vec()), log)
 }
 
 /// Where changes are written down. Without it they are refused, and reading goes on. Where none may be made, what is
@@ -220,6 +243,50 @@ pub(crate) fn with_ledger(gateway: Gateway, changes: &Changes) -> Gateway {
             });
             gateway
         }
+    }
+}
+
+/// Looks for the tokens of these, however long that takes.
+pub(crate) async fn look(accounts: &[config::Account]) {
+    // A look that is torn down shows when a token is wanted.
+    let _ = look_for(tokens(accounts)).await;
+}
+
+/// Tells of tokens that cannot be read.
+fn look_for(all: Vec<Arc<Tokens>>) -> JoinHandle<()> {
+    tokio::task::spawn_blocking(move || {
+        for tokens in secrets::first_look(&all) {
+            if let Some(why) = tokens.unreadable() {
+                let account = &tokens.grant().account;
+                crate::complain(&format!(
+                    "account {account}: its refresh token cannot be read: {why}"
+                ));
+            }
+        }
+    })
+}
+
+/// The tokens of all accounts that are logged in to by some.
+pub(crate) fn tokens(accounts: &[config::Account]) -> Vec<Arc<Tokens>> {
+    let stores = accounts.iter().map(|account| &account.store);
+    let tokens = stores.filter_map(|store| match store {
+        Store::Imap(settings) => match &settings.login {
+            Login::Tokens(_, tokens) => Some(Arc::clone(tokens)),
+            Login::Password(_) => None,
+        },
+        Store::Maildir(_) | Store::Apple(_) => None,
+    });
+    tokens.collect()
+}
+
+/// Every refresh of a token is one record.
+pub(crate) fn record_refreshes(accounts: &[config::Account], log: &Log) {
+    for tokens in tokens(accounts) {
+        let log = log.clone();
+        tokens.observed_by(move |refreshed| {
+            let (came, rotation) = (refreshed.outcome.word(), refreshed.rotation.word());
+            log.note(Event::token_refreshed(&refreshed.account, came, rotation));
+        });
     }
 }
 

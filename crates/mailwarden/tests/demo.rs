@@ -10,6 +10,7 @@ fn demo(tmp: &std::path::Path) -> std::io::Result<Output> {
         .env("COLUMNS", "100")
         .env("MAIL_IMAP_DEFAULT_HOST", "imap.invalid")
         .env("MAIL_IMAP_NONSENSE", "1")
+        .env("IMAP_MCP_CONFIG_DIR", "/no/such/directory")
         .env("MAILWARDEN_STATE_DIR", tmp.join("not-here"))
         .output()
 }

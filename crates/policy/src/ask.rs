@@ -96,6 +96,24 @@ impl Ask {
         }
     }
 
+    /// Whether something in this account would become another.
+    pub fn changes(&self, account: &AccountId) -> bool {
+        let Self::Change {
+            account: here,
+            deed,
+            ..
+        } = self
+        else {
+            return false;
+        };
+        let there = deed.target().map(|target| &target.account);
+        match deed {
+            Deed::Copy(_) => there == Some(account),
+            Deed::Move(_) => here == account || there == Some(account),
+            Deed::Mark(_) | Deed::Delete | Deed::Draft | Deed::Withdraw(_) => here == account,
+        }
+    }
+
     /// All of them: a message may go from one to another.
     pub fn accounts(&self) -> impl Iterator<Item = &AccountId> {
         let target = match self {

@@ -197,6 +197,14 @@ impl Permit {
         }
     }
 
+    /// The same of another folder that it comes to stand in by what may be done.
+    pub fn scope_beside(&self, account: &AccountId, folder: &FolderName) -> Scope<'_> {
+        match self.deed {
+            Some(_) => self.scope_of(account, folder),
+            None => Scope::Alike(Level::None),
+        }
+    }
+
     /// Before any message was looked at.
     pub fn reason(&self) -> Reason {
         Reason::FolderDefaultApplied

@@ -39,6 +39,10 @@ pub enum Refused {
     TransactionsNotConfigured,
     /// The account's server has no such thing.
     NotForProvider,
+    /// What was granted at the account's login lets nothing be changed.
+    ScopeInsufficient,
+    /// A person has to log in to the account first.
+    NeedsRebootstrap,
 }
 
 impl Refused {
@@ -59,6 +63,8 @@ impl Refused {
             Self::VisibilityWouldRise => "visibility_would_rise",
             Self::TransactionsNotConfigured => "transactions_not_configured",
             Self::NotForProvider => "tool_not_applicable_for_provider",
+            Self::ScopeInsufficient => "oauth_scope_insufficient",
+            Self::NeedsRebootstrap => "needs_rebootstrap",
         }
     }
 }
@@ -120,6 +126,8 @@ mod tests {
                 "transactions_not_configured",
             ),
             (Refused::NotForProvider, "tool_not_applicable_for_provider"),
+            (Refused::ScopeInsufficient, "oauth_scope_insufficient"),
+            (Refused::NeedsRebootstrap, "needs_rebootstrap"),
         ] {
             assert_eq!(refused.name(), want);
         }

@@ -8,4 +8,3 @@ mod home;
 pub mod imap;
 mod local;
 pub mod maildir;
-pub mod unavailable;

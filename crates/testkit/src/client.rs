@@ -1,5 +1,9 @@
 //! A tiny blocking IMAP client for fixtures and as the bare connection in benchmarks. Parses no response beyond its literals and tag.
 
+mod bearer;
+
+pub use bearer::{Mechanism, Refused};
+
 use crate::delivery::Delivery;
 use crate::literal;
 use crate::ports::LOOPBACK;
@@ -58,7 +62,7 @@ impl Reply {
 }
 
 #[derive(Debug)]
-enum Stream {
+pub(crate) enum Stream {
     Plain(TcpStream),
     Tls(Box<StreamOwned<ClientConnection, TcpStream>>),
 }
@@ -329,7 +333,7 @@ fn open(address: IpAddr, port: u16) -> TcpStream {
     stream
 }
 
-fn secure(stream: TcpStream, ca_pem: &str, host: &str) -> std::io::Result<Stream> {
+pub(crate) fn secure(stream: TcpStream, ca_pem: &str, host: &str) -> std::io::Result<Stream> {
     let mut roots = RootCertStore::empty();
     let ca = CertificateDer::from_pem_slice(ca_pem.as_bytes()).expect("a PEM certificate");
     roots.add(ca).expect("a usable trust anchor");

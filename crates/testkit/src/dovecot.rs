@@ -1,14 +1,20 @@
 //! A private Dovecot, as root or as an ordinary user, gone without trace when dropped. Configures only what tests vary.
 
 mod config;
+mod logins;
 mod maildir;
+mod oauth;
+
+pub use logins::{Login, Rejection};
 
 use crate::client::RawImap;
 use crate::delivery::{Delivery, Seeds};
+use crate::oidc::Oidc;
 use crate::ports::{LOOPBACK, ReservedPort};
 use crate::process::{ServerProcess, is_root, read_logs, scratch_dir};
 use crate::tls::{Ca, Leaf};
 use maildir::{Maildir, Owner};
+use oauth::Trust;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -38,6 +44,7 @@ pub struct Builder {
     listen: Vec<IpAddr>,
     config: String,
     anyone: Option<String>,
+    trust: Option<Trust>,
 }
 
 impl Dovecot {
@@ -55,6 +62,7 @@ impl Dovecot {
             listen: vec![LOOPBACK],
             config: String::new(),
             anyone: None,
+            trust: None,
         }
     }
 
@@ -170,6 +178,13 @@ impl Builder {
     #[must_use]
     pub fn anyone(mut self, password: &str) -> Self {
         self.anyone = Some(password.to_owned());
+        self
+    }
+
+    /// Takes access tokens of this server for its audience too, by XOAUTH2 and OAUTHBEARER. Passwords go on working.
+    #[must_use]
+    pub fn oauth(mut self, oidc: &Oidc) -> Self {
+        self.trust = Some(Trust::of(oidc));
         self
     }
 

@@ -3,6 +3,8 @@
 //! | module | gives a test |
 //! |---|---|
 //! | [`dovecot`], [`cyrus`] | a private IMAP server, gone without trace when dropped |
+//! | [`oidc`], [`http`] | a private OpenID Connect server that fails on demand, the person at its browser, and a bare HTTP client |
+//! | [`gmail`] | an account at Gmail, simulated: labels, All Mail, X-GM-EXT-1 |
 //! | [`apple`] | a `~/Library/Mail` of Apple Mail, in several generations |
 //! | [`proxy`] | latency, cuts, stalls and missing extensions between client and server, and a count of round trips |
 //! | [`fake`] | a scripted server for answers no real one would give |
@@ -34,10 +36,13 @@ pub mod delivery;
 pub mod dovecot;
 pub mod fake;
 pub mod fixtures;
+pub mod gmail;
 pub mod hostile;
+pub mod http;
 mod literal;
 pub mod mailgen;
 pub mod mcp;
+pub mod oidc;
 pub mod ports;
 mod process;
 pub mod proxy;
@@ -54,8 +59,10 @@ pub use cyrus::Cyrus;
 pub use delivery::{Delivery, Flag, Seed, Seeds};
 pub use dovecot::Dovecot;
 pub use fake::Fake;
+pub use gmail::Gmail;
 pub use mailgen::Mailgen;
 pub use mcp::McpClient;
+pub use oidc::Oidc;
 pub use ports::{BlackHole, closed_port};
 pub use proxy::{Cut, FaultProxy};
 pub use tls::{Ca, Leaf};

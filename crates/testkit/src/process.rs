@@ -65,14 +65,19 @@ impl ServerProcess {
 
     /// Waits until the server greets on `port`, or panics with what `log` has to say.
     pub(crate) fn await_greeting(&mut self, port: u16, log: impl Fn() -> String) {
+        self.await_ready(|| greets(port), log);
+    }
+
+    /// Waits until the server is `ready`, or panics with what `log` has to say.
+    pub(crate) fn await_ready(&mut self, ready: impl Fn() -> bool, log: impl Fn() -> String) {
         let deadline = Instant::now() + PATIENCE;
-        while !greets(port) {
+        while !ready() {
             if let Ok(Some(status)) = self.leader.try_wait() {
                 panic!("server exited at start ({status}); its log:\n{}", log());
             }
             assert!(
                 Instant::now() < deadline,
-                "server does not greet on port {port}; its log:\n{}",
+                "server does not get ready; its log:\n{}",
                 log()
             );
             std::thread::sleep(Duration::from_millis(2));

@@ -23,6 +23,8 @@ pub enum Leaf {
     OwnAuthority,
     /// The same, but only for `other.test`.
     OwnAuthorityElsewhere,
+    /// Its own authority, with good names, and its time is over.
+    OwnAuthorityExpired,
 }
 
 /// A certificate authority of the test's own.
@@ -75,23 +77,31 @@ impl Ca {
     pub fn issue(&self, leaf: Leaf) -> Identity {
         let names: &[&str] = match leaf {
             Leaf::WrongHost | Leaf::OwnAuthorityElsewhere => &["other.test"],
-            Leaf::Good | Leaf::Expired | Leaf::SelfSigned | Leaf::OwnAuthority => &GOOD_NAMES,
+            Leaf::Good
+            | Leaf::Expired
+            | Leaf::SelfSigned
+            | Leaf::OwnAuthority
+            | Leaf::OwnAuthorityExpired => &GOOD_NAMES,
         };
         let mut params = params("mailwarden test server", names);
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
-        if matches!(leaf, Leaf::OwnAuthority | Leaf::OwnAuthorityElsewhere) {
+        if matches!(
+            leaf,
+            Leaf::OwnAuthority | Leaf::OwnAuthorityElsewhere | Leaf::OwnAuthorityExpired
+        ) {
             params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
             params.key_usages.push(KeyUsagePurpose::KeyCertSign);
         }
-        if leaf == Leaf::Expired {
+        if matches!(leaf, Leaf::Expired | Leaf::OwnAuthorityExpired) {
             params.not_after = date_time_ymd(2021, 1, 1);
         }
         let key = KeyPair::generate().expect("make a P-256 key");
         let signed = match leaf {
-            Leaf::SelfSigned | Leaf::OwnAuthority | Leaf::OwnAuthorityElsewhere => {
-                params.self_signed(&key)
-            }
+            Leaf::SelfSigned
+            | Leaf::OwnAuthority
+            | Leaf::OwnAuthorityElsewhere
+            | Leaf::OwnAuthorityExpired => params.self_signed(&key),
             Leaf::Good | Leaf::WrongHost | Leaf::Expired => params.signed_by(&key, &self.issuer),
         };
         Identity {

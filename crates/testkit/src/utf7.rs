@@ -1,4 +1,4 @@
-//! Mailbox names as IMAP and Maildir++ spell them: modified UTF-7 (RFC 3501 section 5.1.3). Encodes only.
+//! Mailbox names as IMAP and Maildir++ spell them: modified UTF-7 (RFC 3501 section 5.1.3). Does not say which names are allowed.
 
 use base64::Engine as _;
 use base64::alphabet::IMAP_MUTF7;
@@ -28,6 +28,28 @@ pub(crate) fn encode(name: &str) -> String {
     out
 }
 
+/// None for what [`encode`] would not have written.
+pub(crate) fn decode(name: &str) -> Option<String> {
+    let mut out = String::new();
+    let mut rest = name;
+    while let Some((plain, after)) = rest.split_once('&') {
+        let (foreign, after) = after.split_once('-')?;
+        out.push_str(plain);
+        rest = after;
+        if foreign.is_empty() {
+            out.push('&');
+            continue;
+        }
+        let bytes = BASE64.decode(foreign).ok()?;
+        let units = bytes
+            .chunks_exact(2)
+            .map(|pair| u16::from_be_bytes([pair[0], pair[1]]));
+        out.push_str(&String::from_utf16(&units.collect::<Vec<_>>()).ok()?);
+    }
+    out.push_str(rest);
+    (encode(&out) == name).then_some(out)
+}
+
 fn flush(utf16: &mut Vec<u8>, out: &mut String) {
     if utf16.is_empty() {
         return;
@@ -40,7 +62,7 @@ fn flush(utf16: &mut Vec<u8>, out: &mut String) {
 
 #[cfg(test)]
 mod tests {
-    use super::encode;
+    use super::{decode, encode};
 
     #[test]
     fn encodes_as_in_the_rfc() {
@@ -51,5 +73,15 @@ mod tests {
         assert_eq!(encode("Projekte/Übersicht"), "Projekte/&ANw-bersicht");
         assert_eq!(encode("R&D"), "R&-D");
         assert_eq!(encode("📦"), "&2D3c5g-");
+    }
+
+    #[test]
+    fn decodes_what_was_encoded_and_nothing_else() {
+        for name in ["", "INBOX", "R&D", "台北/📦 x", "&", "a&-b"] {
+            assert_eq!(decode(&encode(name)).as_deref(), Some(name));
+        }
+        for bad in ["&", "a&b", "&AGE-", "\u{fc}", "&!-"] {
+            assert_eq!(decode(bad), None, "{bad}");
+        }
     }
 }

@@ -1,9 +1,11 @@
 //! `cargo xtask crash`: kills a program at every write, sync and send, and at random, and looks whether the log held.
 //!
 //! Here the program is a worker that changes something at a server (`worker`); the real one is killed the same way by its
-//! own tests, which this starts in their long form. So are its changes to mail (`writes`).
+//! own tests, which this starts in their long form. So are its changes to mail (`writes`), and its logins and their tokens
+//! (`oauth`).
 
 mod matrix;
+mod oauth;
 mod server;
 mod worker;
 mod writes;
@@ -12,6 +14,7 @@ use std::process::Command;
 
 use worker::Pace;
 
+pub(crate) use oauth::{all as oauth, only as oauth_only};
 pub(crate) use writes::{all as writes, only as writes_only};
 
 /// What is killed: `NAME DIR SERVER CALLERS CALLS PACE`.
@@ -46,6 +49,8 @@ pub(crate) fn long() -> Result<String, String> {
     if !status.success() {
         return Err("the program did not hold, see above".to_owned());
     }
-    let writes = writes::all()?;
-    Ok(format!("{worker}\nthe program: as told above\n{writes}"))
+    let (writes, oauth) = (writes::all()?, oauth::all()?);
+    Ok(format!(
+        "{worker}\nthe program: as told above\n{writes}\n{oauth}"
+    ))
 }

@@ -23,7 +23,7 @@ pub(crate) fn only(name: &str) -> Result<String, String> {
 }
 
 /// Not by nextest, which stops a test that takes minutes.
-fn run(test: &str, variables: &[(&str, &str)]) -> Result<(), String> {
+pub(super) fn run(test: &str, variables: &[(&str, &str)]) -> Result<(), String> {
     let status = Command::new("cargo")
         .args(["test", "-p", "mailwarden", "--test", "e2e"])
         .args(["--", "--nocapture", test])

@@ -18,6 +18,9 @@ export MAIL_IMAP_DEFAULT_PASS='app password'
 mailwarden check
 ```
 
+The password need not stand in a variable: `MAIL_IMAP_DEFAULT_PASS_FILE` names a file, `MAIL_IMAP_DEFAULT_PASS_COMMAND` a program
+of your password manager ([docs/secrets.md](secrets.md)).
+
 `mailwarden check` logs in to every account and says what works and what to do about what doesn't.
 A wrong value is one line on stderr that names its variable; all of them are reported at once, and the process ends
 with status 2 before anything starts. A name that begins like ours and is none is a wrong value too.
@@ -49,15 +52,15 @@ Paths that do not begin with `/` begin at the directory.
 
 No secret stands in these files. `secret://callers/invoice-agent/token` is the file `callers/invoice-agent/token` in the
 `path` of a `file_dir` store, which nobody but its owner may read, or the variable
-`IMAP_MCP_SECRET__CALLERS__INVOICE_AGENT__TOKEN` for an `env_var` store. Secrets are read when the configuration is.
+`IMAP_MCP_SECRET__CALLERS__INVOICE_AGENT__TOKEN` for an `env_var` store. Files for GPG, the keyring of the operating system and the
+command line of a password manager will do as well: [docs/secrets.md](secrets.md). Secrets are read when the configuration is.
 
 Who is at the other end of stdio is said by `IMAP_MCP_CALLER_ID`, and proved by `IMAP_MCP_CALLER_TOKEN` if the caller is a
 `shared_token` one. An identity that is unknown, missing or not proved is served nothing.
 
 An IMAP account without `tls` is protected by STARTTLS on port 143 and by TLS from the first byte on any other; `none` is for
-hosts on this machine. Accounts with `auth.type: xoauth2` are accepted, but cannot be served yet; nor can
-secrets be read from a `gpg_file` store. Levels are written in capitals: NONE < COUNT < METADATA < ENVELOPE < HEADERS
-< BODY < FULL.
+hosts on this machine. Accounts by OAuth2: [oauth.md](oauth.md). Levels are written
+in capitals: NONE < COUNT < METADATA < ENVELOPE < HEADERS < BODY < FULL.
 ";
 
 /// Which variables stand together.

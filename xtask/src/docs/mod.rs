@@ -3,6 +3,7 @@
 mod config;
 mod keys;
 mod markdown;
+mod quirks;
 mod tools;
 pub(crate) mod variables;
 
@@ -24,6 +25,10 @@ const MADE: &[Made] = &[
     Made {
         path: "docs/config.md",
         make: config::page,
+    },
+    Made {
+        path: "docs/quirks.md",
+        make: quirks::page,
     },
 ];
 

@@ -25,8 +25,18 @@ pub(crate) const VARIABLES: &[Variable] = &[
     variable("MAIL_IMAP_<ACCOUNT>_USER", "required", "The login name."),
     variable(
         "MAIL_IMAP_<ACCOUNT>_PASS",
-        "required",
+        "required, or one of the next two",
         "The password; most providers want an app password here.",
+    ),
+    variable(
+        "MAIL_IMAP_<ACCOUNT>_PASS_FILE",
+        "none",
+        "In place of `PASS`: the whole path of a file that holds the password in one line, and that [nobody else may read](secrets.md#files).",
+    ),
+    variable(
+        "MAIL_IMAP_<ACCOUNT>_PASS_COMMAND",
+        "none",
+        "In place of `PASS`: a program and its words, such as `pass show mail/work`; the first line that it prints is the password. [No shell reads it](secrets.md#a-command).",
     ),
     variable(
         "MAIL_IMAP_<ACCOUNT>_PORT",
@@ -71,7 +81,7 @@ pub(crate) const VARIABLES: &[Variable] = &[
     variable(
         "MAIL_IMAP_MAX_CONNECTIONS",
         "`4`",
-        "Connections per account at most, 1 to 16.",
+        "Connections per account at most, 1 to 16; at Gmail never more than 10 of the 15 that it allows.",
     ),
     variable(
         "MAIL_IMAP_CONNECT_TIMEOUT_MS",
@@ -127,6 +137,11 @@ pub(crate) const VARIABLES: &[Variable] = &[
         "IMAP_MCP_APPEND_TIMEOUT",
         "`300`",
         "Silence while a message is added to a folder, in seconds, 1 to 3600. It holds without a directory too.",
+    ),
+    variable(
+        "IMAP_MCP_OAUTH_CLIENT_ID",
+        "none",
+        "The OAuth2 client of all accounts that name none by `oauth_client_id`; see [oauth.md](oauth.md).",
     ),
     variable(
         "IMAP_MCP_SECRET__<PATH>",

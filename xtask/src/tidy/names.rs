@@ -36,7 +36,12 @@ const ONLY: &[Only] = &[
     only("seccompiler", &["extract"]),
     only("encoding_rs", &["content", "extract"]),
     only("rustls", &["sources", "testkit"]),
-    only("tokio-rustls", &["sources"]),
+    Only {
+        what: "tokio-rustls",
+        by: &["sources"],
+        tests_of: &["secrets"],
+    },
+    only("reqwest", &["secrets"]),
     only("imap", &["sources", "testkit"]),
     only("rusqlite", &["ledger", "sources", "testkit"]),
     Only {

@@ -1,6 +1,7 @@
 //! Messages that are named by their Message-ID and those they belong with: found wherever they lie, and each judged by
 //! its own facts in the folder it lies in before anything of it gets out.
 
+use std::cmp::Reverse;
 use std::collections::HashSet;
 use std::path::PathBuf;
 
@@ -8,8 +9,9 @@ use bytes::Bytes;
 use content::thread::{Likeness, Node, Text};
 use jiff::Timestamp;
 use mail::{
-    Choose, Coverage, Effort, Fault, FaultKind, Fetched, Folder, FolderName, HeaderId, Kindred,
-    Level, Member, MessageRef, Skipped, Sought, SpecialUse, Stage, Structure, Uid, Why, Within,
+    Choose, Coverage, Effort, Fault, FaultKind, Fetched, Folder, FolderName, HeaderId, Keeping,
+    Kindred, Level, Member, MessageRef, Skipped, Sought, SpecialUse, Stage, Structure, Uid, Why,
+    Within,
 };
 use policy::{By, Denial, Judged, Scope};
 
@@ -81,24 +83,37 @@ impl Known {
 #[derive(PartialEq, Eq, Hash)]
 enum Told {
     Id(HeaderId),
+    Store(u64),
     At(MessageRef),
 }
 
 impl Told {
     fn of(member: Member) -> Self {
-        match member.links.id {
-            Some(id) => Self::Id(id),
-            None => Self::At(member.at),
+        match (member.links.id, member.summary.store_id) {
+            (Some(id), _) => Self::Id(id),
+            (None, Some(store)) => Self::Store(store.message),
+            (None, None) => Self::At(member.at),
         }
     }
 }
 
-/// The inbox first, then the other folders by name; in each what came first.
-fn order(known: &Known) -> (bool, &FolderName, Option<Timestamp>, Uid) {
+/// The inbox first, then the other folders by name; in each what came first. Where one message is in many folders at once,
+/// the one that shows most of it comes before.
+fn order(
+    known: &Known,
+) -> (
+    Reverse<Option<Level>>,
+    bool,
+    &FolderName,
+    Option<Timestamp>,
+    Uid,
+) {
     let folder = &known.at().folder;
-    let arrived = known.member.summary.arrived;
+    let summary = &known.member.summary;
+    let level = summary.store_id.map(|_| known.level);
     let other = folder.as_str() != "INBOX";
-    (other, folder, arrived, known.at().uid)
+    let uid = known.at().uid;
+    (Reverse(level), other, folder, summary.arrived, uid)
 }
 
 impl GuardedMail<'_> {
@@ -156,9 +171,27 @@ impl GuardedMail<'_> {
         };
         let thrown =
             |one: &Folder| matches!(one.special_use, Some(SpecialUse::Trash | SpecialUse::Junk));
-        let (thrown, kept): (Vec<_>, Vec<_>) = all.filter(open).partition(thrown);
+        let (thrown, mut kept): (Vec<_>, Vec<_>) = all.filter(open).partition(thrown);
+        if self.account.source().keeping() == Keeping::Labels {
+            self.leave_to_all_mail(&mut kept);
+        }
         let names = |folders: Vec<Folder>| folders.into_iter().map(|one| one.name).collect();
         Ok((names(kept), names(thrown)))
+    }
+
+    /// What a label shows is in All Mail too. Where that shows no less of any message, the label need not be searched.
+    fn leave_to_all_mail(&self, folders: &mut Vec<Folder>) {
+        let policy = self.permit.policy();
+        let of = |one: &Folder| policy.folder(self.id(), &one.name);
+        let mut all = folders.iter();
+        let all = all.find(|one| one.special_use == Some(SpecialUse::All));
+        let Some(least) = all.and_then(of).map(policy::FolderPolicy::floor) else {
+            return;
+        };
+        folders.retain(|one| {
+            let is_all = one.special_use == Some(SpecialUse::All);
+            is_all || of(one).is_some_and(|folder| folder.ceiling() > least)
+        });
     }
 
     async fn judge_each(&self, found: Kindred) -> Result<Kin, Halt> {
@@ -212,6 +245,9 @@ impl GuardedMail<'_> {
         for known in &seen {
             if let Some(id) = &known.member.links.id {
                 hidden.remove(&Told::Id(id.clone()));
+            }
+            if let Some(store) = known.member.summary.store_id {
+                hidden.remove(&Told::Store(store.message));
             }
         }
         // Every store has an order of its own, and what it remembers may change it.

@@ -220,6 +220,7 @@ impl Gateway {
         let known = writing.desk.ledger.get(id).await?;
         let known = known.ok_or(LedgerFault::Unknown)?;
         let refused = |why: String| NotUndone::Refused(why);
+        let known = writing.desk.located(&setup, &cx, known).await;
         let back = inverse(&known).map_err(|why| refused(why.to_string()))?;
         let kind = back.order.kind.name();
         let resumed = Event::transaction_resumed(id.as_str(), Caller::OPERATOR, kind);
@@ -443,10 +444,19 @@ impl<'a> Ctx<'a> {
         }
     }
 
+    /// With what its store tells only when it is asked.
+    pub(crate) async fn located(&self, done: Transaction) -> Transaction {
+        match &self.gateway.writing {
+            Some(writing) => writing.desk.located(self.setup, self.cx, done).await,
+            None => done,
+        }
+    }
+
     /// The inverse of one of the caller's own changes, if there is one.
     pub(crate) async fn inverse(&self, id: &TransactionId) -> Result<Inverse, Refusal> {
         let found = self.own_transaction(id).await?;
         let done = found.ok_or_else(Refusal::no_such_transaction)?;
+        let done = self.located(done).await;
         inverse(&done).map_err(|why| cannot(&why.to_string()))
     }
 

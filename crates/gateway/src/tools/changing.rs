@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::args::IdempotencyKey;
 use crate::envelope::Status;
-use crate::guarded_mail::GuardedMail;
+use crate::guarded_mail::{Beside, GuardedMail};
 use crate::pipeline::Ctx;
 use crate::tools::Tool;
 use crate::transact::{Order, Told};
@@ -131,7 +131,12 @@ pub(in crate::tools) async fn change<'a, T: Tool>(
         );
         return Err(Refusal::new(Code::NotFound, message));
     }
-    let subject = match mail.judge_change(at).await {
+    let target = wish.target.as_ref();
+    let beside = match beside(ctx, mail, at, target, &wish.marks).await? {
+        Ok(beside) => beside,
+        Err(issue) => return Ok(Told::not_begun(issue)),
+    };
+    let subject = match mail.judge_change(at, &beside).await {
         Ok(subject) => subject,
         Err(halt) => return Ok(Told::not_begun(mail.sort(halt)?)),
     };
@@ -147,6 +152,29 @@ pub(in crate::tools) async fn change<'a, T: Tool>(
         undoes: None,
     };
     ctx.change(mail, T::NAME, order).await
+}
+
+/// Where a message comes to stand besides its target, or why that cannot be known.
+pub(in crate::tools) async fn beside<'a>(
+    ctx: &Ctx<'a>,
+    mail: &GuardedMail<'a>,
+    at: &MessageRef,
+    target: Option<&Place>,
+    marks: &[Mark],
+) -> Result<Result<Beside, Issue>, Refusal> {
+    let account = target.map_or(&at.account, |target| &target.account);
+    let Some(there) = ctx.account(account) else {
+        return Err(Refusal::denied(policy::Denial::absent()));
+    };
+    let gets = marks.iter().filter_map(|mark| match mark {
+        Mark::Set(flag) => Some(flag),
+        Mark::Take(_) => None,
+    });
+    let gets: Vec<&Flag> = gets.collect();
+    match mail.beside(at, there, &gets).await {
+        Ok(beside) => Ok(Ok(beside)),
+        Err(fault) => mail.sort_at(there, fault).map(Err),
+    }
 }
 
 /// A message cannot go where it is.

@@ -22,6 +22,8 @@ mod gateway;
 mod imap;
 mod reading;
 mod shown;
+mod standing;
+mod store_ids;
 mod threads;
 
 pub(crate) use changing::Landing;

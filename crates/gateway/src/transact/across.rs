@@ -29,6 +29,8 @@ impl Driver<'_> {
             return to.append(self.cx, &append, &mut Whole::new(content)).await;
         };
         let from = self.source(work, &at.account).map_err(nothing)?;
+        // Whatever becomes of its folder meanwhile, it is read from one place.
+        let at = from.anchored(self.cx, &at).await.map_err(nothing)?;
         let beginning = match work.beginning.take() {
             Some(beginning) => beginning,
             None => {
@@ -87,7 +89,10 @@ impl Driver<'_> {
             && let Some(likeness) = self.likeness(work).await?
             && let Some(one) = self.copies(work, likeness).await?.first()
         {
-            work.know(|known| known.landed = Some(one.landing));
+            work.know(|known| {
+                known.landed = Some(one.landing);
+                known.store_id = known.store_id.or(one.witness.store_id);
+            });
         }
         let Some(copy) = work.landed() else {
             return Ok(Compared::Differs("copy_missing"));
@@ -103,6 +108,7 @@ impl Driver<'_> {
                 let gone = || Fault::new(FaultKind::NoSuchMessage, Stage::Confirm);
                 let at = work.transaction.asked.source.clone().ok_or_else(gone)?;
                 let here = self.source(work, &at.account)?;
+                let at = here.anchored(self.cx, &at).await?;
                 let read = stream::digest(here, self.cx, &at).await?;
                 let (witness, digest) = read.ok_or_else(gone)?;
                 work.learn(Some(witness));

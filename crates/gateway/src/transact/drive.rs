@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use jiff::{SignedDuration, Timestamp};
-use ledger::{Ending, LedgerFault, Mark, State, StepName, StepState};
+use ledger::{Ending, Kind, LedgerFault, Mark, State, StepName, StepState, Transaction};
 use mail::{
-    AccountId, Broken, Changed, Cx, Effect, Fault, FaultKind, MailSource, Removal, Stage, Step,
-    Subject,
+    AccountId, Broken, Changed, Cx, Effect, Fault, FaultKind, Landing, MailSource, Removal,
+    Removed, Stage, Step, Subject,
 };
 
 use super::lookup::Found;
+use super::origin::as_seen;
 use super::plan::{self, Next};
 use super::withdrawal::Last;
 use super::work::Work;
@@ -193,6 +194,9 @@ impl<'a> Driver<'a> {
         // INVARIANT: nothing changes before the intent is durable.
         if step != StepName::Confirm && !intended {
             let turn = work.turn.take();
+            if step == StepName::Append {
+                self.note_end_of_all(work).await;
+            }
             work.step(step, StepState::Intended, None);
             work.write(&self.desk.ledger).await?;
             work.turn = turn.filter(|_| puts_something(step));
@@ -208,6 +212,11 @@ impl<'a> Driver<'a> {
             Err(fault) => {
                 return Ok(self.note_broken(work, step, Broken::before_anything(fault)));
             }
+        }
+        if self.leaves_it_there(work, step) {
+            work.fault = None;
+            work.step(step, StepState::Done, None);
+            return Ok(Flow::On);
         }
         if step == StepName::Remove {
             match self.is_the_last(work).await? {
@@ -230,7 +239,10 @@ impl<'a> Driver<'a> {
         }
         let came = match step {
             StepName::Confirm => return Ok(self.confirm(work).await),
-            StepName::Append => self.append(work).await,
+            StepName::Append => match self.append(work).await {
+                Ok(changed) => self.name_what_came(work, changed).await,
+                broken => broken,
+            },
             step => self.apply(work, step).await,
         };
         work.hear(&came);
@@ -248,16 +260,25 @@ impl<'a> Driver<'a> {
 
     fn note_done(&self, work: &mut Work, step: StepName, changed: Changed) {
         work.fault = None;
-        work.learn(changed.before);
-        // QUIRK: a number that was there before is not the number of what came.
-        if let Some(landing) = changed.landed.filter(|one| work.is_beyond(*one)) {
+        work.learn(changed.before.map(|seen| as_seen(step, seen)));
+        // QUIRK: a number that was there before is not the number of what came, unless it is known by more than that.
+        let certain = work.transaction.known.store_id.is_some();
+        let landed = changed.landed.filter(|one| certain || work.is_beyond(*one));
+        if let Some(landing) = landed {
             work.know(|known| known.landed = Some(landing));
         }
         if let Some(flags) = changed.flags {
             work.know(|known| known.flags_after = Some(flags));
         }
+        // INVARIANT: a label that an earlier attempt of ours put on was not there before.
+        let was_old = |one: Landing| certain && !work.is_beyond(one);
+        let was_there =
+            changed.was_there && work.attempts(step) == 1 || landed.is_some_and(was_old);
         let why = match changed.removal {
+            None if was_there && puts_something(step) => Some(plan::WAS_THERE),
             Some(Removal::Flagged) => Some(plan::FLAGGED_ONLY),
+            Some(Removal::Trashed) if deletes_for_good(&work.transaction) => Some(plan::IN_TRASH),
+            Some(Removal::Trashed) => None,
             Some(Removal::Gone) | None if step == StepName::Mark && !work.has_its_marks() => {
                 Some("flags_not_set")
             }
@@ -269,7 +290,7 @@ impl<'a> Driver<'a> {
     fn note_broken(&self, work: &mut Work, step: StepName, broken: Broken) -> Flow {
         let fault = as_of(step, broken.fault);
         let kind = fault.kind;
-        work.learn(broken.before);
+        work.learn(broken.before.map(|seen| as_seen(step, seen)));
         work.fault = Some(fault);
         match broken.effect {
             Effect::Unknown => work.step(step, StepState::Unknown, Some(code(kind))),
@@ -325,6 +346,7 @@ impl<'a> Driver<'a> {
         }
         // INVARIANT: what may be done twice is not done again while the server may still come to it.
         if matches!(step, StepName::Copy | StepName::Append)
+            && work.transaction.known.store_id.is_none()
             && matches!(found, Ok(Found::NotDone))
             && let Some(settled) = work.begun_at(step).map(|at| at + self.desk.settle)
             && settled > Timestamp::now()
@@ -361,8 +383,15 @@ impl<'a> Driver<'a> {
             Found::Done => work.step(step, StepState::Done, None),
             Found::DoneAt(landing) => {
                 work.know(|known| known.landed = Some(landing));
-                work.step(step, StepState::Done, None);
+                let certain = work.transaction.known.store_id.is_some();
+                let why = (certain && !work.is_beyond(landing)).then_some(plan::WAS_THERE);
+                work.step(step, StepState::Done, why);
             }
+            Found::Trashed if deletes_for_good(&work.transaction) => {
+                work.step(step, StepState::Done, Some(plan::IN_TRASH));
+            }
+            Found::Trashed => work.step(step, StepState::Done, None),
+            Found::PutBack => work.step(step, StepState::Refused, Some(plan::PUT_BACK)),
             // The server has copied it and not come to the rest: that is ours to do.
             Found::Copied(landing) => {
                 work.know(|known| known.landed = Some(landing));
@@ -387,7 +416,14 @@ impl<'a> Driver<'a> {
     }
 
     async fn apply(&self, work: &mut Work, step: StepName) -> Result<Changed, Broken> {
-        let planned = self.planned(work, step).map_err(Broken::before_anything)?;
+        let nothing = Broken::before_anything;
+        let what = self.what_goes(work, step).await.map_err(nothing)?;
+        let mut planned = self.planned(work, step, what).map_err(nothing)?;
+        if let Step::Remove { subject, what } = &mut planned
+            && *what == Removed::Message
+        {
+            subject.at = self.original(work, &subject.at).await.map_err(nothing)?;
+        }
         let account = &planned.subject().at.account;
         let source = self
             .source(work, account)
@@ -395,7 +431,7 @@ impl<'a> Driver<'a> {
         source.apply(self.cx, &planned).await
     }
 
-    fn planned(&self, work: &Work, step: StepName) -> Result<Step, Fault> {
+    fn planned(&self, work: &Work, step: StepName, what: Removed) -> Result<Step, Fault> {
         let missing = || Fault::new(FaultKind::NoSuchMessage, Stage::Start);
         let asked = &work.transaction.asked;
         let subject = work.subject().ok_or_else(missing);
@@ -429,8 +465,12 @@ impl<'a> Driver<'a> {
                     at: work.landed().ok_or_else(missing)?,
                     size: work.transaction.known.size,
                 },
+                what,
             },
-            StepName::Remove => Step::Remove { subject: subject? },
+            StepName::Remove => Step::Remove {
+                subject: subject?,
+                what,
+            },
             // Those are no steps of one source alone.
             StepName::Append | StepName::Confirm | StepName::Thin => return Err(missing()),
         })
@@ -477,6 +517,12 @@ impl<'a> Driver<'a> {
     }
 }
 
+/// Nobody asked for the trash.
+fn deletes_for_good(transaction: &Transaction) -> bool {
+    let asked = &transaction.asked;
+    asked.kind == Kind::Delete && asked.target.is_none() && asked.undoes.is_none()
+}
+
 fn hopeless() -> Ending {
     let words = "the server could not be asked for three days: look where the message is, then resolve this as done or \
                  undone, or retry it";
@@ -515,13 +561,15 @@ pub(crate) fn is_verdict(kind: FaultKind) -> bool {
             | FaultKind::Denied
             | FaultKind::Rejected
             | FaultKind::Protocol
-            | FaultKind::NotServed
+            | FaultKind::ReadingOnly
             | FaultKind::ReadOnly
             | FaultKind::NoSuchTarget
             | FaultKind::OverQuota
             | FaultKind::FlagNotKept
             | FaultKind::AnotherMessage
             | FaultKind::NotOffered
+            | FaultKind::StaysInAll
+            | FaultKind::NoCopyThere
             | FaultKind::TooLarge
     )
 }

@@ -2,11 +2,11 @@
 
 use ledger::{Mark, Place, StepName};
 use mail::{
-    Candidate, Digest, Fault, FaultKind, Flag, Landing, MOST_DIGESTED, Query, Search, Snippets,
-    Stage, Uid, UidValidity,
+    Candidate, Digest, Fault, FaultKind, Flag, Landing, MOST_DIGESTED, Query, Removal, Search,
+    Snippets, Stage, Step, Subject, Uid, UidValidity,
 };
 
-use super::drive::Driver;
+use super::drive::{Driver, is_verdict};
 use super::stream;
 use super::thinning;
 use super::work::Work;
@@ -14,10 +14,17 @@ use super::work::Work;
 /// So many of a folder's last messages are looked at.
 const MOST_NEWCOMERS: usize = 50;
 
+const LOST: &str = "the message is neither where it was nor where it was to go: somebody else may have moved or \
+                    deleted it, look for it, then resolve this as done or undone";
+
 /// What was found.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Found {
     Done,
+    /// Removed as far as its store lets anything be: into the trash.
+    Trashed,
+    /// Half of it was done, and is put back.
+    PutBack,
     /// Where the message lies by now.
     DoneAt(Landing),
     /// The message has left its folder and something has come to the target, and what it looked like is not known.
@@ -47,8 +54,13 @@ impl Driver<'_> {
             StepName::Copy | StepName::Append => self.look_up_copy(work).await,
             StepName::Move => self.look_up_move(work).await,
             StepName::Remove => {
-                let at = work.subject().map(|subject| subject.at);
                 let before = work.transaction.known.flags.clone();
+                let at = match work.subject().map(|subject| subject.at) {
+                    Some(at) if self.takes_the_message(work) => {
+                        Some(self.original(work, &at).await?)
+                    }
+                    at => at,
+                };
                 self.look_up_removal(work, at, before).await
             }
             // One without a number is looked for by its octets when it is taken away.
@@ -92,6 +104,10 @@ impl Driver<'_> {
         if let Some(landing) = work.transaction.known.landed {
             return Ok(Found::DoneAt(landing));
         }
+        if let Some(id) = self.store_id(work).await? {
+            let stands = self.standing(work, id).await?;
+            return Ok(stands.map_or(Found::NotDone, Found::DoneAt));
+        }
         let Some(likeness) = self.likeness(work).await? else {
             return Ok(Found::Undecided(
                 "whether the message was copied is not known, and its original is gone: look for it in the target, \
@@ -103,9 +119,11 @@ impl Driver<'_> {
         if found.len() > 1 && tried > 1 {
             thinning::doubt(work);
         }
-        Ok(found
-            .first()
-            .map_or(Found::NotDone, |one| Found::DoneAt(one.landing)))
+        let Some(one) = found.first() else {
+            return Ok(Found::NotDone);
+        };
+        work.know(|known| known.store_id = known.store_id.or(one.witness.store_id));
+        Ok(Found::DoneAt(one.landing))
     }
 
     async fn look_up_move(&self, work: &mut Work) -> Result<Found, Fault> {
@@ -116,6 +134,15 @@ impl Driver<'_> {
         let seen = source.look(self.cx, &subject.at, MOST_DIGESTED).await?;
         let still_there = seen.is_some();
         work.learn(seen.map(|(witness, _)| witness));
+        if let Some(id) = work.transaction.known.store_id {
+            let stands = self.standing(work, id).await?;
+            return Ok(match (still_there, stands) {
+                // Done by halves or not at all, it may be done again: a label is on or off, and never twice on.
+                (true, _) => Found::NotDone,
+                (false, Some(landing)) => Found::DoneAt(landing),
+                (false, None) => self.put_back(work, id).await?,
+            });
+        }
         let known = &work.transaction.known;
         let likeness = known.size.zip(known.digest);
         let found = match likeness {
@@ -127,11 +154,52 @@ impl Driver<'_> {
             None if still_there => Found::NotDone,
             None if likeness.is_none() => self.look_up_newcomer(work).await?,
             Some(one) => Found::DoneAt(one.landing),
-            None => Found::Undecided(
-                "the message is neither where it was nor where it was to go: somebody else may have moved or deleted \
-                 it, look for it, then resolve this as done or undone",
-            ),
+            None => Found::Undecided(LOST),
         })
+    }
+
+    /// What its store calls the message, as far as it does: from what is written, or from the message itself. Only of one
+    /// that goes to another folder of its account.
+    async fn store_id(&self, work: &mut Work) -> Result<Option<u64>, Fault> {
+        let known = work.transaction.known.store_id;
+        let at = work.transaction.asked.source.clone();
+        let Some(at) = at.filter(|_| known.is_none() && work.stays_in_account()) else {
+            return Ok(known);
+        };
+        let source = self.source(work, &at.account)?;
+        let seen = source.look(self.cx, &at, MOST_DIGESTED).await?;
+        work.learn(seen.map(|(witness, _)| witness));
+        Ok(work.transaction.known.store_id)
+    }
+
+    /// A message that lost its label and did not get the other is where all are: it gets its own again. That may be done
+    /// twice without harm.
+    async fn put_back(&self, work: &Work, id: u64) -> Result<Found, Fault> {
+        let Some(subject) = work.subject() else {
+            return Ok(Found::Gone);
+        };
+        let source = self.source(work, &subject.at.account)?;
+        let Some(at) = source.recalled(self.cx, &subject.at, id).await? else {
+            return Ok(Found::Undecided(LOST));
+        };
+        let step = Step::Copy {
+            to: subject.at.folder.clone(),
+            subject: Subject { at, ..subject },
+        };
+        match source.apply(self.cx, &step).await {
+            Ok(_) => Ok(Found::PutBack),
+            Err(broken) if is_verdict(broken.fault.kind) => Ok(Found::Undecided(LOST)),
+            Err(broken) => Err(broken.fault),
+        }
+    }
+
+    /// INVARIANT: what has a name of its store's own is itself, whoever put it there.
+    async fn standing(&self, work: &Work, id: u64) -> Result<Option<Landing>, Fault> {
+        let Some(place) = &work.transaction.asked.target else {
+            return Ok(None);
+        };
+        let source = self.source(work, &place.account)?;
+        source.standing(self.cx, &place.folder, id).await
     }
 
     /// All that is known is that the message has left: if one has come to the target since, it is the one.
@@ -200,7 +268,10 @@ impl Driver<'_> {
         };
         let source = self.source(work, &at.account)?;
         let Some((seen, _)) = source.look(self.cx, &at, 0).await? else {
-            return Ok(Found::Done);
+            return Ok(match source.removes(&at.folder) {
+                Removal::Trashed => Found::Trashed,
+                Removal::Gone | Removal::Flagged => Found::Done,
+            });
         };
         let deleted = Mark::Set(Flag::new("\\Deleted"));
         let flagged = deleted.is_so(&told(seen.flags)?);
@@ -257,7 +328,10 @@ impl Driver<'_> {
             return Ok(found);
         };
         let others = self.claimed(work, place, generation).await?;
-        found.retain(|one| !others.contains(&one.landing.uid));
+        // Where a store keeps one of equal messages it is everybody's who put it there.
+        let is_free =
+            |one: &Candidate| one.witness.store_id.is_some() || !others.contains(&one.landing.uid);
+        found.retain(is_free);
         found.sort_by_key(|one| one.landing.uid);
         Ok(found)
     }

@@ -2,7 +2,7 @@
 //! decides as the one that fell would have.
 
 use ledger::{Ending, Kind, State, StepName, StepState, Transaction};
-use mail::AccountId;
+use mail::{AccountId, Landing};
 
 /// Why a step that was refused may be taken again: it is known not to have happened.
 pub(super) const NOT_DONE: &str = "not_done";
@@ -14,6 +14,15 @@ pub(super) const NOT_OFFERED: &str = "not_offered";
 pub(super) const MAYBE_TWICE: &str = "maybe_twice";
 /// Removed as far as the server can: flagged `\Deleted`.
 pub(super) const FLAGGED_ONLY: &str = "flagged_only";
+
+/// It is in the trash: the store lets nothing be removed further than that.
+pub(super) const IN_TRASH: &str = "in_trash";
+
+/// It was in the target before already, under a label that it had; whoever undoes it leaves it there.
+pub(super) const WAS_THERE: &str = "was_there";
+
+/// Half of a move was done, the rest refused, and the half is put back.
+pub(super) const PUT_BACK: &str = "put_back";
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Next {
@@ -30,6 +39,8 @@ pub(super) fn next(transaction: &Transaction) -> Next {
             None | Some((StepState::Refused, Some(NOT_DONE | HALF_DONE))) => {
                 return Next::Take(step);
             }
+            // Nothing is missing where it was before.
+            Some((StepState::Done, Some(WAS_THERE))) => {}
             Some((StepState::Done, why)) => code = why.map(str::to_owned).or(code),
             Some((StepState::Intended | StepState::Unknown, _)) => return Next::FindOut(step),
             Some((StepState::Refused, why)) => {
@@ -118,6 +129,39 @@ pub(super) fn has_left_a_copy(transaction: &Transaction) -> bool {
         .any(|step| matches!(last(transaction, step), Some((StepState::Done, _))))
 }
 
+/// Whether it lies in the target as it did before, under a label that it had. What was said of it at the first attempt counts,
+/// and otherwise where it lies: what came to it later would have put the label on itself.
+pub(super) fn was_there(transaction: &Transaction) -> bool {
+    let mut steps = transaction.steps.iter();
+    let known = &transaction.known;
+    let is_old = |landing| known.store_id.is_some() && !is_beyond(transaction, landing);
+    steps.any(|step| step.why.as_deref() == Some(WAS_THERE)) || known.landed.is_some_and(is_old)
+}
+
+/// Whether something lies where the target had not come to when this began.
+pub(super) fn is_beyond(transaction: &Transaction, landing: Landing) -> bool {
+    transaction.asked.horizon.is_none_or(|horizon| {
+        horizon.uidvalidity != landing.uidvalidity || landing.uid >= horizon.next
+    })
+}
+
+/// Whether a message goes from one account to another.
+pub(super) fn crosses(transaction: &Transaction) -> bool {
+    let asked = &transaction.asked;
+    let from = asked.source.as_ref().map(|at| &at.account);
+    let to = asked.target.as_ref().map(|target| &target.account);
+    from.is_some() && to.is_some() && from != to
+}
+
+/// Whether two accounts are one mailbox of a store that keeps a message once: what was added is what it was added from.
+pub(super) fn is_one_message(transaction: &Transaction) -> bool {
+    let (asked, known) = (&transaction.asked, &transaction.known);
+    let same_home = asked.source_home.is_some() && asked.source_home == asked.target_home;
+    crosses(transaction)
+        && known.store_id.is_some()
+        && (same_home || known.source_id == known.store_id)
+}
+
 /// The step that is tried again for a person to whom the rest was left.
 pub(super) fn stuck(transaction: &Transaction) -> StepName {
     let is_refused =
@@ -190,6 +234,7 @@ mod tests {
     use super::*;
     use crate::transact::tests::transaction;
     use ledger::StepRecord;
+    use mail::{Horizon, Uid, UidValidity};
 
     /// `Move:refused:not_offered Copy:done`
     fn written(kind: Kind, shape: &str, steps: &str) -> Transaction {
@@ -238,6 +283,7 @@ mod tests {
             (Flags, "one", "mark:refused:half_done mark:done", "done"),
             (Copy, "within", "", "take copy"),
             (Copy, "within", "copy:done", "done"),
+            (Copy, "within", "copy:done:was_there", "done"),
             (Copy, "within", "copy:unknown", "find out copy"),
             (
                 Copy,
@@ -404,6 +450,125 @@ mod tests {
                 why: None,
             });
             assert_eq!(next(&stuck_there), Next::FindOut(want), "{steps}");
+        }
+    }
+
+    #[test]
+    fn what_lay_there_before_and_what_is_one_message_is_told_by_what_is_written() {
+        use Kind::{Copy, Move};
+        let landing = |uid| Landing {
+            uidvalidity: UidValidity(7),
+            uid: Uid(uid),
+        };
+        let end = Horizon {
+            uidvalidity: UidValidity(7),
+            next: Uid(40),
+        };
+        // What each store calls it, where it lies, what the step said; whether it was there, and whether it is one.
+        for (kind, shape, ids, landed, steps, was, one) in [
+            (
+                Move,
+                "within",
+                (None, Some(1)),
+                Some(39),
+                "move:done",
+                true,
+                false,
+            ),
+            (
+                Move,
+                "within",
+                (None, Some(1)),
+                Some(40),
+                "move:done",
+                false,
+                false,
+            ),
+            (
+                Move,
+                "within",
+                (None, Some(1)),
+                None,
+                "move:done",
+                false,
+                false,
+            ),
+            (
+                Move,
+                "within",
+                (None, Some(1)),
+                None,
+                "move:done:was_there",
+                true,
+                false,
+            ),
+            // A server without names of its own that says a number from before has said nothing.
+            (
+                Move,
+                "within",
+                (None, None),
+                Some(39),
+                "move:done",
+                false,
+                false,
+            ),
+            (
+                Copy,
+                "across",
+                (None, Some(1)),
+                Some(39),
+                "append:done",
+                true,
+                false,
+            ),
+            (
+                Copy,
+                "across",
+                (Some(2), Some(1)),
+                Some(40),
+                "append:done",
+                false,
+                false,
+            ),
+            (
+                Copy,
+                "across",
+                (Some(1), Some(1)),
+                Some(40),
+                "append:done",
+                false,
+                true,
+            ),
+            (
+                Copy,
+                "across",
+                (Some(1), None),
+                Some(40),
+                "append:done",
+                false,
+                false,
+            ),
+            (
+                Copy,
+                "across",
+                (None, None),
+                Some(40),
+                "append:done",
+                false,
+                false,
+            ),
+        ] {
+            let mut made = written(kind, shape, steps);
+            made.asked.horizon = Some(end);
+            (made.known.source_id, made.known.store_id) = ids;
+            made.known.landed = landed.map(landing);
+            let what = format!("{kind:?} {shape} {ids:?} {landed:?} {steps}");
+            assert_eq!(was_there(&made), was, "{what}");
+            assert_eq!(is_one_message(&made), one, "{what}");
+            let home = Some("home".to_owned());
+            (made.asked.source_home, made.asked.target_home) = (home.clone(), home);
+            let by_home = one || shape == "across" && ids.1.is_some();
+            assert_eq!(is_one_message(&made), by_home, "{what}");
         }
     }
 }

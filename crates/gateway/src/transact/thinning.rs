@@ -7,12 +7,17 @@ use ledger::{LedgerFault, StepName, StepState};
 use mail::{Landing, Step, Subject, Uid, UidValidity};
 
 use super::drive::{Driver, Flow, is_verdict};
+use super::origin::what_was_put;
 use super::plan::{self, MAYBE_TWICE};
 use super::work::Work;
 
 impl Driver<'_> {
     /// After a step that was taken again.
     pub(super) async fn withdraw_second(&self, work: &mut Work) -> Result<(), LedgerFault> {
+        // Where a message is in a folder or is not, it is never there twice.
+        if work.transaction.known.store_id.is_some() {
+            return Ok(());
+        }
         let Some(ours) = work.transaction.known.landed else {
             doubt(work);
             return Ok(());
@@ -79,8 +84,11 @@ impl Driver<'_> {
                 return Flow::On;
             }
         }
-        let subject = Subject { at, size };
-        match source.apply(self.cx, &Step::Remove { subject }).await {
+        let step = Step::Remove {
+            subject: Subject { at, size },
+            what: what_was_put(&work.transaction),
+        };
+        match source.apply(self.cx, &step).await {
             Ok(_) => work.step(StepName::Thin, StepState::Done, None),
             Err(broken) if is_verdict(broken.fault.kind) => {
                 work.step(StepName::Thin, StepState::Refused, Some(MAYBE_TWICE));

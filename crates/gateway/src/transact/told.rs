@@ -224,6 +224,9 @@ fn in_part(code: &str) -> &'static str {
             "the server cannot remove one message alone (no UIDPLUS), so it is flagged \\Deleted and goes when a mail \
              program clears the mailbox"
         }
+        super::plan::IN_TRASH => {
+            "this account deletes nothing for good at once: the message is in its trash, and goes when that is emptied"
+        }
         super::plan::MAYBE_TWICE => {
             "it is done, and it may have been done twice, because the server was slow: look whether the target has two of \
              them, and delete one"
@@ -262,6 +265,10 @@ fn failed(code: &str) -> String {
         }
         "date_not_kept" => {
             "the target does not keep the message's date of arrival, so it was not moved; copy it instead".to_owned()
+        }
+        super::plan::PUT_BACK => {
+            "the server did one half of it and refused the other, so the message is back where it was, under a new number"
+                .to_owned()
         }
         "last_copy" => {
             "this cannot be undone: the original is no longer where it was, so this may be the last copy; remove it by \

@@ -34,6 +34,8 @@ pub(crate) enum NoInverse {
     Nothing,
     #[error("the message was deleted for good; only a backup of its server may have it")]
     ForGood,
+    #[error("the message is in its account's trash: find it there, and move it back")]
+    InTrash,
     #[error(
         "the server did not tell where the message lies now; look for it and move it back by hand"
     )]
@@ -65,10 +67,15 @@ pub(crate) fn inverse(done: &Transaction) -> Result<Inverse, NoInverse> {
         }
         (Kind::Move | Kind::Delete, Some(at), Some(_)) => {
             let now = landed.ok_or(NoInverse::Nowhere)?;
-            Ok(move_back(done, now, at))
+            Ok(match plan::was_there(done) {
+                true => copy_back(done, now, at),
+                false => move_back(done, now, at),
+            })
         }
         (Kind::Delete, Some(at), None) if is_only_flagged(done) => Ok(unflag(done, at)),
+        (Kind::Delete, _, None) if ends_with(done, plan::IN_TRASH) => Err(NoInverse::InTrash),
         (Kind::Move | Kind::Delete, _, None) => Err(NoInverse::ForGood),
+        (Kind::Copy, Some(_), _) if plan::was_there(done) => Err(NoInverse::Nothing),
         (Kind::Copy, Some(at), _) => {
             let copy = landed.ok_or(NoInverse::Nowhere)?;
             let by = Capability::AcceptIncoming;
@@ -83,8 +90,12 @@ pub(crate) fn inverse(done: &Transaction) -> Result<Inverse, NoInverse> {
 }
 
 fn is_only_flagged(done: &Transaction) -> bool {
+    ends_with(done, plan::FLAGGED_ONLY)
+}
+
+fn ends_with(done: &Transaction, word: &str) -> bool {
     let code = done.ending.as_ref().and_then(|end| end.code.as_deref());
-    code == Some(plan::FLAGGED_ONLY)
+    code == Some(word)
 }
 
 /// Only what it changed: flags that others set since stay.
@@ -143,6 +154,27 @@ fn move_back(done: &Transaction, now: MessageRef, before: &MessageRef) -> Invers
                 folder: before.folder.clone(),
             }),
             ..order(done, Kind::Move, now)
+        },
+        remains: None,
+    }
+}
+
+/// Puts it back where it was, and leaves it where it is.
+fn copy_back(done: &Transaction, now: MessageRef, before: &MessageRef) -> Inverse {
+    let back = move_back(done, now.clone(), before);
+    let target = Target {
+        account: before.account.clone(),
+        folder: before.folder.clone(),
+    };
+    let deed = match done.asked.kind {
+        Kind::Delete => Deed::Delete,
+        _ => Deed::Copy(target),
+    };
+    Inverse {
+        ask: asking(&now, deed),
+        order: Order {
+            kind: Kind::Copy,
+            ..back.order
         },
         remains: None,
     }

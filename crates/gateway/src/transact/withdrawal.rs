@@ -1,7 +1,8 @@
 //! Taking a copy away again: never the last one of a message, and never somebody else's.
 
+use bytes::Bytes;
 use ledger::{Ending, Kind, LedgerFault, State, StepName, StepState};
-use mail::{Candidate, Fault, FaultKind, Flag, MOST_DIGESTED, Step, Subject, Witness};
+use mail::{Candidate, Fault, FaultKind, Flag, MOST_DIGESTED, MessageRef, Step, Subject, Witness};
 
 use super::drive::{Driver, Flow, is_verdict};
 use super::plan;
@@ -15,10 +16,7 @@ impl Driver<'_> {
             return Some(flow);
         }
         let at = work.transaction.asked.source.clone()?;
-        let original = match self.source(work, &at.account) {
-            Ok(source) => source.look(self.cx, &at, 0).await,
-            Err(fault) => Err(fault),
-        };
+        let original = self.look_at_original(work, &at).await;
         let differs = matches!(
             plan::last(&work.transaction, StepName::Confirm),
             Some((StepState::Refused, _))
@@ -46,6 +44,19 @@ impl Driver<'_> {
                 Some(Flow::Ended)
             }
         }
+    }
+
+    async fn look_at_original(
+        &self,
+        work: &Work,
+        at: &MessageRef,
+    ) -> Result<Option<(Witness, Bytes)>, Fault> {
+        let source = self.source(work, &at.account)?;
+        let at = match self.takes_the_message(work) {
+            true => self.original(work, at).await?,
+            false => at.clone(),
+        };
+        source.look(self.cx, &at, 0).await
     }
 
     /// The original is gone, and the copy was to be taken back: what is left of the message is what stays.
@@ -126,8 +137,13 @@ impl Driver<'_> {
         };
         match found {
             Ok(found) if !found.is_empty() => {
-                let landing = found.first().map(|one| one.landing);
-                work.know(|known| known.landed = landing);
+                let one = found.first();
+                let id = one.and_then(|one| one.witness.store_id);
+                let landing = one.map(|one| one.landing);
+                work.know(|known| {
+                    known.landed = landing;
+                    known.store_id = known.store_id.or(id);
+                });
                 None
             }
             Ok(_) => {
@@ -241,8 +257,11 @@ impl Driver<'_> {
         let Some(copy) = found.iter().find(kept) else {
             return Ok(Copied::Lost);
         };
-        let landing = copy.landing;
-        work.know(|known| known.landed = Some(landing));
+        let (landing, id) = (copy.landing, copy.witness.store_id);
+        work.know(|known| {
+            known.landed = Some(landing);
+            known.store_id = known.store_id.or(id);
+        });
         Ok(Copied::Kept)
     }
 }

@@ -79,12 +79,17 @@ impl Work {
         })
     }
 
+    /// Whether it goes to another folder of the account it is in.
+    pub(super) fn stays_in_account(&self) -> bool {
+        let asked = &self.transaction.asked;
+        let from = asked.source.as_ref().map(|at| &at.account);
+        let to = asked.target.as_ref().map(|target| &target.account);
+        from.is_some() && from == to
+    }
+
     /// Whether it came after the target ended.
     pub(super) fn is_beyond(&self, landing: Landing) -> bool {
-        let horizon = self.transaction.asked.horizon;
-        horizon.is_none_or(|horizon| {
-            horizon.uidvalidity != landing.uidvalidity || landing.uid >= horizon.next
-        })
+        plan::is_beyond(&self.transaction, landing)
     }
 
     /// Whether the flags that were told last are as they were to be.
@@ -148,7 +153,14 @@ impl Work {
         if plan::has_half_done(&self.transaction) {
             seen.flags = None;
         }
+        let crosses = plan::crosses(&self.transaction);
         self.know(|known| {
+            // What one store calls it says nothing of another.
+            let id = match crosses {
+                true => &mut known.source_id,
+                false => &mut known.store_id,
+            };
+            *id = id.or(seen.store_id);
             known.size = known.size.or(seen.size);
             known.digest = known.digest.or(seen.digest);
             known.arrived = known.arrived.or(seen.arrived);

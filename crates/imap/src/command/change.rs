@@ -64,6 +64,28 @@ impl Command {
         Ok(Self::new("UID STORE").syntax(&format!(" {which} {item} ({})", listed(flags))))
     }
 
+    /// Puts labels on messages or takes them off (`X-GM-LABELS`), names being decoded UTF-8. A label that is not there is
+    /// made on the way.
+    pub fn uid_store_labels(
+        which: &Which,
+        stored: Stored,
+        labels: &[&str],
+    ) -> Result<Self, BadArgument> {
+        let item = match stored {
+            Stored::Added => "+X-GM-LABELS",
+            Stored::Removed => "-X-GM-LABELS",
+        };
+        let [first, rest @ ..] = labels else {
+            return Err(BadArgument);
+        };
+        let command = Self::new("UID STORE").syntax(&format!(" {} {item} (", which.wire()?));
+        let mut command = command.mailbox(first)?;
+        for label in rest {
+            command = command.syntax(" ").mailbox(label)?;
+        }
+        Ok(command.syntax(")"))
+    }
+
     pub fn uid_copy(which: &Which, to: &str) -> Result<Self, BadArgument> {
         let command = Self::new("UID COPY").syntax(&format!(" {} ", which.wire()?));
         command.mailbox(to)
@@ -150,6 +172,14 @@ mod tests {
                 Command::uid_move(&Which::Saved, "a b"),
                 "a1 UID MOVE $ \"a b\"\r\n",
             ),
+            (
+                Command::uid_store_labels(&seven(), Stored::Added, &["\\Inbox", "a (b\"/ü"]),
+                "a1 UID STORE 7 +X-GM-LABELS (\"\\\\Inbox\" \"a (b\\\"/&APw-\")\r\n",
+            ),
+            (
+                Command::uid_store_labels(&seven(), Stored::Removed, &["x"]),
+                "a1 UID STORE 7 -X-GM-LABELS (\"x\")\r\n",
+            ),
             (Command::uid_expunge(&some), "a1 UID EXPUNGE 3:4,9\r\n"),
             (Command::uid_expunge(&Which::Saved), "a1 UID EXPUNGE $\r\n"),
         ] {
@@ -162,6 +192,9 @@ mod tests {
         let none = Which::Uids(SequenceSet::default());
         for command in [
             Command::uid_store(&none, Stored::Added, &[]),
+            Command::uid_store_labels(&none, Stored::Added, &["x"]),
+            Command::uid_store_labels(&seven(), Stored::Added, &[]),
+            Command::uid_store_labels(&seven(), Stored::Added, &["a\0"]),
             Command::uid_copy(&none, "x"),
             Command::uid_move(&none, "x"),
             Command::uid_expunge(&none),

@@ -13,6 +13,10 @@ pub enum Item {
     BodyStructure,
     /// `X-GM-THRID` (Gmail's `X-GM-EXT-1`).
     GmailThread,
+    /// `X-GM-MSGID`.
+    GmailMessage,
+    /// `X-GM-LABELS`.
+    GmailLabels,
     /// `THREADID` (`OBJECTID`, RFC 8474).
     ObjectThread,
     /// So many octets from the beginning of a part, or all of it.
@@ -62,6 +66,8 @@ impl Item {
             Self::Envelope => "ENVELOPE".to_owned(),
             Self::BodyStructure => "BODYSTRUCTURE".to_owned(),
             Self::GmailThread => "X-GM-THRID".to_owned(),
+            Self::GmailMessage => "X-GM-MSGID".to_owned(),
+            Self::GmailLabels => "X-GM-LABELS".to_owned(),
             Self::ObjectThread => "THREADID".to_owned(),
             Self::Peek(part, None) => format!("BODY.PEEK[{}]", part.name()),
             Self::Peek(part, Some(octets)) => {
@@ -126,10 +132,15 @@ mod tests {
 
     #[test]
     fn what_was_kept_is_fetched_by_its_sign() {
-        let items = [Item::GmailThread, Item::ObjectThread];
+        let items = [
+            Item::GmailThread,
+            Item::GmailMessage,
+            Item::GmailLabels,
+            Item::ObjectThread,
+        ];
         assert_eq!(
             wire(&Command::uid_fetch_saved(&items), Literals::Plus),
-            "a1 UID FETCH $ (UID X-GM-THRID THREADID)\r\n"
+            "a1 UID FETCH $ (UID X-GM-THRID X-GM-MSGID X-GM-LABELS THREADID)\r\n"
         );
     }
 

@@ -14,6 +14,7 @@ pub use change::{FlagName, Stored, Which};
 pub use fetch::{Item, Part};
 pub use mailbox::ListReturn;
 pub use search::{Day, Key, SearchReturn};
+pub use session::{Bearer, InitialResponse};
 
 /// Which literals the server takes without being asked first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

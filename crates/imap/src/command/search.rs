@@ -45,6 +45,10 @@ pub enum Key<'a> {
     /// Arrived before this day.
     Before(Day),
     Uid(SequenceSet),
+    /// `X-GM-MSGID`: this message, and no other.
+    GmailMessage(u64),
+    /// `X-GM-RAW`: what the words find that a person would type into Gmail's own search.
+    GmailRaw(&'a str),
     /// The server says that it is of this conversation.
     Thread(&'a ThreadId),
     /// In one thread with a message that meets the condition, by references (`INTHREAD REFS` of
@@ -119,6 +123,8 @@ impl Command {
             // Grammar has no empty set.
             Key::Uid(set) if set.is_empty() => self.syntax("NOT ALL"),
             Key::Uid(set) => self.syntax(&format!("UID {set}")),
+            Key::GmailMessage(id) => self.syntax(&format!("X-GM-MSGID {id}")),
+            Key::GmailRaw(words) => self.syntax("X-GM-RAW ").string(words.as_bytes())?,
             Key::Thread(id) => self.syntax(&id.wire()),
             Key::InThread(key) => self.syntax("INTHREAD REFS ").key(key, depth)?,
         })
@@ -195,6 +201,7 @@ impl Key<'_> {
             | Self::To(text)
             | Self::Cc(text)
             | Self::Subject(text)
+            | Self::GmailRaw(text)
             | Self::Header { holds: text, .. } => !text.is_ascii(),
             Self::Each(keys) | Self::Any(keys) => keys.iter().any(|key| key.is_foreign(depth)),
             Self::Not(key) | Self::InThread(key) => key.is_foreign(depth),
@@ -205,6 +212,7 @@ impl Key<'_> {
             | Self::Since(_)
             | Self::Before(_)
             | Self::Uid(_)
+            | Self::GmailMessage(_)
             | Self::Thread(_) => false,
         }
     }
@@ -274,6 +282,18 @@ mod tests {
             (Key::Thread(&gmail), "X-GM-THRID 1278455344230334865"),
             (Key::Thread(&object), "THREADID T64-b_4"),
             (
+                Key::GmailMessage(u64::MAX),
+                "X-GM-MSGID 18446744073709551615",
+            ),
+            (
+                Key::GmailRaw("has:attachment \" OR in:trash\\"),
+                "X-GM-RAW \"has:attachment \\\" OR in:trash\\\\\"",
+            ),
+            (
+                Key::GmailRaw("a\r\nb LOGOUT"),
+                "X-GM-RAW {11+}\r\na\r\nb LOGOUT",
+            ),
+            (
                 Key::InThread(Box::new(Key::Any(vec![Key::To("x"), Key::Cc("y")]))),
                 "INTHREAD REFS OR TO \"x\" CC \"y\"",
             ),
@@ -291,7 +311,7 @@ mod tests {
             name: "X",
             holds: "ü",
         };
-        for key in [deep, header] {
+        for key in [deep, header, Key::GmailRaw("ü")] {
             let command = Command::uid_search(SearchReturn::CountAll, &[key]).unwrap();
             let got = wire(&command, Literals::Plus);
             assert!(got.starts_with("a1 UID SEARCH RETURN (COUNT ALL) CHARSET UTF-8 "));

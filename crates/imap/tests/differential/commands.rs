@@ -1,5 +1,6 @@
 //! Every command that we can build, with hostile arguments, is one command with exactly those arguments.
 
+use imap::InitialResponse;
 use imap::command::{Day, Item, Key, ListReturn, Part, SearchReturn};
 use imap::{BadArgument, Command, Connection, Limits, Literals, SequenceSet, utf7};
 use imap_codec::decode::Decoder;
@@ -437,8 +438,8 @@ proptest! {
 
     #[test]
     fn plain_authentication(user in hostile(), password in hostile()) {
-        let now = Command::authenticate_plain(&user, &password);
-        let later = Command::authenticate_plain_later(&user, &password);
+        let now = Command::authenticate_plain(&user, &password, InitialResponse::InCommand);
+        let later = Command::authenticate_plain(&user, &password, InitialResponse::AfterContinuation);
         if has_nul(&[&user, &password]) {
             prop_assert_eq!(now, Err(BadArgument));
             prop_assert_eq!(later, Err(BadArgument));

@@ -287,6 +287,37 @@ mod tests {
     }
 
     #[test]
+    fn a_file_of_an_earlier_version_becomes_one_of_today() {
+        for version in 1..latest() {
+            let dir = tempfile::tempdir().unwrap();
+            let path = dir.path().join("ledger.db");
+            let old = Connection::open(&path).unwrap();
+            for migration in &MIGRATIONS[..usize::try_from(version).unwrap()] {
+                old.execute_batch(migration).unwrap();
+            }
+            old.pragma_update(None, "application_id", APPLICATION)
+                .unwrap();
+            old.pragma_update(None, "user_version", version).unwrap();
+            let row = "INSERT INTO transactions (id, kind, caller, tool, request_id, policy, marks, state, began, attempts,
+                           target_home, target_folder, landed_uidvalidity, landed_uid)
+                       VALUES ('a', 'move', 'b', 'c', 'd', 'e', '[]', 'open', '2026-01-01', 0, 'f', 'g', 7, 42);
+                       INSERT INTO steps VALUES ('a', 1, 'move', 'intended', '2026-01-01', NULL)";
+            old.execute_batch(row).unwrap();
+            drop(old);
+            let conn = open(&path).unwrap();
+            let now: i32 = conn
+                .pragma_query_value(None, "user_version", |row| row.get(0))
+                .unwrap();
+            assert_eq!(now, latest());
+            let kept = "SELECT store_id IS NULL AND source_id IS NULL AND end_of_all_next IS NULL AND landed_uid = 42
+                            AND (SELECT count(*) FROM steps) = 1
+                        FROM transactions WHERE id = 'a' AND state = 'open'";
+            let kept = conn.query_row(kept, [], |row| row.get::<_, bool>(0));
+            assert!(kept.unwrap(), "{version}");
+        }
+    }
+
+    #[test]
     fn a_path_may_have_any_name() {
         let dir = tempfile::tempdir().unwrap();
         for name in ["a b", "50%41?mode=ro#x", "Büro", "file:x", "a&b=c"] {

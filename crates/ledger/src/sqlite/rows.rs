@@ -70,8 +70,6 @@ pub(super) fn step(row: &Row<'_>) -> Result<StepRecord, LedgerFault> {
 fn asked(cells: &Cells<'_>) -> Result<Asked, LedgerFault> {
     let account = cells.maybe("target_account", |text| AccountId::new(text).ok())?;
     let folder = cells.maybe("target_folder", |text| FolderName::new(text).ok())?;
-    let validity: Option<u32> = cells.get("horizon_uidvalidity")?;
-    let next: Option<u32> = cells.get("horizon_next")?;
     let name: Option<String> = cells.get("key")?;
     let arguments = cells.maybe("key_arguments", parse_hex)?;
     Ok(Asked {
@@ -86,10 +84,7 @@ fn asked(cells: &Cells<'_>) -> Result<Asked, LedgerFault> {
             .map(|(account, folder)| Place { account, folder }),
         source_home: cells.get("source_home")?,
         target_home: cells.get("target_home")?,
-        horizon: validity.zip(next).map(|(validity, next)| Horizon {
-            uidvalidity: UidValidity(validity),
-            next: Uid(next),
-        }),
+        horizon: horizon(cells, "horizon_uidvalidity", "horizon_next")?,
         marks: cells.word("marks", parse_marks)?,
         key: name
             .zip(arguments)
@@ -104,7 +99,7 @@ fn known(cells: &Cells<'_>) -> Result<Known, LedgerFault> {
     let validity: Option<u32> = cells.get("landed_uidvalidity")?;
     let uid: Option<u32> = cells.get("landed_uid")?;
     Ok(Known {
-        size: cells.get::<Option<i64>>("size")?.map(i64::cast_unsigned),
+        size: number(cells, "size")?,
         digest: sha256.zip(octets).map(|(sha256, octets)| Digest {
             sha256,
             octets: octets.cast_unsigned(),
@@ -117,7 +112,28 @@ fn known(cells: &Cells<'_>) -> Result<Known, LedgerFault> {
             uidvalidity: UidValidity(validity),
             uid: Uid(uid),
         }),
+        store_id: number(cells, "store_id")?,
+        source_id: number(cells, "source_id")?,
+        end_of_all: horizon(cells, "end_of_all_uidvalidity", "end_of_all_next")?,
     })
+}
+
+fn number(cells: &Cells<'_>, column: &str) -> Result<Option<u64>, LedgerFault> {
+    let number: Option<i64> = cells.get(column)?;
+    Ok(number.map(i64::cast_unsigned))
+}
+
+fn horizon(
+    cells: &Cells<'_>,
+    uidvalidity: &str,
+    next: &str,
+) -> Result<Option<Horizon>, LedgerFault> {
+    let uidvalidity: Option<u32> = cells.get(uidvalidity)?;
+    let next: Option<u32> = cells.get(next)?;
+    Ok(uidvalidity.zip(next).map(|(uidvalidity, next)| Horizon {
+        uidvalidity: UidValidity(uidvalidity),
+        next: Uid(next),
+    }))
 }
 
 struct Cells<'a>(&'a Row<'a>);

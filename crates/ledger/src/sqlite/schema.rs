@@ -4,7 +4,7 @@
 pub(super) const APPLICATION: i32 = 0x6d77_6c67;
 
 /// Each makes version n + 1 of version n. One that was released is never changed; another is added.
-pub(super) const MIGRATIONS: &[&str] = &[FIRST];
+pub(super) const MIGRATIONS: &[&str] = &[FIRST, STORE_IDS, ORIGINS];
 
 /// Times are text of one width, so that they sort. Lists are JSON. Marks are flags behind `+` and `-`.
 const FIRST: &str = "
@@ -75,4 +75,21 @@ CREATE INDEX transactions_ended ON transactions (ended) WHERE ended IS NOT NULL;
 CREATE UNIQUE INDEX transactions_landed ON transactions (target_home, target_folder, landed_uidvalidity, landed_uid)
     WHERE landed_uid IS NOT NULL;
 CREATE INDEX transactions_leaving ON transactions (source) WHERE state = 'open';
+";
+
+/// Where a store has names of its own for messages (Gmail), one is known by that and needs no number to itself: the same
+/// message comes to lie under the same number again.
+const STORE_IDS: &str = "
+ALTER TABLE transactions ADD COLUMN store_id INTEGER;
+DROP INDEX transactions_landed;
+CREATE UNIQUE INDEX transactions_landed ON transactions (target_home, target_folder, landed_uidvalidity, landed_uid)
+    WHERE landed_uid IS NOT NULL AND store_id IS NULL;
+";
+
+/// What an account had before something was added to it, and which message of which store that was, so that taking it back
+/// leaves what was there.
+const ORIGINS: &str = "
+ALTER TABLE transactions ADD COLUMN source_id INTEGER;
+ALTER TABLE transactions ADD COLUMN end_of_all_uidvalidity INTEGER;
+ALTER TABLE transactions ADD COLUMN end_of_all_next INTEGER;
 ";

@@ -50,7 +50,8 @@ pub(super) fn known(
     conn.execute(
         "UPDATE transactions SET size = :size, sha256 = :sha256, sha256_octets = :sha256_octets, message_id = :message_id,
              flags = :flags, flags_after = :flags_after, arrived = :arrived,
-             landed_uidvalidity = :landed_uidvalidity, landed_uid = :landed_uid
+             landed_uidvalidity = :landed_uidvalidity, landed_uid = :landed_uid, store_id = :store_id,
+             source_id = :source_id, end_of_all_uidvalidity = :end_of_all_uidvalidity, end_of_all_next = :end_of_all_next
          WHERE id = :id",
         named_params! {
             ":id": id.as_str(),
@@ -63,6 +64,10 @@ pub(super) fn known(
             ":arrived": known.arrived.map(time),
             ":landed_uidvalidity": known.landed.map(|landed| landed.uidvalidity.0),
             ":landed_uid": known.landed.map(|landed| landed.uid.0),
+            ":store_id": known.store_id.map(u64::cast_signed),
+            ":source_id": known.source_id.map(u64::cast_signed),
+            ":end_of_all_uidvalidity": known.end_of_all.map(|end| end.uidvalidity.0),
+            ":end_of_all_next": known.end_of_all.map(|end| end.next.0),
         },
     )?;
     Ok(())

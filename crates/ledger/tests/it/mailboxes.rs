@@ -78,6 +78,27 @@ async fn nothing_is_anybodys_twice() {
     assert_eq!(kept.known.landed.unwrap().uid, Uid(4));
 }
 
+/// A message that is archived, fetched back and archived again has the same number in All Mail.
+#[tokio::test]
+async fn what_its_store_has_a_name_for_may_come_to_lie_where_it_lay() {
+    let place = place();
+    let ledger = Ledger::open(&place.path).unwrap();
+    let named = |uid| {
+        let mut notes = landed(uid);
+        for note in &mut notes {
+            if let Note::Knows(known) = note {
+                known.store_id = Some(u64::MAX);
+            }
+        }
+        notes
+    };
+    let (one, other) = (begin(&ledger, to("a")).await, begin(&ledger, to("a")).await);
+    assert_eq!(ledger.write(&one, named(3)).await, Ok(()));
+    assert_eq!(ledger.write(&other, named(3)).await, Ok(()));
+    let kept = ledger.get(&other).await.unwrap().unwrap();
+    assert_eq!(kept.known.store_id, Some(u64::MAX));
+}
+
 #[tokio::test]
 async fn one_change_at_a_time_takes_a_message_away() {
     let place = place();

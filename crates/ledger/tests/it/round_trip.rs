@@ -88,10 +88,13 @@ prop_compose! {
         flags_after in option::of(proptest::collection::vec(flag(), 0..4)),
         arrived in option::of(time()),
         landed: Option<(u32, u32)>,
+        (store_id, source_id) in (any::<Option<u64>>(), any::<Option<u64>>()),
+        end_of_all: Option<(u32, u32)>,
     ) -> Known {
         Known {
-            size, message_id, flags, flags_after, arrived,
+            size, message_id, flags, flags_after, arrived, store_id, source_id,
             digest: digest.map(|(sha256, octets)| Digest { sha256, octets }),
+            end_of_all: end_of_all.map(|(validity, next)| Horizon { uidvalidity: UidValidity(validity), next: Uid(next) }),
             landed: landed.map(|(validity, uid)| Landing { uidvalidity: UidValidity(validity), uid: Uid(uid) }),
         }
     }

@@ -91,7 +91,7 @@ fn gateway(dovecot: &Dovecot, log: Log) -> Gateway {
         port: dovecot.tls_port(),
         security: Security::Implicit,
         user: "alice".to_owned(),
-        password: SecretString::from("secret"),
+        login: sources::imap::Login::Password(SecretString::from("secret")),
         roots: Roots::with_file(&dovecot.ca_path()).expect("a certificate"),
         timeouts: Timeouts::default(),
         max_connections: 4,

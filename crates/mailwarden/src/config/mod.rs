@@ -126,10 +126,6 @@ pub(crate) enum Store {
     Imap(Box<imap::Settings>),
     Maildir(PathBuf),
     Apple(AppleStore),
-    /// It is configured, and there is no way to it yet.
-    Unavailable {
-        why: String,
-    },
 }
 
 /// A store of Apple Mail, and which of its accounts is meant.

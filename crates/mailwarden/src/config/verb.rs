@@ -85,7 +85,7 @@ fn check<V: IntoIterator<Item = (OsString, OsString)>>(
     variables: impl Fn() -> V,
     screen: Screen,
 ) -> Result<(), Problems> {
-    let loaded = dir::load(dir, variables())?;
+    let loaded = dir::load_to_check(dir, variables())?;
     let said = variables().into_iter().any(|(name, value)| {
         !value.is_empty() && (name == identity::CALLER_ID || name == identity::CALLER_TOKEN)
     });
@@ -182,7 +182,6 @@ fn account(account: &Account) -> String {
             path,
             account: Some(account),
         }) => format!("{account} in {}", path.display()),
-        Store::Unavailable { why } => why.clone(),
     };
     format!(
         "account {} ({}): {place}",

@@ -158,11 +158,8 @@ impl Client {
 /// INVARIANT: nothing that is configured for this user's own mail reaches the server of the demo.
 fn command(program: &Path, mailbox: &Path, state: &Path) -> Command {
     let mut command = Command::new(program);
-    for (name, _) in std::env::vars_os() {
-        let shown = name.to_string_lossy();
-        if shown.starts_with("MAIL_") || shown.starts_with("MAILWARDEN_") {
-            command.env_remove(&name);
-        }
+    for name in secrets::own_variables() {
+        command.env_remove(name);
     }
     command
         .arg("stdio")

@@ -58,6 +58,7 @@ async fn told_to_end() -> anyhow::Result<()> {
     {
         use tokio::signal::unix::{SignalKind, signal};
         let mut term = signal(SignalKind::terminate())?;
+        crate::signals::take_over();
         tokio::select! {
             pressed = tokio::signal::ctrl_c() => pressed?,
             _ = term.recv() => {}

@@ -119,6 +119,7 @@ async fn told_to_end() -> anyhow::Result<()> {
     use tokio::signal::unix::{SignalKind, signal};
     let mut term = signal(SignalKind::terminate())?;
     let mut int = signal(SignalKind::interrupt())?;
+    crate::signals::take_over();
     tokio::select! {
         _ = term.recv() => {}
         _ = int.recv() => {}

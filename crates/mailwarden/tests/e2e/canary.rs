@@ -2,7 +2,7 @@
 //! most verbose level, whatever is asked, whoever answers.
 
 mod planted;
-mod trail;
+pub(crate) mod trail;
 
 use std::path::Path;
 use std::process::{Command, Stdio};

@@ -71,8 +71,16 @@ impl Directory {
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt as _;
-            let private = std::fs::Permissions::from_mode(0o600);
-            std::fs::set_permissions(path, private).unwrap();
+            let set = |path: &Path, mode: u32| {
+                let mode = std::fs::Permissions::from_mode(mode);
+                std::fs::set_permissions(path, mode).unwrap();
+            };
+            set(&path, 0o600);
+            // Whatever the umask of whoever runs this.
+            let above = path.ancestors().skip(1);
+            above
+                .take_while(|above| *above != self.path())
+                .for_each(|above| set(above, 0o700));
         }
     }
 
@@ -110,7 +118,7 @@ impl Directory {
 
 impl Printed {
     /// The directory's place is another in each run.
-    fn new(dir: &Path, output: &Output) -> Self {
+    pub(crate) fn new(dir: &Path, output: &Output) -> Self {
         let text = |bytes: &[u8]| {
             let text = String::from_utf8(bytes.to_vec()).unwrap();
             text.replace(&dir.display().to_string(), "DIR")

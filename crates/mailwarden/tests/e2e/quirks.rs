@@ -371,3 +371,40 @@ fn a_certificate_that_is_its_own_authority_is_trusted_for_its_own_name_only() {
         }
     }
 }
+
+#[test]
+fn a_false_esearch_is_told_by_a_verification_and_hides_nothing() {
+    let fake = scripted(
+        "IMAP4rev1 ESEARCH",
+        "* ESEARCH (TAG \"{tag}\") UID COUNT 0\r\n{tag} OK ESEARCH finds none\r\n",
+    );
+    let mut client = client(fake.port());
+    let page = client.call("imap_search_messages", inbox(json!({ "subject": "hello" })));
+    assert_eq!(subjects(&page), ["hello"], "{}", page.text);
+    let verified = client.call("imap_verify_account", json!({}));
+    let warning = verified.structured["meta"]["warnings"][0].as_str();
+    assert!(
+        warning.is_some_and(|warning| warning.contains("ESEARCH")),
+        "{}",
+        verified.structured
+    );
+}
+
+#[test]
+fn a_login_without_a_mailbox_behind_it_says_so() {
+    let fake = Fake::script(|s| {
+        s.log_in("IMAP4rev1");
+        loop {
+            s.command();
+            s.bad("User is authenticated but not connected.");
+        }
+    });
+    let mut client = client(fake.port());
+    let page = client.call("imap_search_messages", inbox(json!({})));
+    assert_eq!(page.data("/issues/0/code"), "mailbox_unavailable");
+    let message = page.text("/issues/0/message");
+    assert!(
+        message.contains("opens no mailbox") && message.contains("not connected"),
+        "{message}"
+    );
+}

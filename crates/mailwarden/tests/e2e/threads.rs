@@ -6,7 +6,7 @@ mod bad_input;
 mod canary;
 mod claims;
 mod conformance;
-mod letters;
+pub(crate) mod letters;
 mod packing;
 mod policy;
 mod round_trips;

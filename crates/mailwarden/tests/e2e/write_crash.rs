@@ -12,8 +12,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use cell::Hit;
-pub(crate) use cell::said;
+pub(crate) use cell::{Hit, said};
 pub(crate) use ground::{AWAY, GENERATION, Ground, HOME, Line, Plot, SUBJECT, leave};
 use kinds::Kind;
 use testkit::crash::{Cell, Table, only, sample};
@@ -23,7 +22,7 @@ const SAMPLE: usize = 60;
 /// Fewer in the long form would mean that boundaries are not found.
 const LEAST: usize = 400;
 /// Two cells at once, unless `CRASH_AT_ONCE` says otherwise.
-const AT_ONCE: usize = 2;
+pub(crate) const AT_ONCE: usize = 2;
 
 #[test]
 fn write_crash_matrix() {
@@ -91,7 +90,7 @@ fn run(ground: &Ground, cells: &[Cell]) -> Table {
 }
 
 /// Does something with each, a few at once; what came of it is in their order.
-fn at_once<I: Sync, T: Send>(items: &[I], each: impl Fn(&I) -> T + Sync) -> Vec<T> {
+pub(crate) fn at_once<I: Sync, T: Send>(items: &[I], each: impl Fn(&I) -> T + Sync) -> Vec<T> {
     let next = AtomicUsize::new(0);
     let done = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
@@ -116,7 +115,7 @@ fn at_once<I: Sync, T: Send>(items: &[I], each: impl Fn(&I) -> T + Sync) -> Vec<
 }
 
 /// One cell that cannot be run to its end must not hide what came of the others.
-fn caught<T>(run: impl FnOnce() -> T) -> Result<T, String> {
+pub(crate) fn caught<T>(run: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(run)).map_err(|panic| {
         let text = panic.downcast_ref::<String>().cloned();
         let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
@@ -133,6 +132,6 @@ fn concerns(name: &str, kind: &Kind) -> bool {
     }
 }
 
-fn variable(name: &str) -> Option<String> {
+pub(crate) fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }

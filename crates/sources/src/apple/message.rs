@@ -70,6 +70,7 @@ pub(super) fn look(
     digesting.take(&taken);
     let shown = taken.slice(..MOST_SHOWN.min(taken.len()));
     let witness = Witness {
+        store_id: None,
         flags: Some(row.flags()),
         arrived: row.arrived(),
         size: Some(length(&bytes)),

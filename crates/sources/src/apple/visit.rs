@@ -109,6 +109,7 @@ impl<'a> Visit<'a> {
     /// What the database says of a message whose file is not here.
     pub(super) fn described(&self, row: &Row) -> Summary {
         Summary {
+            store_id: None,
             uid: row.uid,
             order: row.order().0,
             flags: Some(row.flags()),

@@ -68,8 +68,13 @@ fn command(session: &Session, append: &Append) -> Result<Command, Fault> {
     let flags: Vec<_> = flags.cloned().collect();
     let arrived = append.arrived.map(jiff::Timestamp::as_second);
     let names = names(&flags, Stage::Append)?;
-    Command::append(append.to.as_str(), &names, arrived, append.size)
-        .map_err(|_| unspeakable(Stage::Append))
+    Command::append(
+        &session.names.wire(&append.to),
+        &names,
+        arrived,
+        append.size,
+    )
+    .map_err(|_| unspeakable(Stage::Append))
 }
 
 fn landing(code: &Code) -> Option<Landing> {

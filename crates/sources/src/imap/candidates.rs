@@ -92,7 +92,7 @@ impl FindCandidates<'_> {
         uidvalidity: UidValidity,
         uids: &[u32],
     ) -> Result<Vec<Candidate>, Fault> {
-        let mut items = outside();
+        let mut items = outside(session.capabilities());
         items.extend(look::first_piece(self.octets));
         let command = Command::uid_fetch(&SequenceSet::of(uids.iter().copied()), &items);
         let landed = session.ask_again(cx, vec![command], Pace::Slow).await?;

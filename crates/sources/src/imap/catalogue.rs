@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use mail::{Cx, Fault, Folder, FolderName, Folders, SpecialUse, Within};
+use mail::{Cx, Fault, Folder, FolderName, Folders, Keeping, SpecialUse, Within};
 
 use super::folders::ListFolders;
 use super::job::Job as _;
@@ -54,15 +54,6 @@ fn has_others(now: &Folders, before: &Folders) -> bool {
     let known: HashSet<&FolderName> = before.folders.iter().map(|one| &one.name).collect();
     let mut names = now.folders.iter().map(|one| &one.name);
     names.any(|name| !known.contains(name))
-}
-
-/// What a server's folders are to each other.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Keeping {
-    /// A message lies in a folder.
-    Apart,
-    /// Folders are labels: `\All` holds what every other does, trash and junk aside (Gmail).
-    Labels,
 }
 
 /// Where to look, the likeliest first.

@@ -140,7 +140,8 @@ impl Aim<'_> {
         let together = self.can_be_checked_together(session);
         if open != Some(at.uidvalidity) || !together {
             cx.enter(Stage::OpenFolder);
-            let found = fetch_at(session, cx, at, &outside(), self.entry).await;
+            let items = outside(session.capabilities());
+            let found = fetch_at(session, cx, at, &items, self.entry).await;
             // A folder that nothing can be done to is the better answer, wherever the message is.
             if session.is_sound() {
                 self.check_grant(session)?;

@@ -254,6 +254,7 @@ mod tests {
             in_reply_to: Vec::new(),
         };
         let summary = Summary {
+            store_id: None,
             uid: Uid(uid),
             order: 0,
             flags: None,

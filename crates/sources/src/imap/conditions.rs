@@ -5,6 +5,7 @@ use imap::command::{Day, Key, SearchReturn};
 use jiff::civil::Date;
 use mail::{Condition, Fault, FaultKind, Stage};
 
+use super::quirks::Finding;
 use super::session::{Pace, Session};
 
 /// Conditions that nest deeper are not asked: a server would not answer them either.
@@ -24,7 +25,9 @@ pub(super) fn command(returns: SearchReturn, keys: &[Key<'_>]) -> Result<Command
 
 pub(super) fn has_esearch(session: &Session) -> bool {
     let offered = session.capabilities();
-    (offered.has("ESEARCH") || offered.has("IMAP4REV2")) && !session.esearch_fails
+    (offered.has("ESEARCH") || offered.has("IMAP4REV2"))
+        && !session.esearch_fails
+        && !session.has_found_out(Finding::EsearchLies)
 }
 
 /// Whether what a search finds can be kept at the server.
@@ -33,6 +36,29 @@ pub(super) fn has_searchres(session: &Session) -> bool {
     (offered.has("SEARCHRES") || offered.has("IMAP4REV2"))
         && has_esearch(session)
         && !session.searchres_fails
+}
+
+/// Whether the server has what these ask for.
+pub(super) fn check(session: &Session, tests: &[Condition]) -> Result<(), Fault> {
+    match session.is_gmail() || !tests.iter().any(|test| needs_gmail(test, MOST_DEPTH)) {
+        true => Ok(()),
+        false => Err(Fault::new(FaultKind::NotOffered, Stage::Search)),
+    }
+}
+
+/// What nests too deep is refused later.
+fn needs_gmail(test: &Condition, depth: usize) -> bool {
+    let Some(depth) = depth.checked_sub(1) else {
+        return false;
+    };
+    match test {
+        Condition::All(tests) | Condition::Any(tests) => {
+            tests.iter().any(|test| needs_gmail(test, depth))
+        }
+        Condition::Not(test) => needs_gmail(test, depth),
+        Condition::StoreSearch(_) => true,
+        _ => false,
+    }
 }
 
 /// Whether the server may have to read mail to answer.
@@ -79,6 +105,7 @@ fn key(condition: &Condition, depth: usize) -> Result<Key<'_>, Fault> {
         Condition::Since(date) => Key::Since(day(*date)),
         Condition::Before(date) => Key::Before(day(*date)),
         Condition::Flagged(flag) => Key::Flag(flag.as_str()),
+        Condition::StoreSearch(words) => Key::GmailRaw(words),
     })
 }
 

@@ -43,6 +43,9 @@ fn merge(known: &mut Fetch, more: Fetch) {
     known.size = known.size.or(more.size);
     known.envelope = known.envelope.take().or(more.envelope);
     known.structure = known.structure.take().or(more.structure);
+    known.thread = known.thread.take().or(more.thread);
+    known.gmail_message = known.gmail_message.or(more.gmail_message);
+    known.gmail_labels = more.gmail_labels.or(known.gmail_labels.take());
     known.sections.extend(more.sections);
 }
 

@@ -4,12 +4,14 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use imap::command::{Item, Part as Wire};
-use imap::{Capabilities, Data, Fetch, SectionData};
-use mail::{FolderName, HeaderId, Links, Snippets, Summary, TextPrefix, Uid, UidSet, UidValidity};
+use imap::{Capabilities, Data, Fetch, SectionData, ThreadId};
+use mail::{
+    FolderName, HeaderId, Links, Snippets, StoreId, Summary, TextPrefix, Uid, UidSet, UidValidity,
+};
 
 use super::cache::{Body, Cache, Key, Known};
-use super::convert;
 use super::sightings::{Place, Sightings};
+use super::{convert, gmail};
 
 /// Enough of the header to read the text behind it, and to know that it is text of the message and no attachment.
 const CONTENT_FIELDS: Wire = Wire::HeaderFields(&[
@@ -21,7 +23,7 @@ const CONTENT_FIELDS: Wire = Wire::HeaderFields(&[
 /// The fields that tie messages together.
 const LINKS: Wire = Wire::HeaderFields(&["MESSAGE-ID", "IN-REPLY-TO", "REFERENCES"]);
 
-pub(super) fn items(snippets: Snippets) -> Vec<Item> {
+pub(super) fn items(offered: &Capabilities, snippets: Snippets) -> Vec<Item> {
     let mut items = vec![
         Item::Flags,
         Item::InternalDate,
@@ -29,6 +31,9 @@ pub(super) fn items(snippets: Snippets) -> Vec<Item> {
         Item::Envelope,
         Item::BodyStructure,
     ];
+    if gmail::is_offered(offered) {
+        items.extend([Item::GmailMessage, Item::GmailThread]);
+    }
     if let Snippets::Bytes(bytes) = snippets {
         items.push(Item::Peek(CONTENT_FIELDS, None));
         items.push(Item::Peek(Wire::Text, Some(bytes)));
@@ -38,11 +43,9 @@ pub(super) fn items(snippets: Snippets) -> Vec<Item> {
 
 /// The same without text, and with what ties it to others.
 pub(super) fn tied_items(offered: &Capabilities) -> Vec<Item> {
-    let mut items = items(Snippets::Without);
+    let mut items = items(offered, Snippets::Without);
     items.push(Item::Peek(LINKS, None));
-    if offered.has("X-GM-EXT-1") {
-        items.push(Item::GmailThread);
-    } else if offered.has("OBJECTID") {
+    if !gmail::is_offered(offered) && offered.has("OBJECTID") {
         items.push(Item::ObjectThread);
     }
     items
@@ -96,12 +99,22 @@ pub(super) fn summary(uid: u32, fetch: Fetch, snippets: Snippets) -> Summary {
         arrived: convert::arrived(&fetch),
         size: fetch.size,
         text: text(&fetch, snippets),
+        store_id: store_id(&fetch),
         structure: fetch
             .structure
             .as_ref()
             .map(|wire| Arc::new(convert::structure(wire))),
         envelope: fetch.envelope.map(convert::envelope),
     }
+}
+
+fn store_id(fetch: &Fetch) -> Option<StoreId> {
+    let thread = match &fetch.thread {
+        Some(ThreadId::Gmail(thread)) => Some(*thread),
+        Some(ThreadId::Object(_)) | None => None,
+    };
+    let message = fetch.gmail_message?;
+    Some(StoreId { message, thread })
 }
 
 fn text(fetch: &Fetch, snippets: Snippets) -> Option<TextPrefix> {

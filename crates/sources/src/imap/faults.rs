@@ -3,9 +3,16 @@
 use imap::{Status, StatusKind};
 use mail::{Fault, FaultKind, Stage};
 
+use super::quirks::words_for_codes::{names_a_missing_folder, says_no_folder};
+use super::quirks::{crowded, cut_short, no_mailbox};
+
 /// INVARIANT: a tagged NO or BAD is an error, never an empty result.
 pub(super) fn check(status: &Status, stage: Stage) -> Result<(), Fault> {
     let kind = match status.kind {
+        // INVARIANT: part of an answer is not the answer.
+        _ if cut_short::is_told(status) => FaultKind::Denied,
+        _ if crowded::is_told(status) => FaultKind::Busy,
+        _ if no_mailbox::is_told(status) => FaultKind::NoMailbox,
         StatusKind::Ok | StatusKind::Preauth => return Ok(()),
         StatusKind::No => FaultKind::Denied,
         StatusKind::Bad => FaultKind::Rejected,
@@ -21,42 +28,13 @@ pub(super) fn check_all(statuses: &[Status], stage: Stage) -> Result<(), Fault> 
 /// Whether a refused `EXAMINE` was about a folder that is not there.
 pub(super) fn folder_refused(status: &Status) -> Fault {
     let kind = match status.kind {
+        _ if crowded::is_told(status) => FaultKind::Busy,
+        _ if no_mailbox::is_told(status) => FaultKind::NoMailbox,
         StatusKind::No if names_a_missing_folder(status) => FaultKind::NoSuchFolder,
         StatusKind::No => FaultKind::Denied,
         _ => FaultKind::Rejected,
     };
     Fault::saying(kind, Stage::OpenFolder, &status.text)
-}
-
-fn names_a_missing_folder(status: &Status) -> bool {
-    if let Some(code) = &status.code {
-        match code.name.as_str() {
-            "NONEXISTENT" | "TRYCREATE" | "CANNOT" => return true,
-            "UNAVAILABLE"
-            | "INUSE"
-            | "LIMIT"
-            | "SERVERBUG"
-            | "CONTACTADMIN"
-            | "CLIENTBUG"
-            | "EXPIRED"
-            | "AUTHORIZATIONFAILED" => return false,
-            _ => {}
-        }
-    }
-    // QUIRK: servers without RFC 5530 codes say it in words.
-    let text = String::from_utf8_lossy(&status.text).to_lowercase();
-    [
-        "exist",
-        "not found",
-        "no such",
-        "unknown mailbox",
-        "unknown folder",
-        "unable to open",
-        "can't open",
-        "cannot open",
-    ]
-    .iter()
-    .any(|words| text.contains(words))
 }
 
 /// Why a change was refused. `stage` says whether it had a target.
@@ -68,6 +46,8 @@ pub(super) fn change_refused(status: &Status, stage: Stage) -> Fault {
         .unwrap_or_default();
     let targeted = matches!(stage, Stage::Copy | Stage::Move | Stage::Append);
     let kind = match (status.kind, code) {
+        _ if crowded::is_told(status) => FaultKind::Busy,
+        _ if no_mailbox::is_told(status) => FaultKind::NoMailbox,
         (_, "OVERQUOTA") => FaultKind::OverQuota,
         (_, "LIMIT" | "TOOBIG") => FaultKind::TooLarge,
         (_, "EXPUNGEISSUED") => FaultKind::NoSuchMessage,
@@ -81,12 +61,6 @@ pub(super) fn change_refused(status: &Status, stage: Stage) -> Fault {
     Fault::saying(kind, stage, &status.text)
 }
 
-/// QUIRK: servers without RFC 5530 codes say it in words. A message may be missing as well, so the folder must be named.
-fn says_no_folder(status: &Status) -> bool {
-    let text = String::from_utf8_lossy(&status.text).to_lowercase();
-    ["mailbox", "folder"].iter().any(|word| text.contains(word)) && names_a_missing_folder(status)
-}
-
 /// Why a login was refused.
 pub(super) fn login_refused(status: &Status) -> Fault {
     let code = status
@@ -94,12 +68,10 @@ pub(super) fn login_refused(status: &Status) -> Fault {
         .as_ref()
         .map(|code| code.name.as_str())
         .unwrap_or_default();
-    let text = String::from_utf8_lossy(&status.text).to_lowercase();
-    let crowded = text.contains("too many") || text.contains("maximum number of connections");
     let kind = match (status.kind, code) {
         (_, "PRIVACYREQUIRED") => FaultKind::NoSafeLogin,
         (_, "UNAVAILABLE" | "LIMIT" | "INUSE") => FaultKind::Busy,
-        (StatusKind::No, _) if crowded => FaultKind::Busy,
+        _ if crowded::is_told_at_login(status) => FaultKind::Busy,
         (StatusKind::No, _) => FaultKind::AuthFailed,
         (StatusKind::Bye, _) => FaultKind::Bye,
         _ => FaultKind::Rejected,

@@ -3,12 +3,13 @@
 use std::collections::{HashMap, HashSet};
 
 use imap::command::ListReturn;
-use imap::{Command, Data, List, MailboxStatus, Status, StatusKind, utf7};
+use imap::{Command, Data, List, MailboxStatus, Status, utf7};
 use mail::{Counts, Cx, Fault, FaultKind, Folder, FolderName, Folders, SpecialUse, Stage};
 
 use super::faults;
 use super::job::Job;
 use super::link::Landed;
+use super::quirks::{Finding, false_list};
 use super::session::{Pace, Session};
 
 pub(super) struct ListFolders;
@@ -29,12 +30,16 @@ impl Job for ListFolders {
             status: extended && (offered.has("LIST-STATUS") || offered.has("IMAP4REV2")),
         };
         let (mut status, mut landed) = list(session, cx, returns).await?;
-        // QUIRK: some servers offer LIST-EXTENDED and do not understand it.
-        if status.kind == StatusKind::Bad && returns != ListReturn::default() {
+        if returns != ListReturn::default() && false_list::shows(&status, &landed.data) {
+            session.find_out(Finding::ListLies);
             (status, landed) = list(session, cx, ListReturn::default()).await?;
         }
         faults::check(&status, Stage::ListFolders)?;
-        Ok(read(&landed.data))
+        let mut found = read(&landed.data);
+        if session.is_gmail() {
+            session.names.take(&mut found.folders);
+        }
+        Ok(found)
     }
 }
 

@@ -75,7 +75,7 @@ impl Job for AskHorizon<'_> {
     async fn run(&self, session: &mut Session, cx: &Cx) -> Result<Horizon, Fault> {
         cx.enter(Stage::OpenFolder);
         let fault = |kind| Fault::new(kind, Stage::OpenFolder);
-        let command = Command::status(self.folder.as_str());
+        let command = Command::status(&session.names.wire(self.folder));
         let command = command.map_err(|_| fault(FaultKind::NoSuchFolder))?;
         let landed = session.ask(cx, vec![command], Pace::Prompt).await?;
         let status = landed.statuses.first().ok_or(fault(FaultKind::Protocol))?;

@@ -19,6 +19,7 @@ use super::closure::Found;
 use super::describe::{self, Shelf};
 use super::in_thread::{InThread, Knowledge};
 use super::needles::{self, Grip, Needle, Reach, Seeking};
+use super::quirks::{Finding, false_esearch, short_lines};
 use super::session::{Pace, Session};
 use super::sightings::Sightings;
 use super::summaries;
@@ -27,9 +28,6 @@ use super::{conditions, convert, sift};
 
 /// With threads and without, and in each of the three forms of an answer.
 const MOST_TRIES: usize = 5;
-
-/// What was seen already is left out of a search, if it is said in so many octets.
-const MOST_LEFT_OUT: usize = 1_500;
 
 /// So many that were found by a part of an id are described. They are few where nobody plays tricks, and they take no room
 /// from those that were found by a whole one.
@@ -184,6 +182,7 @@ impl<'a> Hunt<'a> {
             }
             let visits = tour(session, cx, &stops, Pace::Slow).await?;
             let (mut again, mut undescribed) = (Vec::new(), Vec::new());
+            let mut empty = Vec::new();
             for (errand, visit) in errands.into_iter().zip(visits) {
                 let folder = errand.folder;
                 let visit = visit.ok().filter(|visit| self.enter(folder, visit));
@@ -192,6 +191,7 @@ impl<'a> Hunt<'a> {
                     continue;
                 };
                 let uidvalidity = visit.uidvalidity;
+                let holds_any = visit.most > 0;
                 match self.hear(session, &errand, form, visit) {
                     Heard::Again => again.push(folder),
                     Heard::Failed => self.failed.push(folder.clone()),
@@ -199,6 +199,12 @@ impl<'a> Hunt<'a> {
                         mut uids,
                         described,
                     } => {
+                        match form {
+                            Form::Plain => {}
+                            _ if !uids.is_empty() => session.find_out(Finding::EsearchHolds),
+                            _ if holds_any => empty.push(folder),
+                            _ => {}
+                        }
                         let told = described.iter().map(|(uid, _)| Uid(*uid)).collect();
                         uids = uids.difference(&told);
                         all.extend(self.bring_in(folder, uidvalidity, described));
@@ -214,6 +220,11 @@ impl<'a> Hunt<'a> {
                 }
             }
             all.extend(self.describe(session, cx, undescribed).await?);
+            if let Some(folder) = empty.first()
+                && !false_esearch::is_believed(session, cx, folder, 0).await?
+            {
+                again.extend(empty);
+            }
             left = again;
         }
         self.failed.extend(left.into_iter().cloned());
@@ -264,7 +275,9 @@ impl<'a> Hunt<'a> {
     ) -> Result<Vec<(Role, Command)>, Fault> {
         let seen = self.grounds.get(folder).map(|ground| &ground.seen);
         let seen = seen.map(|seen| SequenceSet::from_ranges(seen.ranges().to_vec()));
-        let seen = seen.filter(|seen| !seen.is_empty() && seen.to_string().len() <= MOST_LEFT_OUT);
+        let seen = seen.filter(|seen| {
+            !seen.is_empty() && seen.to_string().len() <= short_lines::MOST_LEFT_OUT
+        });
         let unseen = seen.map(|seen| Key::Not(Box::new(Key::Uid(seen))));
         let mut orders = Vec::new();
         for grip in [Grip::Whole, Grip::Part] {

@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 
 use imap::ThreadId;
 use jiff::Timestamp;
-use mail::{Cx, Fault, FolderName, HeaderId, Kindred, Sought, Within};
+use mail::{Cx, Fault, FolderName, HeaderId, Keeping, Kindred, Sought, Within};
 
-use super::catalogue::{Catalogue, Keeping, Places};
+use super::catalogue::{Catalogue, Places};
 use super::closure::{Bounds, Closure, Found, Tie};
 use super::hunt::{Gear, Hunt, Question};
 use super::job::Job;
@@ -149,7 +149,7 @@ pub(super) fn most_described(messages: usize) -> u64 {
 }
 
 pub(super) fn keeping(session: &Session) -> Keeping {
-    match session.capabilities().has("X-GM-EXT-1") {
+    match session.is_gmail() {
         true => Keeping::Labels,
         false => Keeping::Apart,
     }

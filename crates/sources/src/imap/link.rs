@@ -170,6 +170,11 @@ impl Link {
         self.connection.use_literals(literals);
     }
 
+    /// It carries no other flight.
+    pub(super) fn tear(&mut self) {
+        self.torn = true;
+    }
+
     /// Whether another flight may be sent.
     pub(super) fn is_sound(&self) -> bool {
         !self.torn

@@ -37,7 +37,7 @@ impl Job for Look<'_> {
 
     async fn run(&self, session: &mut Session, cx: &Cx) -> Result<Self::Out, Fault> {
         cx.enter(Stage::Confirm);
-        let mut items = outside();
+        let mut items = outside(session.capabilities());
         items.extend(first_piece(self.octets));
         let at = Spot::of(self.at)?;
         let found = fetch_at(session, cx, at, &items, Entry::Anew).await;

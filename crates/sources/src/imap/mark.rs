@@ -34,7 +34,7 @@ impl Change for Mark<'_> {
             subject: self.subject,
             stage: Stage::Mark,
             entry: Entry::Writing,
-            witness: with_head(),
+            witness: with_head(session.capabilities()),
             flags: self.add.iter().chain(self.remove).collect(),
         };
         let parts = self.parts().map_err(Broken::before_anything)?;

@@ -6,6 +6,7 @@
 
 mod answers;
 mod append;
+mod bearer;
 mod cache;
 mod candidates;
 mod cargo;
@@ -17,9 +18,9 @@ mod conditions;
 mod convert;
 mod departure;
 mod describe;
-mod echo;
 mod faults;
 mod folders;
+mod gmail;
 mod horizon;
 mod hunt;
 mod in_thread;
@@ -35,6 +36,7 @@ mod messages;
 mod needles;
 mod net;
 mod pool;
+mod quirks;
 mod raw;
 mod remove;
 mod scope;
@@ -43,6 +45,7 @@ mod session;
 mod settings;
 mod sift;
 mod sightings;
+mod steps;
 mod summaries;
 mod tls;
 mod together;
@@ -52,30 +55,34 @@ mod witness;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use ::secrets::Tokens;
 use bytes::Bytes;
 use mail::{
     AccountId, Answer, Append, Body, Broken, Candidate, Changed, Changing, Choose, Condition, Cx,
-    Described, Effect, Fault, FaultKind, Fetched, FolderName, Folders, Found, Horizon, Kindred,
-    MailSource, MessageRef, RawMessage, Search, Sifted, Snippets, Sought, SourceKind, Stage, Step,
-    Summary, Uid, UidSet, UidValidity, Verified, Witness,
+    Described, Fault, FaultKind, Fetched, FolderName, Folders, Found, Horizon, InAll, Keeping,
+    Kindred, Landing, MailSource, MessageRef, RawMessage, Reach, Removal, Search, Sifted, Snippets,
+    Sought, SourceKind, Stage, Step, Summary, Uid, UidSet, UidValidity, Verified, Witness,
 };
 
-pub use settings::{Security, Settings, Timeouts};
+pub use imap::Bearer;
+pub use quirks::{Quirk, REGISTER, Tried};
+pub use settings::{Login, Security, Settings, Timeouts};
 pub use tls::{BadRoots, Roots};
 
 use cache::{Cache, Key};
-use cargo::Cargo;
 use catalogue::Catalogue;
 use census::Censuses;
+use gmail::all_mail::{self, Numbers};
+use gmail::names::{self, Names, Place};
 use horizon::Horizons;
 use hunt::Gear;
 use in_thread::InThread;
-use job::{Change, Job};
-use pool::{Pool, Wish};
+use job::Job;
+use pool::Pool;
+use quirks::{echo, false_esearch};
 use session::Session;
 use sightings::Sightings;
 use together::Together;
-use transfer::{Manner, Transfer};
 
 /// One account on one server.
 pub struct ImapSource {
@@ -89,6 +96,9 @@ pub struct ImapSource {
     catalogue: Catalogue,
     in_thread: InThread,
     together: Together,
+    /// Shared with the pool and its sessions.
+    names: Arc<Names>,
+    in_all: Numbers,
 }
 
 impl ImapSource {
@@ -98,9 +108,10 @@ impl ImapSource {
             settings.roots.warm();
         }
         let settings = Arc::new(settings);
+        let names = Arc::new(Names::default());
         Self {
             account,
-            pool: Pool::new(Arc::clone(&settings)),
+            pool: Pool::new(Arc::clone(&settings), Arc::clone(&names)),
             settings,
             cache: Mutex::new(Cache::default()),
             censuses: Censuses::default(),
@@ -109,12 +120,22 @@ impl ImapSource {
             catalogue: Catalogue::default(),
             in_thread: InThread::default(),
             together: Together::default(),
+            names,
+            in_all: Numbers::default(),
         }
     }
 
     /// Whether these settings would make the same source.
     pub fn is_made_from(&self, settings: &Settings) -> bool {
         self.settings.is_same(settings)
+    }
+
+    /// What it logs in with, where that is no password.
+    pub fn tokens(&self) -> Option<&Arc<Tokens>> {
+        match &self.settings.login {
+            Login::Tokens(_, tokens) => Some(tokens),
+            Login::Password(_) => None,
+        }
     }
 
     /// Runs a job on a lent session; a session that turns out dead costs one retry on another.
@@ -139,62 +160,15 @@ impl ImapSource {
             lease = self.pool.take(cx, job.wish()).await?;
             outcome = job.run(lease.session(), cx).await;
         }
+        if let Err(fault) = &outcome
+            && names::mend(lease.session(), cx, fault.kind).await
+        {
+            outcome = job.run(lease.session(), cx).await;
+        }
         if let Some(folder) = job.folder() {
             self.note_end(lease.session(), folder);
         }
         outcome
-    }
-
-    /// Makes a change on a lent session. One that turns out dead costs a retry on another only where it is certain that
-    /// nothing was asked of it.
-    async fn change<C: Change>(&self, cx: &Cx, change: C) -> Result<Changed, Broken> {
-        let outcome = self.attempt_change(cx, change).await;
-        outcome.map_err(|broken| Broken {
-            fault: self.tell(broken.fault),
-            ..broken
-        })
-    }
-
-    async fn attempt_change<C: Change>(&self, cx: &Cx, change: C) -> Result<Changed, Broken> {
-        let nothing = Broken::before_anything;
-        cx.enter(Stage::Queue);
-        let mut lease = self.pool.take(cx, change.wish()).await.map_err(nothing)?;
-        let mut outcome = change.run(lease.session(), cx).await;
-        if let Err(broken) = &outcome
-            && broken.effect == Effect::Nothing
-            && lease.was_dead(broken.fault.kind)
-        {
-            drop(lease);
-            self.pool.forget_idle();
-            lease = self.pool.take(cx, change.wish()).await.map_err(nothing)?;
-            outcome = change.run(lease.session(), cx).await;
-        }
-        if let Wish::Open(folder) | Wish::Selected(folder) = change.wish() {
-            self.note_end(lease.session(), folder);
-        }
-        outcome
-    }
-
-    async fn add(&self, cx: &Cx, append: &Append, body: &mut dyn Body) -> Result<Changed, Broken> {
-        let nothing = Broken::before_anything;
-        let mut cargo = Cargo::new(body, append.size);
-        cx.enter(Stage::Queue);
-        let mut lease = self.pool.take(cx, Wish::Any).await.map_err(nothing)?;
-        let outcome = append::append(lease.session(), cx, append, &mut cargo).await;
-        let outcome = match outcome {
-            // A message of which something was taken cannot be sent from its beginning.
-            Err(broken) if cargo.is_untouched() && lease.was_dead(broken.fault.kind) => {
-                drop(lease);
-                self.pool.forget_idle();
-                lease = self.pool.take(cx, Wish::Any).await.map_err(nothing)?;
-                append::append(lease.session(), cx, append, &mut cargo).await
-            }
-            outcome => outcome,
-        };
-        outcome.map_err(|broken| Broken {
-            fault: self.tell(broken.fault),
-            ..broken
-        })
     }
 
     /// A hunt that brought more than a flight carries is begun again in smaller steps.
@@ -221,6 +195,16 @@ impl ImapSource {
         }
     }
 
+    /// Finds out whether the server keeps what it offers, as far as that is cheap. Whatever else comes of it is for those to
+    /// tell who want something.
+    async fn try_out(&self, session: &mut Session, cx: &Cx) {
+        if let Ok(inbox) = FolderName::new("INBOX")
+            && conditions::has_esearch(session)
+        {
+            let _ = false_esearch::is_believed(session, cx, &inbox, 0).await;
+        }
+    }
+
     /// A fault as it may leave.
     fn tell(&self, fault: Fault) -> Fault {
         let fault = echo::silence(fault, &self.settings);
@@ -241,6 +225,10 @@ impl ImapSource {
 
     fn note_landing(&self, folder: &FolderName, changed: &Changed) {
         self.sightings.doubt_all();
+        if let Some(id) = changed.before.as_ref().and_then(|seen| seen.store_id) {
+            // Out of the trash it comes back with another number.
+            self.in_all.forget(id);
+        }
         if let Some(landed) = changed.landed {
             self.horizons.note_landing(folder, landed);
         }
@@ -255,51 +243,6 @@ impl ImapSource {
         };
         let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
         cache.forget(&key);
-    }
-
-    async fn carry_out(&self, cx: &Cx, step: &Step) -> Result<Changed, Broken> {
-        match step {
-            Step::Mark {
-                subject,
-                add,
-                remove,
-            } => {
-                let mark = mark::Mark {
-                    subject,
-                    add,
-                    remove,
-                };
-                self.change(cx, mark).await
-            }
-            Step::Copy { subject, to } => {
-                let manner = Manner::Copy;
-                let copy = Transfer {
-                    subject,
-                    to,
-                    manner,
-                };
-                let changed = self.change(cx, copy).await?;
-                self.note_landing(to, &changed);
-                Ok(changed)
-            }
-            Step::Move { subject, to } => {
-                let manner = Manner::Move;
-                let transfer = Transfer {
-                    subject,
-                    to,
-                    manner,
-                };
-                let changed = self.change(cx, transfer).await?;
-                self.note_landing(to, &changed);
-                self.forget(&subject.at);
-                Ok(changed)
-            }
-            Step::Remove { subject } => {
-                let changed = self.change(cx, remove::Remove { subject }).await?;
-                self.forget(&subject.at);
-                Ok(changed)
-            }
-        }
     }
 }
 
@@ -320,14 +263,90 @@ impl MailSource for ImapSource {
         }
     }
 
+    fn reach(&self) -> Reach {
+        bearer::reach(&self.settings.login)
+    }
+
+    fn keeping(&self) -> Keeping {
+        self.names.keeping()
+    }
+
+    fn spelled<'a>(&'a self, cx: &'a Cx, folder: &'a FolderName) -> Answer<'a, FolderName> {
+        Box::pin(async move {
+            if self.names.is_doubtful(folder) {
+                self.folders(cx).await?;
+            }
+            Ok(self.names.ours(folder))
+        })
+    }
+
+    fn in_all<'a>(
+        &'a self,
+        cx: &'a Cx,
+        folder: &'a FolderName,
+        messages: &'a [(Uid, u64)],
+    ) -> Answer<'a, InAll> {
+        Box::pin(self.numbers_in_all(cx, folder, messages))
+    }
+
+    fn anchored<'a>(&'a self, cx: &'a Cx, at: &'a MessageRef) -> Answer<'a, MessageRef> {
+        Box::pin(async move {
+            if self.names.is_known_apart() {
+                return Ok(at.clone());
+            }
+            let memory = &self.in_all;
+            match memory.anchor(at, &self.names) {
+                Some(known) => Ok(known),
+                None => self.run(cx, all_mail::AnchorMessage { at, memory }).await,
+            }
+        })
+    }
+
+    fn recalled<'a>(
+        &'a self,
+        cx: &'a Cx,
+        at: &'a MessageRef,
+        message: u64,
+    ) -> Answer<'a, Option<MessageRef>> {
+        Box::pin(self.recall(cx, at, message))
+    }
+
+    fn end_of_all<'a>(&'a self, cx: &'a Cx) -> Answer<'a, Option<Horizon>> {
+        Box::pin(self.ask_end_of_all(cx))
+    }
+
+    fn removes(&self, folder: &FolderName) -> Removal {
+        match self.keeping() == Keeping::Labels && self.names.place(folder) != Place::Discarded {
+            true => Removal::Trashed,
+            false => Removal::Gone,
+        }
+    }
+
+    fn standing<'a>(
+        &'a self,
+        cx: &'a Cx,
+        folder: &'a FolderName,
+        message: u64,
+    ) -> Answer<'a, Option<Landing>> {
+        let id = message;
+        Box::pin(self.run(cx, all_mail::FindStanding { folder, id }))
+    }
+
     fn verify<'a>(&'a self, cx: &'a Cx) -> Answer<'a, Verified> {
         Box::pin(async move {
             let slot = self.pool.slot().await?;
-            let opened = session::Session::open(&self.settings, cx).await;
-            let session = opened.map_err(|fault| echo::silence(fault, &self.settings))?;
+            let findings = self.pool.findings();
+            let opened = session::Session::open(&self.settings, &self.names, findings, cx).await;
+            let mut session = opened.map_err(|fault| echo::silence(fault, &self.settings))?;
             let capabilities = session.capabilities().names().to_vec();
-            slot.fill(session, cx);
-            Ok(Verified { capabilities })
+            self.try_out(&mut session, cx).await;
+            if session.is_sound() {
+                slot.fill(session, cx);
+            }
+            Ok(Verified {
+                capabilities,
+                remarks: findings.remarks(),
+            })
         })
     }
 
@@ -481,7 +500,10 @@ impl MailSource for ImapSource {
 
     fn horizon<'a>(&'a self, cx: &'a Cx, folder: &'a FolderName) -> Answer<'a, Horizon> {
         Box::pin(async move {
-            if let Some(known) = self.horizons.of(folder) {
+            // Where folders are labels, whether a message had one is told by this: then the end is no earlier one.
+            if self.keeping() == Keeping::Apart
+                && let Some(known) = self.horizons.of(folder)
+            {
                 return Ok(known);
             }
             let ends = self.run(cx, horizon::AskHorizon { folder }).await?;
@@ -518,6 +540,7 @@ impl MailSource for ImapSource {
         body: &'a mut dyn Body,
     ) -> Changing<'a> {
         Box::pin(async move {
+            self.lets_change().map_err(Broken::before_anything)?;
             let changed = self.add(cx, append, body).await?;
             self.note_landing(&append.to, &changed);
             Ok(changed)

@@ -7,8 +7,7 @@ use imap::ThreadId;
 use imap::command::Key;
 use mail::HeaderId;
 
-/// Octets of one search. Servers take lines of 8,192 octets at least (RFC 7162 section 4).
-const MOST_OCTETS: usize = 6_000;
+use super::quirks::short_lines::MOST_WORDS;
 
 /// What stands around the words in a command.
 const AROUND: usize = 30;
@@ -136,7 +135,7 @@ pub(super) fn batches<'w, 'a>(
         let least = usize::from(octets == 0);
         let fits = rest.iter().take_while(|words| {
             octets += words.octets();
-            octets <= MOST_OCTETS
+            octets <= MOST_WORDS
         });
         let (batch, later) = rest.split_at(fits.count().max(least).min(rest.len()));
         batches.push(batch);
@@ -262,7 +261,7 @@ mod tests {
             for (place, batch) in batches.iter().enumerate() {
                 let threads = if place == 0 { threads } else { &[] };
                 let length = wire(key(batch, Reach::Thread, threads)).len();
-                assert!(length <= MOST_OCTETS + 200, "{length}");
+                assert!(length <= MOST_WORDS + 200, "{length}");
                 assert!(!batch.is_empty() || place == 0);
             }
             assert_eq!(batches.concat().len(), 50);

@@ -11,8 +11,10 @@ use mail::{Cx, Fault, FaultKind, FolderName, Stage};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
+use super::gmail::names::Names;
+use super::quirks::Findings;
 use super::session::Session;
-use super::settings::Settings;
+use super::settings::{Login, Settings};
 
 /// After the server refused one more connection, none is tried for this long while others are open.
 const CROWDED: Duration = Duration::from_secs(60);
@@ -29,6 +31,8 @@ const REFUSED: Duration = Duration::from_secs(10);
 
 pub(super) struct Pool {
     settings: Arc<Settings>,
+    names: Arc<Names>,
+    findings: Arc<Findings>,
     state: Mutex<State>,
     itself: Weak<Self>,
 }
@@ -45,8 +49,15 @@ struct State {
     /// How long a flight to this server lately took at best.
     flight: Option<Duration>,
     crowded_until: Option<Instant>,
-    refused: Option<(Instant, Fault)>,
+    refused: Option<Refused>,
     reaping: bool,
+}
+
+/// What the server said of a login, and of which.
+struct Refused {
+    when: Instant,
+    fault: Fault,
+    attempt: u64,
 }
 
 struct Idle {
@@ -101,19 +112,26 @@ pub(super) struct Slot {
 }
 
 impl Pool {
-    pub(super) fn new(settings: Arc<Settings>) -> Arc<Self> {
+    pub(super) fn new(settings: Arc<Settings>, names: Arc<Names>) -> Arc<Self> {
         Arc::new_cyclic(|itself| Self {
             settings,
+            names,
+            findings: Arc::default(),
             state: Mutex::new(State::default()),
             itself: itself.clone(),
         })
+    }
+
+    /// What is known of the account's server.
+    pub(super) fn findings(&self) -> &Arc<Findings> {
+        &self.findings
     }
 
     /// Lends a session, best one as is wished.
     pub(super) async fn take(&self, cx: &Cx, wish: Wish<'_>) -> Result<Lease, Fault> {
         let (turn, manner) = {
             let mut state = self.lock();
-            if let Some(fault) = state.recent_refusal() {
+            if let Some(fault) = state.recent_refusal(&self.settings.login) {
                 return Err(fault);
             }
             let manner = state.manner();
@@ -141,7 +159,7 @@ impl Pool {
     pub(super) async fn slot(&self) -> Result<Slot, Fault> {
         let turn = {
             let mut state = self.lock();
-            if state.open < self.settings.max_connections {
+            if state.open < self.most() {
                 state.open += 1;
                 return Ok(self.own_slot());
             }
@@ -214,21 +232,27 @@ impl Pool {
         }
     }
 
+    /// So many connections may be open.
+    fn most(&self) -> usize {
+        self.names.bound(self.settings.max_connections)
+    }
+
     fn may_dial(&self, state: &State) -> bool {
         let crowded = state
             .crowded_until
             .is_some_and(|until| until > Instant::now());
-        state.open == 0 || (state.open < self.settings.max_connections && !crowded)
+        state.open == 0 || (state.open < self.most() && !crowded)
     }
 
     /// Dials in the background; whoever waits longest gets the outcome.
     fn dial(&self, state: &mut State) {
         state.open += 1;
         let slot = self.own_slot();
-        let settings = Arc::clone(&self.settings);
+        let (settings, names) = (Arc::clone(&self.settings), Arc::clone(&self.names));
+        let findings = Arc::clone(&self.findings);
         tokio::spawn(async move {
             let cx = Cx::new();
-            match Session::open(&settings, &cx).await {
+            match Session::open(&settings, &names, &findings, &cx).await {
                 Ok(session) => slot.fill(session, &cx),
                 Err(fault) => slot.give_up(&fault),
             }
@@ -304,9 +328,10 @@ impl State {
         }
     }
 
-    fn recent_refusal(&self) -> Option<Fault> {
-        let (when, fault) = self.refused.as_ref()?;
-        (when.elapsed() < REFUSED).then(|| fault.clone())
+    fn recent_refusal(&self, login: &Login) -> Option<Fault> {
+        let refused = self.refused.as_ref()?;
+        let holds = refused.when.elapsed() < REFUSED && refused.attempt == login.attempt();
+        holds.then(|| refused.fault.clone())
     }
 
     /// The session of a lease that ends here.
@@ -369,8 +394,12 @@ impl Slot {
         if crowded {
             state.crowded_until = Some(Instant::now() + CROWDED);
         }
-        if fault.kind == FaultKind::AuthFailed {
-            state.refused = Some((Instant::now(), fault.clone()));
+        if matches!(fault.kind, FaultKind::AuthFailed | FaultKind::TokenRefused) {
+            state.refused = Some(Refused {
+                when: Instant::now(),
+                fault: fault.clone(),
+                attempt: pool.settings.login.attempt(),
+            });
         }
         let told = match state.open {
             0 => state.waiting.len(),
@@ -409,6 +438,8 @@ impl Lease {
             FaultKind::Lost | FaultKind::Bye => !matches!(self.origin, Origin::Dialled(_)),
             // INVARIANT: whoever showed life and then fell silent is not waited for twice.
             FaultKind::TimedOut => silent,
+            // It may be this session's alone.
+            FaultKind::NoMailbox => true,
             _ => false,
         }
     }

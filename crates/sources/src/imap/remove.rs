@@ -2,9 +2,10 @@
 
 use imap::command::{FlagName, Stored, Which};
 use imap::{Command, Data, SequenceSet};
-use mail::{Broken, Changed, Cx, Fault, FaultKind, Flag, Removal, Stage, Subject};
+use mail::{Broken, Changed, Cx, Fault, FaultKind, Flag, Removal, Removed, Stage, Subject};
 
 use super::change::{Aim, Answered, Told, unspeakable};
+use super::gmail::removal;
 use super::job::Change;
 use super::pool::Wish;
 use super::session::{Entry, Session};
@@ -14,6 +15,7 @@ const DELETED: &str = "\\Deleted";
 
 pub(super) struct Remove<'a> {
     pub subject: &'a Subject,
+    pub what: Removed,
 }
 
 /// The places of the commands in the flight.
@@ -27,12 +29,17 @@ impl Change for Remove<'_> {
 
     async fn run(&self, session: &mut Session, cx: &Cx) -> Result<Changed, Broken> {
         cx.enter(Stage::Remove);
+        if session.is_gmail()
+            && let Some(changed) = removal::remove(self.subject, self.what, session, cx).await?
+        {
+            return Ok(changed);
+        }
         let deleted = Flag::new(DELETED);
         let aim = Aim {
             subject: self.subject,
             stage: Stage::Remove,
             entry: Entry::Writing,
-            witness: with_beginning(),
+            witness: with_beginning(session.capabilities()),
             flags: vec![&deleted],
         };
         let offered = session.capabilities();

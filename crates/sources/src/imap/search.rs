@@ -15,6 +15,7 @@ use super::cache::Cache;
 use super::describe::{self, Shelf};
 use super::job::Job;
 use super::link::Landed;
+use super::quirks::false_esearch::{self, is_believed};
 use super::session::{Pace, Session};
 use super::sightings::Sightings;
 use super::{conditions, convert, faults};
@@ -49,7 +50,8 @@ impl FindMessages<'_> {
         let Some(below) = self.search.below else {
             // The folder's size may be known from before: then its end is asked for at once.
             let guess = session.known_size(folder).filter(|size| *size > 0);
-            let commands = guess.map(|size| self.fetch_end(size)).into_iter().collect();
+            let commands = guess.map(|size| self.fetch_end(session, size));
+            let commands = commands.into_iter().collect();
             let opened = session.ask_in(cx, folder, commands, Pace::Prompt).await?;
             if guess == Some(opened.exists) && !opened.is_stale() {
                 let total = u64::from(opened.exists);
@@ -91,15 +93,15 @@ impl FindMessages<'_> {
             return Ok(self.empty(uidvalidity));
         }
         cx.enter(Stage::Fetch);
-        let landed = session
-            .ask_again(cx, vec![self.fetch_end(last)], Pace::Prompt)
-            .await?;
+        let fetch = self.fetch_end(session, last);
+        let landed = session.ask_again(cx, vec![fetch], Pace::Prompt).await?;
         self.page(uidvalidity, u64::from(last), &landed, self.end(last))
     }
 
-    fn fetch_end(&self, last: u32) -> Command {
+    fn fetch_end(&self, session: &Session, last: u32) -> Command {
         let numbers = SequenceSet::range(self.first_of(last), last);
-        Command::fetch(&numbers, &describe::items(self.search.snippets))
+        let items = describe::items(session.capabilities(), self.search.snippets);
+        Command::fetch(&numbers, &items)
     }
 
     /// Where the page begins that ends with message number `last`.
@@ -139,7 +141,8 @@ impl FindMessages<'_> {
         }
         cx.enter(Stage::Fetch);
         let wanted = SequenceSet::of(uids.iter().copied());
-        let fetch = Command::uid_fetch(&wanted, &describe::items(search.snippets));
+        let items = describe::items(session.capabilities(), search.snippets);
+        let fetch = Command::uid_fetch(&wanted, &items);
         let landed = session.ask_again(cx, vec![fetch], Pace::Prompt).await?;
         self.page(found.uidvalidity, found.count, &landed, Asked::Uids(&uids))
     }
@@ -171,17 +174,20 @@ impl FindMessages<'_> {
             count,
             uids,
         };
-        match matches(&opened.landed, returns)? {
-            Some(found) if !opened.is_stale() => return Ok(place(found)),
-            Some(_) => {
+        let told = match matches(&opened.landed, returns)? {
+            Some(_) if opened.is_stale() => {
                 let landed = session.ask_again(cx, vec![command], pace).await?;
-                if let Some(found) = matches(&landed, returns)? {
-                    return Ok(place(found));
-                }
+                matches(&landed, returns)?
             }
-            None => {}
+            told => told,
+        };
+        if let Some(found) = told
+            && (returns == SearchReturn::Plain
+                || is_believed(session, cx, &self.search.folder, found.0).await?)
+        {
+            return Ok(place(found));
         }
-        session.esearch_fails = true;
+        false_esearch::doubt(session, cx, &self.search.folder).await;
         let plain = conditions::command(SearchReturn::Plain, keys)?;
         let landed = session.ask_again(cx, vec![plain], pace).await?;
         Ok(place(

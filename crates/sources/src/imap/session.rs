@@ -4,13 +4,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use imap::{Capabilities, Code, Command, Data, Literals, PermanentFlags, Status};
-use mail::{Cx, Fault, FaultKind, FolderName, Stage, UidValidity};
+use mail::{Cx, Fault, FaultKind, FolderName, Keeping, Stage, UidValidity};
 
 use super::cargo::Cargo;
 use super::census::Stamp;
+use super::gmail::names::Names;
 use super::link::{Flown, Landed, Link, Patience};
+use super::quirks::{Finding, Findings, id_first, no_mailbox};
 use super::settings::Settings;
-use super::{faults, login};
+use super::{faults, gmail, login};
 
 /// How long a server may think about a command.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -56,6 +58,9 @@ pub(super) struct Session {
     link: Link,
     capabilities: Capabilities,
     settings: Arc<Settings>,
+    /// What the server calls folders that have another name here.
+    pub(super) names: Arc<Names>,
+    findings: Arc<Findings>,
     open: Option<OpenFolder>,
     /// The server has been told who we are.
     introduced: bool,
@@ -115,12 +120,23 @@ pub(super) struct Opened {
 }
 
 impl Session {
-    pub(super) async fn open(settings: &Arc<Settings>, cx: &Cx) -> Result<Self, Fault> {
-        let (link, capabilities) = login::dial(settings, cx).await?;
-        Ok(Self {
+    pub(super) async fn open(
+        settings: &Arc<Settings>,
+        names: &Arc<Names>,
+        findings: &Arc<Findings>,
+        cx: &Cx,
+    ) -> Result<Self, Fault> {
+        let (link, capabilities) = login::dial(settings, findings, cx).await?;
+        names.meet(match gmail::is_offered(&capabilities) {
+            true => Keeping::Labels,
+            false => Keeping::Apart,
+        });
+        let mut session = Self {
             link,
             capabilities,
             settings: Arc::clone(settings),
+            names: Arc::clone(names),
+            findings: Arc::clone(findings),
             open: None,
             introduced: false,
             unproven: false,
@@ -128,11 +144,29 @@ impl Session {
             searches_mingle: false,
             searchres_fails: false,
             folders_mingle: false,
-        })
+        };
+        if session.has_found_out(Finding::IdGoesAlone) {
+            session.introduce(cx).await?;
+        }
+        Ok(session)
+    }
+
+    /// For all sessions of the account.
+    pub(super) fn find_out(&self, finding: Finding) {
+        self.findings.note(finding, &self.settings.host);
+    }
+
+    pub(super) fn has_found_out(&self, finding: Finding) -> bool {
+        self.findings.has(finding)
     }
 
     pub(super) fn capabilities(&self) -> &Capabilities {
         &self.capabilities
+    }
+
+    /// Whether folders are labels here.
+    pub(super) fn is_gmail(&self) -> bool {
+        gmail::is_offered(&self.capabilities)
     }
 
     pub(super) fn has_open(&self, folder: &FolderName) -> bool {
@@ -254,8 +288,8 @@ impl Session {
         let open = match (before, entry) {
             // Brings what happened in the folder meanwhile.
             (Some(_), _) => Ok(Command::noop()),
-            (None, Entry::Reading | Entry::Anew) => Command::examine(folder.as_str()),
-            (None, Entry::Writing) => Command::select(folder.as_str()),
+            (None, Entry::Reading | Entry::Anew) => Command::examine(&self.names.wire(folder)),
+            (None, Entry::Writing) => Command::select(&self.names.wire(folder)),
         };
         flight.push(open.map_err(|_| Fault::new(FaultKind::NoSuchFolder, Stage::OpenFolder))?);
         let skip = flight.len();
@@ -340,6 +374,8 @@ impl Session {
             return Flown::before_the_start(Fault::new(FaultKind::Lost, cx.stage()));
         }
         let flown = self.link.fly(cx, flight, cargo, patience).await;
+        let told = flown.outcomes.iter().flatten();
+        let _ = self.hear_refusal(cx, told.map(|(status, _)| status));
         if flown.fault.is_none() {
             self.unproven = false;
             self.introduced = true;
@@ -362,6 +398,7 @@ impl Session {
     async fn fly(&mut self, cx: &Cx, commands: &[Command], pace: Pace) -> Result<Landed, Fault> {
         let patience = self.patience(pace);
         let landed = self.link.flight(cx, commands, patience).await?;
+        self.hear_refusal(cx, landed.statuses.iter())?;
         self.unproven = false;
         self.introduced = true;
         Ok(landed)
@@ -386,15 +423,42 @@ impl Session {
         }
     }
 
+    /// Tells the server who we are, and nothing else before that is answered. What it says to it does not matter.
+    async fn introduce(&mut self, cx: &Cx) -> Result<(), Fault> {
+        if let Ok(id) = id_first::command() {
+            let patience = self.patience(Pace::Prompt);
+            self.link.flight(cx, &[id], patience).await?;
+        }
+        self.introduced = true;
+        Ok(())
+    }
+
+    /// A session that opens nothing is of no use to anybody.
+    fn hear_refusal<'s>(
+        &mut self,
+        cx: &Cx,
+        mut statuses: impl Iterator<Item = &'s Status>,
+    ) -> Result<(), Fault> {
+        let Some(status) = statuses.find(|status| no_mailbox::is_told(status)) else {
+            return Ok(());
+        };
+        if no_mailbox::is_for_want_of_id(status) {
+            self.find_out(Finding::IdGoesAlone);
+        }
+        self.link.tear();
+        Err(Fault::saying(
+            FaultKind::NoMailbox,
+            cx.stage(),
+            &status.text,
+        ))
+    }
+
     /// What goes before everything else in a flight.
     fn opening(&self) -> Vec<Command> {
-        let version = env!("CARGO_PKG_VERSION");
-        let fields = [("name", "mailwarden"), ("version", version)];
-        match Command::id(&fields) {
-            // QUIRK: 163.com and 126.com refuse to open folders before they know the client (RFC 2971).
-            Ok(id) if self.capabilities.has("ID") && (self.unproven || !self.introduced) => {
-                vec![id]
-            }
+        let alone = self.has_found_out(Finding::IdGoesAlone);
+        let due = self.capabilities.has("ID") && (self.unproven || !self.introduced);
+        match id_first::command() {
+            Ok(id) if due && !alone => vec![id],
             // Shows that an idle connection lives. Not a NOOP: Dovecot answers that after the commands behind it.
             _ if self.unproven => vec![Command::capability()],
             _ => Vec::new(),

@@ -1,8 +1,12 @@
 //! What an operator configured for one IMAP account.
 
+use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
+use imap::Bearer;
 use secrecy::{ExposeSecret as _, SecretString};
+use secrets::Tokens;
 
 use super::tls::Roots;
 
@@ -12,7 +16,7 @@ pub struct Settings {
     pub port: u16,
     pub security: Security,
     pub user: String,
-    pub password: SecretString,
+    pub login: Login,
     pub roots: Roots,
     pub timeouts: Timeouts,
     /// At most this many connections at once.
@@ -28,11 +32,51 @@ impl Settings {
             && self.port == other.port
             && self.security == other.security
             && self.user == other.user
-            && self.password.expose_secret() == other.password.expose_secret()
+            && self.login.is_same(&other.login)
             && self.roots.is_same(&other.roots)
             && self.timeouts == other.timeouts
             && self.max_connections == other.max_connections
             && self.authserv_id == other.authserv_id
+    }
+}
+
+/// What the account's owner is known by.
+#[derive(Clone)]
+pub enum Login {
+    Password(SecretString),
+    /// Access tokens, shown in this way.
+    Tokens(Bearer, Arc<Tokens>),
+}
+
+impl Login {
+    /// Another number when what was refused may be taken: after a person has logged in.
+    pub(super) fn attempt(&self) -> u64 {
+        match self {
+            Self::Password(_) => 0,
+            Self::Tokens(_, tokens) => tokens.logins(),
+        }
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Password(one), Self::Password(other)) => {
+                one.expose_secret() == other.expose_secret()
+            }
+            (Self::Tokens(how, one), Self::Tokens(other_how, other)) => {
+                how == other_how && one.is_same(other)
+            }
+            _ => false,
+        }
+    }
+}
+
+/// INVARIANT: it shows which way it is and nothing else.
+impl fmt::Debug for Login {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Password(_) => f.write_str("Password(..)"),
+            Self::Tokens(how, _) => write!(f, "Tokens({}, ..)", how.name()),
+        }
     }
 }
 

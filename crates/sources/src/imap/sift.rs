@@ -10,6 +10,8 @@ use mail::{Condition, Cx, Fault, FaultKind, FolderName, Sifted, Stage, UidSet, U
 use super::census::Censuses;
 use super::job::Job;
 use super::link::{Landed, Place};
+use super::quirks::false_esearch::is_believed;
+use super::quirks::short_lines;
 use super::session::{self, Pace, Session};
 use super::{conditions, faults};
 
@@ -28,6 +30,7 @@ impl Job for SiftFolder<'_> {
 
     async fn run(&self, session: &mut Session, cx: &Cx) -> Result<Sifted, Fault> {
         cx.enter(Stage::Search);
+        conditions::check(session, self.tests)?;
         // A folder that is open and has changed has to be listed anyway.
         let may_be_the_same =
             !session.has_open(self.folder) || session.stamp(self.folder).is_some();
@@ -62,17 +65,31 @@ impl SiftFolder<'_> {
             Condition::Any(any) if any.is_empty() => Some(UidSet::default()),
             other => known(other),
         };
-        let asked = self.tests.iter().filter(|test| told(test).is_none());
-        let asked: Vec<Vec<Key<'_>>> = asked.map(conditions::keys).collect::<Result<_, _>>()?;
+        let mut asked: Vec<Vec<Key<'_>>> = Vec::new();
+        let mut shares = Vec::new();
+        for test in self.tests.iter().filter(|test| told(test).is_none()) {
+            let searches = short_lines::cut(conditions::keys(test)?)?;
+            shares.push(searches.len());
+            asked.extend(searches);
+        }
         let questions = Questions {
             keys: &asked,
             pace: conditions::pace(self.tests),
         };
         let (uidvalidity, found) = questions.ask(session, cx, self.folder).await?;
         let mut found = found.into_iter();
+        let mut shares = shares.into_iter();
+        let mut next = || {
+            let share = shares.next()?;
+            let own: Vec<UidSet> = found.by_ref().take(share).collect();
+            let all = own
+                .iter()
+                .fold(UidSet::default(), |all, one| all.union(one));
+            (own.len() == share).then_some(all)
+        };
         let sets = self.tests.iter().map(|test| match told(test) {
             Some(set) => Ok(set),
-            None => found.next().ok_or_else(unanswered),
+            None => next().ok_or_else(unanswered),
         });
         Ok(Sifted {
             uidvalidity,
@@ -95,10 +112,7 @@ impl Questions<'_> {
         cx: &Cx,
         folder: &FolderName,
     ) -> Result<(UidValidity, Vec<UidSet>), Fault> {
-        let form = match conditions::has_esearch(session) {
-            true => Form::Extended,
-            false => Form::Plain,
-        };
+        let form = Form::of(session);
         let together = match form == Form::Plain && session.searches_mingle {
             true => 1,
             false => self.keys.len(),
@@ -113,11 +127,15 @@ impl Questions<'_> {
             true => session.ask_again(cx, commands, self.pace).await?,
             false => opened.landed,
         };
-        if let Some(mut sets) = form.read(&landed, session)? {
+        if let Some(mut sets) = form.read(&landed, session)?
+            && (form == Form::Plain
+                || is_believed(session, cx, folder, sets.iter().map(UidSet::len).sum()).await?)
+        {
             sets.extend(self.one_by_one(session, cx, rest).await?);
             return Ok((uidvalidity, sets));
         }
         match form {
+            // What is true of the account is found out where it is checked.
             Form::Extended => session.esearch_fails = true,
             Form::Plain => session.searches_mingle = true,
         }
@@ -145,7 +163,7 @@ impl Questions<'_> {
 
 /// How answers come.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Form {
+pub(super) enum Form {
     /// `ESEARCH`.
     Extended,
     /// `SEARCH`.
@@ -153,7 +171,14 @@ enum Form {
 }
 
 impl Form {
-    fn commands(self, asked: &[Vec<Key<'_>>]) -> Result<Vec<Command>, Fault> {
+    pub(super) fn of(session: &Session) -> Self {
+        match conditions::has_esearch(session) {
+            true => Self::Extended,
+            false => Self::Plain,
+        }
+    }
+
+    pub(super) fn commands(self, asked: &[Vec<Key<'_>>]) -> Result<Vec<Command>, Fault> {
         let returns = match self {
             // The count is a check on the list.
             Self::Extended => SearchReturn::CountAll,
@@ -165,7 +190,11 @@ impl Form {
     }
 
     /// A set for each command; `None` when it cannot be told which answer is whose.
-    fn read(self, landed: &Landed, session: &Session) -> Result<Option<Vec<UidSet>>, Fault> {
+    pub(super) fn read(
+        self,
+        landed: &Landed,
+        session: &Session,
+    ) -> Result<Option<Vec<UidSet>>, Fault> {
         // INVARIANT: a search that failed is never one without matches.
         faults::check_all(&landed.statuses, Stage::Search)?;
         let found = match self {
@@ -200,6 +229,13 @@ pub(super) fn by_tag(data: &[Data], places: &[Place]) -> Result<Option<Vec<Seque
         }
     });
     sets.collect()
+}
+
+/// How many messages the answer to the only command of a flight counts; none where that is not told.
+pub(super) fn counted(landed: &Landed) -> Option<u64> {
+    let place = landed.places.first()?;
+    let mut own = landed.data.iter().filter_map(|data| named(data, place));
+    own.next()?.count
 }
 
 /// The answer to this command. Numbers that are not UIDs are none.

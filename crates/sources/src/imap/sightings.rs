@@ -326,6 +326,7 @@ mod tests {
             uid,
         } = place(uid);
         let summary = Summary {
+            store_id: None,
             uid,
             order: 0,
             flags: None,

@@ -11,12 +11,11 @@ use super::cache::Cache;
 use super::describe::{self, Shelf};
 use super::job::Job;
 use super::link::Landed;
+use super::quirks::short_lines::MOST_OF_A_SET;
 use super::session::{Pace, Session};
 use super::sightings::Sightings;
 use super::{convert, faults};
 
-/// Octets of UIDs in one command. Servers take lines of 8,192 octets at least (RFC 7162 section 4).
-const MOST_OF_A_SET: usize = 7_500;
 /// Commands in one flight: as much as fits into the buffers between here and there, while nobody reads.
 const MOST_AT_ONCE: usize = 8;
 /// A page is read again soon; of more than that, nobody reads each.
@@ -40,7 +39,8 @@ impl Job for DescribeMessages<'_> {
 
     async fn run(&self, session: &mut Session, cx: &Cx) -> Result<Vec<Summary>, Fault> {
         cx.enter(Stage::Fetch);
-        let commands = commands(self.uids, &describe::items(self.snippets));
+        let items = describe::items(session.capabilities(), self.snippets);
+        let commands = commands(self.uids, &items);
         let mut flights = commands.chunks(MOST_AT_ONCE);
         let first = flights.next().unwrap_or_default();
         let opened = session
@@ -80,7 +80,8 @@ impl DescribeMessages<'_> {
         found: &mut Descriptions,
     ) -> Result<(), Fault> {
         let missing = self.uids.difference(&found.uids());
-        for flight in commands(&missing, &describe::items(self.snippets)).chunks(MOST_AT_ONCE) {
+        let items = describe::items(session.capabilities(), self.snippets);
+        for flight in commands(&missing, &items).chunks(MOST_AT_ONCE) {
             let landed = session.ask_again(cx, flight.to_vec(), Pace::Prompt).await?;
             found.take(landed, &missing)?;
         }

@@ -4,12 +4,13 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use mail::FaultKind;
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::danger::ServerCertVerifier;
 use rustls::crypto::CryptoProvider;
+use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::server::ParsedCertificate;
-use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, Error, SignatureScheme};
+use rustls::{CertificateError, ClientConfig, Error};
+
+use super::quirks::own_authority::PinningVerifier;
 
 /// The system's roots and, if given, those of a file. Loaded once, when the first connection needs them.
 #[derive(Clone, Debug, Default)]
@@ -76,10 +77,7 @@ impl Roots {
 fn build(extra: &[CertificateDer<'static>]) -> Result<Arc<ClientConfig>, Error> {
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let inner = system_verifier(extra, &provider)?;
-    let verifier = Arc::new(PinningVerifier {
-        inner,
-        pinned: extra.to_vec(),
-    });
+    let verifier = Arc::new(PinningVerifier::new(inner, extra.to_vec()));
     let config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()?
         .dangerous()
@@ -161,68 +159,6 @@ mod files {
             }
         }
         rustls_native_certs::load_native_certs().certs
-    }
-}
-
-/// Verifies as usual, and additionally trusts a server certificate that the operator put into the file itself.
-///
-/// QUIRK: bridges on this machine (Proton) serve one self-signed certificate that is marked as an authority,
-/// which no path through a root accepts. Its dates have been checked by then; its name is checked here.
-#[derive(Debug)]
-struct PinningVerifier {
-    inner: Arc<dyn ServerCertVerifier>,
-    pinned: Vec<CertificateDer<'static>>,
-}
-
-impl ServerCertVerifier for PinningVerifier {
-    fn verify_server_cert(
-        &self,
-        end_entity: &CertificateDer<'_>,
-        intermediates: &[CertificateDer<'_>],
-        server_name: &ServerName<'_>,
-        ocsp_response: &[u8],
-        now: UnixTime,
-    ) -> Result<ServerCertVerified, Error> {
-        let verdict = self.inner.verify_server_cert(
-            end_entity,
-            intermediates,
-            server_name,
-            ocsp_response,
-            now,
-        );
-        match &verdict {
-            Err(Error::InvalidCertificate(CertificateError::Other(why)))
-                if format!("{why:?}").contains("CaUsedAsEndEntity")
-                    && self.pinned.iter().any(|pin| pin == end_entity) =>
-            {
-                let certificate = ParsedCertificate::try_from(end_entity)?;
-                rustls::client::verify_server_name(&certificate, server_name)?;
-                Ok(ServerCertVerified::assertion())
-            }
-            _ => verdict,
-        }
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        self.inner.verify_tls12_signature(message, cert, dss)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        self.inner.verify_tls13_signature(message, cert, dss)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.inner.supported_verify_schemes()
     }
 }
 

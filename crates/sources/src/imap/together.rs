@@ -187,7 +187,7 @@ impl Job for ReadAll<'_> {
 
     async fn run(&self, session: &mut Session, cx: &Cx) -> Result<Self::Out, Fault> {
         cx.enter(Stage::Confirm);
-        let mut items = outside();
+        let mut items = outside(session.capabilities());
         items.extend(first_piece(self.octets));
         let fetch = |uids: Vec<u32>| vec![Command::uid_fetch(&SequenceSet::of(uids), &items)];
         let all = self.wanted.clone();

@@ -7,6 +7,7 @@ use imap::{Command, Data};
 use mail::{Cx, Fault, FaultKind, FolderName, Stage, UidValidity};
 
 use super::faults;
+use super::gmail::names;
 use super::link::{Landed, Place};
 use super::session::{self, Pace, Session};
 
@@ -33,6 +34,23 @@ pub(super) struct Visit {
 pub(super) type Visits = Vec<Result<Visit, Fault>>;
 
 pub(super) async fn tour(
+    session: &mut Session,
+    cx: &Cx,
+    stops: &[Stop<'_>],
+    pace: Pace,
+) -> Result<Visits, Fault> {
+    let visits = go(session, cx, stops, pace).await?;
+    let missing = |one: &Result<Visit, Fault>| match one {
+        Err(fault) => fault.kind == FaultKind::NoSuchFolder,
+        Ok(_) => false,
+    };
+    match visits.iter().any(missing) && names::mend(session, cx, FaultKind::NoSuchFolder).await {
+        true => go(session, cx, stops, pace).await,
+        false => Ok(visits),
+    }
+}
+
+async fn go(
     session: &mut Session,
     cx: &Cx,
     stops: &[Stop<'_>],
@@ -71,7 +89,7 @@ async fn fly(
 ) -> Result<Landed, Fault> {
     let mut flight = Vec::new();
     for stop in stops {
-        let open = Command::examine(stop.folder.as_str());
+        let open = Command::examine(&session.names.wire(stop.folder));
         flight.push(open.map_err(|_| Fault::new(FaultKind::NoSuchFolder, Stage::OpenFolder))?);
         flight.extend(stop.commands.iter().cloned());
     }

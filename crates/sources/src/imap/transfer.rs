@@ -1,12 +1,13 @@
 //! The changes that bring a message to another folder of the account: copying and moving.
 
-use imap::command::Which;
+use imap::command::{Item, Which};
 use imap::{Code, Command, Data};
 use mail::{
     Broken, Changed, Cx, Fault, FaultKind, FolderName, Landing, Stage, Subject, Uid, UidValidity,
 };
 
 use super::change::{Aim, Answered, Told, is_copyuid, unspeakable};
+use super::gmail::relabel;
 use super::job::Change;
 use super::pool::Wish;
 use super::session::{Entry, Session};
@@ -43,10 +44,19 @@ impl Change for Transfer<'_> {
 
     async fn run(&self, session: &mut Session, cx: &Cx) -> Result<Changed, Broken> {
         cx.enter(self.stage());
+        if session.is_gmail()
+            && let Some(changed) = relabel::transfer(self, session, cx).await?
+        {
+            return Ok(changed);
+        }
         let offered = session.capabilities();
         if self.manner == Manner::Move && !offered.has("MOVE") && !offered.has("IMAP4REV2") {
             let fault = Fault::new(FaultKind::NotOffered, self.stage());
             return Err(Broken::before_anything(fault));
+        }
+        let mut witness = with_beginning(offered);
+        if session.is_gmail() {
+            witness.push(Item::GmailLabels);
         }
         let aim = Aim {
             subject: self.subject,
@@ -55,32 +65,41 @@ impl Change for Transfer<'_> {
                 Manner::Copy => Entry::Reading,
                 Manner::Move => Entry::Writing,
             },
-            witness: with_beginning(),
+            witness,
             flags: Vec::new(),
         };
         let reports = match offered.has("UIDPLUS") || offered.has("IMAP4REV2") {
             true => Reports::Landings,
             false => Reports::Nothing,
         };
+        // It is another one in the owner's language.
+        let to = session.names.wire(self.to).into_owned();
         let told = aim
-            .strike(session, cx, &|which| self.commands(which))
+            .strike(session, cx, &|which| self.commands(which, &to))
             .await?;
-        self.judge(told, reports)
+        let uid = self.subject.at.uid;
+        let was_there =
+            session.is_gmail() && relabel::had_label_of(session, self.to, &told.data, uid);
+        let changed = self.judge(told, reports)?;
+        Ok(Changed {
+            was_there,
+            ..changed
+        })
     }
 }
 
 impl Transfer<'_> {
-    fn stage(&self) -> Stage {
+    pub(super) fn stage(&self) -> Stage {
         match self.manner {
             Manner::Copy => Stage::Copy,
             Manner::Move => Stage::Move,
         }
     }
 
-    fn commands(&self, which: &Which) -> Result<Vec<Command>, Fault> {
+    fn commands(&self, which: &Which, to: &str) -> Result<Vec<Command>, Fault> {
         let command = match self.manner {
-            Manner::Copy => Command::uid_copy(which, self.to.as_str()),
-            Manner::Move => Command::uid_move(which, self.to.as_str()),
+            Manner::Copy => Command::uid_copy(which, to),
+            Manner::Move => Command::uid_move(which, to),
         };
         command
             .map(|command| vec![command])

@@ -95,6 +95,7 @@ impl Loaded {
             }
         };
         Summary {
+            store_id: None,
             uid,
             order,
             flags: Some(self.flags),

@@ -188,6 +188,8 @@ fn meets(condition: &Condition, look: &Look) -> Option<bool> {
             let flags = &look.flags;
             Some(flags.iter().any(|one| one.is(flag.as_str())))
         }
+        // No store here has a search of its own.
+        Condition::StoreSearch(_) => Some(false),
     }
 }
 
@@ -241,6 +243,7 @@ fn lowered(condition: &Condition, depth: usize) -> Option<Condition> {
         | Condition::Since(_)
         | Condition::Before(_)
         | Condition::Flagged(_)) => wordless.clone(),
+        Condition::StoreSearch(_) => return None,
     })
 }
 

@@ -43,6 +43,7 @@ pub(super) fn look(
         })?;
         let shown = Bytes::from(shown);
         let witness = Witness {
+            store_id: None,
             flags: Some(opened.entry.flags()),
             arrived: opened.entry.arrived(),
             size: Some(size),

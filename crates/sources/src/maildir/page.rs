@@ -124,6 +124,7 @@ fn summary(shelf: &mut Shelf<'_>, entry: &Entry, snippets: Snippets) -> Option<S
         Completeness::Cut => content::envelope_of_beginning(&beginning.header),
     };
     Some(Summary {
+        store_id: None,
         uid: entry.uid,
         order: entry.order().0,
         flags: Some(opened.flags()),

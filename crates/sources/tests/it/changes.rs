@@ -29,7 +29,10 @@ fn moved(subject: Subject, to: &str) -> Step {
 }
 
 fn remove(subject: Subject) -> Step {
-    Step::Remove { subject }
+    Step::Remove {
+        subject,
+        what: mail::Removed::Message,
+    }
 }
 
 fn names(flags: Option<Vec<Flag>>) -> Vec<String> {
@@ -181,7 +184,7 @@ fn only_the_message_that_is_meant_is_removed() {
         let left: Vec<u32> = lying.keys().copied().collect();
         match removal {
             Removal::Gone => assert_eq!(left, [1, 3, 4]),
-            Removal::Flagged => {
+            Removal::Trashed | Removal::Flagged => {
                 assert_eq!(left, [1, 2, 3, 4]);
                 assert_eq!(lying[&2].0, ["\\Deleted", "\\Flagged"]);
             }

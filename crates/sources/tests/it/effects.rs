@@ -39,7 +39,13 @@ pub(crate) fn steps(subject: &Subject) -> [(Step, &'static str); 4] {
             },
             "UID MOVE",
         ),
-        (Step::Remove { subject: subject() }, "UID STORE"),
+        (
+            Step::Remove {
+                subject: subject(),
+                what: mail::Removed::Message,
+            },
+            "UID STORE",
+        ),
     ]
 }
 

@@ -25,12 +25,14 @@ mod lookups;
 mod mail_room;
 mod many;
 mod pool;
+mod quirks;
 mod sift;
 mod sightings;
 mod summaries;
 mod thread_ids;
 mod threads;
 mod together;
+mod tokens;
 
 use secrecy::SecretString;
 use sources::imap::{Roots, Security, Settings, Timeouts};
@@ -45,7 +47,7 @@ fn settings(port: u16) -> Settings {
         port,
         security: Security::Plain,
         user: "alice".to_owned(),
-        password: SecretString::from("secret"),
+        login: sources::imap::Login::Password(SecretString::from("secret")),
         roots: Roots::system(),
         timeouts: Timeouts::default(),
         max_connections: 4,

@@ -378,10 +378,13 @@ fn what_was_seen_says_where_to_look_first() {
         at: found.members[0].at.clone(),
         size: None,
     };
-    let removed = room.runtime.block_on(
-        room.source
-            .apply(&mail::Cx::new(), &Step::Remove { subject }),
-    );
+    let removed = room.runtime.block_on(room.source.apply(
+        &mail::Cx::new(),
+        &Step::Remove {
+            subject,
+            what: mail::Removed::Message,
+        },
+    ));
     removed.map_err(|broken| broken.fault).unwrap();
     assert!(room.locate(&only).0.members.is_empty());
 }

@@ -15,8 +15,12 @@ pub enum Fault {
     KillBefore,
     /// The program dies when a system call is done.
     KillAfter,
+    /// The program dies when half of a write is done.
+    Tear,
     /// From this write on, the disk is full.
     DiskFull,
+    /// A system call fails, alone.
+    Failure,
 }
 
 /// Where it goes wrong.
@@ -86,7 +90,9 @@ impl Fault {
             Self::Blow(Blow::StallAfter) => "timeout after",
             Self::KillBefore => "SIGKILL before",
             Self::KillAfter => "SIGKILL after",
+            Self::Tear => "SIGKILL amid",
             Self::DiskFull => "ENOSPC",
+            Self::Failure => "EIO",
         }
     }
 }
@@ -125,6 +131,18 @@ impl Places {
         let written = (1..).zip(reaching(Reach::Written));
         cells.extend(written.map(|(nth, (_, call))| at(Fault::DiskFull, nth, call)));
         cells
+    }
+}
+
+impl Cell {
+    /// A fault at the n-th system call of those that count for it, from 1.
+    pub fn at_call(kind: &str, fault: Fault, nth: usize, what: String) -> Self {
+        Self {
+            kind: kind.to_owned(),
+            fault,
+            spot: Spot::Call { nth, what },
+            home: String::new(),
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::Builder;
 use super::maildir::Owner;
+use super::oauth;
 use crate::process::is_root;
 use crate::tls::Ca;
 use std::fmt::Write as _;
@@ -53,6 +54,9 @@ pub(super) fn write(builder: &Builder, dir: &Path, ca: &Ca, [port, tls_port]: [u
             text
         });
     put(&dir.join("users"), &users);
+    if let Some(trust) = &builder.trust {
+        put(&dir.join(oauth::FILE), &trust.file());
+    }
     put(
         &dir.join("dovecot.conf"),
         &main_file(builder, dir, &mail, port, tls_port),
@@ -84,10 +88,14 @@ fn main_file(builder: &Builder, dir: &Path, mail: &Owner, port: u16, tls_port: u
     } else {
         unprivileged()
     };
+    let (mechanisms, tokens, no_tokens) = match builder.trust {
+        Some(_) => (oauth::MECHANISMS, oauth::passdb(&dir), oauth::NO_TOKENS),
+        None => ("", String::new(), ""),
+    };
     let anyone = builder.anyone.as_ref().map_or(String::new(), |password| {
         let gid = mail.gid;
         format!(
-            "passdb {{\n  driver = static\n  args = password={password}\n}}\n\
+            "passdb {{\n{no_tokens}  driver = static\n  args = password={password}\n}}\n\
              userdb {{\n  driver = static\n  args = uid={uid} gid={gid} home={dir}/mail/%u\n}}\n"
         )
     });
@@ -112,11 +120,11 @@ ssl_cert = <{dir}/server.pem
 ssl_key = <{dir}/server.key
 # Over 127.0.0.1 plain text counts as secure all the same, over any other address it does not.
 disable_plaintext_auth = yes
-auth_mechanisms = plain login
+auth_mechanisms = plain login{mechanisms}
 auth_failure_delay = 0
 auth_verbose = yes
-passdb {{
-  driver = passwd-file
+{tokens}passdb {{
+{no_tokens}  driver = passwd-file
   args = username_format=%u {dir}/users
 }}
 userdb {{

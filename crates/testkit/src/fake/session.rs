@@ -172,6 +172,11 @@ impl Session {
         }
     }
 
+    /// Forgets what came in one piece with the last command, as a server does that does not expect anything.
+    pub fn drop_unread(&mut self) {
+        self.buffer.clear();
+    }
+
     /// Sends text in which `{tag}` stands for the last command's tag.
     pub fn reply(&mut self, text: &str) {
         self.send(text.replace("{tag}", &self.tag).as_bytes());

@@ -13,6 +13,8 @@ pub enum Kind {
     Sync,
     /// `sendto`, `sendmsg`, `sendmmsg`, and what would be a [`Kind::Write`] but goes to a socket or an unnamed pipe.
     Send,
+    /// `recvfrom`, `recvmsg`, `recvmmsg`, and what would be a [`Kind::Read`] but comes from a socket.
+    Receive,
     /// `open`, `openat`, `openat2` that make no file.
     Open,
     /// `creat`, and `open`, `openat`, `openat2` with `O_CREAT`, whether or not the file is there.
@@ -31,6 +33,8 @@ pub enum Kind {
     MakeDir,
     /// `chmod`, `fchmod`, `fchmodat`, `fchmodat2`.
     Mode,
+    /// `flock`.
+    Lock,
 }
 
 /// The pipes that a program was started with to speak on.

@@ -9,7 +9,7 @@ use nix::libc::{self, c_long};
 pub(super) struct Shape {
     pub(super) number: c_long,
     pub(super) name: &'static str,
-    /// Writes may turn out to be sends, and opens creations.
+    /// Writes may turn out to be sends, reads receipts, and opens creations.
     pub(super) kind: Kind,
     pub(super) object: Object,
     pub(super) size: Size,
@@ -78,6 +78,7 @@ impl Shape {
     pub(super) fn kinds(&self) -> impl Iterator<Item = Kind> {
         let otherwise = match self.kind {
             Kind::Write => Some(Kind::Send),
+            Kind::Read => Some(Kind::Receive),
             Kind::Open => Some(Kind::Create),
             _ => None,
         };
@@ -144,6 +145,9 @@ static SHAPES: &[Shape] = &[
     row(libc::SYS_sendto, "sendto", Kind::Send, fd(0), Size::Bytes(2)),
     row(libc::SYS_sendmsg, "sendmsg", Kind::Send, fd(0), Size::Message(1)),
     row(libc::SYS_sendmmsg, "sendmmsg", Kind::Send, fd(0), Size::None),
+    row(libc::SYS_recvfrom, "recvfrom", Kind::Receive, fd(0), Size::Whole(2)),
+    row(libc::SYS_recvmsg, "recvmsg", Kind::Receive, fd(0), Size::None),
+    row(libc::SYS_recvmmsg, "recvmmsg", Kind::Receive, fd(0), Size::None),
     row(libc::SYS_open, "open", Kind::Open, path(0), Size::None),
     row(libc::SYS_openat, "openat", Kind::Open, path_at(0), Size::None),
     row(libc::SYS_openat2, "openat2", Kind::Open, path_at(0), Size::None),
@@ -165,4 +169,5 @@ static SHAPES: &[Shape] = &[
     row(libc::SYS_fchmod, "fchmod", Kind::Mode, fd(0), Size::None),
     row(libc::SYS_fchmodat, "fchmodat", Kind::Mode, path_at(0), Size::None),
     row(libc::SYS_fchmodat2, "fchmodat2", Kind::Mode, path_at(0), Size::None),
+    row(libc::SYS_flock, "flock", Kind::Lock, fd(0), Size::None),
 ];

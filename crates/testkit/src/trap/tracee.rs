@@ -153,8 +153,10 @@ impl Tracee {
             return Some(());
         }
         let name = target.to_str()?;
-        let speaks = name.starts_with("socket:") || name.starts_with("pipe:");
+        let is_socket = name.starts_with("socket:");
+        let speaks = is_socket || name.starts_with("pipe:");
         match call.kind {
+            Kind::Read | Kind::Receive if is_socket => call.kind = Kind::Receive,
             Kind::Write | Kind::Send if speaks => {
                 call.kind = Kind::Send;
                 call.stream = streams.find(&target);

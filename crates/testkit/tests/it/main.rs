@@ -11,8 +11,10 @@ mod crash;
 mod cyrus;
 mod dovecot;
 mod fake;
+mod gmail;
 mod mail;
 mod mcp;
+mod oidc;
 mod proxy;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod trap;

@@ -201,6 +201,7 @@ fn member(header: &str, body: &str) -> Member {
         at: mail::MessageRef::parse("imap:a:INBOX:1:1").unwrap(),
         links: crate::links(outline.header()),
         summary: Summary {
+            store_id: None,
             uid: Uid(1),
             order: 0,
             flags: None,

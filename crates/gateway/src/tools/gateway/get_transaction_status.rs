@@ -138,6 +138,7 @@ impl Tool for GetTransactionStatus {
             (None, None) => None,
         };
         let found = found.ok_or_else(Refusal::no_such_transaction)?;
+        let found = ctx.located(found).await;
         let told = ctx.told_again(Work::resumed(found.clone())).await;
         let (words, next_action) = match &told {
             Ok(told) => (told.words(), changing::next(told)),

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::Refusal;
 use crate::envelope::{Done, Reply};
 use crate::pipeline::Ctx;
-use crate::tools::{Annotations, Tool, Toolset};
+use crate::tools::{Annotations, Tool, Toolset, standing};
 
 pub(crate) struct ListAccounts;
 
@@ -27,6 +27,14 @@ pub(crate) struct Accounts {
 struct Account {
     account_id: String,
     provider: &'static str,
+    /// ok, read_only (what was granted lets nothing be changed), needs_rebootstrap (somebody has to log in) or
+    /// misconfigured (its token cannot be read).
+    status: &'static str,
+    /// What whoever runs this does about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    command: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    remedy: Option<String>,
 }
 
 impl Reply for Accounts {
@@ -62,9 +70,13 @@ impl Tool for ListAccounts {
     async fn run(ctx: Ctx<'_>, _: Args) -> Result<Done<Accounts>, Refusal> {
         let accounts: Vec<Account> = ctx
             .accounts()
-            .map(|account| Account {
+            .map(|account| (account, standing::of(account)))
+            .map(|(account, told)| Account {
                 account_id: account.id().to_string(),
                 provider: account.provider().name(),
+                status: told.status,
+                command: told.command,
+                remedy: told.remedy,
             })
             .collect();
         let hidden = ctx.hidden_accounts();

@@ -52,6 +52,9 @@ pub(crate) struct LookedFor {
     /// Arrived before this day.
     #[serde(skip_serializing_if = "Option::is_none")]
     before: Option<Day>,
+    /// Gmail only: as typed into its search box, such as has:attachment label:work.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gm_raw: Option<SearchText>,
 }
 
 #[derive(Clone, Deserialize, Serialize, JsonSchema)]
@@ -111,12 +114,20 @@ impl LookedFor {
                 .map(|name| Condition::Flagged(Flag::new(name.0.clone()))),
             self.since.as_ref().map(|day| Condition::Since(day.0)),
             self.before.as_ref().map(|day| Condition::Before(day.0)),
+            self.gm_raw
+                .as_ref()
+                .map(|words| Condition::StoreSearch(words.0.clone())),
         ];
         conditions
             .into_iter()
             .flatten()
             .for_each(|one| criteria.evaluated(one));
         criteria
+    }
+
+    /// Whether only a store with a search of its own can tell.
+    pub(super) fn asks_the_store(&self) -> bool {
+        self.gm_raw.is_some()
     }
 
     /// Words as digests, the rest as it is.
@@ -147,6 +158,7 @@ impl LookedFor {
             .digest_if("keyword", self.keyword.as_ref().map(|k| k.0.clone()))
             .date_if("since", self.since.as_ref().map(|day| day.0))
             .date_if("before", self.before.as_ref().map(|day| day.0))
+            .digest_if("gm_raw", words(&self.gm_raw))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use audit::Summary;
 use content::Changes;
-use mail::{Anchor, Level, Snippets, Summary as Described, Uid, UidValidity};
+use mail::{Anchor, FaultKind, Level, Snippets, Summary as Described, Uid, UidValidity};
 use policy::Ask;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,8 +12,10 @@ use crate::Refusal;
 use crate::args::{Account, Cursor, Mailbox, Within};
 use crate::cursor::{BadCursor, Binding, Place};
 use crate::envelope::{Done, Pagination, Reply, Status};
-use crate::guarded_mail::{Sighting, Wanted};
+use crate::guarded_mail::{Halt, Sighting, Wanted};
 use crate::pipeline::Ctx;
+use crate::setup::Provider;
+use crate::tools::store_ids::{self, OfPage, StoreIds};
 use crate::tools::{Annotations, Tool, Toolset, shown};
 use crate::trouble::{Issue, NextAction};
 
@@ -72,10 +74,12 @@ struct Line {
     #[serde(skip_serializing_if = "Option::is_none")]
     subject: Option<String>,
     visibility: &'static str,
+    #[serde(flatten)]
+    ids: StoreIds,
 }
 
 impl Line {
-    fn of(summary: &Described, level: Level, changes: &mut Changes) -> Self {
+    fn of(summary: &Described, level: Level, ids: StoreIds, changes: &mut Changes) -> Self {
         let said = summary.envelope.as_ref();
         let subject = said.and_then(|said| said.subject.as_ref());
         Self {
@@ -87,6 +91,7 @@ impl Line {
             from: said.and_then(|said| content::addresses(&said.from, changes)),
             subject: subject.map(|raw| content::header_text(raw, changes)),
             visibility: level.name(),
+            ids,
         }
     }
 }
@@ -121,7 +126,7 @@ impl Tool for Search {
     const TITLE: &'static str = "Search a folder";
     const SUMMARY: &'static str = "Find messages of one folder, newest (highest uid) first: uids, sizes, flags and how much of \
         each you can see; with include_envelope who wrote about what. A message matches only if you may see what the criteria look at (size, flags, arrival: METADATA; \
-        addresses, subject: ENVELOPE; header: HEADERS; text, attachments: FULL). hidden_count is the number of \
+        addresses, subject: ENVELOPE; header: HEADERS; text, attachments: FULL; gm_raw: every folder at FULL). hidden_count is the number of \
         messages that you cannot see, whatever you look for. For more pass next_cursor as cursor, without criteria. \
         Read on with fetch_body.";
     const TOOLSET: Toolset = Toolset::Gateway;
@@ -165,6 +170,17 @@ impl Tool for Search {
     async fn run(ctx: Ctx<'_>, args: Args) -> Result<Done<Page>, Refusal> {
         let mail = ctx.mail()?;
         let turn = Turn::new(&ctx, &args)?;
+        let searches_itself = matches!(mail.provider(), Provider::Standard | Provider::Google);
+        if turn.looked_for.asks_the_store() && !searches_itself {
+            return Err(Refusal::not_for_provider());
+        }
+        if turn.looked_for.asks_the_store() {
+            match mail.may_ask_the_store().await {
+                Ok(true) => {}
+                Ok(false) => return Err(Refusal::not_all_open()),
+                Err(halt) => return Ok(failed(&args, mail.sort(halt)?)),
+            }
+        }
         let criteria = turn.looked_for.criteria();
         let wanted = Wanted {
             criteria: &criteria,
@@ -174,13 +190,23 @@ impl Tool for Search {
         };
         let found = match mail.find(&args.folder.0, &wanted).await {
             Ok(found) => found,
+            Err(Halt::Fault(fault)) if fault.kind == FaultKind::NotOffered => {
+                return Err(Refusal::not_for_provider());
+            }
             Err(halt) => return Ok(failed(&args, mail.sort(halt)?)),
         };
+        let lines = found.page.iter();
+        let lines = lines.map(|(line, _)| (line.uid, line.store_id));
+        let ids = store_ids::of_page(&mail, &args.folder.0, lines).await;
         let counts = match criteria.is_empty() {
             true => Counts::of_everything(&found),
             false => Counts::of_matches(&found),
         };
-        let mut done = page(&ctx, &args, &turn, found, counts).await?;
+        let warning = ids.warning;
+        let mut done = page(&ctx, &args, &turn, found, counts, ids).await?;
+        if let Some(warning) = warning {
+            done.warn(warning.to_owned());
+        }
         if criteria.reads > ctx.least_visible() {
             done.warn(format!(
                 "the criteria look at what visibility {} shows: messages that are open to you below that were not searched",
@@ -271,6 +297,7 @@ async fn page(
     turn: &Turn,
     found: Sighting,
     counts: Counts,
+    ids: OfPage,
 ) -> Result<Done<Page>, Refusal> {
     let next_cursor = found.next.and_then(|next| {
         let place = Place((
@@ -292,7 +319,7 @@ async fn page(
             let mut changes = Changes::default();
             let shown = lines
                 .iter()
-                .map(|(line, level)| Line::of(line, *level, &mut changes));
+                .map(|(line, level)| Line::of(line, *level, ids.of(line.uid), &mut changes));
             (shown.collect::<Vec<Line>>(), changes)
         })
         .await?;
@@ -372,7 +399,7 @@ mod tests {
             "header": { "name": "x".repeat(76), "contains": quotes },
             "newer_than": "1000d", "older_than": "1d", "size_gt": u64::MAX, "size_lt": u64::MAX,
             "has_attachment": false, "seen": false, "flagged": false, "keyword": "k".repeat(64),
-            "since": "2026-01-01", "before": "2026-01-01",
+            "since": "2026-01-01", "before": "2026-01-01", "gm_raw": long,
         }))
         .unwrap();
         let place = Place((looked_for, u32::MAX, i64::MAX, u32::MAX, u64::MAX, 500));

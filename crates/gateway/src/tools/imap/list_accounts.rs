@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::Refusal;
 use crate::envelope::{Done, Reply};
 use crate::pipeline::Ctx;
-use crate::tools::{Annotations, Tool, Toolset};
+use crate::tools::{Annotations, Tool, Toolset, standing};
 use crate::trouble::NextAction;
 
 const MOST: usize = 50;
@@ -33,6 +33,11 @@ struct Account {
     host: String,
     port: u16,
     secure: bool,
+    // Absent where all is well.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    command: Option<String>,
 }
 
 impl Reply for Accounts {
@@ -44,8 +49,7 @@ impl Reply for Accounts {
 impl Tool for ListAccounts {
     const NAME: &'static str = "imap_list_accounts";
     const TITLE: &'static str = "List mail accounts";
-    const SUMMARY: &'static str =
-        "List the configured mail accounts. Start here when you do not know the account_id.";
+    const SUMMARY: &'static str = "List the mail accounts. Start here when you know no account_id.";
     const TOOLSET: Toolset = Toolset::Imap;
     const ANNOTATIONS: Annotations = Annotations::LOCAL;
     const LEAST: Level = Level::None;
@@ -66,12 +70,14 @@ impl Tool for ListAccounts {
         let accounts: Vec<Account> = ctx
             .accounts()
             .take(MOST)
-            .map(|account| (account.id(), account.describe()))
-            .map(|(id, at)| Account {
-                account_id: id.to_string(),
+            .map(|account| (account, account.describe(), standing::of(account)))
+            .map(|(account, at, told)| Account {
+                account_id: account.id().to_string(),
                 host: content::name(&at.host, &mut content::Changes::default()),
                 port: at.port,
                 secure: at.secure,
+                status: Some(told.status).filter(|status| *status != standing::OK),
+                command: told.command,
             })
             .collect();
         let first = accounts

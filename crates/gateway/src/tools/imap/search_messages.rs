@@ -21,6 +21,7 @@ use crate::tools::{Annotations, Tool, Toolset};
 use crate::trouble::{Issue, MOST_MATCHES, NextAction};
 
 use crate::tools::shown::{self, Changed, Located};
+use crate::tools::store_ids::{self, OfPage, StoreIds};
 
 /// So much of each text is fetched for its snippet.
 const SNIPPET_BYTES: u32 = 4_096;
@@ -95,6 +96,8 @@ struct Line {
     snippet: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     changes: Option<Changed>,
+    #[serde(flatten)]
+    ids: StoreIds,
 }
 
 impl Reply for Page {
@@ -179,7 +182,11 @@ impl Tool for SearchMessages {
             Ok(found) => found,
             Err(halt) => return Ok(failed(&args, mail.sort(halt)?)),
         };
+        let lines = found.summaries.iter();
+        let lines = lines.map(|line| (line.uid, line.store_id));
+        let ids = store_ids::of_page(&mail, &search.folder, lines).await;
         let page = PageOf {
+            ids,
             kind: mail.describe().kind,
             args,
             turn,
@@ -355,13 +362,14 @@ fn binding<'a>(ctx: &Ctx<'a>, args: &'a Args) -> Binding<'a> {
 
 /// A found page on its way to becoming an answer.
 struct PageOf {
+    ids: OfPage,
     kind: SourceKind,
     args: Args,
     turn: Turn,
 }
 
 impl PageOf {
-    async fn answer(self, ctx: &Ctx<'_>, found: Found) -> Result<Done<Page>, Refusal> {
+    async fn answer(mut self, ctx: &Ctx<'_>, found: Found) -> Result<Done<Page>, Refusal> {
         let returned = count(found.summaries.len());
         let failed = count(found.missing.len() + found.undescribed);
         let attempted = returned + failed;
@@ -390,7 +398,9 @@ impl PageOf {
             folder: self.args.mailbox.0.clone(),
             uidvalidity: UidValidity(found.uidvalidity),
             snippet_chars: self.args.snippet_max_chars.map_or(200, |n| n.0) as usize,
+            ids: std::mem::take(&mut self.ids),
         };
+        let warning = lines.ids.warning;
         let summaries = found.summaries;
         let (messages, changed) = ctx.render(move || lines.all(&summaries)).await?;
         let summary = if total == returned {
@@ -424,6 +434,9 @@ impl PageOf {
             done.warn(format!(
                 "in {changed} message(s) hidden text was left out, or invisible characters, chat markers or links were made harmless (changes)"
             ));
+        }
+        if let Some(warning) = warning {
+            done.warn(warning.to_owned());
         }
         done.pagination = Some(Pagination {
             cursor: next_cursor,
@@ -484,6 +497,7 @@ struct Lines {
     folder: FolderName,
     uidvalidity: UidValidity,
     snippet_chars: usize,
+    ids: OfPage,
 }
 
 impl Lines {
@@ -517,6 +531,7 @@ impl Lines {
         let subject = envelope.subject.as_ref();
         let subject = subject.map(|raw| content::header_text(raw, &mut changes));
         Line {
+            ids: self.ids.of(summary.uid),
             at: Located::from(&at),
             date: content::date(envelope.date.as_ref(), summary.arrived),
             from,

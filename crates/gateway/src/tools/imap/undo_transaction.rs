@@ -88,10 +88,18 @@ impl Tool for UndoTransaction {
         order.key = key;
         if let Some(at) = &order.source
             && matches!(permit.deed(), Some(Deed::Mark(_) | Deed::Move(_)))
-            && let Err(halt) = mail.judge_change(at).await
         {
-            let told = Told::not_begun(mail.sort(halt)?);
-            return Ok(put_back(&ctx, &args, &told));
+            let target = order.target.as_ref();
+            let issue = match changing::beside(&ctx, &mail, at, target, &order.marks).await? {
+                Ok(beside) => match mail.judge_change(at, &beside).await {
+                    Ok(_) => None,
+                    Err(halt) => Some(mail.sort(halt)?),
+                },
+                Err(issue) => Some(issue),
+            };
+            if let Some(issue) = issue {
+                return Ok(put_back(&ctx, &args, &Told::not_begun(issue)));
+            }
         }
         let told = ctx.change(&mail, Self::NAME, order).await?;
         Ok(put_back(&ctx, &args, &told))

@@ -102,9 +102,12 @@ impl Tool for VerifyAccount {
             port: at.port,
             secure: at.secure,
         };
-        let (status, issues, capabilities) = match outcome {
-            Ok(verified) => (Status::Ok, Vec::new(), verified.capabilities),
-            Err(halt) => (Status::Failed, vec![mail.sort(halt)?], Vec::new()),
+        let (status, issues, verified) = match outcome {
+            Ok(verified) => (Status::Ok, Vec::new(), verified),
+            Err(halt) => {
+                let nothing = mail::Verified::default();
+                (Status::Failed, vec![mail.sort(halt)?], nothing)
+            }
         };
         let ok = status != Status::Failed;
         let summary = match issues.first() {
@@ -126,7 +129,7 @@ impl Tool for VerifyAccount {
             )
         };
         let mut changes = Changes::default();
-        let names = capabilities.iter().take(MOST_CAPABILITIES);
+        let names = verified.capabilities.iter().take(MOST_CAPABILITIES);
         let capabilities = names
             .map(|name| content::name(name, &mut changes))
             .collect();
@@ -144,6 +147,9 @@ impl Tool for VerifyAccount {
             },
         );
         done.warnings = shown::warnings(changes);
+        for remark in verified.remarks {
+            done.warn(remark.to_owned());
+        }
         Ok(done)
     }
 }

@@ -247,8 +247,12 @@ impl Looked<'_> {
 
     fn failed(&mut self, mail: &GuardedMail<'_>, halt: Halt) {
         self.coverage.exhausted = false;
+        let issue = match mail.sort(halt) {
+            Ok(issue) => Some(issue),
+            Err(refusal) => Issue::of_login(&refusal),
+        };
         // A source without Message-IDs cannot have it.
-        if let Ok(mut issue) = mail.sort(halt) {
+        if let Some(mut issue) = issue {
             issue.message = format!("{}: {}", mail.id(), issue.message);
             self.issues.push(issue);
         }

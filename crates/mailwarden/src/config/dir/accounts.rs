@@ -36,7 +36,7 @@ pub(super) fn read(reader: &mut Reader<'_>, around: &Around<'_>) -> Accounts {
     let root = reader.root();
     let section = |name: &str| root.and_then(|root| root.get(name));
     let store = match root {
-        Some(_) => SecretStore::read(section("secret_store"), around.dir, reader),
+        Some(_) => SecretStore::read(section("secret_store"), around, reader),
         None => SecretStore::Broken,
     };
     let mut accounts = Vec::new();

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use ::secrets::SecretRef;
 use policy::Policy;
 use secrecy::{ExposeSecret as _, SecretString};
 use sha2::{Digest as _, Sha256};
@@ -10,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 use super::Variables;
 use super::policies::Policies;
 use super::reader::{Reader, nearest};
-use super::secrets::{SecretRef, SecretStore};
+use super::secrets::SecretStore;
 use super::yaml::{Node, Value};
 
 /// One caller.

@@ -1,15 +1,19 @@
 //! An IMAP account: where it is, how the connection is protected, how to log in.
 
+use ::secrets::{Found, SecretRef, TokenCache, Tokens};
 use mail::AccountId;
 use secrecy::{ExposeSecret as _, SecretString};
-use sources::imap::{Roots, Security, Settings};
+use sources::imap::{Bearer, Login, Roots, Security, Settings};
 
+use super::Missing;
 use super::accounts::Around;
+use super::oauth;
 use super::reader::Reader;
-use super::secrets::{PLACEHOLDER, SecretRef, SecretStore};
+use super::secrets::{PLACEHOLDER, SecretStore};
 use super::yaml::Node;
 use crate::config::env::{Shared, flaw_of_host, is_this_machine, is_token};
 use crate::config::{Provider, Store};
+use crate::state;
 
 /// `None` when something is wrong with it; that has been complained of.
 pub(super) fn read(
@@ -50,18 +54,14 @@ pub(super) fn read(
         );
         return None;
     };
-    let login = login(auth, node, store, reader, around)?;
     let user = auth.text_of("user").unwrap_or(id.as_str()).to_owned();
-    let password = match login {
-        Login::Password(password) => password,
-        Login::OAuth => {
-            let why = "logging in by OAuth2 is not there yet";
-            reader.warn(auth, format!("{why}; calls to this account will fail"));
-            return Some(Store::Unavailable {
-                why: why.to_owned(),
-            });
-        }
+    let known = Known {
+        id,
+        provider,
+        host: &host,
+        user: &user,
     };
+    let login = login(auth, node, &known, store, reader, around)?;
     let Shared {
         timeouts,
         max_connections,
@@ -72,7 +72,7 @@ pub(super) fn read(
         port,
         security,
         user,
-        password,
+        login,
         roots,
         timeouts,
         max_connections,
@@ -136,20 +136,93 @@ fn roots(node: &Node, reader: &mut Reader<'_>, around: &Around<'_>) -> Roots {
     })
 }
 
-enum Login {
-    Password(SecretString),
-    OAuth,
+/// What is known of the account by now.
+struct Known<'a> {
+    id: &'a AccountId,
+    provider: Provider,
+    host: &'a str,
+    user: &'a str,
 }
 
 fn login(
     auth: &Node,
     account: &Node,
+    known: &Known<'_>,
     store: &SecretStore,
     reader: &mut Reader<'_>,
     around: &Around<'_>,
 ) -> Option<Login> {
-    let kind = auth.text_of("type");
-    let cache = match (account.entry("token_cache"), auth.entry("token_cache")) {
+    let bearer = match auth.text_of("type")? {
+        "xoauth2" => Some(Bearer::XOAuth2),
+        "oauthbearer" => Some(Bearer::OAuthBearer),
+        _ => None,
+    };
+    let cache = cache(auth, account, bearer, reader);
+    let given = auth.get("secret_ref")?;
+    let Some(bearer) = bearer else {
+        for name in oauth::KEYS {
+            if let Some((key, _)) = auth.entry(name) {
+                let what = format!("'{name}' means nothing to a password");
+                reader.problem(key, what, "remove it, or set type: xoauth2");
+            }
+        }
+        let password = secret(given, store, reader, around)?;
+        if password.expose_secret() == PLACEHOLDER {
+            reader.warn(
+                given,
+                "the password is still the placeholder of the example",
+            );
+        }
+        return Some(Login::Password(password));
+    };
+    let such_as = "secret://accounts/gmail/refresh_token";
+    let refresh_token = reference(given, such_as, reader)?;
+    let ca_file = account.text_of("ca_file").map(|path| around.dir.join(path));
+    let known = oauth::Known {
+        id: known.id,
+        provider: known.provider,
+        host: known.host,
+        user: known.user,
+        refresh_token,
+        cache,
+        ca_file,
+    };
+    let client_secret =
+        |given: &Node, reader: &mut Reader<'_>| secret(given, store, reader, around);
+    let grant = oauth::read(auth, known, reader, around, client_secret)?;
+    let tokens = Tokens::new(grant, store.shared()?, state::oauth_directory());
+    if around.variables.missing == Missing::Sought {
+        seek(given, &tokens, store, reader);
+    }
+    Some(Login::Tokens(bearer, tokens))
+}
+
+/// Complains of a refresh token that cannot be read. That nobody has logged in yet is only worth a word.
+fn seek(given: &Node, tokens: &Tokens, store: &SecretStore, reader: &mut Reader<'_>) {
+    match store.find(tokens) {
+        Some(Found::Unreadable(none)) => {
+            let what = format!("the refresh token cannot be read: {}", none.what);
+            reader.problem(given, what, none.hint);
+        }
+        Some(Found::Nothing(none)) => reader.warn(
+            given,
+            format!(
+                "nobody has logged in to this account yet, as far as can be told ({}); run: mailwarden login --account {}",
+                none.what,
+                tokens.grant().account
+            ),
+        ),
+        Some(Found::Token) | None => {}
+    }
+}
+
+fn cache(
+    auth: &Node,
+    account: &Node,
+    bearer: Option<Bearer>,
+    reader: &mut Reader<'_>,
+) -> TokenCache {
+    let entry = match (account.entry("token_cache"), auth.entry("token_cache")) {
         (Some(_), Some((key, _))) => {
             let what = "'token_cache' stands in the account and in its 'auth'";
             reader.problem(key, what, "keep one of them");
@@ -158,37 +231,36 @@ fn login(
         (Some(one), None) | (None, Some(one)) => Some(one),
         (None, None) => None,
     };
-    if kind == Some("password") {
-        if let Some((key, _)) = auth.entry("oauth_scope") {
-            let what = "'oauth_scope' means nothing to a password";
-            reader.problem(key, what, "remove it, or set type: xoauth2");
-        }
-        if let Some((_, value)) = cache.filter(|(_, value)| value.text() == Some("persist_all")) {
-            let what = "'token_cache: persist_all' is for xoauth2";
-            reader.problem(value, what, "remove it, or write memory_only");
-        }
+    let Some((_, value)) = entry.filter(|(_, value)| value.text() == Some("persist_all")) else {
+        return TokenCache::MemoryOnly;
+    };
+    if bearer.is_none() {
+        let what = "'token_cache: persist_all' is for xoauth2";
+        reader.problem(value, what, "remove it, or write memory_only");
     }
-    let given = auth.get("secret_ref")?;
-    let wanted = match SecretRef::parse(given.text()?, "secret://accounts/company-mail/password") {
-        Ok(wanted) => wanted,
+    TokenCache::PersistAll
+}
+
+fn reference(given: &Node, such_as: &str, reader: &mut Reader<'_>) -> Option<SecretRef> {
+    match SecretRef::parse(given.text()?, such_as) {
+        Ok(wanted) => Some(wanted),
         Err(none) => {
             reader.problem(given, none.what, none.hint);
-            return None;
+            None
         }
-    };
-    if kind? == "xoauth2" {
-        return Some(Login::OAuth);
     }
+}
+
+/// What a reference leads to.
+fn secret(
+    given: &Node,
+    store: &SecretStore,
+    reader: &mut Reader<'_>,
+    around: &Around<'_>,
+) -> Option<SecretString> {
+    let wanted = reference(given, "secret://accounts/company-mail/password", reader)?;
     match store.secret(&wanted, around.variables)? {
-        Ok(password) => {
-            if password.expose_secret() == PLACEHOLDER {
-                reader.warn(
-                    given,
-                    "the password is still the placeholder of the example",
-                );
-            }
-            Some(Login::Password(password))
-        }
+        Ok(secret) => Some(secret),
         Err(none) => {
             reader.problem(given, none.what, none.hint);
             None

@@ -13,6 +13,8 @@ const PROVIDERS: &[&str] = &[
 const LEVELS: &[&str] = &[
     "NONE", "COUNT", "METADATA", "ENVELOPE", "HEADERS", "BODY", "FULL",
 ];
+const BACKENDS: &[&str] = &["file_dir", "env_var", "gpg_file", "keyring", "command"];
+const WORD: Shape = text("mail/{ref}");
 const TOOLSETS: &[&str] = &["imap", "threads", "gateway"];
 const TOKEN_CACHES: &[&str] = &["memory_only", "persist_all"];
 
@@ -157,8 +159,8 @@ pub(super) static ACCOUNT_AUTH: Keys = Keys {
         key(
             "type",
             Required,
-            Shape::Word(&["password", "xoauth2"]),
-            "The way of logging in.",
+            Shape::Word(&["password", "xoauth2", "oauthbearer"]),
+            "The way of logging in: a password, or OAuth2 tokens in one of the two ways that servers take them.",
         ),
         key(
             "secret_ref",
@@ -177,8 +179,39 @@ pub(super) static ACCOUNT_AUTH: Keys = Keys {
             "oauth_scope",
             Optional,
             text("https://mail.google.com/"),
-            "The OAuth2 scope of an xoauth2 account.",
+            "The OAuth2 scope; what the provider needs for IMAP when left out.",
         ),
+        key(
+            "oauth_provider",
+            Otherwise("by the account's provider or host; custom where there is an oauth_issuer"),
+            Shape::Word(&["google", "microsoft", "fastmail", "yahoo", "custom"]),
+            "Who gives the tokens.",
+        ),
+        key(
+            "oauth_issuer",
+            Optional,
+            text("https://login.example.com"),
+            "For custom: the issuer, whose discovery document says the rest.",
+        ),
+        key(
+            "oauth_tenant",
+            Otherwise("common"),
+            text("example.com"),
+            "For microsoft: the tenant.",
+        ),
+        key(
+            "oauth_client_id",
+            Otherwise("IMAP_MCP_OAUTH_CLIENT_ID"),
+            text("1234-abcd.apps.googleusercontent.com"),
+            "The client that was registered with the provider.",
+        ),
+        key(
+            "oauth_client_secret_ref",
+            Optional,
+            text_like("secret://clients/google/secret", SECRET),
+            "The client's secret, of clients that have one, as Google's desktop clients do.",
+        )
+        .withheld(),
         key(
             "token_cache",
             Optional,
@@ -194,8 +227,8 @@ pub(super) static SECRET_STORE: Keys = Keys {
         key(
             "backend",
             Required,
-            Shape::Word(&["file_dir", "env_var", "gpg_file"]),
-            "What kind of store: files in a directory, environment variables, or files for GPG.",
+            Shape::Word(BACKENDS),
+            "What kind of store: files in a directory, environment variables, files for GPG, the keyring of the operating system, or another program.",
         ),
         key(
             "path",
@@ -207,7 +240,7 @@ pub(super) static SECRET_STORE: Keys = Keys {
             "recipient",
             Optional,
             text("mail@example.com"),
-            "The GPG key, for gpg_file.",
+            "The GPG key to encrypt for, for gpg_file; best its fingerprint. Without it nothing can be kept there.",
         ),
         key(
             "gnupghome",
@@ -215,6 +248,20 @@ pub(super) static SECRET_STORE: Keys = Keys {
             text("/etc/mailwarden/gnupg"),
             "The GPG home directory, for gpg_file.",
         ),
+        key(
+            "command",
+            Optional,
+            Shape::List(&WORD),
+            "A program and its words, for command; {ref} stands for the reference without secret://. The first line that it prints is the secret.",
+        )
+        .withheld(),
+        key(
+            "store_command",
+            Optional,
+            Shape::List(&WORD),
+            "The same for keeping a secret, which it is given on its standard input. Without it nothing can be kept there.",
+        )
+        .withheld(),
     ],
 };
 

@@ -8,6 +8,7 @@ mod imap;
 mod init;
 mod keeping;
 mod keys;
+mod oauth;
 mod paths;
 mod policies;
 mod reader;
@@ -33,11 +34,11 @@ pub(super) use init::{PASSWORD, init};
 pub(super) use keeping::{ledger_path, log_directory};
 pub(super) use schema::{FILES as SCHEMAS, Schema};
 
+use self::secrets::SecretStore;
 use super::problem::{Problem, Problems};
 use super::{Account, Changes, ErrorStyle, env};
 use policies::Policies;
 use reader::Reader;
-use secrets::SecretStore;
 use sheet::Sheet;
 
 /// A directory that holds together.
@@ -66,12 +67,14 @@ pub(super) struct Variables {
     missing: Missing,
 }
 
-/// What a secret is whose variable is not set.
+/// What a secret is that is not found in this environment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Missing {
-    /// A problem.
+    /// A problem; that of a refresh token shows when it is needed.
     Told,
-    /// The name of the variable in its place: what is read so is looked at, and never served.
+    /// A problem, that of a refresh token too; one that is not there yet is a warning.
+    Sought,
+    /// The name of its variable in its place: what is read so is looked at, and never served.
     Assumed,
 }
 
@@ -79,13 +82,6 @@ impl Variables {
     pub(super) fn get(&self, name: &str) -> Option<&OsStr> {
         let value = self.set.get(OsStr::new(name))?;
         Some(value.as_os_str())
-    }
-
-    fn secret<'a>(&'a self, name: &'a str) -> Option<&'a OsStr> {
-        match self.missing {
-            Missing::Told => self.get(name),
-            Missing::Assumed => self.get(name).or(Some(OsStr::new(name))),
-        }
     }
 }
 
@@ -95,6 +91,14 @@ pub(crate) fn load(
     variables: impl IntoIterator<Item = (OsString, OsString)>,
 ) -> Result<Loaded, Problems> {
     load_with(dir, variables, Missing::Told)
+}
+
+/// The same, for somebody who wants to know everything: each refresh token is looked for.
+pub(crate) fn load_to_check(
+    dir: &Path,
+    variables: impl IntoIterator<Item = (OsString, OsString)>,
+) -> Result<Loaded, Problems> {
+    load_with(dir, variables, Missing::Sought)
 }
 
 /// Which contents a directory has, if they hold together, for somebody who may not have its secrets in the

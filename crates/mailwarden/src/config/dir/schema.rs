@@ -167,8 +167,9 @@ fn conditions(keys: &'static Keys) -> Vec<Value> {
     }
     if same(&SECRET_STORE) {
         return vec![
-            json!({ "if": is("backend", &["env_var"]), "then": none_of(&["path"]), "else": { "required": ["path"] } }),
-            json!({ "if": is("backend", &["env_var", "file_dir"]), "then": none_of(&["recipient", "gnupghome"]) }),
+            json!({ "if": is("backend", &["file_dir", "gpg_file"]), "then": { "required": ["path"] }, "else": none_of(&["path"]) }),
+            json!({ "if": is("backend", &["gpg_file"]), "else": none_of(&["recipient", "gnupghome"]) }),
+            json!({ "if": is("backend", &["command"]), "then": { "required": ["command"] }, "else": none_of(&["command", "store_command"]) }),
         ];
     }
     if same(&CALLER_AUTH) {

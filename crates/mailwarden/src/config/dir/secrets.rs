@@ -1,127 +1,86 @@
-//! Secrets: where `secret://` references lead, and what is taken from there.
+//! The `secret_store` of `accounts.yaml`: what is said there becomes a store. How each kind finds its secrets is not known here.
 //!
 //! A secret is read when the configuration is, and never appears in a message, not even in part.
 
-use std::fs::{self, File};
-use std::io::{self, Read as _};
-use std::path::{Path, PathBuf};
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::sync::Arc;
 
+use ::secrets::{Command, CommandLine, FileDir, Found, GpgFile, Keyring, Store, Tokens};
+pub(super) use ::secrets::{NoSecret, SecretRef};
 use secrecy::SecretString;
 
-use super::Variables;
+use super::accounts::Around;
 use super::reader::Reader;
-use super::yaml::Node;
-
-const SCHEME: &str = "secret://";
-const ENV_PREFIX: &str = "IMAP_MCP_SECRET__";
-const MOST_BYTES: u64 = 64 * 1024;
+use super::yaml::{Node, Value};
+use super::{Missing, Variables};
 
 /// What `config init` writes where a password belongs.
 pub(super) const PLACEHOLDER: &str = "replace-this-line-with-the-password";
 
+/// Which keys mean something to which backends.
+const MEANINGS: [(&str, &[&str]); 5] = [
+    ("path", &["file_dir", "gpg_file"]),
+    ("recipient", &["gpg_file"]),
+    ("gnupghome", &["gpg_file"]),
+    ("command", &["command"]),
+    ("store_command", &["command"]),
+];
+
 /// Where secrets are kept.
 #[derive(Debug)]
 pub(super) enum SecretStore {
-    /// None is configured.
-    None,
-    FileDir(PathBuf),
-    EnvVar,
-    GpgFile,
+    Ready(Ready),
     /// It has been complained of.
     Broken,
 }
 
-/// A reference that is well formed: the names between its slashes.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct SecretRef(Vec<String>);
-
-/// Why there is no secret, and what to do.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct NoSecret {
-    pub what: String,
-    pub hint: String,
-}
-
-impl NoSecret {
-    fn new(what: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self {
-            what: what.into(),
-            hint: hint.into(),
-        }
-    }
-}
-
-impl SecretRef {
-    pub(super) fn parse(text: &str, such_as: &str) -> Result<Self, NoSecret> {
-        let shape = format!("write a reference such as {such_as}");
-        let Some(rest) = text.strip_prefix(SCHEME) else {
-            return Err(NoSecret::new(
-                "this is not a secret:// reference, and a secret itself must not stand here",
-                shape,
-            ));
-        };
-        let fits = |name: &str| {
-            let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte);
-            !name.is_empty() && name.bytes().all(plain) && !name.starts_with('.')
-        };
-        let names: Vec<&str> = rest.split('/').collect();
-        if !names.iter().all(|name| fits(name)) || names.len() > 8 || rest.len() > 256 {
-            return Err(NoSecret::new(
-                "this reference cannot be followed: after secret:// come one to eight names of letters, digits, '_', '-' or '.', none of which begins with a dot",
-                shape,
-            ));
-        }
-        Ok(Self(names.into_iter().map(str::to_owned).collect()))
-    }
-
-    /// `secret://callers/invoice-agent/token` is `IMAP_MCP_SECRET__CALLERS__INVOICE_AGENT__TOKEN`.
-    fn variable(&self) -> String {
-        let upper = |name: &String| name.to_ascii_uppercase().replace(['-', '.'], "_");
-        let names: Vec<String> = self.0.iter().map(upper).collect();
-        format!("{ENV_PREFIX}{}", names.join("__"))
-    }
-
-    fn relative(&self) -> String {
-        self.0.join("/")
-    }
+#[derive(Debug)]
+pub(super) struct Ready {
+    store: Arc<Store>,
+    /// Each is asked for once, however many refer to it: a person may have to answer.
+    asked: RefCell<BTreeMap<String, Result<SecretString, NoSecret>>>,
+    /// Somebody did not answer in time. Others are not waited for as well.
+    hung: Cell<bool>,
 }
 
 impl SecretStore {
-    pub(super) fn read(node: Option<&Node>, dir: &Path, reader: &mut Reader<'_>) -> Self {
-        let Some(node) = node else {
-            return Self::None;
+    pub(super) fn read(node: Option<&Node>, around: &Around<'_>, reader: &mut Reader<'_>) -> Self {
+        let store = match node {
+            None => Some(Store::None),
+            Some(node) => store(node, around, reader),
         };
-        let before = reader.complaints();
-        let backend = node.text_of("backend");
-        let path = node.get("path");
-        for (name, of) in [
-            ("path", &["file_dir", "gpg_file"][..]),
-            ("recipient", &["gpg_file"]),
-            ("gnupghome", &["gpg_file"]),
-        ] {
-            if let (Some((key, _)), Some(backend)) = (node.entry(name), backend)
-                && !of.contains(&backend)
-            {
-                let what = format!("'{name}' means nothing to the backend {backend}");
-                reader.problem(key, what, "remove the line");
-            }
+        store.map_or(Self::Broken, |store| {
+            Self::Ready(Ready {
+                store: Arc::new(store),
+                asked: RefCell::default(),
+                hung: Cell::new(false),
+            })
+        })
+    }
+
+    /// For tokens; `None` when a complaint about the store is made elsewhere.
+    pub(super) fn shared(&self) -> Option<Arc<Store>> {
+        match self {
+            Self::Ready(ready) => Some(Arc::clone(&ready.store)),
+            Self::Broken => None,
         }
-        if let (Some("file_dir" | "gpg_file"), None) = (backend, path) {
-            let what = "this secret_store has no 'path'";
-            reader.problem(
-                node,
-                what,
-                "add the directory: such as path: /etc/mailwarden/secrets",
-            );
+    }
+
+    /// What there is of a refresh token; `None` when others were waited for in vain, which has been told.
+    pub(super) fn find(&self, tokens: &Tokens) -> Option<Found> {
+        let Self::Ready(Ready { hung, .. }) = self else {
+            return None;
+        };
+        if hung.get() {
+            return None;
         }
-        let path = path.and_then(|path| super::paths::resolve(path, dir, reader));
-        match (backend, path) {
-            _ if reader.complaints() > before => Self::Broken,
-            (Some("file_dir"), Some(path)) => Self::FileDir(path),
-            (Some("env_var"), _) => Self::EnvVar,
-            (Some("gpg_file"), _) => Self::GpgFile,
-            _ => Self::Broken,
+        let found = tokens.find();
+        if let Found::Nothing(why) | Found::Unreadable(why) = &found {
+            hung.set(why.is_timeout());
         }
+        Some(found)
     }
 
     /// `None` when a complaint about the store is made elsewhere.
@@ -130,130 +89,97 @@ impl SecretStore {
         wanted: &SecretRef,
         variables: &Variables,
     ) -> Option<Result<SecretString, NoSecret>> {
-        let text = match self {
-            Self::Broken => return None,
-            Self::None => Err(NoSecret::new(
-                "there is no secret_store that this could lead to",
-                "add a secret_store to accounts.yaml, such as { backend: file_dir, path: /etc/mailwarden/secrets }",
-            )),
-            Self::GpgFile => Err(NoSecret::new(
-                "secrets cannot be read from the backend gpg_file yet",
-                "use file_dir or env_var",
-            )),
-            Self::EnvVar => from_variable(&wanted.variable(), variables),
-            Self::FileDir(root) => from_file(root, &wanted.relative()),
+        let Self::Ready(Ready { store, asked, hung }) = self else {
+            return None;
         };
-        Some(text.and_then(usable).map(SecretString::from))
+        let variable = wanted.variable();
+        let here = matches!(**store, Store::EnvVar(_)) && variables.get(&variable).is_some();
+        if variables.missing == Missing::Assumed && store.is_of_this_environment() && !here {
+            return Some(Ok(SecretString::from(variable)));
+        }
+        if let Some(known) = asked.borrow().get(&variable) {
+            return Some(known.clone());
+        }
+        if hung.get() {
+            return None;
+        }
+        let read = store.read(wanted);
+        hung.set(read.as_ref().is_err_and(NoSecret::is_timeout));
+        asked.borrow_mut().insert(variable, read.clone());
+        Some(read)
     }
 }
 
-fn from_variable(name: &str, variables: &Variables) -> Result<String, NoSecret> {
-    let value = variables.secret(name);
-    let value = value.ok_or_else(|| {
-        NoSecret::new(
-            format!("the variable {name} is not set, and this refers to it"),
-            "set it for this program",
-        )
-    })?;
-    let text = value.to_str().map(str::to_owned);
-    text.ok_or_else(|| {
-        NoSecret::new(
-            format!("the variable {name} is not valid UTF-8"),
-            "set it anew",
-        )
-    })
-}
-
-fn from_file(root: &Path, name: &str) -> Result<String, NoSecret> {
-    let shown = root.join(name).display().to_string();
-    let unreadable = |error: io::Error| match error.kind() {
-        io::ErrorKind::NotFound => NoSecret::new(
-            format!("there is no file {shown}"),
-            "write the secret into it, and nothing else: one line",
-        ),
-        kind => NoSecret::new(
-            format!("the file {shown} cannot be read: {kind}"),
-            "let the user that runs this program own it",
-        ),
-    };
-    let real_root = fs::canonicalize(root).map_err(|error| {
-        let root = root.display();
-        let what = match error.kind() {
-            io::ErrorKind::NotFound => format!("there is no secret store {root}"),
-            kind => format!("the secret store {root} cannot be read: {kind}"),
-        };
-        NoSecret::new(
-            what,
-            "make the directory, with mode 0700, or correct the path",
-        )
-    })?;
-    let real = fs::canonicalize(root.join(name)).map_err(unreadable)?;
-    // INVARIANT: whatever links say, a secret lies in the secret store.
-    if !real.starts_with(&real_root) {
-        return Err(NoSecret::new(
-            format!("{shown} is a link that leads out of the secret store"),
-            "put the file itself there",
-        ));
+/// `None` when something is wrong with it; that has been complained of.
+fn store(node: &Node, around: &Around<'_>, reader: &mut Reader<'_>) -> Option<Store> {
+    let before = reader.complaints();
+    let backend = node.text_of("backend");
+    for (name, of) in MEANINGS {
+        if let (Some((key, _)), Some(backend)) = (node.entry(name), backend)
+            && !of.contains(&backend)
+        {
+            let what = format!("'{name}' means nothing to the backend {backend}");
+            reader.problem(key, what, "remove the line");
+        }
     }
-    let regular = |is_file: bool| match is_file {
-        true => Ok(()),
-        false => Err(NoSecret::new(
-            format!("{shown} is not a regular file"),
-            "put a file there that holds the secret",
+    let needed = match backend {
+        Some("file_dir" | "gpg_file") => Some((
+            "path",
+            "add the directory: such as path: /etc/mailwarden/secrets",
         )),
-    };
-    // Before it is opened: opening a pipe waits for its writer.
-    regular(fs::metadata(&real).map_err(unreadable)?.is_file())?;
-    let file = File::open(&real).map_err(unreadable)?;
-    let about = file.metadata().map_err(unreadable)?;
-    regular(about.is_file())?;
-    private(&about, &shown)?;
-    let mut bytes = Vec::new();
-    file.take(MOST_BYTES + 1)
-        .read_to_end(&mut bytes)
-        .map_err(unreadable)?;
-    if bytes.len() as u64 > MOST_BYTES {
-        return Err(NoSecret::new(
-            format!("{shown} is larger than 64 kB"),
-            "a secret is one line; nothing else belongs into the file",
-        ));
-    }
-    String::from_utf8(bytes)
-        .map_err(|_| NoSecret::new(format!("{shown} is not UTF-8"), "save it as UTF-8"))
-}
-
-#[cfg(unix)]
-fn private(about: &fs::Metadata, shown: &str) -> Result<(), NoSecret> {
-    use std::os::unix::fs::PermissionsExt as _;
-    match about.permissions().mode() & 0o077 {
-        0 => Ok(()),
-        _ => Err(NoSecret::new(
-            format!("{shown} can be read or changed by other users"),
-            format!("run: chmod 600 {shown}"),
+        Some("command") => Some((
+            "command",
+            "add the program and its words: such as command: [pass, show, \"mail/{ref}\"]",
         )),
+        _ => None,
+    };
+    if let Some((name, hint)) = needed
+        && node.get(name).is_none()
+    {
+        reader.problem(node, format!("this secret_store has no '{name}'"), hint);
     }
+    let mut path = |name: &str| {
+        let given = node.get(name)?;
+        super::paths::resolve(given, around.dir, reader)
+    };
+    let (path, home) = (path("path"), path("gnupghome"));
+    if reader.complaints() > before {
+        return None;
+    }
+    let search = around.variables.get("PATH");
+    let made = match backend? {
+        "file_dir" => Ok(Store::FileDir(FileDir::new(path?))),
+        "env_var" => Ok(Store::EnvVar(::secrets::Variables::new(
+            around.variables.set.clone(),
+        ))),
+        "gpg_file" => {
+            let recipient = node.text_of("recipient").map(str::to_owned);
+            GpgFile::new(path?, recipient, home, search).map(Store::GpgFile)
+        }
+        "keyring" => Keyring::new(search).map(Store::Keyring),
+        "command" => {
+            let read = line(node.get("command")?, search, reader);
+            let store = node.get("store_command");
+            let store = store.map(|store| line(store, search, reader));
+            let store = match store {
+                Some(store) => Some(store?),
+                None => None,
+            };
+            return Some(Store::Command(Command::new(read?, store)));
+        }
+        _ => return None,
+    };
+    made.map_err(|none| reader.problem(node, none.what, none.hint))
+        .ok()
 }
 
-#[cfg(not(unix))]
-fn private(_about: &fs::Metadata, _shown: &str) -> Result<(), NoSecret> {
-    Ok(())
-}
-
-/// Without the line end that editors leave; one line, and not empty.
-fn usable(text: String) -> Result<String, NoSecret> {
-    let text = text.strip_suffix('\n').unwrap_or(&text);
-    let text = text.strip_suffix('\r').unwrap_or(text);
-    if text.is_empty() {
-        return Err(NoSecret::new(
-            "the secret that this refers to is empty",
-            "write it, in one line",
-        ));
+fn line(node: &Node, search: Option<&OsStr>, reader: &mut Reader<'_>) -> Option<CommandLine> {
+    if !matches!(node.value, Value::List(_)) {
+        return None;
     }
-    if text.chars().any(char::is_control) {
-        return Err(NoSecret::new(
-            "the secret that this refers to holds line breaks or control characters",
-            "keep it in one line, and nothing else with it",
-        ));
-    }
-    Ok(text.to_owned())
+    let words = node.items().iter();
+    let words: Option<Vec<String>> = words.map(|word| word.text().map(str::to_owned)).collect();
+    CommandLine::for_references(&words?, search)
+        .map_err(|none| reader.problem(node, none.what, none.hint))
+        .ok()
 }

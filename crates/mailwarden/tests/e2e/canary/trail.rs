@@ -6,10 +6,10 @@ use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
 /// Everything that some bytes can be read as, in lower-case letters and digits alone.
-pub(super) struct Trail(Vec<String>);
+pub(crate) struct Trail(Vec<String>);
 
 impl Trail {
-    pub(super) fn of(bytes: &[u8]) -> Self {
+    pub(crate) fn of(bytes: &[u8]) -> Self {
         let plain = bytes.to_vec();
         let unescaped = unescape(bytes);
         let mut readings = Vec::new();
@@ -21,7 +21,7 @@ impl Trail {
         Self(readings.iter().map(|reading| squeeze(reading)).collect())
     }
 
-    pub(super) fn holds(&self, word: &str) -> bool {
+    pub(crate) fn holds(&self, word: &str) -> bool {
         let word = squeeze(word.as_bytes());
         assert!(word.len() >= 8, "{word} could be there by chance");
         self.0.iter().any(|reading| reading.contains(&word))

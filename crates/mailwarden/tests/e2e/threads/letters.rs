@@ -3,13 +3,13 @@
 use testkit::{Delivery, Flag};
 
 /// 2026-03-05 08:00 UTC and so many days later.
-pub(super) fn day(number: u64) -> u64 {
+pub(crate) fn day(number: u64) -> u64 {
     1_772_697_600 + number * 86_400
 }
 
 /// A letter about a kiln, from Anna to Alice, unless more is said.
 #[derive(Clone)]
-pub(super) struct Letter {
+pub(crate) struct Letter {
     id: String,
     from: String,
     subject: String,
@@ -21,7 +21,7 @@ pub(super) struct Letter {
 }
 
 impl Letter {
-    pub(super) fn new(id: &str) -> Self {
+    pub(crate) fn new(id: &str) -> Self {
         Self {
             id: id.to_owned(),
             from: "Anna Adler <anna@talk.example>".to_owned(),
@@ -34,44 +34,44 @@ impl Letter {
         }
     }
 
-    pub(super) fn from(mut self, from: &str) -> Self {
+    pub(crate) fn from(mut self, from: &str) -> Self {
         from.clone_into(&mut self.from);
         self
     }
 
-    pub(super) fn subject(mut self, subject: &str) -> Self {
+    pub(crate) fn subject(mut self, subject: &str) -> Self {
         subject.clone_into(&mut self.subject);
         self
     }
 
     /// The messages it stands under, the one that it answers last.
-    pub(super) fn after(mut self, ids: &[&str]) -> Self {
+    pub(crate) fn after(mut self, ids: &[&str]) -> Self {
         self.after = ids.iter().map(|id| format!("<{id}>")).collect();
         self
     }
 
-    pub(super) fn on(mut self, time: u64) -> Self {
+    pub(crate) fn on(mut self, time: u64) -> Self {
         self.time = time;
         self
     }
 
     /// Lines of the header.
-    pub(super) fn header(mut self, lines: &str) -> Self {
+    pub(crate) fn header(mut self, lines: &str) -> Self {
         self.more.push_str(lines);
         self
     }
 
-    pub(super) fn says(mut self, text: &str) -> Self {
+    pub(crate) fn says(mut self, text: &str) -> Self {
         text.clone_into(&mut self.text);
         self
     }
 
-    pub(super) fn flags(mut self, flags: &[Flag]) -> Self {
+    pub(crate) fn flags(mut self, flags: &[Flag]) -> Self {
         flags.clone_into(&mut self.flags);
         self
     }
 
-    pub(super) fn delivery(&self) -> Delivery {
+    pub(crate) fn delivery(&self) -> Delivery {
         let mut links = String::new();
         if let Some(parent) = self.after.last() {
             let all = self.after.join("\r\n ");

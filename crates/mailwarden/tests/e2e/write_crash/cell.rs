@@ -203,6 +203,11 @@ impl Watched {
         match fault {
             Fault::KillBefore => Plan::at(nth, self.everything, Deed::Kill),
             Fault::KillAfter => Plan::at(nth, self.everything, Deed::KillAfter),
+            Fault::Tear => Plan::at(nth, self.everything, Deed::Tear),
+            Fault::Failure => {
+                let once = Deed::Fail(Errno::EIO, Span::Once);
+                Plan::at(nth, self.everything, once)
+            }
             Fault::DiskFull => {
                 let full = Deed::Fail(Errno::ENOSPC, Span::Onwards);
                 Plan::at(nth, self.writes, full)

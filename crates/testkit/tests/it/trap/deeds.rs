@@ -128,6 +128,45 @@ fn what_is_sent_is_torn_as_well() {
 }
 
 #[test]
+fn what_comes_from_a_socket_is_received_by_whatever_call() {
+    for (program, name) in [
+        ("os.read(peer.fileno(), 8)", "read"),
+        ("peer.recv(8)", "recvfrom"),
+        ("peer.recvmsg(8)", "recvmsg"),
+    ] {
+        let folder = Folder::new();
+        let listener = UnixListener::bind(folder.at("socket")).unwrap();
+        let text = format!(
+            "import os, socket; peer = socket.socket(socket.AF_UNIX); peer.connect('socket'); {program}; \
+             open('log', 'w').write('received')"
+        );
+        let plan = Plan::at(1, Watch::of([Kind::Receive]), Deed::KillAfter);
+        let trapped = Trapped::spawn(script("python3", &text, &folder.path), plan);
+        let (mut peer, _) = listener.accept().unwrap();
+        peer.write_all(b"hello").unwrap();
+        let outcome = trapped.wait();
+        assert_eq!(outcome.end, KILLED, "{program}");
+        assert_eq!(outcome.hit().unwrap().name, name);
+        assert_eq!(folder.text("log"), "");
+    }
+}
+
+#[test]
+fn a_lock_may_fail() {
+    let folder = Folder::new();
+    let text = "import fcntl; fcntl.flock(open('lock', 'w'), fcntl.LOCK_EX)";
+    let plan = Plan::at(
+        1,
+        folder.watch([Kind::Lock]),
+        Deed::Fail(Errno::ENOLCK, Span::Once),
+    );
+    let outcome = Trapped::spawn(script("python3", text, &folder.path), plan).wait();
+    assert_eq!(outcome.end, End::Exited(1));
+    let hit = outcome.hit().unwrap();
+    assert_eq!((hit.name, &hit.path), ("flock", &Some(folder.at("lock"))));
+}
+
+#[test]
 fn a_program_sees_the_error_and_its_file_nothing() {
     for (error, words) in [
         (Errno::EIO, "Input/output error"),

@@ -222,6 +222,15 @@ fn files_of_secrets() {
         set("secrets/accounts/work/password", mode);
         set("secrets/callers/invoice-agent/token", 0o600);
         set("outside", 0o600);
+        for directory in ["", "/accounts", "/accounts/work", "/callers/invoice-agent"] {
+            set(&format!("secrets{directory}"), 0o755);
+        }
+        world
+    };
+    let open = |directory: &str, mode: u32| {
+        let world = store(b"canary-4711", 0o600);
+        let mode = fs::Permissions::from_mode(mode);
+        fs::set_permissions(world.path().join(directory), mode).unwrap();
         world
     };
     let linked = |to: &str| {
@@ -231,11 +240,15 @@ fn files_of_secrets() {
     };
     for (text, want) in [("pa ss\n", "pa ss"), ("pass\r\n", "pass"), ("pass", "pass")] {
         use secrecy::ExposeSecret as _;
+        use sources::imap::Login;
         let loaded = store(text.as_bytes(), 0o600).load().unwrap();
         let Store::Imap(settings) = &loaded.accounts[0].store else {
             panic!("not imap");
         };
-        assert_eq!(settings.password.expose_secret(), want);
+        let Login::Password(password) = &settings.login else {
+            panic!("no password");
+        };
+        assert_eq!(password.expose_secret(), want);
     }
     assert!(linked("../../callers/invoice-agent/token").load().is_ok());
     let directory = store(b"x", 0o600)
@@ -258,6 +271,57 @@ fn files_of_secrets() {
         ("two lines", store(b"canary-4711\ncanary-4711\n", 0o600)),
         ("too large", store(&vec![b'x'; 70_000], 0o600)),
         ("not UTF-8", store(b"canary-4711\xff", 0o600)),
+        ("a store that others can change", open("secrets", 0o775)),
+        (
+            "a directory that others can change",
+            open("secrets/accounts", 0o757),
+        ),
     ];
     insta::assert_snapshot!("secrets", told(&made));
+}
+
+#[cfg(unix)]
+#[test]
+fn secrets_of_other_programs() {
+    use secrecy::ExposeSecret as _;
+    let asked = |script: &str, more: &str| {
+        let to = format!("backend: command\n  command: [sh, -c, '{script}', '{{ref}}']{more}");
+        World::new().edit(A, "backend: env_var", &to)
+    };
+    // Whatever was asked for once is known: both accounts are of one secret, and the program counts.
+    let world = asked("echo x >> asked; echo \"canary-4711 for $0\"", "").edit(
+        A,
+        "  - id: old\n    provider: maildir\n    path: /tmp\n",
+        "  - id: old\n    auth: { type: password, secret_ref: secret://accounts/work/password }\n",
+    );
+    let counted = world.path().join("asked");
+    let script = format!("echo x >> {}; echo", counted.display());
+    let world = world.edit(A, "echo x >> asked; echo", &script);
+    let loaded = world.load().unwrap();
+    for account in &loaded.accounts {
+        let Store::Imap(settings) = &account.store else {
+            panic!("not imap");
+        };
+        let sources::imap::Login::Password(password) = &settings.login else {
+            panic!("no password");
+        };
+        let password = password.expose_secret();
+        assert_eq!(password, "canary-4711 for accounts/work/password");
+    }
+    assert!(!format!("{loaded:?}").contains(CANARY));
+    // And once for the token of the caller.
+    assert_eq!(fs::read_to_string(&counted).unwrap(), "x\nx\n");
+    // Who reads the directory for others need not be able to ask.
+    let locked = asked("exit 1", "");
+    assert!(locked.load().is_err());
+    let version = version_without_secrets(locked.path(), locked.variables()).unwrap();
+    assert_eq!(version.len(), 12);
+    assert!(
+        asked(
+            "echo canary-4711-canary-4711",
+            "\n  store_command: [sh, -c, cat, '{ref}']"
+        )
+        .load()
+        .is_ok()
+    );
 }
