@@ -231,9 +231,13 @@ impl<'a> GuardedMail<'a> {
         if policy.is_owner() {
             return Ok(true);
         }
+        // Where there is no such search, that is what is said. Before a login nobody knows.
+        let has_none = || self.account.source().keeping() == Some(Keeping::Apart);
+        if has_none() {
+            return Ok(true);
+        }
         let found = self.account.folders(self.cx).await?;
-        // Where there is no such search, that is what is said.
-        if self.account.source().keeping() != Keeping::Labels {
+        if has_none() {
             return Ok(true);
         }
         let mut all = found.folders.iter();
@@ -256,6 +260,12 @@ impl<'a> GuardedMail<'a> {
         self.cx.enter(Stage::Search);
         let source = self.account.source();
         source.in_all(self.cx, folder, messages).await
+    }
+
+    /// Has the source find out what its folders are called.
+    pub(crate) async fn learn_names(&self) {
+        // Where that fails, a name stays as it was said, and fails where it is used.
+        let _ = self.account.folders(self.cx).await;
     }
 
     /// INVARIANT: what the source counts includes what is hidden.

@@ -32,6 +32,7 @@ use crate::{Code, Refusal};
 
 pub use asking::{Asked, Asking, Consent, Question, Returned};
 pub(crate) use operator::{Look, Looked, POLICY_INSPECT};
+use spelling::Said;
 use writing::Writing;
 pub use writing::{Deletes, NotUndone};
 
@@ -274,8 +275,8 @@ pub(crate) async fn pass<T: Tool>(
 ) -> Outcome {
     let begun = Begun::by(standing);
     let asking = call.asking.about::<T>(&call.arguments);
-    let arguments = spelling::one(setup, &standing.policy, call.cx, call.arguments).await;
-    let wanted = parse(arguments).and_then(|args| Ok((T::ask(&args)?, args)));
+    let said = Said::read(setup, call.arguments);
+    let wanted = parse(said.arguments).and_then(|args| Ok((T::ask(&args)?, args)));
     let (ask, args): (_, T::Args) = match wanted {
         Ok(wanted) => wanted,
         Err(refusal) => {
@@ -305,7 +306,7 @@ pub(crate) async fn pass<T: Tool>(
         Err(why) => return Outcome::Refused(withheld(&why, &begun.facts(call.cx))),
     };
     let verdict = Mutex::new(None);
-    let ctx = Ctx {
+    let mut ctx = Ctx {
         gateway,
         setup,
         standing,
@@ -317,8 +318,15 @@ pub(crate) async fn pass<T: Tool>(
         cx: call.cx,
         now: begun.now,
     };
-    let outcome = match asking.settle::<T>(&ctx, &args).await {
-        Ok(()) => T::run(ctx, args).await,
+    let args = match said.unlisted {
+        Some(unlisted) => unlisted.settle::<T>(&mut ctx).await,
+        None => Ok(args),
+    };
+    let outcome = match args {
+        Ok(args) => match asking.settle::<T>(&ctx, &args).await {
+            Ok(()) => T::run(ctx, args).await,
+            Err(refusal) => Err(refusal),
+        },
         Err(refusal) => Err(refusal),
     };
     let facts = begun.facts(call.cx);

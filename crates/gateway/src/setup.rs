@@ -3,7 +3,9 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use mail::{AccountId, Cx, Described, Fault, FolderName, Folders, MailSource, Reach, SpecialUse};
+use mail::{
+    AccountId, Cx, Described, Fault, FolderName, Folders, MailSource, Reach, SpecialUse, Spelling,
+};
 use policy::Policy;
 
 use crate::knowledge::{Knowledge, lock};
@@ -172,9 +174,9 @@ impl Account {
         Ok(found)
     }
 
-    /// The one name of a folder that may be asked for by several.
-    pub(crate) async fn spelled(&self, cx: &Cx, folder: &FolderName) -> Result<FolderName, Fault> {
-        self.source.spelled(cx, folder).await
+    /// The one name of a folder that may be asked for by several; asks nobody.
+    pub(crate) fn spelled(&self, folder: &FolderName) -> Spelling {
+        self.source.spelled(folder)
     }
 
     pub fn id(&self) -> &AccountId {

@@ -48,7 +48,7 @@ pub use raw::Raw;
 pub use source::{
     Anchor, Answer, Choose, Described, Fetched, Folders, Found, Granted, InAll, Keeping,
     MailSource, Order, Part, PartWish, RawMessage, Reach, Remedy, Search, Sifted, Snippets,
-    StoreId, Summary, TextPrefix, Unadmitted, Urgency, Verified,
+    Spelling, StoreId, Summary, TextPrefix, Unadmitted, Urgency, Verified,
 };
 pub use structure::{Disposition, Flow, Leaf, Section, Structure};
 pub use uids::UidSet;

@@ -61,7 +61,8 @@ use mail::{
     AccountId, Answer, Append, Body, Broken, Candidate, Changed, Changing, Choose, Condition, Cx,
     Described, Fault, FaultKind, Fetched, FolderName, Folders, Found, Horizon, InAll, Keeping,
     Kindred, Landing, MailSource, MessageRef, RawMessage, Reach, Removal, Search, Sifted, Snippets,
-    Sought, SourceKind, Stage, Step, Summary, Uid, UidSet, UidValidity, Verified, Witness,
+    Sought, SourceKind, Spelling, Stage, Step, Summary, Uid, UidSet, UidValidity, Verified,
+    Witness,
 };
 
 pub use imap::Bearer;
@@ -267,17 +268,12 @@ impl MailSource for ImapSource {
         bearer::reach(&self.settings.login)
     }
 
-    fn keeping(&self) -> Keeping {
+    fn keeping(&self) -> Option<Keeping> {
         self.names.keeping()
     }
 
-    fn spelled<'a>(&'a self, cx: &'a Cx, folder: &'a FolderName) -> Answer<'a, FolderName> {
-        Box::pin(async move {
-            if self.names.is_doubtful(folder) {
-                self.folders(cx).await?;
-            }
-            Ok(self.names.ours(folder))
-        })
+    fn spelled(&self, folder: &FolderName) -> Spelling {
+        self.names.ours(folder)
     }
 
     fn in_all<'a>(
@@ -291,7 +287,7 @@ impl MailSource for ImapSource {
 
     fn anchored<'a>(&'a self, cx: &'a Cx, at: &'a MessageRef) -> Answer<'a, MessageRef> {
         Box::pin(async move {
-            if self.names.is_known_apart() {
+            if self.keeping() == Some(Keeping::Apart) {
                 return Ok(at.clone());
             }
             let memory = &self.in_all;
@@ -316,7 +312,9 @@ impl MailSource for ImapSource {
     }
 
     fn removes(&self, folder: &FolderName) -> Removal {
-        match self.keeping() == Keeping::Labels && self.names.place(folder) != Place::Discarded {
+        match self.keeping() == Some(Keeping::Labels)
+            && self.names.place(folder) != Place::Discarded
+        {
             true => Removal::Trashed,
             false => Removal::Gone,
         }
@@ -501,7 +499,7 @@ impl MailSource for ImapSource {
     fn horizon<'a>(&'a self, cx: &'a Cx, folder: &'a FolderName) -> Answer<'a, Horizon> {
         Box::pin(async move {
             // Where folders are labels, whether a message had one is told by this: then the end is no earlier one.
-            if self.keeping() == Keeping::Apart
+            if self.keeping() != Some(Keeping::Labels)
                 && let Some(known) = self.horizons.of(folder)
             {
                 return Ok(known);
