@@ -291,7 +291,11 @@ pub(crate) async fn pass<T: Tool>(
             return Outcome::Refused(refused.await);
         }
     };
-    let permit = match decide(setup, standing, &ask) {
+    let decided = decide(setup, standing, &ask).or_else(|refusal| match &said.unlisted {
+        Some(unlisted) => unlisted.leave(setup, standing, refusal),
+        None => Err(refusal),
+    });
+    let permit = match decided {
         Ok(permit) => permit,
         Err(refusal) => {
             let asked =
