@@ -22,6 +22,10 @@ pub(crate) trait Leases {
 pub(crate) struct Waiting<T>(oneshot::Receiver<Answer<T>>);
 
 impl<T: Leases> Waiting<T> {
+    pub(crate) fn new(answer: oneshot::Receiver<Answer<T>>) -> Self {
+        Self(answer)
+    }
+
     /// A caller who stops waiting gives back what it would have got.
     pub(crate) async fn received(self, release: &(dyn Fn(TransactionId) + Sync)) -> Answer<T> {
         let mut waiting = Unwanted {

@@ -7,7 +7,6 @@ pub(crate) mod find;
 pub(crate) mod lease;
 mod open;
 pub(crate) mod pace;
-mod rows;
 mod schema;
 pub(crate) mod write;
 

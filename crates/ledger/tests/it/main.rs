@@ -3,9 +3,11 @@
     clippy::unwrap_used,
     clippy::panic,
     clippy::indexing_slicing,
+    clippy::print_stdout,
     reason = "tests stop at the first surprise"
 )]
 
+mod alike;
 mod crash;
 mod full_disk;
 mod keys;
@@ -16,3 +18,4 @@ mod pace;
 mod replaced;
 mod round_trip;
 mod support;
+mod table;

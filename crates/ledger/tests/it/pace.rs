@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ledger::{Draw, Drawn, Ledger, Level};
 
-use crate::support::{Time, place};
+use crate::support::{Ground, Time, place};
 
 fn of(bucket: &str, cost: u64) -> Draw {
     Draw {
@@ -12,6 +12,14 @@ fn of(bucket: &str, cost: u64) -> Draw {
         capacity: 10,
         per_second: 2.0,
         cost,
+    }
+}
+
+/// One that does not fill while a test runs.
+fn never(draw: Draw) -> Draw {
+    Draw {
+        per_second: 0.0,
+        ..draw
     }
 }
 
@@ -70,19 +78,70 @@ async fn a_bucket_is_one_for_all_who_share_the_ledger() {
     ));
 }
 
-#[test]
-fn of_many_at_once_no_more_are_granted_than_there_is() {
-    let (place, time) = (place(), Time::default());
-    let handles = [time.open(&place.path), time.open(&place.path)];
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .build()
-        .unwrap();
-    let granted = runtime.block_on(async {
+pub(crate) async fn one_draws_from_all_or_none_and_may_come_to_owe(ground: &Ground) {
+    let (one, other) = (ground.open().await, ground.open().await);
+    let draw = |bucket, cost| never(of(bucket, cost));
+    let Drawn::Granted(levels) = one.draw(vec![draw("a", 7), draw("b\0", 1)]).await.unwrap() else {
+        panic!("they are full");
+    };
+    assert_eq!(remaining(&levels), [3, 9]);
+    let short = other
+        .draw(vec![draw("b\0", 1), draw("a", 2), draw("a", 2)])
+        .await;
+    let Ok(Drawn::Short {
+        which,
+        retry_after,
+        levels,
+    }) = short
+    else {
+        panic!("{short:?}");
+    };
+    assert_eq!((which, remaining(&levels)), (2, vec![9, 3, 3]));
+    assert!(
+        retry_after >= Duration::from_secs(24 * 3600),
+        "it never fills"
+    );
+    assert_eq!(
+        remaining(
+            &other
+                .charge(vec![draw("a", 30), draw("c", 0)])
+                .await
+                .unwrap()
+        ),
+        [0, 10]
+    );
+    // It owes 27: 28 are missing, and one comes in two seconds.
+    let fast = Draw {
+        per_second: 0.5,
+        ..draw("a", 1)
+    };
+    let Ok(Drawn::Short { retry_after, .. }) = one.draw(vec![fast]).await else {
+        panic!("it owes");
+    };
+    let (least, most) = (Duration::from_secs(46), Duration::from_secs(56));
+    assert!(
+        least < retry_after && retry_after <= most,
+        "{retry_after:?}"
+    );
+    let flood = Draw {
+        per_second: 1e12,
+        ..draw("a", 10)
+    };
+    assert!(
+        matches!(one.draw(vec![flood]).await, Ok(Drawn::Granted(_))),
+        "it has filled"
+    );
+    assert_eq!(one.draw(Vec::new()).await, Ok(Drawn::Granted(Vec::new())));
+}
+
+pub(crate) async fn of_many_at_once_no_more_are_granted_than_there_is(ground: &Ground) {
+    let handles = [ground.open().await, ground.open().await];
+    let granted = {
         let tasks: Vec<_> = (0..40)
             .map(|task| {
                 let ledger = handles[task % 2].clone();
                 // The buckets in either order.
-                let mut draws = vec![of("a", 1), of("b", 0)];
+                let mut draws = vec![never(of("a", 1)), never(of("b", 0))];
                 draws.rotate_left(task / 2 % 2);
                 tokio::spawn(async move { ledger.draw(draws).await.unwrap() })
             })
@@ -92,7 +151,7 @@ fn of_many_at_once_no_more_are_granted_than_there_is() {
             granted += u64::from(matches!(task.await.unwrap(), Drawn::Granted(_)));
         }
         granted
-    });
+    };
     assert_eq!(granted, 10);
 }
 
