@@ -17,7 +17,9 @@ use crate::pace::{Draw, Drawn, Price};
 use crate::pacer::Pacer;
 use crate::reader::{self, Question};
 use crate::request::Beginning;
+use crate::shared::{Lock, Record};
 use crate::sqlite::pace::Buckets;
+use crate::sqlite::shared::{self, Locked};
 use crate::sqlite::{self, find, lease, write};
 use crate::task::{self, Leases, Task};
 use crate::writer::{Clock, Desk, Order, Writer};
@@ -190,6 +192,45 @@ impl Filed {
     pub(crate) async fn forget_before(&self, then: Timestamp) -> Result<u64, LedgerFault> {
         self.write_down(move |desk| write::forget_before(desk.conn, then))
             .await
+    }
+
+    pub(crate) async fn key(&self, name: String, fresh: [u8; 32]) -> Result<Vec<u8>, LedgerFault> {
+        self.write_down(move |desk| shared::key(desk.conn, &name, &fresh))
+            .await
+    }
+
+    pub(crate) async fn record(&self, name: String) -> Result<Option<Record>, LedgerFault> {
+        self.look_up(move |conn| shared::record(conn, &name)).await
+    }
+
+    pub(crate) async fn replace_record(
+        &self,
+        name: String,
+        octets: Vec<u8>,
+    ) -> Result<u64, LedgerFault> {
+        self.write_down(move |desk| shared::replace(desk.conn, &name, &octets))
+            .await
+    }
+
+    pub(crate) async fn try_lock(&self, lock: Lock) -> Result<Option<Lock>, LedgerFault> {
+        let (name, turn) = (lock.name.clone(), lock.turn.clone());
+        // Where nobody waits for this any more, the lock is dropped, and given back behind its taking.
+        let locked = self
+            .write_down(move |desk| shared::lock(desk.conn, desk.owners, &name, desk.owner, &turn))
+            .await?;
+        Ok(match locked {
+            Locked::Now => Some(lock),
+            Locked::ByAnother => {
+                lock.missed();
+                None
+            }
+        })
+    }
+
+    pub(crate) fn unlock(&self, name: &str, turn: &str) {
+        let (name, turn) = (name.to_owned(), turn.to_owned());
+        let (task, _) = Task::new(move |desk: &Desk<'_>| shared::unlock(desk.conn, &name, &turn));
+        self.order(Order::Job(Box::new(task)));
     }
 
     pub(crate) async fn paced(&self, draws: Vec<Draw>, price: Price) -> Result<Drawn, LedgerFault> {

@@ -15,6 +15,7 @@ use crate::filed::Filed;
 use crate::pace::{Draw, Drawn, Price};
 use crate::postgres::{Replica, Server};
 use crate::request::Beginning;
+use crate::shared::{Lock, Record};
 use crate::writer::Clock;
 use crate::{
     Asked, Begun, Filter, Known, LedgerFault, Note, Place, State, StepName, Transaction,
@@ -23,9 +24,9 @@ use crate::{
 
 /// Shared by all calls of a process; cheap to clone. The last one that is dropped waits for what is under way.
 #[derive(Clone, Debug)]
-pub struct Ledger(Arc<Shared>);
+pub struct Ledger(pub(crate) Arc<Shared>);
 
-struct Shared {
+pub(crate) struct Shared {
     /// For people.
     place: String,
     clock: Clock,
@@ -186,12 +187,39 @@ impl Ledger {
         ask!(self, one => one.forget_before(then))
     }
 
+    pub(crate) async fn key(&self, name: String, fresh: [u8; 32]) -> Result<Vec<u8>, LedgerFault> {
+        ask!(self, one => one.key(name, fresh))
+    }
+
+    pub(crate) async fn find_record(&self, name: String) -> Result<Option<Record>, LedgerFault> {
+        ask!(self, one => one.record(name))
+    }
+
+    pub(crate) async fn put_record(
+        &self,
+        name: String,
+        octets: Vec<u8>,
+    ) -> Result<u64, LedgerFault> {
+        ask!(self, one => one.replace_record(name, octets))
+    }
+
+    pub(crate) async fn take_lock(&self, lock: Lock) -> Result<Option<Lock>, LedgerFault> {
+        ask!(self, one => one.try_lock(lock))
+    }
+
     pub(crate) async fn paced(&self, draws: Vec<Draw>, price: Price) -> Result<Drawn, LedgerFault> {
         ask!(self, one => one.paced(draws, price))
     }
 }
 
 impl Shared {
+    pub(crate) fn unlock(&self, name: &str, turn: &str) {
+        match &self.backend {
+            Backend::File(one) => one.unlock(name, turn),
+            Backend::Server(one) => one.unlock(turn),
+        }
+    }
+
     fn homes(&self) -> Option<Vec<String>> {
         let served = self.served.lock().unwrap_or_else(PoisonError::into_inner);
         served.clone()

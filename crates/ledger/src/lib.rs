@@ -15,6 +15,7 @@ mod postgres;
 mod reader;
 mod request;
 mod rows;
+mod shared;
 mod sqlite;
 mod task;
 mod transaction;
@@ -26,6 +27,7 @@ pub use ledger::Ledger;
 pub use pace::{Draw, Drawn, Level};
 pub use postgres::{BadServer, Server};
 pub use request::{Begun, Filter, Note};
+pub use shared::{Lock, Record};
 pub use transaction::{
     Asked, Ending, Key, Kind, Known, Mark, Place, State, StepName, StepRecord, StepState,
     Transaction,

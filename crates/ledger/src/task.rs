@@ -2,6 +2,7 @@
 
 use tokio::sync::oneshot;
 
+use crate::sqlite::shared::Locked;
 use crate::writer::{Desk, Job};
 use crate::{Begun, LedgerFault, Transaction, TransactionId};
 
@@ -124,6 +125,18 @@ impl Leases for () {
 }
 
 impl Leases for u64 {
+    fn leases(&self) -> Vec<TransactionId> {
+        Vec::new()
+    }
+}
+
+impl Leases for Vec<u8> {
+    fn leases(&self) -> Vec<TransactionId> {
+        Vec::new()
+    }
+}
+
+impl Leases for Locked {
     fn leases(&self) -> Vec<TransactionId> {
         Vec::new()
     }

@@ -18,6 +18,8 @@ pub(super) struct Conn {
     wire: AbortHandle,
 }
 
+type Pending<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
+
 /// A statement and its values.
 pub(super) struct Sentence<'a> {
     pub(super) sql: &'static str,
@@ -92,8 +94,7 @@ impl Conn {
                 .await
                 .map(|()| Vec::new())
         };
-        let mut all: Vec<Pin<Box<dyn Future<Output = Result<Vec<Row>, Error>> + '_>>> =
-            vec![Box::pin(begin)];
+        let mut all: Vec<Pending<'_, Result<Vec<Row>, Error>>> = vec![Box::pin(begin)];
         for (statement, sentence) in statements.iter().zip(sentences) {
             all.push(Box::pin(self.client.query(statement, &sentence.values)));
         }
@@ -126,7 +127,7 @@ impl Drop for Conn {
 }
 
 /// Each is begun in its turn before any is waited for, so that they are written in this order.
-async fn together<T>(mut all: Vec<Pin<Box<dyn Future<Output = T> + '_>>>) -> Vec<T> {
+async fn together<T>(mut all: Vec<Pending<'_, T>>) -> Vec<T> {
     let mut done: Vec<Option<T>> = all.iter().map(|_| None).collect();
     poll_fn(move |cx| {
         let mut waiting = false;

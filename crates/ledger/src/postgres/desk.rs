@@ -46,6 +46,8 @@ pub(super) struct Desk {
     releasing: Mutex<()>,
     /// Requests that were given up without knowing what became of them: what they lease is leased to nobody.
     doubtful: RefCell<Vec<(Instant, String)>>,
+    /// Turns of locks that nobody holds any more.
+    unlocked: RefCell<Vec<String>>,
     pub(super) erased: Cell<Erased>,
 }
 
@@ -70,6 +72,7 @@ impl Desk {
             released: RefCell::default(),
             releasing: Mutex::default(),
             doubtful: RefCell::default(),
+            unlocked: RefCell::default(),
             erased: Cell::new(Erased::Wholly),
         })
     }
@@ -202,6 +205,20 @@ impl Desk {
             lease::free_requests(conn, &self.name, &doubtful).await?;
         }
         Ok(())
+    }
+
+    pub(super) fn unlock(&self, turn: String) {
+        self.unlocked.borrow_mut().push(turn);
+    }
+
+    pub(super) fn unlocked(&self) -> Vec<String> {
+        self.unlocked.borrow().clone()
+    }
+
+    pub(super) fn are_unlocked(&self, turns: &[String]) {
+        self.unlocked
+            .borrow_mut()
+            .retain(|turn| !turns.contains(turn));
     }
 
     pub(super) fn has_released(&self) -> bool {

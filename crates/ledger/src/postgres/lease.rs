@@ -190,6 +190,8 @@ pub(super) async fn leave(conn: &Conn, owner: &str) -> Result<(), Trouble> {
         &[&owner],
     )
     .await?;
+    conn.execute("DELETE FROM locks WHERE holder = $1", &[&owner])
+        .await?;
     conn.execute("DELETE FROM replicas WHERE name = $1", &[&owner])
         .await?;
     Ok(())

@@ -12,6 +12,7 @@ mod pace;
 mod replica;
 mod schema;
 mod server;
+mod shared;
 mod text;
 mod tls;
 mod trouble;

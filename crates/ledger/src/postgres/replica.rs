@@ -18,9 +18,11 @@ use super::conn::Conn;
 use super::desk::{Attempt, Desk, Erased, chance};
 use super::server::Server;
 use super::trouble::Trouble;
-use super::{begin, find, lease, open, pace, write};
+use super::{begin, find, lease, open, pace, shared, write};
 use crate::pace::{Draw, Drawn, Price};
 use crate::request::Beginning;
+use crate::shared::{Lock, Record};
+use crate::sqlite::shared::Locked;
 use crate::task::{self, Leases, Waiting};
 use crate::writer::Clock;
 use crate::{Begun, Filter, LedgerFault, Note, Place, State, Transaction, TransactionId};
@@ -37,8 +39,9 @@ type Request = Box<dyn FnOnce(Rc<Desk>) -> Work + Send>;
 
 enum Order {
     Do(Request),
-    /// Nobody waits for it.
+    /// Nobody waits for these.
     Release(TransactionId),
+    Unlock(String),
 }
 
 pub(crate) struct Replica {
@@ -183,6 +186,54 @@ impl Replica {
             .await
     }
 
+    pub(crate) async fn key(&self, name: String, fresh: [u8; 32]) -> Result<Vec<u8>, LedgerFault> {
+        self.look_up(async move |_, conn| shared::key(conn, &name, &fresh).await)
+            .await
+    }
+
+    pub(crate) async fn record(&self, name: String) -> Result<Option<Record>, LedgerFault> {
+        self.look_up(async move |_, conn| shared::record(conn, &name).await)
+            .await
+    }
+
+    pub(crate) async fn replace_record(
+        &self,
+        name: String,
+        octets: Vec<u8>,
+    ) -> Result<u64, LedgerFault> {
+        self.look_up(async move |_, conn| shared::replace(conn, &name, &octets).await)
+            .await
+    }
+
+    pub(crate) async fn try_lock(&self, lock: Lock) -> Result<Option<Lock>, LedgerFault> {
+        let (reply, answer) = oneshot::channel();
+        self.order(Order::Do(Box::new(move |desk| {
+            Box::pin(async move {
+                let desk: &Desk = &desk;
+                let locked = desk
+                    .ask(async |conn, _| {
+                        unlock(desk, conn).await?;
+                        shared::lock(desk, conn, &lock.name, &lock.turn).await
+                    })
+                    .await;
+                // Where nobody waits for it any more, or nobody knows whether it holds, it is dropped and given back.
+                let _ = reply.send(match locked {
+                    Ok(Locked::Now) => Ok(Some(lock)),
+                    Ok(Locked::ByAnother) => {
+                        lock.missed();
+                        Ok(None)
+                    }
+                    Err(fault) => Err(fault),
+                });
+            })
+        })));
+        answer.await.unwrap_or_else(|_| Err(task::gone()))
+    }
+
+    pub(crate) fn unlock(&self, turn: &str) {
+        self.order(Order::Unlock(turn.to_owned()));
+    }
+
     pub(crate) async fn paced(&self, draws: Vec<Draw>, price: Price) -> Result<Drawn, LedgerFault> {
         self.look_up(async move |_, conn| pace::draw(conn, &draws, price).await)
             .await
@@ -234,7 +285,10 @@ impl Replica {
 impl Drop for Replica {
     fn drop(&mut self) {
         self.orders = None;
-        if let Some(thread) = self.thread.take() {
+        // The last one may be dropped by the thread itself, which then ends without being waited for.
+        if let Some(thread) = self.thread.take()
+            && thread.thread().id() != thread::current().id()
+        {
             let _ = thread.join();
         }
     }
@@ -246,6 +300,16 @@ async fn settle(desk: &Desk, conn: &Conn) -> Result<(), Trouble> {
         true => desk.settle(conn).await,
         false => Ok(()),
     }
+}
+
+/// Locks that nobody holds any more, before another is taken.
+async fn unlock(desk: &Desk, conn: &Conn) -> Result<(), Trouble> {
+    let turns = desk.unlocked();
+    if !turns.is_empty() {
+        shared::unlock(conn, &turns).await?;
+        desk.are_unlocked(&turns);
+    }
+    Ok(())
 }
 
 /// Each attempt has a name of its own. What one has leased whose answer was lost is leased to nobody, unless a later one
@@ -323,13 +387,22 @@ async fn serve(
                 Some(Order::Do(request)) => {
                     work.spawn_local(request(Rc::clone(&desk)));
                 }
-                Some(Order::Release(id)) => {
-                    desk.release(id);
+                Some(order @ (Order::Release(_) | Order::Unlock(_))) => {
+                    match order {
+                        Order::Release(id) => desk.release(id),
+                        Order::Unlock(turn) => desk.unlock(turn),
+                        Order::Do(_) => {}
+                    }
                     let desk = Rc::clone(&desk);
                     work.spawn_local(async move {
-                        let released = desk.ask(async |conn, _| settle(&desk, conn).await).await;
+                        let released = desk
+                            .ask(async |conn, _| {
+                                settle(&desk, conn).await?;
+                                unlock(&desk, conn).await
+                            })
+                            .await;
                         if let Err(fault) = released {
-                            tracing::warn!(%fault, "a lease is not given back yet");
+                            tracing::warn!(%fault, "a lease or a lock is not given back yet");
                         }
                     });
                 }
@@ -366,6 +439,7 @@ async fn beat(desk: Rc<Desk>) {
             };
             lease::beat(&desk, &conn).await?;
             desk.settle(&conn).await?;
+            unlock(&desk, &conn).await?;
             Ok::<_, Trouble>(conn)
         });
         conn = match beaten.await {

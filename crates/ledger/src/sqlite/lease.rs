@@ -155,6 +155,7 @@ pub(crate) fn free_all(conn: &Connection, owner: &str) -> Result<(), LedgerFault
         "UPDATE transactions SET lease_owner = NULL, lease_until = NULL WHERE lease_owner = ?1",
         [owner],
     )?;
+    conn.execute("DELETE FROM locks WHERE holder = ?1", [owner])?;
     Ok(())
 }
 

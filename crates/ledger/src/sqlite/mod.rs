@@ -8,6 +8,7 @@ pub(crate) mod lease;
 mod open;
 pub(crate) mod pace;
 mod schema;
+pub(crate) mod shared;
 pub(crate) mod write;
 
 pub(crate) use open::{Cut, cut_log, open};

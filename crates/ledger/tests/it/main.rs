@@ -16,6 +16,8 @@ mod mailboxes;
 mod notes;
 mod pace;
 mod replaced;
+mod replicas;
 mod round_trip;
+mod shared;
 mod support;
 mod table;

@@ -1,7 +1,7 @@
 //! The table of behaviours, which is one for both: each in a file by itself, and all on one server, each in a database of its own.
 
 use crate::support::{Ground, server};
-use crate::{keys, leases, mailboxes, notes, pace};
+use crate::{keys, leases, mailboxes, notes, pace, shared};
 
 macro_rules! table {
     ($($module:ident::$name:ident,)+) => {
@@ -47,4 +47,7 @@ table! {
     mailboxes::one_change_at_a_time_takes_a_message_away,
     pace::one_draws_from_all_or_none_and_may_come_to_owe,
     pace::of_many_at_once_no_more_are_granted_than_there_is,
+    shared::a_key_is_made_once_and_is_the_same_for_all,
+    shared::a_record_is_replaced_wholly_and_its_stamp_tells,
+    shared::one_has_a_lock_until_it_drops_it,
 }
