@@ -6,6 +6,7 @@ mod cli;
 mod config;
 mod demo;
 mod login;
+mod network_disk;
 mod policy_verbs;
 mod reload;
 mod running;
@@ -172,8 +173,8 @@ async fn stdio(
     let wires = Wires::default().again(config.accounts);
     wires.look().await;
     let setup = wires.for_callers(&config.callers, toolsets.as_deref(), changes.writes);
-    let gateway = wiring::gateway(setup, log.clone())?;
-    let gateway = Arc::new(wiring::with_ledger(gateway, &changes));
+    let gateway = wiring::gateway_with_ledger(setup, log.clone(), &changes).await?;
+    let gateway = Arc::new(gateway);
     let tidying = wiring::keep_spool_tidy();
     let (tools, tools_changed) = tokio::sync::watch::channel(0);
     let reload = directory.map(|directory| Reload {
@@ -209,6 +210,11 @@ fn with_config(
     work: impl AsyncFnOnce(config::Config, Log) -> anyhow::Result<(ExitCode, &'static str)>,
 ) -> anyhow::Result<ExitCode> {
     match config::read(directory, std::env::vars_os()) {
+        // INVARIANT: no record and no token is written where two machines could write at once without seeing each other.
+        Ok(config) if let Err(why) = wiring::is_on_this_machine(&config) => {
+            complain(&why);
+            Ok(ExitCode::from(BAD_CONFIGURATION))
+        }
         Ok(config) => in_runtime(async {
             let log = wiring::log(
                 Some(config.audit.clone()),
