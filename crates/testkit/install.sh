@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what the tests need and is missing: Dovecot, GnuPG and GNOME Keyring by apt, Cyrus unpacked under
+# Installs what the tests need and is missing: Dovecot, PostgreSQL, GnuPG and GNOME Keyring by apt, Cyrus unpacked under
 # target/testkit/cyrus (it and Dovecot exclude each other, so Cyrus is never installed), and an OpenID Connect server by npm
 # under target/testkit/oidc. Chromium too, where it can be had within minutes: without it the records of what it shows stand
 # for it. Instant when everything is there.
@@ -9,6 +9,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cyrus=${MAILWARDEN_CYRUS_ROOT:-$(dirname "$(dirname "$here")")/target/testkit/cyrus}
 oidc=${MAILWARDEN_OIDC_ROOT:-$(dirname "$(dirname "$here")")/target/testkit/oidc}
 dovecot_packages=(dovecot-core dovecot-imapd)
+postgres_packages=(postgresql postgresql-client)
 secret_packages=(gnupg gnome-keyring libsecret-tools dbus-daemon)
 cyrus_packages=(cyrus-common cyrus-imapd sasl2-bin)
 # Unpacked beside Cyrus where the system lacks them.
@@ -23,6 +24,24 @@ fail() {
 have_dovecot() {
   [[ -x /usr/sbin/dovecot ]] || command -v dovecot >/dev/null || return 1
   [[ -x /usr/lib/dovecot/imap || -x /usr/libexec/dovecot/imap ]]
+}
+
+have_postgres() {
+  local program
+  [[ -n ${MAILWARDEN_POSTGRES:-} ]] && return
+  for program in /usr/lib/postgresql/*/bin/postgres; do
+    [[ -x $program && -x $(dirname "$program")/psql ]] && return
+  done
+  return 1
+}
+
+# Without a cluster of the system's own: tests have theirs, and nothing is to listen that nobody asked for.
+install_postgres() {
+  local settings=/etc/postgresql-common/createcluster.conf
+  if [[ ! -e $settings ]] && as_root mkdir -p "$(dirname "$settings")"; then
+    printf '%s\n' 'create_main_cluster = false' | as_root tee "$settings" >/dev/null || true
+  fi
+  install_packages "PostgreSQL 15 or later" "${postgres_packages[@]}"
 }
 
 # Runs a command as root, or fails without asking for a password.
@@ -150,6 +169,7 @@ install_oidc() {
 }
 
 have_dovecot || install_packages "Dovecot 2.3" "${dovecot_packages[@]}"
+have_postgres || install_postgres
 have_secrets || install_packages "GnuPG and GNOME Keyring" "${secret_packages[@]}"
 [[ -x $cyrus/usr/lib/cyrus/bin/imapd ]] || unpack_cyrus
 have_oidc || install_oidc

@@ -6,6 +6,7 @@ mod cli;
 mod config;
 mod demo;
 mod login;
+mod network_disk;
 mod policy_verbs;
 mod reload;
 mod running;
@@ -167,6 +168,11 @@ fn with_config(
     work: impl AsyncFnOnce(config::Config, Log) -> anyhow::Result<(ExitCode, &'static str)>,
 ) -> anyhow::Result<ExitCode> {
     match config::read(directory, std::env::vars_os()) {
+        // INVARIANT: no record and no token is written where two machines could write at once without seeing each other.
+        Ok(config) if let Err(why) = wiring::is_on_this_machine(&config) => {
+            complain(&why);
+            Ok(ExitCode::from(BAD_CONFIGURATION))
+        }
         Ok(config) => in_runtime(async {
             let log = wiring::log(
                 Some(config.audit.clone()),

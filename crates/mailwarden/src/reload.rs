@@ -55,7 +55,7 @@ impl Fixed {
         let (days, next) = (before.retention, after.retention);
         let changed = [
             ("errors", self.errors != config.errors),
-            ("wal.path", self.ledger != config.changes.ledger),
+            ("wal.path or ledger", self.ledger != config.changes.ledger),
             (
                 "audit.directory",
                 self.audit_directory != config.audit_directory,

@@ -91,8 +91,8 @@ async fn prepare(
     let wires = Wires::default().again(config.accounts);
     wires.look().await;
     let setup = wires.for_callers(&config.callers, toolsets.as_deref(), changes.writes);
-    let gateway = wiring::gateway(setup, log.clone())?;
-    let gateway = Arc::new(wiring::with_ledger(gateway, &changes));
+    let gateway = wiring::gateway_with_ledger(setup, log.clone(), &changes).await?;
+    let gateway = Arc::new(gateway);
     let tidying = wiring::keep_spool_tidy();
     let (tools, tools_changed) = watch::channel(0);
     let reload = directory.map(|directory| Reload {

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use anyhow::Context as _;
 use audit::{Event, Keeping, Log, Settings};
 use extract::Runner;
-use gateway::{Account, Credential, Gateway, Setup, Spool, Standing, Toolset, Writes};
-use ledger::Ledger;
+use gateway::{Account, Credential, CursorKey, Gateway, Setup, Spool, Standing, Toolset, Writes};
 use secrets::Tokens;
 use sources::apple::Apple;
 use sources::imap::{ImapSource, Login};
@@ -15,7 +15,8 @@ use sources::maildir::Maildir;
 use tokio::task::JoinHandle;
 
 use crate::cli::EXTRACT_WORKER;
-use crate::config::{self, AppleStore, Callers, Changes, Config, Store, dir};
+use crate::config::{self, AppleStore, Callers, Changes, Config, LedgerPlace, Store, dir};
+use crate::network_disk;
 use crate::state;
 
 /// So long a start waits for secret stores. Most need no time at all.
@@ -189,12 +190,43 @@ pub(crate) fn known(set: dir::Toolset) -> Toolset {
 }
 
 pub(crate) fn gateway(setup: Setup, log: Log) -> anyhow::Result<Gateway> {
-    let gateway = Gateway::new(setup, state::cursor_key()?, log);
+    Ok(sealed_by(setup, log, state::cursor_key()?))
+}
+
+/// The name of the key that seals what replicas hand to each other's clients.
+const CURSORS: &str = "cursors";
+
+/// One that changes mail, if that may be, and writes it down in the place of the configuration.
+///
+/// Where that is a server, replicas share what seals cursors as well; without it none of them would understand the others, so
+/// nothing is served. Without a file changes are refused, and reading goes on. Where none may be made, what is written of
+/// earlier ones can be asked for; where there were none, no file is made.
+pub(crate) async fn gateway_with_ledger(
+    setup: Setup,
+    log: Log,
+    changes: &Changes,
+) -> anyhow::Result<Gateway> {
+    if let LedgerPlace::On(_) = changes.ledger {
+        let opened = changes.ledger.open().await;
+        let ledger = opened.context("there is no ledger")?;
+        let ledger = ledger.with_context(|| changes.ledger.to_string())?;
+        let key = CursorKey::new(ledger.shared_key(CURSORS).await?);
+        let gateway = sealed_by(setup, log, key);
+        return Ok(match changes.writes == Writes::Allowed {
+            true => gateway.with_ledger(ledger, changes.deletes, changes.settle),
+            false => gateway.with_ledger_to_look_at(ledger),
+        });
+    }
+    Ok(with_ledger(gateway(setup, log)?, changes).await)
+}
+
+fn sealed_by(setup: Setup, log: Log, key: CursorKey) -> Gateway {
+    let gateway = Gateway::new(setup, key, log);
     let gateway = gateway.with_extractor(Arc::new(extractor()));
-    Ok(match state::spool_directory() {
+    match state::spool_directory() {
         Some(directory) => gateway.with_spool(Spool::at(directory)),
         None => gateway,
-    })
+    }
 }
 
 /// Message files that nobody asked for in a day go, also where nobody asks for others.
@@ -220,26 +252,26 @@ pub(crate) fn owners_gateway(config: Config, log: Log) -> anyhow::Result<Gateway
     gateway(wires.for_owner(Toolset::ALL.to_vec()), log)
 }
 
-/// Where changes are written down. Without it they are refused, and reading goes on. Where none may be made, what is
-/// written of earlier ones can be asked for; where there were none, no file is made.
-pub(crate) fn with_ledger(gateway: Gateway, changes: &Changes) -> Gateway {
-    let Some(path) = changes.ledger.path() else {
-        return gateway;
-    };
+async fn with_ledger(gateway: Gateway, changes: &Changes) -> Gateway {
+    let place = &changes.ledger;
     let allowed = changes.writes == Writes::Allowed;
-    if !allowed && !path.exists() {
+    if !allowed && !place.exists() {
         return gateway;
     }
-    match Ledger::open(&path) {
+    let Some(opened) = place.open().await else {
+        return gateway;
+    };
+    match opened {
         Ok(ledger) if allowed => gateway.with_ledger(ledger, changes.deletes, changes.settle),
         Ok(ledger) => gateway.with_ledger_to_look_at(ledger),
         Err(fault) => {
-            let path = path.display();
             crate::complain(&match allowed {
                 true => format!(
-                    "changes to mail are refused: {fault} ({path}); `mailwarden check` tells when that is mended"
+                    "changes to mail are refused: {fault} ({place}); `mailwarden check` tells when that is mended"
                 ),
-                false => format!("what became of earlier changes cannot be told: {fault} ({path})"),
+                false => {
+                    format!("what became of earlier changes cannot be told: {fault} ({place})")
+                }
             });
             gateway
         }
@@ -287,6 +319,18 @@ pub(crate) fn record_refreshes(accounts: &[config::Account], log: &Log) {
             let (came, rotation) = (refreshed.outcome.word(), refreshed.rotation.word());
             log.note(Event::token_refreshed(&refreshed.account, came, rotation));
         });
+    }
+}
+
+/// Complains of a place of state that another machine keeps.
+pub(crate) fn is_on_this_machine(config: &Config) -> Result<(), String> {
+    let audit = config.audit_directory.clone();
+    let places = [state::directory(), audit.or_else(state::audit_directory)];
+    let mut places = places.into_iter().flatten();
+    places.try_for_each(|place| network_disk::refuse(&place))?;
+    match &config.changes.ledger {
+        LedgerPlace::At(path) => network_disk::refuse(path),
+        LedgerPlace::State | LedgerPlace::On(_) | LedgerPlace::Nowhere => Ok(()),
     }
 }
 

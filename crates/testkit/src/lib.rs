@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`dovecot`], [`cyrus`] | a private IMAP server, gone without trace when dropped |
 //! | [`oidc`], [`http`] | a private OpenID Connect server that fails on demand, the person at its browser, and a bare HTTP client |
+//! | [`postgres`] | a private PostgreSQL that is killed and started again on demand |
 //! | [`gmail`] | an account at Gmail, simulated: labels, All Mail, X-GM-EXT-1 |
 //! | [`apple`] | a `~/Library/Mail` of Apple Mail, in several generations |
 //! | [`proxy`] | latency, cuts, stalls and missing extensions between client and server, and a count of round trips |
@@ -44,6 +45,7 @@ pub mod mailgen;
 pub mod mcp;
 pub mod oidc;
 pub mod ports;
+pub mod postgres;
 mod process;
 pub mod proxy;
 pub mod tls;
@@ -64,6 +66,7 @@ pub use mailgen::Mailgen;
 pub use mcp::McpClient;
 pub use oidc::Oidc;
 pub use ports::{BlackHole, closed_port};
+pub use postgres::Postgres;
 pub use proxy::{Cut, FaultProxy};
 pub use tls::{Ca, Leaf};
 pub use world::World;

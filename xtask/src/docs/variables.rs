@@ -194,6 +194,16 @@ pub(crate) const VARIABLES: &[Variable] = &[
         "How often a checkpoint of the audit log is signed, 1 to 1440.",
     ),
     variable(
+        "MAILWARDEN_LEDGER",
+        "none",
+        "The PostgreSQL database in which changes to mail are written down, and which [replicas](replicas.md) share, such as `postgres://mailwarden@db.example.com/mailwarden`. The same as `ledger` in accounts.yaml.",
+    ),
+    variable(
+        "MAILWARDEN_LEDGER_PASSWORD",
+        "none",
+        "The password of that database; in a configuration directory `ledger_secret_ref` can name it.",
+    ),
+    variable(
         "MAILWARDEN_STATE_DIR",
         "`$XDG_STATE_HOME/mailwarden`, else `~/.local/state/mailwarden`",
         "Where the key that seals cursors, the [audit log](audit.md) (in `audit/`) and, without a configuration directory, the ledger of changes (`ledger.db`) are kept. Without a log nothing is answered.",

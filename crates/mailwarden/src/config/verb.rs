@@ -152,6 +152,9 @@ fn changes(changes: &Changes, screen: Screen) -> String {
         (Writes::Gated | Writes::Never, _) => {
             "changes to mail: off, by MAIL_IMAP_WRITE_ENABLED=false".to_owned()
         }
+        (Writes::Allowed, place @ LedgerPlace::On(_)) => {
+            format!("changes to mail: written down on {place}; `mailwarden check` connects to it")
+        }
         (Writes::Allowed, LedgerPlace::At(path)) => {
             let place = path.display();
             match path.exists().then(|| Ledger::open(path)) {
@@ -163,7 +166,7 @@ fn changes(changes: &Changes, screen: Screen) -> String {
             }
         }
         (Writes::Allowed, LedgerPlace::Nowhere | LedgerPlace::State) => {
-            "changes to mail: refused, there is no `wal` section".to_owned()
+            "changes to mail: refused, there is neither `wal` nor `ledger`".to_owned()
         }
     }
 }

@@ -11,7 +11,7 @@ use super::reader::Reader;
 use super::secrets::SecretStore;
 use super::yaml::{Node, Value};
 use crate::config::env::Wide;
-use crate::config::{Account, AppleStore, ErrorStyle, Provider, Store};
+use crate::config::{Account, AppleStore, ErrorStyle, LedgerPlace, Provider, Store};
 
 /// What `accounts.yaml` comes to.
 pub(super) struct Accounts {
@@ -20,7 +20,7 @@ pub(super) struct Accounts {
     pub errors: ErrorStyle,
     pub audit: Keeping,
     pub audit_directory: Option<PathBuf>,
-    pub wal: Option<PathBuf>,
+    pub ledger: LedgerPlace,
     /// Every id that stands there, of accounts that cannot be used too. `None` if some could not be read.
     pub ids: Option<Vec<String>>,
 }
@@ -64,8 +64,7 @@ pub(super) fn read(reader: &mut Reader<'_>, around: &Around<'_>) -> Accounts {
         reader.problem(list, "there is no account", "add one, with at least an id");
     }
     let (audit, audit_directory) = super::keeping::read(section("audit"), reader, around);
-    let wal = section("wal").and_then(|wal| wal.get("path"));
-    let wal = wal.and_then(|path| super::paths::resolve(path, around.dir, reader));
+    let ledger = super::ledger::read(root, &store, reader, around);
     Accounts {
         ids: all_read.then(|| seen.into_keys().map(str::to_owned).collect()),
         errors: errors(section("errors"), reader, around.wide),
@@ -73,7 +72,7 @@ pub(super) fn read(reader: &mut Reader<'_>, around: &Around<'_>) -> Accounts {
         store,
         audit,
         audit_directory,
-        wal,
+        ledger,
     }
 }
 

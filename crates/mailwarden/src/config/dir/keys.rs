@@ -69,6 +69,21 @@ pub(super) static ACCOUNTS_FILE: Keys = Keys {
             "Where changes to mail are written down before they are made; without it none is made.",
         ),
         key(
+            "ledger",
+            Optional,
+            text("postgres://mailwarden@db.example.com/mailwarden"),
+            "In place of `wal`, where several replicas serve: the PostgreSQL database that they share. Without a password.",
+        ),
+        key(
+            "ledger_secret_ref",
+            Optional,
+            Shape::Text {
+                such_as: "secret://ledger/password",
+                pattern: Some(SECRET),
+            },
+            "Where the password of that database is kept.",
+        ),
+        key(
             "errors",
             Default("protocol"),
             Shape::Word(&["protocol", "result"]),

@@ -8,6 +8,7 @@ mod imap;
 mod init;
 mod keeping;
 mod keys;
+mod ledger;
 mod oauth;
 mod paths;
 mod policies;
@@ -31,7 +32,8 @@ use sha2::{Digest as _, Sha256};
 pub(crate) use callers::digest as token_digest;
 pub(crate) use callers::{CallerAuth, CallerConfig, Toolset};
 pub(super) use init::{PASSWORD, init};
-pub(super) use keeping::{ledger_path, log_directory};
+pub(super) use keeping::log_directory;
+pub(super) use ledger::ledger_place;
 pub(super) use schema::{FILES as SCHEMAS, Schema};
 
 use self::secrets::SecretStore;
@@ -189,7 +191,7 @@ fn load_with(
                 writes: wide.gate.beside_directory(),
                 deletes: wide.deletes,
                 settle: wide.settle,
-                ledger: read.wal.into(),
+                ledger: read.ledger,
             },
             callers,
             policies: policies.iter().map(|(_, policy)| policy.clone()).collect(),
