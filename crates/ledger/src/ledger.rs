@@ -16,8 +16,11 @@ use tokio::sync::oneshot;
 
 use crate::identity::Identity;
 use crate::owners::{Life, Owners};
+use crate::pace::{Draw, Drawn, Price};
+use crate::pacer::Pacer;
 use crate::reader::{self, Question};
 use crate::sqlite::begin::Beginning;
+use crate::sqlite::pace::Buckets;
 use crate::sqlite::{self, find, lease, write};
 use crate::task::{self, Leases, Task};
 use crate::writer::{Clock, Desk, Order, Writer};
@@ -68,6 +71,7 @@ impl Ledger {
             owners,
             name,
             served: Mutex::default(),
+            pacer: Pacer::new(Buckets::path(path), Arc::clone(&clock)),
             clock,
             orders: Some(orders),
             questions: Some(questions),
@@ -230,6 +234,10 @@ impl Ledger {
             .await
     }
 
+    pub(crate) async fn paced(&self, draws: Vec<Draw>, price: Price) -> Result<Drawn, LedgerFault> {
+        self.0.pacer.draw(draws, price).await
+    }
+
     async fn write_down<T: Leases + Send + 'static>(
         &self,
         work: impl FnOnce(&Desk<'_>) -> Result<T, LedgerFault> + Send + 'static,
@@ -263,6 +271,7 @@ struct Shared {
     name: Arc<OnceLock<String>>,
     /// The mailboxes that it works on, as a JSON list.
     served: Mutex<Option<String>>,
+    pacer: Pacer,
     clock: Clock,
     orders: Option<Sender<Order>>,
     questions: Option<Sender<Question>>,

@@ -8,6 +8,8 @@ mod id;
 mod identity;
 mod ledger;
 mod owners;
+mod pace;
+mod pacer;
 mod reader;
 mod request;
 mod sqlite;
@@ -18,6 +20,7 @@ mod writer;
 pub use fault::LedgerFault;
 pub use id::TransactionId;
 pub use ledger::Ledger;
+pub use pace::{Draw, Drawn, Level};
 pub use request::{Begun, Filter, Note};
 pub use transaction::{
     Asked, Ending, Key, Kind, Known, Mark, Place, State, StepName, StepRecord, StepState,

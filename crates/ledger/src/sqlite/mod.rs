@@ -6,6 +6,7 @@ pub(crate) mod begin;
 pub(crate) mod find;
 pub(crate) mod lease;
 mod open;
+pub(crate) mod pace;
 mod rows;
 mod schema;
 pub(crate) mod write;

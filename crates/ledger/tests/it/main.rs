@@ -12,6 +12,7 @@ mod keys;
 mod leases;
 mod mailboxes;
 mod notes;
+mod pace;
 mod replaced;
 mod round_trip;
 mod support;
