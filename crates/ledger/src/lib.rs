@@ -10,6 +10,7 @@ mod ledger;
 mod owners;
 mod pace;
 mod pacer;
+mod pails;
 mod reader;
 mod request;
 mod sqlite;
@@ -21,6 +22,7 @@ pub use fault::LedgerFault;
 pub use id::TransactionId;
 pub use ledger::Ledger;
 pub use pace::{Draw, Drawn, Level};
+pub use pails::Pails;
 pub use request::{Begun, Filter, Note};
 pub use transaction::{
     Asked, Ending, Key, Kind, Known, Mark, Place, State, StepName, StepRecord, StepState,
