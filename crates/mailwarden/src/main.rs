@@ -172,7 +172,10 @@ async fn stdio(
     let wires = Wires::default().again(config.accounts);
     wires.look().await;
     let setup = wires.for_callers(&config.callers, toolsets.as_deref(), changes.writes);
-    let gateway = wiring::gateway(setup, log.clone())?;
+    let mut gateway = wiring::gateway(setup, log.clone())?;
+    if let Some(most) = config.calls_at_once {
+        gateway = gateway.with_calls_at_once(most);
+    }
     let gateway = Arc::new(wiring::with_ledger(gateway, &changes));
     let tidying = wiring::keep_spool_tidy();
     let (tools, tools_changed) = tokio::sync::watch::channel(0);
@@ -192,12 +195,13 @@ async fn stdio(
         reload::nothing_to_read()?;
     }
     let served = server::Served {
-        gateway,
+        gateway: Arc::clone(&gateway),
         caller,
         errors: config.errors,
         tools: tools_changed,
     };
     let why = server::run(served, reload).await;
+    gateway.record_excess();
     tidying.abort();
     Ok((ExitCode::SUCCESS, why?))
 }

@@ -25,6 +25,7 @@ const IMAP: &str = "MAIL_IMAP_";
 const MAILDIR: &str = "MAIL_MAILDIR_";
 const APPLE: &str = "MAIL_APPLE_";
 const OURS: &str = "MAILWARDEN_";
+const CALLS_AT_ONCE: &str = "MAILWARDEN_MAX_CONCURRENT_CALLS";
 const GATEWAY: &str = "IMAP_MCP_";
 /// Variables that belong to a configuration directory. Not all have a meaning yet.
 const OF_GATEWAY: [&str; 7] = [
@@ -88,6 +89,7 @@ pub(super) struct Wide {
     pub gate: Gate,
     pub deletes: Deletes,
     pub settle: Duration,
+    pub calls_at_once: Option<usize>,
 }
 
 /// Reads `variables` beside a configuration directory, in which accounts stand.
@@ -119,6 +121,7 @@ pub(super) fn beside_directory(
         gate: reader.gate(),
         deletes: reader.deletes(),
         settle: reader.settle(),
+        calls_at_once: reader.calls_at_once(),
     };
     (wide, reader.problems)
 }
@@ -134,6 +137,7 @@ struct Reader {
     audit: BTreeMap<String, String>,
     /// The `IMAP_MCP_` variables that are set.
     gateway: BTreeMap<String, String>,
+    calls_at_once: Option<String>,
     /// Where programs are.
     search: Option<OsString>,
     problems: Vec<Problem>,
@@ -207,6 +211,10 @@ impl Reader {
             self.audit.insert(name, value);
             return;
         }
+        if name == CALLS_AT_ONCE {
+            self.calls_at_once = Some(value);
+            return;
+        }
         if name.starts_with(OURS) && !PROCESS_WIDE.contains(&name.as_str()) {
             self.problem(
                 &name,
@@ -273,6 +281,7 @@ impl Reader {
             settle: self.settle(),
             ledger: LedgerPlace::State,
         };
+        let calls_at_once = self.calls_at_once();
         if accounts.is_empty() && self.problems.is_empty() {
             self.problems.push(Problem::whole(
                 "no account is configured; set MAIL_IMAP_DEFAULT_HOST, MAIL_IMAP_DEFAULT_USER and MAIL_IMAP_DEFAULT_PASS",
@@ -290,6 +299,7 @@ impl Reader {
             audit,
             audit_directory: None,
             changes,
+            calls_at_once,
             version: None,
         })
     }

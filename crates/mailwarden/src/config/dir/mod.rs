@@ -8,6 +8,7 @@ mod imap;
 mod init;
 mod keeping;
 mod keys;
+mod limits;
 mod oauth;
 mod paths;
 mod policies;
@@ -52,6 +53,8 @@ pub(crate) struct Loaded {
     /// Where it is, if not where it always is.
     pub audit_directory: Option<PathBuf>,
     pub changes: Changes,
+    /// Calls under way at a time, if that was said.
+    pub calls_at_once: Option<usize>,
     pub callers: Vec<CallerConfig>,
     /// All of them, of no caller too.
     pub policies: Vec<Arc<Policy>>,
@@ -173,7 +176,8 @@ fn load_with(
     let mut callers = Vec::new();
     if let Some(sheet) = callers_sheet {
         let mut reader = Reader::new(&sheet, &keys::CALLERS_FILE);
-        callers = callers::read(&mut reader, &policies, store, &variables);
+        let around = limits::Around { accounts: ids };
+        callers = callers::read(&mut reader, &policies, store, &variables, around);
         reader.finish(&mut problems, &mut warnings);
     }
     problems.append(&mut later);
@@ -191,6 +195,7 @@ fn load_with(
                 settle: wide.settle,
                 ledger: read.wal.into(),
             },
+            calls_at_once: wide.calls_at_once,
             callers,
             policies: policies.iter().map(|(_, policy)| policy.clone()).collect(),
             warnings,
