@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
 use crate::knowledge::lock;
+pub use hall::Load;
 use hall::{Arrival, Bounds, Hall, Ticket};
 
 /// Calls of one caller that wait at a time.
@@ -88,6 +89,10 @@ impl Door {
             return Ok(place());
         }
         Err(Crowded(patience))
+    }
+
+    pub(crate) fn load(&self) -> Load {
+        lock(&self.0).hall.load()
     }
 
     fn end(&self, caller: &str) {

@@ -28,6 +28,14 @@ impl Ticket {
     }
 }
 
+/// How many calls there are, and how many could be under way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Load {
+    pub under_way: usize,
+    pub waiting: usize,
+    pub places: usize,
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Arrival {
     Enters,
@@ -69,6 +77,14 @@ impl Hall {
             next: Ticket(0),
             pulse: None,
             last: None,
+        }
+    }
+
+    pub(crate) fn load(&self) -> Load {
+        Load {
+            under_way: self.under_way,
+            waiting: self.callers.values().map(|guest| guest.waiting.len()).sum(),
+            places: self.bounds.places,
         }
     }
 

@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::turnstile::{NoRoom, SOON};
 use super::{Begun, Call, Caller, Gateway, Outcome};
 use crate::envelope::{self, Answered, Refused, Reply};
-use crate::fairness::{Door, Place};
+use crate::fairness::{Door, Load, Place};
 use crate::knowledge::lock;
 use crate::limits::excess::{Excess, Kind, Recorded};
 use crate::limits::told::RateLimit;
@@ -67,6 +67,11 @@ impl Gateway {
             Drawn::Short { retry_after, .. } => Pace::Wait(retry_after),
             Drawn::Granted(_) => Pace::Open,
         }
+    }
+
+    /// How much there is to do right now.
+    pub fn load(&self) -> Load {
+        self.turnstile.door.load()
     }
 
     /// Before the process ends: records those calls that were only counted so far.

@@ -220,7 +220,10 @@ fn who_finds_no_place_is_told_and_served_when_there_is_one() {
     configure(&mut command, "DEFAULT", &account);
     command.env("MAILWARDEN_MAX_CONCURRENT_CALLS", "1");
     let mut client = start(command);
-    let thinking = client.send_call("imap_search_messages", json!({ "mailbox": "INBOX", "subject": "x" }));
+    let thinking = client.send_call(
+        "imap_search_messages",
+        json!({ "mailbox": "INBOX", "subject": "x" }),
+    );
     fake.await_command("SEARCH");
     let refused = make(&mut client, "imap_list_accounts", json!({})).unwrap_err();
     assert_eq!(refused.code, -32603);

@@ -51,7 +51,7 @@ fn limited(limits: Limits, policy: Policy) -> World {
         policy: Arc::new(policy),
         toolsets: Toolset::ALL.to_vec(),
         credential: Credential::default(),
-        writes: Writes::Never,
+        writes: Writes::Allowed,
         limits: Arc::new(limits),
     };
     world.gateway.replace(Setup::new(accounts, vec![standing]));
@@ -339,4 +339,45 @@ async fn a_call_given_up_at_the_door_is_recorded() {
     assert_eq!(told[0], (json!("cancelled"), Value::Null));
     assert_eq!(told.last().unwrap(), &(json!("cancelled"), json!(2)));
     assert_eq!(told.len(), 3);
+}
+
+/// A change goes on to its end whoever leaves; but one that has not begun when its caller leaves is not begun.
+#[tokio::test]
+async fn a_change_whose_caller_leaves_before_its_turn_is_not_made() {
+    let world = limited(Limits::default(), Policy::owner());
+    let gateway = Arc::into_inner(world.gateway).unwrap();
+    let gateway = Arc::new(gateway.with_calls_at_once(1));
+    let setup = gateway.setup();
+    let standing = setup.standing(&bot()).unwrap();
+    let held = gateway.admit(standing, None).await.ok().unwrap();
+    let waits = tokio::spawn({
+        let gateway = Arc::clone(&gateway);
+        async move {
+            let (caller, cx) = (bot(), Arc::new(Cx::new()));
+            let arguments = json!({ "message_id": "imap:default:INBOX:1:1", "confirm": true });
+            let Value::Object(arguments) = arguments else {
+                unreachable!()
+            };
+            let tool = "imap_delete_message";
+            gateway
+                .call_to_the_end(&caller, tool, arguments, Asking::Cannot, &cx)
+                .await
+        }
+    });
+    while gateway.load().waiting == 0 {
+        tokio::task::yield_now().await;
+    }
+    waits.abort();
+    assert!(waits.await.is_err());
+    gateway.finish_changes().await;
+    assert_eq!(gateway.load().waiting, 0);
+    drop(held);
+    world.log.close("test").await;
+    let records = records(&world.witness.dir);
+    let told: Vec<_> = records
+        .iter()
+        .filter(|one| one["tool"] == "imap_delete_message")
+        .map(|one| (one["event"].clone(), one["result"].clone()))
+        .collect();
+    assert_eq!(told, [(json!("call"), json!("cancelled"))]);
 }
