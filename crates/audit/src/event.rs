@@ -177,6 +177,15 @@ impl Event {
         Self::new("call").and(asked.fields().and(ended.fields()))
     }
 
+    /// Calls beyond the first that were refused within a minute for being too many: one record for all of them.
+    pub fn throttled(caller: &str, tool: &str, reason: &'static str, count: u64) -> Self {
+        Self::new("throttled")
+            .text("caller_id", caller)
+            .text("tool", tool)
+            .text("reason", reason)
+            .number("count", count)
+    }
+
     /// A call that may change something, before it does.
     pub fn intent(asked: &Asked) -> Self {
         Self::new("intent").and(asked.fields())

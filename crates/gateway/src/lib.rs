@@ -8,9 +8,11 @@ mod criteria;
 mod cursor;
 mod envelope;
 mod extracting;
+mod fairness;
 mod guarded_mail;
 mod inspect;
 mod knowledge;
+mod limits;
 mod pipeline;
 mod recording;
 mod refusal;
@@ -25,10 +27,13 @@ mod trouble;
 
 pub use cursor::CursorKey;
 pub use envelope::{Answered, Link, Refused};
+pub use fairness::Load;
 pub use guarded_mail::{Inspected, Inspection, Progress, Which};
 pub use inspect::FolderList;
+pub use limits::{Limits, Measure, Rate};
 pub use pipeline::{
-    Asked, Asking, Call, Caller, Consent, Deletes, Gateway, NotUndone, Outcome, Question, Returned,
+    Admitted, Asked, Asking, Call, Caller, Consent, Deletes, Gateway, NotUndone, Outcome, Pace,
+    Question, Returned,
 };
 pub use refusal::{Code, Refusal};
 pub use resources::{Content, TEMPLATES, Template};

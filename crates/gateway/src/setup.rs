@@ -9,6 +9,7 @@ use mail::{
 use policy::Policy;
 
 use crate::knowledge::{Knowledge, lock};
+use crate::limits::Limits;
 use crate::pipeline::Caller;
 use crate::tools::Toolset;
 
@@ -72,6 +73,7 @@ pub struct Standing {
     pub toolsets: Vec<Toolset>,
     pub credential: Credential,
     pub writes: Writes,
+    pub limits: Arc<Limits>,
 }
 
 /// Whether a caller may change anything at all.
@@ -109,6 +111,7 @@ impl Setup {
             toolsets,
             credential: Credential::default(),
             writes: Writes::default(),
+            limits: Arc::default(),
         };
         Self::new(accounts, vec![owner])
     }

@@ -12,6 +12,7 @@ mod owners;
 mod pace;
 mod pacer;
 mod postgres;
+mod pails;
 mod reader;
 mod request;
 mod rows;
@@ -26,6 +27,7 @@ pub use id::TransactionId;
 pub use ledger::Ledger;
 pub use pace::{Draw, Drawn, Level};
 pub use postgres::{BadServer, Server};
+pub use pails::Pails;
 pub use request::{Begun, Filter, Note};
 pub use shared::{Lock, Record};
 pub use transaction::{

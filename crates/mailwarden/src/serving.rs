@@ -37,7 +37,9 @@ pub(crate) async fn stdio(config: Config, choices: Choices<'_>, log: Log) -> End
     };
     let who = Who::Always(caller);
     let prepared = prepare(config, choices, log, &who, None).await?;
+    let gateway = Arc::clone(&prepared.served.gateway);
     let why = server::stdio(prepared.served, who, prepared.reload).await;
+    gateway.record_excess();
     prepared.tidying.abort();
     Ok((ExitCode::SUCCESS, why?))
 }
@@ -58,7 +60,9 @@ pub(crate) async fn http(
     };
     let shared = Some(Arc::clone(&roster));
     let prepared = prepare(config, choices, log, &Who::EachSays, shared).await?;
+    let gateway = Arc::clone(&prepared.served.gateway);
     let why = server::http(prepared.served, roster, settings, prepared.reload).await;
+    gateway.record_excess();
     prepared.tidying.abort();
     Ok((ExitCode::SUCCESS, why?))
 }
@@ -91,7 +95,10 @@ async fn prepare(
     let wires = Wires::default().again(config.accounts);
     wires.look().await;
     let setup = wires.for_callers(&config.callers, toolsets.as_deref(), changes.writes);
-    let gateway = wiring::gateway_with_ledger(setup, log.clone(), &changes).await?;
+    let mut gateway = wiring::gateway_with_ledger(setup, log.clone(), &changes).await?;
+    if let Some(most) = config.calls_at_once {
+        gateway = gateway.with_calls_at_once(most);
+    }
     let gateway = Arc::new(gateway);
     let tidying = wiring::keep_spool_tidy();
     let (tools, tools_changed) = watch::channel(0);

@@ -173,6 +173,7 @@ fn standing(caller: &dir::CallerConfig, chosen: Option<&[Toolset]>) -> Standing 
         toolsets: given.into_iter().filter(kept).collect(),
         credential: credential(caller),
         writes: Writes::default(),
+        limits: Arc::clone(&caller.limits),
     }
 }
 

@@ -29,6 +29,8 @@ An answer is one envelope, as `structuredContent` and, shorter, as text:
   with `isError` instead.
 - Every call is recorded in the [audit log](audit.md) before it is answered; `meta.receipt` says where. When that cannot be
   done, the call is refused with `audit_unavailable`.
+- Callers with [limits](limits.md) find where they stand in `meta.rate_limit`. Excess is refused with `rate_limited`, and with
+  `overloaded` where there is more to do than can be done; `data.details.retry_after_seconds` says when to come back.
 - Unknown arguments are refused.
 - `data.untrusted` names the fields of `data` that strangers wrote. In the text they stand last, between two lines with a
   number that is made for the call.

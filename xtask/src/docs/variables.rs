@@ -169,6 +169,11 @@ pub(crate) const VARIABLES: &[Variable] = &[
         "The tools to serve: `imap`, `gateway`, `threads`, with commas between them; `--toolsets` goes before it. Of a caller's tools it can only take away.",
     ),
     variable(
+        "MAILWARDEN_MAX_CONCURRENT_CALLS",
+        "128 for each core, at least 256",
+        "Calls under way at a time, of all callers together, 1 to 100000. [Those beyond wait in turn](limits.md#when-there-is-more-to-do-than-can-be-done), and not for long.",
+    ),
+    variable(
         "MAILWARDEN_AUDIT_HOT_DAYS",
         "`90`",
         "So many days of the [audit log](audit.md) stay plain text, 1 to 36500.",

@@ -37,6 +37,11 @@ impl Begun {
         }
     }
 
+    /// It came then, and waited.
+    pub(super) fn since(self, instant: Instant) -> Self {
+        Self { instant, ..self }
+    }
+
     pub(super) fn now() -> Self {
         Self {
             now: Timestamp::now(),

@@ -44,6 +44,7 @@ impl Gateway {
             toolsets: Vec::new(),
             credential: Credential::default(),
             writes: crate::Writes::Never,
+            limits: Arc::default(),
         };
         let begun = Begun::by(&standing);
         let permit = standing.policy.decide(&look.ask);

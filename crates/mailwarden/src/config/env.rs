@@ -27,6 +27,7 @@ const IMAP: &str = "MAIL_IMAP_";
 const MAILDIR: &str = "MAIL_MAILDIR_";
 const APPLE: &str = "MAIL_APPLE_";
 const OURS: &str = "MAILWARDEN_";
+const CALLS_AT_ONCE: &str = "MAILWARDEN_MAX_CONCURRENT_CALLS";
 const GATEWAY: &str = "IMAP_MCP_";
 /// Variables that belong to a configuration directory. Not all have a meaning yet.
 const OF_GATEWAY: [&str; 7] = [
@@ -99,6 +100,7 @@ pub(super) struct Wide {
     pub settle: Duration,
     pub ledger: Option<Server>,
     pub ledger_password: Option<SecretString>,
+    pub calls_at_once: Option<usize>,
 }
 
 /// Where changes are written down, as far as variables say it.
@@ -147,6 +149,7 @@ pub(super) fn beside_directory(
         settle: reader.settle(),
         ledger: reader.server(),
         ledger_password: reader.ledger_password.clone(),
+        calls_at_once: reader.calls_at_once(),
     };
     (wide, reader.problems)
 }
@@ -164,6 +167,7 @@ struct Reader {
     gateway: BTreeMap<String, String>,
     ledger: Option<String>,
     ledger_password: Option<SecretString>,
+    calls_at_once: Option<String>,
     /// Where programs are.
     search: Option<OsString>,
     problems: Vec<Problem>,
@@ -242,6 +246,10 @@ impl Reader {
                 LEDGER => self.ledger = Some(value).filter(|value| !value.is_empty()),
                 _ => self.ledger_password = Some(value.into()),
             }
+            return;
+        }
+        if name == CALLS_AT_ONCE {
+            self.calls_at_once = Some(value);
             return;
         }
         if name.starts_with(OURS) && !PROCESS_WIDE.contains(&name.as_str()) {
@@ -328,6 +336,7 @@ impl Reader {
             settle: self.settle(),
             ledger: self.ledger_place(),
         };
+        let calls_at_once = self.calls_at_once();
         if accounts.is_empty() && self.problems.is_empty() {
             self.problems.push(Problem::whole(
                 "no account is configured; set MAIL_IMAP_DEFAULT_HOST, MAIL_IMAP_DEFAULT_USER and MAIL_IMAP_DEFAULT_PASS",
@@ -345,6 +354,7 @@ impl Reader {
             audit,
             audit_directory: None,
             changes,
+            calls_at_once,
             version: None,
         })
     }

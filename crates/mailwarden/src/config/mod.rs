@@ -46,6 +46,8 @@ pub(crate) struct Config {
     /// Where it is, if not where it always is.
     pub audit_directory: Option<PathBuf>,
     pub changes: Changes,
+    /// Calls under way at a time, if that was said.
+    pub calls_at_once: Option<usize>,
     /// Which contents of a configuration directory this is.
     pub version: Option<String>,
 }
@@ -109,6 +111,7 @@ impl From<dir::Loaded> for Config {
             audit: loaded.audit,
             audit_directory: loaded.audit_directory,
             changes: loaded.changes,
+            calls_at_once: loaded.calls_at_once,
             version: Some(loaded.version),
         }
     }

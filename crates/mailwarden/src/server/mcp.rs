@@ -397,8 +397,12 @@ fn error(refused: &Refused, context: &RequestContext<RoleServer>) -> ErrorData {
         // The revision of 2026-07-28 gave up the code of its own.
         Code::NotFound if modern => ErrorCode::INVALID_PARAMS,
         Code::NotFound => ErrorCode::RESOURCE_NOT_FOUND,
-        Code::AuthFailed | Code::Conflict | Code::Denied => ErrorCode::INVALID_REQUEST,
-        Code::Timeout | Code::Internal | Code::AuditUnavailable => ErrorCode::INTERNAL_ERROR,
+        Code::AuthFailed | Code::Conflict | Code::Denied | Code::RateLimited => {
+            ErrorCode::INVALID_REQUEST
+        }
+        Code::Timeout | Code::Internal | Code::AuditUnavailable | Code::Overloaded => {
+            ErrorCode::INTERNAL_ERROR
+        }
     };
     ErrorData::new(
         code,

@@ -35,6 +35,7 @@ mod noninterference;
 mod oauth;
 mod oauth_canary;
 mod oauth_crash;
+mod pace;
 mod policies_page;
 mod policy_reading;
 mod policy_verbs;

@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ::secrets::SecretRef;
+use gateway::Limits;
 use policy::Policy;
 use secrecy::{ExposeSecret as _, SecretString};
 use sha2::{Digest as _, Sha256};
 
 use super::Variables;
+use super::limits::Around;
 use super::policies::Policies;
 use super::reader::{Reader, nearest};
 use super::secrets::SecretStore;
@@ -22,6 +24,7 @@ pub(crate) struct CallerConfig {
     pub auth: CallerAuth,
     /// `None`: those that a configuration directory gives by default.
     pub toolsets: Option<Vec<Toolset>>,
+    pub limits: Arc<Limits>,
 }
 
 /// How a caller proves who it is.
@@ -73,8 +76,12 @@ pub(super) fn read(
     policies: &Policies,
     store: &SecretStore,
     variables: &Variables,
+    around: Around<'_>,
 ) -> Vec<CallerConfig> {
     let root = reader.root();
+    let usual = root.and_then(|root| root.get("limits"));
+    let usual = usual.map(|node| around.limits(node, reader));
+    let usual = Arc::new(usual.unwrap_or_default());
     let list = root.and_then(|root| root.get("callers"));
     if let Some(list) = list
         && matches!(&list.value, Value::List(items) if items.is_empty())
@@ -111,12 +118,20 @@ pub(super) fn read(
             );
         }
         let toolsets = toolsets(node, reader);
+        let limits = match node.get("limits") {
+            Some(own) => Arc::new(around.limits(own, reader)),
+            None => Arc::clone(&usual),
+        };
+        if let Some(policy) = &policy {
+            warn_of_limits_without_use(node, &limits, policy, reader);
+        }
         if let (Some(id), Some(policy), Some((_, auth))) = (checked, policy, auth) {
             callers.push(CallerConfig {
                 id,
                 policy,
                 auth,
                 toolsets,
+                limits,
             });
         }
     }
@@ -227,6 +242,27 @@ fn toolsets(node: &Node, reader: &mut Reader<'_>) -> Option<Vec<Toolset>> {
         reader.warn(given, what);
     }
     Some(sets)
+}
+
+/// Of an account that a policy hides nothing is ever asked.
+fn warn_of_limits_without_use(
+    node: &Node,
+    limits: &Limits,
+    policy: &Policy,
+    reader: &mut Reader<'_>,
+) {
+    let Some(own) = node.get("limits") else {
+        return;
+    };
+    for account in limits.accounts.keys() {
+        if !policy.shows_account(account) {
+            let name = policy.name();
+            let what = format!(
+                "the policy '{name}' does not show '{account}', so its limits limit nothing"
+            );
+            reader.warn(own.get("accounts").unwrap_or(own), what);
+        }
+    }
 }
 
 /// In which tokens are compared: alike in length, whatever they are.

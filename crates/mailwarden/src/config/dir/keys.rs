@@ -1,7 +1,11 @@
 //! Every key of every file.
 
+mod limits;
+
 use super::shape::Need::{Default, Optional, Otherwise, Required};
 use super::shape::{Key, Keys, Named, Shape, key, text, text_like};
+
+pub(super) use limits::{LIMITS, MEASURE};
 
 const PROVIDERS: &[&str] = &[
     "imap-standard",
@@ -304,12 +308,20 @@ pub(super) static WAL: Keys = Keys {
 /// `callers.yaml`.
 pub(super) static CALLERS_FILE: Keys = Keys {
     what: "callers.yaml",
-    keys: &[key(
-        "callers",
-        Required,
-        Shape::List(&Shape::Keys(&CALLER)),
-        "Who may connect. An empty list lets nobody in.",
-    )],
+    keys: &[
+        key(
+            "callers",
+            Required,
+            Shape::List(&Shape::Keys(&CALLER)),
+            "Who may connect. An empty list lets nobody in.",
+        ),
+        key(
+            "limits",
+            Optional,
+            Shape::Keys(&LIMITS),
+            "The limits of callers that have none of their own.",
+        ),
+    ],
 };
 
 pub(super) static CALLER: Keys = Keys {
@@ -338,6 +350,12 @@ pub(super) static CALLER: Keys = Keys {
             Otherwise("gateway"),
             Shape::List(&Shape::Word(TOOLSETS)),
             "Which sets of tools it is offered; its policy holds in all of them.",
+        ),
+        key(
+            "limits",
+            Otherwise("those at the top of the file, else none"),
+            Shape::Keys(&LIMITS),
+            "How much it may use; {} for as much as it likes.",
         ),
     ],
 };

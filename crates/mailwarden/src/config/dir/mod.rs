@@ -9,6 +9,7 @@ mod init;
 mod keeping;
 mod keys;
 mod ledger;
+mod limits;
 mod oauth;
 mod paths;
 mod policies;
@@ -54,6 +55,8 @@ pub(crate) struct Loaded {
     /// Where it is, if not where it always is.
     pub audit_directory: Option<PathBuf>,
     pub changes: Changes,
+    /// Calls under way at a time, if that was said.
+    pub calls_at_once: Option<usize>,
     pub callers: Vec<CallerConfig>,
     /// All of them, of no caller too.
     pub policies: Vec<Arc<Policy>>,
@@ -175,7 +178,8 @@ fn load_with(
     let mut callers = Vec::new();
     if let Some(sheet) = callers_sheet {
         let mut reader = Reader::new(&sheet, &keys::CALLERS_FILE);
-        callers = callers::read(&mut reader, &policies, store, &variables);
+        let around = limits::Around { accounts: ids };
+        callers = callers::read(&mut reader, &policies, store, &variables, around);
         reader.finish(&mut problems, &mut warnings);
     }
     problems.append(&mut later);
@@ -193,6 +197,7 @@ fn load_with(
                 settle: wide.settle,
                 ledger: read.ledger,
             },
+            calls_at_once: wide.calls_at_once,
             callers,
             policies: policies.iter().map(|(_, policy)| policy.clone()).collect(),
             warnings,

@@ -3,7 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::keys::{
-    ACCOUNT, ACCOUNTS_FILE, CALLER_AUTH, CALLERS_FILE, FOLDER, POLICY_FILE, SECRET_STORE,
+    ACCOUNT, ACCOUNTS_FILE, CALLER_AUTH, CALLERS_FILE, FOLDER, LIMITS, MEASURE, POLICY_FILE,
+    SECRET_STORE,
 };
 use super::shape::{Key, Keys, Need, Shape};
 
@@ -177,6 +178,12 @@ fn conditions(keys: &'static Keys) -> Vec<Value> {
             "if": is("type", &["shared_token"]),
             "then": { "required": ["token_secret_ref"] },
             "else": none_of(&["token_secret_ref"]),
+        })];
+    }
+    if same(&LIMITS) || same(&MEASURE) {
+        return vec![json!({
+            "if": { "required": ["burst"] },
+            "then": { "required": ["calls_per_minute"] },
         })];
     }
     if same(&FOLDER) {
