@@ -26,6 +26,11 @@ pub(crate) struct Cli {
     #[arg(long, global = true)]
     pub read_only: bool,
 
+    /// The name of this process among several of one configuration; its audit log stands in a directory of that name
+    /// (default: MAILWARDEN_REPLICA)
+    #[arg(long, global = true, value_name = "NAME")]
+    pub replica: Option<String>,
+
     #[command(subcommand)]
     pub verb: Option<Verb>,
 }
@@ -208,9 +213,13 @@ pub(crate) struct PolicySimulate {
 
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub(crate) struct Audit {
-    /// The log's directory (default: that of the configuration directory, else `audit` in the state directory)
+    /// The log's directory (default: that of the configuration directory, else `audit` in the state directory); also
+    /// several, and a directory stands for all logs in its subdirectories
     #[arg(long, global = true, value_name = "DIR")]
-    pub dir: Option<PathBuf>,
+    pub dir: Vec<PathBuf>,
+    /// Of several logs only this one, by its name or its id
+    #[arg(long, global = true, value_name = "NAME")]
+    pub log: Option<String>,
     /// Print JSON
     #[arg(long, global = true)]
     pub json: bool,
@@ -257,9 +266,9 @@ pub(crate) struct AuditVerify {
     /// Verify this proof instead of the log
     #[arg(long, value_name = "FILE", conflicts_with_all = ["since", "checkpoint"])]
     pub proof: Option<PathBuf>,
-    /// The log's public key, if its own `log.pub` is not to be believed
+    /// The log's public key, if its own `log.pub` is not to be believed; of several logs, one for each
     #[arg(long, value_name = "FILE_OR_KEY")]
-    pub key: Option<String>,
+    pub key: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Args, Default)]

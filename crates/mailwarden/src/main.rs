@@ -8,6 +8,7 @@ mod demo;
 mod login;
 mod policy_verbs;
 mod reload;
+mod replica;
 mod running;
 mod sample;
 mod screen;
@@ -70,6 +71,9 @@ fn main() -> ExitCode {
     }
     let directory = config::directory(cli.config_dir.as_deref());
     let directory = directory.as_deref();
+    if let Err(problems) = replica::choose(cli.replica.as_deref()) {
+        return refuse(&problems, directory, verb.recorded_as());
+    }
     let toolsets = match config::toolsets(cli.toolsets.as_deref(), std::env::vars_os()) {
         Ok(toolsets) => toolsets,
         Err(problems) => return refuse(&problems, directory, verb.recorded_as()),
@@ -89,7 +93,7 @@ fn main() -> ExitCode {
             let place = config.audit_directory.clone();
             let records = check::Records {
                 log: log.clone(),
-                place: place.or_else(state::audit_directory),
+                place: place.or_else(state::audit_directory).map(replica::log_in),
             };
             wiring::look(&config.accounts).await;
             let tokens = wiring::tokens(&config.accounts);

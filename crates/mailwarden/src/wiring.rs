@@ -16,7 +16,7 @@ use tokio::task::JoinHandle;
 
 use crate::cli::EXTRACT_WORKER;
 use crate::config::{self, AppleStore, Callers, Changes, Config, Store, dir};
-use crate::state;
+use crate::{replica, state};
 
 /// So long a start waits for secret stores. Most need no time at all.
 const FIRST_LOOK: Duration = Duration::from_secs(5);
@@ -290,13 +290,18 @@ pub(crate) fn record_refreshes(accounts: &[config::Account], log: &Log) {
     }
 }
 
-/// The audit log of this installation. What is wrong with it is said to whoever calls.
+/// The audit log of this installation, or of this replica of it. What is wrong with it is said to whoever calls.
 pub(crate) fn log(keeping: Option<Keeping>, place: Option<PathBuf>, verb: &'static str) -> Log {
+    let place = place.or_else(state::audit_directory);
     let log = Log::open(Settings {
         keeping,
-        ..Settings::new(place.or_else(state::audit_directory))
+        ..Settings::new(place.map(replica::log_in))
     });
-    log.note(Event::start(env!("CARGO_PKG_VERSION"), verb));
+    let start = Event::start(env!("CARGO_PKG_VERSION"), verb);
+    log.note(match replica::chosen() {
+        Some(replica) => start.of_replica(replica.as_str()),
+        None => start,
+    });
     log
 }
 

@@ -184,6 +184,11 @@ pub(crate) const VARIABLES: &[Variable] = &[
         "Where the key that seals cursors, the [audit log](audit.md) (in `audit/`) and, without a configuration directory, the ledger of changes (`ledger.db`) are kept. Without a log nothing is answered.",
     ),
     variable(
+        "MAILWARDEN_REPLICA",
+        "none",
+        "The name of this process among several of one configuration, 1 to 64 letters, digits, `-`, `_` and `.`; `--replica` goes before it. Its [audit log](audit.md#several-logs) stands in a directory of that name.",
+    ),
+    variable(
         "MAILWARDEN_LOG",
         "`warn`",
         "What is logged to stderr: `error`, `warn`, `info`, `debug`, or a filter such as `sources=debug`. Mail and secrets are never logged.",

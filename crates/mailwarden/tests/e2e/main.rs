@@ -12,6 +12,7 @@ mod audit_crash;
 mod audit_faults;
 mod audit_processes;
 mod audit_records;
+mod audit_replicas;
 mod bad_input;
 mod canary;
 mod changes;
