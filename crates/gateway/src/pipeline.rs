@@ -80,6 +80,11 @@ impl Caller {
         Self::new(Self::OWNER, address, Credential::default())
     }
 
+    /// Who has not said who it is. No configuration can name it.
+    pub fn nobody() -> Self {
+        Self::new("", "", Credential::default())
+    }
+
     pub fn as_str(&self) -> &str {
         &self.id
     }

@@ -31,19 +31,37 @@ pub(crate) struct Cli {
     #[arg(long, global = true, value_name = "NAME")]
     pub replica: Option<String>,
 
+    #[command(flatten)]
+    pub http: Http,
+
     #[command(subcommand)]
     pub verb: Option<Verb>,
+}
+
+/// Where MCP over HTTP is served.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Args)]
+pub(crate) struct Http {
+    /// The address to listen on (default: IMAP_MCP_HTTP_HOST, else 127.0.0.1)
+    #[arg(long, value_name = "ADDRESS")]
+    pub host: Option<String>,
+
+    /// The port; 0 takes a free one and prints it (default: IMAP_MCP_HTTP_PORT, else 0)
+    #[arg(long, value_name = "N")]
+    pub port: Option<u16>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Transport {
     Stdio,
+    Http,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub(crate) enum Verb {
     /// Serve MCP over stdin and stdout (what clients start)
     Stdio,
+    /// Serve MCP over HTTP, to every caller of a configuration directory
+    Http(Http),
     /// Verify the configuration and every account
     #[command(alias = "doctor")]
     Check,
@@ -71,6 +89,7 @@ impl Verb {
     pub(crate) fn recorded_as(&self) -> Option<&'static str> {
         match self {
             Self::Stdio => Some("stdio"),
+            Self::Http(_) => Some("http"),
             Self::Check => Some("check"),
             Self::Policy(PolicyVerb::Explain(_)) => Some("policy explain"),
             Self::Policy(PolicyVerb::Simulate(_)) => Some("policy simulate"),

@@ -13,6 +13,7 @@ mod running;
 mod sample;
 mod screen;
 mod server;
+mod serving;
 mod signals;
 mod state;
 mod table;
@@ -23,18 +24,16 @@ use std::ffi::OsString;
 use std::io::IsTerminal as _;
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::time::Duration;
 
 use ::audit::{Event, Log};
 use clap::{CommandFactory as _, Parser as _};
-use gateway::{Caller, Toolset, Writes};
+use gateway::Writes;
 
 use cli::{Cli, Transport, Verb};
-use config::{Callers, Config, Problems, identity};
-use reload::{Fixed, Reload};
+use config::Problems;
 use screen::Screen;
-use wiring::Wires;
+use serving::Choices;
 
 /// A configuration that cannot be used.
 const BAD_CONFIGURATION: u8 = 2;
@@ -47,6 +46,7 @@ fn main() -> ExitCode {
     let verb = match (cli.verb, cli.transport) {
         (Some(verb), _) => verb,
         (None, Some(Transport::Stdio)) => Verb::Stdio,
+        (None, Some(Transport::Http)) => Verb::Http(cli.http),
         // Started by a client, not by a person.
         (None, None) if !std::io::stdin().is_terminal() => Verb::Stdio,
         (None, None) => {
@@ -78,13 +78,26 @@ fn main() -> ExitCode {
         Ok(toolsets) => toolsets,
         Err(problems) => return refuse(&problems, directory, verb.recorded_as()),
     };
+    let choices = |toolsets| Choices {
+        directory,
+        toolsets,
+    };
     let outcome = match &verb {
         Verb::Stdio => with_config(&verb, directory, async |mut config, log| {
             if cli.read_only {
                 config.changes.writes = Writes::Never;
             }
-            stdio(config, directory, toolsets, log).await
+            serving::stdio(config, choices(toolsets), log).await
         }),
+        Verb::Http(wanted) => match wanted.settings(std::env::vars_os()) {
+            Ok(settings) => with_config(&verb, directory, async |mut config, log| {
+                if cli.read_only {
+                    config.changes.writes = Writes::Never;
+                }
+                serving::http(config, choices(toolsets), log, settings).await
+            }),
+            Err(problems) => return refuse(&problems, directory, verb.recorded_as()),
+        },
         Verb::Check => with_config(&verb, directory, async |mut config, log| {
             if cli.read_only {
                 config.changes.writes = Writes::Never;
@@ -149,61 +162,6 @@ fn words(typed: impl Iterator<Item = OsString>) -> Vec<OsString> {
         words.insert(1, "login".into());
     }
     words
-}
-
-/// Serves the caller that the environment names; whoever that is not is not served at all.
-async fn stdio(
-    config: Config,
-    directory: Option<&Path>,
-    toolsets: Option<Vec<Toolset>>,
-    log: Log,
-) -> anyhow::Result<(ExitCode, &'static str)> {
-    let address = format!("stdio:{}", std::process::id());
-    let caller = match &config.callers {
-        Callers::Owner => Caller::owner(address),
-        Callers::Listed(callers) => match identity::of_stdio(callers, std::env::vars_os()) {
-            Ok(caller) => Caller::new(caller.id.clone(), address, wiring::credential(caller)),
-            Err(nobody) => {
-                log.note(Event::caller_refused(nobody.variable()));
-                complain(&Problems::from(nobody).to_string());
-                return Ok((ExitCode::from(BAD_CONFIGURATION), "nobody to serve"));
-            }
-        },
-    };
-    let fixed = Fixed::new(&config);
-    let version = config.version.unwrap_or_default();
-    let changes = config.changes;
-    let wires = Wires::default().again(config.accounts);
-    wires.look().await;
-    let setup = wires.for_callers(&config.callers, toolsets.as_deref(), changes.writes);
-    let gateway = wiring::gateway(setup, log.clone())?;
-    let gateway = Arc::new(wiring::with_ledger(gateway, &changes));
-    let tidying = wiring::keep_spool_tidy();
-    let (tools, tools_changed) = tokio::sync::watch::channel(0);
-    let reload = directory.map(|directory| Reload {
-        directory: directory.to_owned(),
-        chosen: toolsets,
-        writes: changes.writes,
-        wires,
-        gateway: Arc::clone(&gateway),
-        log,
-        caller: caller.clone(),
-        version,
-        fixed,
-        tools,
-    });
-    if reload.is_none() {
-        reload::nothing_to_read()?;
-    }
-    let served = server::Served {
-        gateway,
-        caller,
-        errors: config.errors,
-        tools: tools_changed,
-    };
-    let why = server::run(served, reload).await;
-    tidying.abort();
-    Ok((ExitCode::SUCCESS, why?))
 }
 
 /// Every problem of the configuration is one line on stderr and a name in the audit log, and nothing starts.

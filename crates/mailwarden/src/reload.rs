@@ -4,11 +4,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use audit::{Event, Keeping, Log};
-use gateway::{Caller, Gateway, Toolset, Writes};
+use gateway::{Gateway, Toolset, Writes};
 use tokio::sync::watch;
 
 use crate::config::{self, Config, ErrorStyle, LedgerPlace, Problems};
 use crate::running::Running;
+use crate::server::{Roster, Who};
 use crate::wiring::Wires;
 
 /// What is needed to put another configuration in the place of this one.
@@ -20,7 +21,9 @@ pub(crate) struct Reload {
     pub gateway: Arc<Gateway>,
     pub log: Log,
     /// Who is served.
-    pub caller: Caller,
+    pub who: Who,
+    /// By whom tokens are known, where requests bring them.
+    pub roster: Option<Arc<Roster>>,
     /// Which contents of the directory are in force.
     pub version: String,
     pub fixed: Fixed,
@@ -78,7 +81,7 @@ impl Reload {
     pub(crate) async fn on_demand(mut self) -> anyhow::Result<&'static str> {
         let mut told = signal()?;
         // Only now: who is known to run may be told at once.
-        let begun = Running::begin(&self.directory, self.caller.as_str(), &self.version);
+        let begun = Running::begin(&self.directory, self.served_to(), &self.version);
         let mut running = begun.map_err(unknown).ok();
         loop {
             told.told().await;
@@ -112,7 +115,10 @@ impl Reload {
         let reloaded = Event::config_reloaded(config.version.as_deref(), accounts);
         self.version = config.version.unwrap_or_default();
         let tools = || -> Vec<&str> {
-            let tools = self.gateway.tools(&self.caller);
+            let Who::Always(caller) = &self.who else {
+                return Vec::new();
+            };
+            let tools = self.gateway.tools(caller);
             tools.into_iter().map(gateway::AnyTool::name).collect()
         };
         let before = tools();
@@ -124,7 +130,11 @@ impl Reload {
             .wires
             .for_callers(&config.callers, self.chosen.as_deref(), self.writes);
         self.gateway.replace(setup);
-        if before != tools() {
+        if let Some(roster) = &self.roster {
+            roster.replace(&config.callers);
+        }
+        // Of many, somebody's may be others.
+        if before != tools() || matches!(self.who, Who::EachSays) {
             self.tools.send_modify(|count| *count += 1);
         }
         self.log.note(reloaded);
@@ -136,6 +146,14 @@ impl Reload {
             ));
         }
         left
+    }
+
+    /// As `config reload` tells it.
+    fn served_to(&self) -> &str {
+        match &self.who {
+            Who::Always(caller) => caller.as_str(),
+            Who::EachSays => "http",
+        }
     }
 
     fn keep(&self, problems: &Problems) {

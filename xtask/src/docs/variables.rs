@@ -149,6 +149,21 @@ pub(crate) const VARIABLES: &[Variable] = &[
         "A secret of an `env_var` store: `secret://a/b-c` is `IMAP_MCP_SECRET__A__B_C`.",
     ),
     variable(
+        "IMAP_MCP_HTTP_HOST",
+        "`127.0.0.1`",
+        "The address that `mailwarden http` listens on; `--host` goes before it.",
+    ),
+    variable(
+        "IMAP_MCP_HTTP_PORT",
+        "`0`",
+        "Its port; 0 takes a free one and prints it. `--port` goes before it.",
+    ),
+    variable(
+        "MAILWARDEN_HTTP_TOKEN",
+        "none",
+        "The token that whoever calls over HTTP brings, where accounts stand in variables. With a configuration directory each caller has its own.",
+    ),
+    variable(
         "MAILWARDEN_TOOLSETS",
         "`imap,threads`; with a configuration directory what the caller is given",
         "The tools to serve: `imap`, `gateway`, `threads`, with commas between them; `--toolsets` goes before it. Of a caller's tools it can only take away.",

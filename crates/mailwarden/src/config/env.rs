@@ -51,7 +51,12 @@ const SERVER_WIDE: [&str; 10] = [
     "ERRORS",
 ];
 /// Variables that are read elsewhere, before or after this.
-const PROCESS_WIDE: [&str; 3] = ["MAILWARDEN_LOG", "MAILWARDEN_STATE_DIR", super::TOOLSETS];
+const PROCESS_WIDE: &[&str] = &[
+    "MAILWARDEN_HTTP_TOKEN",
+    "MAILWARDEN_LOG",
+    "MAILWARDEN_STATE_DIR",
+    super::TOOLSETS,
+];
 const PER_ACCOUNT: [&str; 8] = [
     "HOST",
     "PORT",

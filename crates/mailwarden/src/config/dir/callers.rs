@@ -230,6 +230,6 @@ fn toolsets(node: &Node, reader: &mut Reader<'_>) -> Option<Vec<Toolset>> {
 }
 
 /// In which tokens are compared: alike in length, whatever they are.
-pub(in crate::config) fn digest(token: &str) -> [u8; 32] {
+pub(crate) fn digest(token: &str) -> [u8; 32] {
     Sha256::digest(token.as_bytes()).into()
 }

@@ -28,7 +28,7 @@ use audit::Keeping;
 use policy::Policy;
 use sha2::{Digest as _, Sha256};
 
-pub(super) use callers::digest as token_digest;
+pub(crate) use callers::digest as token_digest;
 pub(crate) use callers::{CallerAuth, CallerConfig, Toolset};
 pub(super) use init::{PASSWORD, init};
 pub(super) use keeping::{ledger_path, log_directory};
