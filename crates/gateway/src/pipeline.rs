@@ -28,6 +28,7 @@ use crate::recording;
 use crate::setup::{Account, Credential, Provider, Setup, Standing, Writes};
 use crate::spool::Spool;
 use crate::tools::{ALL, AnyTool, Tool};
+use crate::watch::Watch;
 use crate::{Code, Refusal};
 
 pub use asking::{Asked, Asking, Consent, Question, Returned};
@@ -51,6 +52,8 @@ pub struct Gateway {
     writing: Option<Writing>,
     /// Held by each change under way.
     under_way: Arc<tokio::sync::RwLock<()>>,
+    /// Told of every call that is over.
+    watch: Option<Arc<dyn Watch>>,
 }
 
 /// Who calls. Identity is fixed by the transport, never by an argument.
@@ -123,7 +126,14 @@ impl Gateway {
             renderers: Arc::new(Semaphore::new(renderers())),
             writing: None,
             under_way: Arc::default(),
+            watch: None,
         }
+    }
+
+    /// Who is told of every call when it is over.
+    pub fn with_watch(mut self, watch: Arc<dyn Watch>) -> Self {
+        self.watch = Some(watch);
+        self
     }
 
     /// Who takes the text out of attachments that are not text; without it, none of them has any.
@@ -150,7 +160,7 @@ impl Gateway {
     pub async fn call(&self, call: Call<'_>) -> Outcome {
         let setup = self.setup();
         let Some(standing) = setup.standing(call.caller) else {
-            let begun = Begun::now();
+            let begun = Begun::now().watched(self, call.tool, call.cx);
             let asked = recording::nobody(call.caller, call.tool, &begun.request_id);
             let refused = self.turn_away(&begun, call.cx, asked, Refusal::nobody(), None);
             return Outcome::Refused(refused.await);
@@ -158,13 +168,13 @@ impl Gateway {
         match standing.tools(&setup).find(|tool| tool.name() == call.tool) {
             Some(tool) => tool.call(self, &setup, standing, call).await,
             None if standing.is_gated(call.tool) => {
-                let begun = Begun::by(standing);
+                let begun = Begun::by(standing).watched(self, call.tool, call.cx);
                 let asked = recording::gated(call.caller, call.tool, &begun.request_id);
                 let refused = self.turn_away(&begun, call.cx, asked, Refusal::gated(), None);
                 Outcome::Refused(refused.await)
             }
             None => {
-                let begun = Begun::by(standing);
+                let begun = Begun::by(standing).watched(self, call.tool, call.cx);
                 let message = format!(
                     "unknown tool '{}'; call tools/list for the tools there are",
                     content::name(call.tool, &mut content::Changes::default())
@@ -201,6 +211,7 @@ impl Gateway {
     pub async fn refuse_malformed(&self, caller: &Caller, cx: &Cx, tool: &str) -> Refused {
         let setup = self.setup();
         let begun = setup.standing(caller).map_or_else(Begun::now, Begun::by);
+        let begun = begun.watched(self, tool, cx);
         let refusal = Refusal::invalid("a call has the name of a tool, and arguments in an object");
         let asked = recording::malformed(caller, tool, &begun.request_id);
         self.turn_away(&begun, cx, asked, refusal, None).await
@@ -225,6 +236,7 @@ impl Gateway {
     ) -> Refused {
         let facts = begun.facts(cx);
         let ended = recording::refused(&refusal, &facts, argument);
+        begun.decided(asked.decision, asked.reason);
         let receipt = self.log.append(audit::Event::call(&asked, &ended)).await;
         tracing::info!(
             tool = asked.tool,
@@ -232,6 +244,10 @@ impl Gateway {
             code = refusal.code.name(),
             "refused"
         );
+        begun.came_to(match &receipt {
+            Ok(_) => ended.result,
+            Err(_) => UNRECORDED,
+        });
         refuse(refusal, facts, receipt)
     }
 }
@@ -278,7 +294,7 @@ pub(crate) async fn pass<T: Tool>(
     standing: &Standing,
     call: Call<'_>,
 ) -> Outcome {
-    let begun = Begun::by(standing);
+    let begun = Begun::by(standing).watched(gateway, T::NAME, call.cx);
     let asking = call.asking.about::<T>(&call.arguments);
     let said = Said::read(setup, call.arguments);
     let wanted = parse(said.arguments).and_then(|args| Ok((T::ask(&args)?, args)));
@@ -308,8 +324,12 @@ pub(crate) async fn pass<T: Tool>(
     };
     let mut entry = match opened {
         Ok(entry) => entry,
-        Err(why) => return Outcome::Refused(withheld(&why, &begun.facts(call.cx))),
+        Err(why) => {
+            begun.came_to(UNRECORDED);
+            return Outcome::Refused(withheld(&why, &begun.facts(call.cx)));
+        }
     };
+    begun.decided(entry.decision(), entry.reason());
     let verdict = Mutex::new(None);
     let mut ctx = Ctx {
         gateway,
@@ -337,16 +357,22 @@ pub(crate) async fn pass<T: Tool>(
     let facts = begun.facts(call.cx);
     let verdict = *lock(&verdict);
     recording::decided(&mut entry, verdict, outcome.as_ref().err());
+    begun.decided(entry.decision(), entry.reason());
     // INVARIANT: what happened is durable before anybody is told.
     match outcome {
         Ok(done) => {
-            let receipt = entry.close(recording::done(&done, &facts)).await;
+            let ended = recording::done(&done, &facts);
+            let result = ended.result;
+            let receipt = entry.close(ended).await;
+            begun.came_to(receipt.as_ref().map_or(UNRECORDED, |_| result));
             answer::<T>(done, facts, receipt)
         }
         Err(refusal) => {
             let argument = recording::argument::<T>(&refusal);
             let ended = recording::refused(&refusal, &facts, argument);
+            let result = ended.result;
             let receipt = entry.close(ended).await;
+            begun.came_to(receipt.as_ref().map_or(UNRECORDED, |_| result));
             tracing::info!(
                 tool = T::NAME,
                 request = facts.request_id,
@@ -397,6 +423,9 @@ fn refuse(refusal: Refusal, facts: Facts, receipt: Result<Receipt, Unavailable>)
 }
 
 /// What could not be recorded is not told.
+/// How a call comes out that nobody is answered for, because it cannot be recorded.
+const UNRECORDED: &str = "audit_unavailable";
+
 fn withheld(why: &Unavailable, facts: &Facts) -> Refused {
     envelope::refused(Refusal::unrecorded(why), facts)
 }

@@ -31,6 +31,15 @@ pub(crate) struct Cli {
     #[arg(long, global = true, value_name = "NAME")]
     pub replica: Option<String>,
 
+    /// Serve metrics and health there: a port of this machine, or an address and a port (default:
+    /// MAILWARDEN_METRICS_ADDR, else nowhere)
+    #[arg(long, global = true, value_name = "ADDRESS")]
+    pub metrics_addr: Option<String>,
+
+    /// How lines on stderr are written (default: MAILWARDEN_LOG_FORMAT, else text)
+    #[arg(long, global = true, value_enum, value_name = "FORMAT")]
+    pub log_format: Option<LogFormat>,
+
     #[command(flatten)]
     pub http: Http,
 
@@ -48,6 +57,12 @@ pub(crate) struct Http {
     /// The port; 0 takes a free one and prints it (default: IMAP_MCP_HTTP_PORT, else 0)
     #[arg(long, value_name = "N")]
     pub port: Option<u16>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogFormat {
+    Text,
+    Json,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -79,6 +94,11 @@ pub(crate) enum Verb {
     Tx(Tx),
     /// Log in to an account by OAuth2
     Login(Login),
+    /// Ask a health address of mailwarden, and tell by the exit status whether all is well
+    Probe {
+        /// Such as http://127.0.0.1:9464/readyz
+        url: String,
+    },
     /// Read one attachment, locked in (what the program starts itself)
     #[command(name = EXTRACT_WORKER, hide = true)]
     ExtractWorker,
@@ -111,6 +131,7 @@ impl Verb {
             | Self::Demo
             | Self::Audit(_)
             | Self::Config(_)
+            | Self::Probe { .. }
             | Self::ExtractWorker => None,
         }
     }

@@ -60,7 +60,7 @@ impl Replica {
         let dated = lower
             .get(..10)
             .is_some_and(|day| audit::Day::parse(day).is_some());
-        let kept = ["lock", "checkpoint"].contains(&lower.as_str());
+        let kept = ["lock", "keeper.lock", "root-sent", "checkpoint"].contains(&lower.as_str());
         match dated || kept || lower.ends_with(".key") || lower.ends_with(".pub") {
             true => Err("must not be the name of a file of an audit log"),
             false => Ok(Self(text.to_owned())),

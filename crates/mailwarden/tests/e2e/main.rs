@@ -36,6 +36,7 @@ mod noninterference;
 mod oauth;
 mod oauth_canary;
 mod oauth_crash;
+mod operations;
 mod policies_page;
 mod policy_reading;
 mod policy_verbs;
