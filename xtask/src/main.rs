@@ -5,6 +5,7 @@ mod corpora;
 mod crash;
 mod docs;
 mod mutants;
+mod otel;
 mod tidy;
 mod tree;
 
@@ -23,6 +24,7 @@ cargo xtask crash --writes changes to mail alone: every fault at every boundary,
 cargo xtask crash --writes --only NAME   the cell of this name, such as 'copy/NO/UID COPY#1', or all that hold it
 cargo xtask crash --oauth  refreshes and logins alone: killed, torn or failed at every system call that matters (minutes)
 cargo xtask crash --oauth --only NAME    the cell of this name, such as 'refresh/EIO/3 write .new', or all that hold it
+cargo xtask otel           lint and test the program with the feature otel (minutes)
 cargo xtask mutants        change crates/policy in small ways, and write docs/policy-mutants.md (ten minutes)
 cargo xtask mutants --from DIR   write it from the output of a run that is over
 cargo xtask corpora          view all sample messages, and write docs/corpora.md
@@ -55,6 +57,7 @@ fn main() -> ExitCode {
         ["crash", "--oauth", "--only", name] => crash::oauth_only(name),
         #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
         ["crash-worker", words @ ..] => crash::work(words),
+        ["otel"] => otel::check(),
         ["mutants"] => mutants::write(),
         ["mutants", "--from", folder] => mutants::write_from(folder.as_ref()),
         ["corpora"] => corpora::write(),

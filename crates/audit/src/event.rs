@@ -109,6 +109,11 @@ impl Event {
             .text("verb", verb)
     }
 
+    /// Which of several replicas wrote this.
+    pub fn of_replica(self, name: &str) -> Self {
+        self.text("replica", name)
+    }
+
     /// It ends, and why.
     pub fn stop(why: &'static str) -> Self {
         Self::new("stop")

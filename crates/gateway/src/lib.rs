@@ -24,6 +24,7 @@ mod text;
 mod tools;
 mod transact;
 mod trouble;
+mod watch;
 
 pub use cursor::CursorKey;
 pub use envelope::{Answered, Link, Refused};
@@ -40,3 +41,4 @@ pub use resources::{Content, TEMPLATES, Template};
 pub use setup::{Account, Credential, Provider, Setup, Standing, Writes};
 pub use spool::Spool;
 pub use tools::{ALL, Annotations, AnyTool, Toolset, Use};
+pub use watch::{Cache, Ended, OTHER, Watch};

@@ -31,6 +31,7 @@ use crate::recording;
 use crate::setup::{Account, Credential, Setup, Standing};
 use crate::spool::Spool;
 use crate::tools::{AnyTool, Tool};
+use crate::watch::Watch;
 use crate::{Code, Refusal};
 
 pub use admission::{Admitted, Pace};
@@ -58,6 +59,8 @@ pub struct Gateway {
     /// Held by each change under way.
     under_way: Arc<tokio::sync::RwLock<()>>,
     turnstile: Turnstile,
+    /// Told of every call that is over.
+    watch: Option<Arc<dyn Watch>>,
 }
 
 /// Who calls. Identity is fixed by the transport, never by an argument.
@@ -131,7 +134,14 @@ impl Gateway {
             renderers: Arc::new(Semaphore::new(renderers())),
             writing: None,
             under_way: Arc::default(),
+            watch: None,
         }
+    }
+
+    /// Who is told of every call when it is over.
+    pub fn with_watch(mut self, watch: Arc<dyn Watch>) -> Self {
+        self.watch = Some(watch);
+        self
     }
 
     /// Who takes the text out of attachments that are not text; without it, none of them has any.
@@ -163,7 +173,7 @@ impl Gateway {
     async fn call_unless_left(&self, call: Call<'_>, left: impl Future<Output = ()>) -> Outcome {
         let setup = self.setup();
         let Some(standing) = setup.standing(call.caller) else {
-            let begun = Begun::now();
+            let begun = Begun::now().watched(self, call.tool, call.cx);
             let asked = recording::nobody(call.caller, call.tool, &begun.request_id);
             let refused = self.turn_away(&begun, call.cx, asked, Refusal::nobody(), None);
             return Outcome::Refused(refused.await);
@@ -192,7 +202,7 @@ impl Gateway {
 
     /// A tool that is none, or none for this caller.
     async fn no_such_tool(&self, standing: &Standing, call: Call<'_>) -> Refused {
-        let begun = Begun::by(standing);
+        let begun = Begun::by(standing).watched(self, call.tool, call.cx);
         let (asked, refusal) = match standing.is_gated(call.tool) {
             true => (
                 recording::gated(call.caller, call.tool, &begun.request_id),
@@ -232,6 +242,7 @@ impl Gateway {
             None => None,
         };
         let begun = standing.map_or_else(Begun::now, Begun::by);
+        let begun = begun.watched(self, tool, cx);
         let refusal = Refusal::invalid("a call has the name of a tool, and arguments in an object");
         let asked = recording::malformed(caller, tool, &begun.request_id);
         self.turn_away(&begun, cx, asked, refusal, None).await
@@ -256,6 +267,7 @@ impl Gateway {
     ) -> Refused {
         let facts = begun.facts(cx);
         let ended = recording::refused(&refusal, &facts, argument);
+        begun.decided(asked.decision, asked.reason);
         let receipt = self.log.append(audit::Event::call(&asked, &ended)).await;
         tracing::info!(
             tool = asked.tool,
@@ -263,6 +275,10 @@ impl Gateway {
             code = refusal.code.name(),
             "refused"
         );
+        begun.came_to(match &receipt {
+            Ok(_) => ended.result,
+            Err(_) => UNRECORDED,
+        });
         refuse(refusal, facts, receipt)
     }
 }
@@ -276,6 +292,7 @@ pub(crate) async fn pass<T: Tool>(
     admitted: &Admitted,
 ) -> Outcome {
     let begun = Begun::by(standing).since(admitted.since());
+    let begun = begun.watched(gateway, T::NAME, call.cx);
     let asking = call.asking.about::<T>(&call.arguments);
     let said = Said::read(setup, call.arguments);
     let wanted = parse(said.arguments).and_then(|args| Ok((T::ask(&args)?, args)));
@@ -316,8 +333,12 @@ pub(crate) async fn pass<T: Tool>(
     };
     let mut entry = match opened {
         Ok(entry) => entry,
-        Err(why) => return Outcome::Refused(withheld(&why, &begun.facts(call.cx))),
+        Err(why) => {
+            begun.came_to(UNRECORDED);
+            return Outcome::Refused(withheld(&why, &begun.facts(call.cx)));
+        }
     };
+    begun.decided(entry.decision(), entry.reason());
     let verdict = Mutex::new(None);
     let mut ctx = Ctx {
         gateway,
@@ -345,17 +366,23 @@ pub(crate) async fn pass<T: Tool>(
     let facts = begun.facts(call.cx);
     let verdict = *lock(&verdict);
     recording::decided(&mut entry, verdict, outcome.as_ref().err());
+    begun.decided(entry.decision(), entry.reason());
     // INVARIANT: what happened is durable before anybody is told.
     match outcome {
         Ok(done) => {
             admitted.shows(&ask, &done.data);
-            let receipt = entry.close(recording::done(&done, &facts)).await;
+            let ended = recording::done(&done, &facts);
+            let result = ended.result;
+            let receipt = entry.close(ended).await;
+            begun.came_to(receipt.as_ref().map_or(UNRECORDED, |_| result));
             answer::<T>(done, facts, receipt)
         }
         Err(refusal) => {
             let argument = recording::argument::<T>(&refusal);
             let ended = recording::refused(&refusal, &facts, argument);
+            let result = ended.result;
             let receipt = entry.close(ended).await;
+            begun.came_to(receipt.as_ref().map_or(UNRECORDED, |_| result));
             tracing::info!(
                 tool = T::NAME,
                 request = facts.request_id,
@@ -406,6 +433,9 @@ fn refuse(refusal: Refusal, facts: Facts, receipt: Result<Receipt, Unavailable>)
 }
 
 /// What could not be recorded is not told.
+/// How a call comes out that nobody is answered for, because it cannot be recorded.
+const UNRECORDED: &str = "audit_unavailable";
+
 fn withheld(why: &Unavailable, facts: &Facts) -> Refused {
     envelope::refused(Refusal::unrecorded(why), facts)
 }

@@ -10,6 +10,7 @@ use tokio::sync::watch;
 use crate::config::{self, Config, ErrorStyle, LedgerPlace, Problems};
 use crate::running::Running;
 use crate::server::{Roster, Who};
+use crate::watched::{Reloaded, Watched};
 use crate::wiring::Wires;
 
 /// What is needed to put another configuration in the place of this one.
@@ -27,6 +28,7 @@ pub(crate) struct Reload {
     /// Which contents of the directory are in force.
     pub version: String,
     pub fixed: Fixed,
+    pub watched: Watched,
     /// Counts how often the tools of the caller have become others.
     pub tools: watch::Sender<u64>,
 }
@@ -91,12 +93,14 @@ impl Reload {
             match read {
                 Ok(Ok(config)) => {
                     let left = self.replace(config).await;
+                    self.watched.reloaded(Reloaded::InForce, &self.version);
                     if let Some(running) = &mut running {
                         let _ = running.reloaded(&self.version, &left).map_err(unknown);
                     }
                 }
                 Ok(Err(problems)) => {
                     self.keep(&problems);
+                    self.watched.reloaded(Reloaded::Kept, &self.version);
                     if let Some(running) = &mut running {
                         let _ = running.kept(problems.0.len()).map_err(unknown);
                     }

@@ -5,12 +5,14 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use audit::{Event, Log};
-use gateway::{Caller, Toolset};
+use gateway::{Caller, Toolset, Watch, Writes};
 use tokio::sync::watch;
 
-use crate::config::{Callers, Config, Problems, identity};
+use crate::config::{Callers, Config, LedgerPlace, Problems, identity};
+use crate::metrics::{self, Metrics};
 use crate::reload::{self, Fixed, Reload};
 use crate::server::{self, Roster, Served, Who};
+use crate::watched::{Changes, Serving, Watched};
 use crate::wiring::{self, Wires};
 
 /// How a transport ended: what the shell and the audit log are told.
@@ -20,6 +22,8 @@ pub(crate) type Ended = anyhow::Result<(ExitCode, &'static str)>;
 pub(crate) struct Choices<'a> {
     pub directory: Option<&'a Path>,
     pub toolsets: Option<Vec<Toolset>>,
+    /// Where to serve metrics.
+    pub metrics: Option<metrics::Address>,
 }
 
 /// Serves the caller that the environment names; whoever that is not is not served at all.
@@ -40,7 +44,7 @@ pub(crate) async fn stdio(config: Config, choices: Choices<'_>, log: Log) -> End
     let gateway = Arc::clone(&prepared.served.gateway);
     let why = server::stdio(prepared.served, who, prepared.reload).await;
     gateway.record_excess();
-    prepared.tidying.abort();
+    prepared.beside.end();
     Ok((ExitCode::SUCCESS, why?))
 }
 
@@ -63,7 +67,7 @@ pub(crate) async fn http(
     let gateway = Arc::clone(&prepared.served.gateway);
     let why = server::http(prepared.served, roster, settings, prepared.reload).await;
     gateway.record_excess();
-    prepared.tidying.abort();
+    prepared.beside.end();
     Ok((ExitCode::SUCCESS, why?))
 }
 
@@ -72,10 +76,35 @@ fn nobody_to_serve(problems: &Problems) -> (ExitCode, &'static str) {
     (ExitCode::from(crate::BAD_CONFIGURATION), "nobody to serve")
 }
 
+/// Whoever wants to know of calls.
+struct All(Vec<Arc<dyn Watch>>);
+
+impl Watch for All {
+    fn ended(&self, call: &gateway::Ended<'_>) {
+        self.0.iter().for_each(|watch| watch.ended(call));
+    }
+}
+
 struct Prepared {
     served: Served,
     reload: Option<Reload>,
-    tidying: tokio::task::JoinHandle<()>,
+    beside: Beside,
+}
+
+/// What goes on beside the calls, and ends with them.
+#[derive(Default)]
+struct Beside {
+    tasks: Vec<tokio::task::JoinHandle<()>>,
+    #[cfg(feature = "otel")]
+    traces: Option<Arc<crate::traces::Traces>>,
+}
+
+impl Beside {
+    fn end(&self) {
+        self.tasks.iter().for_each(tokio::task::JoinHandle::abort);
+        #[cfg(feature = "otel")]
+        self.traces.iter().for_each(|traces| traces.finish());
+    }
 }
 
 async fn prepare(
@@ -89,9 +118,18 @@ async fn prepare(
     let Choices {
         directory,
         toolsets,
+        metrics,
     } = choices;
     let version = config.version.unwrap_or_default();
     let changes = config.changes;
+    let watched = Watched::new(log.clone(), &version);
+    let counting = Arc::new(Metrics::new());
+    let mut beside = Beside::default();
+    if let Some(address) = metrics {
+        beside
+            .tasks
+            .push(metrics::serve(address, Arc::clone(&counting), watched.clone()).await?);
+    }
     let wires = Wires::default().again(config.accounts);
     wires.look().await;
     let setup = wires.for_callers(&config.callers, toolsets.as_deref(), changes.writes);
@@ -99,8 +137,29 @@ async fn prepare(
     if let Some(most) = config.calls_at_once {
         gateway = gateway.with_calls_at_once(most);
     }
-    let gateway = Arc::new(gateway);
-    let tidying = wiring::keep_spool_tidy();
+    let mut watches: Vec<Arc<dyn Watch>> = Vec::new();
+    if metrics.is_some() {
+        watches.push(counting);
+    }
+    #[cfg(feature = "otel")]
+    if let Some(traces) = crate::traces::Traces::wanted()? {
+        let traces = Arc::new(traces);
+        watches.push(Arc::clone(&traces) as Arc<dyn Watch>);
+        beside.traces = Some(traces);
+    }
+    let gateway = Arc::new(match watches.is_empty() {
+        false => gateway.with_watch(Arc::new(All(watches))),
+        true => gateway,
+    });
+    watched.serves(Serving {
+        gateway: Arc::clone(&gateway),
+        counted: wires.counted(),
+        changes: match changes.writes == Writes::Allowed && changes.ledger != LedgerPlace::Nowhere {
+            true => Changes::Wanted,
+            false => Changes::NotWanted,
+        },
+    });
+    beside.tasks.push(wiring::keep_spool_tidy());
     let (tools, tools_changed) = watch::channel(0);
     let reload = directory.map(|directory| Reload {
         directory: directory.to_owned(),
@@ -113,6 +172,7 @@ async fn prepare(
         roster,
         version,
         fixed,
+        watched: watched.clone(),
         tools,
     });
     if reload.is_none() {
@@ -122,10 +182,11 @@ async fn prepare(
         gateway,
         errors: config.errors,
         tools: tools_changed,
+        watched,
     };
     Ok(Prepared {
         served,
         reload,
-        tidying,
+        beside,
     })
 }

@@ -8,6 +8,7 @@ use anyhow::Context as _;
 use audit::{Event, Keeping, Log, Settings};
 use extract::Runner;
 use gateway::{Account, Credential, CursorKey, Gateway, Setup, Spool, Standing, Toolset, Writes};
+use mail::AccountId;
 use secrets::Tokens;
 use sources::apple::Apple;
 use sources::imap::{ImapSource, Login};
@@ -16,15 +17,18 @@ use tokio::task::JoinHandle;
 
 use crate::cli::EXTRACT_WORKER;
 use crate::config::{self, AppleStore, Callers, Changes, Config, LedgerPlace, Store, dir};
-use crate::network_disk;
-use crate::state;
+use crate::watched::Counted;
+use crate::{network_disk, replica, state};
 
 /// So long a start waits for secret stores. Most need no time at all.
 const FIRST_LOOK: Duration = Duration::from_secs(5);
 
 /// The accounts that are served, each with what it was made from, so that a reload takes over what did not change.
 #[derive(Default)]
-pub(crate) struct Wires(Vec<Wire>);
+pub(crate) struct Wires {
+    wires: Vec<Wire>,
+    counted: Counted,
+}
 
 struct Wire {
     account: Account,
@@ -42,7 +46,7 @@ impl Wires {
     /// Opens nothing: sources connect when they are first asked. Of `self` is taken over what is the same.
     pub(crate) fn again(&self, accounts: Vec<config::Account>) -> Self {
         let wires = accounts.into_iter().map(|account| {
-            let before = self.0.iter().find(|wire| *wire.account.id() == account.id);
+            let before = self.find(&account.id);
             match before.filter(|wire| wire.is_for(&account)) {
                 Some(same) => Wire {
                     account: same.account.clone(),
@@ -51,20 +55,32 @@ impl Wires {
                 None => Wire::new(account),
             }
         });
-        Self(wires.collect())
+        let wires: Vec<Wire> = wires.collect();
+        let counted = self.counted.clone();
+        counted.are_now(wires.iter().filter_map(Wire::source).collect());
+        Self { wires, counted }
+    }
+
+    /// What of them can be counted, also after they have become others.
+    pub(crate) fn counted(&self) -> Counted {
+        self.counted.clone()
+    }
+
+    fn find(&self, id: &AccountId) -> Option<&Wire> {
+        self.wires.iter().find(|wire| wire.account.id() == id)
     }
 
     /// Looks for the tokens of accounts that nobody has looked for yet. Where somebody has to be asked for them, that goes
     /// on while others are served.
     pub(crate) async fn look(&self) {
-        let looking = look_for(self.0.iter().filter_map(Wire::tokens).collect());
+        let looking = look_for(self.wires.iter().filter_map(Wire::tokens).collect());
         let _ = tokio::time::timeout(FIRST_LOOK, looking).await;
     }
 
     /// What these accounts know of their logins, and have nowhere but in memory, is known to those that take their place.
     pub(crate) fn hand_on(&self, accounts: &mut [config::Account]) {
         for account in accounts {
-            let before = self.0.iter().find(|wire| *wire.account.id() == account.id);
+            let before = self.find(&account.id);
             if let Some(MadeFrom::Imap(source)) = before.map(|wire| &wire.made_from)
                 && let Some(before) = source.tokens()
                 && let Store::Imap(settings) = &mut account.store
@@ -76,7 +92,7 @@ impl Wires {
     }
 
     fn accounts(&self) -> Vec<Account> {
-        self.0.iter().map(|wire| wire.account.clone()).collect()
+        self.wires.iter().map(|wire| wire.account.clone()).collect()
     }
 
     /// For the person whose accounts these are.
@@ -108,8 +124,12 @@ impl Wires {
 
 impl Wire {
     fn tokens(&self) -> Option<Arc<Tokens>> {
+        self.source()?.tokens().cloned()
+    }
+
+    fn source(&self) -> Option<Arc<ImapSource>> {
         match &self.made_from {
-            MadeFrom::Imap(source) => source.tokens().cloned(),
+            MadeFrom::Imap(source) => Some(Arc::clone(source)),
             MadeFrom::Maildir(_) | MadeFrom::Apple(_) => None,
         }
     }
@@ -335,13 +355,18 @@ pub(crate) fn is_on_this_machine(config: &Config) -> Result<(), String> {
     }
 }
 
-/// The audit log of this installation. What is wrong with it is said to whoever calls.
+/// The audit log of this installation, or of this replica of it. What is wrong with it is said to whoever calls.
 pub(crate) fn log(keeping: Option<Keeping>, place: Option<PathBuf>, verb: &'static str) -> Log {
+    let place = place.or_else(state::audit_directory);
     let log = Log::open(Settings {
         keeping,
-        ..Settings::new(place.or_else(state::audit_directory))
+        ..Settings::new(place.map(replica::log_in))
     });
-    log.note(Event::start(env!("CARGO_PKG_VERSION"), verb));
+    let start = Event::start(env!("CARGO_PKG_VERSION"), verb);
+    log.note(match replica::chosen() {
+        Some(replica) => start.of_replica(replica.as_str()),
+        None => start,
+    });
     log
 }
 

@@ -214,6 +214,21 @@ pub(crate) const VARIABLES: &[Variable] = &[
         "Where the key that seals cursors, the [audit log](audit.md) (in `audit/`) and, without a configuration directory, the ledger of changes (`ledger.db`) are kept. Without a log nothing is answered.",
     ),
     variable(
+        "MAILWARDEN_REPLICA",
+        "none",
+        "The name of this process among several of one configuration, 1 to 64 letters, digits, `-`, `_` and `.`; `--replica` goes before it. Its [audit log](audit.md#several-logs) stands in a directory of that name.",
+    ),
+    variable(
+        "MAILWARDEN_METRICS_ADDR",
+        "none",
+        "Where [metrics and health](operations.md#watch) are served: a port of this machine, or an address and a port; `--metrics-addr` goes before it. Without it nothing listens.",
+    ),
+    variable(
+        "MAILWARDEN_LOG_FORMAT",
+        "`text`",
+        "How lines on stderr are written: `text`, or `json` for one object each; `--log-format` goes before it.",
+    ),
+    variable(
         "MAILWARDEN_LOG",
         "`warn`",
         "What is logged to stderr: `error`, `warn`, `info`, `debug`, or a filter such as `sources=debug`. Mail and secrets are never logged.",

@@ -21,6 +21,8 @@ const ONLY: &[Only] = &[
     only("rmcp", &["mailwarden"]),
     only("axum", &["mailwarden"]),
     only("clap", &["mailwarden"]),
+    only("prometheus-client", &["mailwarden"]),
+    only("opentelemetry", &["mailwarden"]),
     only("granit-parser", &["mailwarden"]),
     only("anyhow", &["mailwarden"]),
     only("mail-parser", &["content"]),
@@ -67,6 +69,8 @@ const PLACES: &[(&str, &[&str])] = &[
             "crates/mailwarden/src/main.rs",
         ],
     ),
+    ("prometheus_client", &["crates/mailwarden/src/metrics/"]),
+    ("opentelemetry", &["crates/mailwarden/src/traces.rs"]),
     (
         "granit_parser",
         &["crates/mailwarden/src/config/dir/yaml.rs"],

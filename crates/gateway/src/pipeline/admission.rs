@@ -183,8 +183,9 @@ impl Gateway {
         excess: NoRoom,
     ) -> Refused {
         let NoRoom { refusal, stands } = excess;
-        let (begun, reason) = (Begun::by(standing), refusal.code.name());
         let tool = tool.unwrap_or(NO_TOOL);
+        let begun = Begun::by(standing).watched(self, tool, cx);
+        let reason = refusal.code.name();
         let kind = Kind {
             caller: caller.as_str().to_owned(),
             tool,
@@ -195,7 +196,11 @@ impl Gateway {
                 let asked = recording::not_admitted(caller, tool, &begun.request_id, reason);
                 self.turn_away(&begun, cx, asked, *refusal, None).await
             }
-            Recorded::Counted => envelope::refused(*refusal, &begun.facts(cx)),
+            Recorded::Counted => {
+                begun.decided(audit::Decision::Deny, reason);
+                begun.came_to(refusal.recorded());
+                envelope::refused(*refusal, &begun.facts(cx))
+            }
         };
         tell(&mut refused.data, stands);
         refused
@@ -273,7 +278,7 @@ impl Drop for Waiting<'_> {
             reason: CANCELLED,
         };
         if excess.one_more(kind) == Recorded::Singly {
-            let request = Begun::now().request_id;
+            let request = Begun::now().request_id.clone();
             let asked = recording::not_admitted(self.caller, self.tool, &request, CANCELLED);
             self.log.note(Event::call(&asked, &Ended::of(CANCELLED)));
         }

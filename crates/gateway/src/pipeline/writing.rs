@@ -85,6 +85,11 @@ impl Gateway {
         self
     }
 
+    /// Where changes are written down, to see how it is; none where there are none.
+    pub fn ledger(&self) -> Option<&Ledger> {
+        self.writing.as_ref().map(|writing| &writing.desk.ledger)
+    }
+
     /// A call whose caller may leave: one that changes something goes on to its end, and is recorded as it ends.
     pub async fn call_to_the_end(
         self: &Arc<Self>,
@@ -239,7 +244,7 @@ impl Gateway {
         let orderer = Orderer {
             caller: Caller::OPERATOR.to_owned(),
             tool: "tx_undo",
-            request_id: super::Begun::now().request_id,
+            request_id: super::Begun::now().request_id.clone(),
             policy: Caller::OPERATOR.to_owned(),
         };
         let came = writing

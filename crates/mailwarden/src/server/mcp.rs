@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use gateway::{Answered, AnyTool, Caller, Code, Content, Link, Outcome, Refused, Toolset, Use};
 use http::request::Parts;
-use mail::Cx;
+use mail::{Cx, TraceParent};
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams,
     CompleteResult, CompletionInfo, ContentBlock, CustomRequest, CustomResult, DiscoverResult,
@@ -107,7 +107,7 @@ impl Server {
         mut request: CallToolRequestParams,
         context: &RequestContext<RoleServer>,
     ) -> Result<Outcome, ErrorData> {
-        let cx = Arc::new(Cx::new());
+        let cx = Arc::new(traced(context));
         let (asking, questions) = confirm::asking(&mut request, context);
         let arguments = request.arguments.unwrap_or_default();
         let caller = self.caller(context);
@@ -409,6 +409,12 @@ fn error(refused: &Refused, context: &RequestContext<RoleServer>) -> ErrorData {
         refused.refusal.to_string(),
         Some(refused.data.clone()),
     )
+}
+
+/// A call that may be part of the client's trace (SEP-414).
+fn traced(context: &RequestContext<RoleServer>) -> Cx {
+    let parent = context.meta.get_traceparent();
+    Cx::traced(parent.and_then(TraceParent::parse))
 }
 
 fn cancelled() -> ErrorData {

@@ -1,6 +1,7 @@
 //! The transports. `mcp`, `confirm` and what mounts them are the only modules that know the protocol library.
 
 mod confirm;
+pub(crate) mod health;
 mod http;
 mod mcp;
 mod stdio;
@@ -12,6 +13,7 @@ use gateway::Gateway;
 use tokio::sync::watch;
 
 use crate::config::ErrorStyle;
+use crate::watched::Watched;
 
 pub(crate) use self::http::{Roster, Settings as HttpSettings, run as http};
 pub(crate) use mcp::Who;
@@ -24,4 +26,6 @@ pub(crate) struct Served {
     pub errors: ErrorStyle,
     /// Counts how often the tools of somebody have become others.
     pub tools: watch::Receiver<u64>,
+    /// What others may know of how this process stands.
+    pub watched: Watched,
 }

@@ -29,6 +29,7 @@ pub(crate) async fn run(
 ) -> anyhow::Result<&'static str> {
     let tools = served.tools.clone();
     let gateway = Arc::clone(&served.gateway);
+    let draining = served.watched.draining().clone();
     let recovering = tokio::spawn(Arc::clone(&gateway).recover());
     let server = Server::new(served, who);
     let (stdin, stdout) = stdio_pipes();
@@ -65,7 +66,10 @@ pub(crate) async fn run(
     let outcome = tokio::select! {
         outcome = serving => outcome,
         outcome = abandoned => return outcome,
-        told = told_to_end() => told.map(|()| "told to end"),
+        told = told_to_end() => {
+            draining.begin();
+            told.map(|()| "told to end")
+        }
         outcome = reloading => outcome,
     };
     recovering.abort();

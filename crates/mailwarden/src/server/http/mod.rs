@@ -8,23 +8,20 @@ mod roster;
 mod settings;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::Router;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 
-use super::Served;
 use super::mcp::{Server, Who};
 use super::stopping::told_to_end;
+use super::{Served, health};
+use crate::draining;
 use crate::reload::Reload;
 use crate::screen::Screen;
 use gate::Gate;
 pub(crate) use roster::Roster;
 pub(crate) use settings::Settings;
-
-/// Calls under way when the process is told to end get this long.
-const DRAIN: Duration = Duration::from_secs(10);
 
 /// Serves until the process is told to end.
 pub(crate) async fn run(
@@ -34,6 +31,7 @@ pub(crate) async fn run(
     reload: Option<Reload>,
 ) -> anyhow::Result<&'static str> {
     let gateway = Arc::clone(&served.gateway);
+    let draining = served.watched.draining().clone();
     let listener = listen::Listener::bind(&settings).await?;
     let address = listener.address();
     let gate = Gate::new(roster, &settings, address);
@@ -48,18 +46,22 @@ pub(crate) async fn run(
     };
     let ending = async {
         tokio::select! {
-            told = told_to_end() => told,
+            told = told_to_end() => {
+                draining.begin();
+                told
+            }
             failed = reloading => failed,
         }
     };
-    let ended = listener.serve(router, ending, DRAIN).await;
+    let ended = listener.serve(router, ending, draining::LONGEST).await;
     recovering.abort();
     // Changes go on although nobody waits for them. What does not end in time is taken up at the next start.
-    let _ = tokio::time::timeout(DRAIN, gateway.finish_changes()).await;
+    let _ = tokio::time::timeout(draining.left(), gateway.finish_changes()).await;
     ended.map(|()| "told to end")
 }
 
 fn router(served: Served, gate: Gate) -> Router {
+    let health = health::routes(served.watched.clone());
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
         .with_json_response(true)
@@ -74,4 +76,6 @@ fn router(served: Served, gate: Gate) -> Router {
     Router::new()
         .route_service("/mcp", mcp)
         .layer(axum::middleware::from_fn_with_state(gate, gate::pass))
+        // Balancers have no token, and are told nothing that one would be needed for.
+        .merge(health)
 }
