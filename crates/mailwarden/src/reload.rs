@@ -89,6 +89,12 @@ impl Reload {
             let read = move || config::read(Some(&directory), std::env::vars_os());
             let read = tokio::task::spawn_blocking(read).await;
             match read {
+                Ok(Ok(config)) if let Err(problems) = self.fits(&config) => {
+                    self.keep(&problems);
+                    if let Some(running) = &mut running {
+                        let _ = running.kept(problems.0.len()).map_err(unknown);
+                    }
+                }
                 Ok(Ok(config)) => {
                     let left = self.replace(config).await;
                     if let Some(running) = &mut running {
@@ -146,6 +152,14 @@ impl Reload {
             ));
         }
         left
+    }
+
+    /// Whether what can be read can also be served here.
+    fn fits(&self, config: &Config) -> Result<(), Problems> {
+        match &self.roster {
+            Some(roster) => roster.fits(&config.callers),
+            None => Ok(()),
+        }
     }
 
     /// As `config reload` tells it.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use audit::{Event, Log};
 use gateway::{Caller, Toolset};
+use jiff::Timestamp;
 use tokio::sync::watch;
 
 use crate::config::{Callers, Config, Problems, identity};
@@ -27,13 +28,18 @@ pub(crate) async fn stdio(config: Config, choices: Choices<'_>, log: Log) -> End
     let address = format!("stdio:{}", std::process::id());
     let caller = match &config.callers {
         Callers::Owner => Caller::owner(address),
-        Callers::Listed(callers) => match identity::of_stdio(callers, std::env::vars_os()) {
-            Ok(caller) => Caller::new(caller.id.clone(), address, wiring::credential(caller)),
-            Err(nobody) => {
-                log.note(Event::caller_refused(nobody.variable()));
-                return Ok(nobody_to_serve(&Problems::from(nobody)));
+        Callers::Listed(callers) => {
+            match identity::of_stdio(callers, std::env::vars_os(), Timestamp::now()) {
+                Ok(shown) => {
+                    let credential = wiring::credential(shown.token);
+                    Caller::new(shown.caller.id.clone(), address, credential)
+                }
+                Err(nobody) => {
+                    log.note(Event::caller_refused(nobody.variable()));
+                    return Ok(nobody_to_serve(&Problems::from(nobody)));
+                }
             }
-        },
+        }
     };
     let who = Who::Always(caller);
     let prepared = prepare(config, choices, log, &who, None).await?;
@@ -57,8 +63,9 @@ pub(crate) async fn http(
         }
     };
     let shared = Some(Arc::clone(&roster));
+    let heard = log.clone();
     let prepared = prepare(config, choices, log, &Who::EachSays, shared).await?;
-    let why = server::http(prepared.served, roster, settings, prepared.reload).await;
+    let why = server::http(prepared.served, roster, settings, prepared.reload, heard).await;
     prepared.tidying.abort();
     Ok((ExitCode::SUCCESS, why?))
 }

@@ -158,7 +158,10 @@ impl McpHttp {
         self.send(&message, method, name.as_deref())?;
         let mut aside = self.aside();
         self.receive(|said| {
-            if let (Some(id), Some(result)) = (said.get("id"), answer(said)) {
+            if said.get("method").is_some()
+                && let Some(id) = said.get("id")
+                && let Some(result) = answer(said)
+            {
                 let result = json!({ "jsonrpc": "2.0", "id": id, "result": result });
                 aside.exchange(&result, "", None)?;
             }

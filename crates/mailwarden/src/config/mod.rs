@@ -7,6 +7,7 @@ mod env;
 pub(crate) mod identity;
 mod problem;
 mod reload;
+mod token;
 pub(crate) mod verb;
 
 use std::ffi::OsString;

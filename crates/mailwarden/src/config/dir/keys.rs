@@ -21,6 +21,9 @@ const TOKEN_CACHES: &[&str] = &["memory_only", "persist_all"];
 const ACCOUNT_ID: &str = "^[A-Za-z0-9_-]{1,64}$";
 const NAME: &str = "^[A-Za-z0-9_.-]{1,64}$";
 const SECRET: &str = "^secret://[A-Za-z0-9_-][A-Za-z0-9_.-]*(/[A-Za-z0-9_-][A-Za-z0-9_.-]*){0,7}$";
+const DIGEST: &str = "^[0-9a-f]{64}$";
+const INSTANT: &str =
+    "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(Z|[+-][0-9]{2}:[0-9]{2})$";
 const ADDRESS: &str = "^[^\\s<>]+@[^\\s@<>]+$";
 
 const DAYS: Shape = Shape::Whole {
@@ -343,6 +346,41 @@ pub(super) static CALLER_AUTH: Keys = Keys {
             "Which secret of the secret store is the token; for shared_token.",
         )
         .withheld(),
+        key(
+            "tokens",
+            Optional,
+            Shape::List(&Shape::Keys(&CALLER_TOKEN)),
+            "In place of token_secret_ref: several tokens, each as good as the others until it expires, so that one can take the place of another; for shared_token.",
+        ),
+    ],
+};
+
+pub(super) static CALLER_TOKEN: Keys = Keys {
+    what: "a token",
+    keys: &[
+        key(
+            "token_secret_ref",
+            Optional,
+            text_like("secret://callers/invoice-agent/token", SECRET),
+            "Which secret of the secret store it is.",
+        )
+        .withheld(),
+        key(
+            "sha256",
+            Optional,
+            text_like(
+                "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+                DIGEST,
+            ),
+            "In place of token_secret_ref: the SHA-256 of the token, so that the token itself lies nowhere here. `mailwarden config token` makes both.",
+        )
+        .withheld(),
+        key(
+            "expires",
+            Otherwise("never"),
+            text_like("2027-01-01T00:00:00Z", INSTANT),
+            "From when on it proves nothing: date and time, with Z or an offset.",
+        ),
     ],
 };
 

@@ -17,6 +17,7 @@ mod schema;
 mod secrets;
 mod shape;
 mod sheet;
+mod tokens;
 mod yaml;
 
 use std::collections::BTreeMap;
@@ -28,8 +29,7 @@ use audit::Keeping;
 use policy::Policy;
 use sha2::{Digest as _, Sha256};
 
-pub(crate) use callers::digest as token_digest;
-pub(crate) use callers::{CallerAuth, CallerConfig, Toolset};
+pub(crate) use callers::{CallerAuth, CallerConfig, Token, TokenDigest, Toolset};
 pub(super) use init::{PASSWORD, init};
 pub(super) use keeping::{ledger_path, log_directory};
 pub(super) use schema::{FILES as SCHEMAS, Schema};

@@ -3,7 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::keys::{
-    ACCOUNT, ACCOUNTS_FILE, CALLER_AUTH, CALLERS_FILE, FOLDER, POLICY_FILE, SECRET_STORE,
+    ACCOUNT, ACCOUNTS_FILE, CALLER_AUTH, CALLER_TOKEN, CALLERS_FILE, FOLDER, POLICY_FILE,
+    SECRET_STORE,
 };
 use super::shape::{Key, Keys, Need, Shape};
 
@@ -175,8 +176,13 @@ fn conditions(keys: &'static Keys) -> Vec<Value> {
     if same(&CALLER_AUTH) {
         return vec![json!({
             "if": is("type", &["shared_token"]),
-            "then": { "required": ["token_secret_ref"] },
-            "else": none_of(&["token_secret_ref"]),
+            "then": { "oneOf": [{ "required": ["token_secret_ref"] }, { "required": ["tokens"] }] },
+            "else": none_of(&["token_secret_ref", "tokens"]),
+        })];
+    }
+    if same(&CALLER_TOKEN) {
+        return vec![json!({
+            "oneOf": [{ "required": ["token_secret_ref"] }, { "required": ["sha256"] }],
         })];
     }
     if same(&FOLDER) {
