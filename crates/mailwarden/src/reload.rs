@@ -137,7 +137,7 @@ impl Reload {
             .for_callers(&config.callers, self.chosen.as_deref(), self.writes);
         self.gateway.replace(setup);
         if let Some(roster) = &self.roster {
-            roster.replace(&config.callers);
+            roster.replace(&config.callers, config.vouching.as_ref());
         }
         // Of many, somebody's may be others.
         if before != tools() || matches!(self.who, Who::EachSays) {

@@ -55,7 +55,11 @@ pub(crate) async fn http(
     log: Log,
     settings: server::HttpSettings,
 ) -> Ended {
-    let roster = match Roster::of(&config.callers, std::env::vars_os()) {
+    let roster = match Roster::of(
+        &config.callers,
+        config.vouching.as_ref(),
+        std::env::vars_os(),
+    ) {
         Ok(roster) => Arc::new(roster),
         Err(problems) => {
             log.note(Event::config_refused(problems.variables()));

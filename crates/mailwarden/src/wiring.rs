@@ -182,6 +182,10 @@ fn proofs(auth: &dir::CallerAuth) -> Vec<Proof> {
             credential: credential(None),
             until: None,
         }],
+        dir::CallerAuth::Oauth(vouchee) => vec![Proof {
+            credential: credential(Some(vouchee.digest())),
+            until: None,
+        }],
         dir::CallerAuth::SharedToken(tokens) => tokens
             .iter()
             .map(|token| Proof {

@@ -300,6 +300,7 @@ impl Reader {
             errors,
             audit,
             audit_directory: None,
+            vouching: None,
             changes,
             version: None,
         })

@@ -30,6 +30,8 @@ pub(crate) enum IdentityProblem {
         "is set, but the caller that IMAP_MCP_CALLER_ID names has no token; remove the variable"
     )]
     NeedlessToken,
+    #[error("names a caller that proves itself by OAuth, which is for HTTP alone")]
+    NotOnStdio,
     #[error("is not valid UTF-8")]
     IdNotText,
     #[error("is not valid UTF-8")]
@@ -40,7 +42,7 @@ impl IdentityProblem {
     /// Where to look.
     pub(crate) fn variable(self) -> &'static str {
         match self {
-            Self::Nobody | Self::UnknownCaller | Self::IdNotText => CALLER_ID,
+            Self::Nobody | Self::UnknownCaller | Self::NotOnStdio | Self::IdNotText => CALLER_ID,
             Self::NoToken
             | Self::WrongToken
             | Self::UnknownToken
@@ -110,6 +112,7 @@ pub(crate) fn of_stdio(
             token: None,
         }),
         (CallerAuth::StdioTrusted, Some(_)) => Err(IdentityProblem::NeedlessToken),
+        (CallerAuth::Oauth(_), _) => Err(IdentityProblem::NotOnStdio),
         (CallerAuth::SharedToken(_), None) => Err(IdentityProblem::NoToken),
         (CallerAuth::SharedToken(_), Some(Some((caller, token)))) if caller.id == named.id => {
             fresh(named, token)
@@ -124,7 +127,7 @@ fn of_token<'a>(callers: &'a [CallerConfig], token: &str) -> Option<(&'a CallerC
     let shown = TokenDigest::of(token);
     let of = |caller: &'a CallerConfig| match &caller.auth {
         CallerAuth::SharedToken(tokens) => tokens.as_slice(),
-        CallerAuth::StdioTrusted => &[],
+        CallerAuth::StdioTrusted | CallerAuth::Oauth(_) => &[],
     };
     let mut all = callers
         .iter()

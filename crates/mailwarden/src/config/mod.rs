@@ -41,6 +41,8 @@ pub(crate) fn directory(option: Option<&Path>) -> Option<PathBuf> {
 pub(crate) struct Config {
     pub accounts: Vec<Account>,
     pub callers: Callers,
+    /// Whose access tokens they may bring.
+    pub vouching: Option<dir::Vouching>,
     pub errors: ErrorStyle,
     /// What is done with the audit log.
     pub audit: Keeping,
@@ -106,6 +108,7 @@ impl From<dir::Loaded> for Config {
         Self {
             accounts: loaded.accounts,
             callers: Callers::Listed(loaded.callers),
+            vouching: loaded.vouching,
             errors: loaded.errors,
             audit: loaded.audit,
             audit_directory: loaded.audit_directory,

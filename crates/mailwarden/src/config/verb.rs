@@ -202,6 +202,7 @@ fn account(account: &Account) -> String {
 fn caller(caller: &CallerConfig) -> String {
     let proof = match &caller.auth {
         CallerAuth::StdioTrusted => "stdio_trusted".to_owned(),
+        CallerAuth::Oauth(_) => "oauth".to_owned(),
         CallerAuth::SharedToken(tokens) if tokens.len() == 1 => "shared_token".to_owned(),
         CallerAuth::SharedToken(tokens) => {
             format!("shared_token, {}", counted(tokens.len(), "token", "tokens"))

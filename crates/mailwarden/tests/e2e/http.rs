@@ -6,5 +6,6 @@ mod drain;
 mod eras;
 mod gate;
 mod house;
+mod oauth;
 mod sessions;
 mod tls;

@@ -12,6 +12,7 @@ use super::policies::Policies;
 use super::reader::{Reader, nearest};
 use super::secrets::SecretStore;
 use super::tokens::Tokens;
+use super::vouching::{self, Vouchee, Vouching};
 use super::yaml::{Node, Value};
 
 /// One caller.
@@ -31,6 +32,8 @@ pub(crate) enum CallerAuth {
     StdioTrusted,
     /// It shows one of these.
     SharedToken(Vec<Token>),
+    /// It brings a token that speaks of this one.
+    Oauth(Vouchee),
 }
 
 /// A token, of which nothing is kept but what it is known by.
@@ -110,6 +113,7 @@ pub(super) fn read(
     policies: &Policies,
     store: &SecretStore,
     variables: &Variables,
+    vouching: Option<&Vouching>,
 ) -> Vec<CallerConfig> {
     let root = reader.root();
     let list = root.and_then(|root| root.get("callers"));
@@ -126,6 +130,7 @@ pub(super) fn read(
         now: Timestamp::now(),
         lines: BTreeMap::new(),
     };
+    let mut vouched = vouching::Lines::new();
     for node in list.map_or(&[][..], Node::items) {
         let id = node.get("id").and_then(|id| Some((id, id.text()?)));
         let checked = id.and_then(|(id, text)| {
@@ -142,7 +147,13 @@ pub(super) fn read(
             Some(checked)
         });
         let policy = of_policy(node, policies, reader);
-        let auth = auth(node, &mut tokens, reader);
+        let auth = match node.get("auth") {
+            Some(auth) if auth.text_of("type") == Some("oauth") => {
+                without_tokens(auth, reader);
+                vouching::auth(auth, vouching, &mut vouched, reader)
+            }
+            _ => auth(node, &mut tokens, reader),
+        };
         let toolsets = toolsets(node, reader);
         if let (Some(id), Some(policy), Some(auth)) = (checked, policy, auth) {
             callers.push(CallerConfig {
@@ -194,8 +205,24 @@ fn of_policy(node: &Node, policies: &Policies, reader: &mut Reader<'_>) -> Optio
     policies.find(name)
 }
 
+/// What belongs to other types of `auth`.
+fn without_tokens(auth: &Node, reader: &mut Reader<'_>) {
+    for name in ["token_secret_ref", "tokens"] {
+        if let Some(given) = auth.get(name) {
+            let what = format!("an oauth caller has no token of ours, and '{name}' gives it one");
+            reader.problem(given, what, "remove it, or set type: shared_token");
+        }
+    }
+}
+
 fn auth(node: &Node, tokens: &mut Tokens<'_>, reader: &mut Reader<'_>) -> Option<CallerAuth> {
     let auth = node.get("auth")?;
+    for name in ["subject", "client_id", "scopes"] {
+        if let Some(given) = auth.get(name) {
+            let what = format!("'{name}' is for callers of the type oauth");
+            reader.problem(given, what, "remove it, or set type: oauth");
+        }
+    }
     let given = ["token_secret_ref", "tokens"].map(|name| auth.entry(name));
     match (auth.text_of("type")?, given) {
         ("stdio_trusted", [None, None]) => Some(CallerAuth::StdioTrusted),

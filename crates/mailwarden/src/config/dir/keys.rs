@@ -292,12 +292,56 @@ pub(super) static WAL: Keys = Keys {
 /// `callers.yaml`.
 pub(super) static CALLERS_FILE: Keys = Keys {
     what: "callers.yaml",
-    keys: &[key(
-        "callers",
-        Required,
-        Shape::List(&Shape::Keys(&CALLER)),
-        "Who may connect. An empty list lets nobody in.",
-    )],
+    keys: &[
+        key(
+            "callers",
+            Required,
+            Shape::List(&Shape::Keys(&CALLER)),
+            "Who may connect. An empty list lets nobody in.",
+        ),
+        key(
+            "oauth",
+            Optional,
+            Shape::Keys(&VOUCHING),
+            "Whose access tokens callers of the type oauth bring, over HTTP.",
+        ),
+    ],
+};
+
+pub(super) static VOUCHING: Keys = Keys {
+    what: "the 'oauth' of callers.yaml",
+    keys: &[
+        key(
+            "issuer",
+            Required,
+            text("https://login.example.com"),
+            "Who gives the tokens, exactly as it spells itself in them.",
+        ),
+        key(
+            "resource",
+            Required,
+            text("https://mail.example.com/mcp"),
+            "The address by which clients reach this server; they are told of it.",
+        ),
+        key(
+            "audience",
+            Otherwise("the resource"),
+            text("https://mail.example.com/mcp"),
+            "What the tokens have to name as their audience.",
+        ),
+        key(
+            "jwks_uri",
+            Otherwise("what the issuer says of itself"),
+            text("https://login.example.com/keys"),
+            "Where the issuer's public keys are.",
+        ),
+        key(
+            "ca_file",
+            Optional,
+            text("ca.pem"),
+            "Certificates to trust besides the system's, when the issuer is asked.",
+        ),
+    ],
 };
 
 pub(super) static CALLER: Keys = Keys {
@@ -336,8 +380,8 @@ pub(super) static CALLER_AUTH: Keys = Keys {
         key(
             "type",
             Required,
-            Shape::Word(&["stdio_trusted", "shared_token"]),
-            "stdio_trusted: whoever starts the program says who it is, by IMAP_MCP_CALLER_ID. shared_token: the caller shows a token, by IMAP_MCP_CALLER_TOKEN.",
+            Shape::Word(&["stdio_trusted", "shared_token", "oauth"]),
+            "stdio_trusted: whoever starts the program says who it is, by IMAP_MCP_CALLER_ID. shared_token: the caller shows a token, by IMAP_MCP_CALLER_TOKEN or over HTTP. oauth: over HTTP it brings an access token of the issuer below.",
         ),
         key(
             "token_secret_ref",
@@ -351,6 +395,24 @@ pub(super) static CALLER_AUTH: Keys = Keys {
             Optional,
             Shape::List(&Shape::Keys(&CALLER_TOKEN)),
             "In place of token_secret_ref: several tokens, each as good as the others until it expires, so that one can take the place of another; for shared_token.",
+        ),
+        key(
+            "subject",
+            Optional,
+            text("agent-7"),
+            "Whom an access token must speak of (`sub`); for oauth.",
+        ),
+        key(
+            "client_id",
+            Optional,
+            text("invoice-agent"),
+            "To which client it must have been given (`client_id` or `azp`); for oauth. One of the two is needed, and of both, both have to fit.",
+        ),
+        key(
+            "scopes",
+            Optional,
+            Shape::List(&text("mail.read")),
+            "The scopes that it must have, all of them; for oauth.",
         ),
     ],
 };

@@ -18,6 +18,7 @@ mod secrets;
 mod shape;
 mod sheet;
 mod tokens;
+mod vouching;
 mod yaml;
 
 use std::collections::BTreeMap;
@@ -33,6 +34,7 @@ pub(crate) use callers::{CallerAuth, CallerConfig, Token, TokenDigest, Toolset};
 pub(super) use init::{PASSWORD, init};
 pub(super) use keeping::{ledger_path, log_directory};
 pub(super) use schema::{FILES as SCHEMAS, Schema};
+pub(crate) use vouching::{Vouchee, Vouching};
 
 use self::secrets::SecretStore;
 use super::problem::{Problem, Problems};
@@ -53,6 +55,8 @@ pub(crate) struct Loaded {
     pub audit_directory: Option<PathBuf>,
     pub changes: Changes,
     pub callers: Vec<CallerConfig>,
+    /// Whose tokens they may bring besides ours.
+    pub vouching: Option<Vouching>,
     /// All of them, of no caller too.
     pub policies: Vec<Arc<Policy>>,
     /// What is allowed and probably not meant.
@@ -171,9 +175,11 @@ fn load_with(
         }
     }
     let mut callers = Vec::new();
+    let mut vouching = None;
     if let Some(sheet) = callers_sheet {
         let mut reader = Reader::new(&sheet, &keys::CALLERS_FILE);
-        callers = callers::read(&mut reader, &policies, store, &variables);
+        vouching = vouching::read(&mut reader, dir);
+        callers = callers::read(&mut reader, &policies, store, &variables, vouching.as_ref());
         reader.finish(&mut problems, &mut warnings);
     }
     problems.append(&mut later);
@@ -192,6 +198,7 @@ fn load_with(
                 ledger: read.wal.into(),
             },
             callers,
+            vouching,
             policies: policies.iter().map(|(_, policy)| policy.clone()).collect(),
             warnings,
             version: files.version(),

@@ -145,6 +145,12 @@ fn conditions(keys: &'static Keys) -> Vec<Value> {
             "required": [right], "not": { "required": [wrong] },
         } } } })
     };
+    let either = |one: &str, other: &str| {
+        json!({ "anyOf": [
+            { "required": [one], "not": { "required": [other] } },
+            { "required": [other], "not": { "required": [one] } },
+        ] })
+    };
     let same = |one: &'static Keys| std::ptr::eq(one, keys);
     if same(&ACCOUNT) {
         const REMOTE: [&str; 7] = [
@@ -174,16 +180,21 @@ fn conditions(keys: &'static Keys) -> Vec<Value> {
         ];
     }
     if same(&CALLER_AUTH) {
-        return vec![json!({
-            "if": is("type", &["shared_token"]),
-            "then": { "oneOf": [{ "required": ["token_secret_ref"] }, { "required": ["tokens"] }] },
-            "else": none_of(&["token_secret_ref", "tokens"]),
-        })];
+        return vec![
+            json!({
+                "if": is("type", &["shared_token"]),
+                "then": either("token_secret_ref", "tokens"),
+                "else": none_of(&["token_secret_ref", "tokens"]),
+            }),
+            json!({
+                "if": is("type", &["oauth"]),
+                "then": { "anyOf": [{ "required": ["subject"] }, { "required": ["client_id"] }] },
+                "else": none_of(&["subject", "client_id", "scopes"]),
+            }),
+        ];
     }
     if same(&CALLER_TOKEN) {
-        return vec![json!({
-            "oneOf": [{ "required": ["token_secret_ref"] }, { "required": ["sha256"] }],
-        })];
+        return vec![either("token_secret_ref", "sha256")];
     }
     if same(&FOLDER) {
         return vec![json!({

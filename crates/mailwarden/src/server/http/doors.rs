@@ -53,6 +53,14 @@ pub(super) struct Door {
     pub local: SocketAddr,
 }
 
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Standing {
+    Proven,
+    /// Has proven nothing so far, and it is our turn.
+    Asked,
+    Nobody,
+}
+
 /// A request under way.
 pub(super) struct Busy(Arc<Door>);
 
@@ -141,9 +149,14 @@ impl Door {
         }
     }
 
-    pub(super) fn is_proven(&self) -> bool {
+    /// What is to be thought of whoever is there.
+    pub(super) fn standing(&self) -> Standing {
         let state = self.doors.state();
-        state.held.get(&self.number).is_some_and(|held| held.proven)
+        match state.held.get(&self.number) {
+            Some(held) if held.proven => Standing::Proven,
+            Some(held) if held.under_way > 0 => Standing::Asked,
+            _ => Standing::Nobody,
+        }
     }
 
     pub(super) fn begin(self: &Arc<Self>) -> Busy {

@@ -1,24 +1,25 @@
 //! The way of a request: whom it is meant for, where it comes from, whose it is, and only then what it says.
 
-use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
-use audit::Log;
 use axum::http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
 use gateway::Caller;
 use http_body_util::Full;
 use hyper::body::Incoming;
 use rmcp::transport::streamable_http_server::StreamableHttpService;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::watch;
 
 use super::answers::{self, Answer};
 use super::body::Room;
 use super::doors::Door;
+use super::metadata::{self, Ask};
 use super::names::{Astray, Names};
 use super::refusals::{Refusals, Why};
-use super::roster::Roster;
+use super::roster::{Roster, Shown, Unproven};
 use super::sessions::Sessions;
+use super::streams::{Listening, Streams};
 use super::told::Told;
 use crate::server::mcp::Server;
 
@@ -26,10 +27,8 @@ const SESSION: &str = "mcp-session-id";
 /// What a request of the revision of 2026-07-28 asks for, without its body.
 const ASKS: &str = "mcp-method";
 const LISTEN: &str = "subscriptions/listen";
-/// Streams that stay open until something happens.
-const MOST_STREAMS: usize = 512;
-/// Of one caller's connections to one process, so that others find room.
-const CHALLENGE: &str = "Bearer";
+/// Timers know no longer times.
+const LONGEST_WAIT: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 /// Everything that requests share.
 pub(super) struct Gate {
@@ -41,7 +40,7 @@ pub(super) struct Gate {
     /// Where the client would rather have events.
     pub mcp_events: StreamableHttpService<Server, Sessions>,
     pub room: Room,
-    pub streams: Arc<Semaphore>,
+    pub streams: Arc<Streams>,
     /// Counts how often the configuration was read again.
     pub reloaded: watch::Receiver<u64>,
     /// Closed when this process ends.
@@ -49,14 +48,6 @@ pub(super) struct Gate {
 }
 
 impl Gate {
-    pub(super) fn streams() -> Arc<Semaphore> {
-        Arc::new(Semaphore::new(MOST_STREAMS))
-    }
-
-    pub(super) fn refusals(log: Log) -> Refusals {
-        Refusals::new(log)
-    }
-
     pub(super) async fn answer(
         &self,
         request: Request<Incoming>,
@@ -100,7 +91,10 @@ impl Gate {
                 let passed = self.mcp(request, door).await;
                 passed.unwrap_or_else(Passed::from)
             }
-            // The one place for routes that need no token: `/healthz`, `/readyz`.
+            metadata::BELOW | metadata::OF_MCP => {
+                metadata::answer(request.method(), self.roster.vouched().as_deref()).into()
+            }
+            // The one place for other routes that need no token: `/healthz`, `/readyz`.
             _ => answers::not_found().into(),
         }
     }
@@ -114,14 +108,19 @@ impl Gate {
         if ![Method::POST, Method::GET, Method::DELETE].contains(method) {
             return Err(answers::method_not_allowed("POST, GET, DELETE"));
         }
-        let caller = self.caller(request.headers(), door).await?;
+        let Shown {
+            caller,
+            until: proven,
+        } = self.shown(request.headers(), door).await?;
         door.proven();
         // From here on nobody needs it, and nothing may pass it on.
         request.headers_mut().remove(AUTHORIZATION);
         self.pace(&caller)?;
         let session = self.session(request.headers(), &caller)?;
-        let stream = self.stream(&request)?;
-        let until = stream.is_some().then(|| self.as_long_as_known(&caller));
+        let stream = self.stream(&request, &caller)?;
+        let until = stream
+            .is_some()
+            .then(|| self.as_long_as_known(&caller, proven));
         let service = match wants_events(request.headers()) {
             true => &self.mcp_events,
             false => &self.mcp,
@@ -142,15 +141,24 @@ impl Gate {
     }
 
     /// INVARIANT: nothing of a request but its head is read before this.
-    async fn caller(&self, headers: &HeaderMap, door: &Door) -> Result<Caller, Answer> {
-        let found = match bearer(headers) {
-            None => Err(Why::NoToken),
-            Some(token) => self.roster.find(token, &format!("http:{}", door.peer)),
+    async fn shown(&self, headers: &HeaderMap, door: &Door) -> Result<Shown, Answer> {
+        let token = bearer(headers);
+        let found = match token {
+            None => Err(Unproven::Nobody(Why::NoToken)),
+            Some(token) => {
+                self.roster
+                    .find(token, &format!("http:{}", door.peer))
+                    .await
+            }
         };
-        found.map_err(|why| {
-            let peer: IpAddr = door.peer.ip();
-            self.refusals.note(peer, why);
-            answers::challenge(StatusCode::UNAUTHORIZED, CHALLENGE)
+        found.map_err(|unproven| {
+            let (why, ask) = match &unproven {
+                Unproven::Nobody(Why::NoToken) => (Why::NoToken, Ask::NoToken),
+                Unproven::Nobody(why) => (*why, Ask::InvalidToken),
+                Unproven::Short(scopes) => (Why::Scope, Ask::Scopes(scopes)),
+            };
+            self.refusals.note(door.peer.ip(), why);
+            metadata::challenge(self.roster.vouched().as_deref(), ask)
         })
     }
 
@@ -177,25 +185,24 @@ impl Gate {
     }
 
     /// A place for who wants to listen.
-    fn stream(&self, request: &Request<Incoming>) -> Result<Option<OwnedSemaphorePermit>, Answer> {
-        let listens = request
-            .headers()
-            .get(ASKS)
-            .is_some_and(|asks| asks == LISTEN);
-        if request.method() != Method::GET && !listens {
+    fn stream(
+        &self,
+        request: &Request<Incoming>,
+        caller: &Caller,
+    ) -> Result<Option<Listening>, Answer> {
+        let asks = request.headers().get(ASKS);
+        if request.method() != Method::GET && asks.is_none_or(|asks| asks != LISTEN) {
             return Ok(None);
         }
-        let place = Arc::clone(&self.streams).try_acquire_owned();
-        let full = std::time::Duration::from_secs(30);
-        place
-            .map(Some)
-            .map_err(|_| answers::busy(StatusCode::SERVICE_UNAVAILABLE, full))
+        let full = || answers::busy(StatusCode::SERVICE_UNAVAILABLE, Duration::from_secs(30));
+        self.streams.begin(caller).map(Some).ok_or_else(full)
     }
 
-    /// Over when the caller is none any more, or this process ends.
+    /// Over when the caller is none any more, its proof is over, or this process ends.
     fn as_long_as_known(
         &self,
         caller: &Caller,
+        until: Option<SystemTime>,
     ) -> impl Future<Output = ()> + Send + Sync + 'static {
         let (roster, caller) = (Arc::clone(&self.roster), caller.clone());
         let (mut reloaded, mut ending) = (self.reloaded.clone(), self.ending.clone());
@@ -207,9 +214,21 @@ impl Gate {
                         return;
                     },
                     _ = ending.changed() => return,
+                    () = over(until) => return,
                 }
             }
         }
+    }
+}
+
+/// When a proof is over; one without an end never is.
+async fn over(until: Option<SystemTime>) {
+    match until {
+        Some(until) => {
+            let left = until.duration_since(SystemTime::now());
+            tokio::time::sleep(left.unwrap_or_default().min(LONGEST_WAIT)).await;
+        }
+        None => std::future::pending().await,
     }
 }
 

@@ -13,8 +13,9 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
+use tokio::time::Instant;
 
-use super::doors::{Bounds, Door, Doors};
+use super::doors::{Bounds, Door, Doors, Standing};
 use super::gate::Gate;
 use super::settings::{Front, Settings};
 use super::steady::{Link, Steady};
@@ -161,12 +162,12 @@ impl Conversation {
         let ended = loop {
             tokio::select! {
                 ended = poll_fn(|cx| connection.poll_without_shutdown(cx)) => break ended,
-                () = &mut late, if watched => {
-                    if !self.door.is_proven() {
-                        return;
-                    }
-                    watched = false;
-                }
+                () = &mut late, if watched => match self.door.standing() {
+                    Standing::Proven => watched = false,
+                    // Whoever vouches for it may be slow.
+                    Standing::Asked => late.as_mut().reset(Instant::now() + UNPROVEN),
+                    Standing::Nobody => return,
+                },
                 _ = self.ending.changed(), if !over => {
                     Pin::new(&mut connection).graceful_shutdown();
                     over = true;

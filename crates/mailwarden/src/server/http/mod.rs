@@ -8,12 +8,14 @@ mod body;
 mod doors;
 mod gate;
 mod listen;
+mod metadata;
 mod names;
 mod refusals;
 mod roster;
 mod sessions;
 mod settings;
 mod steady;
+mod streams;
 mod tls;
 mod told;
 
@@ -32,6 +34,7 @@ use crate::screen::Screen;
 use body::Room;
 use gate::Gate;
 use listen::Listener;
+use refusals::Refusals;
 pub(crate) use roster::Roster;
 use sessions::Sessions;
 pub(crate) use settings::Settings;
@@ -55,12 +58,12 @@ pub(crate) async fn run(
     let gate = Arc::new(Gate {
         names: settings.names.clone(),
         roster: Arc::clone(&roster),
-        refusals: Gate::refusals(log),
+        refusals: Refusals::new(log),
         mcp: service(&served, &sessions, Form::Json),
         mcp_events: service(&served, &sessions, Form::Events),
         sessions: Arc::clone(&sessions),
         room: Room::new(),
-        streams: Gate::streams(),
+        streams: Arc::default(),
         reloaded: reloaded.clone(),
         ending: ending.clone(),
     });

@@ -1,14 +1,17 @@
-//! Whose token is whose. Only digests are kept; a reload puts others in their place.
+//! Whose token is whose: ours by their digests, those of an issuer by what it vouches for. A reload puts others in their
+//! place.
 
 use std::ffi::OsString;
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::SystemTime;
 
 use gateway::{Caller, Credential};
 use jiff::Timestamp;
+use secrets::Verifier;
 use subtle::{ConditionallySelectable as _, ConstantTimeEq as _};
 
 use super::refusals::Why;
-use crate::config::dir::{CallerAuth, Token, TokenDigest};
+use crate::config::dir::{CallerAuth, Token, TokenDigest, Vouchee, Vouching};
 use crate::config::{Callers, Problem, Problems};
 use crate::wiring;
 
@@ -19,8 +22,36 @@ const LEAST_TOKEN: usize = 16;
 
 /// Everybody who may bring a token.
 pub(crate) struct Roster {
-    known: RwLock<Arc<Vec<Known>>>,
+    known: RwLock<Arc<All>>,
     owner: Option<TokenDigest>,
+}
+
+#[derive(Default)]
+struct All {
+    tokens: Vec<Known>,
+    vouched: Option<Arc<Vouched>>,
+}
+
+/// Those who bring tokens of an issuer.
+pub(super) struct Vouched {
+    verifier: Arc<Verifier>,
+    pub(super) issuer: String,
+    pub(super) resource: String,
+    callers: Vec<(String, Vouchee)>,
+}
+
+/// Somebody who has proven who it is, and how long that holds.
+pub(super) struct Shown {
+    pub caller: Caller,
+    pub until: Option<SystemTime>,
+}
+
+/// Why somebody is nobody.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Unproven {
+    Nobody(Why),
+    /// It is a caller, and its token does not reach so far: these it would need.
+    Short(Vec<String>),
 }
 
 struct Known {
@@ -32,6 +63,7 @@ struct Known {
 impl Roster {
     pub(crate) fn of(
         callers: &Callers,
+        vouching: Option<&Vouching>,
         variables: impl IntoIterator<Item = (OsString, OsString)>,
     ) -> Result<Self, Problems> {
         let given = variables.into_iter().find(|(name, _)| name == OWNER_TOKEN);
@@ -56,7 +88,7 @@ impl Roster {
             owner: given.as_deref().map(TokenDigest::of),
         };
         roster.fits(callers)?;
-        roster.replace(callers);
+        roster.replace(callers, vouching);
         Ok(roster)
     }
 
@@ -83,15 +115,15 @@ impl Roster {
     }
 
     /// From now on these and no others.
-    pub(crate) fn replace(&self, callers: &Callers) {
-        let known = match callers {
+    pub(crate) fn replace(&self, callers: &Callers, vouching: Option<&Vouching>) {
+        let tokens = match callers {
             Callers::Owner => self.owner.into_iter().map(owner).collect(),
             Callers::Listed(listed) => listed
                 .iter()
                 .flat_map(|caller| {
                     let tokens = match &caller.auth {
                         CallerAuth::SharedToken(tokens) => tokens.as_slice(),
-                        CallerAuth::StdioTrusted => &[],
+                        CallerAuth::StdioTrusted | CallerAuth::Oauth(_) => &[],
                     };
                     tokens.iter().map(|token| Known {
                         token: *token,
@@ -101,38 +133,133 @@ impl Roster {
                 })
                 .collect(),
         };
-        *self.known.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(known);
+        let before = self.known().vouched.clone();
+        let vouched = vouching.map(|vouching| Arc::new(Vouched::of(vouching, callers, before)));
+        let all = All { tokens, vouched };
+        *self.known.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(all);
+    }
+
+    /// Who vouches, if somebody does.
+    pub(super) fn vouched(&self) -> Option<Arc<Vouched>> {
+        self.known().vouched.clone()
     }
 
     /// Who brings this token, from there.
-    // INVARIANT: takes as long for every token, right or wrong: digests of one length, each compared to its end, all of them.
-    pub(super) fn find(&self, token: &str, address: &str) -> Result<Caller, Why> {
+    pub(super) async fn find(&self, token: &str, address: &str) -> Result<Shown, Unproven> {
         let known = self.known();
-        let shown = TokenDigest::of(token);
-        let mut found = u64::MAX;
-        for (index, one) in (0u64..).zip(known.iter()) {
-            found.conditional_assign(&index, one.token.digest.0.ct_eq(&shown.0));
-        }
-        let one = usize::try_from(found).ok().and_then(|at| known.get(at));
-        let one = one.ok_or(Why::UnknownToken)?;
-        match one.token.is_fresh(Timestamp::now()) {
-            true => Ok(Caller::new(one.id.clone(), address, one.credential)),
-            false => Err(Why::Expired),
+        match (known.find(token, address), &known.vouched) {
+            (Err(Why::UnknownToken), Some(vouched)) => vouched.find(token, address).await,
+            (found, _) => found.map_err(Unproven::Nobody),
         }
     }
 
     /// Whether somebody who was known still is.
     pub(super) fn knows(&self, caller: &Caller) -> bool {
         let now = Timestamp::now();
-        self.known().iter().any(|one| {
+        let known = self.known();
+        let by_token = known.tokens.iter().any(|one| {
             one.id == caller.as_str()
                 && one.credential == caller.credential()
                 && one.token.is_fresh(now)
+        });
+        by_token
+            || known
+                .vouched
+                .as_ref()
+                .is_some_and(|vouched| vouched.knows(caller))
+    }
+
+    fn known(&self) -> Arc<All> {
+        Arc::clone(&self.known.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl All {
+    // INVARIANT: takes as long for every token, right or wrong: digests of one length, each compared to its end, all of them.
+    fn find(&self, token: &str, address: &str) -> Result<Shown, Why> {
+        let shown = TokenDigest::of(token);
+        let mut found = u64::MAX;
+        for (index, one) in (0u64..).zip(&self.tokens) {
+            found.conditional_assign(&index, one.token.digest.0.ct_eq(&shown.0));
+        }
+        let one = usize::try_from(found)
+            .ok()
+            .and_then(|at| self.tokens.get(at));
+        let one = one.ok_or(Why::UnknownToken)?;
+        match one.token.is_fresh(Timestamp::now()) {
+            true => Ok(Shown {
+                caller: Caller::new(one.id.clone(), address, one.credential),
+                until: one.token.expires.map(Into::into),
+            }),
+            false => Err(Why::Expired),
+        }
+    }
+}
+
+impl Vouched {
+    /// What is known of the same issuer's keys is taken over.
+    fn of(vouching: &Vouching, callers: &Callers, before: Option<Arc<Self>>) -> Self {
+        let same = before.filter(|before| before.verifier.is_of(&vouching.issuer));
+        let verifier = match same {
+            Some(before) => Arc::clone(&before.verifier),
+            None => Arc::new(Verifier::new(vouching.issuer.clone())),
+        };
+        let listed = match callers {
+            Callers::Owner => &[][..],
+            Callers::Listed(listed) => listed,
+        };
+        let callers = listed.iter().filter_map(|caller| match &caller.auth {
+            CallerAuth::Oauth(vouchee) => Some((caller.id.clone(), vouchee.clone())),
+            CallerAuth::StdioTrusted | CallerAuth::SharedToken(_) => None,
+        });
+        Self {
+            verifier,
+            issuer: vouching.issuer.issuer.clone(),
+            resource: vouching.resource.clone(),
+            callers: callers.collect(),
+        }
+    }
+
+    /// INVARIANT: a token that fits nobody, or more than one, is nobody's.
+    async fn find(&self, token: &str, address: &str) -> Result<Shown, Unproven> {
+        let told = self.verifier.verify(token).await;
+        let told = told.map_err(|_| Unproven::Nobody(Why::Unvouched))?;
+        let fits =
+            |wanted: &Option<String>, said: &Option<String>| wanted.is_none() || (wanted == said);
+        let mut meant = self.callers.iter().filter(|(_, vouchee)| {
+            fits(&vouchee.subject, &told.subject) && fits(&vouchee.client, &told.client)
+        });
+        let (Some((id, vouchee)), None) = (meant.next(), meant.next()) else {
+            return Err(Unproven::Nobody(Why::Unvouched));
+        };
+        if !vouchee
+            .scopes
+            .iter()
+            .all(|scope| told.scopes.contains(scope))
+        {
+            return Err(Unproven::Short(vouchee.scopes.clone()));
+        }
+        let credential = wiring::credential(Some(vouchee.digest()));
+        Ok(Shown {
+            caller: Caller::new(id.clone(), address, credential),
+            until: Some(told.until),
         })
     }
 
-    fn known(&self) -> Arc<Vec<Known>> {
-        Arc::clone(&self.known.read().unwrap_or_else(PoisonError::into_inner))
+    fn knows(&self, caller: &Caller) -> bool {
+        self.callers.iter().any(|(id, vouchee)| {
+            let credential = wiring::credential(Some(vouchee.digest()));
+            id == caller.as_str() && credential == caller.credential()
+        })
+    }
+
+    /// Every scope that somebody needs.
+    pub(super) fn scopes(&self) -> Vec<String> {
+        let all = self.callers.iter().flat_map(|(_, vouchee)| &vouchee.scopes);
+        let mut all: Vec<String> = all.cloned().collect();
+        all.sort_unstable();
+        all.dedup();
+        all
     }
 }
 
