@@ -155,6 +155,15 @@ impl Event {
         Self::new("caller_refused").text("variable", variable)
     }
 
+    /// Those who came from an address over HTTP and did not prove to be a caller, how often, and why; never what they
+    /// brought.
+    pub fn callers_refused(address: &str, why: &'static str, times: u64) -> Self {
+        Self::new("caller_refused")
+            .text("caller_addr", address)
+            .text("reason", why)
+            .number("times", times)
+    }
+
     /// Another access token for an account was asked for, what came of it, and what became of the refresh token; never
     /// a token.
     pub fn token_refreshed(account: &str, outcome: &'static str, rotation: &'static str) -> Self {

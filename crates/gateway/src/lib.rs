@@ -38,7 +38,7 @@ pub use pipeline::{
 };
 pub use refusal::{Code, Refusal};
 pub use resources::{Content, TEMPLATES, Template};
-pub use setup::{Account, Credential, Provider, Setup, Standing, Writes};
+pub use setup::{Account, Credential, Proof, Provider, Setup, Standing, Writes};
 pub use spool::Spool;
 pub use tools::{ALL, Annotations, AnyTool, Toolset, Use};
 pub use watch::{Cache, Ended, OTHER, Watch};

@@ -103,7 +103,7 @@ impl Caller {
         &self.address
     }
 
-    pub(crate) fn credential(&self) -> Credential {
+    pub fn credential(&self) -> Credential {
         self.credential
     }
 }

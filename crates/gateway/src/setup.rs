@@ -1,7 +1,7 @@
 //! What an operator configured, as calls see it: the accounts and the callers. A reload swaps the whole of it.
 
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use mail::{
     AccountId, Cx, Described, Fault, FolderName, Folders, MailSource, Reach, SpecialUse, Spelling,
@@ -71,7 +71,8 @@ pub struct Standing {
     pub id: String,
     pub policy: Arc<Policy>,
     pub toolsets: Vec<Toolset>,
-    pub credential: Credential,
+    /// Any of them will do: what was begun under one goes on under another.
+    pub proofs: Vec<Proof>,
     pub writes: Writes,
     pub limits: Arc<Limits>,
 }
@@ -88,7 +89,21 @@ pub enum Writes {
     Never,
 }
 
-/// What a caller proved itself with, as a digest. Another one is another caller.
+/// What a caller may prove itself with, and how long.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Proof {
+    pub credential: Credential,
+    /// From then on it proves nothing; without it, it lasts as long as the configuration.
+    pub until: Option<SystemTime>,
+}
+
+impl Proof {
+    fn holds(&self, shown: Credential, now: SystemTime) -> bool {
+        self.credential == shown && self.until.is_none_or(|until| now < until)
+    }
+}
+
+/// What a caller proved itself with, as a digest. One that its standing does not list is another caller's.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct Credential(pub [u8; 32]);
 
@@ -109,7 +124,7 @@ impl Setup {
             id: Caller::OWNER.to_owned(),
             policy: Arc::new(Policy::owner()),
             toolsets,
-            credential: Credential::default(),
+            proofs: vec![Proof::default()],
             writes: Writes::default(),
             limits: Arc::default(),
         };
@@ -124,10 +139,13 @@ impl Setup {
         self
     }
 
-    /// INVARIANT: who is not here, or proved itself with something else, is nobody.
+    /// INVARIANT: who is not here, or proved itself with something else or something that has expired, is nobody.
     pub(crate) fn standing(&self, caller: &Caller) -> Option<&Standing> {
+        let now = SystemTime::now();
+        let shown = caller.credential();
+        let proven = |one: &Standing| one.proofs.iter().any(|proof| proof.holds(shown, now));
         let mut known = self.callers.iter();
-        known.find(|one| one.id == caller.as_str() && one.credential == caller.credential())
+        known.find(|one| one.id == caller.as_str() && proven(one))
     }
 
     /// The mailboxes of all accounts.

@@ -57,6 +57,30 @@ pub(crate) struct Http {
     /// The port; 0 takes a free one and prints it (default: IMAP_MCP_HTTP_PORT, else 0)
     #[arg(long, value_name = "N")]
     pub port: Option<u16>,
+
+    /// The certificate to show, with its chain, in PEM; needed where others can reach the address (default: MAILWARDEN_HTTP_TLS_CERT)
+    #[arg(long, value_name = "FILE")]
+    pub tls_cert: Option<PathBuf>,
+
+    /// Its key, in PEM (default: MAILWARDEN_HTTP_TLS_KEY)
+    #[arg(long, value_name = "FILE")]
+    pub tls_key: Option<PathBuf>,
+
+    /// Nothing but a proxy, which sees to TLS, can reach the address (default: MAILWARDEN_HTTP_BEHIND_PROXY)
+    #[arg(long)]
+    pub behind_proxy: bool,
+
+    /// A name that clients may call this server by, besides its address; may be repeated (default: MAILWARDEN_HTTP_ALLOWED_HOSTS)
+    #[arg(long, value_name = "NAME")]
+    pub allowed_host: Vec<String>,
+
+    /// An origin whose pages may call, such as https://app.example.com; may be repeated (default: MAILWARDEN_HTTP_ALLOWED_ORIGINS)
+    #[arg(long, value_name = "ORIGIN")]
+    pub allowed_origin: Vec<String>,
+
+    /// How many clients of older revisions may have a session (default: MAILWARDEN_HTTP_SESSIONS, else 0)
+    #[arg(long, value_name = "N")]
+    pub sessions: Option<usize>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -178,6 +202,8 @@ pub(crate) enum ConfigVerb {
         #[arg(long)]
         force: bool,
     },
+    /// Make a token for a caller, and the digest that stands for it in callers.yaml
+    Token,
     /// Print the JSON Schema of a file, for editors
     Schema {
         /// Which file; a policy is each file in policies/

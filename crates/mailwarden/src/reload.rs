@@ -91,6 +91,12 @@ impl Reload {
             let read = move || config::read(Some(&directory), std::env::vars_os());
             let read = tokio::task::spawn_blocking(read).await;
             match read {
+                Ok(Ok(config)) if let Err(problems) = self.fits(&config) => {
+                    self.keep(&problems);
+                    if let Some(running) = &mut running {
+                        let _ = running.kept(problems.0.len()).map_err(unknown);
+                    }
+                }
                 Ok(Ok(config)) => {
                     let left = self.replace(config).await;
                     self.watched.reloaded(Reloaded::InForce, &self.version);
@@ -135,7 +141,7 @@ impl Reload {
             .for_callers(&config.callers, self.chosen.as_deref(), self.writes);
         self.gateway.replace(setup);
         if let Some(roster) = &self.roster {
-            roster.replace(&config.callers);
+            roster.replace(&config.callers, config.vouching.as_ref());
         }
         // Of many, somebody's may be others.
         if before != tools() || matches!(self.who, Who::EachSays) {
@@ -150,6 +156,14 @@ impl Reload {
             ));
         }
         left
+    }
+
+    /// Whether what can be read can also be served here.
+    fn fits(&self, config: &Config) -> Result<(), Problems> {
+        match &self.roster {
+            Some(roster) => roster.fits(&config.callers),
+            None => Ok(()),
+        }
     }
 
     /// As `config reload` tells it.

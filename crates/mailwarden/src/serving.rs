@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use audit::{Event, Log};
 use gateway::{Caller, Toolset, Watch, Writes};
+use jiff::Timestamp;
 use tokio::sync::watch;
 
 use crate::config::{Callers, Config, LedgerPlace, Problems, identity};
@@ -31,13 +32,18 @@ pub(crate) async fn stdio(config: Config, choices: Choices<'_>, log: Log) -> End
     let address = format!("stdio:{}", std::process::id());
     let caller = match &config.callers {
         Callers::Owner => Caller::owner(address),
-        Callers::Listed(callers) => match identity::of_stdio(callers, std::env::vars_os()) {
-            Ok(caller) => Caller::new(caller.id.clone(), address, wiring::credential(caller)),
-            Err(nobody) => {
-                log.note(Event::caller_refused(nobody.variable()));
-                return Ok(nobody_to_serve(&Problems::from(nobody)));
+        Callers::Listed(callers) => {
+            match identity::of_stdio(callers, std::env::vars_os(), Timestamp::now()) {
+                Ok(shown) => {
+                    let credential = wiring::credential(shown.token);
+                    Caller::new(shown.caller.id.clone(), address, credential)
+                }
+                Err(nobody) => {
+                    log.note(Event::caller_refused(nobody.variable()));
+                    return Ok(nobody_to_serve(&Problems::from(nobody)));
+                }
             }
-        },
+        }
     };
     let who = Who::Always(caller);
     let prepared = prepare(config, choices, log, &who, None).await?;
@@ -55,7 +61,11 @@ pub(crate) async fn http(
     log: Log,
     settings: server::HttpSettings,
 ) -> Ended {
-    let roster = match Roster::of(&config.callers, std::env::vars_os()) {
+    let roster = match Roster::of(
+        &config.callers,
+        config.vouching.as_ref(),
+        std::env::vars_os(),
+    ) {
         Ok(roster) => Arc::new(roster),
         Err(problems) => {
             log.note(Event::config_refused(problems.variables()));
@@ -63,9 +73,10 @@ pub(crate) async fn http(
         }
     };
     let shared = Some(Arc::clone(&roster));
+    let heard = log.clone();
     let prepared = prepare(config, choices, log, &Who::EachSays, shared).await?;
     let gateway = Arc::clone(&prepared.served.gateway);
-    let why = server::http(prepared.served, roster, settings, prepared.reload).await;
+    let why = server::http(prepared.served, roster, settings, prepared.reload, heard).await;
     gateway.record_excess();
     prepared.beside.end();
     Ok((ExitCode::SUCCESS, why?))

@@ -7,7 +7,9 @@ use std::time::Duration;
 use anyhow::Context as _;
 use audit::{Event, Keeping, Log, Settings};
 use extract::Runner;
-use gateway::{Account, Credential, CursorKey, Gateway, Setup, Spool, Standing, Toolset, Writes};
+use gateway::{
+    Account, Credential, CursorKey, Gateway, Proof, Setup, Spool, Standing, Toolset, Writes,
+};
 use mail::AccountId;
 use secrets::Tokens;
 use sources::apple::Apple;
@@ -191,15 +193,37 @@ fn standing(caller: &dir::CallerConfig, chosen: Option<&[Toolset]>) -> Standing 
         id: caller.id.clone(),
         policy: Arc::clone(&caller.policy),
         toolsets: given.into_iter().filter(kept).collect(),
-        credential: credential(caller),
+        proofs: proofs(&caller.auth),
         writes: Writes::default(),
         limits: Arc::clone(&caller.limits),
     }
 }
 
-/// What a caller proves itself with: another proof after a reload is another caller.
-pub(crate) fn credential(caller: &dir::CallerConfig) -> Credential {
-    Credential(caller.auth.digest())
+/// What a caller may prove itself with: whoever has proven itself otherwise is nobody after a reload.
+fn proofs(auth: &dir::CallerAuth) -> Vec<Proof> {
+    match auth {
+        dir::CallerAuth::StdioTrusted => vec![Proof {
+            credential: credential(None),
+            until: None,
+        }],
+        dir::CallerAuth::Oauth(vouchee) => vec![Proof {
+            credential: credential(Some(vouchee.digest())),
+            until: None,
+        }],
+        dir::CallerAuth::SharedToken(tokens) => tokens
+            .iter()
+            .map(|token| Proof {
+                credential: credential(Some(token.digest)),
+                until: token.expires.map(Into::into),
+            })
+            .collect(),
+    }
+}
+
+/// Of somebody who has shown this token, or is believed without one.
+pub(crate) fn credential(token: Option<dir::TokenDigest>) -> Credential {
+    // No token has this digest: nobody knows what it would be the digest of.
+    Credential(token.map_or([0xff; 32], |digest| digest.0))
 }
 
 pub(crate) fn known(set: dir::Toolset) -> Toolset {

@@ -11,6 +11,7 @@
 //! | [`fake`] | a scripted server for answers no real one would give |
 //! | [`client`] | a bare IMAP connection, for fixtures and as the yardstick in benchmarks |
 //! | [`mcp`] | the program under test, driven over stdio |
+//! | [`mcp_http`], [`wire`] | the same over HTTP, by clients of either era, and one raw connection for evil requests |
 //! | [`trap`] | a program killed, torn or lied to at its n-th write, sync or send |
 //! | [`world`] | all mail of some accounts as a multiset, to compare before and after |
 //! | [`crash`] | cells of a crash matrix: where a change is struck, how it may end, and whether it did |
@@ -43,6 +44,7 @@ pub mod http;
 mod literal;
 pub mod mailgen;
 pub mod mcp;
+pub mod mcp_http;
 pub mod oidc;
 pub mod ports;
 pub mod postgres;
@@ -52,6 +54,7 @@ pub mod tls;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub mod trap;
 mod utf7;
+pub mod wire;
 pub mod world;
 
 pub use apple::AppleStore;
@@ -64,9 +67,11 @@ pub use fake::Fake;
 pub use gmail::Gmail;
 pub use mailgen::Mailgen;
 pub use mcp::McpClient;
+pub use mcp_http::{HttpServer, McpHttp};
 pub use oidc::Oidc;
 pub use ports::{BlackHole, closed_port};
 pub use postgres::Postgres;
 pub use proxy::{Cut, FaultProxy};
 pub use tls::{Ca, Leaf};
+pub use wire::Wire;
 pub use world::World;

@@ -164,6 +164,36 @@ pub(crate) const VARIABLES: &[Variable] = &[
         "The token that whoever calls over HTTP brings, where accounts stand in variables. With a configuration directory each caller has its own.",
     ),
     variable(
+        "MAILWARDEN_HTTP_TLS_CERT",
+        "none",
+        "The certificate that is shown [over HTTP](http.md#where-it-may-listen), with its chain, as a PEM file; `--tls-cert` goes before it.",
+    ),
+    variable(
+        "MAILWARDEN_HTTP_TLS_KEY",
+        "none",
+        "Its key, as a PEM file; `--tls-key` goes before it.",
+    ),
+    variable(
+        "MAILWARDEN_HTTP_BEHIND_PROXY",
+        "`false`",
+        "`true`: nothing but a proxy, which sees to TLS, can reach the address; the same as `--behind-proxy`.",
+    ),
+    variable(
+        "MAILWARDEN_HTTP_ALLOWED_HOSTS",
+        "none",
+        "Names that clients may call this server by, with commas between them, besides its address; `--allowed-host` goes before it.",
+    ),
+    variable(
+        "MAILWARDEN_HTTP_ALLOWED_ORIGINS",
+        "none",
+        "Origins whose pages may call, such as `https://app.example.com`, with commas between them; `--allowed-origin` goes before it.",
+    ),
+    variable(
+        "MAILWARDEN_HTTP_SESSIONS",
+        "`0`",
+        "How many clients of older revisions may have [a session](http.md#sessions); `--sessions` goes before it.",
+    ),
+    variable(
         "MAILWARDEN_TOOLSETS",
         "`imap,threads`; with a configuration directory what the caller is given",
         "The tools to serve: `imap`, `gateway`, `threads`, with commas between them; `--toolsets` goes before it. Of a caller's tools it can only take away.",

@@ -37,10 +37,10 @@ const ONLY: &[Only] = &[
     only("landlock", &["extract"]),
     only("seccompiler", &["extract"]),
     only("encoding_rs", &["content", "extract"]),
-    only("rustls", &["sources", "testkit"]),
+    only("rustls", &["sources", "mailwarden", "testkit"]),
     Only {
         what: "tokio-rustls",
-        by: &["sources"],
+        by: &["sources", "mailwarden"],
         tests_of: &["secrets"],
     },
     only("reqwest", &["secrets"]),
@@ -74,6 +74,14 @@ const PLACES: &[(&str, &[&str])] = &[
     (
         "granit_parser",
         &["crates/mailwarden/src/config/dir/yaml.rs"],
+    ),
+    (
+        "rustls",
+        &[
+            "crates/mailwarden/src/server/http/tls.rs",
+            "crates/sources/",
+            "crates/testkit/",
+        ],
     ),
     ("mail_parser", &["crates/content/src/mime.rs"]),
     ("ammonia", &["crates/content/src/html/"]),

@@ -55,6 +55,12 @@ const SERVER_WIDE: [&str; 10] = [
 ];
 /// Variables that are read elsewhere, before or after this.
 const PROCESS_WIDE: &[&str] = &[
+    "MAILWARDEN_HTTP_ALLOWED_HOSTS",
+    "MAILWARDEN_HTTP_ALLOWED_ORIGINS",
+    "MAILWARDEN_HTTP_BEHIND_PROXY",
+    "MAILWARDEN_HTTP_SESSIONS",
+    "MAILWARDEN_HTTP_TLS_CERT",
+    "MAILWARDEN_HTTP_TLS_KEY",
     "MAILWARDEN_HTTP_TOKEN",
     "MAILWARDEN_LOG",
     "MAILWARDEN_STATE_DIR",
@@ -353,6 +359,7 @@ impl Reader {
             errors,
             audit,
             audit_directory: None,
+            vouching: None,
             changes,
             calls_at_once,
             version: None,

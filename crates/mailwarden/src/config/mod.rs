@@ -7,6 +7,7 @@ mod env;
 pub(crate) mod identity;
 mod problem;
 mod reload;
+mod token;
 pub(crate) mod verb;
 
 use std::ffi::OsString;
@@ -40,6 +41,8 @@ pub(crate) fn directory(option: Option<&Path>) -> Option<PathBuf> {
 pub(crate) struct Config {
     pub accounts: Vec<Account>,
     pub callers: Callers,
+    /// Whose access tokens they may bring.
+    pub vouching: Option<dir::Vouching>,
     pub errors: ErrorStyle,
     /// What is done with the audit log.
     pub audit: Keeping,
@@ -107,6 +110,7 @@ impl From<dir::Loaded> for Config {
         Self {
             accounts: loaded.accounts,
             callers: Callers::Listed(loaded.callers),
+            vouching: loaded.vouching,
             errors: loaded.errors,
             audit: loaded.audit,
             audit_directory: loaded.audit_directory,

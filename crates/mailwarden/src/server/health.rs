@@ -11,28 +11,41 @@ use serde_json::{Value, json};
 
 use crate::watched::{Lacking, Watched};
 
-/// To be mounted where load balancers and operators ask.
+const ALIVE: &str = "/healthz";
+const READY: &str = "/readyz";
+
+/// To be mounted where operators ask.
 pub(crate) fn routes(watched: Watched) -> Router {
+    let answer = |path: &'static str| {
+        get(async move |State(watched): State<Watched>| {
+            let (status, said) = of(path, &watched).await;
+            told(status, &said)
+        })
+    };
     Router::new()
-        .route("/healthz", get(alive))
-        .route("/readyz", get(ready).with_state(watched))
+        .route(ALIVE, answer(ALIVE))
+        .route(READY, answer(READY))
+        .with_state(watched)
 }
 
-/// That somebody answers is the answer.
-async fn alive() -> Response {
-    told(StatusCode::OK, &json!({ "alive": true }))
+pub(crate) fn is_asked(path: &str) -> bool {
+    [ALIVE, READY].contains(&path)
 }
 
-async fn ready(State(watched): State<Watched>) -> Response {
+/// What is said there. That somebody answers is the answer to the first.
+pub(crate) async fn of(path: &str, watched: &Watched) -> (StatusCode, Value) {
+    if path == ALIVE {
+        return (StatusCode::OK, json!({ "alive": true }));
+    }
     let lacking = watched.lacking().await;
     let status = match lacking.is_empty() {
         true => StatusCode::OK,
         false => StatusCode::SERVICE_UNAVAILABLE,
     };
     let names: Vec<&str> = lacking.into_iter().map(Lacking::name).collect();
-    told(
+    (
         status,
-        &json!({ "ready": names.is_empty(), "not_ready": names }),
+        json!({ "ready": names.is_empty(), "not_ready": names }),
     )
 }
 

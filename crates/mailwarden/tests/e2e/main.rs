@@ -28,6 +28,7 @@ mod faults;
 mod folders;
 mod gmail;
 mod hostile;
+mod http;
 mod installation;
 mod limits;
 mod local;

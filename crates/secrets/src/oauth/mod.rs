@@ -1,6 +1,8 @@
-//! OAuth2 for mail accounts: who gives tokens, how one logs in, and how tokens are kept fresh.
+//! OAuth2: for mail accounts, who gives tokens, how one logs in, and how tokens are kept fresh; for callers, whether a token
+//! that they bring is good.
 
 mod answer;
+mod bearer;
 mod discovery;
 mod flights;
 mod grant;
@@ -23,6 +25,7 @@ mod tokens;
 mod vault;
 mod web;
 
+pub use bearer::{Issuer, Unvouched, Verifier, Vouched};
 pub use flights::finish_refreshes;
 pub use grant::{Grant, Provider, TokenCache};
 pub use memory::AccessToken;

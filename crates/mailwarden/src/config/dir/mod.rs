@@ -19,6 +19,8 @@ mod schema;
 mod secrets;
 mod shape;
 mod sheet;
+mod tokens;
+mod vouching;
 mod yaml;
 
 use std::collections::BTreeMap;
@@ -30,12 +32,12 @@ use audit::Keeping;
 use policy::Policy;
 use sha2::{Digest as _, Sha256};
 
-pub(crate) use callers::digest as token_digest;
-pub(crate) use callers::{CallerAuth, CallerConfig, Toolset};
+pub(crate) use callers::{CallerAuth, CallerConfig, Token, TokenDigest, Toolset};
 pub(super) use init::{PASSWORD, init};
 pub(super) use keeping::log_directory;
 pub(super) use ledger::ledger_place;
 pub(super) use schema::{FILES as SCHEMAS, Schema};
+pub(crate) use vouching::{Vouchee, Vouching};
 
 use self::secrets::SecretStore;
 use super::problem::{Problem, Problems};
@@ -58,6 +60,8 @@ pub(crate) struct Loaded {
     /// Calls under way at a time, if that was said.
     pub calls_at_once: Option<usize>,
     pub callers: Vec<CallerConfig>,
+    /// Whose tokens they may bring besides ours.
+    pub vouching: Option<Vouching>,
     /// All of them, of no caller too.
     pub policies: Vec<Arc<Policy>>,
     /// What is allowed and probably not meant.
@@ -176,10 +180,13 @@ fn load_with(
         }
     }
     let mut callers = Vec::new();
+    let mut vouching = None;
     if let Some(sheet) = callers_sheet {
         let mut reader = Reader::new(&sheet, &keys::CALLERS_FILE);
         let around = limits::Around { accounts: ids };
-        callers = callers::read(&mut reader, &policies, store, &variables, around);
+        vouching = vouching::read(&mut reader, dir);
+        let vouching = vouching.as_ref();
+        callers = callers::read(&mut reader, &policies, store, &variables, around, vouching);
         reader.finish(&mut problems, &mut warnings);
     }
     problems.append(&mut later);
@@ -199,6 +206,7 @@ fn load_with(
             },
             calls_at_once: wide.calls_at_once,
             callers,
+            vouching,
             policies: policies.iter().map(|(_, policy)| policy.clone()).collect(),
             warnings,
             version: files.version(),

@@ -1,26 +1,41 @@
 //! MCP over Streamable HTTP, at `/mcp`: one process for all callers, each request with its own proof.
 //!
-//! Every request passes the gate before anything of it is read. There are no sessions: any replica answers any request.
+//! Every request passes the gate before anything of it is read. Unless sessions are allowed there are none: any replica
+//! answers any request.
 
+mod answers;
+mod body;
+mod doors;
 mod gate;
 mod listen;
+mod metadata;
+mod names;
+mod refusals;
 mod roster;
+mod sessions;
 mod settings;
+mod steady;
+mod streams;
+mod tls;
+mod told;
 
 use std::sync::Arc;
 
-use axum::Router;
-use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
+use audit::Log;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use tokio::sync::watch;
 
+use super::Served;
 use super::mcp::{Server, Who};
 use super::stopping::told_to_end;
-use super::{Served, health};
-use crate::draining;
 use crate::reload::Reload;
 use crate::screen::Screen;
+use body::Room;
 use gate::Gate;
+use listen::Listener;
+use refusals::Refusals;
 pub(crate) use roster::Roster;
+use sessions::Sessions;
 pub(crate) use settings::Settings;
 
 /// Serves until the process is told to end.
@@ -29,53 +44,104 @@ pub(crate) async fn run(
     roster: Arc<Roster>,
     settings: Settings,
     reload: Option<Reload>,
+    log: Log,
 ) -> anyhow::Result<&'static str> {
     let gateway = Arc::clone(&served.gateway);
     let draining = served.watched.draining().clone();
-    let listener = listen::Listener::bind(&settings).await?;
-    let address = listener.address();
-    let gate = Gate::new(roster, &settings, address);
-    let router = router(served, gate);
+    let reloaded = served.tools.clone();
+    let listener = Listener::bind(&settings).await?;
+    let (end, ending) = watch::channel(());
+    let sessions = Sessions::new(settings.sessions);
+    let gate = Arc::new(Gate {
+        gateway: Arc::clone(&gateway),
+        watched: served.watched.clone(),
+        names: settings.names.clone(),
+        roster: Arc::clone(&roster),
+        refusals: Refusals::new(log),
+        mcp: service(&served, &sessions, Form::Json),
+        mcp_events: service(&served, &sessions, Form::Events),
+        sessions: Arc::clone(&sessions),
+        room: Room::new(),
+        streams: Arc::default(),
+        reloaded: reloaded.clone(),
+        ending: ending.clone(),
+    });
     let recovering = tokio::spawn(Arc::clone(&gateway).recover());
-    Screen::new().line(format!("listening on http://{address}/mcp"));
-    let reloading = async {
-        match reload {
-            Some(reload) => reload.on_demand().await.map(|_| ()),
-            None => std::future::pending().await,
-        }
+    let certificate = listener.tls();
+    let (scheme, address) = (settings.scheme(), listener.address());
+    let serving = tokio::spawn(listener.serve(Arc::clone(&gate), ending));
+    Screen::new().line(format!("listening on {scheme}://{address}/mcp"));
+    let told = tokio::select! {
+        told = told_to_end() => told,
+        failed = reloading(reload) => failed,
+        () = gate.refusals.keep_telling() => Ok(()),
+        () = fresh(certificate, reloaded.clone()) => Ok(()),
+        () = ending_sessions(&sessions, &roster, reloaded) => Ok(()),
     };
-    let ending = async {
-        tokio::select! {
-            told = told_to_end() => {
-                draining.begin();
-                told
-            }
-            failed = reloading => failed,
-        }
-    };
-    let ended = listener.serve(router, ending, draining::LONGEST).await;
+    draining.begin();
+    let _ = end.send(());
+    drop(end);
     recovering.abort();
-    // Changes go on although nobody waits for them. What does not end in time is taken up at the next start.
-    let _ = tokio::time::timeout(draining.left(), gateway.finish_changes()).await;
-    ended.map(|()| "told to end")
+    let last = async {
+        let _ = serving.await;
+        // Changes go on although nobody waits for them. What does not end in time is taken up at the next start.
+        gateway.finish_changes().await;
+    };
+    tokio::select! {
+        _ = tokio::time::timeout(draining.left(), last) => {}
+        // Whoever says it twice means now.
+        _ = told_to_end() => {}
+    }
+    gate.refusals.tell();
+    told.map(|()| "told to end")
 }
 
-fn router(served: Served, gate: Gate) -> Router {
-    let health = health::routes(served.watched.clone());
+/// How answers travel where nothing else decides.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Json,
+    Events,
+}
+
+fn service(
+    served: &Served,
+    sessions: &Arc<Sessions>,
+    form: Form,
+) -> StreamableHttpService<Server, Sessions> {
     let config = StreamableHttpServerConfig::default()
-        .with_legacy_session_mode(false)
-        .with_json_response(true)
-        // The gate has looked at both, for every route.
+        .with_legacy_session_mode(sessions.are_allowed())
+        .with_json_response(form == Form::Json)
+        // The gate has looked at both, for every route, and at the length.
         .disable_allowed_hosts()
-        .with_max_request_body_bytes(settings::MOST_BODY);
-    let mcp = StreamableHttpService::new(
+        .with_max_request_body_bytes(body::MOST);
+    let served = served.clone();
+    StreamableHttpService::new(
         move || Ok(Server::new(served.clone(), Who::EachSays)),
-        Arc::new(NeverSessionManager::default()),
+        Arc::clone(sessions),
         config,
-    );
-    Router::new()
-        .route_service("/mcp", mcp)
-        .layer(axum::middleware::from_fn_with_state(gate, gate::pass))
-        // Balancers have no token, and are told nothing that one would be needed for.
-        .merge(health)
+    )
+}
+
+/// Never ends well.
+async fn reloading(reload: Option<Reload>) -> anyhow::Result<()> {
+    match reload {
+        Some(reload) => reload.on_demand().await.map(|_| ()),
+        None => std::future::pending().await,
+    }
+}
+
+/// Never ends.
+async fn fresh(certificate: Option<Arc<tls::Tls>>, reloaded: watch::Receiver<u64>) {
+    match certificate {
+        Some(certificate) => certificate.keep_fresh(reloaded).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Never ends: who is no caller any more after a reload has no session either.
+async fn ending_sessions(sessions: &Sessions, roster: &Roster, mut reloaded: watch::Receiver<u64>) {
+    while reloaded.changed().await.is_ok() {
+        sessions.end_unless(|caller| roster.knows(caller)).await;
+    }
+    std::future::pending().await
 }
