@@ -1,6 +1,8 @@
 //! The transports. `mcp`, `confirm` and what mounts them are the only modules that know the protocol library.
 
 mod confirm;
+#[cfg(feature = "conformance-fixtures")]
+mod fixtures;
 mod http;
 mod mcp;
 mod stdio;

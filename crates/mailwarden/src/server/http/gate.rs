@@ -65,7 +65,7 @@ pub(super) async fn pass(State(gate): State<Gate>, mut request: Request, next: N
         )
             .into_response();
     }
-    if request.headers().contains_key(ORIGIN) {
+    if !is_of_no_page_but_ours(request.headers()) {
         return (
             StatusCode::FORBIDDEN,
             "pages of that origin are not served\n",
@@ -89,6 +89,19 @@ pub(super) async fn pass(State(gate): State<Gate>, mut request: Request, next: N
     request.headers_mut().remove(AUTHORIZATION);
     request.extensions_mut().insert(caller);
     next.run(request).await
+}
+
+/// No page, or one that this very server could have sent: scheme apart, its origin is what Host says, which was looked at.
+fn is_of_no_page_but_ours(headers: &HeaderMap) -> bool {
+    let host = headers.get(HOST).and_then(|host| host.to_str().ok());
+    headers.get_all(ORIGIN).iter().all(|origin| {
+        let origin = origin.to_str().ok();
+        let authority = origin.and_then(|origin| {
+            let https = origin.strip_prefix("https://");
+            https.or_else(|| origin.strip_prefix("http://"))
+        });
+        matches!((authority, host), (Some(authority), Some(host)) if authority.eq_ignore_ascii_case(host))
+    })
 }
 
 /// One token, or none: two headers are no proof.

@@ -11,7 +11,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
+#[cfg(feature = "conformance-fixtures")]
+use rmcp::transport::streamable_http_server::session::local::LocalSessionManager as Sessions;
+#[cfg(not(feature = "conformance-fixtures"))]
+use rmcp::transport::streamable_http_server::session::never::NeverSessionManager as Sessions;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 
 use super::Served;
@@ -61,16 +64,20 @@ pub(crate) async fn run(
 
 fn router(served: Served, gate: Gate) -> Router {
     let config = StreamableHttpServerConfig::default()
-        .with_legacy_session_mode(false)
+        .with_legacy_session_mode(cfg!(feature = "conformance-fixtures"))
         .with_json_response(true)
         // The gate has looked at both, for every route.
         .disable_allowed_hosts()
         .with_max_request_body_bytes(settings::MOST_BODY);
-    let mcp = StreamableHttpService::new(
-        move || Ok(Server::new(served.clone(), Who::EachSays)),
-        Arc::new(NeverSessionManager::default()),
-        config,
-    );
+    #[cfg(feature = "conformance-fixtures")]
+    let fixtures = super::fixtures::Shared::new();
+    let answering = move || {
+        let server = Server::new(served.clone(), Who::EachSays);
+        #[cfg(feature = "conformance-fixtures")]
+        let server = fixtures.before(server);
+        Ok(server)
+    };
+    let mcp = StreamableHttpService::new(answering, Arc::new(Sessions::default()), config);
     Router::new()
         .route_service("/mcp", mcp)
         .layer(axum::middleware::from_fn_with_state(gate, gate::pass))
