@@ -57,6 +57,7 @@ pub(crate) fn output<T: JsonSchema>(untrusted: &[&str]) -> Map<String, Value> {
         let names = json!({ "type": "array", "items": { "type": "string", "enum": untrusted } });
         properties.insert("untrusted".to_owned(), names);
     }
+    or_refused(&mut data);
     object(json!({
         "type": "object",
         "properties": {
@@ -68,6 +69,22 @@ pub(crate) fn output<T: JsonSchema>(untrusted: &[&str]) -> Map<String, Value> {
         },
         "required": ["success", "summary", "data", "error", "meta"]
     }))
+}
+
+/// A refusal that is told as an answer has none of the data, and says so: some clients hold failures to the schema too, and would
+/// show their user a fault of ours instead of the reason.
+fn or_refused(data: &mut Value) {
+    let Some(data) = data.as_object_mut() else {
+        return;
+    };
+    if let Some(required) = data.remove("required") {
+        let ways = json!([
+            { "required": required },
+            { "required": ["decision"] },
+            { "required": ["code"] },
+        ]);
+        data.insert("anyOf".to_owned(), ways);
+    }
 }
 
 fn generate<T: JsonSchema>() -> Value {

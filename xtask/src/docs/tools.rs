@@ -175,7 +175,11 @@ fn fields(table: &mut Table, prefix: &str, schema: &Value) {
 }
 
 fn is_required(schema: &Map<String, Value>, name: &str) -> bool {
-    let required = schema.get("required").and_then(Value::as_array);
+    // An answer's data is what it should be, or says why it is not; the first is what is told here.
+    let ways = schema.get("anyOf").and_then(Value::as_array);
+    let first = ways.and_then(|ways| ways.first()?.as_object());
+    let required = first.unwrap_or(schema).get("required");
+    let required = required.and_then(Value::as_array);
     required.is_some_and(|list| list.iter().any(|one| one == name))
 }
 

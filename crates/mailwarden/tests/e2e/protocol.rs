@@ -44,7 +44,14 @@ fn the_older_era_begins_with_initialize() {
     let instructions = hello["instructions"].as_str().unwrap();
     assert!(instructions.len() < 2_000 && instructions.contains("imap_search_messages"));
     assert!(hello["capabilities"].get("tools").is_some());
-    assert!(hello["capabilities"].get("prompts").is_none());
+    // None, which is said rather than left to an error: hosts ask whatever was declared.
+    assert_eq!(hello["capabilities"]["prompts"], json!({}));
+    let prompts = client.request("prompts/list", json!({})).unwrap();
+    assert_eq!(prompts["prompts"], json!([]));
+    let error = client
+        .request("prompts/get", json!({ "name": "any" }))
+        .unwrap_err();
+    assert_eq!(error.code, -32602, "{error:?}");
 }
 
 #[test]
@@ -198,6 +205,13 @@ pub(crate) fn meets(schema: &Value, value: &Value, at: &str) {
             "{at}: {name} is missing"
         );
     }
+    if let Some(ways) = schema.get("anyOf").and_then(Value::as_array) {
+        let has = |name: &Value| value.get(name.as_str().unwrap()).is_some();
+        let fits = ways
+            .iter()
+            .any(|way| way["required"].as_array().unwrap().iter().all(has));
+        assert!(fits, "{at}: {value} is none of {ways:?}");
+    }
     for (name, inner) in schema
         .get("properties")
         .and_then(Value::as_object)
@@ -213,7 +227,7 @@ pub(crate) fn meets(schema: &Value, value: &Value, at: &str) {
             meets(inner, value, &format!("{at}[{index}]"));
         }
     }
-    for keyword in ["anyOf", "oneOf", "allOf", "$ref", "$defs"] {
+    for keyword in ["oneOf", "allOf", "$ref", "$defs"] {
         assert!(schema.get(keyword).is_none(), "{at} uses {keyword}");
     }
 }
