@@ -71,19 +71,19 @@ pub(crate) fn output<T: JsonSchema>(untrusted: &[&str]) -> Map<String, Value> {
     }))
 }
 
-/// A refusal that is told as an answer has none of the data, and says so: some clients hold failures to the schema too, and would
-/// show their user a fault of ours instead of the reason.
+/// A refusal that is told as an answer has none of the data. Some clients hold failures to the schema too, and would show their
+/// user a fault of ours instead of the reason; so who has the first of what is required, mostly a status, has all of it.
 fn or_refused(data: &mut Value) {
     let Some(data) = data.as_object_mut() else {
         return;
     };
-    if let Some(required) = data.remove("required") {
-        let ways = json!([
-            { "required": required },
-            { "required": ["decision"] },
-            { "required": ["code"] },
-        ]);
-        data.insert("anyOf".to_owned(), ways);
+    let Some(Value::Array(required)) = data.remove("required") else {
+        return;
+    };
+    let mut names = required.iter().filter_map(Value::as_str);
+    if let Some(first) = names.next() {
+        let rest: Vec<&str> = names.collect();
+        data.insert("dependentRequired".to_owned(), json!({ first: rest }));
     }
 }
 

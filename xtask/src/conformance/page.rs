@@ -43,7 +43,8 @@ pub(super) fn of(with: &Tested, without: &Tested) -> String {
     page.push_str(
         "\nA cell is the number of checks that passed, of those that passed or failed; in brackets, why the suite does not \
          count the scenario for that revision: it is optional (`extension`), newer than the set, or `pending`, which the \
-         suite's own reference server does not pass. Tasks (SEP-2663) are an extension that mailwarden does not offer.\n",
+         suite's own reference server does not pass. `not testable` is what the suite would look at with a tool of its own, and counts as \
+         failed where it counts. Tasks (SEP-2663) are an extension that mailwarden does not offer.\n",
     );
     remarks(&mut page, with);
     page
@@ -54,12 +55,20 @@ fn cell(run: &Run, name: &str) -> String {
         return "–".to_owned();
     };
     let passed = checks.iter().filter(|check| check.status == "SUCCESS");
-    let (passed, failed) = (passed.count(), checks.iter().filter(|check| check.failed()));
-    let failed = failed.count();
-    let mark = if failed == 0 { "pass" } else { "fail" };
+    let passed = passed.count();
+    let (wanting, failed): (Vec<&Check>, Vec<&Check>) = checks
+        .iter()
+        .filter(|check| check.failed())
+        .partition(|check| check.untestable);
+    let mark = match (passed, failed.len(), wanting.len()) {
+        (0, 0, 0) => "nothing to check".to_owned(),
+        (passed, 0, 0) => format!("pass {passed}/{passed}"),
+        (passed, 0, wanting) => format!("pass {passed}/{passed}, {wanting} not testable"),
+        (passed, failed, wanting) => format!("fail {passed}/{}", passed + failed + wanting),
+    };
     let why = run.not_scored.get(name);
     let why = why.map_or_else(String::new, |why| format!(" ({why})"));
-    format!("{mark} {passed}/{}{why}", passed + failed)
+    format!("{mark}{why}")
 }
 
 /// Failures that count and warnings, of the build with fixtures.

@@ -205,12 +205,21 @@ pub(crate) fn meets(schema: &Value, value: &Value, at: &str) {
             "{at}: {name} is missing"
         );
     }
-    if let Some(ways) = schema.get("anyOf").and_then(Value::as_array) {
-        let has = |name: &Value| value.get(name.as_str().unwrap()).is_some();
-        let fits = ways
+    // Who has the first of an answer's data has all of it; a refusal has none.
+    let beside = schema.get("dependentRequired").and_then(Value::as_object);
+    for (first, rest) in beside.into_iter().flatten() {
+        let refused = value.get("decision").is_some() || value.get("code").is_some();
+        let rest = rest
+            .as_array()
+            .unwrap()
             .iter()
-            .any(|way| way["required"].as_array().unwrap().iter().all(has));
-        assert!(fits, "{at}: {value} is none of {ways:?}");
+            .map(|name| name.as_str().unwrap());
+        for name in std::iter::once(first.as_str()).chain(rest) {
+            assert!(
+                refused || value.get(name).is_some(),
+                "{at}: {name} is missing"
+            );
+        }
     }
     for (name, inner) in schema
         .get("properties")
@@ -227,7 +236,7 @@ pub(crate) fn meets(schema: &Value, value: &Value, at: &str) {
             meets(inner, value, &format!("{at}[{index}]"));
         }
     }
-    for keyword in ["oneOf", "allOf", "$ref", "$defs"] {
+    for keyword in ["anyOf", "oneOf", "allOf", "$ref", "$defs"] {
         assert!(schema.get(keyword).is_none(), "{at} uses {keyword}");
     }
 }
