@@ -1,5 +1,6 @@
 //! `cargo xtask`: checks that the tree keeps its rules, and documents that are made from the code.
 
+mod conformance;
 mod corpora;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod crash;
@@ -27,6 +28,7 @@ cargo xtask crash --oauth --only NAME    the cell of this name, such as 'refresh
 cargo xtask otel           lint and test the program with the feature otel (minutes)
 cargo xtask mutants        change crates/policy in small ways, and write docs/policy-mutants.md (ten minutes)
 cargo xtask mutants --from DIR   write it from the output of a run that is over
+cargo xtask conformance    build with fixtures, run the official MCP conformance suite, and write docs/conformance.md (minutes)
 cargo xtask corpora          view all sample messages, and write docs/corpora.md
 cargo xtask corpora --check  fail when one panics, takes too much memory, or reads otherwise than expected
 cargo xtask corpora --also DIR  tell the same of the messages in a folder, and write nothing
@@ -60,6 +62,7 @@ fn main() -> ExitCode {
         ["otel"] => otel::check(),
         ["mutants"] => mutants::write(),
         ["mutants", "--from", folder] => mutants::write_from(folder.as_ref()),
+        ["conformance"] => conformance::write(),
         ["corpora"] => corpora::write(),
         ["corpora", "--check"] => corpora::check(),
         ["corpora", "--also", folder] => corpora::also(folder),

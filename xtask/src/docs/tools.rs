@@ -177,8 +177,15 @@ fn fields(table: &mut Table, prefix: &str, schema: &Value) {
 }
 
 fn is_required(schema: &Map<String, Value>, name: &str) -> bool {
-    let required = schema.get("required").and_then(Value::as_array);
-    required.is_some_and(|list| list.iter().any(|one| one == name))
+    let is_in = |list: &Value| {
+        let list = list.as_array();
+        list.is_some_and(|list| list.iter().any(|one| one == name))
+    };
+    // Who has the first of an answer's data has all of it; a refusal has none.
+    let beside = schema.get("dependentRequired").and_then(Value::as_object);
+    let mut beside = beside.into_iter().flatten();
+    beside.any(|(first, rest)| first == name || is_in(rest))
+        || schema.get("required").is_some_and(is_in)
 }
 
 fn kind(schema: &Value) -> String {

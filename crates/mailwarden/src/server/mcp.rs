@@ -11,11 +11,12 @@ use mail::{Cx, TraceParent};
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams,
     CompleteResult, CompletionInfo, ContentBlock, CustomRequest, CustomResult, DiscoverResult,
-    ErrorCode, Implementation, InitializeRequestParams, InitializeResult,
-    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-    ProgressNotificationParam, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
-    ReadResourceResult, Reference, Resource, ResourceContents, ResourceTemplate,
-    ServerCapabilities, ServerConfig, SubscriptionFilter, Tool, ToolAnnotations,
+    ErrorCode, GetPromptRequestParams, GetPromptResponse, Implementation, InitializeRequestParams,
+    InitializeResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, ProtocolVersion,
+    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, Reference, Resource,
+    ResourceContents, ResourceTemplate, ServerCapabilities, ServerConfig, SubscriptionFilter, Tool,
+    ToolAnnotations,
 };
 use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -130,6 +131,7 @@ impl ServerHandler for Server {
             .enable_tools()
             .enable_tool_list_changed()
             .enable_resources()
+            .enable_prompts()
             .enable_completions()
             .build();
         let me =
@@ -196,6 +198,26 @@ impl ServerHandler for Server {
         }
     }
 
+    /// None. Hosts ask for them whatever was declared, so an empty list is said and declared.
+    async fn list_prompts(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        let mut result = ListPromptsResult::with_all_items(Vec::new());
+        result.ttl_ms = Some(FRESH_MS);
+        result.cache_scope = Some(CacheScope::Private);
+        Ok(result)
+    }
+
+    async fn get_prompt(
+        &self,
+        _: GetPromptRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        Err(ErrorData::invalid_params("there is no such prompt", None))
+    }
+
     async fn list_resources(
         &self,
         _: Option<PaginatedRequestParams>,
@@ -244,7 +266,7 @@ impl ServerHandler for Server {
             Ok(Content::Blob { mime_type, base64 }) => {
                 ResourceContents::blob(base64, request.uri).with_mime_type(mime_type)
             }
-            Err(refused) => return Err(error(&refused, &context)),
+            Err(refused) => return Err(of_resource(error(&refused, &context), &request.uri)),
         };
         let mut result = ReadResourceResult::new(vec![contents]);
         // Flags change at any time; the rest never does.
@@ -415,6 +437,14 @@ fn error(refused: &Refused, context: &RequestContext<RoleServer>) -> ErrorData {
 fn traced(context: &RequestContext<RoleServer>) -> Cx {
     let parent = context.meta.get_traceparent();
     Cx::traced(parent.and_then(TraceParent::parse))
+}
+
+/// SEP-2164: the error says which resource was asked for.
+fn of_resource(mut error: ErrorData, uri: &str) -> ErrorData {
+    if let Some(data) = error.data.as_mut().and_then(|data| data.as_object_mut()) {
+        data.insert("uri".to_owned(), uri.into());
+    }
+    error
 }
 
 fn cancelled() -> ErrorData {

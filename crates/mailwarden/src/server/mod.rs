@@ -1,6 +1,8 @@
 //! The transports. `mcp`, `confirm` and what mounts them are the only modules that know the protocol library.
 
 mod confirm;
+#[cfg(feature = "conformance-fixtures")]
+mod fixtures;
 pub(crate) mod health;
 mod http;
 mod mcp;
@@ -18,6 +20,12 @@ use crate::watched::Watched;
 pub(crate) use self::http::{Roster, Settings as HttpSettings, run as http};
 pub(crate) use mcp::Who;
 pub(crate) use stdio::run as stdio;
+
+/// Who answers requests.
+#[cfg(not(feature = "conformance-fixtures"))]
+type Answering = mcp::Server;
+#[cfg(feature = "conformance-fixtures")]
+type Answering = fixtures::Fixtures;
 
 /// What is served, to whomever.
 #[derive(Clone)]

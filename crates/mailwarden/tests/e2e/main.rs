@@ -17,6 +17,7 @@ mod bad_input;
 mod canary;
 mod changes;
 mod changes_allowed;
+mod clients;
 mod command_line;
 mod config;
 mod config_directory;

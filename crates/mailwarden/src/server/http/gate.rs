@@ -21,8 +21,8 @@ use super::roster::{Roster, Shown, Unproven};
 use super::sessions::Sessions;
 use super::streams::{Listening, Streams};
 use super::told::Told;
+use crate::server::Answering;
 use crate::server::health;
-use crate::server::mcp::Server;
 use crate::watched::Watched;
 
 const SESSION: &str = "mcp-session-id";
@@ -40,9 +40,9 @@ pub(super) struct Gate {
     pub roster: Arc<Roster>,
     pub refusals: Refusals,
     pub sessions: Arc<Sessions>,
-    pub mcp: StreamableHttpService<Server, Sessions>,
+    pub mcp: StreamableHttpService<Answering, Sessions>,
     /// Where the client would rather have events.
-    pub mcp_events: StreamableHttpService<Server, Sessions>,
+    pub mcp_events: StreamableHttpService<Answering, Sessions>,
     pub room: Room,
     pub streams: Arc<Streams>,
     /// Counts how often the configuration was read again.

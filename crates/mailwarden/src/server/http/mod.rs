@@ -25,9 +25,9 @@ use audit::Log;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::sync::watch;
 
-use super::Served;
 use super::mcp::{Server, Who};
 use super::stopping::told_to_end;
+use super::{Answering, Served};
 use crate::reload::Reload;
 use crate::screen::Screen;
 use body::Room;
@@ -107,7 +107,7 @@ fn service(
     served: &Served,
     sessions: &Arc<Sessions>,
     form: Form,
-) -> StreamableHttpService<Server, Sessions> {
+) -> StreamableHttpService<Answering, Sessions> {
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(sessions.are_allowed())
         .with_json_response(form == Form::Json)
@@ -115,11 +115,15 @@ fn service(
         .disable_allowed_hosts()
         .with_max_request_body_bytes(body::MOST);
     let served = served.clone();
-    StreamableHttpService::new(
-        move || Ok(Server::new(served.clone(), Who::EachSays)),
-        Arc::clone(sessions),
-        config,
-    )
+    #[cfg(feature = "conformance-fixtures")]
+    let fixtures = super::fixtures::Shared::new();
+    let answering = move || {
+        let server = Server::new(served.clone(), Who::EachSays);
+        #[cfg(feature = "conformance-fixtures")]
+        let server = fixtures.before(server);
+        Ok(server)
+    };
+    StreamableHttpService::new(answering, Arc::clone(sessions), config)
 }
 
 /// Never ends well.

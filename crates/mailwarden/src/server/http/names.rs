@@ -86,6 +86,14 @@ impl Names {
         let Some(origin) = only(headers, ORIGIN)? else {
             return Ok(None);
         };
+        // A page that this very server could have sent: scheme apart, its origin is what Host says, which was looked at.
+        let of_ours = ["http://", "https://"].iter().any(|scheme| {
+            let authority = origin.as_bytes().strip_prefix(scheme.as_bytes());
+            authority.is_some_and(|text| text.eq_ignore_ascii_case(host.as_bytes()))
+        });
+        if of_ours {
+            return Ok(None);
+        }
         let listed = |one: &Origin| origin.as_bytes() == one.0.as_bytes();
         match self.origins.iter().any(listed) {
             true => Ok(Some(origin.clone())),
