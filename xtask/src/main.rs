@@ -4,6 +4,8 @@ mod corpora;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod crash;
 mod docs;
+#[cfg(target_os = "linux")]
+mod load;
 mod mutants;
 mod tidy;
 mod tree;
@@ -55,6 +57,8 @@ fn main() -> ExitCode {
         ["crash", "--oauth", "--only", name] => crash::oauth_only(name),
         #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
         ["crash-worker", words @ ..] => crash::work(words),
+        #[cfg(target_os = "linux")]
+        ["load", words @ ..] => load::run(words),
         ["mutants"] => mutants::write(),
         ["mutants", "--from", folder] => mutants::write_from(folder.as_ref()),
         ["corpora"] => corpora::write(),
