@@ -5,6 +5,8 @@ mod corpora;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod crash;
 mod docs;
+#[cfg(target_os = "linux")]
+mod load;
 mod mutants;
 mod otel;
 mod tidy;
@@ -60,6 +62,8 @@ fn main() -> ExitCode {
         #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
         ["crash-worker", words @ ..] => crash::work(words),
         ["otel"] => otel::check(),
+        #[cfg(target_os = "linux")]
+        ["load", words @ ..] => load::run(words),
         ["mutants"] => mutants::write(),
         ["mutants", "--from", folder] => mutants::write_from(folder.as_ref()),
         ["conformance"] => conformance::write(),
