@@ -27,7 +27,7 @@ use std::time::Duration;
 
 use ::audit::{Event, Log};
 use clap::{CommandFactory as _, Parser as _};
-use gateway::{Caller, Toolset, Writes};
+use gateway::{Caller, Crowd, Toolset, Writes};
 
 use cli::{Cli, Transport, Verb};
 use config::{Callers, Config, Problems, identity};
@@ -172,10 +172,8 @@ async fn stdio(
     let wires = Wires::default().again(config.accounts);
     wires.look().await;
     let setup = wires.for_callers(&config.callers, toolsets.as_deref(), changes.writes);
-    let mut gateway = wiring::gateway(setup, log.clone())?;
-    if let Some(most) = config.calls_at_once {
-        gateway = gateway.with_calls_at_once(most);
-    }
+    let gateway = wiring::gateway(setup, log.clone())?;
+    let gateway = gateway.with_places(Crowd::One, config.calls_at_once);
     let gateway = Arc::new(wiring::with_ledger(gateway, &changes));
     let tidying = wiring::keep_spool_tidy();
     let (tools, tools_changed) = tokio::sync::watch::channel(0);
