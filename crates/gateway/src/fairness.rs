@@ -16,8 +16,10 @@ use hall::{Arrival, Bounds, Hall, Ticket};
 
 /// Calls of one caller that wait at a time.
 const QUEUE: usize = 32;
-/// How long one waits.
+/// How long one waits among others.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// How long one waits where there is nobody else: longer than any call takes.
+const PATIENCE_ALONE: Duration = Duration::from_secs(3_600);
 /// For each core. Most calls wait for a mail server most of the time.
 const PLACES_PER_CORE: usize = 128;
 
@@ -34,19 +36,32 @@ struct Inside {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Crowded(pub Duration);
 
+/// Whom a process serves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Crowd {
+    /// One caller: it holds up nobody but itself, so its calls wait as long as it likes.
+    One,
+    Many,
+}
+
 impl Default for Door {
     fn default() -> Self {
-        let cores = std::thread::available_parallelism().map_or(2, |cores| cores.get().max(2));
-        Self::with_places(cores * PLACES_PER_CORE)
+        Self::of(Crowd::Many, None)
     }
 }
 
 impl Door {
-    pub(crate) fn with_places(places: usize) -> Self {
+    /// With as many places as are usual, unless another number was given.
+    pub(crate) fn of(crowd: Crowd, places: Option<usize>) -> Self {
+        let cores = std::thread::available_parallelism().map_or(2, |cores| cores.get().max(2));
+        let (queue, patience) = match crowd {
+            Crowd::One => (usize::MAX, PATIENCE_ALONE),
+            Crowd::Many => (QUEUE, PATIENCE),
+        };
         Self::new(Bounds {
-            places,
-            queue: QUEUE,
-            patience: PATIENCE,
+            places: places.unwrap_or(cores * PLACES_PER_CORE),
+            queue,
+            patience,
         })
     }
 

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use audit::{Event, Log};
-use gateway::{Caller, Toolset, Watch, Writes};
+use gateway::{Caller, Crowd, Toolset, Watch, Writes};
 use jiff::Timestamp;
 use tokio::sync::watch;
 
@@ -144,10 +144,12 @@ async fn prepare(
     let wires = Wires::default().again(config.accounts);
     wires.look().await;
     let setup = wires.for_callers(&config.callers, toolsets.as_deref(), changes.writes);
-    let mut gateway = wiring::gateway_with_ledger(setup, log.clone(), &changes).await?;
-    if let Some(most) = config.calls_at_once {
-        gateway = gateway.with_calls_at_once(most);
-    }
+    let gateway = wiring::gateway_with_ledger(setup, log.clone(), &changes).await?;
+    let crowd = match who {
+        Who::Always(_) => Crowd::One,
+        Who::EachSays => Crowd::Many,
+    };
+    let gateway = gateway.with_places(crowd, config.calls_at_once);
     let mut watches: Vec<Arc<dyn Watch>> = Vec::new();
     if metrics.is_some() {
         watches.push(counting);

@@ -201,7 +201,7 @@ pub(crate) const VARIABLES: &[Variable] = &[
     variable(
         "MAILWARDEN_MAX_CONCURRENT_CALLS",
         "128 for each core, at least 256",
-        "Calls under way at a time, of all callers together, 1 to 100000. [Those beyond wait in turn](limits.md#when-there-is-more-to-do-than-can-be-done), and not for long.",
+        "Calls under way at a time, of all callers together, 1 to 100000. [Those beyond wait in turn](limits.md#when-there-is-more-to-do-than-can-be-done).",
     ),
     variable(
         "MAILWARDEN_AUDIT_HOT_DAYS",

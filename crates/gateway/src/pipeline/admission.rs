@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::turnstile::{NoRoom, SOON};
 use super::{Begun, Call, Caller, Gateway, Outcome};
 use crate::envelope::{self, Answered, Refused, Reply};
-use crate::fairness::{Door, Load, Place};
+use crate::fairness::{Crowd, Door, Load, Place};
 use crate::knowledge::lock;
 use crate::limits::excess::{Excess, Kind, Recorded};
 use crate::limits::told::RateLimit;
@@ -50,9 +50,9 @@ struct Used {
 }
 
 impl Gateway {
-    /// Lets so many calls be under way at a time, of all callers together.
-    pub fn with_calls_at_once(mut self, most: usize) -> Self {
-        self.turnstile.door = Door::with_places(most);
+    /// Lets so many calls be under way at a time, of all callers together; as many as are usual where nothing is said.
+    pub fn with_places(mut self, crowd: Crowd, places: Option<usize>) -> Self {
+        self.turnstile.door = Door::of(crowd, places);
         self
     }
 

@@ -7,7 +7,7 @@ use policy::{Capabilities, FolderPolicy, Mode, Policy};
 
 use super::*;
 use crate::limits::{Limits, Measure, Rate};
-use crate::{Pace, Writes};
+use crate::{Crowd, Pace, Writes};
 
 const BOT: &str = "bot";
 
@@ -312,7 +312,7 @@ async fn a_call_given_up_at_the_door_is_recorded() {
     let world = limited(Limits::default(), Policy::owner());
     let gateway = Arc::into_inner(world.gateway)
         .unwrap()
-        .with_calls_at_once(1);
+        .with_places(Crowd::Many, Some(1));
     let gateway = Arc::new(gateway);
     let setup = gateway.setup();
     let standing = setup.standing(&bot()).unwrap();
@@ -346,7 +346,7 @@ async fn a_call_given_up_at_the_door_is_recorded() {
 async fn a_change_whose_caller_leaves_before_its_turn_is_not_made() {
     let world = limited(Limits::default(), Policy::owner());
     let gateway = Arc::into_inner(world.gateway).unwrap();
-    let gateway = Arc::new(gateway.with_calls_at_once(1));
+    let gateway = Arc::new(gateway.with_places(Crowd::Many, Some(1)));
     let setup = gateway.setup();
     let standing = setup.standing(&bot()).unwrap();
     let held = gateway.admit(standing, None).await.ok().unwrap();
@@ -380,4 +380,22 @@ async fn a_change_whose_caller_leaves_before_its_turn_is_not_made() {
         .map(|one| (one["event"].clone(), one["result"].clone()))
         .collect();
     assert_eq!(told, [(json!("call"), json!("cancelled"))]);
+}
+
+/// Among others a call that finds no place is told so in time, and that is recorded.
+#[tokio::test]
+async fn who_finds_no_place_in_time_is_told_when_to_come_back() {
+    let world = limited(Limits::default(), Policy::owner());
+    let gateway = Arc::into_inner(world.gateway).unwrap();
+    let gateway = gateway.with_places(Crowd::Many, Some(1));
+    let setup = gateway.setup();
+    let standing = setup.standing(&bot()).unwrap();
+    let held = gateway.admit(standing, None).await.ok().unwrap();
+    let data = refused(who(&gateway).await);
+    assert_eq!(data["code"], "overloaded");
+    assert!(data["details"]["retry_after_seconds"].as_u64().unwrap() >= 1);
+    assert!(data["meta"]["receipt"].is_object(), "{data}");
+    drop(held);
+    assert!(is_answered(&who(&gateway).await));
+    assert_eq!(gateway.load().under_way, 0);
 }
