@@ -9,7 +9,8 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use testkit::{Dovecot, Http, McpClient};
+use testkit::http::Http;
+use testkit::{Dovecot, McpClient};
 
 use crate::installation::Installation;
 use crate::support::{Account, configure, inbox, note, start, thinker};
@@ -113,12 +114,12 @@ fn busy(home: &Installation, port: u16, more: &[(&str, &str)]) -> McpClient {
     for _ in 0..3 {
         client.call("imap_search_messages", inbox(json!({})));
     }
-    client.call(
-        "imap_search_messages",
-        json!({ "mailbox": "anna@example.com" }),
-    );
     for (name, arguments) in [
         ("anna@example.com", json!({})),
+        (
+            "imap_search_messages",
+            json!({ "mailbox": "anna@example.com" }),
+        ),
         (
             "imap_search_messages",
             json!({ "anna": "anna@example.com" }),
