@@ -233,3 +233,39 @@ fn trash_among(found: &Folders) -> Option<FolderName> {
     let trash = folders.find(|one| one.special_use == Some(SpecialUse::Trash));
     trash.map(|one| one.name.clone())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_caller_is_known_by_any_of_its_proofs_until_that_is_over() {
+        let now = SystemTime::now();
+        let proof = |byte: u8, until| Proof {
+            credential: Credential([byte; 32]),
+            until,
+        };
+        let hour = Duration::from_secs(3600);
+        let standing = Standing {
+            id: "anna".to_owned(),
+            policy: Arc::new(Policy::owner()),
+            toolsets: Vec::new(),
+            proofs: vec![
+                proof(1, None),
+                proof(2, Some(now + hour)),
+                proof(3, Some(now - hour)),
+            ],
+            writes: Writes::default(),
+        };
+        let setup = Setup::new(Vec::new(), vec![standing]);
+        let is_known = |id: &str, byte: u8| {
+            let caller = Caller::new(id, "", Credential([byte; 32]));
+            setup.standing(&caller).is_some()
+        };
+        assert!(is_known("anna", 1) && is_known("anna", 2));
+        assert!(!is_known("anna", 3), "over");
+        assert!(!is_known("anna", 4), "never hers");
+        assert!(!is_known("bert", 1), "another's");
+        assert!(!is_known("anna", 0) && setup.standing(&Caller::nobody()).is_none());
+    }
+}

@@ -83,6 +83,18 @@ pub(crate) struct Http {
     pub sessions: Option<usize>,
 }
 
+#[cfg(test)]
+impl Http {
+    /// As somebody types it behind the verb.
+    pub(crate) fn typed(words: &[&str]) -> Self {
+        let words = ["mailwarden", "http"].iter().chain(words);
+        match Cli::try_parse_from(words).map(|cli| cli.verb) {
+            Ok(Some(Verb::Http(http))) => http,
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LogFormat {
     Text,

@@ -246,7 +246,9 @@ impl<'a> Reader<'a> {
             return None;
         }
         self.public.insert(key.at);
-        let meant = nearest(name, keys.keys.iter().map(|key| key.name));
+        let named = nearest(name, keys.keys.iter().map(|key| key.name));
+        // However near another key is: what would be written behind it is a secret.
+        let meant = named.filter(|_| !SECRET_NAMES.contains(&name));
         if let Some(meant) = meant {
             let what = format!("unknown key '{name}' in {}", keys.what);
             self.problem(key, what, format!("did you mean '{meant}'?"));

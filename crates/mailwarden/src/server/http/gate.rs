@@ -67,7 +67,7 @@ impl Gate {
                 (None, self.health(&request).await.into())
             }
             Ok(origin) => {
-                let answer = self.route(request, door, origin.is_some()).await;
+                let answer = self.route(request, door, origin.as_ref()).await;
                 (origin, answer)
             }
             Err(astray) => (None, astray_answer(astray).into()),
@@ -90,9 +90,15 @@ impl Gate {
         answer
     }
 
-    async fn route(&self, request: Request<Incoming>, door: &Arc<Door>, from_page: bool) -> Passed {
+    /// INVARIANT: paths are compared as they were written; what is spelled otherwise is another.
+    async fn route(
+        &self,
+        request: Request<Incoming>,
+        door: &Arc<Door>,
+        page: Option<&HeaderValue>,
+    ) -> Passed {
         match request.uri().path() {
-            "/mcp" if from_page && request.method() == Method::OPTIONS => {
+            "/mcp" if page.is_some() && request.method() == Method::OPTIONS => {
                 answers::preflight().into()
             }
             "/mcp" => {

@@ -193,17 +193,11 @@ fn tls_files(
 
 #[cfg(test)]
 mod tests {
-    use clap::Parser as _;
-
     use super::*;
 
     fn settings(words: &[&str], set: &[(&str, &str)]) -> Result<Settings, String> {
-        let words = ["mailwarden", "http"].iter().chain(words);
-        let cli = cli::Cli::try_parse_from(words).unwrap();
-        let Some(cli::Verb::Http(http)) = cli.verb else {
-            panic!("{cli:?}");
-        };
         let set = set.iter().map(|(name, value)| (name.into(), value.into()));
+        let http = cli::Http::typed(words);
         http.settings(set).map_err(|problems| problems.to_string())
     }
 
