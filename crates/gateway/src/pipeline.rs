@@ -43,7 +43,6 @@ use turnstile::Turnstile;
 use writing::Writing;
 pub use writing::{Deletes, NotUndone};
 
-use arguments::parse;
 use begun::Begun;
 
 /// Everything calls share: the accounts and callers, the log, the cursor key, the reader of attachments.
