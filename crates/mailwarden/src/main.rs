@@ -13,6 +13,7 @@ mod running;
 mod sample;
 mod screen;
 mod server;
+mod shared_ledger;
 mod signals;
 mod state;
 mod table;
@@ -228,6 +229,7 @@ fn with_config(
             wiring::record_refreshes(&config.accounts, &log);
             let outcome = work(config, log.clone()).await;
             secrets::finish_refreshes(LANDING).await;
+            shared_ledger::close();
             log.close(outcome.as_ref().map_or("it failed", |(_, why)| why))
                 .await;
             outcome.map(|(code, _)| code)
