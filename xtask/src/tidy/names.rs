@@ -35,14 +35,15 @@ const ONLY: &[Only] = &[
     only("landlock", &["extract"]),
     only("seccompiler", &["extract"]),
     only("encoding_rs", &["content", "extract"]),
-    only("rustls", &["sources", "testkit"]),
+    only("rustls", &["ledger", "sources", "testkit"]),
     Only {
         what: "tokio-rustls",
-        by: &["sources"],
+        by: &["ledger", "sources"],
         tests_of: &["secrets"],
     },
     only("reqwest", &["secrets"]),
     only("imap", &["sources", "testkit"]),
+    only("tokio-postgres", &["ledger"]),
     only("rusqlite", &["ledger", "sources", "testkit"]),
     Only {
         what: "imap-codec",
