@@ -19,6 +19,7 @@ mod sample;
 mod screen;
 mod server;
 mod serving;
+mod shared_ledger;
 mod signals;
 mod state;
 mod table;
@@ -203,6 +204,7 @@ fn with_config(
             wiring::record_refreshes(&config.accounts, &log);
             let outcome = work(config, log.clone()).await;
             secrets::finish_refreshes(LANDING).await;
+            shared_ledger::close();
             log.close(outcome.as_ref().map_or("it failed", |(_, why)| why))
                 .await;
             outcome.map(|(code, _)| code)

@@ -37,14 +37,15 @@ const ONLY: &[Only] = &[
     only("landlock", &["extract"]),
     only("seccompiler", &["extract"]),
     only("encoding_rs", &["content", "extract"]),
-    only("rustls", &["sources", "mailwarden", "testkit"]),
+    only("rustls", &["ledger", "sources", "mailwarden", "testkit"]),
     Only {
         what: "tokio-rustls",
-        by: &["sources", "mailwarden"],
+        by: &["ledger", "sources", "mailwarden"],
         tests_of: &["secrets"],
     },
     only("reqwest", &["secrets"]),
     only("imap", &["sources", "testkit"]),
+    only("tokio-postgres", &["ledger"]),
     only("rusqlite", &["ledger", "sources", "testkit"]),
     Only {
         what: "imap-codec",

@@ -9,6 +9,7 @@ use ledger::{Ledger, LedgerFault, Server};
 use secrecy::SecretString;
 
 use crate::network_disk;
+use crate::shared_ledger;
 use crate::state;
 
 /// Unless something else is said: long enough for a server that has more to do.
@@ -47,7 +48,7 @@ impl LedgerPlace {
     /// Opens it, or makes it. `None` where there is no such place.
     pub(crate) async fn open(&self) -> Option<Result<Ledger, LedgerFault>> {
         if let Self::On(server) = self {
-            return Some(Ledger::connect((**server).clone()).await);
+            return Some(shared_ledger::connect(server).await);
         }
         let path = self.path()?;
         Some(match network_disk::refuse(&path) {

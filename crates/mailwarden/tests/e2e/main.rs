@@ -49,6 +49,7 @@ mod quirks;
 mod reading;
 mod refused_attachments;
 mod reload;
+mod replicas;
 mod resources;
 mod round_trips;
 mod search;

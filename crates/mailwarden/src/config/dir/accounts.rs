@@ -2,9 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use ::ledger::Server;
+use ::secrets::Records;
 use audit::Keeping;
 use mail::AccountId;
+use sources::imap::Login;
 
 use super::Variables;
 use super::reader::Reader;
@@ -12,6 +16,7 @@ use super::secrets::SecretStore;
 use super::yaml::{Node, Value};
 use crate::config::env::Wide;
 use crate::config::{Account, AppleStore, ErrorStyle, LedgerPlace, Provider, Store};
+use crate::shared_ledger::SharedRecords;
 
 /// What `accounts.yaml` comes to.
 pub(super) struct Accounts {
@@ -65,6 +70,9 @@ pub(super) fn read(reader: &mut Reader<'_>, around: &Around<'_>) -> Accounts {
     }
     let (audit, audit_directory) = super::keeping::read(section("audit"), reader, around);
     let ledger = super::ledger::read(root, &store, reader, around);
+    if let LedgerPlace::On(server) = &ledger {
+        share_tokens(&mut accounts, server);
+    }
     Accounts {
         ids: all_read.then(|| seen.into_keys().map(str::to_owned).collect()),
         errors: errors(section("errors"), reader, around.wide),
@@ -73,6 +81,18 @@ pub(super) fn read(reader: &mut Reader<'_>, around: &Around<'_>) -> Accounts {
         audit,
         audit_directory,
         ledger,
+    }
+}
+
+/// What replicas know of tokens they know together.
+fn share_tokens(accounts: &mut [Account], server: &Server) {
+    let records: Arc<dyn Records> = Arc::new(SharedRecords::on(server));
+    for account in accounts {
+        if let Store::Imap(settings) = &mut account.store
+            && let Login::Tokens(_, tokens) = &mut settings.login
+        {
+            *tokens = tokens.sharing(Arc::clone(&records));
+        }
     }
 }
 

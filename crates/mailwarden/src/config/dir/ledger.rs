@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ledger::Server;
+use ::ledger::Server;
 
 use super::accounts::Around;
 use super::reader::Reader;
