@@ -2,43 +2,40 @@
 //!
 //! It ends nothing itself. Transports begin it, bound what they wait for by it, and health tells of it.
 
-use std::sync::Arc;
-use std::time::Duration;
-
-use tokio::sync::watch;
-use tokio::time::Instant;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 
 /// From being told to end until the end.
 pub(crate) const LONGEST: Duration = Duration::from_secs(10);
 
 /// Shared by all who serve; clones are the same one.
-#[derive(Clone, Debug)]
-pub(crate) struct Draining(Arc<watch::Sender<Option<Instant>>>);
-
-impl Default for Draining {
-    fn default() -> Self {
-        Self(Arc::new(watch::Sender::new(None)))
-    }
-}
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Draining(Arc<OnceLock<Instant>>);
 
 impl Draining {
     /// The countdown runs from the first time.
     pub(crate) fn begin(&self) {
-        self.0.send_if_modified(|begun| {
-            let first = begun.is_none();
-            begun.get_or_insert_with(Instant::now);
-            first
-        });
+        self.begin_at(Instant::now());
     }
 
     pub(crate) fn has_begun(&self) -> bool {
-        self.0.borrow().is_some()
+        self.0.get().is_some()
     }
 
     /// What is left of the time; all of it while nobody has begun.
     pub(crate) fn left(&self) -> Duration {
-        let begun = *self.0.borrow();
-        begun.map_or(LONGEST, |begun| LONGEST.saturating_sub(begun.elapsed()))
+        self.left_at(Instant::now())
+    }
+
+    fn begin_at(&self, now: Instant) {
+        let _ = self.0.set(now);
+    }
+
+    fn left_at(&self, now: Instant) -> Duration {
+        let begun = self.0.get();
+        begun.map_or(LONGEST, |begun| {
+            LONGEST.saturating_sub(now.duration_since(*begun))
+        })
     }
 }
 
@@ -46,18 +43,17 @@ impl Draining {
 mod tests {
     use super::*;
 
-    #[tokio::test(start_paused = true)]
-    async fn the_countdown_runs_from_the_first_word() {
+    #[test]
+    fn the_countdown_runs_from_the_first_word() {
         let draining = Draining::default();
+        let start = Instant::now();
+        let after = |seconds| start + Duration::from_secs(seconds);
         assert!(!draining.has_begun());
-        tokio::time::advance(Duration::from_secs(60)).await;
-        assert_eq!(draining.left(), LONGEST);
-        draining.begin();
-        tokio::time::advance(Duration::from_secs(4)).await;
-        draining.clone().begin();
+        assert_eq!(draining.left_at(after(60)), LONGEST);
+        draining.begin_at(after(60));
+        draining.clone().begin_at(after(64));
         assert!(draining.has_begun());
-        assert_eq!(draining.left(), Duration::from_secs(6));
-        tokio::time::advance(Duration::from_secs(60)).await;
-        assert_eq!(draining.left(), Duration::ZERO);
+        assert_eq!(draining.left_at(after(64)), Duration::from_secs(6));
+        assert_eq!(draining.left_at(after(100)), Duration::ZERO);
     }
 }

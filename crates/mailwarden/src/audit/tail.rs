@@ -63,10 +63,7 @@ pub(super) fn follow(logs: &Logs, count: usize, page: &mut Page) -> anyhow::Resu
 }
 
 /// The newest of all logs, by time; each log's own order is kept.
-fn last_of_all<'a>(
-    found: Vec<(&'a Log, VecDeque<Vec<u8>>)>,
-    count: usize,
-) -> VecDeque<(&'a Log, Vec<u8>)> {
+fn last_of_all(found: Vec<(&Log, VecDeque<Vec<u8>>)>, count: usize) -> VecDeque<(&Log, Vec<u8>)> {
     let mut logs = found;
     let mut merged = VecDeque::new();
     let next = |logs: &[(&Log, VecDeque<Vec<u8>>)]| {
