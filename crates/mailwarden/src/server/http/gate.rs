@@ -18,7 +18,7 @@ use super::metadata::{self, Ask};
 use super::names::{Astray, Names};
 use super::refusals::{Refusals, Why};
 use super::roster::{Roster, Shown, Unproven};
-use super::sessions::Sessions;
+use super::sessions::{Entered, Sessions};
 use super::streams::{Listening, Streams};
 use super::told::Told;
 use crate::server::Answering;
@@ -31,6 +31,9 @@ const ASKS: &str = "mcp-method";
 const LISTEN: &str = "subscriptions/listen";
 /// Timers know no longer times.
 const LONGEST_WAIT: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
+/// What is answered in place of what was asked for.
+type Refused = Box<Answer>;
 
 /// Everything that requests share.
 pub(super) struct Gate {
@@ -103,7 +106,7 @@ impl Gate {
             }
             "/mcp" => {
                 let passed = self.mcp(request, door).await;
-                passed.unwrap_or_else(Passed::from)
+                passed.unwrap_or_else(|refused| Passed::from(*refused))
             }
             metadata::BELOW | metadata::OF_MCP => {
                 metadata::answer(request.method(), self.roster.vouched().as_deref()).into()
@@ -124,10 +127,10 @@ impl Gate {
         &self,
         mut request: Request<Incoming>,
         door: &Arc<Door>,
-    ) -> Result<Passed, Answer> {
+    ) -> Result<Passed, Refused> {
         let method = request.method();
         if ![Method::POST, Method::GET, Method::DELETE].contains(method) {
-            return Err(answers::method_not_allowed("POST, GET, DELETE"));
+            return Err(Box::new(answers::method_not_allowed("POST, GET, DELETE")));
         }
         let Shown {
             caller,
@@ -148,7 +151,7 @@ impl Gate {
         };
         let (mut parts, body) = request.into_parts();
         let read = self.room.read(&parts.headers, body).await;
-        let read = read.map_err(|status| answers::refusal(status, ""))?;
+        let read = read.map_err(|status| Box::new(answers::refusal(status, "")))?;
         let sent = Sent::of(&parts.headers);
         both_accepted(&mut parts.headers);
         parts.extensions.insert(caller.clone());
@@ -162,7 +165,7 @@ impl Gate {
     }
 
     /// INVARIANT: nothing of a request but its head is read before this.
-    async fn shown(&self, headers: &HeaderMap, door: &Door) -> Result<Shown, Answer> {
+    async fn shown(&self, headers: &HeaderMap, door: &Door) -> Result<Shown, Refused> {
         let token = bearer(headers);
         let found = match token {
             None => Err(Unproven::Nobody(Why::NoToken)),
@@ -179,23 +182,22 @@ impl Gate {
                 Unproven::Short(scopes) => (Why::Scope, Ask::Scopes(scopes)),
             };
             self.refusals.note(door.peer.ip(), why);
-            metadata::challenge(self.roster.vouched().as_deref(), ask)
+            let vouched = self.roster.vouched();
+            Box::new(metadata::challenge(vouched.as_deref(), ask))
         })
     }
 
     /// The one place where a caller is told to come back later, before its request is read.
-    fn pace(&self, caller: &Caller) -> Result<(), Answer> {
+    fn pace(&self, caller: &Caller) -> Result<(), Refused> {
         match self.gateway.pace_of(caller) {
             Pace::Open => Ok(()),
-            Pace::Wait(time) => Err(answers::busy(StatusCode::TOO_MANY_REQUESTS, time)),
+            Pace::Wait(time) => {
+                Err(Box::new(answers::busy(StatusCode::TOO_MANY_REQUESTS, time)))
+            },
         }
     }
 
-    fn session(
-        &self,
-        headers: &HeaderMap,
-        caller: &Caller,
-    ) -> Result<Option<super::sessions::Entered>, Answer> {
+    fn session(&self, headers: &HeaderMap, caller: &Caller) -> Result<Option<Entered>, Refused> {
         let Some(named) = headers.get(SESSION).filter(|_| self.sessions.are_allowed()) else {
             return Ok(None);
         };
@@ -203,9 +205,8 @@ impl Gate {
             .to_str()
             .ok()
             .and_then(|id| self.sessions.enter(id, caller));
-        entered
-            .map(Some)
-            .ok_or_else(|| answers::refusal(StatusCode::NOT_FOUND, "there is no such session\n"))
+        let none = || answers::refusal(StatusCode::NOT_FOUND, "there is no such session\n");
+        entered.map(Some).ok_or_else(|| Box::new(none()))
     }
 
     /// A place for who wants to listen.
@@ -213,13 +214,14 @@ impl Gate {
         &self,
         request: &Request<Incoming>,
         caller: &Caller,
-    ) -> Result<Option<Listening>, Answer> {
+    ) -> Result<Option<Listening>, Refused> {
         let asks = request.headers().get(ASKS);
         if request.method() != Method::GET && asks.is_none_or(|asks| asks != LISTEN) {
             return Ok(None);
         }
         let full = || answers::busy(StatusCode::SERVICE_UNAVAILABLE, Duration::from_secs(30));
-        self.streams.begin(caller).map(Some).ok_or_else(full)
+        let place = self.streams.begin(caller);
+        place.map(Some).ok_or_else(|| Box::new(full()))
     }
 
     /// Over when the caller is none any more, its proof is over, or this process ends.
