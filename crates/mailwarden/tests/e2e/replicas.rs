@@ -8,7 +8,7 @@ use testkit::{Dovecot, McpClient, Postgres, postgres};
 use crate::changes::ask;
 use crate::directory::Directory;
 use crate::installation::Installation;
-use crate::support::{Account, inbox, message_id, note, subjects};
+use crate::support::{Account, Look as _, inbox, message_id, note, subjects};
 
 fn replica(home: &Installation, server: &Dovecot, ledger: &Postgres) -> McpClient {
     let account = Account {

@@ -191,9 +191,7 @@ impl Gate {
     fn pace(&self, caller: &Caller) -> Result<(), Refused> {
         match self.gateway.pace_of(caller) {
             Pace::Open => Ok(()),
-            Pace::Wait(time) => {
-                Err(Box::new(answers::busy(StatusCode::TOO_MANY_REQUESTS, time)))
-            },
+            Pace::Wait(time) => Err(Box::new(answers::busy(StatusCode::TOO_MANY_REQUESTS, time))),
         }
     }
 
