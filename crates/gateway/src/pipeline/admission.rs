@@ -26,6 +26,7 @@ use crate::{Refusal, recording};
 
 /// What all calls that name no tool of ours are counted as.
 const NO_TOOL: &str = "(unknown)";
+
 /// How a caller stands, as far as this process knows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pace {

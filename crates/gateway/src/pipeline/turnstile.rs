@@ -45,7 +45,7 @@ impl Turnstile {
         self.buckets = Buckets::shared(ledger);
     }
 
-    /// A place for each of these at once, and what is drawn from the buckets.
+    /// From all of its buckets, or from none.
     pub(super) async fn draw(&self, wanted: Wanted) -> Result<Vec<(Bucket, Fill)>, NoRoom> {
         let Wanted { buckets, .. } = wanted;
         match self.buckets.draw(&buckets).await {
@@ -54,6 +54,7 @@ impl Turnstile {
         }
     }
 
+    /// A place for each of these at once.
     pub(super) fn hold(&self, wanted: &Wanted) -> Result<Held, NoRoom> {
         self.under_way.hold(&wanted.rooms).map_err(|full| {
             let full = wanted.rooms.get(full);
