@@ -83,7 +83,9 @@ fn or_refused(data: &mut Value) {
     let mut names = required.iter().filter_map(Value::as_str);
     if let Some(first) = names.next() {
         let rest: Vec<&str> = names.collect();
-        data.insert("dependentRequired".to_owned(), json!({ first: rest }));
+        if !rest.is_empty() {
+            data.insert("dependentRequired".to_owned(), json!({ first: rest }));
+        }
     }
 }
 

@@ -101,6 +101,7 @@ fn test(binary: &Path) -> Outcome<Tested> {
         let mut command = Command::new(binary);
         command
             .args(["http", "--host", "127.0.0.1", "--port", "0"])
+            .args(["--sessions", "64"])
             .env("MAILWARDEN_STATE_DIR", state.path())
             .env("MAILWARDEN_HTTP_TOKEN", TOKEN)
             .env("MAIL_IMAP_DEFAULT_HOST", "127.0.0.1")

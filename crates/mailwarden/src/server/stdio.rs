@@ -15,7 +15,7 @@ use tokio::sync::{Notify, watch};
 
 use super::Served;
 use super::mcp::{Server, Who};
-use super::stopping::told_to_end;
+use super::stopping::Signals;
 use crate::reload::Reload;
 
 /// Calls under way when the client hangs up get this long to finish.
@@ -30,6 +30,7 @@ pub(crate) async fn run(
     let tools = served.tools.clone();
     let gateway = Arc::clone(&served.gateway);
     let draining = served.watched.draining().clone();
+    let mut signals = Signals::listen()?;
     let recovering = tokio::spawn(Arc::clone(&gateway).recover());
     let server = Server::new(served, who);
     let (stdin, stdout) = stdio_pipes();
@@ -66,9 +67,9 @@ pub(crate) async fn run(
     let outcome = tokio::select! {
         outcome = serving => outcome,
         outcome = abandoned => return outcome,
-        told = told_to_end() => {
+        () = signals.told() => {
             draining.begin();
-            told.map(|()| "told to end")
+            Ok("told to end")
         }
         outcome = reloading => outcome,
     };

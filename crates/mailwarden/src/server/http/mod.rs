@@ -19,6 +19,7 @@ mod streams;
 mod tls;
 mod told;
 
+use std::io;
 use std::sync::Arc;
 
 use audit::Log;
@@ -26,7 +27,7 @@ use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, Stream
 use tokio::sync::watch;
 
 use super::mcp::{Server, Who};
-use super::stopping::told_to_end;
+use super::stopping::Signals;
 use super::{Answering, Served};
 use crate::reload::Reload;
 use crate::screen::Screen;
@@ -52,27 +53,29 @@ pub(crate) async fn run(
     let listener = Listener::bind(&settings).await?;
     let (end, ending) = watch::channel(());
     let sessions = Sessions::new(settings.sessions);
+    let answering = answering(&served);
     let gate = Arc::new(Gate {
         gateway: Arc::clone(&gateway),
         watched: served.watched.clone(),
         names: settings.names.clone(),
         roster: Arc::clone(&roster),
         refusals: Refusals::new(log),
-        mcp: service(&served, &sessions, Form::Json),
-        mcp_events: service(&served, &sessions, Form::Events),
+        mcp: service(answering.clone(), &sessions, Form::Json),
+        mcp_events: service(answering, &sessions, Form::Events),
         sessions: Arc::clone(&sessions),
         room: Room::new(),
         streams: Arc::default(),
         reloaded: reloaded.clone(),
         ending: ending.clone(),
     });
+    let mut signals = Signals::listen()?;
     let recovering = tokio::spawn(Arc::clone(&gateway).recover());
     let certificate = listener.tls();
     let (scheme, address) = (settings.scheme(), listener.address());
     let serving = tokio::spawn(listener.serve(Arc::clone(&gate), ending));
     Screen::new().line(format!("listening on {scheme}://{address}/mcp"));
     let told = tokio::select! {
-        told = told_to_end() => told,
+        () = signals.told() => Ok(()),
         failed = reloading(reload) => failed,
         () = gate.refusals.keep_telling() => Ok(()),
         () = fresh(certificate, reloaded.clone()) => Ok(()),
@@ -90,7 +93,7 @@ pub(crate) async fn run(
     tokio::select! {
         _ = tokio::time::timeout(draining.left(), last) => {}
         // Whoever says it twice means now.
-        _ = told_to_end() => {}
+        () = signals.told() => {}
     }
     gate.refusals.tell();
     told.map(|()| "told to end")
@@ -103,8 +106,23 @@ enum Form {
     Events,
 }
 
-fn service(
+/// Makes whoever answers one request, or those of one session.
+fn answering(
     served: &Served,
+) -> impl Fn() -> io::Result<Answering> + Clone + Send + Sync + 'static {
+    let served = served.clone();
+    #[cfg(feature = "conformance-fixtures")]
+    let fixtures = super::fixtures::Shared::new();
+    move || {
+        let server = Server::new(served.clone(), Who::EachSays);
+        #[cfg(feature = "conformance-fixtures")]
+        let server = fixtures.before(server);
+        Ok(server)
+    }
+}
+
+fn service(
+    answering: impl Fn() -> io::Result<Answering> + Send + Sync + 'static,
     sessions: &Arc<Sessions>,
     form: Form,
 ) -> StreamableHttpService<Answering, Sessions> {
@@ -114,15 +132,6 @@ fn service(
         // The gate has looked at both, for every route, and at the length.
         .disable_allowed_hosts()
         .with_max_request_body_bytes(body::MOST);
-    let served = served.clone();
-    #[cfg(feature = "conformance-fixtures")]
-    let fixtures = super::fixtures::Shared::new();
-    let answering = move || {
-        let server = Server::new(served.clone(), Who::EachSays);
-        #[cfg(feature = "conformance-fixtures")]
-        let server = fixtures.before(server);
-        Ok(server)
-    };
     StreamableHttpService::new(answering, Arc::clone(sessions), config)
 }
 
