@@ -204,7 +204,6 @@ fn with_config(
             wiring::record_refreshes(&config.accounts, &log);
             let outcome = work(config, log.clone()).await;
             secrets::finish_refreshes(LANDING).await;
-            shared_ledger::close();
             log.close(outcome.as_ref().map_or("it failed", |(_, why)| why))
                 .await;
             outcome.map(|(code, _)| code)
@@ -242,6 +241,7 @@ fn in_runtime(work: impl Future<Output = anyhow::Result<ExitCode>>) -> anyhow::R
         .build()?;
     let outcome = runtime.block_on(work);
     secrets::end_programs();
+    shared_ledger::close();
     // A read from stdin or a name lookup may be stuck in a thread; the process ends all the same.
     runtime.shutdown_background();
     outcome

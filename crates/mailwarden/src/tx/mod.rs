@@ -91,7 +91,7 @@ async fn existing(directory: Option<&Path>) -> anyhow::Result<Option<Ledger>> {
         .context("the configuration does not tell where changes are written down")?;
     if place == LedgerPlace::Nowhere {
         bail!(
-            "accounts.yaml has neither `wal` nor `ledger`, so every change is refused and there are no transactions"
+            "accounts.yaml has no `wal` section and no `ledger`, so every change is refused and there are no transactions"
         )
     }
     match place.exists() {

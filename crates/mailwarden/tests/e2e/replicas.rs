@@ -1,6 +1,7 @@
 //! Programs with nothing in common but a PostgreSQL: what one has begun the other knows, and what one hands out the other takes.
 
 use std::process::Stdio;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use testkit::{Dovecot, McpClient, Postgres, postgres};
@@ -65,7 +66,14 @@ fn what_one_replica_hands_out_and_begins_the_other_takes_and_knows() {
         listed.to_string().contains(id.as_str().unwrap()),
         "{listed}"
     );
-    drop((one, other));
+    for mut client in [one, other] {
+        client.close_stdin();
+        assert!(
+            client
+                .wait_exit(Duration::from_secs(30))
+                .is_some_and(|it| it.success())
+        );
+    }
     for home in &homes {
         home.verify();
         assert!(!home.state().join("ledger.db").exists());

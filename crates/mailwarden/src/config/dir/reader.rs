@@ -25,7 +25,14 @@ const SECRET_NAMES: &[&str] = &[
 ];
 
 /// What may have been written as an address with a login in it.
-const MAY_HOLD_LOGIN: &[&str] = &["host", "path", "ca_file", "directory", "oauth_scope"];
+const MAY_HOLD_LOGIN: &[&str] = &[
+    "host",
+    "path",
+    "ca_file",
+    "directory",
+    "oauth_scope",
+    "ledger",
+];
 
 /// Excerpts are made for so many; the rest is told by its place.
 const MOST_EXCERPTS: usize = 100;
