@@ -250,6 +250,7 @@ mod tests {
             id: "anna".to_owned(),
             policy: Arc::new(Policy::owner()),
             toolsets: Vec::new(),
+            limits: Arc::default(),
             proofs: vec![
                 proof(1, None),
                 proof(2, Some(now + hour)),

@@ -50,7 +50,7 @@ fn limited(limits: Limits, policy: Policy) -> World {
         id: BOT.to_owned(),
         policy: Arc::new(policy),
         toolsets: Toolset::ALL.to_vec(),
-        credential: Credential::default(),
+        proofs: vec![crate::setup::Proof::default()],
         writes: Writes::Allowed,
         limits: Arc::new(limits),
     };
