@@ -20,6 +20,7 @@ mod query;
 mod raw;
 mod source;
 mod structure;
+mod trace;
 mod uids;
 
 pub use account::{AccountId, BadAccountId};
@@ -51,4 +52,5 @@ pub use source::{
     Spelling, StoreId, Summary, TextPrefix, Unadmitted, Urgency, Verified,
 };
 pub use structure::{Disposition, Flow, Leaf, Section, Structure};
+pub use trace::{Sampled, TraceParent};
 pub use uids::UidSet;

@@ -5,18 +5,28 @@ mod check;
 mod cli;
 mod config;
 mod demo;
+mod draining;
 mod login;
+mod logs;
+mod metrics;
+mod network_disk;
 mod policy_verbs;
+mod probe;
 mod reload;
+mod replica;
 mod running;
 mod sample;
 mod screen;
 mod server;
 mod serving;
+mod shared_ledger;
 mod signals;
 mod state;
 mod table;
+#[cfg(feature = "otel")]
+mod traces;
 mod tx;
+mod watched;
 mod wiring;
 
 use std::ffi::OsString;
@@ -54,7 +64,7 @@ fn main() -> ExitCode {
         }
     };
     if verb != Verb::ExtractWorker
-        && let Err(problem) = start_logging()
+        && let Err(problem) = logs::start(cli.log_format)
     {
         return refuse(
             &Problems(vec![config::Problem::whole(problem)]),
@@ -70,13 +80,21 @@ fn main() -> ExitCode {
     }
     let directory = config::directory(cli.config_dir.as_deref());
     let directory = directory.as_deref();
+    if let Err(problems) = replica::choose(cli.replica.as_deref()) {
+        return refuse(&problems, directory, verb.recorded_as());
+    }
     let toolsets = match config::toolsets(cli.toolsets.as_deref(), std::env::vars_os()) {
         Ok(toolsets) => toolsets,
+        Err(problems) => return refuse(&problems, directory, verb.recorded_as()),
+    };
+    let metrics = match metrics::Address::chosen(cli.metrics_addr.as_deref()) {
+        Ok(metrics) => metrics,
         Err(problems) => return refuse(&problems, directory, verb.recorded_as()),
     };
     let choices = |toolsets| Choices {
         directory,
         toolsets,
+        metrics,
     };
     let outcome = match &verb {
         Verb::Stdio => with_config(&verb, directory, async |mut config, log| {
@@ -102,7 +120,7 @@ fn main() -> ExitCode {
             let place = config.audit_directory.clone();
             let records = check::Records {
                 log: log.clone(),
-                place: place.or_else(state::audit_directory),
+                place: place.or_else(state::audit_directory).map(replica::log_in),
             };
             wiring::look(&config.accounts).await;
             let tokens = wiring::tokens(&config.accounts);
@@ -141,6 +159,7 @@ fn main() -> ExitCode {
         Verb::Login(wanted) => with_config(&verb, directory, async |config, log| {
             login::run(wanted, &config, &log, Screen::new()).await
         }),
+        Verb::Probe { url } => return probe::run(url),
         // INVARIANT: an attachment is read in a process that holds nothing else: no log, no configuration, no runtime.
         Verb::ExtractWorker => return extract::worker::run(),
     };
@@ -167,6 +186,11 @@ fn with_config(
     work: impl AsyncFnOnce(config::Config, Log) -> anyhow::Result<(ExitCode, &'static str)>,
 ) -> anyhow::Result<ExitCode> {
     match config::read(directory, std::env::vars_os()) {
+        // INVARIANT: no record and no token is written where two machines could write at once without seeing each other.
+        Ok(config) if let Err(why) = wiring::is_on_this_machine(&config) => {
+            complain(&why);
+            Ok(ExitCode::from(BAD_CONFIGURATION))
+        }
         Ok(config) => in_runtime(async {
             let log = wiring::log(
                 Some(config.audit.clone()),
@@ -217,37 +241,12 @@ fn in_runtime(work: impl Future<Output = anyhow::Result<ExitCode>>) -> anyhow::R
         .build()?;
     let outcome = runtime.block_on(work);
     secrets::end_programs();
+    shared_ledger::close();
     // A read from stdin or a name lookup may be stuck in a thread; the process ends all the same.
     runtime.shutdown_background();
     outcome
 }
 
 fn complain(lines: &str) {
-    for line in lines.lines() {
-        eprintln!("mailwarden: {line}");
-    }
-}
-
-/// To stderr only: stdout carries MCP.
-fn start_logging() -> Result<(), String> {
-    use tracing_subscriber::filter::{EnvFilter, FilterExt as _, LevelFilter, filter_fn};
-    use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
-    use tracing_subscriber::util::SubscriberInitExt as _;
-    let wanted = std::env::var("MAILWARDEN_LOG").unwrap_or_else(|_| "warn".to_owned());
-    let wanted = EnvFilter::builder().parse(wanted).map_err(|_| {
-        "MAILWARDEN_LOG must be error, warn, info, debug, or a filter such as sources=debug"
-            .to_owned()
-    })?;
-    // INVARIANT: the protocol library logs requests and results, which hold mail. Whatever is asked for, it may
-    // only report errors.
-    let quiet = filter_fn(|about| {
-        !about.target().starts_with("rmcp") || *about.level() <= LevelFilter::ERROR
-    });
-    let lines = tracing_subscriber::fmt::layer()
-        .with_writer(std::io::stderr)
-        .with_ansi(std::io::stderr().is_terminal());
-    tracing_subscriber::registry()
-        .with(lines.with_filter(wanted.and(quiet)))
-        .init();
-    Ok(())
+    logs::complain(lines);
 }

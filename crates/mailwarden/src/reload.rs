@@ -10,6 +10,7 @@ use tokio::sync::watch;
 use crate::config::{self, Config, ErrorStyle, LedgerPlace, Problems};
 use crate::running::Running;
 use crate::server::{Roster, Who};
+use crate::watched::{Reloaded, Watched};
 use crate::wiring::Wires;
 
 /// What is needed to put another configuration in the place of this one.
@@ -27,6 +28,7 @@ pub(crate) struct Reload {
     /// Which contents of the directory are in force.
     pub version: String,
     pub fixed: Fixed,
+    pub watched: Watched,
     /// Counts how often the tools of the caller have become others.
     pub tools: watch::Sender<u64>,
 }
@@ -55,7 +57,7 @@ impl Fixed {
         let (days, next) = (before.retention, after.retention);
         let changed = [
             ("errors", self.errors != config.errors),
-            ("wal.path", self.ledger != config.changes.ledger),
+            ("wal.path or ledger", self.ledger != config.changes.ledger),
             (
                 "audit.directory",
                 self.audit_directory != config.audit_directory,
@@ -89,14 +91,22 @@ impl Reload {
             let read = move || config::read(Some(&directory), std::env::vars_os());
             let read = tokio::task::spawn_blocking(read).await;
             match read {
+                Ok(Ok(config)) if let Err(problems) = self.fits(&config) => {
+                    self.keep(&problems);
+                    if let Some(running) = &mut running {
+                        let _ = running.kept(problems.0.len()).map_err(unknown);
+                    }
+                }
                 Ok(Ok(config)) => {
                     let left = self.replace(config).await;
+                    self.watched.reloaded(Reloaded::InForce, &self.version);
                     if let Some(running) = &mut running {
                         let _ = running.reloaded(&self.version, &left).map_err(unknown);
                     }
                 }
                 Ok(Err(problems)) => {
                     self.keep(&problems);
+                    self.watched.reloaded(Reloaded::Kept, &self.version);
                     if let Some(running) = &mut running {
                         let _ = running.kept(problems.0.len()).map_err(unknown);
                     }
@@ -131,7 +141,7 @@ impl Reload {
             .for_callers(&config.callers, self.chosen.as_deref(), self.writes);
         self.gateway.replace(setup);
         if let Some(roster) = &self.roster {
-            roster.replace(&config.callers);
+            roster.replace(&config.callers, config.vouching.as_ref());
         }
         // Of many, somebody's may be others.
         if before != tools() || matches!(self.who, Who::EachSays) {
@@ -146,6 +156,14 @@ impl Reload {
             ));
         }
         left
+    }
+
+    /// Whether what can be read can also be served here.
+    fn fits(&self, config: &Config) -> Result<(), Problems> {
+        match &self.roster {
+            Some(roster) => roster.fits(&config.callers),
+            None => Ok(()),
+        }
     }
 
     /// As `config reload` tells it.

@@ -5,12 +5,15 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use audit::{Event, Log};
-use gateway::{Caller, Toolset};
+use gateway::{Caller, Crowd, Toolset, Watch, Writes};
+use jiff::Timestamp;
 use tokio::sync::watch;
 
-use crate::config::{Callers, Config, Problems, identity};
+use crate::config::{Callers, Config, LedgerPlace, Problems, identity};
+use crate::metrics::{self, Metrics};
 use crate::reload::{self, Fixed, Reload};
 use crate::server::{self, Roster, Served, Who};
+use crate::watched::{Changes, Serving, Watched};
 use crate::wiring::{self, Wires};
 
 /// How a transport ended: what the shell and the audit log are told.
@@ -20,6 +23,8 @@ pub(crate) type Ended = anyhow::Result<(ExitCode, &'static str)>;
 pub(crate) struct Choices<'a> {
     pub directory: Option<&'a Path>,
     pub toolsets: Option<Vec<Toolset>>,
+    /// Where to serve metrics.
+    pub metrics: Option<metrics::Address>,
 }
 
 /// Serves the caller that the environment names; whoever that is not is not served at all.
@@ -27,18 +32,25 @@ pub(crate) async fn stdio(config: Config, choices: Choices<'_>, log: Log) -> End
     let address = format!("stdio:{}", std::process::id());
     let caller = match &config.callers {
         Callers::Owner => Caller::owner(address),
-        Callers::Listed(callers) => match identity::of_stdio(callers, std::env::vars_os()) {
-            Ok(caller) => Caller::new(caller.id.clone(), address, wiring::credential(caller)),
-            Err(nobody) => {
-                log.note(Event::caller_refused(nobody.variable()));
-                return Ok(nobody_to_serve(&Problems::from(nobody)));
+        Callers::Listed(callers) => {
+            match identity::of_stdio(callers, std::env::vars_os(), Timestamp::now()) {
+                Ok(shown) => {
+                    let credential = wiring::credential(shown.token);
+                    Caller::new(shown.caller.id.clone(), address, credential)
+                }
+                Err(nobody) => {
+                    log.note(Event::caller_refused(nobody.variable()));
+                    return Ok(nobody_to_serve(&Problems::from(nobody)));
+                }
             }
-        },
+        }
     };
     let who = Who::Always(caller);
     let prepared = prepare(config, choices, log, &who, None).await?;
+    let gateway = Arc::clone(&prepared.served.gateway);
     let why = server::stdio(prepared.served, who, prepared.reload).await;
-    prepared.tidying.abort();
+    gateway.record_excess();
+    prepared.beside.end();
     Ok((ExitCode::SUCCESS, why?))
 }
 
@@ -49,7 +61,11 @@ pub(crate) async fn http(
     log: Log,
     settings: server::HttpSettings,
 ) -> Ended {
-    let roster = match Roster::of(&config.callers, std::env::vars_os()) {
+    let roster = match Roster::of(
+        &config.callers,
+        config.vouching.as_ref(),
+        std::env::vars_os(),
+    ) {
         Ok(roster) => Arc::new(roster),
         Err(problems) => {
             log.note(Event::config_refused(problems.variables()));
@@ -57,9 +73,12 @@ pub(crate) async fn http(
         }
     };
     let shared = Some(Arc::clone(&roster));
+    let heard = log.clone();
     let prepared = prepare(config, choices, log, &Who::EachSays, shared).await?;
-    let why = server::http(prepared.served, roster, settings, prepared.reload).await;
-    prepared.tidying.abort();
+    let gateway = Arc::clone(&prepared.served.gateway);
+    let why = server::http(prepared.served, roster, settings, prepared.reload, heard).await;
+    gateway.record_excess();
+    prepared.beside.end();
     Ok((ExitCode::SUCCESS, why?))
 }
 
@@ -68,10 +87,35 @@ fn nobody_to_serve(problems: &Problems) -> (ExitCode, &'static str) {
     (ExitCode::from(crate::BAD_CONFIGURATION), "nobody to serve")
 }
 
+/// Whoever wants to know of calls.
+struct All(Vec<Arc<dyn Watch>>);
+
+impl Watch for All {
+    fn ended(&self, call: &gateway::Ended<'_>) {
+        self.0.iter().for_each(|watch| watch.ended(call));
+    }
+}
+
 struct Prepared {
     served: Served,
     reload: Option<Reload>,
-    tidying: tokio::task::JoinHandle<()>,
+    beside: Beside,
+}
+
+/// What goes on beside the calls, and ends with them.
+#[derive(Default)]
+struct Beside {
+    tasks: Vec<tokio::task::JoinHandle<()>>,
+    #[cfg(feature = "otel")]
+    traces: Option<Arc<crate::traces::Traces>>,
+}
+
+impl Beside {
+    fn end(&self) {
+        self.tasks.iter().for_each(tokio::task::JoinHandle::abort);
+        #[cfg(feature = "otel")]
+        self.traces.iter().for_each(|traces| traces.finish());
+    }
 }
 
 async fn prepare(
@@ -85,15 +129,50 @@ async fn prepare(
     let Choices {
         directory,
         toolsets,
+        metrics,
     } = choices;
     let version = config.version.unwrap_or_default();
     let changes = config.changes;
+    let watched = Watched::new(log.clone(), &version);
+    let counting = Arc::new(Metrics::new());
+    let mut beside = Beside::default();
+    if let Some(address) = metrics {
+        beside
+            .tasks
+            .push(metrics::serve(address, Arc::clone(&counting), watched.clone()).await?);
+    }
     let wires = Wires::default().again(config.accounts);
     wires.look().await;
     let setup = wires.for_callers(&config.callers, toolsets.as_deref(), changes.writes);
-    let gateway = wiring::gateway(setup, log.clone())?;
-    let gateway = Arc::new(wiring::with_ledger(gateway, &changes));
-    let tidying = wiring::keep_spool_tidy();
+    let gateway = wiring::gateway_with_ledger(setup, log.clone(), &changes).await?;
+    let crowd = match who {
+        Who::Always(_) => Crowd::One,
+        Who::EachSays => Crowd::Many,
+    };
+    let gateway = gateway.with_places(crowd, config.calls_at_once);
+    let mut watches: Vec<Arc<dyn Watch>> = Vec::new();
+    if metrics.is_some() {
+        watches.push(counting);
+    }
+    #[cfg(feature = "otel")]
+    if let Some(traces) = crate::traces::Traces::wanted()? {
+        let traces = Arc::new(traces);
+        watches.push(Arc::clone(&traces) as Arc<dyn Watch>);
+        beside.traces = Some(traces);
+    }
+    let gateway = Arc::new(match watches.is_empty() {
+        false => gateway.with_watch(Arc::new(All(watches))),
+        true => gateway,
+    });
+    watched.serves(Serving {
+        gateway: Arc::clone(&gateway),
+        counted: wires.counted(),
+        changes: match changes.writes == Writes::Allowed && changes.ledger != LedgerPlace::Nowhere {
+            true => Changes::Wanted,
+            false => Changes::NotWanted,
+        },
+    });
+    beside.tasks.push(wiring::keep_spool_tidy());
     let (tools, tools_changed) = watch::channel(0);
     let reload = directory.map(|directory| Reload {
         directory: directory.to_owned(),
@@ -106,6 +185,7 @@ async fn prepare(
         roster,
         version,
         fixed,
+        watched: watched.clone(),
         tools,
     });
     if reload.is_none() {
@@ -115,10 +195,11 @@ async fn prepare(
         gateway,
         errors: config.errors,
         tools: tools_changed,
+        watched,
     };
     Ok(Prepared {
         served,
         reload,
-        tidying,
+        beside,
     })
 }

@@ -4,11 +4,12 @@
 //! it is used.
 
 use mail::{AccountId, FolderName, MessageRef, Spelling};
+use policy::{Ask, Permit, Refused as Denied};
 use serde_json::{Map, Value};
 
 use super::{Ctx, decide, parse};
 use crate::Refusal;
-use crate::setup::Setup;
+use crate::setup::{Setup, Standing};
 use crate::tools::Tool;
 
 /// Arguments that name a folder, and those that say of which account, the first that is there.
@@ -88,6 +89,22 @@ impl Said {
 }
 
 impl Unlisted {
+    /// A folder that is not open by this name may be by its other: then there is leave to list the folders, and to decide anew.
+    pub(super) fn leave(
+        &self,
+        setup: &Setup,
+        standing: &Standing,
+        refusal: Refusal,
+    ) -> Result<Permit, Refusal> {
+        let account = self.account.clone();
+        match refusal.denial.map(|denial| denial.refused) {
+            Some(Denied::FolderHidden) => {
+                decide(setup, standing, &Ask::Folders { account }).map_err(|_| refusal)
+            }
+            _ => Err(refusal),
+        }
+    }
+
     /// Finds the names out, and decides anew about what they say.
     pub(super) async fn settle<T: Tool>(self, ctx: &mut Ctx<'_>) -> Result<T::Args, Refusal> {
         if let Some(account) = ctx.account(&self.account) {

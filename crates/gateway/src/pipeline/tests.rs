@@ -1,6 +1,7 @@
 //! Tools of the tests' own on a real log: what is durable when a tool begins, and what happens when nothing can be.
 
 mod asking;
+mod limited;
 
 use std::fs;
 use std::marker::PhantomData;
@@ -296,7 +297,8 @@ async fn say<M: Manner>(gateway: &Gateway, arguments: Value, asking: Asking) -> 
     };
     let setup = gateway.setup();
     let standing = setup.standing(&caller).unwrap();
-    pass::<Made<M>>(gateway, &setup, standing, call).await
+    let admitted = gateway.admit(standing, None).await.ok().unwrap();
+    pass::<Made<M>>(gateway, &setup, standing, call, &admitted).await
 }
 
 fn code(outcome: Option<Outcome>) -> &'static str {

@@ -7,15 +7,16 @@ use std::time::Duration;
 
 use gateway::{Answered, AnyTool, Caller, Code, Content, Link, Outcome, Refused, Toolset, Use};
 use http::request::Parts;
-use mail::Cx;
+use mail::{Cx, TraceParent};
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams,
     CompleteResult, CompletionInfo, ContentBlock, CustomRequest, CustomResult, DiscoverResult,
-    ErrorCode, Implementation, InitializeRequestParams, InitializeResult,
-    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-    ProgressNotificationParam, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
-    ReadResourceResult, Reference, Resource, ResourceContents, ResourceTemplate,
-    ServerCapabilities, ServerConfig, SubscriptionFilter, Tool, ToolAnnotations,
+    ErrorCode, GetPromptRequestParams, GetPromptResponse, Implementation, InitializeRequestParams,
+    InitializeResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, ProtocolVersion,
+    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, Reference, Resource,
+    ResourceContents, ResourceTemplate, ServerCapabilities, ServerConfig, SubscriptionFilter, Tool,
+    ToolAnnotations,
 };
 use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -107,7 +108,7 @@ impl Server {
         mut request: CallToolRequestParams,
         context: &RequestContext<RoleServer>,
     ) -> Result<Outcome, ErrorData> {
-        let cx = Arc::new(Cx::new());
+        let cx = Arc::new(traced(context));
         let (asking, questions) = confirm::asking(&mut request, context);
         let arguments = request.arguments.unwrap_or_default();
         let caller = self.caller(context);
@@ -130,6 +131,7 @@ impl ServerHandler for Server {
             .enable_tools()
             .enable_tool_list_changed()
             .enable_resources()
+            .enable_prompts()
             .enable_completions()
             .build();
         let me =
@@ -196,6 +198,26 @@ impl ServerHandler for Server {
         }
     }
 
+    /// None. Hosts ask for them whatever was declared, so an empty list is said and declared.
+    async fn list_prompts(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        let mut result = ListPromptsResult::with_all_items(Vec::new());
+        result.ttl_ms = Some(FRESH_MS);
+        result.cache_scope = Some(CacheScope::Private);
+        Ok(result)
+    }
+
+    async fn get_prompt(
+        &self,
+        _: GetPromptRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        Err(ErrorData::invalid_params("there is no such prompt", None))
+    }
+
     async fn list_resources(
         &self,
         _: Option<PaginatedRequestParams>,
@@ -244,7 +266,7 @@ impl ServerHandler for Server {
             Ok(Content::Blob { mime_type, base64 }) => {
                 ResourceContents::blob(base64, request.uri).with_mime_type(mime_type)
             }
-            Err(refused) => return Err(error(&refused, &context)),
+            Err(refused) => return Err(of_resource(error(&refused, &context), &request.uri)),
         };
         let mut result = ReadResourceResult::new(vec![contents]);
         // Flags change at any time; the rest never does.
@@ -397,14 +419,32 @@ fn error(refused: &Refused, context: &RequestContext<RoleServer>) -> ErrorData {
         // The revision of 2026-07-28 gave up the code of its own.
         Code::NotFound if modern => ErrorCode::INVALID_PARAMS,
         Code::NotFound => ErrorCode::RESOURCE_NOT_FOUND,
-        Code::AuthFailed | Code::Conflict | Code::Denied => ErrorCode::INVALID_REQUEST,
-        Code::Timeout | Code::Internal | Code::AuditUnavailable => ErrorCode::INTERNAL_ERROR,
+        Code::AuthFailed | Code::Conflict | Code::Denied | Code::RateLimited => {
+            ErrorCode::INVALID_REQUEST
+        }
+        Code::Timeout | Code::Internal | Code::AuditUnavailable | Code::Overloaded => {
+            ErrorCode::INTERNAL_ERROR
+        }
     };
     ErrorData::new(
         code,
         refused.refusal.to_string(),
         Some(refused.data.clone()),
     )
+}
+
+/// A call that may be part of the client's trace (SEP-414).
+fn traced(context: &RequestContext<RoleServer>) -> Cx {
+    let parent = context.meta.get_traceparent();
+    Cx::traced(parent.and_then(TraceParent::parse))
+}
+
+/// SEP-2164: the error says which resource was asked for.
+fn of_resource(mut error: ErrorData, uri: &str) -> ErrorData {
+    if let Some(data) = error.data.as_mut().and_then(|data| data.as_object_mut()) {
+        data.insert("uri".to_owned(), uri.into());
+    }
+    error
 }
 
 fn cancelled() -> ErrorData {

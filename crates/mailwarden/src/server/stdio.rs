@@ -15,7 +15,7 @@ use tokio::sync::{Notify, watch};
 
 use super::Served;
 use super::mcp::{Server, Who};
-use super::stopping::told_to_end;
+use super::stopping::Signals;
 use crate::reload::Reload;
 
 /// Calls under way when the client hangs up get this long to finish.
@@ -29,6 +29,8 @@ pub(crate) async fn run(
 ) -> anyhow::Result<&'static str> {
     let tools = served.tools.clone();
     let gateway = Arc::clone(&served.gateway);
+    let draining = served.watched.draining().clone();
+    let mut signals = Signals::listen()?;
     let recovering = tokio::spawn(Arc::clone(&gateway).recover());
     let server = Server::new(served, who);
     let (stdin, stdout) = stdio_pipes();
@@ -65,7 +67,10 @@ pub(crate) async fn run(
     let outcome = tokio::select! {
         outcome = serving => outcome,
         outcome = abandoned => return outcome,
-        told = told_to_end() => told.map(|()| "told to end"),
+        () = signals.told() => {
+            draining.begin();
+            Ok("told to end")
+        }
         outcome = reloading => outcome,
     };
     recovering.abort();

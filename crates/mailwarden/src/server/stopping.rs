@@ -1,20 +1,45 @@
 //! When the system, or a person at a terminal, wants this process to end.
 
+/// Heard from when this is made.
 #[cfg(unix)]
-pub(super) async fn told_to_end() -> anyhow::Result<()> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let mut term = signal(SignalKind::terminate())?;
-    let mut int = signal(SignalKind::interrupt())?;
-    crate::signals::take_over();
-    tokio::select! {
-        _ = term.recv() => {}
-        _ = int.recv() => {}
+pub(super) struct Signals {
+    term: tokio::signal::unix::Signal,
+    int: tokio::signal::unix::Signal,
+}
+
+#[cfg(unix)]
+impl Signals {
+    pub(super) fn listen() -> anyhow::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        let signals = Self {
+            term: signal(SignalKind::terminate())?,
+            int: signal(SignalKind::interrupt())?,
+        };
+        crate::signals::take_over();
+        Ok(signals)
     }
-    Ok(())
+
+    /// Ends with the next one.
+    pub(super) async fn told(&mut self) {
+        tokio::select! {
+            _ = self.term.recv() => {}
+            _ = self.int.recv() => {}
+        }
+    }
 }
 
 #[cfg(not(unix))]
-pub(super) async fn told_to_end() -> anyhow::Result<()> {
-    tokio::signal::ctrl_c().await?;
-    Ok(())
+pub(super) struct Signals;
+
+#[cfg(not(unix))]
+impl Signals {
+    pub(super) fn listen() -> anyhow::Result<Self> {
+        Ok(Self)
+    }
+
+    pub(super) async fn told(&mut self) {
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending().await
+        }
+    }
 }

@@ -66,6 +66,7 @@ use mail::{
 };
 
 pub use imap::Bearer;
+pub use pool::Connections;
 pub use quirks::{Quirk, REGISTER, Tried};
 pub use settings::{Login, Security, Settings, Timeouts};
 pub use tls::{BadRoots, Roots};
@@ -129,6 +130,11 @@ impl ImapSource {
     /// Whether these settings would make the same source.
     pub fn is_made_from(&self, settings: &Settings) -> bool {
         self.settings.is_same(settings)
+    }
+
+    /// What it has open now, and what became of its attempts.
+    pub fn connections(&self) -> Connections {
+        self.pool.connections()
     }
 
     /// What it logs in with, where that is no password.

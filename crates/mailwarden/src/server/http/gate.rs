@@ -1,94 +1,291 @@
-//! What every request passes before anything of it is read: where it is meant to go, where it comes from, whose it is.
+//! The way of a request: whom it is meant for, where it comes from, whose it is, and only then what it says.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
-use axum::extract::{Request, State};
-use axum::http::header::{AUTHORIZATION, HOST, ORIGIN, WWW_AUTHENTICATE};
-use axum::http::uri::Authority;
-use axum::http::{HeaderMap, HeaderValue, StatusCode};
-use axum::middleware::Next;
-use axum::response::{IntoResponse as _, Response};
+use axum::http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
+use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
+use gateway::{Caller, Gateway, Pace};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use rmcp::transport::streamable_http_server::StreamableHttpService;
+use tokio::sync::watch;
 
-use super::roster::Roster;
-use super::settings::Settings;
+use super::answers::{self, Answer};
+use super::body::Room;
+use super::doors::Door;
+use super::metadata::{self, Ask};
+use super::names::{Astray, Names};
+use super::refusals::{Refusals, Why};
+use super::roster::{Roster, Shown, Unproven};
+use super::sessions::{Entered, Sessions};
+use super::streams::{Listening, Streams};
+use super::told::Told;
+use crate::server::Answering;
+use crate::server::health;
+use crate::watched::Watched;
 
-#[derive(Clone)]
+const SESSION: &str = "mcp-session-id";
+/// What a request of the revision of 2026-07-28 asks for, without its body.
+const ASKS: &str = "mcp-method";
+const LISTEN: &str = "subscriptions/listen";
+/// Timers know no longer times.
+const LONGEST_WAIT: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
+/// What is answered in place of what was asked for.
+type Refused = Box<Answer>;
+
+/// Everything that requests share.
 pub(super) struct Gate {
-    roster: Arc<Roster>,
-    /// Names that this server goes by.
-    names: Arc<Vec<String>>,
+    pub gateway: Arc<Gateway>,
+    pub watched: Watched,
+    pub names: Names,
+    pub roster: Arc<Roster>,
+    pub refusals: Refusals,
+    pub sessions: Arc<Sessions>,
+    pub mcp: StreamableHttpService<Answering, Sessions>,
+    /// Where the client would rather have events.
+    pub mcp_events: StreamableHttpService<Answering, Sessions>,
+    pub room: Room,
+    pub streams: Arc<Streams>,
+    /// Counts how often the configuration was read again.
+    pub reloaded: watch::Receiver<u64>,
+    /// Closed when this process ends.
+    pub ending: watch::Receiver<()>,
 }
 
 impl Gate {
-    pub(super) fn new(roster: Arc<Roster>, settings: &Settings, _: SocketAddr) -> Self {
-        let mut names: Vec<String> = ["localhost", "127.0.0.1", "[::1]"]
-            .map(str::to_owned)
-            .into();
-        names.push(match settings.host {
-            std::net::IpAddr::V4(host) => host.to_string(),
-            std::net::IpAddr::V6(host) => format!("[{host}]"),
+    pub(super) async fn answer(
+        &self,
+        request: Request<Incoming>,
+        door: &Arc<Door>,
+    ) -> axum::http::Response<Told> {
+        let busy = door.begin();
+        let looked = self
+            .names
+            .look(request.uri(), request.headers(), door.local);
+        let (origin, answer) = match looked {
+            // Balancers have no token, and go by addresses; they are told nothing that either would be needed for.
+            _ if health::is_asked(request.uri().path()) => {
+                (None, self.health(&request).await.into())
+            }
+            Ok(origin) => {
+                let answer = self.route(request, door, origin.as_ref()).await;
+                (origin, answer)
+            }
+            Err(astray) => (None, astray_answer(astray).into()),
+        };
+        let Passed {
+            answer,
+            until,
+            held,
+        } = answer;
+        let mut answer = answer.map(|body| {
+            let told = Told::new(body, (busy, held));
+            match until {
+                Some(until) => told.until(until),
+                None => told,
+            }
         });
-        Self {
-            roster,
-            names: Arc::new(names),
+        if let Some(origin) = origin {
+            answers::readable_by(origin, answer.headers_mut());
+        }
+        answer
+    }
+
+    /// INVARIANT: paths are compared as they were written; what is spelled otherwise is another.
+    async fn route(
+        &self,
+        request: Request<Incoming>,
+        door: &Arc<Door>,
+        page: Option<&HeaderValue>,
+    ) -> Passed {
+        match request.uri().path() {
+            "/mcp" if page.is_some() && request.method() == Method::OPTIONS => {
+                answers::preflight().into()
+            }
+            "/mcp" => {
+                let passed = self.mcp(request, door).await;
+                passed.unwrap_or_else(|refused| Passed::from(*refused))
+            }
+            metadata::BELOW | metadata::OF_MCP => {
+                metadata::answer(request.method(), self.roster.vouched().as_deref()).into()
+            }
+            _ => answers::not_found().into(),
         }
     }
 
-    /// INVARIANT: a page in a browser that has tricked it into coming here names another host.
-    fn is_meant_here(&self, request: &Request) -> bool {
-        let mut named = request.headers().get_all(HOST).iter();
-        let (Some(one), None) = (named.next(), named.next()) else {
-            return false;
+    async fn health(&self, request: &Request<Incoming>) -> Answer {
+        if ![Method::GET, Method::HEAD].contains(request.method()) {
+            return answers::method_not_allowed("GET, HEAD");
+        }
+        let (status, said) = health::of(request.uri().path(), &self.watched).await;
+        answers::json(status, &said)
+    }
+
+    async fn mcp(
+        &self,
+        mut request: Request<Incoming>,
+        door: &Arc<Door>,
+    ) -> Result<Passed, Refused> {
+        let method = request.method();
+        if ![Method::POST, Method::GET, Method::DELETE].contains(method) {
+            return Err(Box::new(answers::method_not_allowed("POST, GET, DELETE")));
+        }
+        let Shown {
+            caller,
+            until: proven,
+        } = self.shown(request.headers(), door).await?;
+        door.proven();
+        // From here on nobody needs it, and nothing may pass it on.
+        request.headers_mut().remove(AUTHORIZATION);
+        self.pace(&caller)?;
+        let session = self.session(request.headers(), &caller)?;
+        let stream = self.stream(&request, &caller)?;
+        let until = stream
+            .is_some()
+            .then(|| self.as_long_as_known(&caller, proven));
+        let service = match wants_events(request.headers()) {
+            true => &self.mcp_events,
+            false => &self.mcp,
         };
-        let host = one
+        let (mut parts, body) = request.into_parts();
+        let read = self.room.read(&parts.headers, body).await;
+        let read = read.map_err(|status| Box::new(answers::refusal(status, "")))?;
+        let sent = Sent::of(&parts.headers);
+        both_accepted(&mut parts.headers);
+        parts.extensions.insert(caller.clone());
+        let request = Request::from_parts(parts, Full::new(read.bytes));
+        let answer = self.sessions.of(&caller, service.handle(request)).await;
+        Ok(Passed {
+            answer: tidied(answer, sent),
+            until: until.map(|until| Box::pin(until) as _),
+            held: Some(Box::new((session, stream, read.room))),
+        })
+    }
+
+    /// INVARIANT: nothing of a request but its head is read before this.
+    async fn shown(&self, headers: &HeaderMap, door: &Door) -> Result<Shown, Refused> {
+        let token = bearer(headers);
+        let found = match token {
+            None => Err(Unproven::Nobody(Why::NoToken)),
+            Some(token) => {
+                self.roster
+                    .find(token, &format!("http:{}", door.peer))
+                    .await
+            }
+        };
+        found.map_err(|unproven| {
+            let (why, ask) = match &unproven {
+                Unproven::Nobody(Why::NoToken) => (Why::NoToken, Ask::NoToken),
+                Unproven::Nobody(why) => (*why, Ask::InvalidToken),
+                Unproven::Short(scopes) => (Why::Scope, Ask::Scopes(scopes)),
+            };
+            self.refusals.note(door.peer.ip(), why);
+            let vouched = self.roster.vouched();
+            Box::new(metadata::challenge(vouched.as_deref(), ask))
+        })
+    }
+
+    /// The one place where a caller is told to come back later, before its request is read.
+    fn pace(&self, caller: &Caller) -> Result<(), Refused> {
+        match self.gateway.pace_of(caller) {
+            Pace::Open => Ok(()),
+            Pace::Wait(time) => Err(Box::new(answers::busy(StatusCode::TOO_MANY_REQUESTS, time))),
+        }
+    }
+
+    fn session(&self, headers: &HeaderMap, caller: &Caller) -> Result<Option<Entered>, Refused> {
+        let Some(named) = headers.get(SESSION).filter(|_| self.sessions.are_allowed()) else {
+            return Ok(None);
+        };
+        let entered = named
             .to_str()
             .ok()
-            .and_then(|text| text.parse::<Authority>().ok());
-        host.is_some_and(|host| {
-            self.names
-                .iter()
-                .any(|name| name.eq_ignore_ascii_case(host.host()))
-        })
+            .and_then(|id| self.sessions.enter(id, caller));
+        let none = || answers::refusal(StatusCode::NOT_FOUND, "there is no such session\n");
+        entered.map(Some).ok_or_else(|| Box::new(none()))
+    }
+
+    /// A place for who wants to listen.
+    fn stream(
+        &self,
+        request: &Request<Incoming>,
+        caller: &Caller,
+    ) -> Result<Option<Listening>, Refused> {
+        let asks = request.headers().get(ASKS);
+        if request.method() != Method::GET && asks.is_none_or(|asks| asks != LISTEN) {
+            return Ok(None);
+        }
+        let full = || answers::busy(StatusCode::SERVICE_UNAVAILABLE, Duration::from_secs(30));
+        let place = self.streams.begin(caller);
+        place.map(Some).ok_or_else(|| Box::new(full()))
+    }
+
+    /// Over when the caller is none any more, its proof is over, or this process ends.
+    fn as_long_as_known(
+        &self,
+        caller: &Caller,
+        until: Option<SystemTime>,
+    ) -> impl Future<Output = ()> + Send + Sync + 'static {
+        let (roster, caller) = (Arc::clone(&self.roster), caller.clone());
+        let (mut reloaded, mut ending) = (self.reloaded.clone(), self.ending.clone());
+        async move {
+            while roster.knows(&caller) {
+                tokio::select! {
+                    changed = reloaded.changed() => if changed.is_err() {
+                        let _ = ending.changed().await;
+                        return;
+                    },
+                    _ = ending.changed() => return,
+                    () = over(until) => return,
+                }
+            }
+        }
     }
 }
 
-/// Where a connection comes from.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Peer(pub SocketAddr);
+/// When a proof is over; one without an end never is.
+async fn over(until: Option<SystemTime>) {
+    match until {
+        Some(until) => {
+            let left = until.duration_since(SystemTime::now());
+            tokio::time::sleep(left.unwrap_or_default().min(LONGEST_WAIT)).await;
+        }
+        None => std::future::pending().await,
+    }
+}
 
-pub(super) async fn pass(State(gate): State<Gate>, mut request: Request, next: Next) -> Response {
-    if !gate.is_meant_here(&request) {
-        return (
+/// An answer, and what goes with it.
+struct Passed {
+    answer: Answer,
+    until: Option<std::pin::Pin<Box<dyn Future<Output = ()> + Send + Sync>>>,
+    held: Option<Box<dyn Send + Sync>>,
+}
+
+impl From<Answer> for Passed {
+    fn from(answer: Answer) -> Self {
+        Self {
+            answer,
+            until: None,
+            held: None,
+        }
+    }
+}
+
+fn astray_answer(astray: Astray) -> Answer {
+    let (status, words) = match astray {
+        Astray::Unclear => (StatusCode::BAD_REQUEST, "say once whom this is for\n"),
+        Astray::AnotherHost => (
             StatusCode::FORBIDDEN,
             "this server does not go by that name\n",
-        )
-            .into_response();
-    }
-    if request.headers().contains_key(ORIGIN) {
-        return (
+        ),
+        Astray::AnotherOrigin => (
             StatusCode::FORBIDDEN,
             "pages of that origin are not served\n",
-        )
-            .into_response();
-    }
-    let peer = request.extensions().get::<Peer>().map(|peer| peer.0);
-    let address = peer.map_or_else(String::new, |peer| format!("http:{peer}"));
-    let caller = bearer(request.headers()).and_then(|token| gate.roster.find(token, &address));
-    let Some(caller) = caller else {
-        let mut response = (
-            StatusCode::UNAUTHORIZED,
-            "bring a token: Authorization: Bearer ...\n",
-        )
-            .into_response();
-        let challenge = HeaderValue::from_static("Bearer");
-        response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
-        return response;
+        ),
     };
-    // From here on nobody needs it.
-    request.headers_mut().remove(AUTHORIZATION);
-    request.extensions_mut().insert(caller);
-    next.run(request).await
+    answers::refusal(status, words)
 }
 
 /// One token, or none: two headers are no proof.
@@ -98,6 +295,69 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
         return None;
     };
     let (scheme, token) = one.to_str().ok()?.split_once(' ')?;
-    let token = token.trim_start_matches(' ');
+    let token = token.trim_matches(' ');
     (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
+}
+
+/// Where events are named and JSON is not, or later.
+fn wants_events(headers: &HeaderMap) -> bool {
+    let accept = headers.get(ACCEPT).and_then(|value| value.to_str().ok());
+    let accept = accept.unwrap_or_default();
+    match (
+        accept.find("text/event-stream"),
+        accept.find("application/json"),
+    ) {
+        (Some(events), Some(json)) => events < json,
+        (Some(_), None) => true,
+        (None, _) => false,
+    }
+}
+
+/// QUIRK: the protocol library wants both kinds of answers named, and knows no wildcard; some clients name one.
+fn both_accepted(headers: &mut HeaderMap) {
+    let named = headers.get(ACCEPT).and_then(|value| value.to_str().ok());
+    let fits = named.is_none_or(|named| {
+        ["text/event-stream", "application/json", "*/*"]
+            .iter()
+            .any(|kind| named.contains(kind))
+    });
+    if fits {
+        let both = HeaderValue::from_static("application/json, text/event-stream");
+        headers.insert(ACCEPT, both);
+    }
+}
+
+/// QUIRK: the protocol library tells in plain text what its parsers stumbled over, and calls bad JSON a wrong type.
+fn tidied(answer: Answer, sent: Sent) -> Answer {
+    if answer.status().is_success() || answer.headers().contains_key(CONTENT_TYPE) {
+        return answer;
+    }
+    match (answer.status(), sent) {
+        (StatusCode::UNSUPPORTED_MEDIA_TYPE, Sent::Json) => answers::unreadable(),
+        (StatusCode::UNSUPPORTED_MEDIA_TYPE, Sent::Otherwise) => answers::plain(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "send one JSON-RPC message as application/json\n",
+        ),
+        (status, _) if status.is_server_error() => {
+            answers::plain(status, "this could not be served\n")
+        }
+        _ => answer,
+    }
+}
+
+/// What a body says that it is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sent {
+    Json,
+    Otherwise,
+}
+
+impl Sent {
+    fn of(headers: &HeaderMap) -> Self {
+        let kind = headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes);
+        match kind.is_some_and(|kind| kind.starts_with(b"application/json")) {
+            true => Self::Json,
+            false => Self::Otherwise,
+        }
+    }
 }

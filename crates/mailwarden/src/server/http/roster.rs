@@ -1,13 +1,17 @@
-//! Whose token is whose. Only digests are kept; a reload puts others in their place.
+//! Whose token is whose: ours by their digests, those of an issuer by what it vouches for. A reload puts others in their
+//! place.
 
 use std::ffi::OsString;
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::SystemTime;
 
 use gateway::{Caller, Credential};
-use secrecy::{ExposeSecret as _, SecretString};
+use jiff::Timestamp;
+use secrets::Verifier;
 use subtle::{ConditionallySelectable as _, ConstantTimeEq as _};
 
-use crate::config::dir::{CallerAuth, token_digest};
+use super::refusals::Why;
+use crate::config::dir::{CallerAuth, Token, TokenDigest, Vouchee, Vouching};
 use crate::config::{Callers, Problem, Problems};
 use crate::wiring;
 
@@ -18,12 +22,40 @@ const LEAST_TOKEN: usize = 16;
 
 /// Everybody who may bring a token.
 pub(crate) struct Roster {
-    known: RwLock<Arc<Vec<Known>>>,
-    owner: Option<SecretString>,
+    known: RwLock<Arc<All>>,
+    owner: Option<TokenDigest>,
+}
+
+#[derive(Default)]
+struct All {
+    tokens: Vec<Known>,
+    vouched: Option<Arc<Vouched>>,
+}
+
+/// Those who bring tokens of an issuer.
+pub(super) struct Vouched {
+    verifier: Arc<Verifier>,
+    pub(super) issuer: String,
+    pub(super) resource: String,
+    callers: Vec<(String, Vouchee)>,
+}
+
+/// Somebody who has proven who it is, and how long that holds.
+pub(super) struct Shown {
+    pub caller: Caller,
+    pub until: Option<SystemTime>,
+}
+
+/// Why somebody is nobody.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Unproven {
+    Nobody(Why),
+    /// It is a caller, and its token does not reach so far: these it would need.
+    Short(Vec<String>),
 }
 
 struct Known {
-    digest: [u8; 32],
+    token: Token,
     id: String,
     credential: Credential,
 }
@@ -31,87 +63,214 @@ struct Known {
 impl Roster {
     pub(crate) fn of(
         callers: &Callers,
+        vouching: Option<&Vouching>,
         variables: impl IntoIterator<Item = (OsString, OsString)>,
     ) -> Result<Self, Problems> {
         let given = variables.into_iter().find(|(name, _)| name == OWNER_TOKEN);
         let given = given.and_then(|(_, value)| value.into_string().ok());
-        let owner = given
-            .filter(|token| !token.is_empty())
-            .map(SecretString::from);
-        let refuse = |what: &str| {
-            Err(Problems(vec![Problem::variable(
-                OWNER_TOKEN,
-                what.to_owned(),
-            )]))
-        };
-        match callers {
-            Callers::Owner => match &owner {
+        let given = given.filter(|token| !token.is_empty());
+        if matches!(callers, Callers::Owner) {
+            let what = match &given {
                 None => {
-                    return refuse(
-                        "is not set; over HTTP everybody brings a token: set it to one such as `openssl rand -hex 32` prints",
-                    );
+                    "is not set; over HTTP everybody brings a token: set it to one, such as `mailwarden config token` makes"
                 }
-                Some(token) if token.expose_secret().chars().count() < LEAST_TOKEN => {
-                    return refuse("has fewer than 16 characters, and could be guessed");
+                Some(token) if token.chars().count() < LEAST_TOKEN => {
+                    "has fewer than 16 characters, and could be guessed"
                 }
-                Some(_) => {}
-            },
-            Callers::Listed(listed) => {
-                let trusted = listed
-                    .iter()
-                    .any(|caller| matches!(caller.auth, CallerAuth::StdioTrusted));
-                if trusted {
-                    let what = "has a caller with auth.type stdio_trusted, which proves nothing over HTTP; give it a shared_token";
-                    return Err(Problems(vec![Problem::file("callers.yaml", what)]));
-                }
+                Some(_) => "",
+            };
+            if !what.is_empty() {
+                return Err(Problems(vec![Problem::variable(OWNER_TOKEN, what)]));
             }
         }
         let roster = Self {
             known: RwLock::default(),
-            owner,
+            owner: given.as_deref().map(TokenDigest::of),
         };
-        roster.replace(callers);
+        roster.fits(callers)?;
+        roster.replace(callers, vouching);
         Ok(roster)
     }
 
-    /// From now on these and no others.
-    pub(crate) fn replace(&self, callers: &Callers) {
-        let known = match callers {
-            Callers::Owner => {
-                let token = self.owner.iter();
-                let owner = Caller::owner("");
-                let known = token.map(|token| Known {
-                    digest: token_digest(token.expose_secret()),
-                    id: owner.as_str().to_owned(),
-                    credential: Credential::default(),
-                });
-                known.collect()
-            }
-            Callers::Listed(listed) => {
-                let known = listed.iter().filter_map(|caller| match &caller.auth {
-                    CallerAuth::SharedToken(token) => Some(Known {
-                        digest: token_digest(token.expose_secret()),
-                        id: caller.id.clone(),
-                        credential: wiring::credential(caller),
-                    }),
-                    CallerAuth::StdioTrusted => None,
-                });
-                known.collect()
-            }
+    /// Whether they can all be served over HTTP. Who is believed without proof cannot: anybody could say it.
+    pub(crate) fn fits(&self, callers: &Callers) -> Result<(), Problems> {
+        let Callers::Listed(listed) = callers else {
+            return Ok(());
         };
-        *self.known.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(known);
+        let trusted = |auth: &CallerAuth| matches!(auth, CallerAuth::StdioTrusted);
+        let trusted = listed.iter().filter(|caller| trusted(&caller.auth));
+        let problems: Vec<Problem> = trusted
+            .map(|caller| {
+                let what = format!(
+                    "the caller '{}' is stdio_trusted, which proves nothing over HTTP; give it a shared_token, or another directory",
+                    caller.id
+                );
+                Problem::file("callers.yaml", what)
+            })
+            .collect();
+        match problems.is_empty() {
+            true => Ok(()),
+            false => Err(Problems(problems)),
+        }
+    }
+
+    /// From now on these and no others.
+    pub(crate) fn replace(&self, callers: &Callers, vouching: Option<&Vouching>) {
+        let tokens = match callers {
+            Callers::Owner => self.owner.into_iter().map(owner).collect(),
+            Callers::Listed(listed) => listed
+                .iter()
+                .flat_map(|caller| {
+                    let tokens = match &caller.auth {
+                        CallerAuth::SharedToken(tokens) => tokens.as_slice(),
+                        CallerAuth::StdioTrusted | CallerAuth::Oauth(_) => &[],
+                    };
+                    tokens.iter().map(|token| Known {
+                        token: *token,
+                        id: caller.id.clone(),
+                        credential: wiring::credential(Some(token.digest)),
+                    })
+                })
+                .collect(),
+        };
+        let before = self.known().vouched.clone();
+        let vouched = vouching.map(|vouching| Arc::new(Vouched::of(vouching, callers, before)));
+        let all = All { tokens, vouched };
+        *self.known.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(all);
+    }
+
+    /// Who vouches, if somebody does.
+    pub(super) fn vouched(&self) -> Option<Arc<Vouched>> {
+        self.known().vouched.clone()
     }
 
     /// Who brings this token, from there.
-    // INVARIANT: takes as long for every token, right or wrong: digests of one length, each compared to its end, all of them.
-    pub(super) fn find(&self, token: &str, address: &str) -> Option<Caller> {
-        let known = Arc::clone(&self.known.read().unwrap_or_else(PoisonError::into_inner));
-        let shown = token_digest(token);
-        let mut found = u64::MAX;
-        for (index, one) in (0u64..).zip(known.iter()) {
-            found.conditional_assign(&index, one.digest.ct_eq(&shown));
+    pub(super) async fn find(&self, token: &str, address: &str) -> Result<Shown, Unproven> {
+        let known = self.known();
+        match (known.find(token, address), &known.vouched) {
+            (Err(Why::UnknownToken), Some(vouched)) => vouched.find(token, address).await,
+            (found, _) => found.map_err(Unproven::Nobody),
         }
-        let one = known.get(usize::try_from(found).ok()?)?;
-        Some(Caller::new(one.id.clone(), address, one.credential))
+    }
+
+    /// Whether somebody who was known still is.
+    pub(super) fn knows(&self, caller: &Caller) -> bool {
+        let now = Timestamp::now();
+        let known = self.known();
+        let by_token = known.tokens.iter().any(|one| {
+            one.id == caller.as_str()
+                && one.credential == caller.credential()
+                && one.token.is_fresh(now)
+        });
+        by_token
+            || known
+                .vouched
+                .as_ref()
+                .is_some_and(|vouched| vouched.knows(caller))
+    }
+
+    fn known(&self) -> Arc<All> {
+        Arc::clone(&self.known.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl All {
+    // INVARIANT: takes as long for every token, right or wrong: digests of one length, each compared to its end, all of them.
+    fn find(&self, token: &str, address: &str) -> Result<Shown, Why> {
+        let shown = TokenDigest::of(token);
+        let mut found = u64::MAX;
+        for (index, one) in (0u64..).zip(&self.tokens) {
+            found.conditional_assign(&index, one.token.digest.0.ct_eq(&shown.0));
+        }
+        let one = usize::try_from(found)
+            .ok()
+            .and_then(|at| self.tokens.get(at));
+        let one = one.ok_or(Why::UnknownToken)?;
+        match one.token.is_fresh(Timestamp::now()) {
+            true => Ok(Shown {
+                caller: Caller::new(one.id.clone(), address, one.credential),
+                until: one.token.expires.map(Into::into),
+            }),
+            false => Err(Why::Expired),
+        }
+    }
+}
+
+impl Vouched {
+    /// What is known of the same issuer's keys is taken over.
+    fn of(vouching: &Vouching, callers: &Callers, before: Option<Arc<Self>>) -> Self {
+        let same = before.filter(|before| before.verifier.is_of(&vouching.issuer));
+        let verifier = match same {
+            Some(before) => Arc::clone(&before.verifier),
+            None => Arc::new(Verifier::new(vouching.issuer.clone())),
+        };
+        let listed = match callers {
+            Callers::Owner => &[][..],
+            Callers::Listed(listed) => listed,
+        };
+        let callers = listed.iter().filter_map(|caller| match &caller.auth {
+            CallerAuth::Oauth(vouchee) => Some((caller.id.clone(), vouchee.clone())),
+            CallerAuth::StdioTrusted | CallerAuth::SharedToken(_) => None,
+        });
+        Self {
+            verifier,
+            issuer: vouching.issuer.issuer.clone(),
+            resource: vouching.resource.clone(),
+            callers: callers.collect(),
+        }
+    }
+
+    /// INVARIANT: a token that fits nobody, or more than one, is nobody's.
+    async fn find(&self, token: &str, address: &str) -> Result<Shown, Unproven> {
+        let told = self.verifier.verify(token).await;
+        let told = told.map_err(|_| Unproven::Nobody(Why::Unvouched))?;
+        let fits =
+            |wanted: &Option<String>, said: &Option<String>| wanted.is_none() || (wanted == said);
+        let mut meant = self.callers.iter().filter(|(_, vouchee)| {
+            fits(&vouchee.subject, &told.subject) && fits(&vouchee.client, &told.client)
+        });
+        let (Some((id, vouchee)), None) = (meant.next(), meant.next()) else {
+            return Err(Unproven::Nobody(Why::Unvouched));
+        };
+        if !vouchee
+            .scopes
+            .iter()
+            .all(|scope| told.scopes.contains(scope))
+        {
+            return Err(Unproven::Short(vouchee.scopes.clone()));
+        }
+        let credential = wiring::credential(Some(vouchee.digest()));
+        Ok(Shown {
+            caller: Caller::new(id.clone(), address, credential),
+            until: Some(told.until),
+        })
+    }
+
+    fn knows(&self, caller: &Caller) -> bool {
+        self.callers.iter().any(|(id, vouchee)| {
+            let credential = wiring::credential(Some(vouchee.digest()));
+            id == caller.as_str() && credential == caller.credential()
+        })
+    }
+
+    /// Every scope that somebody needs.
+    pub(super) fn scopes(&self) -> Vec<String> {
+        let all = self.callers.iter().flat_map(|(_, vouchee)| &vouchee.scopes);
+        let mut all: Vec<String> = all.cloned().collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+}
+
+/// The person whose accounts these are.
+fn owner(digest: TokenDigest) -> Known {
+    Known {
+        token: Token {
+            digest,
+            expires: None,
+        },
+        id: Caller::owner("").as_str().to_owned(),
+        credential: Credential::default(),
     }
 }
