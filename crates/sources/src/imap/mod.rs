@@ -39,6 +39,7 @@ mod pool;
 mod quirks;
 mod raw;
 mod remove;
+mod room;
 mod scope;
 mod search;
 mod session;
