@@ -178,7 +178,7 @@ impl Gateway {
             let refused = self.turn_away(&begun, call.cx, asked, Refusal::nobody(), None);
             return Outcome::Refused(refused.await);
         };
-        let tool = standing.tools(&setup).find(|tool| tool.name() == call.tool);
+        let tool = standing.tool(&setup, call.tool);
         self.serve(&setup, standing, tool, call, left).await
     }
 

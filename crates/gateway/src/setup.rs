@@ -185,14 +185,25 @@ impl Account {
         Ok(trash_among(&found))
     }
 
-    /// Whoever lists them learns which one is the trash.
     pub(crate) async fn folders(&self, cx: &Cx) -> Result<Folders, Fault> {
         let found = self.source.folders(cx).await?;
+        self.note_trash(&found);
+        Ok(found)
+    }
+
+    /// With counts, which take a server some time.
+    pub(crate) async fn counted_folders(&self, cx: &Cx) -> Result<Folders, Fault> {
+        let found = self.source.counted_folders(cx).await?;
+        self.note_trash(&found);
+        Ok(found)
+    }
+
+    /// Whoever lists them learns which one is the trash.
+    fn note_trash(&self, found: &Folders) {
         *lock(&self.trash) = Some(Trash {
-            folder: trash_among(&found),
+            folder: trash_among(found),
             since: Instant::now(),
         });
-        Ok(found)
     }
 
     /// The one name of a folder that may be asked for by several; asks nobody.

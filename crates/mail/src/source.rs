@@ -100,7 +100,13 @@ pub trait MailSource: Send + Sync {
     /// Goes there and back once, on a connection of its own.
     fn verify<'a>(&'a self, cx: &'a Cx) -> Answer<'a, Verified>;
 
+    /// With counts only where they cost nothing.
     fn folders<'a>(&'a self, cx: &'a Cx) -> Answer<'a, Folders>;
+
+    /// The same with counts, as far as the source tells them in one go.
+    fn counted_folders<'a>(&'a self, cx: &'a Cx) -> Answer<'a, Folders> {
+        self.folders(cx)
+    }
 
     /// A page of a folder, newest first.
     fn search<'a>(&'a self, cx: &'a Cx, search: &'a Search) -> Answer<'a, Found>;

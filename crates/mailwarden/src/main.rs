@@ -191,7 +191,7 @@ fn with_config(
             complain(&why);
             Ok(ExitCode::from(BAD_CONFIGURATION))
         }
-        Ok(config) => in_runtime(async {
+        Ok(config) => in_runtime_of(workers(verb), async {
             let log = wiring::log(
                 Some(config.audit.clone()),
                 config.audit_directory.clone(),
@@ -233,9 +233,28 @@ fn record_refusal(problems: &Problems, directory: Option<&Path>, verb: &'static 
     });
 }
 
+/// Threads that calls run on: a few do for one client, and a server for many has the machine.
+const FEW: usize = 2;
+
+fn workers(verb: &Verb) -> usize {
+    match verb {
+        Verb::Http(_) => {
+            std::thread::available_parallelism().map_or(FEW, |cores| cores.get().max(FEW))
+        }
+        _ => FEW,
+    }
+}
+
 fn in_runtime(work: impl Future<Output = anyhow::Result<ExitCode>>) -> anyhow::Result<ExitCode> {
+    in_runtime_of(FEW, work)
+}
+
+fn in_runtime_of(
+    workers: usize,
+    work: impl Future<Output = anyhow::Result<ExitCode>>,
+) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
+        .worker_threads(workers)
         .max_blocking_threads(64)
         .enable_all()
         .build()?;

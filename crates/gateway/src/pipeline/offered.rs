@@ -4,19 +4,26 @@ use crate::setup::{Provider, Setup, Standing, Writes};
 use crate::tools::{ALL, AnyTool};
 
 impl Standing {
-    /// INVARIANT: a tool that the policy could never allow is none, nor is one for providers that it shows none of.
     pub(super) fn tools(&self, setup: &Setup) -> impl Iterator<Item = &'static dyn AnyTool> {
-        let ceiling = self.policy.ceiling();
         let tools = ALL.iter().copied();
-        tools.filter(move |tool| {
-            self.has_set_of(*tool)
-                && tool.least() <= ceiling
-                && (tool.annotations().read_only || self.writes == Writes::Allowed)
-                && tool.usefulness().is_open_to(&self.policy)
-                && tool
-                    .provider()
-                    .is_none_or(|provider| self.has(setup, provider))
-        })
+        tools.filter(move |tool| self.offers(setup, *tool))
+    }
+
+    pub(super) fn tool(&self, setup: &Setup, name: &str) -> Option<&'static dyn AnyTool> {
+        let mut tools = ALL.iter().copied();
+        let named = tools.find(|tool| tool.name() == name);
+        named.filter(|tool| self.offers(setup, *tool))
+    }
+
+    /// INVARIANT: a tool that the policy could never allow is none, nor is one for providers that it shows none of.
+    fn offers(&self, setup: &Setup, tool: &dyn AnyTool) -> bool {
+        self.has_set_of(tool)
+            && tool.least() <= self.policy.ceiling()
+            && (tool.annotations().read_only || self.writes == Writes::Allowed)
+            && tool.usefulness().is_open_to(&self.policy)
+            && tool
+                .provider()
+                .is_none_or(|provider| self.has(setup, provider))
     }
 
     fn has_set_of(&self, tool: &dyn AnyTool) -> bool {

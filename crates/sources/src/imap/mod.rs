@@ -39,6 +39,7 @@ mod pool;
 mod quirks;
 mod raw;
 mod remove;
+mod room;
 mod scope;
 mod search;
 mod session;
@@ -74,6 +75,7 @@ pub use tls::{BadRoots, Roots};
 use cache::{Cache, Key};
 use catalogue::Catalogue;
 use census::Censuses;
+use folders::ListFolders;
 use gmail::all_mail::{self, Numbers};
 use gmail::names::{self, Names, Place};
 use horizon::Horizons;
@@ -176,6 +178,12 @@ impl ImapSource {
             self.note_end(lease.session(), folder);
         }
         outcome
+    }
+
+    async fn list(&self, cx: &Cx, what: ListFolders) -> Result<Folders, Fault> {
+        let folders = Arc::new(self.run(cx, what).await?);
+        self.catalogue.keep(&folders, &self.sightings);
+        Ok(folders.as_ref().clone())
     }
 
     /// A hunt that brought more than a flight carries is begun again in smaller steps.
@@ -355,11 +363,11 @@ impl MailSource for ImapSource {
     }
 
     fn folders<'a>(&'a self, cx: &'a Cx) -> Answer<'a, Folders> {
-        Box::pin(async move {
-            let folders = Arc::new(self.run(cx, folders::ListFolders).await?);
-            self.catalogue.keep(&folders, &self.sightings);
-            Ok(folders.as_ref().clone())
-        })
+        Box::pin(self.list(cx, ListFolders::Names))
+    }
+
+    fn counted_folders<'a>(&'a self, cx: &'a Cx) -> Answer<'a, Folders> {
+        Box::pin(self.list(cx, ListFolders::Counts))
     }
 
     fn search<'a>(&'a self, cx: &'a Cx, search: &'a Search) -> Answer<'a, Found> {

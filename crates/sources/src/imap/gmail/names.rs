@@ -227,7 +227,7 @@ pub(in super::super) async fn mend(session: &mut Session, cx: &Cx, kind: FaultKi
     if !missing || !session.is_gmail() || session.names.is_listed() || !session.is_sound() {
         return false;
     }
-    ListFolders.run(session, cx).await.is_ok() && session.names.has_others()
+    ListFolders::Names.run(session, cx).await.is_ok() && session.names.has_others()
 }
 
 /// Before something is changed: which folders these are must be beyond doubt.
@@ -237,7 +237,7 @@ pub(in super::super) async fn settle(
     folders: &[&FolderName],
 ) -> Result<(), Fault> {
     if folders.iter().any(|one| session.names.is_doubtful(one)) {
-        ListFolders.run(session, cx).await?;
+        ListFolders::Names.run(session, cx).await?;
     }
     Ok(())
 }
