@@ -15,6 +15,7 @@ use super::open;
 use super::server::Server;
 use super::tls::Tls;
 use super::trouble::{Trouble, unwritable};
+use super::write;
 use crate::writer::Clock;
 use crate::{LedgerFault, TransactionId};
 
@@ -44,11 +45,20 @@ pub(super) struct Desk {
     /// Leases that nobody here wants any more.
     released: RefCell<Vec<TransactionId>>,
     releasing: Mutex<()>,
-    /// Requests that were given up without knowing what became of them: what they lease is leased to nobody.
-    doubtful: RefCell<Vec<(Instant, String)>>,
+    /// What was given up without knowing what became of it.
+    doubtful: RefCell<Vec<(Instant, Doubt)>>,
     /// Turns of locks that nobody holds any more.
     unlocked: RefCell<Vec<String>>,
     pub(super) erased: Cell<Erased>,
+}
+
+/// Something that may hold in the server though nobody was told so.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Doubt {
+    /// What a request of this name leases is given back.
+    Claim(String),
+    /// INVARIANT: who asked was told that nothing is done, so it never is: it ends as undone, and nobody recovers it.
+    Beginning(TransactionId),
 }
 
 /// Whether content of mail that was removed may still stand in the table's file.
@@ -183,9 +193,9 @@ impl Desk {
         self.released.borrow_mut().push(id);
     }
 
-    /// What a request of this name leases is given back, should it turn out to hold.
-    pub(super) fn doubt(&self, request: String) {
-        self.doubtful.borrow_mut().push((Instant::now(), request));
+    /// It is settled should it turn out to hold.
+    pub(super) fn doubt(&self, what: Doubt) {
+        self.doubtful.borrow_mut().push((Instant::now(), what));
     }
 
     /// Gives back what nobody wants. Whoever comes after it finds it given back.
@@ -196,13 +206,20 @@ impl Desk {
             lease::free(conn, &self.name, &ids).await?;
             self.released.borrow_mut().retain(|id| !ids.contains(id));
         }
-        let doubtful: Vec<String> = {
+        let doubtful: Vec<Doubt> = {
             let mut all = self.doubtful.borrow_mut();
             all.retain(|(since, _)| since.elapsed() < IN_DOUBT);
-            all.iter().map(|(_, request)| request.clone()).collect()
+            all.iter().map(|(_, what)| what.clone()).collect()
         };
-        if !doubtful.is_empty() {
-            lease::free_requests(conn, &self.name, &doubtful).await?;
+        let mut requests = Vec::new();
+        for what in doubtful {
+            match what {
+                Doubt::Claim(request) => requests.push(request),
+                Doubt::Beginning(id) => write::never_begun(self, conn, &id).await?,
+            }
+        }
+        if !requests.is_empty() {
+            lease::free_requests(conn, &self.name, &requests).await?;
         }
         Ok(())
     }

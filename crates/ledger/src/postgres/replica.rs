@@ -15,7 +15,7 @@ use tokio::task::{JoinSet, LocalSet};
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 
 use super::conn::Conn;
-use super::desk::{Attempt, Desk, Erased, chance};
+use super::desk::{Attempt, Desk, Doubt, Erased, chance};
 use super::server::Server;
 use super::trouble::Trouble;
 use super::{begin, find, lease, open, pace, shared, write};
@@ -73,7 +73,7 @@ impl Replica {
                 .ask(async |conn, attempt| begin::begin(desk, conn, &new, attempt).await)
                 .await;
             if let Err(LedgerFault::Unwritable(_)) = begun {
-                desk.doubt(new.id.as_str().to_owned());
+                desk.doubt(Doubt::Beginning(new.id.clone()));
             }
             begun
         })
@@ -332,7 +332,8 @@ async fn claiming<T>(
     if let Err(LedgerFault::Unwritable(_)) = claimed {
         lost.push(current);
     }
-    lost.into_iter().for_each(|request| desk.doubt(request));
+    lost.into_iter()
+        .for_each(|request| desk.doubt(Doubt::Claim(request)));
     claimed
 }
 
@@ -417,6 +418,8 @@ async fn serve(
         if desk.erased.get() == Erased::NotYet {
             let _ = write::rewrite_contents(&conn).await;
         }
+        // What nobody was told of must not be taken for something that was left unfinished.
+        desk.settle(&conn).await?;
         lease::leave(&conn, &desk.name).await
     };
     if !matches!(timeout(GOOD_BYE, leaving).await, Ok(Ok(()))) {

@@ -4,11 +4,11 @@ use jiff::Timestamp;
 use tokio_postgres::types::ToSql;
 
 use super::conn::{Conn, Sentence};
-use super::desk::{Attempt, Desk, Erased};
+use super::desk::{Attempt, Desk, Erased, chance};
 use super::text::spelled;
 use super::trouble::Trouble;
 use crate::rows::{flags, hex, time};
-use crate::{Known, Note, State, TransactionId};
+use crate::{Ending, Known, Note, State, TransactionId};
 
 /// Refuses, and with it everything that follows in the flight, unless this replica has the lease.
 const HOLD: &str = "SELECT hold($1, $2)";
@@ -209,6 +209,27 @@ impl Columns {
             Box::new(self.end_of_all_next),
         ]
     }
+}
+
+/// Ends a beginning whose answer nobody got, should it hold: no step of it was taken, and its key is free again.
+pub(super) async fn never_begun(
+    desk: &Desk,
+    conn: &Conn,
+    id: &TransactionId,
+) -> Result<(), Trouble> {
+    const BEGUN: &str =
+        "SELECT 1 FROM transactions WHERE id = $1 AND written_by = $1 AND lease_owner = $2";
+    let values: [&(dyn ToSql + Sync); 2] = [&id.as_str(), &desk.name];
+    if conn.query(BEGUN, &values).await?.is_empty() {
+        return Ok(());
+    }
+    let words = "the ledger did not answer in time when this began, so nothing was done";
+    let ending = Ending {
+        code: Some("internal".to_owned()),
+        words: Some(words.to_owned()),
+    };
+    let end = [Note::FreesKey, Note::Ends(State::Undone, ending)];
+    notes(desk, conn, id, &end, &chance()?, Attempt::First).await
 }
 
 /// How many there were.

@@ -334,3 +334,37 @@ fn count_of(server: &Postgres, table: &str) -> u64 {
     let sql = format!("SELECT count(*) FROM mailwarden.{table}");
     server.query(&server.url(), &sql).parse().unwrap()
 }
+
+/// Beginning is slower than anybody waits for, and holds all the same.
+const SLOW: &str = "
+CREATE FUNCTION mailwarden.slow() RETURNS TRIGGER LANGUAGE plpgsql AS $$
+BEGIN PERFORM pg_sleep(CASE TG_NAME WHEN 'at_once' THEN 4 ELSE 8 END); RETURN NEW; END $$;
+CREATE TRIGGER at_once BEFORE INSERT ON mailwarden.transactions FOR EACH ROW EXECUTE FUNCTION mailwarden.slow();
+CREATE CONSTRAINT TRIGGER at_its_end AFTER INSERT ON mailwarden.transactions DEFERRABLE INITIALLY DEFERRED
+    FOR EACH ROW EXECUTE FUNCTION mailwarden.slow();";
+
+#[tokio::test]
+async fn a_beginning_that_was_refused_is_never_carried_out() {
+    let server = server();
+    let url = server.url();
+    let (one, other) = (connect(&url).await, connect(&url).await);
+    server.query(&url, SLOW);
+    let begun = one.begin(with_key("k", 1), Known::default(), StepName::Move, None);
+    let begun = begun.await;
+    assert!(
+        matches!(begun, Err(LedgerFault::Unwritable(_))),
+        "{begun:?}"
+    );
+    let ended = loop {
+        for ledger in [&one, &other] {
+            assert_eq!(ledger.claim_due(Timestamp::MAX, 10).await, Ok(Vec::new()));
+        }
+        let all = other.list(Filter::default()).await.unwrap();
+        if let Some(ended) = all.into_iter().find(|one| one.state != State::Open) {
+            break ended;
+        }
+    };
+    assert_eq!((ended.state, ended.asked.key), (State::Undone, None));
+    server.query(&url, "DROP FUNCTION mailwarden.slow CASCADE");
+    begin(&other, with_key("k", 1)).await;
+}
