@@ -89,8 +89,19 @@ CREATE INDEX transactions_leaving ON transactions (source_digest) WHERE state = 
 -- Who is there. One that was not heard of for long is dead, by the server's clock.
 CREATE TABLE replicas (
     name  TEXT COLLATE "C" PRIMARY KEY,
-    heard TIMESTAMPTZ NOT NULL
+    heard TIMESTAMPTZ NOT NULL,
+    -- without a gap
+    since TIMESTAMPTZ NOT NULL
 );
+
+-- INVARIANT: an outage makes nobody dead. Only who was heard without a gap while the other was not, by a server that was
+-- there all the while, may say so.
+CREATE FUNCTION dead(other TEXT, me TEXT) RETURNS BOOLEAN LANGUAGE sql STABLE SET search_path = mailwarden AS $$
+    SELECT NOT EXISTS (SELECT 1 FROM replicas WHERE name = other AND heard > now() - INTERVAL '15 seconds')
+        AND EXISTS (SELECT 1 FROM replicas
+            WHERE name = me AND since < now() - INTERVAL '15 seconds' AND heard > now() - INTERVAL '15 seconds')
+        AND pg_postmaster_start_time() < now() - INTERVAL '15 seconds'
+$$;
 
 -- How fast everybody may go. Nothing in it is worth a write to disk.
 CREATE UNLOGGED TABLE buckets (

@@ -49,7 +49,7 @@ pub(super) async fn replace(conn: &Conn, name: &str, octets: &[u8]) -> Result<u6
     Ok(stamp.cast_unsigned())
 }
 
-/// Where a row stands, its holder has the lock as long as it is heard of. Asked again for the same turn it is still that.
+/// Where a row stands, its holder has the lock until it is dead to the other. Asked again for the same turn it is still that.
 pub(super) async fn lock(
     desk: &Desk,
     conn: &Conn,
@@ -58,8 +58,7 @@ pub(super) async fn lock(
 ) -> Result<Locked, Trouble> {
     const LOCK: &str = "INSERT INTO locks AS l (name, holder, turn) VALUES ($1, $2, $3)
         ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, turn = excluded.turn
-        WHERE l.turn = excluded.turn OR (l.holder <> excluded.holder AND NOT EXISTS (
-            SELECT 1 FROM replicas r WHERE r.name = l.holder AND r.heard > now() - INTERVAL '15 seconds'))
+        WHERE l.turn = excluded.turn OR (l.holder <> excluded.holder AND dead(l.holder, excluded.holder))
         RETURNING 1";
     desk.be_heard(conn).await?;
     let found = conn

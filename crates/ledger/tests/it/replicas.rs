@@ -17,11 +17,46 @@ fn step() -> Vec<Note> {
     vec![Note::Step(StepName::Move, StepState::Done, None)]
 }
 
-/// As if so much time had passed for everybody who is known.
-fn nobody_was_heard_for(server: &Postgres, seconds: u32) {
-    let sql =
-        format!("UPDATE mailwarden.replicas SET heard = heard - INTERVAL '{seconds} seconds'");
-    server.query(&server.url(), &sql);
+/// As if those that work on something had not been heard of for a minute, while the others were all the while.
+fn who_works_is_not_heard(server: &Postgres) {
+    let sql = "UPDATE mailwarden.replicas SET since = since - INTERVAL '1 minute', heard = CASE
+        WHEN name IN (SELECT lease_owner FROM mailwarden.transactions) THEN heard - INTERVAL '1 minute' ELSE heard END";
+    server.query(&server.url(), sql);
+}
+
+/// As if the server had been gone for a minute: nobody was heard.
+fn nobody_is_heard(server: &Postgres) {
+    let sql = "UPDATE mailwarden.replicas SET heard = heard - INTERVAL '1 minute', since = since - INTERVAL '1 minute'";
+    server.query(&server.url(), sql);
+}
+
+fn server_is_up_for_long(server: &Postgres) -> bool {
+    let sql = "SELECT pg_postmaster_start_time() < now() - INTERVAL '15 seconds'";
+    server.query(&server.url(), sql) == "t"
+}
+
+#[tokio::test]
+async fn an_outage_makes_nobody_dead() {
+    let mut server = server();
+    let (one, other) = (connect(&server.url()).await, connect(&server.url()).await);
+    let id = begin(&one, asked()).await;
+    let lock = one.try_lock("tokens").await.unwrap();
+    assert!(lock.is_some());
+    // A server that has just begun has heard nobody.
+    server.restart();
+    who_works_is_not_heard(&server);
+    assert_eq!(other.claim(&id).await, Err(LedgerFault::Leased));
+    assert!(other.try_lock("tokens").await.unwrap().is_none());
+    // Nor does one that was cut off itself: it has to hear of nobody first, and only then for long enough.
+    while !server_is_up_for_long(&server) {
+        assert_eq!(other.claim(&id).await, Err(LedgerFault::Leased));
+    }
+    for _ in 0..5 {
+        nobody_is_heard(&server);
+        assert_eq!(other.claim(&id).await, Err(LedgerFault::Leased));
+        assert!(other.try_lock("tokens").await.unwrap().is_none());
+    }
+    assert_eq!(one.write(&id, step()).await, Ok(()));
 }
 
 #[tokio::test]
@@ -33,7 +68,7 @@ async fn who_is_not_heard_of_loses_its_leases_and_finds_out_at_its_next_note() {
     assert_eq!(other.claim_due(Timestamp::MAX, 10).await, Ok(Vec::new()));
     // It says so again every three seconds, so this is between two of its beats, or tried once more.
     let claimed = loop {
-        nobody_was_heard_for(&server, 60);
+        who_works_is_not_heard(&server);
         let due = other.next_due().await.unwrap().unwrap();
         assert!(due <= Timestamp::now() + jiff::SignedDuration::from_secs(31));
         match other.claim(&first).await {
