@@ -12,7 +12,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 use super::conn::Conn;
 use super::lease;
 use super::open;
-use super::server::Server;
+use super::server::{Server, Trust};
 use super::tls::Tls;
 use super::trouble::{Trouble, unwritable};
 use super::write;
@@ -108,8 +108,8 @@ impl Desk {
 
     /// To the second: clocks that are nearer count as the same. Who gave a clock of its own has it believed.
     pub(super) fn set_clock(&self, server_says: Timestamp) {
-        if !self.server.has_own_clock() {
-            let ahead = server_says.duration_since(Timestamp::now()).as_millis();
+        if self.server.trust() == Trust::SetRight {
+            let ahead = server_says.duration_since((self.clock)()).as_millis();
             let seconds = (ahead + 500 * ahead.signum()) / 1000;
             let seconds = i64::try_from(seconds).unwrap_or_default();
             self.ahead.set(SignedDuration::from_secs(seconds));

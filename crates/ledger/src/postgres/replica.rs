@@ -182,7 +182,7 @@ impl Replica {
     }
 
     pub(crate) async fn forget_before(&self, then: Timestamp) -> Result<u64, LedgerFault> {
-        self.look_up(async move |_, conn| write::forget_before(conn, then).await)
+        self.look_up(async move |desk, conn| write::forget_before(desk, conn, then).await)
             .await
     }
 

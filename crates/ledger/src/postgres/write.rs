@@ -233,8 +233,13 @@ pub(super) async fn never_begun(
 }
 
 /// How many there were.
-pub(super) async fn forget_before(conn: &Conn, then: Timestamp) -> Result<u64, Trouble> {
-    conn.execute("DELETE FROM transactions WHERE ended < $1", &[&time(then)])
+pub(super) async fn forget_before(
+    desk: &Desk,
+    conn: &Conn,
+    then: Timestamp,
+) -> Result<u64, Trouble> {
+    let then = time(desk.there(then));
+    conn.execute("DELETE FROM transactions WHERE ended < $1", &[&then])
         .await
 }
 

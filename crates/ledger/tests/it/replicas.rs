@@ -403,3 +403,36 @@ async fn a_beginning_that_was_refused_is_never_carried_out() {
     server.query(&url, "DROP FUNCTION mailwarden.slow CASCADE");
     begin(&other, with_key("k", 1)).await;
 }
+
+#[tokio::test]
+async fn a_replica_whose_clock_is_wrong_sees_every_time_by_its_own() {
+    let server = server();
+    let minutes = |minutes: i64| jiff::SignedDuration::from_mins(minutes);
+    let wrong = at(&server.url()).with_wrong_clock(move || Timestamp::now() + minutes(10));
+    let (right, wrong) = (
+        connect(&server.url()).await,
+        Ledger::connect(wrong).await.unwrap(),
+    );
+    let near = |one: Timestamp, other: Timestamp| one.duration_since(other).abs() < minutes(5);
+    let id = begin(&wrong, asked()).await;
+    wrong.write(&id, step()).await.unwrap();
+    let over = vec![Note::Ends(State::Done, Ending::default())];
+    wrong.write(&id, over).await.unwrap();
+    for (ledger, now) in [
+        (&right, Timestamp::now()),
+        (&wrong, Timestamp::now() + minutes(10)),
+    ] {
+        let seen = ledger.get(&id).await.unwrap().unwrap();
+        assert!(near(seen.began, now) && near(seen.ended.unwrap(), now));
+        assert!(seen.steps.iter().all(|step| near(step.at, now)));
+        // By its own clock it ended a moment ago.
+        assert_eq!(ledger.forget_before(now - minutes(5)).await, Ok(0));
+    }
+    let now = Timestamp::now() + minutes(10);
+    assert_eq!(wrong.forget_before(now + minutes(5)).await, Ok(1));
+    let id = begin(&right, asked()).await;
+    let later = Timestamp::now() + minutes(3);
+    right.write(&id, vec![Note::Later(later)]).await.unwrap();
+    let due = wrong.next_due().await.unwrap().unwrap();
+    assert!(due > now && near(due, now + minutes(3)), "{due}");
+}
