@@ -436,3 +436,41 @@ async fn a_replica_whose_clock_is_wrong_sees_every_time_by_its_own() {
     let due = wrong.next_due().await.unwrap().unwrap();
     assert!(due > now && near(due, now + minutes(3)), "{due}");
 }
+
+#[tokio::test]
+async fn a_message_is_taken_away_once_whatever_the_database_has_for_a_default() {
+    let server = server();
+    let url = server.url();
+    server.query(
+        &url,
+        "ALTER ROLE warden SET default_transaction_isolation = 'repeatable read'",
+    );
+    server.query(
+        &url,
+        "ALTER ROLE warden SET default_transaction_read_only = on",
+    );
+    let (one, other) = (connect(&url).await, connect(&url).await);
+    for uid in 1..=40 {
+        let source = mail::MessageRef::parse(&format!("imap:default:INBOX:7:{uid}")).unwrap();
+        let asked = || Asked {
+            source: Some(source.clone()),
+            source_home: Some("home".to_owned()),
+            ..asked()
+        };
+        let begin = |ledger: &Ledger| {
+            let (ledger, asked) = (ledger.clone(), asked());
+            async move {
+                let begun = ledger.begin(asked, Known::default(), StepName::Move, None);
+                begun.await.unwrap()
+            }
+        };
+        let begun = tokio::join!(begin(&one), begin(&other));
+        assert!(
+            matches!(
+                begun,
+                (Begun::New(_), Begun::Leaving) | (Begun::Leaving, Begun::New(_))
+            ),
+            "{begun:?}"
+        );
+    }
+}
