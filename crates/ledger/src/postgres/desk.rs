@@ -47,9 +47,31 @@ pub(super) struct Desk {
     releasing: Mutex<()>,
     /// What was given up without knowing what became of it.
     doubtful: RefCell<Vec<(Instant, Doubt)>>,
-    /// Turns of locks that nobody holds any more.
-    unlocked: RefCell<Vec<String>>,
+    /// Turns of locks that nobody holds any more. They are given back again and again while a late attempt to take one may
+    /// still hold.
+    unlocked: RefCell<Vec<(Instant, Turn)>>,
     pub(super) erased: Cell<Erased>,
+}
+
+/// One holding of a lock, as its row names it, and whether the server was told that it is over.
+struct Turn {
+    name: String,
+    told: Told,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Told {
+    NotYet,
+    Once,
+}
+
+/// Which turns are given back now.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Turns {
+    /// Those of which the server does not know.
+    New,
+    /// Those of the last minute as well.
+    All,
 }
 
 /// Something that may hold in the server though nobody was told so.
@@ -224,18 +246,27 @@ impl Desk {
         Ok(())
     }
 
-    pub(super) fn unlock(&self, turn: String) {
-        self.unlocked.borrow_mut().push(turn);
+    pub(super) fn unlock(&self, name: String) {
+        let told = Told::NotYet;
+        let turn = Turn { name, told };
+        self.unlocked.borrow_mut().push((Instant::now(), turn));
     }
 
-    pub(super) fn unlocked(&self) -> Vec<String> {
-        self.unlocked.borrow().clone()
+    pub(super) fn unlocked(&self, which: Turns) -> Vec<String> {
+        let mut all = self.unlocked.borrow_mut();
+        all.retain(|(since, turn)| turn.told == Told::NotYet || since.elapsed() < IN_DOUBT);
+        let wanted = all
+            .iter()
+            .filter(|(_, turn)| which == Turns::All || turn.told == Told::NotYet);
+        wanted.map(|(_, turn)| turn.name.clone()).collect()
     }
 
     pub(super) fn are_unlocked(&self, turns: &[String]) {
-        self.unlocked
-            .borrow_mut()
-            .retain(|turn| !turns.contains(turn));
+        for (_, turn) in self.unlocked.borrow_mut().iter_mut() {
+            if turns.contains(&turn.name) {
+                turn.told = Told::Once;
+            }
+        }
     }
 
     pub(super) fn has_released(&self) -> bool {

@@ -15,7 +15,7 @@ use tokio::task::{JoinSet, LocalSet};
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 
 use super::conn::Conn;
-use super::desk::{Attempt, Desk, Doubt, Erased, chance};
+use super::desk::{Attempt, Desk, Doubt, Erased, Turns, chance};
 use super::server::Server;
 use super::trouble::Trouble;
 use super::{begin, find, lease, open, pace, shared, write};
@@ -212,7 +212,7 @@ impl Replica {
                 let desk: &Desk = &desk;
                 let locked = desk
                     .ask(async |conn, _| {
-                        unlock(desk, conn).await?;
+                        unlock(desk, conn, Turns::New).await?;
                         shared::lock(desk, conn, &lock.name, &lock.turn).await
                     })
                     .await;
@@ -303,8 +303,8 @@ async fn settle(desk: &Desk, conn: &Conn) -> Result<(), Trouble> {
 }
 
 /// Locks that nobody holds any more, before another is taken.
-async fn unlock(desk: &Desk, conn: &Conn) -> Result<(), Trouble> {
-    let turns = desk.unlocked();
+async fn unlock(desk: &Desk, conn: &Conn, which: Turns) -> Result<(), Trouble> {
+    let turns = desk.unlocked(which);
     if !turns.is_empty() {
         shared::unlock(conn, &turns).await?;
         desk.are_unlocked(&turns);
@@ -399,7 +399,7 @@ async fn serve(
                         let released = desk
                             .ask(async |conn, _| {
                                 settle(&desk, conn).await?;
-                                unlock(&desk, conn).await
+                                unlock(&desk, conn, Turns::New).await
                             })
                             .await;
                         if let Err(fault) = released {
@@ -442,7 +442,7 @@ async fn beat(desk: Rc<Desk>) {
             };
             lease::beat(&desk, &conn).await?;
             desk.settle(&conn).await?;
-            unlock(&desk, &conn).await?;
+            unlock(&desk, &conn, Turns::All).await?;
             Ok::<_, Trouble>(conn)
         });
         conn = match beaten.await {

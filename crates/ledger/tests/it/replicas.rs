@@ -474,3 +474,20 @@ async fn a_message_is_taken_away_once_whatever_the_database_has_for_a_default() 
         );
     }
 }
+
+#[tokio::test]
+async fn a_lock_that_lands_when_nobody_waits_for_it_is_given_back() {
+    let server = server();
+    let url = server.url();
+    let (one, other) = (connect(&url).await, connect(&url).await);
+    let held = one.try_lock("a").await.unwrap().unwrap();
+    let row = "SELECT holder || ' ' || turn FROM mailwarden.locks";
+    let landed = server.query(&url, row);
+    let (holder, turn) = landed.split_once(' ').unwrap();
+    drop(held);
+    while !server.query(&url, row).is_empty() {}
+    // What an attempt does that was given up, and that the server comes to only now.
+    let late = format!("INSERT INTO mailwarden.locks VALUES ('a', '{holder}', '{turn}')");
+    server.query(&url, &late);
+    while other.try_lock("a").await.unwrap().is_none() {}
+}
