@@ -16,6 +16,9 @@ pub enum LedgerFault {
     /// What it says is its own is another transaction's.
     #[error("another transaction has put that message there")]
     Taken,
+    /// Who had the only right to it has lost it: it was taken for dead, or gave it back.
+    #[error("somebody else has the lock by now")]
+    LockLost,
     #[error("this transaction is over")]
     Over,
     /// Nobody has left it to a person.

@@ -199,9 +199,10 @@ impl Replica {
     pub(crate) async fn replace_record(
         &self,
         name: String,
+        turn: String,
         octets: Vec<u8>,
     ) -> Result<u64, LedgerFault> {
-        self.look_up(async move |_, conn| shared::replace(conn, &name, &octets).await)
+        self.look_up(async move |_, conn| shared::replace(conn, &name, &turn, &octets).await)
             .await
     }
 

@@ -4,6 +4,7 @@ use super::conn::Conn;
 use super::desk::Desk;
 use super::text::spelled;
 use super::trouble::Trouble;
+use crate::LedgerFault;
 use crate::shared::Record;
 use crate::sqlite::shared::Locked;
 
@@ -39,12 +40,21 @@ pub(super) async fn record(conn: &Conn, name: &str) -> Result<Option<Record>, Tr
     }))
 }
 
-/// Whoever writes has the lock, so that writing it once more writes the same.
-pub(super) async fn replace(conn: &Conn, name: &str, octets: &[u8]) -> Result<u64, Trouble> {
-    const REPLACE: &str = "INSERT INTO records (name, octets, stamp) VALUES ($1, $2, nextval('record_stamps'))
+/// INVARIANT: nobody writes but who has the lock, and nobody takes that meanwhile; so writing it once more writes the same, and
+/// an attempt that comes too late writes nothing.
+pub(super) async fn replace(
+    conn: &Conn,
+    name: &str,
+    turn: &str,
+    octets: &[u8],
+) -> Result<u64, Trouble> {
+    const REPLACE: &str = "WITH held AS (SELECT 1 FROM locks WHERE name = $1 AND turn = $3 FOR SHARE)
+        INSERT INTO records (name, octets, stamp) SELECT $1, $2, nextval('record_stamps') FROM held
         ON CONFLICT (name) DO UPDATE SET octets = excluded.octets, stamp = excluded.stamp RETURNING stamp";
-    let found = conn.query(REPLACE, &[&spelled(name), &octets]).await?;
-    let row = found.first().ok_or(Trouble::Outrun)?;
+    let found = conn
+        .query(REPLACE, &[&spelled(name), &octets, &turn])
+        .await?;
+    let row = found.first().ok_or(LedgerFault::LockLost)?;
     let stamp: i64 = row.try_get(0)?;
     Ok(stamp.cast_unsigned())
 }
