@@ -3,6 +3,7 @@
 //! It lives in one thread, and knows nothing of transactions but which leases are to be given back.
 
 use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
@@ -44,6 +45,9 @@ pub(super) struct Desk {
     heard: Cell<Instant>,
     /// Leases that nobody here wants any more.
     released: RefCell<Vec<TransactionId>>,
+    /// By which writing each transaction that is leased here may have been written last: more than one where an answer is
+    /// missing.
+    written: RefCell<HashMap<String, Vec<String>>>,
     releasing: Mutex<()>,
     /// What was given up without knowing what became of it.
     doubtful: RefCell<Vec<(Instant, Doubt)>>,
@@ -102,6 +106,7 @@ impl Desk {
             turns: Semaphore::new(CONNECTIONS),
             heard: Cell::new(Instant::now()),
             released: RefCell::default(),
+            written: RefCell::default(),
             releasing: Mutex::default(),
             doubtful: RefCell::default(),
             unlocked: RefCell::default(),
@@ -211,6 +216,28 @@ impl Desk {
         lease::beat(self, conn).await
     }
 
+    /// This process leases it by this very writing, or has written it.
+    pub(super) fn wrote(&self, id: &TransactionId, request: &str) {
+        let mut all = self.written.borrow_mut();
+        all.insert(id.as_str().to_owned(), vec![request.to_owned()]);
+    }
+
+    /// It may have been written by this.
+    pub(super) fn may_have_written(&self, id: &TransactionId, request: &str) {
+        if let Some(last) = self.written.borrow_mut().get_mut(id.as_str()) {
+            last.push(request.to_owned());
+        }
+    }
+
+    /// None where nobody here knows, because nobody here leases it.
+    pub(super) fn last_written(&self, id: &TransactionId) -> Option<Vec<String>> {
+        self.written.borrow().get(id.as_str()).cloned()
+    }
+
+    pub(super) fn forget(&self, id: &TransactionId) {
+        self.written.borrow_mut().remove(id.as_str());
+    }
+
     pub(super) fn release(&self, id: TransactionId) {
         self.released.borrow_mut().push(id);
     }
@@ -227,6 +254,7 @@ impl Desk {
         if !ids.is_empty() {
             lease::free(conn, &self.name, &ids).await?;
             self.released.borrow_mut().retain(|id| !ids.contains(id));
+            ids.iter().for_each(|id| self.forget(id));
         }
         let doubtful: Vec<Doubt> = {
             let mut all = self.doubtful.borrow_mut();

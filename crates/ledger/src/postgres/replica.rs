@@ -72,8 +72,10 @@ impl Replica {
             let begun = desk
                 .ask(async |conn, attempt| begin::begin(desk, conn, &new, attempt).await)
                 .await;
-            if let Err(LedgerFault::Unwritable(_)) = begun {
-                desk.doubt(Doubt::Beginning(new.id.clone()));
+            match &begun {
+                Ok(Begun::New(id)) => desk.wrote(id, id.as_str()),
+                Err(LedgerFault::Unwritable(_)) => desk.doubt(Doubt::Beginning(new.id.clone())),
+                _ => {}
             }
             begun
         })
@@ -88,11 +90,20 @@ impl Replica {
         let id = id.clone();
         self.write_down(async move |desk: &Desk| {
             let request = chance()?;
-            desk.ask(async |conn, attempt| {
-                settle(desk, conn).await?;
-                write::notes(desk, conn, &id, &notes, &request, attempt).await
-            })
-            .await
+            let written = desk
+                .ask(async |conn, attempt| {
+                    settle(desk, conn).await?;
+                    write::notes(desk, conn, &id, &notes, &request, attempt).await
+                })
+                .await;
+            match &written {
+                Ok(()) if notes.iter().any(gives_back) => desk.forget(&id),
+                Ok(()) => desk.wrote(&id, &request),
+                Err(LedgerFault::Unwritable(_)) => desk.may_have_written(&id, &request),
+                Err(LedgerFault::Leased) => desk.forget(&id),
+                Err(_) => {}
+            }
+            written
         })
         .await
     }
@@ -295,6 +306,11 @@ impl Drop for Replica {
     }
 }
 
+/// With it the lease ends.
+fn gives_back(note: &Note) -> bool {
+    matches!(note, Note::Ends(..) | Note::Later(_))
+}
+
 /// What was released before this was asked is free when this is done.
 async fn settle(desk: &Desk, conn: &Conn) -> Result<(), Trouble> {
     match desk.has_released() {
@@ -315,7 +331,7 @@ async fn unlock(desk: &Desk, conn: &Conn, which: Turns) -> Result<(), Trouble> {
 
 /// Each attempt has a name of its own. What one has leased whose answer was lost is leased to nobody, unless a later one
 /// takes it over.
-async fn claiming<T>(
+async fn claiming<T: Leases>(
     desk: &Desk,
     mut claim: impl AsyncFnMut(&Conn, &str, &[String]) -> Result<T, Trouble>,
 ) -> Result<T, LedgerFault> {
@@ -330,8 +346,13 @@ async fn claiming<T>(
             claim(conn, &current, &lost).await
         })
         .await;
-    if let Err(LedgerFault::Unwritable(_)) = claimed {
-        lost.push(current);
+    match &claimed {
+        Ok(claimed) => {
+            let ids = claimed.leases();
+            ids.iter().for_each(|id| desk.wrote(id, &current));
+        }
+        Err(LedgerFault::Unwritable(_)) => lost.push(current),
+        Err(_) => {}
     }
     lost.into_iter()
         .for_each(|request| desk.doubt(Doubt::Claim(request)));

@@ -129,15 +129,17 @@ CREATE TABLE locks (
 );
 
 -- Whoever writes holds the row, so that what follows in its transaction is its own; everybody else is refused.
-CREATE FUNCTION hold(wanted TEXT, replica TEXT) RETURNS VOID LANGUAGE plpgsql SET search_path = mailwarden AS $$
+-- `follows` are the writings of which one must be the last: one that the server comes to late follows none of them.
+CREATE FUNCTION hold(wanted TEXT, replica TEXT, follows TEXT[]) RETURNS VOID LANGUAGE plpgsql SET search_path = mailwarden AS $$
 DECLARE
     owner TEXT;
+    last  TEXT;
 BEGIN
-    SELECT lease_owner INTO owner FROM transactions WHERE id = wanted FOR UPDATE;
+    SELECT lease_owner, written_by INTO owner, last FROM transactions WHERE id = wanted FOR UPDATE;
     IF NOT FOUND THEN
         RAISE EXCEPTION 'there is no such transaction' USING ERRCODE = 'MW002';
     END IF;
-    IF owner IS DISTINCT FROM replica THEN
+    IF owner IS DISTINCT FROM replica OR NOT coalesce(last = ANY (follows), TRUE) THEN
         RAISE EXCEPTION 'somebody else is working on this transaction' USING ERRCODE = 'MW001';
     END IF;
 END

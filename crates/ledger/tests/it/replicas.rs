@@ -491,3 +491,25 @@ async fn a_lock_that_lands_when_nobody_waits_for_it_is_given_back() {
     server.query(&url, &late);
     while other.try_lock("a").await.unwrap().is_none() {}
 }
+
+#[tokio::test]
+async fn a_note_that_the_server_comes_to_late_follows_nothing() {
+    let server = server();
+    let url = server.url();
+    let ledger = connect(&url).await;
+    let id = begin(&ledger, asked()).await;
+    let late = format!(
+        "SELECT mailwarden.hold(id, lease_owner, ARRAY['{id}']) FROM mailwarden.transactions"
+    );
+    server.query(&url, &late);
+    ledger.write(&id, step()).await.unwrap();
+    let refused = format!(
+        "DO $$ BEGIN PERFORM mailwarden.hold(id, lease_owner, ARRAY['{id}']) FROM mailwarden.transactions;
+            RAISE 'it was held'; EXCEPTION WHEN SQLSTATE 'MW001' THEN NULL; END $$"
+    );
+    server.query(&url, &refused);
+    ledger.write(&id, step()).await.unwrap();
+    ledger.release(&id);
+    ledger.claim(&id).await.unwrap();
+    ledger.write(&id, step()).await.unwrap();
+}
