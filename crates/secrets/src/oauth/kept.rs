@@ -1,6 +1,6 @@
 //! What is remembered of an account's tokens between two runs: a small record, replaced wholly or not at all.
 //!
-//! No token lies in it in clear. One that is damaged, foreign or too large counts as none.
+//! No token lies in it in clear. One that is damaged, foreign or too large counts as none; where replicas share it, as an error.
 
 use std::io;
 use std::sync::Arc;
@@ -154,13 +154,19 @@ impl Files {
         })
     }
 
-    /// What is damaged or foreign counts as nothing.
+    /// What is damaged or foreign counts as nothing on one machine. INVARIANT: what replicas share is never replaced by one who
+    /// cannot read it: a newer version may have written it.
     pub(crate) fn try_read(&self) -> io::Result<Kept> {
         let Some(octets) = self.records.read(&self.name)? else {
             return Ok(Kept::default());
         };
         Ok(match serde_json::from_slice::<Kept>(&octets) {
             Ok(kept) if kept.version == VERSION => kept,
+            _ if self.reach() == Reach::Replicas => {
+                return Err(io::Error::other(
+                    "it is damaged, or a newer version of mailwarden has written it; use that one everywhere, or log in again",
+                ));
+            }
             _ => {
                 tracing::debug!(name = %self.name, "what was remembered of an account's tokens is not readable and counts as nothing");
                 Kept::default()
