@@ -71,6 +71,13 @@ impl Kept {
         login.tokens.contains(token).then_some(login)
     }
 
+    /// It names another token than this one as that which stores hold.
+    pub(crate) fn is_of_another(&self, token: &Fingerprint, given: &str) -> bool {
+        let login = self.login.as_ref().filter(|login| login.given == given);
+        self.successor.as_ref().is_some_and(|it| it.under != *token)
+            || login.is_some_and(|login| !login.tokens.contains(token))
+    }
+
     pub(crate) fn refuses(&self, token: &Fingerprint, given: &str) -> bool {
         let mut refused = self.refused.iter();
         refused.any(|one| one.token == *token && one.given == given)

@@ -76,3 +76,21 @@ async fn a_record_that_cannot_be_read_is_left_as_it_is() {
     }
     assert_eq!(bench.provider.refreshes(), 1);
 }
+
+#[tokio::test]
+async fn a_store_that_is_older_than_the_last_login_destroys_nothing() {
+    let bench = Bench::new().await;
+    bench.replica("refresh-secret-1").access().await.unwrap();
+    let record = the_record(&bench.shared());
+    let before = std::fs::read_to_string(&record).unwrap();
+    let said = bench.replica("refresh-secret-0").access().await;
+    assert!(
+        matches!(&said, Err(NoToken::Misconfigured { said }) if said.contains("older")),
+        "{said:?}"
+    );
+    assert_eq!(std::fs::read_to_string(&record).unwrap(), before);
+    assert_eq!(bench.provider.refreshes(), 1);
+    // The others go on with what stands there.
+    bench.replica("refresh-secret-1").access().await.unwrap();
+    assert_eq!(bench.provider.refreshes(), 2);
+}
