@@ -92,6 +92,8 @@ pub(super) enum Doubt {
 pub(super) enum Erased {
     Wholly,
     NotYet,
+    /// A replica that was killed may have left something.
+    PerhapsNot,
 }
 
 impl Desk {
@@ -110,7 +112,7 @@ impl Desk {
             releasing: Mutex::default(),
             doubtful: RefCell::default(),
             unlocked: RefCell::default(),
-            erased: Cell::new(Erased::Wholly),
+            erased: Cell::new(Erased::PerhapsNot),
         })
     }
 
@@ -315,4 +317,27 @@ pub(super) fn chance() -> Result<String, LedgerFault> {
     getrandom::fill(&mut octets)
         .map_err(|error| unwritable(&format!("no random numbers: {error}")))?;
     Ok(crate::rows::hex(&octets))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_killed_replica_has_left_is_looked_after_by_the_next() {
+        let server = Server::parse("postgres://warden@localhost/mail").unwrap();
+        let desk = Desk::new(server).unwrap();
+        assert_eq!(desk.erased.get(), Erased::PerhapsNot);
+    }
+
+    #[test]
+    fn a_turn_is_given_back_more_than_once() {
+        let server = Server::parse("postgres://warden@localhost/mail").unwrap();
+        let desk = Desk::new(server).unwrap();
+        desk.unlock("a".to_owned());
+        assert_eq!(desk.unlocked(Turns::New), ["a"]);
+        desk.are_unlocked(&["a".to_owned()]);
+        assert!(desk.unlocked(Turns::New).is_empty());
+        assert_eq!(desk.unlocked(Turns::All), ["a"]);
+    }
 }

@@ -437,12 +437,14 @@ async fn serve(
     beating.abort();
     let leaving = async {
         let conn = desk.connect().await?;
-        if desk.erased.get() == Erased::NotYet {
-            let _ = write::rewrite_contents(&conn).await;
-        }
         // What nobody was told of must not be taken for something that was left unfinished.
         desk.settle(&conn).await?;
-        lease::leave(&conn, &desk.name).await
+        lease::leave(&conn, &desk.name).await?;
+        // Behind it: the others need not wait for this.
+        if desk.erased.get() == Erased::NotYet {
+            erase(&desk).await;
+        }
+        Ok::<_, Trouble>(())
     };
     if !matches!(timeout(GOOD_BYE, leaving).await, Ok(Ok(()))) {
         tracing::debug!("the other replicas are not told that this one leaves");
@@ -473,26 +475,44 @@ async fn beat(desk: Rc<Desk>) {
                 tracing::warn!(?why, "other replicas do not hear of this one");
                 None
             }
-            Err(_) => None,
+            Err(_) => {
+                tracing::warn!(
+                    "other replicas do not hear of this one: its server does not answer"
+                );
+                None
+            }
         };
         if let Some(conn) = &conn
             && tidied.elapsed() >= TIDY
         {
             tidied = Instant::now();
-            tidy(&desk, conn).await;
+            // It may take longer than others wait to hear of this one.
+            tokio::task::spawn_local({
+                let desk = Rc::clone(&desk);
+                async move { erase(&desk).await }
+            });
+            tidy(conn).await;
         }
     }
 }
 
-/// Nothing hangs on it: what stays now goes later.
-async fn tidy(desk: &Desk, conn: &Conn) {
-    if desk.erased.get() == Erased::NotYet
-        && timeout(BEAT, write::rewrite_contents(conn))
-            .await
-            .is_ok_and(|done| done.is_ok())
-    {
-        desk.erased.set(Erased::Wholly);
+/// On a connection of its own, which ends with it. What is removed meanwhile is for the next time.
+async fn erase(desk: &Desk) {
+    let before = desk.erased.replace(Erased::Wholly);
+    if before == Erased::Wholly {
+        return;
     }
+    let done = timeout(TIDY / 2, async {
+        let conn = desk.connect().await?;
+        write::rewrite_contents(&conn).await
+    });
+    if !matches!(done.await, Ok(Ok(()))) && desk.erased.get() == Erased::Wholly {
+        desk.erased.set(before);
+    }
+}
+
+/// Nothing hangs on it: what stays now goes later.
+async fn tidy(conn: &Conn) {
     let _ = timeout(BEAT, async {
         pace::clear(conn).await?;
         lease::bury(conn).await

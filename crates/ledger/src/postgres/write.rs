@@ -256,14 +256,23 @@ pub(super) async fn forget_before(
         .await
 }
 
-/// What was deleted still stands in the file until that is written anew. Not done where somebody reads or writes it now.
+/// What was deleted still stands in the file until that is written anew. Not done where somebody reads or writes it now, or
+/// another replica does the same. The connection is good for nothing else afterwards.
 pub(super) async fn rewrite_contents(conn: &Conn) -> Result<(), Trouble> {
+    /// "mwvc"
+    const REWRITING: i64 = 0x6d77_7663;
+    let alone = conn
+        .query("SELECT pg_try_advisory_lock($1)", &[&REWRITING])
+        .await?;
+    let alone = alone.first().ok_or(Trouble::Outrun)?;
+    if !alone.try_get::<_, bool>(0)? {
+        return Err(Trouble::Outrun);
+    }
     conn.client()
         .batch_execute("SET lock_timeout = '200ms'")
         .await?;
-    let done = conn.client().batch_execute("VACUUM (FULL) contents").await;
-    conn.client()
-        .batch_execute("SET lock_timeout = '8s'")
-        .await?;
-    Ok(done?)
+    Ok(conn
+        .client()
+        .batch_execute("VACUUM (FULL) contents")
+        .await?)
 }
