@@ -513,3 +513,16 @@ async fn a_note_that_the_server_comes_to_late_follows_nothing() {
     ledger.claim(&id).await.unwrap();
     ledger.write(&id, step()).await.unwrap();
 }
+
+#[tokio::test]
+async fn who_runs_already_goes_on_when_a_newer_version_adds_a_column() {
+    let server = server();
+    let ledger = connect(&server.url()).await;
+    let id = begin(&ledger, asked()).await;
+    assert!(ledger.get(&id).await.unwrap().is_some());
+    let newer = "ALTER TABLE mailwarden.transactions ADD COLUMN newer TEXT";
+    server.query(&server.url(), newer);
+    assert!(ledger.get(&id).await.unwrap().is_some());
+    ledger.release(&id);
+    assert!(ledger.claim(&id).await.is_ok());
+}
