@@ -7,7 +7,7 @@ use audit::{Event, Keeping, Log};
 use gateway::{Gateway, Toolset, Writes};
 use tokio::sync::watch;
 
-use crate::config::{self, Config, ErrorStyle, LedgerPlace, Problems};
+use crate::config::{self, Config, ErrorStyle, LedgerPlace, Problem, Problems};
 use crate::running::Running;
 use crate::server::{Roster, Who};
 use crate::watched::{Reloaded, Watched};
@@ -160,6 +160,7 @@ impl Reload {
 
     /// Whether what can be read can also be served here.
     fn fits(&self, config: &Config) -> Result<(), Problems> {
+        same_tokens(&self.fixed.ledger, &config.changes.ledger)?;
         match &self.roster {
             Some(roster) => roster.fits(&config.callers),
             None => Ok(()),
@@ -181,6 +182,20 @@ impl Reload {
         );
         crate::complain(&problems.to_string());
     }
+}
+
+/// INVARIANT: what is known of tokens stays where it is while the process runs: in two places there would be two locks, and
+/// a token would be used up twice.
+fn same_tokens(before: &LedgerPlace, after: &LedgerPlace) -> Result<(), Problems> {
+    let shared = |place: &LedgerPlace| matches!(place, LedgerPlace::On(_));
+    if before == after || !(shared(before) || shared(after)) {
+        return Ok(());
+    }
+    let what = "'ledger' names another server than the one in use, or another login there; start the process anew, since what replicas know of tokens cannot move while it runs";
+    Err(Problems(vec![Problem::file(
+        "accounts.yaml",
+        what.to_owned(),
+    )]))
 }
 
 /// From here on whoever tells this process to read again hears that there is no directory. The signal alone would end it.
@@ -234,5 +249,31 @@ fn signal() -> anyhow::Result<Told> {
 impl Told {
     async fn told(&mut self) {
         std::future::pending::<()>().await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_do_not_move_to_another_server_while_they_are_used() {
+        let on = |address: &str, password: Option<&str>| {
+            let server = ledger::Server::parse(address).unwrap();
+            LedgerPlace::on(server, password.map(Into::into).as_ref())
+        };
+        let one = || on("postgres://a@localhost/mail", None);
+        let file = || LedgerPlace::At("/state/ledger.db".into());
+        for (before, after, fits) in [
+            (one(), one(), true),
+            (file(), LedgerPlace::State, true),
+            (one(), on("postgres://a@localhost/other", None), false),
+            (one(), on("postgres://a@localhost/mail", Some("new")), false),
+            (one(), file(), false),
+            (file(), one(), false),
+        ] {
+            let told = same_tokens(&before, &after);
+            assert_eq!(told.is_ok(), fits, "{before:?} {after:?}");
+        }
     }
 }

@@ -4,9 +4,9 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use ledger::{Ledger, LedgerFault, Server};
+use ledger::{Ledger, LedgerFault, Lock, Server};
 use secrets::{HeldLock, Reach, Records, Stamp};
 
 static OPEN: Mutex<Vec<(Server, Ledger)>> = Mutex::new(Vec::new());
@@ -46,6 +46,8 @@ const TRIES: usize = 3;
 pub(crate) struct SharedRecords {
     server: Server,
     stamps: Mutex<BTreeMap<String, u64>>,
+    /// The locks that this process holds: a record is written under one alone.
+    held: Mutex<BTreeMap<String, Weak<Lock>>>,
 }
 
 impl SharedRecords {
@@ -53,6 +55,7 @@ impl SharedRecords {
         Self {
             server: server.clone(),
             stamps: Mutex::default(),
+            held: Mutex::default(),
         }
     }
 
@@ -87,11 +90,18 @@ impl Records for SharedRecords {
     }
 
     fn replace(&self, name: &str, octets: &[u8]) -> io::Result<()> {
+        let held = {
+            let all = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+            all.get(name).and_then(Weak::upgrade)
+        };
+        let Some(lock) = held else {
+            return Err(io::Error::other(LedgerFault::LockLost));
+        };
         let mut tried = 0;
         let stamp = loop {
             tried += 1;
             let replace =
-                async |ledger: &Ledger| ledger.replace_record(&named(name), octets.to_vec()).await;
+                async |ledger: &Ledger| ledger.replace_record(&lock, octets.to_vec()).await;
             match self.ask(replace) {
                 Err(_) if tried < TRIES => {}
                 answer => break answer?,
@@ -103,7 +113,12 @@ impl Records for SharedRecords {
 
     fn try_lock(&self, name: &str) -> io::Result<Option<HeldLock>> {
         let lock = self.ask(async |ledger| ledger.try_lock(&named(name)).await)?;
-        Ok(lock.map(|lock| Box::new(lock) as HeldLock))
+        Ok(lock.map(|lock| {
+            let lock = Arc::new(lock);
+            let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+            held.insert(name.to_owned(), Arc::downgrade(&lock));
+            Box::new(lock) as HeldLock
+        }))
     }
 
     fn stamp(&self, name: &str) -> Option<Stamp> {
