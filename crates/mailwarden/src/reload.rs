@@ -57,7 +57,13 @@ impl Fixed {
         let (days, next) = (before.retention, after.retention);
         let changed = [
             ("errors", self.errors != config.errors),
-            ("wal.path or ledger", self.ledger != config.changes.ledger),
+            (
+                match (&self.ledger, &config.changes.ledger) {
+                    (LedgerPlace::On(_), _) | (_, LedgerPlace::On(_)) => "ledger",
+                    _ => "wal.path",
+                },
+                self.ledger != config.changes.ledger,
+            ),
             (
                 "audit.directory",
                 self.audit_directory != config.audit_directory,

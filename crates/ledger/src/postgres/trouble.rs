@@ -28,10 +28,16 @@ impl From<LedgerFault> for Trouble {
 impl From<Error> for Trouble {
     fn from(error: Error) -> Self {
         let Some(db) = error.as_db_error() else {
+            let words = words(&error);
+            if words.contains("password missing") {
+                return Self::Said(unwritable(
+                    "its server wants a password; check user and password: ledger_secret_ref, or MAILWARDEN_LEDGER_PASSWORD",
+                ));
+            }
             // A certificate that is no good does not become better.
             return match is_distrust(&error) {
-                true => Self::Said(unwritable(&words(&error))),
-                false => Self::Lost(words(&error)),
+                true => Self::Said(unwritable(&words)),
+                false => Self::Lost(words),
             };
         };
         let code = db.code();

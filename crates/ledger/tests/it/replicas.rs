@@ -164,6 +164,9 @@ async fn a_wrong_password_or_a_server_that_is_not_there_is_told_without_secrets(
         matches!(&fault, LedgerFault::Unwritable(why) if why.contains("login")),
         "{fault}"
     );
+    let without = ledger::Server::parse(&server.url()).unwrap();
+    let none = Ledger::connect(without).await.unwrap_err();
+    assert!(none.to_string().contains("wants a password"), "{none}");
     server.stop();
     let gone = Ledger::connect(wrong.clone()).await.unwrap_err();
     assert!(
