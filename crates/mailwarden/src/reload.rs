@@ -96,28 +96,30 @@ impl Reload {
             let directory = self.directory.clone();
             let read = move || config::read(Some(&directory), std::env::vars_os());
             let read = tokio::task::spawn_blocking(read).await;
-            match read {
-                Ok(Ok(config)) if let Err(problems) = self.fits(&config) => {
-                    self.keep(&problems);
-                    if let Some(running) = &mut running {
-                        let _ = running.kept(problems.0.len()).map_err(unknown);
-                    }
-                }
-                Ok(Ok(config)) => {
+            // One path for all that is refused, so that all of it is told and counted.
+            let read = read.unwrap_or_else(|error| {
+                tracing::error!(%error, "the configuration could not be read again");
+                let what = "the configuration could not be read; please report this";
+                Err(Problems(vec![Problem::whole(what)]))
+            });
+            let fitting = read.and_then(|config| self.fits(&config).map(|()| config));
+            match fitting {
+                Ok(config) => {
                     let left = self.replace(config).await;
                     self.watched.reloaded(Reloaded::InForce, &self.version);
                     if let Some(running) = &mut running {
                         let _ = running.reloaded(&self.version, &left).map_err(unknown);
                     }
+                    // Only now: whoever may do less from here on does not have to wait for it.
+                    self.wires.look().await;
                 }
-                Ok(Err(problems)) => {
+                Err(problems) => {
                     self.keep(&problems);
                     self.watched.reloaded(Reloaded::Kept, &self.version);
                     if let Some(running) = &mut running {
                         let _ = running.kept(problems.0.len()).map_err(unknown);
                     }
                 }
-                Err(error) => tracing::error!(%error, "the configuration could not be read again"),
             }
         }
     }
@@ -141,7 +143,6 @@ impl Reload {
         self.wires.hand_on(&mut config.accounts);
         crate::wiring::record_refreshes(&config.accounts, &self.log);
         self.wires = self.wires.again(config.accounts);
-        self.wires.look().await;
         let setup = self
             .wires
             .for_callers(&config.callers, self.chosen.as_deref(), self.writes);

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
 
 use ledger::{Ledger, LedgerFault, Lock, Server};
 use secrets::{HeldLock, Reach, Records, Stamp};
@@ -26,10 +27,25 @@ pub(crate) async fn connect(server: &Server) -> Result<Ledger, LedgerFault> {
     Ok(ledger)
 }
 
-/// Whoever ends says good-bye: the others need not wait until it counts as dead.
-pub(crate) fn close() {
+/// Whoever ends says good-bye: the others need not wait until it counts as dead. A server that does not answer is not
+/// waited for any longer than this.
+pub(crate) fn close(longest: Duration) {
     let open = std::mem::take(&mut *OPEN.lock().unwrap_or_else(PoisonError::into_inner));
-    drop(open);
+    if !open.is_empty() {
+        drop_within(longest, open);
+    }
+}
+
+/// Where the time is up it goes on being dropped, and ends with the process.
+fn drop_within<T: Send + 'static>(longest: Duration, what: T) {
+    let (over, ended) = std::sync::mpsc::channel::<()>();
+    let ending = std::thread::Builder::new().spawn(move || {
+        drop(what);
+        drop(over);
+    });
+    if ending.is_ok() {
+        let _ = ended.recv_timeout(longest);
+    }
 }
 
 fn known(server: &Server) -> Option<Ledger> {
@@ -132,5 +148,29 @@ impl Records for SharedRecords {
 
     fn place(&self) -> String {
         self.server.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    /// Ends when it is told to.
+    struct Stuck(mpsc::Receiver<()>);
+
+    impl Drop for Stuck {
+        fn drop(&mut self) {
+            let _ = self.0.recv();
+        }
+    }
+
+    #[test]
+    fn a_ledger_that_does_not_answer_holds_up_no_end() {
+        let (end, stuck) = mpsc::channel();
+        drop_within(Duration::from_millis(10), Stuck(stuck));
+        // Reached, though nothing has ended it.
+        drop(end);
     }
 }
