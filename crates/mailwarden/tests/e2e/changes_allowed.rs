@@ -325,7 +325,7 @@ fn another_ledger_takes_a_restart() {
     directory.write("accounts.yaml", &text);
     let printed = directory.run(&["config", "reload"]);
     assert!(printed.stdout.contains("wal.path"), "{}", printed.stdout);
-    client.await_stderr("wal.path or ledger: changed, and in force only after a restart");
+    client.await_stderr("wal.path: changed, and in force only after a restart");
     assert!(tools(&mut client).iter().any(|tool| tool == "mark_seen"));
     assert!(!directory.path().join("state/other.db").exists());
 }
