@@ -306,6 +306,12 @@ fn move_over(
             Superseded::Sealed,
             Some(left).filter(|it| *it != Left::AsItWas),
         ),
+        Err(error) if shared => {
+            let said = format!(
+                "the provider has replaced the refresh token, and the new one could not be kept where replicas share it ({error}); mend their database while mailwarden runs, or log in again"
+            );
+            (Superseded::Nowhere(said), Some(left))
+        }
         Err(error) => (Superseded::Nowhere(nowhere(&why, &error)), Some(left)),
     }
 }

@@ -60,6 +60,13 @@ async fn ask(files: &Files) -> io::Result<Option<HeldLock>> {
     }
 }
 
+/// Where replicas share it.
+pub(crate) fn unreachable(error: &io::Error) -> String {
+    format!(
+        "what replicas know of this account's token cannot be reached ({error}); try again later"
+    )
+}
+
 /// What to do about a state directory that gives no lock.
 pub(crate) fn unusable(error: &io::Error) -> String {
     // QUIRK: what a network file system says whose server has no locks.

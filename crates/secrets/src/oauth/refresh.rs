@@ -134,6 +134,9 @@ async fn hold(core: &Core) -> Result<Option<lock::Held>, NoToken> {
         Err(NotHeld::Busy) => Err(NoToken::Unavailable {
             said: "another process of mailwarden is refreshing this account's token, and takes unusually long; try again later".to_owned(),
         }),
+        Err(NotHeld::Io(error)) if files.reach() == Reach::Replicas => Err(NoToken::Unavailable {
+            said: lock::unreachable(&error),
+        }),
         Err(NotHeld::Io(error)) => Err(NoToken::Misconfigured {
             said: lock::unusable(&error),
         }),

@@ -302,7 +302,10 @@ impl Tokens {
             self.core.notice(&mut memory);
             memory.kept.successor.is_some() || memory.unsaved.is_some()
         };
-        if !beside {
+        // What replicas share is kept beside their stores by design.
+        let files = self.core.files.as_ref();
+        let shared = files.is_some_and(|files| files.reach() == Reach::Replicas);
+        if !beside || shared {
             return None;
         }
         let vault = self.core.vault.clone();

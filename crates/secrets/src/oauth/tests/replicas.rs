@@ -94,3 +94,20 @@ async fn a_store_that_is_older_than_the_last_login_destroys_nothing() {
     bench.replica("refresh-secret-1").access().await.unwrap();
     assert_eq!(bench.provider.refreshes(), 2);
 }
+
+#[tokio::test]
+async fn what_replicas_share_is_told_in_words_for_replicas() {
+    let bench = Bench::new().await;
+    let tokens = bench.replica("refresh-secret-1");
+    tokens.access().await.unwrap();
+    assert_eq!(tokens.concern().await, None, "so it is meant to be");
+    // Nobody can reach it: a lock that is a directory.
+    let lock = the_record(&bench.shared()).with_extension("lock");
+    std::fs::remove_file(&lock).unwrap();
+    std::fs::create_dir(&lock).unwrap();
+    let said = bench.replica("refresh-secret-1").access().await;
+    assert!(
+        matches!(&said, Err(NoToken::Unavailable { said }) if said.contains("replicas")),
+        "{said:?}"
+    );
+}
