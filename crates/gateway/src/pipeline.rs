@@ -34,6 +34,7 @@ use crate::tools::{AnyTool, Tool};
 use crate::watch::Watch;
 use crate::{Code, Refusal};
 
+use admission::Came;
 pub use admission::{Admitted, Pace};
 pub use asking::{Asked, Asking, Consent, Question, Returned};
 pub(crate) use operator::{Look, Looked, POLICY_INSPECT};
@@ -229,25 +230,6 @@ impl Gateway {
         (!known.toolsets.is_empty()).then(|| known.policy.ceiling())
     }
 
-    /// A request that was meant as a call and is none: without a name, or with arguments that are no object.
-    pub async fn refuse_malformed(&self, caller: &Caller, cx: &Cx, tool: &str) -> Refused {
-        let setup = self.setup();
-        let standing = setup.standing(caller);
-        // Nonsense counts too: each of it makes a record.
-        let _admitted = match standing {
-            Some(standing) => match self.admit(standing, None).await {
-                Ok(admitted) => Some(admitted),
-                Err(excess) => return self.refuse_excess(standing, caller, None, cx, excess).await,
-            },
-            None => None,
-        };
-        let begun = standing.map_or_else(Begun::now, Begun::by);
-        let begun = begun.watched(self, tool, cx);
-        let refusal = Refusal::invalid("a call has the name of a tool, and arguments in an object");
-        let asked = recording::malformed(caller, tool, &begun.request_id);
-        self.turn_away(&begun, cx, asked, refusal, None).await
-    }
-
     /// The tools that this caller is shown: none, if it is nobody.
     pub fn tools(&self, caller: &Caller) -> Vec<&'static dyn AnyTool> {
         let setup = self.setup();
@@ -321,8 +303,11 @@ pub(crate) async fn pass<T: Tool>(
     // Only now: of an account that is hidden nobody learns whether it has limits.
     let room = gateway.admit_to_accounts(admitted, setup, standing, &ask);
     if let Err(excess) = room.await {
-        let name = Some(T::NAME);
-        let refused = gateway.refuse_excess(standing, call.caller, name, call.cx, excess);
+        let came = Came {
+            tool: Some(T::NAME),
+            since: admitted.since(),
+        };
+        let refused = gateway.refuse_excess(standing, call.caller, came, call.cx, excess);
         return Outcome::Refused(refused.await);
     }
     let asked = recording::permitted::<T>(call.caller, &begun.request_id, &args, &permit);
@@ -432,10 +417,10 @@ fn refuse(refusal: Refusal, facts: Facts, receipt: Result<Receipt, Unavailable>)
     }
 }
 
-/// What could not be recorded is not told.
 /// How a call comes out that nobody is answered for, because it cannot be recorded.
 const UNRECORDED: &str = "audit_unavailable";
 
+/// What could not be recorded is not told.
 fn withheld(why: &Unavailable, facts: &Facts) -> Refused {
     envelope::refused(Refusal::unrecorded(why), facts)
 }

@@ -214,7 +214,7 @@ impl Refusal {
         Self::new(
             Code::Internal,
             format!(
-                "{why}; nothing is done that cannot be written down, and what was begun is brought to its end later: \
+                "{why}; nothing is done that cannot be written down, and what was begun before is brought to its end later: \
                  ask whoever runs this to look at `mailwarden check` and `mailwarden tx list`"
             ),
         )

@@ -206,9 +206,10 @@ impl Filed {
     pub(crate) async fn replace_record(
         &self,
         name: String,
+        turn: String,
         octets: Vec<u8>,
     ) -> Result<u64, LedgerFault> {
-        self.write_down(move |desk| shared::replace(desk.conn, &name, &octets))
+        self.write_down(move |desk| shared::replace(desk.conn, &name, &turn, &octets))
             .await
     }
 

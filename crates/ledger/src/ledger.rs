@@ -198,9 +198,10 @@ impl Ledger {
     pub(crate) async fn put_record(
         &self,
         name: String,
+        turn: String,
         octets: Vec<u8>,
     ) -> Result<u64, LedgerFault> {
-        ask!(self, one => one.replace_record(name, octets))
+        ask!(self, one => one.replace_record(name, turn, octets))
     }
 
     pub(crate) async fn take_lock(&self, lock: Lock) -> Result<Option<Lock>, LedgerFault> {

@@ -76,9 +76,11 @@ impl Ledger {
         self.find_record(name.to_owned()).await
     }
 
-    /// Durable when it returns, wholly or not at all. The new stamp is answered.
-    pub async fn replace_record(&self, name: &str, octets: Vec<u8>) -> Result<u64, LedgerFault> {
-        self.put_record(name.to_owned(), octets).await
+    /// The record that is called as the lock. Durable when it returns, wholly or not at all; the new stamp is answered.
+    /// [`LedgerFault::LockLost`] where another has the lock by now.
+    pub async fn replace_record(&self, lock: &Lock, octets: Vec<u8>) -> Result<u64, LedgerFault> {
+        let (name, turn) = (lock.name.clone(), lock.turn.clone());
+        self.put_record(name, turn, octets).await
     }
 
     /// None where somebody has it who lives.

@@ -140,7 +140,19 @@ pub(crate) enum Verb {
     ExtractWorker,
 }
 
+/// Two, so that a call which takes its time holds up no other.
+pub(crate) const FEW_THREADS: usize = 2;
+
 impl Verb {
+    /// How many threads work at a time: whoever serves many has all the cores, as it has places for them.
+    pub(crate) fn threads(&self) -> usize {
+        let cores = || std::thread::available_parallelism().map_or(FEW_THREADS, usize::from);
+        match self {
+            Self::Http(_) => cores().max(FEW_THREADS),
+            _ => FEW_THREADS,
+        }
+    }
+
     /// The name in the audit log, of those that reach mail or decide about it.
     pub(crate) fn recorded_as(&self) -> Option<&'static str> {
         match self {

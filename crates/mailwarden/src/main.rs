@@ -191,7 +191,7 @@ fn with_config(
             complain(&why);
             Ok(ExitCode::from(BAD_CONFIGURATION))
         }
-        Ok(config) => in_runtime_of(workers(verb), async {
+        Ok(config) => in_threads(verb.threads(), async {
             let log = wiring::log(
                 Some(config.audit.clone()),
                 config.audit_directory.clone(),
@@ -203,7 +203,8 @@ fn with_config(
             ));
             wiring::record_refreshes(&config.accounts, &log);
             let outcome = work(config, log.clone()).await;
-            secrets::finish_refreshes(LANDING).await;
+            // INVARIANT: all that comes after the last call shares what is left; whoever started us kills us after that.
+            secrets::finish_refreshes(LANDING.min(draining::left())).await;
             log.close(outcome.as_ref().map_or("it failed", |(_, why)| why))
                 .await;
             outcome.map(|(code, _)| code)
@@ -233,34 +234,23 @@ fn record_refusal(problems: &Problems, directory: Option<&Path>, verb: &'static 
     });
 }
 
-/// Threads that calls run on: a few do for one client, and a server for many has the machine.
-const FEW: usize = 2;
-
-fn workers(verb: &Verb) -> usize {
-    match verb {
-        Verb::Http(_) => {
-            std::thread::available_parallelism().map_or(FEW, |cores| cores.get().max(FEW))
-        }
-        _ => FEW,
-    }
-}
-
+/// Where there is one who asks.
 fn in_runtime(work: impl Future<Output = anyhow::Result<ExitCode>>) -> anyhow::Result<ExitCode> {
-    in_runtime_of(FEW, work)
+    in_threads(cli::FEW_THREADS, work)
 }
 
-fn in_runtime_of(
-    workers: usize,
+fn in_threads(
+    threads: usize,
     work: impl Future<Output = anyhow::Result<ExitCode>>,
 ) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(workers)
+        .worker_threads(threads)
         .max_blocking_threads(64)
         .enable_all()
         .build()?;
     let outcome = runtime.block_on(work);
     secrets::end_programs();
-    shared_ledger::close();
+    shared_ledger::close(LANDING.min(draining::left()));
     // A read from stdin or a name lookup may be stuck in a thread; the process ends all the same.
     runtime.shutdown_background();
     outcome

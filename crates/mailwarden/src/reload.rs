@@ -7,7 +7,7 @@ use audit::{Event, Keeping, Log};
 use gateway::{Gateway, Toolset, Writes};
 use tokio::sync::watch;
 
-use crate::config::{self, Config, ErrorStyle, LedgerPlace, Problems};
+use crate::config::{self, Config, ErrorStyle, LedgerPlace, Problem, Problems};
 use crate::running::Running;
 use crate::server::{Roster, Who};
 use crate::watched::{Reloaded, Watched};
@@ -57,7 +57,13 @@ impl Fixed {
         let (days, next) = (before.retention, after.retention);
         let changed = [
             ("errors", self.errors != config.errors),
-            ("wal.path or ledger", self.ledger != config.changes.ledger),
+            (
+                match (&self.ledger, &config.changes.ledger) {
+                    (LedgerPlace::On(_), _) | (_, LedgerPlace::On(_)) => "ledger",
+                    _ => "wal.path",
+                },
+                self.ledger != config.changes.ledger,
+            ),
             (
                 "audit.directory",
                 self.audit_directory != config.audit_directory,
@@ -90,28 +96,30 @@ impl Reload {
             let directory = self.directory.clone();
             let read = move || config::read(Some(&directory), std::env::vars_os());
             let read = tokio::task::spawn_blocking(read).await;
-            match read {
-                Ok(Ok(config)) if let Err(problems) = self.fits(&config) => {
-                    self.keep(&problems);
-                    if let Some(running) = &mut running {
-                        let _ = running.kept(problems.0.len()).map_err(unknown);
-                    }
-                }
-                Ok(Ok(config)) => {
+            // One path for all that is refused, so that all of it is told and counted.
+            let read = read.unwrap_or_else(|error| {
+                tracing::error!(%error, "the configuration could not be read again");
+                let what = "the configuration could not be read; please report this";
+                Err(Problems(vec![Problem::whole(what)]))
+            });
+            let fitting = read.and_then(|config| self.fits(&config).map(|()| config));
+            match fitting {
+                Ok(config) => {
                     let left = self.replace(config).await;
                     self.watched.reloaded(Reloaded::InForce, &self.version);
                     if let Some(running) = &mut running {
                         let _ = running.reloaded(&self.version, &left).map_err(unknown);
                     }
+                    // Only now: whoever may do less from here on does not have to wait for it.
+                    self.wires.look().await;
                 }
-                Ok(Err(problems)) => {
+                Err(problems) => {
                     self.keep(&problems);
                     self.watched.reloaded(Reloaded::Kept, &self.version);
                     if let Some(running) = &mut running {
                         let _ = running.kept(problems.0.len()).map_err(unknown);
                     }
                 }
-                Err(error) => tracing::error!(%error, "the configuration could not be read again"),
             }
         }
     }
@@ -135,7 +143,6 @@ impl Reload {
         self.wires.hand_on(&mut config.accounts);
         crate::wiring::record_refreshes(&config.accounts, &self.log);
         self.wires = self.wires.again(config.accounts);
-        self.wires.look().await;
         let setup = self
             .wires
             .for_callers(&config.callers, self.chosen.as_deref(), self.writes);
@@ -160,6 +167,7 @@ impl Reload {
 
     /// Whether what can be read can also be served here.
     fn fits(&self, config: &Config) -> Result<(), Problems> {
+        same_tokens(&self.fixed.ledger, &config.changes.ledger)?;
         match &self.roster {
             Some(roster) => roster.fits(&config.callers),
             None => Ok(()),
@@ -181,6 +189,20 @@ impl Reload {
         );
         crate::complain(&problems.to_string());
     }
+}
+
+/// INVARIANT: what is known of tokens stays where it is while the process runs: in two places there would be two locks, and
+/// a token would be used up twice.
+fn same_tokens(before: &LedgerPlace, after: &LedgerPlace) -> Result<(), Problems> {
+    let shared = |place: &LedgerPlace| matches!(place, LedgerPlace::On(_));
+    if before == after || !(shared(before) || shared(after)) {
+        return Ok(());
+    }
+    let what = "'ledger' names another server than the one in use, or another login there; start the process anew, since what replicas know of tokens cannot move while it runs";
+    Err(Problems(vec![Problem::file(
+        "accounts.yaml",
+        what.to_owned(),
+    )]))
 }
 
 /// From here on whoever tells this process to read again hears that there is no directory. The signal alone would end it.
@@ -234,5 +256,31 @@ fn signal() -> anyhow::Result<Told> {
 impl Told {
     async fn told(&mut self) {
         std::future::pending::<()>().await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_do_not_move_to_another_server_while_they_are_used() {
+        let on = |address: &str, password: Option<&str>| {
+            let server = ledger::Server::parse(address).unwrap();
+            LedgerPlace::on(server, password.map(Into::into).as_ref())
+        };
+        let one = || on("postgres://a@localhost/mail", None);
+        let file = || LedgerPlace::At("/state/ledger.db".into());
+        for (before, after, fits) in [
+            (one(), one(), true),
+            (file(), LedgerPlace::State, true),
+            (one(), on("postgres://a@localhost/other", None), false),
+            (one(), on("postgres://a@localhost/mail", Some("new")), false),
+            (one(), file(), false),
+            (file(), one(), false),
+        ] {
+            let told = same_tokens(&before, &after);
+            assert_eq!(told.is_ok(), fits, "{before:?} {after:?}");
+        }
     }
 }

@@ -4,9 +4,10 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
 
-use ledger::{Ledger, LedgerFault, Server};
+use ledger::{Ledger, LedgerFault, Lock, Server};
 use secrets::{HeldLock, Reach, Records, Stamp};
 
 static OPEN: Mutex<Vec<(Server, Ledger)>> = Mutex::new(Vec::new());
@@ -26,10 +27,25 @@ pub(crate) async fn connect(server: &Server) -> Result<Ledger, LedgerFault> {
     Ok(ledger)
 }
 
-/// Whoever ends says good-bye: the others need not wait until it counts as dead.
-pub(crate) fn close() {
+/// Whoever ends says good-bye: the others need not wait until it counts as dead. A server that does not answer is not
+/// waited for any longer than this.
+pub(crate) fn close(longest: Duration) {
     let open = std::mem::take(&mut *OPEN.lock().unwrap_or_else(PoisonError::into_inner));
-    drop(open);
+    if !open.is_empty() {
+        drop_within(longest, open);
+    }
+}
+
+/// Where the time is up it goes on being dropped, and ends with the process.
+fn drop_within<T: Send + 'static>(longest: Duration, what: T) {
+    let (over, ended) = std::sync::mpsc::channel::<()>();
+    let ending = std::thread::Builder::new().spawn(move || {
+        drop(what);
+        drop(over);
+    });
+    if ending.is_ok() {
+        let _ = ended.recv_timeout(longest);
+    }
 }
 
 fn known(server: &Server) -> Option<Ledger> {
@@ -46,6 +62,8 @@ const TRIES: usize = 3;
 pub(crate) struct SharedRecords {
     server: Server,
     stamps: Mutex<BTreeMap<String, u64>>,
+    /// The locks that this process holds: a record is written under one alone.
+    held: Mutex<BTreeMap<String, Weak<Lock>>>,
 }
 
 impl SharedRecords {
@@ -53,6 +71,7 @@ impl SharedRecords {
         Self {
             server: server.clone(),
             stamps: Mutex::default(),
+            held: Mutex::default(),
         }
     }
 
@@ -87,11 +106,18 @@ impl Records for SharedRecords {
     }
 
     fn replace(&self, name: &str, octets: &[u8]) -> io::Result<()> {
+        let held = {
+            let all = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+            all.get(name).and_then(Weak::upgrade)
+        };
+        let Some(lock) = held else {
+            return Err(io::Error::other(LedgerFault::LockLost));
+        };
         let mut tried = 0;
         let stamp = loop {
             tried += 1;
             let replace =
-                async |ledger: &Ledger| ledger.replace_record(&named(name), octets.to_vec()).await;
+                async |ledger: &Ledger| ledger.replace_record(&lock, octets.to_vec()).await;
             match self.ask(replace) {
                 Err(_) if tried < TRIES => {}
                 answer => break answer?,
@@ -103,7 +129,12 @@ impl Records for SharedRecords {
 
     fn try_lock(&self, name: &str) -> io::Result<Option<HeldLock>> {
         let lock = self.ask(async |ledger| ledger.try_lock(&named(name)).await)?;
-        Ok(lock.map(|lock| Box::new(lock) as HeldLock))
+        Ok(lock.map(|lock| {
+            let lock = Arc::new(lock);
+            let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+            held.insert(name.to_owned(), Arc::downgrade(&lock));
+            Box::new(lock) as HeldLock
+        }))
     }
 
     fn stamp(&self, name: &str) -> Option<Stamp> {
@@ -117,5 +148,29 @@ impl Records for SharedRecords {
 
     fn place(&self) -> String {
         self.server.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    /// Ends when it is told to.
+    struct Stuck(mpsc::Receiver<()>);
+
+    impl Drop for Stuck {
+        fn drop(&mut self) {
+            let _ = self.0.recv();
+        }
+    }
+
+    #[test]
+    fn a_ledger_that_does_not_answer_holds_up_no_end() {
+        let (end, stuck) = mpsc::channel();
+        drop_within(Duration::from_millis(10), Stuck(stuck));
+        // Reached, though nothing has ended it.
+        drop(end);
     }
 }

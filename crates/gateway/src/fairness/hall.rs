@@ -210,6 +210,10 @@ impl Hall {
             });
         }
         self.last = somebody.then_some(now);
+        if !somebody {
+            // INVARIANT: what nobody waits for is not measured any more, and must not send anybody away for ever.
+            self.pulse = None;
+        }
     }
 }
 

@@ -66,6 +66,12 @@ impl Excess {
         Recorded::Singly
     }
 
+    /// How many of a kind came after the first.
+    #[cfg(test)]
+    pub(crate) fn so_far(&self, kind: &Kind) -> Option<u64> {
+        lock(&self.counted).get(kind).copied()
+    }
+
     /// Before the process ends.
     pub(crate) fn record_all(&self) {
         let counted = std::mem::take(&mut *lock(&self.counted));

@@ -35,6 +35,14 @@ pub enum Pace {
     Wait(Duration),
 }
 
+/// What is known of a call before it is looked at.
+#[derive(Clone, Copy)]
+pub(super) struct Came {
+    /// None where it names none of its caller's.
+    pub tool: Option<&'static str>,
+    pub since: Instant,
+}
+
 /// A call that there is room for. The room is free again when this is dropped, however the call ends.
 pub struct Admitted {
     since: Instant,
@@ -70,6 +78,48 @@ impl Gateway {
         }
     }
 
+    /// Refuses a call whose caller is known to have used up its limits, as it would be refused further in; none where that is
+    /// not known. So there is a record of it, and it is counted.
+    pub async fn refuse_known_excess(
+        &self,
+        caller: &Caller,
+        cx: &Cx,
+        tool: &str,
+    ) -> Option<Refused> {
+        let since = Instant::now();
+        let setup = self.setup();
+        let standing = setup.standing(caller)?;
+        let tool = standing.tools(&setup).find(|one| one.name() == tool);
+        let tool = tool.map(AnyTool::name);
+        let own = standing.limits.of_call(&standing.id, NO_TOOL);
+        let excess = self.turnstile.check_known(&own).err()?;
+        let came = Came { tool, since };
+        Some(self.refuse_excess(standing, caller, came, cx, excess).await)
+    }
+
+    /// A request that was meant as a call and is none: without a name, or with arguments that are no object.
+    pub async fn refuse_malformed(&self, caller: &Caller, cx: &Cx, tool: &str) -> Refused {
+        let since = Instant::now();
+        let setup = self.setup();
+        let standing = setup.standing(caller);
+        // Nonsense counts too: each of it makes a record.
+        let _admitted = match standing {
+            Some(standing) => match self.admit(standing, None, since).await {
+                Ok(admitted) => Some(admitted),
+                Err(excess) => {
+                    let came = Came { tool: None, since };
+                    return self.refuse_excess(standing, caller, came, cx, excess).await;
+                }
+            },
+            None => None,
+        };
+        let begun = standing.map_or_else(Begun::now, Begun::by);
+        let begun = begun.since(since).watched(self, tool, cx);
+        let refusal = Refusal::invalid("a call has the name of a tool, and arguments in an object");
+        let asked = recording::malformed(caller, tool, &begun.request_id);
+        self.turn_away(&begun, cx, asked, refusal, None).await
+    }
+
     /// How much there is to do right now.
     pub fn load(&self) -> Load {
         self.turnstile.door.load()
@@ -90,6 +140,7 @@ impl Gateway {
         left: impl Future<Output = ()>,
     ) -> Outcome {
         let name = tool.map(|tool| tool.name());
+        let since = Instant::now();
         let mut waiting = Waiting {
             excess: Some(&self.turnstile.excess),
             log: &self.log,
@@ -98,7 +149,7 @@ impl Gateway {
         };
         let admitted = tokio::select! {
             biased;
-            admitted = self.admit(standing, name) => admitted,
+            admitted = self.admit(standing, name, since) => admitted,
             () = left => {
                 drop(waiting);
                 let facts = Begun::by(standing).facts(call.cx);
@@ -109,7 +160,8 @@ impl Gateway {
         let admitted = match admitted {
             Ok(admitted) => admitted,
             Err(excess) => {
-                let refused = self.refuse_excess(standing, call.caller, name, call.cx, excess);
+                let came = Came { tool: name, since };
+                let refused = self.refuse_excess(standing, call.caller, came, call.cx, excess);
                 return Outcome::Refused(refused.await);
             }
         };
@@ -125,8 +177,8 @@ impl Gateway {
         &self,
         standing: &Standing,
         tool: Option<&'static str>,
+        since: Instant,
     ) -> Result<Admitted, NoRoom> {
-        let since = Instant::now();
         let limits: &Limits = &standing.limits;
         let wanted = limits.of_call(&standing.id, tool.unwrap_or(NO_TOOL));
         let held = self.turnstile.hold(&wanted)?;
@@ -179,13 +231,14 @@ impl Gateway {
         &self,
         standing: &Standing,
         caller: &Caller,
-        tool: Option<&'static str>,
+        came: Came,
         cx: &Cx,
         excess: NoRoom,
     ) -> Refused {
         let NoRoom { refusal, stands } = excess;
-        let tool = tool.unwrap_or(NO_TOOL);
-        let begun = Begun::by(standing).watched(self, tool, cx);
+        let tool = came.tool.unwrap_or(NO_TOOL);
+        let begun = Begun::by(standing).since(came.since);
+        let begun = begun.watched(self, tool, cx);
         let reason = refusal.code.name();
         let kind = Kind {
             caller: caller.as_str().to_owned(),

@@ -297,7 +297,11 @@ async fn say<M: Manner>(gateway: &Gateway, arguments: Value, asking: Asking) -> 
     };
     let setup = gateway.setup();
     let standing = setup.standing(&caller).unwrap();
-    let admitted = gateway.admit(standing, None).await.ok().unwrap();
+    let admitted = gateway
+        .admit(standing, None, std::time::Instant::now())
+        .await
+        .ok()
+        .unwrap();
     pass::<Made<M>>(gateway, &setup, standing, call, &admitted).await
 }
 

@@ -3,6 +3,7 @@
 //! It lives in one thread, and knows nothing of transactions but which leases are to be given back.
 
 use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
@@ -12,9 +13,10 @@ use tokio::time::{Instant, sleep, timeout_at};
 use super::conn::Conn;
 use super::lease;
 use super::open;
-use super::server::Server;
+use super::server::{Server, Trust};
 use super::tls::Tls;
 use super::trouble::{Trouble, unwritable};
+use super::write;
 use crate::writer::Clock;
 use crate::{LedgerFault, TransactionId};
 
@@ -43,12 +45,46 @@ pub(super) struct Desk {
     heard: Cell<Instant>,
     /// Leases that nobody here wants any more.
     released: RefCell<Vec<TransactionId>>,
+    /// By which writing each transaction that is leased here may have been written last: more than one where an answer is
+    /// missing.
+    written: RefCell<HashMap<String, Vec<String>>>,
     releasing: Mutex<()>,
-    /// Requests that were given up without knowing what became of them: what they lease is leased to nobody.
-    doubtful: RefCell<Vec<(Instant, String)>>,
-    /// Turns of locks that nobody holds any more.
-    unlocked: RefCell<Vec<String>>,
+    /// What was given up without knowing what became of it.
+    doubtful: RefCell<Vec<(Instant, Doubt)>>,
+    /// Turns of locks that nobody holds any more. They are given back again and again while a late attempt to take one may
+    /// still hold.
+    unlocked: RefCell<Vec<(Instant, Turn)>>,
     pub(super) erased: Cell<Erased>,
+}
+
+/// One holding of a lock, as its row names it, and whether the server was told that it is over.
+struct Turn {
+    name: String,
+    told: Told,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Told {
+    NotYet,
+    Once,
+}
+
+/// Which turns are given back now.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Turns {
+    /// Those of which the server does not know.
+    New,
+    /// Those of the last minute as well.
+    All,
+}
+
+/// Something that may hold in the server though nobody was told so.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Doubt {
+    /// What a request of this name leases is given back.
+    Claim(String),
+    /// INVARIANT: who asked was told that nothing is done, so it never is: it ends as undone, and nobody recovers it.
+    Beginning(TransactionId),
 }
 
 /// Whether content of mail that was removed may still stand in the table's file.
@@ -56,6 +92,8 @@ pub(super) struct Desk {
 pub(super) enum Erased {
     Wholly,
     NotYet,
+    /// A replica that was killed may have left something.
+    PerhapsNot,
 }
 
 impl Desk {
@@ -70,10 +108,11 @@ impl Desk {
             turns: Semaphore::new(CONNECTIONS),
             heard: Cell::new(Instant::now()),
             released: RefCell::default(),
+            written: RefCell::default(),
             releasing: Mutex::default(),
             doubtful: RefCell::default(),
             unlocked: RefCell::default(),
-            erased: Cell::new(Erased::Wholly),
+            erased: Cell::new(Erased::PerhapsNot),
         })
     }
 
@@ -98,8 +137,8 @@ impl Desk {
 
     /// To the second: clocks that are nearer count as the same. Who gave a clock of its own has it believed.
     pub(super) fn set_clock(&self, server_says: Timestamp) {
-        if !self.server.has_own_clock() {
-            let ahead = server_says.duration_since(Timestamp::now()).as_millis();
+        if self.server.trust() == Trust::SetRight {
+            let ahead = server_says.duration_since((self.clock)()).as_millis();
             let seconds = (ahead + 500 * ahead.signum()) / 1000;
             let seconds = i64::try_from(seconds).unwrap_or_default();
             self.ahead.set(SignedDuration::from_secs(seconds));
@@ -179,13 +218,35 @@ impl Desk {
         lease::beat(self, conn).await
     }
 
+    /// This process leases it by this very writing, or has written it.
+    pub(super) fn wrote(&self, id: &TransactionId, request: &str) {
+        let mut all = self.written.borrow_mut();
+        all.insert(id.as_str().to_owned(), vec![request.to_owned()]);
+    }
+
+    /// It may have been written by this.
+    pub(super) fn may_have_written(&self, id: &TransactionId, request: &str) {
+        if let Some(last) = self.written.borrow_mut().get_mut(id.as_str()) {
+            last.push(request.to_owned());
+        }
+    }
+
+    /// None where nobody here knows, because nobody here leases it.
+    pub(super) fn last_written(&self, id: &TransactionId) -> Option<Vec<String>> {
+        self.written.borrow().get(id.as_str()).cloned()
+    }
+
+    pub(super) fn forget(&self, id: &TransactionId) {
+        self.written.borrow_mut().remove(id.as_str());
+    }
+
     pub(super) fn release(&self, id: TransactionId) {
         self.released.borrow_mut().push(id);
     }
 
-    /// What a request of this name leases is given back, should it turn out to hold.
-    pub(super) fn doubt(&self, request: String) {
-        self.doubtful.borrow_mut().push((Instant::now(), request));
+    /// It is settled should it turn out to hold.
+    pub(super) fn doubt(&self, what: Doubt) {
+        self.doubtful.borrow_mut().push((Instant::now(), what));
     }
 
     /// Gives back what nobody wants. Whoever comes after it finds it given back.
@@ -195,30 +256,47 @@ impl Desk {
         if !ids.is_empty() {
             lease::free(conn, &self.name, &ids).await?;
             self.released.borrow_mut().retain(|id| !ids.contains(id));
+            ids.iter().for_each(|id| self.forget(id));
         }
-        let doubtful: Vec<String> = {
+        let doubtful: Vec<Doubt> = {
             let mut all = self.doubtful.borrow_mut();
             all.retain(|(since, _)| since.elapsed() < IN_DOUBT);
-            all.iter().map(|(_, request)| request.clone()).collect()
+            all.iter().map(|(_, what)| what.clone()).collect()
         };
-        if !doubtful.is_empty() {
-            lease::free_requests(conn, &self.name, &doubtful).await?;
+        let mut requests = Vec::new();
+        for what in doubtful {
+            match what {
+                Doubt::Claim(request) => requests.push(request),
+                Doubt::Beginning(id) => write::never_begun(self, conn, &id).await?,
+            }
+        }
+        if !requests.is_empty() {
+            lease::free_requests(conn, &self.name, &requests).await?;
         }
         Ok(())
     }
 
-    pub(super) fn unlock(&self, turn: String) {
-        self.unlocked.borrow_mut().push(turn);
+    pub(super) fn unlock(&self, name: String) {
+        let told = Told::NotYet;
+        let turn = Turn { name, told };
+        self.unlocked.borrow_mut().push((Instant::now(), turn));
     }
 
-    pub(super) fn unlocked(&self) -> Vec<String> {
-        self.unlocked.borrow().clone()
+    pub(super) fn unlocked(&self, which: Turns) -> Vec<String> {
+        let mut all = self.unlocked.borrow_mut();
+        all.retain(|(since, turn)| turn.told == Told::NotYet || since.elapsed() < IN_DOUBT);
+        let wanted = all
+            .iter()
+            .filter(|(_, turn)| which == Turns::All || turn.told == Told::NotYet);
+        wanted.map(|(_, turn)| turn.name.clone()).collect()
     }
 
     pub(super) fn are_unlocked(&self, turns: &[String]) {
-        self.unlocked
-            .borrow_mut()
-            .retain(|turn| !turns.contains(turn));
+        for (_, turn) in self.unlocked.borrow_mut().iter_mut() {
+            if turns.contains(&turn.name) {
+                turn.told = Told::Once;
+            }
+        }
     }
 
     pub(super) fn has_released(&self) -> bool {
@@ -239,4 +317,27 @@ pub(super) fn chance() -> Result<String, LedgerFault> {
     getrandom::fill(&mut octets)
         .map_err(|error| unwritable(&format!("no random numbers: {error}")))?;
     Ok(crate::rows::hex(&octets))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_killed_replica_has_left_is_looked_after_by_the_next() {
+        let server = Server::parse("postgres://warden@localhost/mail").unwrap();
+        let desk = Desk::new(server).unwrap();
+        assert_eq!(desk.erased.get(), Erased::PerhapsNot);
+    }
+
+    #[test]
+    fn a_turn_is_given_back_more_than_once() {
+        let server = Server::parse("postgres://warden@localhost/mail").unwrap();
+        let desk = Desk::new(server).unwrap();
+        desk.unlock("a".to_owned());
+        assert_eq!(desk.unlocked(Turns::New), ["a"]);
+        desk.are_unlocked(&["a".to_owned()]);
+        assert!(desk.unlocked(Turns::New).is_empty());
+        assert_eq!(desk.unlocked(Turns::All), ["a"]);
+    }
 }

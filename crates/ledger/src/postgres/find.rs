@@ -152,6 +152,9 @@ async fn one(
 pub(super) fn transaction(desk: &Desk, row: &Row) -> Result<Transaction, LedgerFault> {
     let cells = Cells(row);
     let mut transaction = rows::transaction(&cells)?;
+    // INVARIANT: all times in the tables are the server's, and all that leave this module are ours.
+    transaction.began = desk.here(transaction.began);
+    transaction.ended = transaction.ended.map(|then| desk.here(then));
     transaction.next_try = transaction.next_try.map(|then| desk.here(then));
     let steps: Option<String> = row.try_get("steps").map_err(|_| unknown("steps"))?;
     let steps: Vec<[Option<String>; 4]> = match steps {
@@ -159,7 +162,9 @@ pub(super) fn transaction(desk: &Desk, row: &Row) -> Result<Transaction, LedgerF
         Some(json) => serde_json::from_str(&json).map_err(|_| unknown("steps"))?,
     };
     for step in steps {
-        transaction.steps.push(rows::step(&Step(step))?);
+        let mut step = rows::step(&Step(step))?;
+        step.at = desk.here(step.at);
+        transaction.steps.push(step);
     }
     Ok(transaction)
 }

@@ -12,14 +12,16 @@ use crate::filed::LOOK_AGAIN;
 use crate::rows::{parse_time, time};
 use crate::{LedgerFault, State, Transaction, TransactionId};
 
-/// Nobody works on it, by the server's clock: it was given back, or who had it has not been heard of for 15 seconds.
-/// What a replica takes for its own is never so to itself.
+/// Nobody works on it: it was given back, or who had it is dead to this one. What a replica takes for its own is never so to
+/// itself.
 macro_rules! free {
     ($me:literal) => {
         concat!(
             "(lease_owner IS NULL OR (lease_owner <> ",
             $me,
-            " AND NOT EXISTS (SELECT 1 FROM replicas WHERE name = lease_owner AND heard > now() - INTERVAL '15 seconds')))"
+            " AND dead(lease_owner, ",
+            $me,
+            ")))"
         )
     };
 }
@@ -160,10 +162,12 @@ pub(super) async fn free_requests(
     Ok(())
 }
 
-/// Says that this replica lives, and learns what the server's clock says.
+/// Says that this replica lives, and learns what the server's clock says. Who was not heard of for a while begins anew to
+/// watch the others: eight seconds, and two beats before and after, are still less than what makes one dead.
 pub(super) async fn beat(desk: &Desk, conn: &Conn) -> Result<(), Trouble> {
-    const BEAT: &str = "INSERT INTO replicas (name, heard) VALUES ($1, clock_timestamp())
-        ON CONFLICT (name) DO UPDATE SET heard = excluded.heard
+    const BEAT: &str = "INSERT INTO replicas AS r (name, heard, since) VALUES ($1, clock_timestamp(), clock_timestamp())
+        ON CONFLICT (name) DO UPDATE SET heard = excluded.heard,
+            since = CASE WHEN r.heard < excluded.heard - INTERVAL '8 seconds' THEN excluded.heard ELSE r.since END
         RETURNING (extract(epoch FROM clock_timestamp()) * 1000000)::BIGINT";
     let found = conn.query(BEAT, &[&desk.name]).await?;
     desk.heard();

@@ -10,8 +10,12 @@ use super::trouble::{Trouble, unwritable};
 use crate::LedgerFault;
 
 /// What every session is told. Nothing hangs for ever, nothing is found but what is ours, and what is committed is on disk.
+///
+/// INVARIANT: who waited for another sees what that has written. A stricter isolation than this one would not show it.
 const SESSION: &str = "
 SET search_path = mailwarden;
+SET default_transaction_isolation = 'read committed';
+SET default_transaction_read_only = off;
 SET statement_timeout = '10s';
 SET lock_timeout = '8s';
 SET idle_in_transaction_session_timeout = '10s';

@@ -15,7 +15,7 @@ use tokio::task::{JoinSet, LocalSet};
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 
 use super::conn::Conn;
-use super::desk::{Attempt, Desk, Erased, chance};
+use super::desk::{Attempt, Desk, Doubt, Erased, Turns, chance};
 use super::server::Server;
 use super::trouble::Trouble;
 use super::{begin, find, lease, open, pace, shared, write};
@@ -72,8 +72,10 @@ impl Replica {
             let begun = desk
                 .ask(async |conn, attempt| begin::begin(desk, conn, &new, attempt).await)
                 .await;
-            if let Err(LedgerFault::Unwritable(_)) = begun {
-                desk.doubt(new.id.as_str().to_owned());
+            match &begun {
+                Ok(Begun::New(id)) => desk.wrote(id, id.as_str()),
+                Err(LedgerFault::Unwritable(_)) => desk.doubt(Doubt::Beginning(new.id.clone())),
+                _ => {}
             }
             begun
         })
@@ -88,11 +90,20 @@ impl Replica {
         let id = id.clone();
         self.write_down(async move |desk: &Desk| {
             let request = chance()?;
-            desk.ask(async |conn, attempt| {
-                settle(desk, conn).await?;
-                write::notes(desk, conn, &id, &notes, &request, attempt).await
-            })
-            .await
+            let written = desk
+                .ask(async |conn, attempt| {
+                    settle(desk, conn).await?;
+                    write::notes(desk, conn, &id, &notes, &request, attempt).await
+                })
+                .await;
+            match &written {
+                Ok(()) if notes.iter().any(gives_back) => desk.forget(&id),
+                Ok(()) => desk.wrote(&id, &request),
+                Err(LedgerFault::Unwritable(_)) => desk.may_have_written(&id, &request),
+                Err(LedgerFault::Leased) => desk.forget(&id),
+                Err(_) => {}
+            }
+            written
         })
         .await
     }
@@ -182,7 +193,7 @@ impl Replica {
     }
 
     pub(crate) async fn forget_before(&self, then: Timestamp) -> Result<u64, LedgerFault> {
-        self.look_up(async move |_, conn| write::forget_before(conn, then).await)
+        self.look_up(async move |desk, conn| write::forget_before(desk, conn, then).await)
             .await
     }
 
@@ -199,9 +210,10 @@ impl Replica {
     pub(crate) async fn replace_record(
         &self,
         name: String,
+        turn: String,
         octets: Vec<u8>,
     ) -> Result<u64, LedgerFault> {
-        self.look_up(async move |_, conn| shared::replace(conn, &name, &octets).await)
+        self.look_up(async move |_, conn| shared::replace(conn, &name, &turn, &octets).await)
             .await
     }
 
@@ -212,7 +224,7 @@ impl Replica {
                 let desk: &Desk = &desk;
                 let locked = desk
                     .ask(async |conn, _| {
-                        unlock(desk, conn).await?;
+                        unlock(desk, conn, Turns::New).await?;
                         shared::lock(desk, conn, &lock.name, &lock.turn).await
                     })
                     .await;
@@ -294,6 +306,11 @@ impl Drop for Replica {
     }
 }
 
+/// With it the lease ends.
+fn gives_back(note: &Note) -> bool {
+    matches!(note, Note::Ends(..) | Note::Later(_))
+}
+
 /// What was released before this was asked is free when this is done.
 async fn settle(desk: &Desk, conn: &Conn) -> Result<(), Trouble> {
     match desk.has_released() {
@@ -303,8 +320,8 @@ async fn settle(desk: &Desk, conn: &Conn) -> Result<(), Trouble> {
 }
 
 /// Locks that nobody holds any more, before another is taken.
-async fn unlock(desk: &Desk, conn: &Conn) -> Result<(), Trouble> {
-    let turns = desk.unlocked();
+async fn unlock(desk: &Desk, conn: &Conn, which: Turns) -> Result<(), Trouble> {
+    let turns = desk.unlocked(which);
     if !turns.is_empty() {
         shared::unlock(conn, &turns).await?;
         desk.are_unlocked(&turns);
@@ -314,7 +331,7 @@ async fn unlock(desk: &Desk, conn: &Conn) -> Result<(), Trouble> {
 
 /// Each attempt has a name of its own. What one has leased whose answer was lost is leased to nobody, unless a later one
 /// takes it over.
-async fn claiming<T>(
+async fn claiming<T: Leases>(
     desk: &Desk,
     mut claim: impl AsyncFnMut(&Conn, &str, &[String]) -> Result<T, Trouble>,
 ) -> Result<T, LedgerFault> {
@@ -329,10 +346,16 @@ async fn claiming<T>(
             claim(conn, &current, &lost).await
         })
         .await;
-    if let Err(LedgerFault::Unwritable(_)) = claimed {
-        lost.push(current);
+    match &claimed {
+        Ok(claimed) => {
+            let ids = claimed.leases();
+            ids.iter().for_each(|id| desk.wrote(id, &current));
+        }
+        Err(LedgerFault::Unwritable(_)) => lost.push(current),
+        Err(_) => {}
     }
-    lost.into_iter().for_each(|request| desk.doubt(request));
+    lost.into_iter()
+        .for_each(|request| desk.doubt(Doubt::Claim(request)));
     claimed
 }
 
@@ -398,7 +421,7 @@ async fn serve(
                         let released = desk
                             .ask(async |conn, _| {
                                 settle(&desk, conn).await?;
-                                unlock(&desk, conn).await
+                                unlock(&desk, conn, Turns::New).await
                             })
                             .await;
                         if let Err(fault) = released {
@@ -414,10 +437,14 @@ async fn serve(
     beating.abort();
     let leaving = async {
         let conn = desk.connect().await?;
+        // What nobody was told of must not be taken for something that was left unfinished.
+        desk.settle(&conn).await?;
+        lease::leave(&conn, &desk.name).await?;
+        // Behind it: the others need not wait for this.
         if desk.erased.get() == Erased::NotYet {
-            let _ = write::rewrite_contents(&conn).await;
+            erase(&desk).await;
         }
-        lease::leave(&conn, &desk.name).await
+        Ok::<_, Trouble>(())
     };
     if !matches!(timeout(GOOD_BYE, leaving).await, Ok(Ok(()))) {
         tracing::debug!("the other replicas are not told that this one leaves");
@@ -439,7 +466,7 @@ async fn beat(desk: Rc<Desk>) {
             };
             lease::beat(&desk, &conn).await?;
             desk.settle(&conn).await?;
-            unlock(&desk, &conn).await?;
+            unlock(&desk, &conn, Turns::All).await?;
             Ok::<_, Trouble>(conn)
         });
         conn = match beaten.await {
@@ -448,26 +475,44 @@ async fn beat(desk: Rc<Desk>) {
                 tracing::warn!(?why, "other replicas do not hear of this one");
                 None
             }
-            Err(_) => None,
+            Err(_) => {
+                tracing::warn!(
+                    "other replicas do not hear of this one: its server does not answer"
+                );
+                None
+            }
         };
         if let Some(conn) = &conn
             && tidied.elapsed() >= TIDY
         {
             tidied = Instant::now();
-            tidy(&desk, conn).await;
+            // It may take longer than others wait to hear of this one.
+            tokio::task::spawn_local({
+                let desk = Rc::clone(&desk);
+                async move { erase(&desk).await }
+            });
+            tidy(conn).await;
         }
     }
 }
 
-/// Nothing hangs on it: what stays now goes later.
-async fn tidy(desk: &Desk, conn: &Conn) {
-    if desk.erased.get() == Erased::NotYet
-        && timeout(BEAT, write::rewrite_contents(conn))
-            .await
-            .is_ok_and(|done| done.is_ok())
-    {
-        desk.erased.set(Erased::Wholly);
+/// On a connection of its own, which ends with it. What is removed meanwhile is for the next time.
+async fn erase(desk: &Desk) {
+    let before = desk.erased.replace(Erased::Wholly);
+    if before == Erased::Wholly {
+        return;
     }
+    let done = timeout(TIDY / 2, async {
+        let conn = desk.connect().await?;
+        write::rewrite_contents(&conn).await
+    });
+    if !matches!(done.await, Ok(Ok(()))) && desk.erased.get() == Erased::Wholly {
+        desk.erased.set(before);
+    }
+}
+
+/// Nothing hangs on it: what stays now goes later.
+async fn tidy(conn: &Conn) {
     let _ = timeout(BEAT, async {
         pace::clear(conn).await?;
         lease::bury(conn).await

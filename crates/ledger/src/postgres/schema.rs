@@ -89,8 +89,19 @@ CREATE INDEX transactions_leaving ON transactions (source_digest) WHERE state = 
 -- Who is there. One that was not heard of for long is dead, by the server's clock.
 CREATE TABLE replicas (
     name  TEXT COLLATE "C" PRIMARY KEY,
-    heard TIMESTAMPTZ NOT NULL
+    heard TIMESTAMPTZ NOT NULL,
+    -- without a gap
+    since TIMESTAMPTZ NOT NULL
 );
+
+-- INVARIANT: an outage makes nobody dead. Only who was heard without a gap while the other was not, by a server that was
+-- there all the while, may say so.
+CREATE FUNCTION dead(other TEXT, me TEXT) RETURNS BOOLEAN LANGUAGE sql STABLE SET search_path = mailwarden AS $$
+    SELECT NOT EXISTS (SELECT 1 FROM replicas WHERE name = other AND heard > now() - INTERVAL '15 seconds')
+        AND EXISTS (SELECT 1 FROM replicas
+            WHERE name = me AND since < now() - INTERVAL '15 seconds' AND heard > now() - INTERVAL '15 seconds')
+        AND pg_postmaster_start_time() < now() - INTERVAL '15 seconds'
+$$;
 
 -- How fast everybody may go. Nothing in it is worth a write to disk.
 CREATE UNLOGGED TABLE buckets (
@@ -118,15 +129,17 @@ CREATE TABLE locks (
 );
 
 -- Whoever writes holds the row, so that what follows in its transaction is its own; everybody else is refused.
-CREATE FUNCTION hold(wanted TEXT, replica TEXT) RETURNS VOID LANGUAGE plpgsql SET search_path = mailwarden AS $$
+-- `follows` are the writings of which one must be the last: one that the server comes to late follows none of them.
+CREATE FUNCTION hold(wanted TEXT, replica TEXT, follows TEXT[]) RETURNS VOID LANGUAGE plpgsql SET search_path = mailwarden AS $$
 DECLARE
     owner TEXT;
+    last  TEXT;
 BEGIN
-    SELECT lease_owner INTO owner FROM transactions WHERE id = wanted FOR UPDATE;
+    SELECT lease_owner, written_by INTO owner, last FROM transactions WHERE id = wanted FOR UPDATE;
     IF NOT FOUND THEN
         RAISE EXCEPTION 'there is no such transaction' USING ERRCODE = 'MW002';
     END IF;
-    IF owner IS DISTINCT FROM replica THEN
+    IF owner IS DISTINCT FROM replica OR NOT coalesce(last = ANY (follows), TRUE) THEN
         RAISE EXCEPTION 'somebody else is working on this transaction' USING ERRCODE = 'MW001';
     END IF;
 END

@@ -18,7 +18,7 @@ pub struct Server {
     config: tokio_postgres::Config,
     pub(super) encryption: Encryption,
     pub(super) roots: Option<PathBuf>,
-    clock: Option<Clock>,
+    clock: Option<(Clock, Trust)>,
     place: String,
 }
 
@@ -29,6 +29,13 @@ pub struct BadServer {
     pub what: String,
     /// What to do about it.
     pub hint: &'static str,
+}
+
+/// What becomes of a clock that is not the server's.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Trust {
+    Believed,
+    SetRight,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -127,18 +134,31 @@ impl Server {
     /// With another clock, so that a test can let time pass. Who lives is still told by the server's.
     #[must_use]
     pub fn with_clock(mut self, clock: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
-        self.clock = Some(Arc::new(clock));
+        self.clock = Some((Arc::new(clock), Trust::Believed));
+        self
+    }
+
+    /// With a clock that may be wrong, as that of a machine may be: what others see is set right by the server's.
+    #[must_use]
+    pub fn with_wrong_clock(
+        mut self,
+        clock: impl Fn() -> Timestamp + Send + Sync + 'static,
+    ) -> Self {
+        self.clock = Some((Arc::new(clock), Trust::SetRight));
         self
     }
 
     pub(crate) fn clock(&self) -> Clock {
-        self.clock
-            .clone()
-            .unwrap_or_else(|| Arc::new(Timestamp::now))
+        match &self.clock {
+            Some((clock, _)) => Arc::clone(clock),
+            None => Arc::new(Timestamp::now),
+        }
     }
 
-    pub(super) fn has_own_clock(&self) -> bool {
-        self.clock.is_some()
+    pub(super) fn trust(&self) -> Trust {
+        self.clock
+            .as_ref()
+            .map_or(Trust::SetRight, |(_, trust)| *trust)
     }
 
     pub(super) fn config(&self) -> &tokio_postgres::Config {

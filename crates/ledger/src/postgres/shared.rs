@@ -4,6 +4,7 @@ use super::conn::Conn;
 use super::desk::Desk;
 use super::text::spelled;
 use super::trouble::Trouble;
+use crate::LedgerFault;
 use crate::shared::Record;
 use crate::sqlite::shared::Locked;
 
@@ -39,17 +40,26 @@ pub(super) async fn record(conn: &Conn, name: &str) -> Result<Option<Record>, Tr
     }))
 }
 
-/// Whoever writes has the lock, so that writing it once more writes the same.
-pub(super) async fn replace(conn: &Conn, name: &str, octets: &[u8]) -> Result<u64, Trouble> {
-    const REPLACE: &str = "INSERT INTO records (name, octets, stamp) VALUES ($1, $2, nextval('record_stamps'))
+/// INVARIANT: nobody writes but who has the lock, and nobody takes that meanwhile; so writing it once more writes the same, and
+/// an attempt that comes too late writes nothing.
+pub(super) async fn replace(
+    conn: &Conn,
+    name: &str,
+    turn: &str,
+    octets: &[u8],
+) -> Result<u64, Trouble> {
+    const REPLACE: &str = "WITH held AS (SELECT 1 FROM locks WHERE name = $1 AND turn = $3 FOR SHARE)
+        INSERT INTO records (name, octets, stamp) SELECT $1, $2, nextval('record_stamps') FROM held
         ON CONFLICT (name) DO UPDATE SET octets = excluded.octets, stamp = excluded.stamp RETURNING stamp";
-    let found = conn.query(REPLACE, &[&spelled(name), &octets]).await?;
-    let row = found.first().ok_or(Trouble::Outrun)?;
+    let found = conn
+        .query(REPLACE, &[&spelled(name), &octets, &turn])
+        .await?;
+    let row = found.first().ok_or(LedgerFault::LockLost)?;
     let stamp: i64 = row.try_get(0)?;
     Ok(stamp.cast_unsigned())
 }
 
-/// Where a row stands, its holder has the lock as long as it is heard of. Asked again for the same turn it is still that.
+/// Where a row stands, its holder has the lock until it is dead to the other. Asked again for the same turn it is still that.
 pub(super) async fn lock(
     desk: &Desk,
     conn: &Conn,
@@ -58,8 +68,7 @@ pub(super) async fn lock(
 ) -> Result<Locked, Trouble> {
     const LOCK: &str = "INSERT INTO locks AS l (name, holder, turn) VALUES ($1, $2, $3)
         ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, turn = excluded.turn
-        WHERE l.turn = excluded.turn OR (l.holder <> excluded.holder AND NOT EXISTS (
-            SELECT 1 FROM replicas r WHERE r.name = l.holder AND r.heard > now() - INTERVAL '15 seconds'))
+        WHERE l.turn = excluded.turn OR (l.holder <> excluded.holder AND dead(l.holder, excluded.holder))
         RETURNING 1";
     desk.be_heard(conn).await?;
     let found = conn

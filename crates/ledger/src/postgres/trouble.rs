@@ -28,10 +28,16 @@ impl From<LedgerFault> for Trouble {
 impl From<Error> for Trouble {
     fn from(error: Error) -> Self {
         let Some(db) = error.as_db_error() else {
+            let words = words(&error);
+            if words.contains("password missing") {
+                return Self::Said(unwritable(
+                    "its server wants a password; check user and password: ledger_secret_ref, or MAILWARDEN_LEDGER_PASSWORD",
+                ));
+            }
             // A certificate that is no good does not become better.
             return match is_distrust(&error) {
-                true => Self::Said(unwritable(&words(&error))),
-                false => Self::Lost(words(&error)),
+                true => Self::Said(unwritable(&words)),
+                false => Self::Lost(words),
             };
         };
         let code = db.code();
@@ -46,6 +52,8 @@ impl From<Error> for Trouble {
             // A server that stops, has crashed, or starts.
             "57P01" | "57P02" | "57P03" => Self::Lost("its server is stopping or starting".to_owned()),
             "53300" => Self::Lost("its server takes no more connections; raise max_connections".to_owned()),
+            // A statement that was prepared before a newer version changed the tables, or by a session that is another's by now.
+            "0A000" | "26000" => Self::Lost("its tables were changed meanwhile".to_owned()),
             // The session was ended from elsewhere.
             "57P05" | "25P03" => Self::Lost("its server has ended the connection".to_owned()),
             "28P01" | "28000" => said("its server refuses the login; check user and password"),

@@ -4,14 +4,15 @@ use jiff::Timestamp;
 use tokio_postgres::types::ToSql;
 
 use super::conn::{Conn, Sentence};
-use super::desk::{Attempt, Desk, Erased};
+use super::desk::{Attempt, Desk, Erased, chance};
 use super::text::spelled;
 use super::trouble::Trouble;
 use crate::rows::{flags, hex, time};
-use crate::{Known, Note, State, TransactionId};
+use crate::{Ending, Known, LedgerFault, Note, State, TransactionId};
 
-/// Refuses, and with it everything that follows in the flight, unless this replica has the lease.
-const HOLD: &str = "SELECT hold($1, $2)";
+/// Refuses, and with it everything that comes behind it in the flight, unless this replica has the lease, and one of these writings
+/// was the last.
+const HOLD: &str = "SELECT hold($1, $2, $3)";
 
 const WRITTEN: &str = "UPDATE transactions SET written_by = $2 WHERE id = $1";
 
@@ -54,19 +55,20 @@ const FREES_KEY: &str =
 pub(super) async fn notes(
     desk: &Desk,
     conn: &Conn,
-    id: &TransactionId,
+    transaction: &TransactionId,
     notes: &[Note],
     request: &str,
     attempt: Attempt,
 ) -> Result<(), Trouble> {
     desk.be_heard(conn).await?;
-    if attempt == Attempt::Again && is_written(conn, id, request).await? {
+    if attempt == Attempt::Again && is_written(conn, transaction, request).await? {
         return Ok(());
     }
+    let follows = desk.last_written(transaction);
     let values: Vec<Values> = notes.iter().map(|note| Values::of(desk, note)).collect();
-    let id = id.as_str();
+    let id = transaction.as_str();
     let mut flight = vec![
-        Sentence::new(HOLD, &[&id, &desk.name]),
+        Sentence::new(HOLD, &[&id, &desk.name, &follows]),
         Sentence::new(WRITTEN, &[&id, &request]),
     ];
     for values in &values {
@@ -76,7 +78,15 @@ pub(super) async fn notes(
             flight.push(Sentence { sql, values: all });
         }
     }
-    let answers = conn.flight(&flight).await?;
+    let answers = match conn.flight(&flight).await {
+        // The earlier attempt was faster after all.
+        Err(Trouble::Said(LedgerFault::Leased))
+            if attempt == Attempt::Again && is_written(conn, transaction, request).await? =>
+        {
+            return Ok(());
+        }
+        answers => answers?,
+    };
     let erased = flight
         .iter()
         .zip(&answers)
@@ -211,20 +221,58 @@ impl Columns {
     }
 }
 
+/// Ends a beginning whose answer nobody got, should it hold: no step of it was taken, and its key is free again.
+pub(super) async fn never_begun(
+    desk: &Desk,
+    conn: &Conn,
+    id: &TransactionId,
+) -> Result<(), Trouble> {
+    const BEGUN: &str =
+        "SELECT 1 FROM transactions WHERE id = $1 AND written_by = $1 AND lease_owner = $2";
+    let values: [&(dyn ToSql + Sync); 2] = [&id.as_str(), &desk.name];
+    if conn.query(BEGUN, &values).await?.is_empty() {
+        return Ok(());
+    }
+    let words = "the ledger did not answer in time when this began, so nothing was done";
+    let ending = Ending {
+        code: Some("internal".to_owned()),
+        words: Some(words.to_owned()),
+    };
+    let end = [Note::FreesKey, Note::Ends(State::Undone, ending)];
+    desk.wrote(id, id.as_str());
+    let ended = notes(desk, conn, id, &end, &chance()?, Attempt::First).await;
+    desk.forget(id);
+    ended
+}
+
 /// How many there were.
-pub(super) async fn forget_before(conn: &Conn, then: Timestamp) -> Result<u64, Trouble> {
-    conn.execute("DELETE FROM transactions WHERE ended < $1", &[&time(then)])
+pub(super) async fn forget_before(
+    desk: &Desk,
+    conn: &Conn,
+    then: Timestamp,
+) -> Result<u64, Trouble> {
+    let then = time(desk.there(then));
+    conn.execute("DELETE FROM transactions WHERE ended < $1", &[&then])
         .await
 }
 
-/// What was deleted still stands in the file until that is written anew. Not done where somebody reads or writes it now.
+/// What was deleted still stands in the file until that is written anew. Not done where somebody reads or writes it now, or
+/// another replica does the same. The connection is good for nothing else afterwards.
 pub(super) async fn rewrite_contents(conn: &Conn) -> Result<(), Trouble> {
+    /// "mwvc"
+    const REWRITING: i64 = 0x6d77_7663;
+    let alone = conn
+        .query("SELECT pg_try_advisory_lock($1)", &[&REWRITING])
+        .await?;
+    let alone = alone.first().ok_or(Trouble::Outrun)?;
+    if !alone.try_get::<_, bool>(0)? {
+        return Err(Trouble::Outrun);
+    }
     conn.client()
         .batch_execute("SET lock_timeout = '200ms'")
         .await?;
-    let done = conn.client().batch_execute("VACUUM (FULL) contents").await;
-    conn.client()
-        .batch_execute("SET lock_timeout = '8s'")
-        .await?;
-    Ok(done?)
+    Ok(conn
+        .client()
+        .batch_execute("VACUUM (FULL) contents")
+        .await?)
 }

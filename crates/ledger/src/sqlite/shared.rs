@@ -33,14 +33,23 @@ pub(crate) fn record(conn: &Connection, name: &str) -> Result<Option<Record>, Le
     Ok(found.optional()?)
 }
 
-pub(crate) fn replace(conn: &Connection, name: &str, octets: &[u8]) -> Result<u64, LedgerFault> {
-    let stamp: i64 = conn.query_row(
-        "INSERT INTO records (name, octets, stamp) VALUES (?1, ?2, 1)
-         ON CONFLICT (name) DO UPDATE SET octets = excluded.octets, stamp = stamp + 1 RETURNING stamp",
-        (name, octets),
-        |row| row.get(0),
-    )?;
-    Ok(stamp.cast_unsigned())
+/// INVARIANT: nobody writes but who has the lock.
+pub(crate) fn replace(
+    conn: &Connection,
+    name: &str,
+    turn: &str,
+    octets: &[u8],
+) -> Result<u64, LedgerFault> {
+    let stamp: Option<i64> = conn
+        .query_row(
+            "INSERT INTO records (name, octets, stamp)
+             SELECT ?1, ?2, 1 WHERE EXISTS (SELECT 1 FROM locks WHERE name = ?1 AND turn = ?3)
+             ON CONFLICT (name) DO UPDATE SET octets = excluded.octets, stamp = stamp + 1 RETURNING stamp",
+            (name, octets, turn),
+            |row| row.get(0),
+        )
+        .optional()?;
+    Ok(stamp.ok_or(LedgerFault::LockLost)?.cast_unsigned())
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -17,11 +17,46 @@ fn step() -> Vec<Note> {
     vec![Note::Step(StepName::Move, StepState::Done, None)]
 }
 
-/// As if so much time had passed for everybody who is known.
-fn nobody_was_heard_for(server: &Postgres, seconds: u32) {
-    let sql =
-        format!("UPDATE mailwarden.replicas SET heard = heard - INTERVAL '{seconds} seconds'");
-    server.query(&server.url(), &sql);
+/// As if those that work on something had not been heard of for a minute, while the others were all the while.
+fn who_works_is_not_heard(server: &Postgres) {
+    let sql = "UPDATE mailwarden.replicas SET since = since - INTERVAL '1 minute', heard = CASE
+        WHEN name IN (SELECT lease_owner FROM mailwarden.transactions) THEN heard - INTERVAL '1 minute' ELSE heard END";
+    server.query(&server.url(), sql);
+}
+
+/// As if the server had been gone for a minute: nobody was heard.
+fn nobody_is_heard(server: &Postgres) {
+    let sql = "UPDATE mailwarden.replicas SET heard = heard - INTERVAL '1 minute', since = since - INTERVAL '1 minute'";
+    server.query(&server.url(), sql);
+}
+
+fn server_is_up_for_long(server: &Postgres) -> bool {
+    let sql = "SELECT pg_postmaster_start_time() < now() - INTERVAL '15 seconds'";
+    server.query(&server.url(), sql) == "t"
+}
+
+#[tokio::test]
+async fn an_outage_makes_nobody_dead() {
+    let mut server = server();
+    let (one, other) = (connect(&server.url()).await, connect(&server.url()).await);
+    let id = begin(&one, asked()).await;
+    let lock = one.try_lock("tokens").await.unwrap();
+    assert!(lock.is_some());
+    // A server that has just begun has heard nobody.
+    server.restart();
+    who_works_is_not_heard(&server);
+    assert_eq!(other.claim(&id).await, Err(LedgerFault::Leased));
+    assert!(other.try_lock("tokens").await.unwrap().is_none());
+    // Nor does one that was cut off itself: it has to hear of nobody first, and only then for long enough.
+    while !server_is_up_for_long(&server) {
+        assert_eq!(other.claim(&id).await, Err(LedgerFault::Leased));
+    }
+    for _ in 0..5 {
+        nobody_is_heard(&server);
+        assert_eq!(other.claim(&id).await, Err(LedgerFault::Leased));
+        assert!(other.try_lock("tokens").await.unwrap().is_none());
+    }
+    assert_eq!(one.write(&id, step()).await, Ok(()));
 }
 
 #[tokio::test]
@@ -33,7 +68,7 @@ async fn who_is_not_heard_of_loses_its_leases_and_finds_out_at_its_next_note() {
     assert_eq!(other.claim_due(Timestamp::MAX, 10).await, Ok(Vec::new()));
     // It says so again every three seconds, so this is between two of its beats, or tried once more.
     let claimed = loop {
-        nobody_was_heard_for(&server, 60);
+        who_works_is_not_heard(&server);
         let due = other.next_due().await.unwrap().unwrap();
         assert!(due <= Timestamp::now() + jiff::SignedDuration::from_secs(31));
         match other.claim(&first).await {
@@ -129,6 +164,9 @@ async fn a_wrong_password_or_a_server_that_is_not_there_is_told_without_secrets(
         matches!(&fault, LedgerFault::Unwritable(why) if why.contains("login")),
         "{fault}"
     );
+    let without = ledger::Server::parse(&server.url()).unwrap();
+    let none = Ledger::connect(without).await.unwrap_err();
+    assert!(none.to_string().contains("wants a password"), "{none}");
     server.stop();
     let gone = Ledger::connect(wrong.clone()).await.unwrap_err();
     assert!(
@@ -333,4 +371,161 @@ async fn a_server_that_is_killed_in_the_middle_loses_and_doubles_nothing() {
 fn count_of(server: &Postgres, table: &str) -> u64 {
     let sql = format!("SELECT count(*) FROM mailwarden.{table}");
     server.query(&server.url(), &sql).parse().unwrap()
+}
+
+/// Beginning is slower than anybody waits for, and holds all the same.
+const SLOW: &str = "
+CREATE FUNCTION mailwarden.slow() RETURNS TRIGGER LANGUAGE plpgsql AS $$
+BEGIN PERFORM pg_sleep(CASE TG_NAME WHEN 'at_once' THEN 4 ELSE 8 END); RETURN NEW; END $$;
+CREATE TRIGGER at_once BEFORE INSERT ON mailwarden.transactions FOR EACH ROW EXECUTE FUNCTION mailwarden.slow();
+CREATE CONSTRAINT TRIGGER at_its_end AFTER INSERT ON mailwarden.transactions DEFERRABLE INITIALLY DEFERRED
+    FOR EACH ROW EXECUTE FUNCTION mailwarden.slow();";
+
+#[tokio::test]
+async fn a_beginning_that_was_refused_is_never_carried_out() {
+    let server = server();
+    let url = server.url();
+    let (one, other) = (connect(&url).await, connect(&url).await);
+    server.query(&url, SLOW);
+    let begun = one.begin(with_key("k", 1), Known::default(), StepName::Move, None);
+    let begun = begun.await;
+    assert!(
+        matches!(begun, Err(LedgerFault::Unwritable(_))),
+        "{begun:?}"
+    );
+    let ended = loop {
+        for ledger in [&one, &other] {
+            assert_eq!(ledger.claim_due(Timestamp::MAX, 10).await, Ok(Vec::new()));
+        }
+        let all = other.list(Filter::default()).await.unwrap();
+        if let Some(ended) = all.into_iter().find(|one| one.state != State::Open) {
+            break ended;
+        }
+    };
+    assert_eq!((ended.state, ended.asked.key), (State::Undone, None));
+    server.query(&url, "DROP FUNCTION mailwarden.slow CASCADE");
+    begin(&other, with_key("k", 1)).await;
+}
+
+#[tokio::test]
+async fn a_replica_whose_clock_is_wrong_sees_every_time_by_its_own() {
+    let server = server();
+    let minutes = |minutes: i64| jiff::SignedDuration::from_mins(minutes);
+    let wrong = at(&server.url()).with_wrong_clock(move || Timestamp::now() + minutes(10));
+    let (right, wrong) = (
+        connect(&server.url()).await,
+        Ledger::connect(wrong).await.unwrap(),
+    );
+    let near = |one: Timestamp, other: Timestamp| one.duration_since(other).abs() < minutes(5);
+    let id = begin(&wrong, asked()).await;
+    wrong.write(&id, step()).await.unwrap();
+    let over = vec![Note::Ends(State::Done, Ending::default())];
+    wrong.write(&id, over).await.unwrap();
+    for (ledger, now) in [
+        (&right, Timestamp::now()),
+        (&wrong, Timestamp::now() + minutes(10)),
+    ] {
+        let seen = ledger.get(&id).await.unwrap().unwrap();
+        assert!(near(seen.began, now) && near(seen.ended.unwrap(), now));
+        assert!(seen.steps.iter().all(|step| near(step.at, now)));
+        // By its own clock it ended a moment ago.
+        assert_eq!(ledger.forget_before(now - minutes(5)).await, Ok(0));
+    }
+    let now = Timestamp::now() + minutes(10);
+    assert_eq!(wrong.forget_before(now + minutes(5)).await, Ok(1));
+    let id = begin(&right, asked()).await;
+    let later = Timestamp::now() + minutes(3);
+    right.write(&id, vec![Note::Later(later)]).await.unwrap();
+    let due = wrong.next_due().await.unwrap().unwrap();
+    assert!(due > now && near(due, now + minutes(3)), "{due}");
+}
+
+#[tokio::test]
+async fn a_message_is_taken_away_once_whatever_the_database_has_for_a_default() {
+    let server = server();
+    let url = server.url();
+    server.query(
+        &url,
+        "ALTER ROLE warden SET default_transaction_isolation = 'repeatable read'",
+    );
+    server.query(
+        &url,
+        "ALTER ROLE warden SET default_transaction_read_only = on",
+    );
+    let (one, other) = (connect(&url).await, connect(&url).await);
+    for uid in 1..=40 {
+        let source = mail::MessageRef::parse(&format!("imap:default:INBOX:7:{uid}")).unwrap();
+        let asked = || Asked {
+            source: Some(source.clone()),
+            source_home: Some("home".to_owned()),
+            ..asked()
+        };
+        let begin = |ledger: &Ledger| {
+            let (ledger, asked) = (ledger.clone(), asked());
+            async move {
+                let begun = ledger.begin(asked, Known::default(), StepName::Move, None);
+                begun.await.unwrap()
+            }
+        };
+        let begun = tokio::join!(begin(&one), begin(&other));
+        assert!(
+            matches!(
+                begun,
+                (Begun::New(_), Begun::Leaving) | (Begun::Leaving, Begun::New(_))
+            ),
+            "{begun:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_lock_that_lands_when_nobody_waits_for_it_is_given_back() {
+    let server = server();
+    let url = server.url();
+    let (one, other) = (connect(&url).await, connect(&url).await);
+    let held = one.try_lock("a").await.unwrap().unwrap();
+    let row = "SELECT holder || ' ' || turn FROM mailwarden.locks";
+    let landed = server.query(&url, row);
+    let (holder, turn) = landed.split_once(' ').unwrap();
+    drop(held);
+    while !server.query(&url, row).is_empty() {}
+    // What an attempt does that was given up, and that the server comes to only now.
+    let late = format!("INSERT INTO mailwarden.locks VALUES ('a', '{holder}', '{turn}')");
+    server.query(&url, &late);
+    while other.try_lock("a").await.unwrap().is_none() {}
+}
+
+#[tokio::test]
+async fn a_note_that_the_server_comes_to_late_follows_nothing() {
+    let server = server();
+    let url = server.url();
+    let ledger = connect(&url).await;
+    let id = begin(&ledger, asked()).await;
+    let late = format!(
+        "SELECT mailwarden.hold(id, lease_owner, ARRAY['{id}']) FROM mailwarden.transactions"
+    );
+    server.query(&url, &late);
+    ledger.write(&id, step()).await.unwrap();
+    let refused = format!(
+        "DO $$ BEGIN PERFORM mailwarden.hold(id, lease_owner, ARRAY['{id}']) FROM mailwarden.transactions;
+            RAISE 'it was held'; EXCEPTION WHEN SQLSTATE 'MW001' THEN NULL; END $$"
+    );
+    server.query(&url, &refused);
+    ledger.write(&id, step()).await.unwrap();
+    ledger.release(&id);
+    ledger.claim(&id).await.unwrap();
+    ledger.write(&id, step()).await.unwrap();
+}
+
+#[tokio::test]
+async fn who_runs_already_goes_on_when_a_newer_version_adds_a_column() {
+    let server = server();
+    let ledger = connect(&server.url()).await;
+    let id = begin(&ledger, asked()).await;
+    assert!(ledger.get(&id).await.unwrap().is_some());
+    let newer = "ALTER TABLE mailwarden.transactions ADD COLUMN newer TEXT";
+    server.query(&server.url(), newer);
+    assert!(ledger.get(&id).await.unwrap().is_some());
+    ledger.release(&id);
+    assert!(ledger.claim(&id).await.is_ok());
 }

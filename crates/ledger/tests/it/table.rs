@@ -49,5 +49,6 @@ table! {
     pace::of_many_at_once_no_more_are_granted_than_there_is,
     shared::a_key_is_made_once_and_is_the_same_for_all,
     shared::a_record_is_replaced_wholly_and_its_stamp_tells,
+    shared::who_has_lost_the_lock_replaces_nothing,
     shared::one_has_a_lock_until_it_drops_it,
 }

@@ -7,7 +7,8 @@ use std::time::Duration;
 use anyhow::Context as _;
 use axum::Router;
 use axum::extract::{Request, State};
-use axum::http::header::{CONTENT_TYPE, ORIGIN};
+use axum::http::header::{CONTENT_TYPE, HOST, ORIGIN};
+use axum::http::uri::Authority;
 use axum::http::{HeaderValue, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
@@ -75,23 +76,55 @@ pub(crate) async fn serve(
         "metrics on http://{}/metrics",
         listener.local_addr()?
     ));
-    let router = router(metrics, watched);
+    let router = router(metrics, watched, Names::at(listener.local_addr()?));
     Ok(tokio::spawn(accept(listener, router)))
 }
 
-fn router(metrics: Arc<Metrics>, watched: Watched) -> Router {
+/// By what this address may be called.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Names {
+    /// By numbers or as localhost. Whoever names it otherwise and reaches it is a browser that was led here by a forged name.
+    OfThisMachine,
+    /// Others know it by names that are not known here.
+    Any,
+}
+
+impl Names {
+    fn at(address: SocketAddr) -> Self {
+        match address.ip().is_loopback() {
+            true => Self::OfThisMachine,
+            false => Self::Any,
+        }
+    }
+
+    fn hold(self, host: &str) -> bool {
+        let Ok(host) = host.parse::<Authority>() else {
+            return false;
+        };
+        let name = host.host();
+        let bare = name.trim_start_matches('[').trim_end_matches(']');
+        self == Self::Any
+            || name.eq_ignore_ascii_case("localhost")
+            || bare.parse::<IpAddr>().is_ok()
+    }
+}
+
+fn router(metrics: Arc<Metrics>, watched: Watched, names: Names) -> Router {
     let shown = get(show).with_state((metrics, watched.clone()));
     Router::new()
         .route("/metrics", shown)
         .merge(health::routes(watched))
-        .layer(axum::middleware::from_fn(plain))
+        .layer(axum::middleware::from_fn_with_state(names, plain))
 }
 
 /// Pages in browsers have no business here.
-async fn plain(request: Request, next: Next) -> Response {
-    match request.headers().contains_key(ORIGIN) {
-        true => StatusCode::FORBIDDEN.into_response(),
-        false => next.run(request).await,
+async fn plain(State(names): State<Names>, request: Request, next: Next) -> Response {
+    let headers = request.headers();
+    let mut hosts = headers.get_all(HOST).iter();
+    let named = hosts.all(|host| host.to_str().is_ok_and(|host| names.hold(host)));
+    match named && !headers.contains_key(ORIGIN) {
+        true => next.run(request).await,
+        false => StatusCode::FORBIDDEN.into_response(),
     }
 }
 
@@ -139,6 +172,24 @@ async fn answer(stream: TcpStream, router: Router) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn this_machine_alone_goes_by_no_name_of_others() {
+        let [here, everywhere] =
+            ["127.0.0.1:9464", "0.0.0.0:9464"].map(|address| Names::at(address.parse().unwrap()));
+        for host in [
+            "127.0.0.1:9464",
+            "localhost:9464",
+            "[::1]:9464",
+            "LocalHost",
+        ] {
+            assert!(here.hold(host) && everywhere.hold(host), "{host}");
+        }
+        for host in ["rebound.example:9464", "127.0.0.1.example", "one:9464"] {
+            assert!(!here.hold(host) && everywhere.hold(host), "{host}");
+        }
+        assert!(!here.hold("") && !everywhere.hold("a b"));
+    }
 
     #[test]
     fn a_port_alone_is_this_machines() {

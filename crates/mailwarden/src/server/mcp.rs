@@ -2,7 +2,8 @@
 //!
 //! It holds no rule of its own. How a person is asked in between is in `confirm`.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use gateway::{Answered, AnyTool, Caller, Code, Content, Link, Outcome, Refused, Toolset, Use};
@@ -377,7 +378,20 @@ fn instructions(tools: &[&dyn AnyTool]) -> String {
     lines.join("\n")
 }
 
+/// Made once, and shared by all answers: a schema takes long to make.
+static DEFINITIONS: LazyLock<HashMap<&'static str, Tool>> = LazyLock::new(|| {
+    let all = gateway::ALL.iter();
+    all.map(|tool| (tool.name(), define(*tool))).collect()
+});
+
 fn definition(tool: &'static dyn AnyTool) -> Tool {
+    match DEFINITIONS.get(tool.name()) {
+        Some(known) => known.clone(),
+        None => define(tool),
+    }
+}
+
+fn define(tool: &'static dyn AnyTool) -> Tool {
     let hints = tool.annotations();
     let annotations = ToolAnnotations::new()
         .read_only(hints.read_only)
@@ -476,6 +490,17 @@ mod tests {
     fn told(which: impl Fn(&dyn AnyTool) -> bool) -> String {
         let tools = gateway::ALL.iter().copied();
         instructions(&tools.filter(|tool| which(*tool)).collect::<Vec<_>>())
+    }
+
+    /// Whoever asks for the tools again and again costs nothing but the sending.
+    #[test]
+    fn a_definition_is_made_once() {
+        for tool in gateway::ALL.iter().copied() {
+            let (first, again) = (definition(tool), definition(tool));
+            assert!(Arc::ptr_eq(&first.input_schema, &again.input_schema));
+            let outputs = first.output_schema.zip(again.output_schema);
+            assert!(outputs.is_some_and(|(first, again)| Arc::ptr_eq(&first, &again)));
+        }
     }
 
     #[test]

@@ -136,7 +136,10 @@ fn unknown(fault: &LedgerFault) -> anyhow::Error {
         LedgerFault::Leased => "; wait for it, or end that process",
         LedgerFault::Over => "; `mailwarden tx show` tells how it came out",
         LedgerFault::UnderWay => "; `mailwarden tx retry` goes on with it now",
-        LedgerFault::Unwritable(_) | LedgerFault::Foreign(_) | LedgerFault::Taken => "",
+        LedgerFault::Unwritable(_)
+        | LedgerFault::Foreign(_)
+        | LedgerFault::Taken
+        | LedgerFault::LockLost => "",
     };
     anyhow::anyhow!("{fault}{hint}")
 }

@@ -298,7 +298,7 @@ fn config_check_tells_where_changes_go_and_makes_nothing() {
         printed.stdout
     };
     let (_server, nowhere) = directory("");
-    let line = "changes to mail: refused, there is no `wal` section\n";
+    let line = "changes to mail: refused, there is neither `wal` nor `ledger`\n";
     assert!(said(&nowhere).contains(line), "{}", said(&nowhere));
 
     let (_server, directory) = directory("wal: { path: state/wal.db }\n");
@@ -325,7 +325,7 @@ fn another_ledger_takes_a_restart() {
     directory.write("accounts.yaml", &text);
     let printed = directory.run(&["config", "reload"]);
     assert!(printed.stdout.contains("wal.path"), "{}", printed.stdout);
-    client.await_stderr("wal.path: changed, and in force only after a restart");
+    client.await_stderr("wal.path or ledger: changed, and in force only after a restart");
     assert!(tools(&mut client).iter().any(|tool| tool == "mark_seen"));
     assert!(!directory.path().join("state/other.db").exists());
 }

@@ -1,6 +1,6 @@
 //! What is remembered of an account's tokens between two runs: a small record, replaced wholly or not at all.
 //!
-//! No token lies in it in clear. One that is damaged, foreign or too large counts as none.
+//! No token lies in it in clear. One that is damaged, foreign or too large counts as none; where replicas share it, as an error.
 
 use std::io;
 use std::sync::Arc;
@@ -69,6 +69,13 @@ impl Kept {
     pub(crate) fn login_of(&self, token: &Fingerprint) -> Option<&Login> {
         let login = self.login.as_ref()?;
         login.tokens.contains(token).then_some(login)
+    }
+
+    /// It names another token than this one as that which stores hold.
+    pub(crate) fn is_of_another(&self, token: &Fingerprint, given: &str) -> bool {
+        let login = self.login.as_ref().filter(|login| login.given == given);
+        self.successor.as_ref().is_some_and(|it| it.under != *token)
+            || login.is_some_and(|login| !login.tokens.contains(token))
     }
 
     pub(crate) fn refuses(&self, token: &Fingerprint, given: &str) -> bool {
@@ -154,13 +161,19 @@ impl Files {
         })
     }
 
-    /// What is damaged or foreign counts as nothing.
+    /// What is damaged or foreign counts as nothing on one machine. INVARIANT: what replicas share is never replaced by one who
+    /// cannot read it: a newer version may have written it.
     pub(crate) fn try_read(&self) -> io::Result<Kept> {
         let Some(octets) = self.records.read(&self.name)? else {
             return Ok(Kept::default());
         };
         Ok(match serde_json::from_slice::<Kept>(&octets) {
             Ok(kept) if kept.version == VERSION => kept,
+            _ if self.reach() == Reach::Replicas => {
+                return Err(io::Error::other(
+                    "it is damaged, or a newer version of mailwarden has written it; use that one everywhere, or log in again",
+                ));
+            }
             _ => {
                 tracing::debug!(name = %self.name, "what was remembered of an account's tokens is not readable and counts as nothing");
                 Kept::default()

@@ -194,6 +194,15 @@ async fn look(core: &Arc<Core>) -> Result<Sight, NoToken> {
             stored,
             print,
         }),
+        // INVARIANT: who has an outdated store does not destroy what the others have in common.
+        (_, Ok(_), Holding::Token(print))
+            if shares(core)
+                && kept.is_of_another(&print, &core.grant.given().unwrap_or_default()) =>
+        {
+            Err(NoToken::Misconfigured {
+                said: "this machine's secret store is older than the last login, or of another one; copy it anew from where the login was, or log in again".to_owned(),
+            })
+        }
         (_, Ok(stored), Holding::Token(print)) => Ok(Sight {
             kept,
             stored,
@@ -204,6 +213,11 @@ async fn look(core: &Arc<Core>) -> Result<Sight, NoToken> {
         }),
         (_, Ok(_), _) => Err(NoToken::NeedsLogin(NeedsLogin::Never)),
     }
+}
+
+fn shares(core: &Core) -> bool {
+    let files = core.files.as_ref();
+    files.is_some_and(|files| files.reach() == Reach::Replicas)
 }
 
 enum Attempt {

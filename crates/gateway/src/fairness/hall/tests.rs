@@ -223,3 +223,25 @@ fn who_cannot_be_served_in_time_is_told_at_once() {
     // Another one is served before most of these.
     assert!(waits(&crowd.comes(MODEST)));
 }
+
+/// Calls took ten seconds each, and everybody was sent away. Later they are quick again.
+#[test]
+fn a_slow_hour_is_not_held_against_those_who_come_later() {
+    let mut crowd = Crowd::new(1);
+    crowd.comes("a");
+    crowd.comes("a");
+    for _ in 0..3 {
+        crowd.now += Duration::from_secs(10);
+        crowd.comes("a");
+        crowd.ends(0);
+    }
+    let sent_away = |one: Arrival| matches!(one, Arrival::TurnedAway(_));
+    while !crowd.waiting.is_empty() {
+        crowd.leaves(0);
+    }
+    assert!(sent_away(crowd.comes("a")) && sent_away(crowd.comes(MODEST)));
+    // Nobody waits, so nothing is measured; what is under way ends all the same.
+    crowd.ends(0);
+    assert_eq!(crowd.comes("a"), Arrival::Enters);
+    assert!(matches!(crowd.comes(MODEST), Arrival::Waits(_)));
+}

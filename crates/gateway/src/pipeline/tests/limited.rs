@@ -125,6 +125,40 @@ async fn more_calls_than_a_burst_are_refused_and_told_when_to_come_back() {
     assert_eq!(world.gateway.pace_of(&another), Pace::Open);
 }
 
+/// Whoever looks before a request is read refuses as it would be refused further in, and it is counted the same.
+#[tokio::test]
+async fn excess_that_is_known_is_refused_alike_wherever_it_is_seen() {
+    let world = limited(own(calls(6, 1)), Policy::owner());
+    let known = async || {
+        let (caller, cx) = (bot(), Cx::new());
+        let tool = "get_caller_identity";
+        let refusing = world.gateway.refuse_known_excess(&caller, &cx, tool);
+        refusing.await.map(|refused| refused.data)
+    };
+    assert!(known().await.is_none());
+    assert!(is_answered(&who(&world.gateway).await));
+    let plain = |mut data: Value| {
+        let meta = data["meta"].take();
+        let stands = &meta["rate_limit"];
+        json!([
+            data,
+            stands["limit"],
+            stands["remaining"],
+            stands["retry_after_seconds"]
+        ])
+    };
+    let early = plain(known().await.unwrap());
+    assert_eq!(early[0]["code"], "rate_limited");
+    assert_eq!(early, plain(refused(who(&world.gateway).await)));
+    // Both are of one kind: the first has a record of its own.
+    let kind = crate::limits::excess::Kind {
+        caller: BOT.to_owned(),
+        tool: "get_caller_identity",
+        reason: "rate_limited",
+    };
+    assert_eq!(world.gateway.turnstile.excess.so_far(&kind), Some(1));
+}
+
 #[tokio::test]
 async fn what_names_no_tool_and_what_is_no_call_counts_too() {
     let world = limited(own(calls(1, 3)), Policy::owner());
@@ -228,7 +262,12 @@ async fn as_many_at_a_time_as_there_may_be_and_a_place_is_free_when_a_call_is_dr
     let world = limited(own(measure), Policy::owner());
     let setup = world.gateway.setup();
     let standing = setup.standing(&bot()).unwrap();
-    let held = world.gateway.admit(standing, None).await.ok().unwrap();
+    let held = world
+        .gateway
+        .admit(standing, None, std::time::Instant::now())
+        .await
+        .ok()
+        .unwrap();
     let data = refused(who(&world.gateway).await);
     assert_eq!(data["details"]["limit"], "concurrent");
     drop(held);
@@ -316,7 +355,11 @@ async fn a_call_given_up_at_the_door_is_recorded() {
     let gateway = Arc::new(gateway);
     let setup = gateway.setup();
     let standing = setup.standing(&bot()).unwrap();
-    let held = gateway.admit(standing, None).await.ok().unwrap();
+    let held = gateway
+        .admit(standing, None, std::time::Instant::now())
+        .await
+        .ok()
+        .unwrap();
     for _ in 0..3 {
         let waits = tokio::spawn({
             let gateway = Arc::clone(&gateway);
@@ -349,7 +392,11 @@ async fn a_change_whose_caller_leaves_before_its_turn_is_not_made() {
     let gateway = Arc::new(gateway.with_places(Crowd::Many, Some(1)));
     let setup = gateway.setup();
     let standing = setup.standing(&bot()).unwrap();
-    let held = gateway.admit(standing, None).await.ok().unwrap();
+    let held = gateway
+        .admit(standing, None, std::time::Instant::now())
+        .await
+        .ok()
+        .unwrap();
     let waits = tokio::spawn({
         let gateway = Arc::clone(&gateway);
         async move {
@@ -390,7 +437,11 @@ async fn who_finds_no_place_in_time_is_told_when_to_come_back() {
     let gateway = gateway.with_places(Crowd::Many, Some(1));
     let setup = gateway.setup();
     let standing = setup.standing(&bot()).unwrap();
-    let held = gateway.admit(standing, None).await.ok().unwrap();
+    let held = gateway
+        .admit(standing, None, std::time::Instant::now())
+        .await
+        .ok()
+        .unwrap();
     let data = refused(who(&gateway).await);
     assert_eq!(data["code"], "overloaded");
     assert!(data["details"]["retry_after_seconds"].as_u64().unwrap() >= 1);

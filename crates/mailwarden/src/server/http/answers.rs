@@ -10,14 +10,16 @@ use axum::http::header::{
 };
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode};
 use bytes::Bytes;
+use gateway::Refused;
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt as _, Full};
-use serde_json::json;
+use serde_json::{Value, json};
 
 pub(super) type Answer = Response<BoxBody<Bytes, Infallible>>;
 
-/// JSON-RPC has no code for it; this one is among those that servers may choose.
-const BUSY: i64 = -32029;
+/// As further in: INTERNAL_ERROR of JSON-RPC where we have no room, INVALID_REQUEST where a caller has used up its own.
+const OVERLOADED: i64 = -32603;
+const RATE_LIMITED: i64 = -32600;
 
 pub(super) fn plain(status: StatusCode, words: &'static str) -> Answer {
     whole(status, "text/plain; charset=utf-8", words)
@@ -59,22 +61,40 @@ pub(super) fn challenge(status: StatusCode, challenge: &str) -> Answer {
     answer
 }
 
-/// Come back later.
-pub(super) fn busy(status: StatusCode, after: Duration) -> Answer {
+/// There is no room for it now; nothing was done. What else came with the request is not read.
+pub(super) fn busy(after: Duration) -> Answer {
     let seconds = after.as_secs_f64().ceil().max(1.0) as u64;
     let error = json!({
         "jsonrpc": "2.0",
         "id": null,
         "error": {
-            "code": BUSY,
-            "message": "too many calls at once; try again later",
-            "data": { "code": "rate_limited", "retry_after_seconds": seconds },
+            "code": OVERLOADED,
+            "message": "there is too much to do right now; try again later",
+            "data": { "code": "overloaded", "details": { "retry_after_seconds": seconds } },
         },
     });
-    let mut answer = json(status, &error);
+    let mut answer = json(StatusCode::SERVICE_UNAVAILABLE, &error);
+    let headers = answer.headers_mut();
+    headers.insert(CONNECTION, HeaderValue::from_static("close"));
+    headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
     answer
-        .headers_mut()
-        .insert(RETRY_AFTER, HeaderValue::from(seconds));
+}
+
+/// A call of somebody who has used up its limits, refused as it is further in; and when to come back.
+pub(super) fn excess(id: &Value, refused: &Refused) -> Answer {
+    let error = json!({
+        "jsonrpc": "2.0",
+        "id": id,
+        "error": {
+            "code": RATE_LIMITED,
+            "message": refused.refusal.to_string(),
+            "data": refused.data,
+        },
+    });
+    let mut answer = json(StatusCode::TOO_MANY_REQUESTS, &error);
+    let after = refused.data.pointer("/details/retry_after_seconds");
+    let after = HeaderValue::from(after.and_then(Value::as_u64).unwrap_or(1));
+    answer.headers_mut().insert(RETRY_AFTER, after);
     answer
 }
 

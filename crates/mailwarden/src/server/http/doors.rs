@@ -88,8 +88,8 @@ impl Doors {
             return None;
         }
         let unproven = |held: &Held| !held.proven;
-        if state.count(unproven) >= self.bounds.unproven {
-            state.make_room(unproven);
+        if state.count(unproven) >= self.bounds.unproven && !state.make_room(unproven) {
+            return None;
         }
         if state.held.len() >= self.bounds.in_all && !state.make_room(|_| true) {
             return None;
@@ -222,6 +222,18 @@ mod tests {
         let second = enter(&doors, "192.0.2.3").unwrap();
         let third = enter(&doors, "192.0.2.4").unwrap();
         assert!(!is_there(&first) && is_there(&second) && is_there(&third) && is_there(&proven));
+    }
+
+    /// Also while whoever vouches for them does not answer.
+    #[test]
+    fn those_who_have_proven_nothing_are_never_more_than_they_may_be() {
+        let doors = Doors::new(BOUNDS);
+        let asked = ["192.0.2.2", "192.0.2.3"].map(|peer| enter(&doors, peer).unwrap());
+        let busy: Vec<_> = asked.iter().map(Door::begin).collect();
+        assert!(enter(&doors, "192.0.2.4").is_none());
+        drop(busy);
+        assert!(enter(&doors, "192.0.2.4").is_some());
+        assert!(!is_there(&asked[0]) && is_there(&asked[1]));
     }
 
     #[test]

@@ -8,7 +8,9 @@ use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
 use gateway::{Caller, Gateway, Pace};
 use http_body_util::Full;
 use hyper::body::Incoming;
+use mail::Cx;
 use rmcp::transport::streamable_http_server::StreamableHttpService;
+use serde_json::Value;
 use tokio::sync::watch;
 
 use super::answers::{self, Answer};
@@ -29,6 +31,14 @@ const SESSION: &str = "mcp-session-id";
 /// What a request of the revision of 2026-07-28 asks for, without its body.
 const ASKS: &str = "mcp-method";
 const LISTEN: &str = "subscriptions/listen";
+/// And of which tool.
+const NAMES: &str = "mcp-name";
+/// What is limited; all else passes, so that whoever may call nothing can still end what it began.
+const CALLS: [&str; 3] = ["tools/call", "resources/read", "completion/complete"];
+/// After this there may be room for a body again.
+const NO_ROOM: Duration = Duration::from_secs(1);
+/// An issuer that did not answer is not asked again before.
+const ISSUER_AWAY: Duration = Duration::from_secs(30);
 /// Timers know no longer times.
 const LONGEST_WAIT: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
@@ -139,7 +149,10 @@ impl Gate {
         door.proven();
         // From here on nobody needs it, and nothing may pass it on.
         request.headers_mut().remove(AUTHORIZATION);
-        self.pace(&caller)?;
+        if request.headers().contains_key(ASKS) {
+            let headers = request.headers();
+            self.pace(&caller, || Called::by_head(headers)).await?;
+        }
         let session = self.session(request.headers(), &caller)?;
         let stream = self.stream(&request, &caller)?;
         let until = stream
@@ -150,8 +163,14 @@ impl Gate {
             false => &self.mcp,
         };
         let (mut parts, body) = request.into_parts();
-        let read = self.room.read(&parts.headers, body).await;
-        let read = read.map_err(|status| Box::new(answers::refusal(status, "")))?;
+        let read = self.room.read(&caller, &parts.headers, body).await;
+        let read = read.map_err(|status| match status {
+            StatusCode::SERVICE_UNAVAILABLE => Box::new(answers::busy(NO_ROOM)),
+            status => Box::new(answers::refusal(status, "")),
+        })?;
+        if !parts.headers.contains_key(ASKS) {
+            self.pace(&caller, || Called::by_body(&read.bytes)).await?;
+        }
         let sent = Sent::of(&parts.headers);
         both_accepted(&mut parts.headers);
         parts.extensions.insert(caller.clone());
@@ -177,6 +196,11 @@ impl Gate {
         };
         found.map_err(|unproven| {
             let (why, ask) = match &unproven {
+                // INVARIANT: whose token may be good is not told to throw it away.
+                Unproven::Unknown => {
+                    self.refusals.note(door.peer.ip(), Why::IssuerAway);
+                    return Box::new(answers::busy(ISSUER_AWAY));
+                }
                 Unproven::Nobody(Why::NoToken) => (Why::NoToken, Ask::NoToken),
                 Unproven::Nobody(why) => (*why, Ask::InvalidToken),
                 Unproven::Short(scopes) => (Why::Scope, Ask::Scopes(scopes)),
@@ -187,11 +211,24 @@ impl Gate {
         })
     }
 
-    /// The one place where a caller is told to come back later, before its request is read.
-    fn pace(&self, caller: &Caller) -> Result<(), Refused> {
-        match self.gateway.pace_of(caller) {
-            Pace::Open => Ok(()),
-            Pace::Wait(time) => Err(Box::new(answers::busy(StatusCode::TOO_MANY_REQUESTS, time))),
+    /// The one place where a caller is told to come back later before its call is made. What is called is looked for only
+    /// where it matters.
+    async fn pace(
+        &self,
+        caller: &Caller,
+        called: impl FnOnce() -> Option<Called>,
+    ) -> Result<(), Refused> {
+        if self.gateway.pace_of(caller) == Pace::Open {
+            return Ok(());
+        }
+        let Some(Called { tool, id }) = called() else {
+            return Ok(());
+        };
+        let refusing = Cx::new();
+        let refused = self.gateway.refuse_known_excess(caller, &refusing, &tool);
+        match refused.await {
+            Some(refused) => Err(Box::new(answers::excess(&id, &refused))),
+            None => Ok(()),
         }
     }
 
@@ -217,7 +254,7 @@ impl Gate {
         if request.method() != Method::GET && asks.is_none_or(|asks| asks != LISTEN) {
             return Ok(None);
         }
-        let full = || answers::busy(StatusCode::SERVICE_UNAVAILABLE, Duration::from_secs(30));
+        let full = || answers::busy(Duration::from_secs(30));
         let place = self.streams.begin(caller);
         place.map(Some).ok_or_else(|| Box::new(full()))
     }
@@ -242,6 +279,38 @@ impl Gate {
                 }
             }
         }
+    }
+}
+
+/// A call, by what names it; its tool is empty where none is named.
+struct Called {
+    tool: String,
+    /// Nothing while the body is not read.
+    id: Value,
+}
+
+impl Called {
+    fn by_head(headers: &HeaderMap) -> Option<Self> {
+        let word = |name| headers.get(name).and_then(|value| value.to_str().ok());
+        word(ASKS)
+            .filter(|asks| CALLS.contains(asks))
+            .map(|_| Self {
+                tool: word(NAMES).unwrap_or_default().to_owned(),
+                id: Value::Null,
+            })
+    }
+
+    fn by_body(bytes: &[u8]) -> Option<Self> {
+        let mut message: Value = serde_json::from_slice(bytes).ok()?;
+        let asks = message.get("method").and_then(Value::as_str)?;
+        CALLS.contains(&asks).then(|| Self {
+            tool: message
+                .pointer("/params/name")
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_owned(),
+            id: message.get_mut("id").map(Value::take).unwrap_or_default(),
+        })
     }
 }
 
@@ -358,6 +427,42 @@ impl Sent {
         match kind.is_some_and(|kind| kind.starts_with(b"application/json")) {
             true => Self::Json,
             false => Self::Otherwise,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// Whoever may call nothing can still end what it began, and answer what it was asked.
+    #[test]
+    fn only_calls_are_held_to_limits() {
+        let body = |message: Value| Called::by_body(message.to_string().as_bytes());
+        for method in [
+            "initialize",
+            "tools/list",
+            "notifications/cancelled",
+            "ping",
+        ] {
+            assert!(body(json!({ "jsonrpc": "2.0", "id": 1, "method": method })).is_none());
+            let mut headers = HeaderMap::new();
+            headers.insert(ASKS, HeaderValue::from_static(method));
+            assert!(Called::by_head(&headers).is_none());
+        }
+        assert!(body(json!({ "jsonrpc": "2.0", "id": 1, "result": {} })).is_none());
+        assert!(Called::by_body(b"").is_none());
+        for method in CALLS {
+            let params = json!({ "name": "search" });
+            let called = body(json!({ "id": "a", "method": method, "params": params })).unwrap();
+            assert_eq!((called.tool.as_str(), called.id), ("search", json!("a")));
+            let mut headers = HeaderMap::new();
+            headers.insert(ASKS, HeaderValue::from_static(method));
+            headers.insert(NAMES, HeaderValue::from_static("search"));
+            let called = Called::by_head(&headers).unwrap();
+            assert_eq!((called.tool.as_str(), called.id), ("search", Value::Null));
         }
     }
 }

@@ -158,15 +158,18 @@ impl Conversation {
             .serve_connection(TokioIo::new(link), service);
         let late = tokio::time::sleep(UNPROVEN);
         tokio::pin!(late);
-        let (mut watched, mut over) = (true, false);
+        let (mut watched, mut over, mut renewed) = (true, false, false);
         let ended = loop {
             tokio::select! {
                 ended = poll_fn(|cx| connection.poll_without_shutdown(cx)) => break ended,
                 () = &mut late, if watched => match self.door.standing() {
                     Standing::Proven => watched = false,
-                    // Whoever vouches for it may be slow.
-                    Standing::Asked => late.as_mut().reset(Instant::now() + UNPROVEN),
-                    Standing::Nobody => return,
+                    // Whoever vouches for it may be slow, but is not waited for longer than this.
+                    Standing::Asked if !renewed => {
+                        renewed = true;
+                        late.as_mut().reset(Instant::now() + UNPROVEN);
+                    }
+                    Standing::Asked | Standing::Nobody => return,
                 },
                 _ = self.ending.changed(), if !over => {
                     Pin::new(&mut connection).graceful_shutdown();

@@ -23,6 +23,7 @@ use std::io;
 use std::sync::Arc;
 
 use audit::Log;
+use gateway::Caller;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::sync::watch;
 
@@ -154,7 +155,8 @@ async fn fresh(certificate: Option<Arc<tls::Tls>>, reloaded: watch::Receiver<u64
 /// Never ends: who is no caller any more after a reload has no session either.
 async fn ending_sessions(sessions: &Sessions, roster: &Roster, mut reloaded: watch::Receiver<u64>) {
     while reloaded.changed().await.is_ok() {
-        sessions.end_unless(|caller| roster.knows(caller)).await;
+        let known = |caller: &Caller| roster.serves(caller.as_str());
+        sessions.end_unless(known).await;
     }
     std::future::pending().await
 }

@@ -51,7 +51,10 @@ impl Origin {
     /// INVARIANT: `null` is nobody's name, and `*` everybody's: neither can be listed.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let (scheme, host) = text.split_once("://")?;
-        let schemed = !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_lowercase());
+        // RFC 3986, section 3.1; browsers write it in small letters.
+        let letters = |byte: u8| byte.is_ascii_lowercase();
+        let others = |byte: u8| letters(byte) || byte.is_ascii_digit() || b"+-.".contains(&byte);
+        let schemed = scheme.bytes().next().is_some_and(letters) && scheme.bytes().all(others);
         let hosted = HostName::parse(host).is_some();
         (schemed && hosted).then(|| Self(text.to_ascii_lowercase()))
     }
@@ -139,6 +142,16 @@ mod tests {
         }
         let looked = names.look(&uri.parse().unwrap(), &headers, local.parse().unwrap());
         looked.map(|origin| origin.is_some())
+    }
+
+    #[test]
+    fn origins_may_have_any_scheme_that_there_is() {
+        for good in ["https://a.example", "vscode-webview://a1", "web+mail.1://a"] {
+            assert!(Origin::parse(good).is_some(), "{good}");
+        }
+        for bad in ["://a.example", "1a://a", "-a://a", "a_b://a", "null", "*"] {
+            assert!(Origin::parse(bad).is_none(), "{bad}");
+        }
     }
 
     #[test]

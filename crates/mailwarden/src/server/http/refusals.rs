@@ -33,6 +33,8 @@ pub(super) enum Why {
     /// One that another server should vouch for.
     Unvouched,
     Scope,
+    /// Whoever should vouch for it cannot be asked.
+    IssuerAway,
 }
 
 impl Why {
@@ -43,6 +45,7 @@ impl Why {
             Self::Expired => "expired_token",
             Self::Unvouched => "invalid_token",
             Self::Scope => "insufficient_scope",
+            Self::IssuerAway => "issuer_unavailable",
         }
     }
 }

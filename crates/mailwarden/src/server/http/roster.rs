@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use gateway::{Caller, Credential};
 use jiff::Timestamp;
-use secrets::Verifier;
+use secrets::{Unvouched, Verifier};
 use subtle::{ConditionallySelectable as _, ConstantTimeEq as _};
 
 use super::refusals::Why;
@@ -52,6 +52,8 @@ pub(super) enum Unproven {
     Nobody(Why),
     /// It is a caller, and its token does not reach so far: these it would need.
     Short(Vec<String>),
+    /// Nobody can say: whoever vouches for such tokens does not answer.
+    Unknown,
 }
 
 struct Known {
@@ -169,6 +171,16 @@ impl Roster {
                 .is_some_and(|vouched| vouched.knows(caller))
     }
 
+    /// Whether there is still a caller of this name that could bring a token, whichever it brought before.
+    pub(super) fn serves(&self, id: &str) -> bool {
+        let now = Timestamp::now();
+        let known = self.known();
+        let mut tokens = known.tokens.iter();
+        let vouched = known.vouched.as_ref();
+        tokens.any(|one| one.id == id && one.token.is_fresh(now))
+            || vouched.is_some_and(|vouched| vouched.callers.iter().any(|(one, _)| one == id))
+    }
+
     fn known(&self) -> Arc<All> {
         Arc::clone(&self.known.read().unwrap_or_else(PoisonError::into_inner))
     }
@@ -223,7 +235,10 @@ impl Vouched {
     /// INVARIANT: a token that fits nobody, or more than one, is nobody's.
     async fn find(&self, token: &str, address: &str) -> Result<Shown, Unproven> {
         let told = self.verifier.verify(token).await;
-        let told = told.map_err(|_| Unproven::Nobody(Why::Unvouched))?;
+        let told = told.map_err(|why| match why {
+            Unvouched::Invalid => Unproven::Nobody(Why::Unvouched),
+            Unvouched::Unavailable => Unproven::Unknown,
+        })?;
         let fits =
             |wanted: &Option<String>, said: &Option<String>| wanted.is_none() || (wanted == said);
         let mut meant = self.callers.iter().filter(|(_, vouchee)| {
@@ -272,5 +287,77 @@ fn owner(digest: TokenDigest) -> Known {
         },
         id: Caller::owner("").as_str().to_owned(),
         credential: Credential::default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn known(id: &str, token: &str) -> Known {
+        let digest = TokenDigest::of(token);
+        Known {
+            token: Token {
+                digest,
+                expires: None,
+            },
+            id: id.to_owned(),
+            credential: wiring::credential(Some(digest)),
+        }
+    }
+
+    fn roster(all: All) -> Roster {
+        Roster {
+            known: RwLock::new(Arc::new(all)),
+            owner: None,
+        }
+    }
+
+    /// Its sessions stay when a token is replaced by the next, and go when it goes.
+    #[tokio::test]
+    async fn a_caller_is_more_than_the_token_that_it_came_with() {
+        let before = roster(All {
+            tokens: vec![known("a", "the token before"), known("b", "another token")],
+            vouched: None,
+        });
+        let Ok(shown) = before.find("the token before", "http:test").await else {
+            panic!("it is known");
+        };
+        let after = roster(All {
+            tokens: vec![known("a", "the token after")],
+            vouched: None,
+        });
+        assert!(!after.knows(&shown.caller));
+        assert!(after.serves("a") && !after.serves("b"));
+    }
+
+    /// Its token may be good: nobody is told that it is not.
+    #[tokio::test]
+    async fn who_cannot_be_vouched_for_now_is_not_nobody() {
+        // Taken and not listened on, so that nobody answers.
+        let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let issuer = format!("http://{}", taken.local_addr().unwrap());
+        drop(taken);
+        let verifier = Verifier::new(secrets::Issuer {
+            issuer: issuer.clone(),
+            audience: "https://mail.example/mcp".to_owned(),
+            jwks_uri: None,
+            ca_file: None,
+        });
+        let roster = roster(All {
+            tokens: Vec::new(),
+            vouched: Some(Arc::new(Vouched {
+                verifier: Arc::new(verifier),
+                issuer,
+                resource: "https://mail.example/mcp".to_owned(),
+                callers: Vec::new(),
+            })),
+        });
+        // {"alg":"EdDSA","kid":"one","typ":"at+jwt"}
+        let token = "eyJhbGciOiJFZERTQSIsImtpZCI6Im9uZSIsInR5cCI6ImF0K2p3dCJ9.e30.c2ln";
+        let found = roster.find(token, "http:test").await;
+        assert_eq!(found.err(), Some(Unproven::Unknown));
+        let found = roster.find("no token of any issuer", "http:test").await;
+        assert_eq!(found.err(), Some(Unproven::Nobody(Why::Unvouched)));
     }
 }

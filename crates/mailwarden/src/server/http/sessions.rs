@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use gateway::Caller;
 use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::transport::streamable_http_server::session::local::{
-    LocalSessionManager, LocalSessionManagerError,
+    LocalSessionManager, LocalSessionManagerError, SessionError,
 };
 use rmcp::transport::streamable_http_server::session::{
     ServerSseMessage, SessionId, SessionManager,
@@ -26,7 +26,20 @@ tokio::task_local! {
 pub(super) struct Sessions {
     inner: LocalSessionManager,
     most: usize,
-    held: Mutex<HashMap<SessionId, Held>>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    held: HashMap<SessionId, Held>,
+    /// Whose are about to begin.
+    beginning: Vec<String>,
+}
+
+/// Room for one that is about to begin. Dropped, it is free again.
+struct Reserved<'a> {
+    sessions: &'a Sessions,
+    owner: &'a Caller,
 }
 
 struct Held {
@@ -49,7 +62,7 @@ impl Sessions {
         Arc::new(Self {
             inner,
             most,
-            held: Mutex::default(),
+            state: Mutex::default(),
         })
     }
 
@@ -64,14 +77,10 @@ impl Sessions {
 
     /// INVARIANT: of the caller that began it; anybody else's is as one that is not there.
     pub(super) fn enter(self: &Arc<Self>, id: &str, caller: &Caller) -> Option<Entered> {
-        let mut held = self.held();
-        let (id, found) = held
-            .get_key_value(id)
-            .map(|(id, _)| id.clone())
-            .and_then(|id| {
-                let found = held.get_mut(&id)?;
-                Some((id, found))
-            })?;
+        let mut state = self.state();
+        let (id, _) = state.held.get_key_value(id)?;
+        let id = id.clone();
+        let found = state.held.get_mut(&id)?;
         if found.owner.as_str() != caller.as_str() {
             return None;
         }
@@ -86,8 +95,8 @@ impl Sessions {
     /// Ends those of callers that are none any more.
     pub(super) async fn end_unless(&self, known: impl Fn(&Caller) -> bool) {
         let gone: Vec<SessionId> = {
-            let held = self.held();
-            let gone = held.iter().filter(|(_, one)| !known(&one.owner));
+            let state = self.state();
+            let gone = state.held.iter().filter(|(_, one)| !known(&one.owner));
             gone.map(|(id, _)| id.clone()).collect()
         };
         for id in gone {
@@ -96,30 +105,93 @@ impl Sessions {
         }
     }
 
-    /// Who has to go so that this caller can begin one: of its own if it has its share, else whoever has been silent for
-    /// longest; who has a call under way only if all have.
-    fn in_the_way(&self, owner: &Caller) -> Option<SessionId> {
-        let held = self.held();
-        let own = |one: &&Held| one.owner.as_str() == owner.as_str();
-        let share = self.most.div_ceil(4);
-        let full = held.len() >= self.most;
-        let greedy = held.values().filter(own).count() >= share;
-        if !full && !greedy {
+    /// INVARIANT: those held and those that begin are never more than there may be, however many begin at once. None where
+    /// nobody could go instead.
+    fn reserve<'a>(&'a self, owner: &'a Caller) -> Option<(Reserved<'a>, Vec<SessionId>)> {
+        let mut state = self.state();
+        if state.has_no_way_for(owner, self.most) {
             return None;
         }
-        let candidates = held.iter().filter(|(_, one)| !greedy || own(one));
+        let mut gone = Vec::new();
+        while state.is_crowded_for(owner, self.most) {
+            let first = state.in_the_way(owner, self.most)?;
+            state.held.remove(&first);
+            gone.push(first);
+        }
+        state.beginning.push(owner.as_str().to_owned());
+        let reserved = Reserved {
+            sessions: self,
+            owner,
+        };
+        Some((reserved, gone))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn of(&self, owner: &Caller) -> usize {
+        let held = self.held.values().map(|one| one.owner.as_str());
+        let all = held.chain(self.beginning.iter().map(String::as_str));
+        all.filter(|one| *one == owner.as_str()).count()
+    }
+
+    fn is_greedy(&self, owner: &Caller, most: usize) -> bool {
+        self.of(owner) >= most.div_ceil(4)
+    }
+
+    fn is_crowded_for(&self, owner: &Caller, most: usize) -> bool {
+        self.held.len() + self.beginning.len() >= most || self.is_greedy(owner, most)
+    }
+
+    /// Those that begin cannot go: nothing is known of them yet.
+    fn has_no_way_for(&self, owner: &Caller, most: usize) -> bool {
+        let own = self.beginning.iter().filter(|one| *one == owner.as_str());
+        let own = own.count();
+        self.beginning.len() >= most || own >= most.div_ceil(4)
+    }
+
+    /// Who has to go so that this caller can begin one: of its own if it has its share, else whoever has been silent for
+    /// longest; who has a call under way only if all have.
+    fn in_the_way(&self, owner: &Caller, most: usize) -> Option<SessionId> {
+        let own = |one: &Held| one.owner.as_str() == owner.as_str();
+        let greedy = self.is_greedy(owner, most);
+        let candidates = self.held.iter().filter(|(_, one)| !greedy || own(one));
         let first = candidates.min_by_key(|(_, one)| (one.under_way > 0, one.used));
         first.map(|(id, _)| id.clone())
     }
 
-    fn held(&self) -> MutexGuard<'_, HashMap<SessionId, Held>> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    fn forget(&mut self, owner: &Caller) {
+        let at = self.beginning.iter().position(|one| one == owner.as_str());
+        if let Some(at) = at {
+            self.beginning.swap_remove(at);
+        }
+    }
+}
+
+impl Reserved<'_> {
+    fn begins(self, id: SessionId) {
+        let held = Held {
+            owner: self.owner.clone(),
+            used: Instant::now(),
+            under_way: 0,
+        };
+        // Counted twice for a moment rather than not at all.
+        self.sessions.state().held.insert(id, held);
+    }
+}
+
+impl Drop for Reserved<'_> {
+    fn drop(&mut self) {
+        self.sessions.state().forget(self.owner);
     }
 }
 
 impl Drop for Entered {
     fn drop(&mut self) {
-        if let Some(held) = self.sessions.held().get_mut(&self.id) {
+        if let Some(held) = self.sessions.state().held.get_mut(&self.id) {
             held.under_way = held.under_way.saturating_sub(1);
             held.used = Instant::now();
         }
@@ -134,16 +206,14 @@ impl SessionManager for Sessions {
 
     async fn create_session(&self) -> Result<(SessionId, Self::Transport), Error> {
         let owner = OWNER.try_get().unwrap_or_else(|_| Caller::nobody());
-        while let Some(first) = self.in_the_way(&owner) {
-            self.close_session(&first).await?;
+        let full = || Error::from(SessionError::SessionServiceTerminated);
+        let (reserved, gone) = self.reserve(&owner).ok_or_else(full)?;
+        for first in gone {
+            // It may have ended by itself.
+            let _ = self.inner.close_session(&first).await;
         }
         let (id, transport) = self.inner.create_session().await?;
-        let held = Held {
-            owner,
-            used: Instant::now(),
-            under_way: 0,
-        };
-        self.held().insert(id.clone(), held);
+        reserved.begins(id.clone());
         Ok((id, transport))
     }
 
@@ -160,7 +230,7 @@ impl SessionManager for Sessions {
     }
 
     async fn close_session(&self, id: &SessionId) -> Result<(), Error> {
-        self.held().remove(id);
+        self.state().held.remove(id);
         self.inner.close_session(id).await
     }
 
@@ -196,5 +266,40 @@ impl SessionManager for Sessions {
     ) -> Result<impl futures_core::Stream<Item = ServerSseMessage> + Send + Sync + 'static, Error>
     {
         self.inner.resume(id, last_event_id).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn caller(id: &str) -> Caller {
+        Caller::new(id, "", gateway::Credential::default())
+    }
+
+    /// All of them look before any of them has begun.
+    #[test]
+    fn sessions_that_begin_at_once_are_no_more_than_there_may_be() {
+        let sessions = Sessions::new(8);
+        let callers: Vec<Caller> = (0..8).map(|id| caller(&format!("caller{id}"))).collect();
+        let mut reserved = Vec::new();
+        for _ in 0..4 {
+            for one in &callers {
+                reserved.extend(sessions.reserve(one));
+            }
+        }
+        assert_eq!(reserved.len(), 8);
+        for (at, (one, gone)) in reserved.into_iter().enumerate() {
+            assert!(gone.is_empty());
+            one.begins(format!("session{at}").into());
+        }
+        assert_eq!(sessions.state().held.len(), 8);
+        assert!(sessions.state().beginning.is_empty());
+        // One's own share is its own, and one that does not begin leaves nothing.
+        let (last, gone) = sessions.reserve(&callers[0]).unwrap();
+        assert_eq!(gone.len(), 1);
+        drop(last);
+        assert_eq!(sessions.state().held.len(), 7);
+        assert!(sessions.state().beginning.is_empty());
     }
 }

@@ -47,13 +47,13 @@ impl Tls {
     /// Never ends: reads the files again when they are others, and when the process is told to read again. A pair that
     /// does not fit together changes nothing.
     pub(super) async fn keep_fresh(&self, mut told: tokio::sync::watch::Receiver<u64>) {
-        let mut seen = self.files.seen();
+        let mut seen = self.seen().await;
         loop {
             let demanded = tokio::select! {
                 () = tokio::time::sleep(LOOK) => false,
                 Ok(()) = told.changed() => true,
             };
-            let now = self.files.seen();
+            let now = self.seen().await;
             if now == seen && !demanded {
                 continue;
             }
@@ -63,7 +63,7 @@ impl Tls {
                 Ok(Ok(config)) => {
                     *self.config.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(config);
                     if now != seen {
-                        crate::complain("the certificate was read again and is in force");
+                        crate::logs::notice("the certificate was read again and is in force");
                     }
                 }
                 Ok(Err(error)) => crate::complain(&format!(
@@ -73,6 +73,13 @@ impl Tls {
             }
             seen = now;
         }
+    }
+
+    /// A disk may take its time, and everybody else with it.
+    async fn seen(&self) -> Seen {
+        let files = self.files.clone();
+        let seen = tokio::task::spawn_blocking(move || files.seen()).await;
+        seen.unwrap_or_default()
     }
 }
 
@@ -116,7 +123,29 @@ fn bytes(path: &Path) -> anyhow::Result<Vec<u8>> {
     let file = std::fs::File::open(path);
     let file = file.with_context(|| format!("{} cannot be read", path.display()))?;
     let mut bytes = Vec::new();
-    let read = file.take(LARGEST).read_to_end(&mut bytes);
-    read.with_context(|| format!("{} cannot be read", path.display()))?;
+    let read = file.take(LARGEST + 1).read_to_end(&mut bytes);
+    let read = read.with_context(|| format!("{} cannot be read", path.display()))?;
+    // Cut short it would be another certificate, or none.
+    anyhow::ensure!(
+        u64::try_from(read).is_ok_and(|read| read <= LARGEST),
+        "{} is larger than 1 MiB, and holds something else",
+        path.display()
+    );
     Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_too_large_is_refused_and_not_cut() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("tls.crt");
+        let length = usize::try_from(LARGEST).unwrap();
+        std::fs::write(&path, vec![b'\n'; length]).unwrap();
+        assert_eq!(bytes(&path).unwrap().len(), length);
+        std::fs::write(&path, vec![b'\n'; length + 1]).unwrap();
+        assert!(bytes(&path).is_err());
+    }
 }

@@ -45,6 +45,10 @@ fn names_and_origins_of_others_are_refused_before_anything_is_read() {
         ),
         (
             vec![("Host", "localhost"), ("Origin", "http://localhost")],
+            200,
+        ),
+        (
+            vec![("Host", "localhost"), ("Origin", "http://localhost:3000")],
             403,
         ),
         (vec![("Host", "localhost"), ("Origin", "null")], 403),

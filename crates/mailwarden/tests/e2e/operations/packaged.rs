@@ -105,6 +105,104 @@ fn every_alert_has_its_page_in_the_runbook() {
     }
 }
 
+/// The lines of a service in the compose file.
+fn service(compose: &str, name: &str) -> String {
+    let head = format!("  {name}:");
+    let lines = compose.lines().skip_while(|line| **line != *head).skip(1);
+    let own = |line: &&str| line.is_empty() || line.starts_with("    ");
+    let found: Vec<&str> = lines.take_while(own).collect();
+    assert!(!found.is_empty(), "{name}");
+    found.join("\n")
+}
+
+/// Neither has TLS, so that the way between them is no network; and it is the same for both.
+#[test]
+fn replicas_of_the_compose_file_reach_their_ledger_by_a_socket() {
+    let compose = read("packaging/compose/compose.yaml");
+    let address = compose
+        .split_whitespace()
+        .find(|word| word.starts_with("postgres://"));
+    let address = address.expect("the head says where the ledger is");
+    ledger::Server::parse(address).unwrap();
+    let host = address
+        .split_once('@')
+        .unwrap()
+        .1
+        .split('/')
+        .next()
+        .unwrap();
+    let place = host.replace("%2F", "/");
+    assert!(
+        place.starts_with('/'),
+        "{address} wants TLS, and the image has none"
+    );
+    let volume = format!("- socket:{place}");
+    for name in ["one", "two", "ledger"] {
+        assert!(
+            service(&compose, name).contains(&volume),
+            "{name}: {volume}"
+        );
+    }
+    let ledger = service(&compose, "ledger");
+    assert!(ledger.contains("network_mode: none") && ledger.contains("--auth-local=scram-sha-256"));
+}
+
+/// The balancer passes on the name that clients used, and every path that there is for them.
+#[test]
+fn the_balancer_of_the_compose_file_passes_on_what_is_served() {
+    let (compose, nginx) = (
+        read("packaging/compose/compose.yaml"),
+        read("packaging/compose/nginx.conf"),
+    );
+    for name in ["one", "two"] {
+        let hosts = "MAILWARDEN_HTTP_ALLOWED_HOSTS: ${PUBLIC_NAME:?";
+        assert!(service(&compose, name).contains(hosts), "{name}");
+    }
+    let passed: Vec<(&str, &str)> = nginx
+        .split("location ")
+        .skip(1)
+        .filter_map(|block| block.split_once('{'))
+        .filter(|(_, body)| body.split('}').next().unwrap().contains("proxy_pass"))
+        .map(|(which, body)| (which.trim(), body.split('}').next().unwrap()))
+        .collect();
+    for (which, body) in &passed {
+        assert!(body.contains("proxy_set_header Host $host;"), "{which}");
+        assert!(body.contains("proxy_http_version 1.1;"), "{which}");
+    }
+    let source = read("crates/mailwarden/src/server/http/metadata.rs");
+    let wellknown = source
+        .split('"')
+        .filter(|text| text.starts_with("/.well-known/"));
+    let paths: BTreeSet<&str> = wellknown.chain(["/mcp"]).collect();
+    assert!(paths.len() >= 3, "{paths:?}");
+    for path in paths {
+        let leads = |(which, _): &(&str, &str)| match which.strip_prefix("= ") {
+            Some(exact) => exact == path,
+            None => path.starts_with(which),
+        };
+        assert!(passed.iter().any(leads), "nginx does not pass on {path}");
+    }
+}
+
+/// The unit's user can read what root has given to its group, and no number of tries ends it.
+#[test]
+fn the_unit_can_read_its_configuration_and_goes_on_trying() {
+    let unit = read("packaging/systemd/mailwarden.service");
+    let lines: BTreeSet<&str> = unit.lines().collect();
+    for wanted in [
+        "User=mailwarden",
+        "Group=mailwarden",
+        "StartLimitIntervalSec=0",
+        "Restart=on-failure",
+    ] {
+        assert!(lines.contains(wanted), "{wanted}");
+    }
+    // systemd would make and own that directory itself, as root's alone.
+    assert!(!unit.contains("DynamicUser=") && !unit.contains("ConfigurationDirectory="));
+    let documented = read("docs/operations.md");
+    assert!(documented.contains("`root:mailwarden` with mode 0750"));
+}
+
 /// What units and images set, the program reads; where they ask, it answers.
 #[test]
 fn units_and_images_set_what_the_program_reads() {
