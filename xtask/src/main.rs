@@ -28,6 +28,8 @@ cargo xtask crash --writes --only NAME   the cell of this name, such as 'copy/NO
 cargo xtask crash --oauth  refreshes and logins alone: killed, torn or failed at every system call that matters (minutes)
 cargo xtask crash --oauth --only NAME    the cell of this name, such as 'refresh/EIO/3 write .new', or all that hold it
 cargo xtask otel           lint and test the program with the feature otel (minutes)
+cargo xtask load           500 clients over HTTP at 200 accounts for a minute (--minutes N); best run as cargo run --release -p xtask -- load
+cargo xtask load --saturate  as many calls as there can be, beside bare IMAP connections; --overload, --reload; --only TOOL; --write for docs/load.md
 cargo xtask mutants        change crates/policy in small ways, and write docs/policy-mutants.md (ten minutes)
 cargo xtask mutants --from DIR   write it from the output of a run that is over
 cargo xtask conformance    build with fixtures, run the official MCP conformance suite, and write docs/conformance.md (minutes)

@@ -56,6 +56,12 @@ impl Tool {
         }
     }
 
+    /// By what it is told as, or how that begins.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let mut all = Self::MIX.iter().map(|(tool, _)| *tool);
+        all.find(|tool| tool.told().starts_with(text))
+    }
+
     fn pick(rng: &mut Rng) -> Self {
         let mut chosen = rng.below(100);
         for (tool, share) in Self::MIX {
@@ -79,7 +85,7 @@ pub(super) struct Read<'a> {
 impl<'a> Read<'a> {
     /// Of something that the caller may see.
     pub(super) fn pick(mailbox: &'a Mailbox, rng: &mut Rng) -> Option<Self> {
-        let tool = Tool::pick(rng);
+        let tool = mailbox.only.unwrap_or_else(|| Tool::pick(rng));
         let count = u64::try_from(mailbox.letters.len()).ok()?;
         for _ in 0..100 {
             let index = usize::try_from(rng.below(count)).ok()?;

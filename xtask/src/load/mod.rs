@@ -157,6 +157,7 @@ impl Wanted {
             size: Size {
                 accounts: 200,
                 messages: 300,
+                only: None,
             },
             clients: 500,
             seconds: 10,
@@ -199,6 +200,11 @@ impl Wanted {
                 "--seconds" => wanted.seconds = value.parse().map_err(bad)?,
                 "--rounds" => wanted.rounds = value.parse().map_err(bad)?,
                 "--open" => wanted.open = value.parse().map_err(bad)?,
+                "--only" => {
+                    let tool = mix::Tool::parse(value);
+                    wanted.size.only =
+                        Some(tool.ok_or_else(|| format!("no tool {value} in the mix"))?);
+                }
                 "--program" => wanted.program = Some(value.into()),
                 _ => return Err(format!("load knows no {word}")),
             }

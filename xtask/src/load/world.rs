@@ -12,6 +12,8 @@ use tempfile::TempDir;
 use testkit::mailgen::Mailgen;
 use testkit::{Dovecot, RawImap};
 
+use super::mix::Tool;
+
 const PASSWORD: &str = "secret";
 /// Besides INBOX and those that servers give everybody.
 pub(super) const FOLDER: &str = "Projects";
@@ -25,6 +27,7 @@ const OPEN: [&str; 4] = ["example.com", "example.org", "corp.example", "uni.exam
 pub(super) struct Size {
     pub accounts: usize,
     pub messages: u64,
+    pub only: Option<Tool>,
 }
 
 pub(super) struct World {
@@ -36,6 +39,8 @@ pub(super) struct World {
 /// INBOX of an account, as far as clients must know it to ask for something that is there.
 pub(super) struct Mailbox {
     pub account: String,
+    /// The one thing that is asked for; the whole mix when there is none.
+    pub only: Option<Tool>,
     /// By UID, from 1 on.
     pub letters: Vec<Letter>,
 }
@@ -117,7 +122,7 @@ impl World {
             .start();
         let mut mailboxes = Vec::new();
         for (seed, user) in (0..).zip(users) {
-            mailboxes.push(fill(&dovecot, seed, user, size.messages));
+            mailboxes.push(fill(&dovecot, seed, user, size));
         }
         let place = tempfile::Builder::new().prefix("load").tempdir()?;
         let world = Self {
@@ -234,16 +239,21 @@ pub(super) fn login(account: &str) -> String {
     format!("LOGIN {account} {PASSWORD}")
 }
 
-fn fill(dovecot: &Dovecot, seed: u64, account: String, messages: u64) -> Mailbox {
+fn fill(dovecot: &Dovecot, seed: u64, account: String, size: Size) -> Mailbox {
     let mail = Mailgen::new(seed);
     let mut letters = Vec::new();
-    let deliveries = mail.messages(messages).map(|mut delivery| {
+    let deliveries = mail.messages(size.messages).map(|mut delivery| {
         delivery.raw = answering_one(&delivery.raw);
         letters.push(letter(&delivery.raw));
         delivery
     });
     dovecot.deliver_many(&account, "INBOX", deliveries);
-    Mailbox { account, letters }
+    let only = size.only;
+    Mailbox {
+        account,
+        only,
+        letters,
+    }
 }
 
 /// Generated mail refers to a letter of another conversation too, which makes one of nearly all of them; conversations here
