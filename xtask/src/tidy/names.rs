@@ -79,6 +79,7 @@ const PLACES: &[(&str, &[&str])] = &[
     (
         "rustls",
         &[
+            "crates/ledger/",
             "crates/mailwarden/src/server/http/tls.rs",
             "crates/sources/",
             "crates/testkit/",
