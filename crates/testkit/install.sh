@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
-# Installs what the tests need and is missing: Dovecot, GnuPG and GNOME Keyring by apt, Cyrus unpacked under
+# Installs what the tests need and is missing: Dovecot, PostgreSQL, GnuPG and GNOME Keyring by apt, Cyrus unpacked under
 # target/testkit/cyrus (it and Dovecot exclude each other, so Cyrus is never installed), and an OpenID Connect server by npm
-# under target/testkit/oidc. Chromium too, where it can be had within minutes: without it the records of what it shows stand
+# under target/testkit/oidc, and MCP clients and the conformance suite by npm and pip under target/testkit/clients. Chromium too, where it can be had within minutes: without it the records of what it shows stand
 # for it. Instant when everything is there.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cyrus=${MAILWARDEN_CYRUS_ROOT:-$(dirname "$(dirname "$here")")/target/testkit/cyrus}
 oidc=${MAILWARDEN_OIDC_ROOT:-$(dirname "$(dirname "$here")")/target/testkit/oidc}
+clients=${MAILWARDEN_CLIENTS_ROOT:-$(dirname "$(dirname "$here")")/target/testkit/clients}
 dovecot_packages=(dovecot-core dovecot-imapd)
+postgres_packages=(postgresql postgresql-client)
 secret_packages=(gnupg gnome-keyring libsecret-tools dbus-daemon)
 cyrus_packages=(cyrus-common cyrus-imapd sasl2-bin)
 # Unpacked beside Cyrus where the system lacks them.
@@ -23,6 +25,24 @@ fail() {
 have_dovecot() {
   [[ -x /usr/sbin/dovecot ]] || command -v dovecot >/dev/null || return 1
   [[ -x /usr/lib/dovecot/imap || -x /usr/libexec/dovecot/imap ]]
+}
+
+have_postgres() {
+  local program
+  [[ -n ${MAILWARDEN_POSTGRES:-} ]] && return
+  for program in /usr/lib/postgresql/*/bin/postgres; do
+    [[ -x $program && -x $(dirname "$program")/psql ]] && return
+  done
+  return 1
+}
+
+# Without a cluster of the system's own: tests have theirs, and nothing is to listen that nobody asked for.
+install_postgres() {
+  local settings=/etc/postgresql-common/createcluster.conf
+  if [[ ! -e $settings ]] && as_root mkdir -p "$(dirname "$settings")"; then
+    printf '%s\n' 'create_main_cluster = false' | as_root tee "$settings" >/dev/null || true
+  fi
+  install_packages "PostgreSQL 15 or later" "${postgres_packages[@]}"
 }
 
 # Runs a command as root, or fails without asking for a password.
@@ -149,9 +169,53 @@ install_oidc() {
     fail "please install Node.js 20 or later, the tests need it"
 }
 
+# The clients' packages are there, and are those of the lock files.
+have_clients() {
+  cmp -s "$here/clients/package-lock.json" "$clients/package-lock.json" &&
+    cmp -s "$here/clients/requirements.txt" "$clients/requirements.txt" &&
+    [[ -d $clients/node_modules/@modelcontextprotocol/conformance && -x $clients/python/bin/python ]]
+}
+
+# By npm and pip at once: either takes most of its time waiting.
+install_clients() {
+  local work npm_failed=0
+  command -v npm >/dev/null || install_packages "Node.js with npm" nodejs npm
+  python3 -c 'import ensurepip, sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null ||
+    install_packages "Python 3.11 or later with venv" python3 python3-venv
+  mkdir -p "$(dirname "$clients")"
+  work=$(mktemp -d "$(dirname "$clients")/clients.XXXXXX")
+  cp "$here/clients/package.json" "$here/clients/package-lock.json" "$work"
+  # `npm ci` wants every platform's optional packages in the lock file; npm leaves those of other platforms out of it.
+  npm install --prefix "$work" --no-save --ignore-scripts --no-audit --no-fund --loglevel=error >"$work/npm.log" 2>&1 &
+  local npm=$!
+  # A virtual environment knows its own path, so it is made where it stays.
+  rm -rf -- "$clients"
+  mkdir "$clients"
+  if ! { python3 -m venv "$clients/python" &&
+    "$clients/python/bin/pip" install --quiet --disable-pip-version-check --no-compile --require-hashes --no-deps \
+      --requirement "$here/clients/requirements.txt"; } >"$work/pip.log" 2>&1; then
+    kill "$npm" 2>/dev/null || true
+    cat "$work/pip.log" >&2
+    rm -rf -- "$work"
+    fail "pip cannot install the Python MCP client of the tests"
+  fi
+  wait "$npm" || npm_failed=1
+  if ((npm_failed)); then
+    cat "$work/npm.log" >&2
+    rm -rf -- "$work"
+    fail "npm cannot install the MCP clients of the tests"
+  fi
+  mv "$work/node_modules" "$work/package.json" "$clients"
+  # Last: they say that all of it is there.
+  cp "$here/clients/requirements.txt" "$work/package-lock.json" "$clients"
+  rm -rf -- "$work"
+}
+
 have_dovecot || install_packages "Dovecot 2.3" "${dovecot_packages[@]}"
+have_postgres || install_postgres
 have_secrets || install_packages "GnuPG and GNOME Keyring" "${secret_packages[@]}"
 [[ -x $cyrus/usr/lib/cyrus/bin/imapd ]] || unpack_cyrus
 have_oidc || install_oidc
+have_clients || install_clients
 have_chromium || install_chromium ||
   printf '%s\n' "testkit: no Chromium here; pages are compared with its recorded answers" >&2

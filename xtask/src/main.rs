@@ -1,10 +1,14 @@
 //! `cargo xtask`: checks that the tree keeps its rules, and documents that are made from the code.
 
+mod conformance;
 mod corpora;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod crash;
 mod docs;
+#[cfg(target_os = "linux")]
+mod load;
 mod mutants;
+mod otel;
 mod tidy;
 mod tree;
 
@@ -23,8 +27,12 @@ cargo xtask crash --writes changes to mail alone: every fault at every boundary,
 cargo xtask crash --writes --only NAME   the cell of this name, such as 'copy/NO/UID COPY#1', or all that hold it
 cargo xtask crash --oauth  refreshes and logins alone: killed, torn or failed at every system call that matters (minutes)
 cargo xtask crash --oauth --only NAME    the cell of this name, such as 'refresh/EIO/3 write .new', or all that hold it
+cargo xtask otel           lint and test the program with the feature otel (minutes)
+cargo xtask load           500 clients over HTTP at 200 accounts for a minute (--minutes N); best run as cargo run --release -p xtask -- load
+cargo xtask load --saturate  as many calls as there can be, beside bare IMAP connections; --overload, --reload; --only TOOL; --write for docs/load.md
 cargo xtask mutants        change crates/policy in small ways, and write docs/policy-mutants.md (ten minutes)
 cargo xtask mutants --from DIR   write it from the output of a run that is over
+cargo xtask conformance    build with fixtures, run the official MCP conformance suite, and write docs/conformance.md (minutes)
 cargo xtask corpora          view all sample messages, and write docs/corpora.md
 cargo xtask corpora --check  fail when one panics, takes too much memory, or reads otherwise than expected
 cargo xtask corpora --also DIR  tell the same of the messages in a folder, and write nothing
@@ -55,8 +63,12 @@ fn main() -> ExitCode {
         ["crash", "--oauth", "--only", name] => crash::oauth_only(name),
         #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
         ["crash-worker", words @ ..] => crash::work(words),
+        ["otel"] => otel::check(),
+        #[cfg(target_os = "linux")]
+        ["load", words @ ..] => load::run(words),
         ["mutants"] => mutants::write(),
         ["mutants", "--from", folder] => mutants::write_from(folder.as_ref()),
+        ["conformance"] => conformance::write(),
         ["corpora"] => corpora::write(),
         ["corpora", "--check"] => corpora::check(),
         ["corpora", "--also", folder] => corpora::also(folder),

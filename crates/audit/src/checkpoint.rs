@@ -98,8 +98,16 @@ impl std::fmt::Display for Verifier {
     }
 }
 
+const ORIGIN: &str = "mailwarden/audit/";
+
 fn origin(log: &LogId) -> String {
-    format!("mailwarden/audit/{log}")
+    format!("{ORIGIN}{log}")
+}
+
+/// Which log a signed text speaks of, by its own word: nothing is verified.
+pub(crate) fn log_of(note: &str) -> Option<LogId> {
+    let first = note.lines().next()?;
+    LogId::parse(first.strip_prefix(ORIGIN)?)
 }
 
 impl Checkpoint {

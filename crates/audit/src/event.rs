@@ -109,6 +109,11 @@ impl Event {
             .text("verb", verb)
     }
 
+    /// Which of several replicas wrote this.
+    pub fn of_replica(self, name: &str) -> Self {
+        self.text("replica", name)
+    }
+
     /// It ends, and why.
     pub fn stop(why: &'static str) -> Self {
         Self::new("stop")
@@ -150,6 +155,15 @@ impl Event {
         Self::new("caller_refused").text("variable", variable)
     }
 
+    /// Those who came from an address over HTTP and did not prove to be a caller, how often, and why; never what they
+    /// brought.
+    pub fn callers_refused(address: &str, why: &'static str, times: u64) -> Self {
+        Self::new("caller_refused")
+            .text("caller_addr", address)
+            .text("reason", why)
+            .number("times", times)
+    }
+
     /// Another access token for an account was asked for, what came of it, and what became of the refresh token; never
     /// a token.
     pub fn token_refreshed(account: &str, outcome: &'static str, rotation: &'static str) -> Self {
@@ -175,6 +189,15 @@ impl Event {
     /// A call that could change nothing, in one record.
     pub fn call(asked: &Asked, ended: &Ended) -> Self {
         Self::new("call").and(asked.fields().and(ended.fields()))
+    }
+
+    /// Calls beyond the first that were refused within a minute for being too many: one record for all of them.
+    pub fn throttled(caller: &str, tool: &str, reason: &'static str, count: u64) -> Self {
+        Self::new("throttled")
+            .text("caller_id", caller)
+            .text("tool", tool)
+            .text("reason", reason)
+            .number("count", count)
     }
 
     /// A call that may change something, before it does.

@@ -33,6 +33,11 @@ impl LogId {
         )
     }
 
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let hex = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+        (text.len() == 16 && text.bytes().all(hex)).then(|| Self(text.to_owned()))
+    }
+
     pub fn as_str(&self) -> &str {
         &self.0
     }

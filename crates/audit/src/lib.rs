@@ -37,6 +37,6 @@ pub use line::{Line, Malformed, Place};
 pub use log::{Entry, Log};
 pub use retention::Retention;
 pub use settings::{Clock, Keeping, Settings};
-pub use status::{Health, Receipt, Unavailable};
+pub use status::{Health, Lag, Receipt, Unavailable};
 pub use summary::Summary;
 pub use tree::Peaks;

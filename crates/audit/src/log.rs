@@ -17,7 +17,7 @@ use crate::book::Book;
 use crate::event::{Asked, Ended, Event};
 use crate::keeper::Keeper;
 use crate::settings::Settings;
-use crate::status::{Health, Receipt, Status, Unavailable};
+use crate::status::{Health, Lag, Receipt, Status, Unavailable};
 use crate::writer::{Job, Reply, Writer};
 
 /// A disk that takes longer than this does not answer.
@@ -54,7 +54,7 @@ enum State {
 /// Who takes the jobs.
 #[derive(Clone)]
 pub(crate) enum Jobs {
-    Writer(Sender<Job>),
+    Writer(Sender<Job>, Arc<Status>),
     #[cfg(feature = "discard")]
     Nobody,
 }
@@ -75,7 +75,7 @@ impl Log {
                 let _watched = watched;
                 writer.run();
             });
-        let jobs = Jobs::Writer(jobs);
+        let jobs = Jobs::Writer(jobs, Arc::clone(&status));
         if let Some(keeper) = Keeper::new(&settings, jobs.clone()) {
             let _ = std::thread::Builder::new()
                 .name("audit-keeper".to_owned())
@@ -124,9 +124,7 @@ impl Log {
     /// Opens the entry of a call that can change nothing: one record will do, when it has ended. A log that is known to be
     /// out of order is tried first.
     pub async fn reading(&self, asked: Asked) -> Result<Entry, Unavailable> {
-        if let Health::Bad(_) = self.health() {
-            self.answered(self.0.jobs.post(Job::Probe)).await?;
-        }
+        self.probe().await?;
         Entry::open(self, Arc::new(asked), Kind::Reading)
     }
 
@@ -150,6 +148,19 @@ impl Log {
 
     pub fn health(&self) -> Health {
         self.0.status.health()
+    }
+
+    /// Whether it can be written: one that is known to be out of order is tried.
+    pub async fn probe(&self) -> Result<(), Unavailable> {
+        match self.health() {
+            Health::Bad(_) => self.answered(self.0.jobs.post(Job::Probe)).await,
+            Health::Untried | Health::Good { .. } => Ok(()),
+        }
+    }
+
+    /// What was said and is not yet durable.
+    pub fn lag(&self) -> Lag {
+        self.0.status.lag()
     }
 
     /// Says the last things, among them which calls were left undone, and signs what there is.
@@ -189,7 +200,10 @@ impl Jobs {
     pub(crate) fn send(&self, job: Job) {
         match self {
             // A writer that has ended answers nobody, and whoever waits is told so.
-            Self::Writer(jobs) => {
+            Self::Writer(jobs, status) => {
+                if job.is_record() {
+                    status.queued();
+                }
                 let _ = jobs.send(job);
             }
             #[cfg(feature = "discard")]

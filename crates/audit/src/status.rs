@@ -3,6 +3,7 @@
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use crate::{Hash, LogId};
 
@@ -56,10 +57,29 @@ pub enum Health {
     Bad(Unavailable),
 }
 
+/// What was said and is not yet durable.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Lag {
+    /// Records that wait.
+    pub waiting: u64,
+    /// How long the oldest of them has waited, at most.
+    pub oldest: Option<Duration>,
+    /// How often the log could not be written.
+    pub failures: u64,
+}
+
+#[derive(Default)]
+struct Queue {
+    waiting: u64,
+    since: Option<Instant>,
+    failures: u64,
+}
+
 /// Shared between the writer and those who ask.
 #[derive(Default)]
 pub(crate) struct Status {
     health: Mutex<Health>,
+    queue: Mutex<Queue>,
     /// Calls that have an entry and have not closed it.
     under_way: AtomicUsize,
 }
@@ -75,6 +95,47 @@ impl Status {
 
     fn lock(&self) -> MutexGuard<'_, Health> {
         self.health.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn lag(&self) -> Lag {
+        let queue = self.queue();
+        Lag {
+            waiting: queue.waiting,
+            oldest: queue.since.map(|since| since.elapsed()),
+            failures: queue.failures,
+        }
+    }
+
+    /// A record is to be made durable.
+    pub(crate) fn queued(&self) {
+        let mut queue = self.queue();
+        queue.waiting += 1;
+        queue.since.get_or_insert_with(Instant::now);
+    }
+
+    /// One that will never be.
+    pub(crate) fn given_up(&self) {
+        let mut queue = self.queue();
+        queue.waiting = queue.waiting.saturating_sub(1);
+    }
+
+    /// So many records are durable. Those that still wait came after `gathered`.
+    pub(crate) fn settled(&self, records: usize, gathered: Instant) {
+        let mut queue = self.queue();
+        let records = u64::try_from(records).unwrap_or(u64::MAX);
+        queue.waiting = queue.waiting.saturating_sub(records);
+        queue.since = match queue.waiting {
+            0 => None,
+            _ => queue.since.map(|since| since.max(gathered)),
+        };
+    }
+
+    pub(crate) fn failed(&self) {
+        self.queue().failures += 1;
+    }
+
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn count(&self, under_way: usize) {

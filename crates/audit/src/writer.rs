@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use tokio::sync::oneshot;
@@ -34,6 +34,13 @@ pub(crate) enum Job {
     Sign(Reply<Option<(Peaks, String)>>),
     /// The last things to say.
     Close(Vec<Event>, oneshot::Sender<()>),
+}
+
+impl Job {
+    /// Whether something is to be made durable.
+    pub(crate) fn is_record(&self) -> bool {
+        matches!(self, Self::Append(..) | Self::Note(_))
+    }
 }
 
 /// While the log cannot be written.
@@ -136,6 +143,7 @@ impl Writer {
     /// Writes these jobs' records and all that are waiting behind them.
     fn commit(&mut self, jobs: Vec<Job>) {
         let mut batch = Batch::default();
+        let mut gathered = Instant::now();
         jobs.into_iter().for_each(|job| {
             batch.take(job);
         });
@@ -147,13 +155,14 @@ impl Writer {
             Some(book) => {
                 let (jobs, next) = (&self.jobs, &mut self.next);
                 let (outage, unsaid) = (&self.outage, &self.unsaid);
-                let gathered = book.write(&self.clock, || {
+                let written = book.write(&self.clock, || {
                     *next = batch.gather(jobs);
+                    gathered = Instant::now();
                     let gap = outage.iter().map(|outage| Arc::new(outage.event()));
                     let events = gap.chain(unsaid.iter().cloned());
                     events.chain(batch.events.iter().cloned()).collect()
                 });
-                gathered.map_err(|error| {
+                written.map_err(|error| {
                     // The whole story, with its path, is for whoever runs this; once is enough.
                     if outage.is_none() {
                         tracing::error!(%error, "the audit log cannot be written: every call is refused until it can");
@@ -163,17 +172,19 @@ impl Writer {
             }
         };
         match written {
-            Ok(written) => self.written(batch, &written),
+            Ok(written) => self.written(batch, &written, gathered),
             Err(why) => self.failed(batch, why),
         }
     }
 
-    fn written(&mut self, batch: Batch, written: &Written) {
+    fn written(&mut self, batch: Batch, written: &Written, gathered: Instant) {
         let ended = self.outage.take().is_some();
         if ended {
             tracing::warn!("the audit log is written again");
         }
         let before = usize::from(ended) + self.unsaid.len();
+        self.status
+            .settled(self.unsaid.len() + batch.events.len(), gathered);
         self.unsaid.clear();
         let health = Health::Good {
             log_id: written.log.clone(),
@@ -201,6 +212,7 @@ impl Writer {
     }
 
     fn failed(&mut self, batch: Batch, why: Unavailable) {
+        self.status.failed();
         self.status.set(Health::Bad(why.clone()));
         let outage = self.outage.get_or_insert_with(|| Outage {
             since: self.clock.now(),
@@ -216,8 +228,9 @@ impl Writer {
                 None => event,
             };
             outage.withheld += u64::from(reply.is_some());
-            if self.unsaid.len() < MOST_UNSAID {
-                self.unsaid.push(event);
+            match self.unsaid.len() < MOST_UNSAID {
+                true => self.unsaid.push(event),
+                false => self.status.given_up(),
             }
             let _ = reply.map(|reply| reply.send(Err(why.clone())));
         }

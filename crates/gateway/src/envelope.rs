@@ -160,10 +160,7 @@ impl Facts {
         let mut meta = Map::new();
         meta.insert("version".into(), json!("response-v2"));
         meta.insert("request_id".into(), json!(self.request_id));
-        meta.insert(
-            "now_utc".into(),
-            json!(self.now.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()),
-        );
+        meta.insert("now_utc".into(), json!(utc(self.now)));
         meta.insert("duration_ms".into(), json!(self.duration_ms));
         meta.insert("warnings".into(), json!(warnings));
         if let Some(pagination) = pagination {
@@ -187,6 +184,11 @@ impl Facts {
         }
         meta
     }
+}
+
+/// RFC 3339, in UTC.
+pub(crate) fn utc(time: Timestamp) -> String {
+    time.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
 }
 
 /// An answer, ready for any transport.

@@ -11,9 +11,9 @@ mod survey;
 use std::sync::Mutex;
 
 use mail::{
-    AccountId, Choose, Cx, Described, Fault, FaultKind, Fetched, Folder, FolderName, InAll,
-    Keeping, Level, MessageRef, RawMessage, Reach, Remedy, SourceKind, Stage, Structure, Summary,
-    Uid, UidSet, UidValidity, Unadmitted, Verified,
+    AccountId, Choose, Cx, Described, Fault, FaultKind, Fetched, Folder, FolderName, Folders,
+    InAll, Keeping, Level, MessageRef, RawMessage, Reach, Remedy, SourceKind, Stage, Structure,
+    Summary, Uid, UidSet, UidValidity, Unadmitted, Verified,
 };
 use policy::{By, Denial, FolderPolicy, Judged, Permit, Reason, Refused, Scope};
 
@@ -197,7 +197,15 @@ impl<'a> GuardedMail<'a> {
     }
 
     pub(crate) async fn folders(&self) -> Result<Visible, Halt> {
-        let found = self.account.folders(self.cx).await?;
+        Ok(self.shown(self.account.folders(self.cx).await?))
+    }
+
+    /// The same, with how many messages lie in each of those whose messages are all alike to the caller.
+    pub(crate) async fn counted_folders(&self) -> Result<Visible, Halt> {
+        Ok(self.shown(self.account.counted_folders(self.cx).await?))
+    }
+
+    fn shown(&self, found: Folders) -> Visible {
         let policy = self.permit.policy();
         let all = found.folders.len();
         let shown = found.folders.into_iter();
@@ -210,7 +218,7 @@ impl<'a> GuardedMail<'a> {
         let hidden = all - shown.len();
         // A server's order may depend on folders that are hidden, and every store has another.
         shown.sort_by(|one, other| rank(one).cmp(&rank(other)));
-        Ok(match policy.is_owner() {
+        match policy.is_owner() {
             true => Visible {
                 folders: shown,
                 unusable: found.unusable,
@@ -222,7 +230,7 @@ impl<'a> GuardedMail<'a> {
                 unusable: 0,
                 hidden: hidden + found.unusable,
             },
-        })
+        }
     }
 
     /// Whether the store's own search may be asked: whatever it looks at, labels of other folders among it, has to be open.
@@ -231,9 +239,13 @@ impl<'a> GuardedMail<'a> {
         if policy.is_owner() {
             return Ok(true);
         }
+        // Where there is no such search, that is what is said. Before a login nobody knows.
+        let has_none = || self.account.source().keeping() == Some(Keeping::Apart);
+        if has_none() {
+            return Ok(true);
+        }
         let found = self.account.folders(self.cx).await?;
-        // Where there is no such search, that is what is said.
-        if self.account.source().keeping() != Keeping::Labels {
+        if has_none() {
             return Ok(true);
         }
         let mut all = found.folders.iter();
@@ -256,6 +268,12 @@ impl<'a> GuardedMail<'a> {
         self.cx.enter(Stage::Search);
         let source = self.account.source();
         source.in_all(self.cx, folder, messages).await
+    }
+
+    /// Has the source find out what its folders are called.
+    pub(crate) async fn learn_names(&self) {
+        // Where that fails, a name stays as it was said, and fails where it is used.
+        let _ = self.account.folders(self.cx).await;
     }
 
     /// INVARIANT: what the source counts includes what is hidden.

@@ -8,9 +8,11 @@ mod criteria;
 mod cursor;
 mod envelope;
 mod extracting;
+mod fairness;
 mod guarded_mail;
 mod inspect;
 mod knowledge;
+mod limits;
 mod pipeline;
 mod recording;
 mod refusal;
@@ -22,16 +24,21 @@ mod text;
 mod tools;
 mod transact;
 mod trouble;
+mod watch;
 
 pub use cursor::CursorKey;
 pub use envelope::{Answered, Link, Refused};
+pub use fairness::{Crowd, Load};
 pub use guarded_mail::{Inspected, Inspection, Progress, Which};
 pub use inspect::FolderList;
+pub use limits::{Limits, Measure, Rate};
 pub use pipeline::{
-    Asked, Asking, Call, Caller, Consent, Deletes, Gateway, NotUndone, Outcome, Question, Returned,
+    Admitted, Asked, Asking, Call, Caller, Consent, Deletes, Gateway, NotUndone, Outcome, Pace,
+    Question, Returned,
 };
 pub use refusal::{Code, Refusal};
 pub use resources::{Content, TEMPLATES, Template};
-pub use setup::{Account, Credential, Provider, Setup, Standing, Writes};
+pub use setup::{Account, Credential, Proof, Provider, Setup, Standing, Writes};
 pub use spool::Spool;
 pub use tools::{ALL, Annotations, AnyTool, Toolset, Use};
+pub use watch::{Cache, Ended, OTHER, Watch};

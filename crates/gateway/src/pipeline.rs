@@ -2,10 +2,14 @@
 //!
 //! What is said to the audit log on the way is put together in `recording`. The operator's own looks go by `operator`.
 
+mod admission;
 mod asking;
 mod begun;
+mod offered;
 mod operator;
+mod parsing;
 mod spelling;
+mod turnstile;
 mod writing;
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -15,7 +19,6 @@ use content::Extractions;
 use jiff::Timestamp;
 use mail::{AccountId, Cx, ExtractJob, Extractor, Level, Reach, Section};
 use policy::{Denial, Permit, Policy, Refused as Denied};
-use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use tokio::sync::Semaphore;
 
@@ -25,13 +28,19 @@ use crate::extracting;
 use crate::guarded_mail::{GuardedMail, Verdict};
 use crate::knowledge::lock;
 use crate::recording;
-use crate::setup::{Account, Credential, Provider, Setup, Standing, Writes};
+use crate::setup::{Account, Credential, Setup, Standing};
 use crate::spool::Spool;
-use crate::tools::{ALL, AnyTool, Tool};
+use crate::tools::{AnyTool, Tool};
+use crate::watch::Watch;
 use crate::{Code, Refusal};
 
+use admission::Came;
+pub use admission::{Admitted, Pace};
 pub use asking::{Asked, Asking, Consent, Question, Returned};
 pub(crate) use operator::{Look, Looked, POLICY_INSPECT};
+use parsing::parse;
+use spelling::Said;
+use turnstile::Turnstile;
 use writing::Writing;
 pub use writing::{Deletes, NotUndone};
 
@@ -50,6 +59,9 @@ pub struct Gateway {
     writing: Option<Writing>,
     /// Held by each change under way.
     under_way: Arc<tokio::sync::RwLock<()>>,
+    turnstile: Turnstile,
+    /// Told of every call that is over.
+    watch: Option<Arc<dyn Watch>>,
 }
 
 /// Who calls. Identity is fixed by the transport, never by an argument.
@@ -79,6 +91,11 @@ impl Caller {
         Self::new(Self::OWNER, address, Credential::default())
     }
 
+    /// Who has not said who it is. No configuration can name it.
+    pub fn nobody() -> Self {
+        Self::new("", "", Credential::default())
+    }
+
     pub fn as_str(&self) -> &str {
         &self.id
     }
@@ -87,7 +104,7 @@ impl Caller {
         &self.address
     }
 
-    pub(crate) fn credential(&self) -> Credential {
+    pub fn credential(&self) -> Credential {
         self.credential
     }
 }
@@ -110,6 +127,7 @@ impl Gateway {
     pub fn new(setup: Setup, cursor_key: CursorKey, log: Log) -> Self {
         Self {
             setup: RwLock::new(Arc::new(setup)),
+            turnstile: Turnstile::new(log.clone()),
             log,
             cursor_key,
             extractor: None,
@@ -117,7 +135,14 @@ impl Gateway {
             renderers: Arc::new(Semaphore::new(renderers())),
             writing: None,
             under_way: Arc::default(),
+            watch: None,
         }
+    }
+
+    /// Who is told of every call when it is over.
+    pub fn with_watch(mut self, watch: Arc<dyn Watch>) -> Self {
+        self.watch = Some(watch);
+        self
     }
 
     /// Who takes the text out of attachments that are not text; without it, none of them has any.
@@ -142,35 +167,23 @@ impl Gateway {
     }
 
     pub async fn call(&self, call: Call<'_>) -> Outcome {
+        self.call_unless_left(call, std::future::pending()).await
+    }
+
+    /// The same, but one whose caller leaves before it is let in is not made.
+    async fn call_unless_left(&self, call: Call<'_>, left: impl Future<Output = ()>) -> Outcome {
         let setup = self.setup();
         let Some(standing) = setup.standing(call.caller) else {
-            let begun = Begun::now();
+            let begun = Begun::now().watched(self, call.tool, call.cx);
             let asked = recording::nobody(call.caller, call.tool, &begun.request_id);
             let refused = self.turn_away(&begun, call.cx, asked, Refusal::nobody(), None);
             return Outcome::Refused(refused.await);
         };
-        match standing.tools(&setup).find(|tool| tool.name() == call.tool) {
-            Some(tool) => tool.call(self, &setup, standing, call).await,
-            None if standing.is_gated(call.tool) => {
-                let begun = Begun::by(standing);
-                let asked = recording::gated(call.caller, call.tool, &begun.request_id);
-                let refused = self.turn_away(&begun, call.cx, asked, Refusal::gated(), None);
-                Outcome::Refused(refused.await)
-            }
-            None => {
-                let begun = Begun::by(standing);
-                let message = format!(
-                    "unknown tool '{}'; call tools/list for the tools there are",
-                    content::name(call.tool, &mut content::Changes::default())
-                );
-                let refusal = Refusal::invalid(message);
-                let asked = recording::unknown_tool(call.caller, call.tool, &begun.request_id);
-                Outcome::Refused(self.turn_away(&begun, call.cx, asked, refusal, None).await)
-            }
-        }
+        let tool = standing.tool(&setup, call.tool);
+        self.serve(&setup, standing, tool, call, left).await
     }
 
-    /// For what is asked in another way than by calling a tool; decided and recorded like any call.
+    /// For what is asked in another way than by calling a tool; limited, decided and recorded like any call.
     pub(crate) async fn call_unlisted(
         &self,
         tool: &'static dyn AnyTool,
@@ -179,9 +192,35 @@ impl Gateway {
         let setup = self.setup();
         let known = setup.standing(call.caller);
         match known.filter(|standing| !standing.toolsets.is_empty()) {
-            Some(standing) => tool.call(self, &setup, standing, call).await,
+            Some(standing) => {
+                let staying = std::future::pending();
+                self.serve(&setup, standing, Some(tool), call, staying)
+                    .await
+            }
             None => self.call(call).await,
         }
+    }
+
+    /// A tool that is none, or none for this caller.
+    async fn no_such_tool(&self, standing: &Standing, call: Call<'_>) -> Refused {
+        let begun = Begun::by(standing).watched(self, call.tool, call.cx);
+        let (asked, refusal) = match standing.is_gated(call.tool) {
+            true => (
+                recording::gated(call.caller, call.tool, &begun.request_id),
+                Refusal::gated(),
+            ),
+            false => {
+                let message = format!(
+                    "unknown tool '{}'; call tools/list for the tools there are",
+                    content::name(call.tool, &mut content::Changes::default())
+                );
+                (
+                    recording::unknown_tool(call.caller, call.tool, &begun.request_id),
+                    Refusal::invalid(message),
+                )
+            }
+        };
+        self.turn_away(&begun, call.cx, asked, refusal, None).await
     }
 
     /// The most that this caller can see of anything; nothing, if it is nobody or has no tools.
@@ -189,15 +228,6 @@ impl Gateway {
         let setup = self.setup();
         let known = setup.standing(caller)?;
         (!known.toolsets.is_empty()).then(|| known.policy.ceiling())
-    }
-
-    /// A request that was meant as a call and is none: without a name, or with arguments that are no object.
-    pub async fn refuse_malformed(&self, caller: &Caller, cx: &Cx, tool: &str) -> Refused {
-        let setup = self.setup();
-        let begun = setup.standing(caller).map_or_else(Begun::now, Begun::by);
-        let refusal = Refusal::invalid("a call has the name of a tool, and arguments in an object");
-        let asked = recording::malformed(caller, tool, &begun.request_id);
-        self.turn_away(&begun, cx, asked, refusal, None).await
     }
 
     /// The tools that this caller is shown: none, if it is nobody.
@@ -219,6 +249,7 @@ impl Gateway {
     ) -> Refused {
         let facts = begun.facts(cx);
         let ended = recording::refused(&refusal, &facts, argument);
+        begun.decided(asked.decision, asked.reason);
         let receipt = self.log.append(audit::Event::call(&asked, &ended)).await;
         tracing::info!(
             tool = asked.tool,
@@ -226,42 +257,11 @@ impl Gateway {
             code = refusal.code.name(),
             "refused"
         );
+        begun.came_to(match &receipt {
+            Ok(_) => ended.result,
+            Err(_) => UNRECORDED,
+        });
         refuse(refusal, facts, receipt)
-    }
-}
-
-impl Standing {
-    /// INVARIANT: a tool that the policy could never allow is none, nor is one for providers that it shows none of.
-    fn tools(&self, setup: &Setup) -> impl Iterator<Item = &'static dyn AnyTool> {
-        let ceiling = self.policy.ceiling();
-        let tools = ALL.iter().copied();
-        tools.filter(move |tool| {
-            self.has_set_of(*tool)
-                && tool.least() <= ceiling
-                && (tool.annotations().read_only || self.writes == Writes::Allowed)
-                && tool.usefulness().is_open_to(&self.policy)
-                && tool
-                    .provider()
-                    .is_none_or(|provider| self.has(setup, provider))
-        })
-    }
-
-    fn has_set_of(&self, tool: &dyn AnyTool) -> bool {
-        let sets = [Some(tool.toolset()), tool.also()];
-        let mut sets = sets.into_iter().flatten();
-        sets.any(|set| self.toolsets.contains(&set))
-    }
-
-    /// A tool that would be there if changes were allowed.
-    fn is_gated(&self, name: &str) -> bool {
-        let mut tools = ALL.iter().filter(|tool| self.has_set_of(**tool));
-        let known = tools.any(|tool| tool.name() == name && !tool.annotations().read_only);
-        known && self.writes == Writes::Gated
-    }
-
-    fn has(&self, setup: &Setup, provider: Provider) -> bool {
-        let mut shown = setup.accounts().iter();
-        shown.any(|one| one.provider() == provider && self.policy.shows_account(one.id()))
     }
 }
 
@@ -271,11 +271,13 @@ pub(crate) async fn pass<T: Tool>(
     setup: &Setup,
     standing: &Standing,
     call: Call<'_>,
+    admitted: &Admitted,
 ) -> Outcome {
-    let begun = Begun::by(standing);
+    let begun = Begun::by(standing).since(admitted.since());
+    let begun = begun.watched(gateway, T::NAME, call.cx);
     let asking = call.asking.about::<T>(&call.arguments);
-    let arguments = spelling::one(setup, &standing.policy, call.cx, call.arguments).await;
-    let wanted = parse(arguments).and_then(|args| Ok((T::ask(&args)?, args)));
+    let said = Said::read(setup, call.arguments);
+    let wanted = parse(said.arguments).and_then(|args| Ok((T::ask(&args)?, args)));
     let (ask, args): (_, T::Args) = match wanted {
         Ok(wanted) => wanted,
         Err(refusal) => {
@@ -285,7 +287,11 @@ pub(crate) async fn pass<T: Tool>(
             return Outcome::Refused(refused.await);
         }
     };
-    let permit = match decide(setup, standing, &ask) {
+    let decided = decide(setup, standing, &ask).or_else(|refusal| match &said.unlisted {
+        Some(unlisted) => unlisted.leave(setup, standing, refusal),
+        None => Err(refusal),
+    });
+    let permit = match decided {
         Ok(permit) => permit,
         Err(refusal) => {
             let asked =
@@ -294,6 +300,16 @@ pub(crate) async fn pass<T: Tool>(
             return Outcome::Refused(refused.await);
         }
     };
+    // Only now: of an account that is hidden nobody learns whether it has limits.
+    let room = gateway.admit_to_accounts(admitted, setup, standing, &ask);
+    if let Err(excess) = room.await {
+        let came = Came {
+            tool: Some(T::NAME),
+            since: admitted.since(),
+        };
+        let refused = gateway.refuse_excess(standing, call.caller, came, call.cx, excess);
+        return Outcome::Refused(refused.await);
+    }
     let asked = recording::permitted::<T>(call.caller, &begun.request_id, &args, &permit);
     // INVARIANT: a call that may change something is durably said to be about to.
     let opened = match T::ANNOTATIONS.read_only {
@@ -302,10 +318,14 @@ pub(crate) async fn pass<T: Tool>(
     };
     let mut entry = match opened {
         Ok(entry) => entry,
-        Err(why) => return Outcome::Refused(withheld(&why, &begun.facts(call.cx))),
+        Err(why) => {
+            begun.came_to(UNRECORDED);
+            return Outcome::Refused(withheld(&why, &begun.facts(call.cx)));
+        }
     };
+    begun.decided(entry.decision(), entry.reason());
     let verdict = Mutex::new(None);
-    let ctx = Ctx {
+    let mut ctx = Ctx {
         gateway,
         setup,
         standing,
@@ -317,23 +337,37 @@ pub(crate) async fn pass<T: Tool>(
         cx: call.cx,
         now: begun.now,
     };
-    let outcome = match asking.settle::<T>(&ctx, &args).await {
-        Ok(()) => T::run(ctx, args).await,
+    let args = match said.unlisted {
+        Some(unlisted) => unlisted.settle::<T>(&mut ctx).await,
+        None => Ok(args),
+    };
+    let outcome = match args {
+        Ok(args) => match asking.settle::<T>(&ctx, &args).await {
+            Ok(()) => T::run(ctx, args).await,
+            Err(refusal) => Err(refusal),
+        },
         Err(refusal) => Err(refusal),
     };
     let facts = begun.facts(call.cx);
     let verdict = *lock(&verdict);
     recording::decided(&mut entry, verdict, outcome.as_ref().err());
+    begun.decided(entry.decision(), entry.reason());
     // INVARIANT: what happened is durable before anybody is told.
     match outcome {
         Ok(done) => {
-            let receipt = entry.close(recording::done(&done, &facts)).await;
+            admitted.shows(&ask, &done.data);
+            let ended = recording::done(&done, &facts);
+            let result = ended.result;
+            let receipt = entry.close(ended).await;
+            begun.came_to(receipt.as_ref().map_or(UNRECORDED, |_| result));
             answer::<T>(done, facts, receipt)
         }
         Err(refusal) => {
             let argument = recording::argument::<T>(&refusal);
             let ended = recording::refused(&refusal, &facts, argument);
+            let result = ended.result;
             let receipt = entry.close(ended).await;
+            begun.came_to(receipt.as_ref().map_or(UNRECORDED, |_| result));
             tracing::info!(
                 tool = T::NAME,
                 request = facts.request_id,
@@ -382,6 +416,9 @@ fn refuse(refusal: Refusal, facts: Facts, receipt: Result<Receipt, Unavailable>)
         Err(why) => withheld(&why, &facts),
     }
 }
+
+/// How a call comes out that nobody is answered for, because it cannot be recorded.
+const UNRECORDED: &str = "audit_unavailable";
 
 /// What could not be recorded is not told.
 fn withheld(why: &Unavailable, facts: &Facts) -> Refused {
@@ -548,38 +585,6 @@ impl<'a> Ctx<'a> {
 /// so that one long look does not hold up all others.
 fn renderers() -> usize {
     std::thread::available_parallelism().map_or(2, |cores| cores.get().max(2))
-}
-
-/// Strict: unknown fields, wrong types and values out of bounds are refused, each by its name.
-fn parse<A: DeserializeOwned>(arguments: Map<String, Value>) -> Result<A, Refusal> {
-    serde_path_to_error::deserialize(Value::Object(arguments)).map_err(|error| {
-        // The caller's own words: what is changed in them is no news about mail.
-        let mut changes = content::Changes::default();
-        let path = content::name(&error.path().to_string(), &mut changes);
-        let what = content::said(error.inner().to_string().as_bytes(), &mut changes);
-        if let Some(known) = what.strip_prefix("unknown field ") {
-            let known = known.strip_suffix(", there are no fields").unwrap_or(known);
-            return Refusal::argument(&path, format!("there is no argument {known}"));
-        }
-        if let Some(name) = what
-            .strip_prefix("missing field `")
-            .and_then(|w| w.strip_suffix('`'))
-        {
-            return Refusal::argument(name, format!("{name} is required"));
-        }
-        let what = match what.as_str() {
-            wrong if wrong.ends_with("expected a boolean") => "must be true or false",
-            other => other,
-        };
-        match path.as_str() {
-            "" | "." => Refusal::invalid(what),
-            // Some checks name their argument already.
-            _ if what.starts_with(&path) || (path.contains('_') && what.contains(&path)) => {
-                Refusal::argument(&path, what)
-            }
-            _ => Refusal::argument(&path, format!("{path} {what}")),
-        }
-    })
 }
 
 #[cfg(test)]

@@ -95,6 +95,16 @@ pub(crate) fn malformed(caller: &Caller, name: &str, request_id: &str) -> Asked 
     denied(caller, request_id, shaped(name), "invalid_input")
 }
 
+/// There was no room for it, or nobody waited until there was.
+pub(crate) fn not_admitted(
+    caller: &Caller,
+    tool: &str,
+    request_id: &str,
+    reason: &'static str,
+) -> Asked {
+    denied(caller, request_id, tool, reason)
+}
+
 fn denied(caller: &Caller, request_id: &str, tool: &str, reason: &'static str) -> Asked {
     Asked {
         caller_id: caller.as_str().to_owned(),

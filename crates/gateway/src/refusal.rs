@@ -1,9 +1,13 @@
 //! Why a call was refused before or instead of an answer: the hard errors of the contract.
 
+use std::time::Duration;
+
 use mail::{AccountId, Level, Remedy, Unadmitted};
 use policy::{Denial, Refused};
 use serde_json::{Value, json};
 
+use crate::limits::told::whole_seconds;
+use crate::limits::{Limit, Scope};
 use crate::pipeline::Asked;
 
 /// The closed list of error codes.
@@ -19,6 +23,10 @@ pub enum Code {
     AuditUnavailable,
     /// The policy does not give it, or the person who was asked does not.
     Denied,
+    /// The caller has used up what it may, for now.
+    RateLimited,
+    /// There is more to do than can be done in time.
+    Overloaded,
 }
 
 impl Code {
@@ -33,6 +41,8 @@ impl Code {
             Self::Internal => "internal",
             Self::AuditUnavailable => "audit_unavailable",
             Self::Denied => "denied",
+            Self::RateLimited => "rate_limited",
+            Self::Overloaded => "overloaded",
         }
     }
 
@@ -47,6 +57,8 @@ impl Code {
             Self::Internal => "internal error",
             Self::AuditUnavailable => "audit unavailable",
             Self::Denied => "denied",
+            Self::RateLimited => "too much at once",
+            Self::Overloaded => "overloaded",
         }
     }
 }
@@ -202,7 +214,7 @@ impl Refusal {
         Self::new(
             Code::Internal,
             format!(
-                "{why}; nothing is done that cannot be written down, and what was begun is brought to its end later: \
+                "{why}; nothing is done that cannot be written down, and what was begun before is brought to its end later: \
                  ask whoever runs this to look at `mailwarden check` and `mailwarden tx list`"
             ),
         )
@@ -266,6 +278,57 @@ impl Refusal {
             "while the user was asked it became something else, so nothing is changed; make the call again, and the user \
              is asked anew",
         )
+    }
+
+    /// The caller has used up one of its limits.
+    ///
+    /// INVARIANT: an account is named only where the caller's policy shows it.
+    pub(crate) fn rate_limited(limit: Limit, scope: &Scope, wait: Duration) -> Self {
+        let seconds = whole_seconds(wait);
+        let of = match scope {
+            Scope::Caller => String::new(),
+            Scope::Tool => " of this tool".to_owned(),
+            Scope::Account(id) => format!(" of account '{id}'"),
+        };
+        let used_up = match limit {
+            Limit::Calls => format!("you have made all the calls{of} that you may make for now"),
+            Limit::Concurrent => {
+                format!("you have as many calls{of} under way as you may have at a time")
+            }
+            Limit::Bytes => format!("you have been sent as much{of} as you may be sent for now"),
+            Limit::Messages => {
+                format!("you have been shown as many messages{of} as you may be shown for now")
+            }
+        };
+        Self::new(
+            Code::RateLimited,
+            format!(
+                "{used_up}; nothing was done. Go on after {seconds} s, ask for less at a time, or ask whoever runs this \
+                 for a higher limit"
+            ),
+        )
+        .with_details(json!({
+            "retry_after_seconds": seconds,
+            "limit": limit.name(),
+            "scope": scope.name(),
+        }))
+    }
+
+    /// The process has more to do than it can do in time.
+    pub(crate) fn overloaded(wait: Duration) -> Self {
+        let seconds = whole_seconds(wait);
+        Self::new(
+            Code::Overloaded,
+            format!(
+                "more is asked here than can be answered in time, so nothing was done; make the call again after {seconds} s"
+            ),
+        )
+        .with_details(json!({ "retry_after_seconds": seconds }))
+    }
+
+    /// When it is worth trying again, where that is known.
+    pub fn retry_after_seconds(&self) -> Option<u64> {
+        self.details.as_ref()?.get("retry_after_seconds")?.as_u64()
     }
 
     /// Nobody that is known, or no longer.

@@ -57,6 +57,7 @@ pub(crate) fn output<T: JsonSchema>(untrusted: &[&str]) -> Map<String, Value> {
         let names = json!({ "type": "array", "items": { "type": "string", "enum": untrusted } });
         properties.insert("untrusted".to_owned(), names);
     }
+    or_refused(&mut data);
     object(json!({
         "type": "object",
         "properties": {
@@ -68,6 +69,24 @@ pub(crate) fn output<T: JsonSchema>(untrusted: &[&str]) -> Map<String, Value> {
         },
         "required": ["success", "summary", "data", "error", "meta"]
     }))
+}
+
+/// A refusal that is told as an answer has none of the data. Some clients hold failures to the schema too, and would show their
+/// user a fault of ours instead of the reason; so who has the first of what is required, mostly a status, has all of it.
+fn or_refused(data: &mut Value) {
+    let Some(data) = data.as_object_mut() else {
+        return;
+    };
+    let Some(Value::Array(required)) = data.remove("required") else {
+        return;
+    };
+    let mut names = required.iter().filter_map(Value::as_str);
+    if let Some(first) = names.next() {
+        let rest: Vec<&str> = names.collect();
+        if !rest.is_empty() {
+            data.insert("dependentRequired".to_owned(), json!({ first: rest }));
+        }
+    }
 }
 
 fn generate<T: JsonSchema>() -> Value {

@@ -1,12 +1,15 @@
 //! What an operator configured, as calls see it: the accounts and the callers. A reload swaps the whole of it.
 
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
-use mail::{AccountId, Cx, Described, Fault, FolderName, Folders, MailSource, Reach, SpecialUse};
+use mail::{
+    AccountId, Cx, Described, Fault, FolderName, Folders, MailSource, Reach, SpecialUse, Spelling,
+};
 use policy::Policy;
 
 use crate::knowledge::{Knowledge, lock};
+use crate::limits::Limits;
 use crate::pipeline::Caller;
 use crate::tools::Toolset;
 
@@ -68,8 +71,10 @@ pub struct Standing {
     pub id: String,
     pub policy: Arc<Policy>,
     pub toolsets: Vec<Toolset>,
-    pub credential: Credential,
+    /// Any of them will do: what was begun under one goes on under another.
+    pub proofs: Vec<Proof>,
     pub writes: Writes,
+    pub limits: Arc<Limits>,
 }
 
 /// Whether a caller may change anything at all.
@@ -84,7 +89,21 @@ pub enum Writes {
     Never,
 }
 
-/// What a caller proved itself with, as a digest. Another one is another caller.
+/// What a caller may prove itself with, and how long.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Proof {
+    pub credential: Credential,
+    /// From then on it proves nothing; without it, it lasts as long as the configuration.
+    pub until: Option<SystemTime>,
+}
+
+impl Proof {
+    fn holds(&self, shown: Credential, now: SystemTime) -> bool {
+        self.credential == shown && self.until.is_none_or(|until| now < until)
+    }
+}
+
+/// What a caller proved itself with, as a digest. One that its standing does not list is another caller's.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct Credential(pub [u8; 32]);
 
@@ -105,8 +124,9 @@ impl Setup {
             id: Caller::OWNER.to_owned(),
             policy: Arc::new(Policy::owner()),
             toolsets,
-            credential: Credential::default(),
+            proofs: vec![Proof::default()],
             writes: Writes::default(),
+            limits: Arc::default(),
         };
         Self::new(accounts, vec![owner])
     }
@@ -119,10 +139,13 @@ impl Setup {
         self
     }
 
-    /// INVARIANT: who is not here, or proved itself with something else, is nobody.
+    /// INVARIANT: who is not here, or proved itself with something else or something that has expired, is nobody.
     pub(crate) fn standing(&self, caller: &Caller) -> Option<&Standing> {
+        let now = SystemTime::now();
+        let shown = caller.credential();
+        let proven = |one: &Standing| one.proofs.iter().any(|proof| proof.holds(shown, now));
         let mut known = self.callers.iter();
-        known.find(|one| one.id == caller.as_str() && one.credential == caller.credential())
+        known.find(|one| one.id == caller.as_str() && proven(one))
     }
 
     /// The mailboxes of all accounts.
@@ -162,19 +185,30 @@ impl Account {
         Ok(trash_among(&found))
     }
 
-    /// Whoever lists them learns which one is the trash.
     pub(crate) async fn folders(&self, cx: &Cx) -> Result<Folders, Fault> {
         let found = self.source.folders(cx).await?;
-        *lock(&self.trash) = Some(Trash {
-            folder: trash_among(&found),
-            since: Instant::now(),
-        });
+        self.note_trash(&found);
         Ok(found)
     }
 
-    /// The one name of a folder that may be asked for by several.
-    pub(crate) async fn spelled(&self, cx: &Cx, folder: &FolderName) -> Result<FolderName, Fault> {
-        self.source.spelled(cx, folder).await
+    /// With counts, which take a server some time.
+    pub(crate) async fn counted_folders(&self, cx: &Cx) -> Result<Folders, Fault> {
+        let found = self.source.counted_folders(cx).await?;
+        self.note_trash(&found);
+        Ok(found)
+    }
+
+    /// Whoever lists them learns which one is the trash.
+    fn note_trash(&self, found: &Folders) {
+        *lock(&self.trash) = Some(Trash {
+            folder: trash_among(found),
+            since: Instant::now(),
+        });
+    }
+
+    /// The one name of a folder that may be asked for by several; asks nobody.
+    pub(crate) fn spelled(&self, folder: &FolderName) -> Spelling {
+        self.source.spelled(folder)
     }
 
     pub fn id(&self) -> &AccountId {
@@ -209,4 +243,41 @@ fn trash_among(found: &Folders) -> Option<FolderName> {
     let mut folders = found.folders.iter();
     let trash = folders.find(|one| one.special_use == Some(SpecialUse::Trash));
     trash.map(|one| one.name.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_caller_is_known_by_any_of_its_proofs_until_that_is_over() {
+        let now = SystemTime::now();
+        let proof = |byte: u8, until| Proof {
+            credential: Credential([byte; 32]),
+            until,
+        };
+        let hour = Duration::from_secs(3600);
+        let standing = Standing {
+            id: "anna".to_owned(),
+            policy: Arc::new(Policy::owner()),
+            toolsets: Vec::new(),
+            limits: Arc::default(),
+            proofs: vec![
+                proof(1, None),
+                proof(2, Some(now + hour)),
+                proof(3, Some(now - hour)),
+            ],
+            writes: Writes::default(),
+        };
+        let setup = Setup::new(Vec::new(), vec![standing]);
+        let is_known = |id: &str, byte: u8| {
+            let caller = Caller::new(id, "", Credential([byte; 32]));
+            setup.standing(&caller).is_some()
+        };
+        assert!(is_known("anna", 1) && is_known("anna", 2));
+        assert!(!is_known("anna", 3), "over");
+        assert!(!is_known("anna", 4), "never hers");
+        assert!(!is_known("bert", 1), "another's");
+        assert!(!is_known("anna", 0) && setup.standing(&Caller::nobody()).is_none());
+    }
 }

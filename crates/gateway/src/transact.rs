@@ -404,7 +404,7 @@ impl Desk {
             return Ok(None);
         };
         let source = setup.account(&at.account).map(Account::source);
-        let labels = |source: &&dyn MailSource| source.keeping() == Keeping::Labels;
+        let labels = |source: &&dyn MailSource| source.keeping() == Some(Keeping::Labels);
         let Some(source) = source.filter(labels) else {
             return Ok(None);
         };

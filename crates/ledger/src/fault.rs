@@ -4,7 +4,8 @@ use rusqlite::ErrorCode;
 
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum LedgerFault {
-    /// Nothing of what was asked is written down.
+    /// Nothing of what was asked is known to be written down. Where a server did not answer in time and a beginning turns
+    /// out to hold, it is ended as undone; other notes may hold, and whoever takes the transaction up finds them.
     #[error("the ledger cannot be written: {0}")]
     Unwritable(String),
     #[error("the ledger is not one that this program can use: {0}")]
@@ -15,6 +16,9 @@ pub enum LedgerFault {
     /// What it says is its own is another transaction's.
     #[error("another transaction has put that message there")]
     Taken,
+    /// Who had the only right to it has lost it: it was taken for dead, or gave it back.
+    #[error("somebody else has the lock by now")]
+    LockLost,
     #[error("this transaction is over")]
     Over,
     /// Nobody has left it to a person.

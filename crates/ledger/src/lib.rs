@@ -3,13 +3,20 @@
 //! It remembers and decides nothing: what a transaction should do next is for others to say.
 
 mod fault;
+mod filed;
 mod files;
 mod id;
 mod identity;
 mod ledger;
 mod owners;
+mod pace;
+mod pacer;
+mod pails;
+mod postgres;
 mod reader;
 mod request;
+mod rows;
+mod shared;
 mod sqlite;
 mod task;
 mod transaction;
@@ -18,7 +25,11 @@ mod writer;
 pub use fault::LedgerFault;
 pub use id::TransactionId;
 pub use ledger::Ledger;
+pub use pace::{Draw, Drawn, Level};
+pub use pails::Pails;
+pub use postgres::{BadServer, Server};
 pub use request::{Begun, Filter, Note};
+pub use shared::{Lock, Record};
 pub use transaction::{
     Asked, Ending, Key, Kind, Known, Mark, Place, State, StepName, StepRecord, StepState,
     Transaction,

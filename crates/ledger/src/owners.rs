@@ -36,6 +36,11 @@ impl Owners {
         Self(path.into())
     }
 
+    /// One that nobody has had.
+    pub(crate) fn new_name() -> io::Result<String> {
+        name()
+    }
+
     /// A new owner, under a name that nobody had.
     pub(crate) fn enter(&self) -> io::Result<Owner> {
         files::create_private_dir(&self.0)?;

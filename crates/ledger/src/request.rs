@@ -1,8 +1,18 @@
 //! What the ledger is asked for, and what it answers to a beginning.
 
+use bytes::Bytes;
 use jiff::Timestamp;
 
-use crate::{Ending, Known, State, StepName, StepState, Transaction, TransactionId};
+use crate::{Asked, Ending, Known, State, StepName, StepState, Transaction, TransactionId};
+
+/// Everything that is new with a transaction.
+pub(crate) struct Beginning {
+    pub(crate) id: TransactionId,
+    pub(crate) asked: Asked,
+    pub(crate) known: Known,
+    pub(crate) first: StepName,
+    pub(crate) content: Option<Bytes>,
+}
 
 /// What came of beginning a transaction.
 #[derive(Clone, PartialEq, Eq, Debug)]

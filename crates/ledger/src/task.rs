@@ -2,6 +2,7 @@
 
 use tokio::sync::oneshot;
 
+use crate::sqlite::shared::Locked;
 use crate::writer::{Desk, Job};
 use crate::{Begun, LedgerFault, Transaction, TransactionId};
 
@@ -22,6 +23,10 @@ pub(crate) trait Leases {
 pub(crate) struct Waiting<T>(oneshot::Receiver<Answer<T>>);
 
 impl<T: Leases> Waiting<T> {
+    pub(crate) fn new(answer: oneshot::Receiver<Answer<T>>) -> Self {
+        Self(answer)
+    }
+
     /// A caller who stops waiting gives back what it would have got.
     pub(crate) async fn received(self, release: &(dyn Fn(TransactionId) + Sync)) -> Answer<T> {
         let mut waiting = Unwanted {
@@ -120,6 +125,18 @@ impl Leases for () {
 }
 
 impl Leases for u64 {
+    fn leases(&self) -> Vec<TransactionId> {
+        Vec::new()
+    }
+}
+
+impl Leases for Vec<u8> {
+    fn leases(&self) -> Vec<TransactionId> {
+        Vec::new()
+    }
+}
+
+impl Leases for Locked {
     fn leases(&self) -> Vec<TransactionId> {
         Vec::new()
     }

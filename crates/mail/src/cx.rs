@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 
+use crate::TraceParent;
+
 /// One call's context. Cancelling a call drops its future; nothing here needs to be asked.
 #[derive(Debug, Default)]
 pub struct Cx {
@@ -11,6 +13,7 @@ pub struct Cx {
     done: AtomicU64,
     total: AtomicU64,
     discreet: AtomicBool,
+    parent: Option<TraceParent>,
 }
 
 /// Where a call is, for progress messages and for naming the step that failed.
@@ -87,6 +90,18 @@ impl Stage {
 impl Cx {
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// The same for a call that is part of somebody's trace.
+    pub fn traced(parent: Option<TraceParent>) -> Self {
+        Self {
+            parent,
+            ..Self::default()
+        }
+    }
+
+    pub fn parent(&self) -> Option<TraceParent> {
+        self.parent
     }
 
     /// Something was sent, and the answer waited for.

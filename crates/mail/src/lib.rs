@@ -20,6 +20,7 @@ mod query;
 mod raw;
 mod source;
 mod structure;
+mod trace;
 mod uids;
 
 pub use account::{AccountId, BadAccountId};
@@ -48,7 +49,8 @@ pub use raw::Raw;
 pub use source::{
     Anchor, Answer, Choose, Described, Fetched, Folders, Found, Granted, InAll, Keeping,
     MailSource, Order, Part, PartWish, RawMessage, Reach, Remedy, Search, Sifted, Snippets,
-    StoreId, Summary, TextPrefix, Unadmitted, Urgency, Verified,
+    Spelling, StoreId, Summary, TextPrefix, Unadmitted, Urgency, Verified,
 };
 pub use structure::{Disposition, Flow, Leaf, Section, Structure};
+pub use trace::{Sampled, TraceParent};
 pub use uids::UidSet;

@@ -34,15 +34,14 @@ pub trait MailSource: Send + Sync {
         Reach::Everything
     }
 
-    /// What its folders are to each other, as far as anybody has said so yet: no I/O.
-    fn keeping(&self) -> Keeping {
-        Keeping::Apart
+    /// What its folders are to each other; none where nobody has said so yet: no I/O.
+    fn keeping(&self) -> Option<Keeping> {
+        Some(Keeping::Apart)
     }
 
-    /// The one name of a folder that may be asked for by several: ids, cursors and policies know no other.
-    fn spelled<'a>(&'a self, cx: &'a Cx, folder: &'a FolderName) -> Answer<'a, FolderName> {
-        let _ = cx;
-        Box::pin(async { Ok(folder.clone()) })
+    /// The one name of a folder that may be asked for by several: ids, cursors and policies know no other. No I/O.
+    fn spelled(&self, folder: &FolderName) -> Spelling {
+        Spelling::Known(folder.clone())
     }
 
     /// Where these messages of a folder lie in the one that holds all: each by its number here and what its store calls it.
@@ -101,7 +100,13 @@ pub trait MailSource: Send + Sync {
     /// Goes there and back once, on a connection of its own.
     fn verify<'a>(&'a self, cx: &'a Cx) -> Answer<'a, Verified>;
 
+    /// With counts only where they cost nothing.
     fn folders<'a>(&'a self, cx: &'a Cx) -> Answer<'a, Folders>;
+
+    /// The same with counts, as far as the source tells them in one go.
+    fn counted_folders<'a>(&'a self, cx: &'a Cx) -> Answer<'a, Folders> {
+        self.folders(cx)
+    }
 
     /// A page of a folder, newest first.
     fn search<'a>(&'a self, cx: &'a Cx, search: &'a Search) -> Answer<'a, Found>;
@@ -409,13 +414,20 @@ pub struct StoreId {
 }
 
 /// What the folders of an account are to each other.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Keeping {
-    /// A message lies in a folder, or nobody has said otherwise yet.
-    #[default]
+    /// A message lies in a folder.
     Apart,
     /// Folders are labels: one holds what every other does, trash and junk aside (Gmail).
     Labels,
+}
+
+/// What a folder is called.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Spelling {
+    Known(FolderName),
+    /// Whoever has listed the folders knows.
+    Unlisted,
 }
 
 /// The number of each of these messages in the folder that holds all; those that are not in it are left out. None where the

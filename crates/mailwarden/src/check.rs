@@ -7,7 +7,6 @@ use audit::read::Verify;
 use audit::{Health, Log};
 use extract::{Protection, Runner};
 use gateway::{Asking, Call, Caller, Gateway, Outcome, Writes};
-use ledger::Ledger;
 use mail::{Cx, Reach};
 use secrets::Tokens;
 use serde_json::{Map, Value, json};
@@ -192,20 +191,20 @@ async fn changing(changes: &Changes, screen: Screen) -> (Changing, String) {
     if let Some(off) = off {
         return (Changing::Unwanted, off.to_owned());
     }
-    let Some(path) = changes.ledger.path() else {
+    let Some(opened) = changes.ledger.open().await else {
         return match changes.ledger {
             LedgerPlace::Nowhere => {
                 let line = "refused; `wal.path` in accounts.yaml says where they are written down";
                 (Changing::Unwanted, line.to_owned())
             }
-            LedgerPlace::State | LedgerPlace::At(_) => {
+            LedgerPlace::State | LedgerPlace::At(_) | LedgerPlace::On(_) => {
                 let line = screen.bad("failed, there is no home directory to write them down in");
                 (Changing::Impossible, line)
             }
         };
     };
-    let place = path.display();
-    let unfinished = match Ledger::open(&path) {
+    let place = &changes.ledger;
+    let unfinished = match opened {
         Ok(ledger) => ledger.list(tx::unfinished()).await,
         Err(fault) => Err(fault),
     };

@@ -26,19 +26,93 @@ pub(crate) struct Cli {
     #[arg(long, global = true)]
     pub read_only: bool,
 
+    /// The name of this process among several of one configuration; its audit log stands in a directory of that name
+    /// (default: MAILWARDEN_REPLICA)
+    #[arg(long, global = true, value_name = "NAME")]
+    pub replica: Option<String>,
+
+    /// Serve metrics and health there: a port of this machine, or an address and a port (default:
+    /// MAILWARDEN_METRICS_ADDR, else nowhere)
+    #[arg(long, global = true, value_name = "ADDRESS")]
+    pub metrics_addr: Option<String>,
+
+    /// How lines on stderr are written (default: MAILWARDEN_LOG_FORMAT, else text)
+    #[arg(long, global = true, value_enum, value_name = "FORMAT")]
+    pub log_format: Option<LogFormat>,
+
+    #[command(flatten)]
+    pub http: Http,
+
     #[command(subcommand)]
     pub verb: Option<Verb>,
+}
+
+/// Where MCP over HTTP is served.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Args)]
+pub(crate) struct Http {
+    /// The address to listen on (default: IMAP_MCP_HTTP_HOST, else 127.0.0.1)
+    #[arg(long, value_name = "ADDRESS")]
+    pub host: Option<String>,
+
+    /// The port; 0 takes a free one and prints it (default: IMAP_MCP_HTTP_PORT, else 0)
+    #[arg(long, value_name = "N")]
+    pub port: Option<u16>,
+
+    /// The certificate to show, with its chain, in PEM; needed where others can reach the address (default: MAILWARDEN_HTTP_TLS_CERT)
+    #[arg(long, value_name = "FILE")]
+    pub tls_cert: Option<PathBuf>,
+
+    /// Its key, in PEM (default: MAILWARDEN_HTTP_TLS_KEY)
+    #[arg(long, value_name = "FILE")]
+    pub tls_key: Option<PathBuf>,
+
+    /// Nothing but a proxy, which sees to TLS, can reach the address (default: MAILWARDEN_HTTP_BEHIND_PROXY)
+    #[arg(long)]
+    pub behind_proxy: bool,
+
+    /// A name that clients may call this server by, besides its address; may be repeated (default: MAILWARDEN_HTTP_ALLOWED_HOSTS)
+    #[arg(long, value_name = "NAME")]
+    pub allowed_host: Vec<String>,
+
+    /// An origin whose pages may call, such as https://app.example.com; may be repeated (default: MAILWARDEN_HTTP_ALLOWED_ORIGINS)
+    #[arg(long, value_name = "ORIGIN")]
+    pub allowed_origin: Vec<String>,
+
+    /// How many clients of older revisions may have a session (default: MAILWARDEN_HTTP_SESSIONS, else 0)
+    #[arg(long, value_name = "N")]
+    pub sessions: Option<usize>,
+}
+
+#[cfg(test)]
+impl Http {
+    /// As somebody types it behind the verb.
+    pub(crate) fn typed(words: &[&str]) -> Self {
+        let words = ["mailwarden", "http"].iter().chain(words);
+        match Cli::try_parse_from(words).map(|cli| cli.verb) {
+            Ok(Some(Verb::Http(http))) => http,
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogFormat {
+    Text,
+    Json,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Transport {
     Stdio,
+    Http,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub(crate) enum Verb {
     /// Serve MCP over stdin and stdout (what clients start)
     Stdio,
+    /// Serve MCP over HTTP, to every caller of a configuration directory
+    Http(Http),
     /// Verify the configuration and every account
     #[command(alias = "doctor")]
     Check,
@@ -56,16 +130,34 @@ pub(crate) enum Verb {
     Tx(Tx),
     /// Log in to an account by OAuth2
     Login(Login),
+    /// Ask a health address of mailwarden, and tell by the exit status whether all is well
+    Probe {
+        /// Such as http://127.0.0.1:9464/readyz
+        url: String,
+    },
     /// Read one attachment, locked in (what the program starts itself)
     #[command(name = EXTRACT_WORKER, hide = true)]
     ExtractWorker,
 }
 
+/// Two, so that a call which takes its time holds up no other.
+pub(crate) const FEW_THREADS: usize = 2;
+
 impl Verb {
+    /// How many threads work at a time: whoever serves many has all the cores, as it has places for them.
+    pub(crate) fn threads(&self) -> usize {
+        let cores = || std::thread::available_parallelism().map_or(FEW_THREADS, usize::from);
+        match self {
+            Self::Http(_) => cores().max(FEW_THREADS),
+            _ => FEW_THREADS,
+        }
+    }
+
     /// The name in the audit log, of those that reach mail or decide about it.
     pub(crate) fn recorded_as(&self) -> Option<&'static str> {
         match self {
             Self::Stdio => Some("stdio"),
+            Self::Http(_) => Some("http"),
             Self::Check => Some("check"),
             Self::Policy(PolicyVerb::Explain(_)) => Some("policy explain"),
             Self::Policy(PolicyVerb::Simulate(_)) => Some("policy simulate"),
@@ -87,6 +179,7 @@ impl Verb {
             | Self::Demo
             | Self::Audit(_)
             | Self::Config(_)
+            | Self::Probe { .. }
             | Self::ExtractWorker => None,
         }
     }
@@ -133,6 +226,8 @@ pub(crate) enum ConfigVerb {
         #[arg(long)]
         force: bool,
     },
+    /// Make a token for a caller, and the digest that stands for it in callers.yaml
+    Token,
     /// Print the JSON Schema of a file, for editors
     Schema {
         /// Which file; a policy is each file in policies/
@@ -208,9 +303,13 @@ pub(crate) struct PolicySimulate {
 
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub(crate) struct Audit {
-    /// The log's directory (default: that of the configuration directory, else `audit` in the state directory)
+    /// The log's directory (default: that of the configuration directory, else `audit` in the state directory); also
+    /// several, and a directory stands for all logs in its subdirectories
     #[arg(long, global = true, value_name = "DIR")]
-    pub dir: Option<PathBuf>,
+    pub dir: Vec<PathBuf>,
+    /// Of several logs only this one, by its name or its id
+    #[arg(long, global = true, value_name = "NAME")]
+    pub log: Option<String>,
     /// Print JSON
     #[arg(long, global = true)]
     pub json: bool,
@@ -257,9 +356,9 @@ pub(crate) struct AuditVerify {
     /// Verify this proof instead of the log
     #[arg(long, value_name = "FILE", conflicts_with_all = ["since", "checkpoint"])]
     pub proof: Option<PathBuf>,
-    /// The log's public key, if its own `log.pub` is not to be believed
+    /// The log's public key, if its own `log.pub` is not to be believed; of several logs, one for each
     #[arg(long, value_name = "FILE_OR_KEY")]
-    pub key: Option<String>,
+    pub key: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Args, Default)]

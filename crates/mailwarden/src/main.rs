@@ -5,35 +5,44 @@ mod check;
 mod cli;
 mod config;
 mod demo;
+mod draining;
 mod login;
+mod logs;
+mod metrics;
+mod network_disk;
 mod policy_verbs;
+mod probe;
 mod reload;
+mod replica;
 mod running;
 mod sample;
 mod screen;
 mod server;
+mod serving;
+mod shared_ledger;
 mod signals;
 mod state;
 mod table;
+#[cfg(feature = "otel")]
+mod traces;
 mod tx;
+mod watched;
 mod wiring;
 
 use std::ffi::OsString;
 use std::io::IsTerminal as _;
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::time::Duration;
 
 use ::audit::{Event, Log};
 use clap::{CommandFactory as _, Parser as _};
-use gateway::{Caller, Toolset, Writes};
+use gateway::Writes;
 
 use cli::{Cli, Transport, Verb};
-use config::{Callers, Config, Problems, identity};
-use reload::{Fixed, Reload};
+use config::Problems;
 use screen::Screen;
-use wiring::Wires;
+use serving::Choices;
 
 /// A configuration that cannot be used.
 const BAD_CONFIGURATION: u8 = 2;
@@ -46,6 +55,7 @@ fn main() -> ExitCode {
     let verb = match (cli.verb, cli.transport) {
         (Some(verb), _) => verb,
         (None, Some(Transport::Stdio)) => Verb::Stdio,
+        (None, Some(Transport::Http)) => Verb::Http(cli.http),
         // Started by a client, not by a person.
         (None, None) if !std::io::stdin().is_terminal() => Verb::Stdio,
         (None, None) => {
@@ -54,7 +64,7 @@ fn main() -> ExitCode {
         }
     };
     if verb != Verb::ExtractWorker
-        && let Err(problem) = start_logging()
+        && let Err(problem) = logs::start(cli.log_format)
     {
         return refuse(
             &Problems(vec![config::Problem::whole(problem)]),
@@ -70,17 +80,38 @@ fn main() -> ExitCode {
     }
     let directory = config::directory(cli.config_dir.as_deref());
     let directory = directory.as_deref();
+    if let Err(problems) = replica::choose(cli.replica.as_deref()) {
+        return refuse(&problems, directory, verb.recorded_as());
+    }
     let toolsets = match config::toolsets(cli.toolsets.as_deref(), std::env::vars_os()) {
         Ok(toolsets) => toolsets,
         Err(problems) => return refuse(&problems, directory, verb.recorded_as()),
+    };
+    let metrics = match metrics::Address::chosen(cli.metrics_addr.as_deref()) {
+        Ok(metrics) => metrics,
+        Err(problems) => return refuse(&problems, directory, verb.recorded_as()),
+    };
+    let choices = |toolsets| Choices {
+        directory,
+        toolsets,
+        metrics,
     };
     let outcome = match &verb {
         Verb::Stdio => with_config(&verb, directory, async |mut config, log| {
             if cli.read_only {
                 config.changes.writes = Writes::Never;
             }
-            stdio(config, directory, toolsets, log).await
+            serving::stdio(config, choices(toolsets), log).await
         }),
+        Verb::Http(wanted) => match wanted.settings(std::env::vars_os()) {
+            Ok(settings) => with_config(&verb, directory, async |mut config, log| {
+                if cli.read_only {
+                    config.changes.writes = Writes::Never;
+                }
+                serving::http(config, choices(toolsets), log, settings).await
+            }),
+            Err(problems) => return refuse(&problems, directory, verb.recorded_as()),
+        },
         Verb::Check => with_config(&verb, directory, async |mut config, log| {
             if cli.read_only {
                 config.changes.writes = Writes::Never;
@@ -89,7 +120,7 @@ fn main() -> ExitCode {
             let place = config.audit_directory.clone();
             let records = check::Records {
                 log: log.clone(),
-                place: place.or_else(state::audit_directory),
+                place: place.or_else(state::audit_directory).map(replica::log_in),
             };
             wiring::look(&config.accounts).await;
             let tokens = wiring::tokens(&config.accounts);
@@ -128,6 +159,7 @@ fn main() -> ExitCode {
         Verb::Login(wanted) => with_config(&verb, directory, async |config, log| {
             login::run(wanted, &config, &log, Screen::new()).await
         }),
+        Verb::Probe { url } => return probe::run(url),
         // INVARIANT: an attachment is read in a process that holds nothing else: no log, no configuration, no runtime.
         Verb::ExtractWorker => return extract::worker::run(),
     };
@@ -147,61 +179,6 @@ fn words(typed: impl Iterator<Item = OsString>) -> Vec<OsString> {
     words
 }
 
-/// Serves the caller that the environment names; whoever that is not is not served at all.
-async fn stdio(
-    config: Config,
-    directory: Option<&Path>,
-    toolsets: Option<Vec<Toolset>>,
-    log: Log,
-) -> anyhow::Result<(ExitCode, &'static str)> {
-    let address = format!("stdio:{}", std::process::id());
-    let caller = match &config.callers {
-        Callers::Owner => Caller::owner(address),
-        Callers::Listed(callers) => match identity::of_stdio(callers, std::env::vars_os()) {
-            Ok(caller) => Caller::new(caller.id.clone(), address, wiring::credential(caller)),
-            Err(nobody) => {
-                log.note(Event::caller_refused(nobody.variable()));
-                complain(&Problems::from(nobody).to_string());
-                return Ok((ExitCode::from(BAD_CONFIGURATION), "nobody to serve"));
-            }
-        },
-    };
-    let fixed = Fixed::new(&config);
-    let version = config.version.unwrap_or_default();
-    let changes = config.changes;
-    let wires = Wires::default().again(config.accounts);
-    wires.look().await;
-    let setup = wires.for_callers(&config.callers, toolsets.as_deref(), changes.writes);
-    let gateway = wiring::gateway(setup, log.clone())?;
-    let gateway = Arc::new(wiring::with_ledger(gateway, &changes));
-    let tidying = wiring::keep_spool_tidy();
-    let (tools, tools_changed) = tokio::sync::watch::channel(0);
-    let reload = directory.map(|directory| Reload {
-        directory: directory.to_owned(),
-        chosen: toolsets,
-        writes: changes.writes,
-        wires,
-        gateway: Arc::clone(&gateway),
-        log,
-        caller: caller.clone(),
-        version,
-        fixed,
-        tools,
-    });
-    if reload.is_none() {
-        reload::nothing_to_read()?;
-    }
-    let served = server::Served {
-        gateway,
-        caller,
-        errors: config.errors,
-        tools: tools_changed,
-    };
-    let why = server::run(served, reload).await;
-    tidying.abort();
-    Ok((ExitCode::SUCCESS, why?))
-}
-
 /// Every problem of the configuration is one line on stderr and a name in the audit log, and nothing starts.
 fn with_config(
     verb: &Verb,
@@ -209,7 +186,12 @@ fn with_config(
     work: impl AsyncFnOnce(config::Config, Log) -> anyhow::Result<(ExitCode, &'static str)>,
 ) -> anyhow::Result<ExitCode> {
     match config::read(directory, std::env::vars_os()) {
-        Ok(config) => in_runtime(async {
+        // INVARIANT: no record and no token is written where two machines could write at once without seeing each other.
+        Ok(config) if let Err(why) = wiring::is_on_this_machine(&config) => {
+            complain(&why);
+            Ok(ExitCode::from(BAD_CONFIGURATION))
+        }
+        Ok(config) => in_threads(verb.threads(), async {
             let log = wiring::log(
                 Some(config.audit.clone()),
                 config.audit_directory.clone(),
@@ -221,7 +203,8 @@ fn with_config(
             ));
             wiring::record_refreshes(&config.accounts, &log);
             let outcome = work(config, log.clone()).await;
-            secrets::finish_refreshes(LANDING).await;
+            // INVARIANT: all that comes after the last call shares what is left; whoever started us kills us after that.
+            secrets::finish_refreshes(LANDING.min(draining::left())).await;
             log.close(outcome.as_ref().map_or("it failed", |(_, why)| why))
                 .await;
             outcome.map(|(code, _)| code)
@@ -251,45 +234,28 @@ fn record_refusal(problems: &Problems, directory: Option<&Path>, verb: &'static 
     });
 }
 
+/// Where there is one who asks.
 fn in_runtime(work: impl Future<Output = anyhow::Result<ExitCode>>) -> anyhow::Result<ExitCode> {
+    in_threads(cli::FEW_THREADS, work)
+}
+
+fn in_threads(
+    threads: usize,
+    work: impl Future<Output = anyhow::Result<ExitCode>>,
+) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
+        .worker_threads(threads)
         .max_blocking_threads(64)
         .enable_all()
         .build()?;
     let outcome = runtime.block_on(work);
     secrets::end_programs();
+    shared_ledger::close(LANDING.min(draining::left()));
     // A read from stdin or a name lookup may be stuck in a thread; the process ends all the same.
     runtime.shutdown_background();
     outcome
 }
 
 fn complain(lines: &str) {
-    for line in lines.lines() {
-        eprintln!("mailwarden: {line}");
-    }
-}
-
-/// To stderr only: stdout carries MCP.
-fn start_logging() -> Result<(), String> {
-    use tracing_subscriber::filter::{EnvFilter, FilterExt as _, LevelFilter, filter_fn};
-    use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
-    use tracing_subscriber::util::SubscriberInitExt as _;
-    let wanted = std::env::var("MAILWARDEN_LOG").unwrap_or_else(|_| "warn".to_owned());
-    let wanted = EnvFilter::builder().parse(wanted).map_err(|_| {
-        "MAILWARDEN_LOG must be error, warn, info, debug, or a filter such as sources=debug"
-            .to_owned()
-    })?;
-    // INVARIANT: the protocol library logs requests and results, which hold mail. Whatever is asked for, it may
-    // only report errors.
-    let quiet = filter_fn(|about| {
-        !about.target().starts_with("rmcp") || *about.level() <= LevelFilter::ERROR
-    });
-    let lines = tracing_subscriber::fmt::layer()
-        .with_writer(std::io::stderr)
-        .with_ansi(std::io::stderr().is_terminal());
-    tracing_subscriber::registry()
-        .with(lines.with_filter(wanted.and(quiet)))
-        .init();
-    Ok(())
+    logs::complain(lines);
 }

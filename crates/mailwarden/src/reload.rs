@@ -4,11 +4,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use audit::{Event, Keeping, Log};
-use gateway::{Caller, Gateway, Toolset, Writes};
+use gateway::{Gateway, Toolset, Writes};
 use tokio::sync::watch;
 
-use crate::config::{self, Config, ErrorStyle, LedgerPlace, Problems};
+use crate::config::{self, Config, ErrorStyle, LedgerPlace, Problem, Problems};
 use crate::running::Running;
+use crate::server::{Roster, Who};
+use crate::watched::{Reloaded, Watched};
 use crate::wiring::Wires;
 
 /// What is needed to put another configuration in the place of this one.
@@ -20,10 +22,13 @@ pub(crate) struct Reload {
     pub gateway: Arc<Gateway>,
     pub log: Log,
     /// Who is served.
-    pub caller: Caller,
+    pub who: Who,
+    /// By whom tokens are known, where requests bring them.
+    pub roster: Option<Arc<Roster>>,
     /// Which contents of the directory are in force.
     pub version: String,
     pub fixed: Fixed,
+    pub watched: Watched,
     /// Counts how often the tools of the caller have become others.
     pub tools: watch::Sender<u64>,
 }
@@ -52,7 +57,13 @@ impl Fixed {
         let (days, next) = (before.retention, after.retention);
         let changed = [
             ("errors", self.errors != config.errors),
-            ("wal.path", self.ledger != config.changes.ledger),
+            (
+                match (&self.ledger, &config.changes.ledger) {
+                    (LedgerPlace::On(_), _) | (_, LedgerPlace::On(_)) => "ledger",
+                    _ => "wal.path",
+                },
+                self.ledger != config.changes.ledger,
+            ),
             (
                 "audit.directory",
                 self.audit_directory != config.audit_directory,
@@ -78,27 +89,37 @@ impl Reload {
     pub(crate) async fn on_demand(mut self) -> anyhow::Result<&'static str> {
         let mut told = signal()?;
         // Only now: who is known to run may be told at once.
-        let begun = Running::begin(&self.directory, self.caller.as_str(), &self.version);
+        let begun = Running::begin(&self.directory, self.served_to(), &self.version);
         let mut running = begun.map_err(unknown).ok();
         loop {
             told.told().await;
             let directory = self.directory.clone();
             let read = move || config::read(Some(&directory), std::env::vars_os());
             let read = tokio::task::spawn_blocking(read).await;
-            match read {
-                Ok(Ok(config)) => {
+            // One path for all that is refused, so that all of it is told and counted.
+            let read = read.unwrap_or_else(|error| {
+                tracing::error!(%error, "the configuration could not be read again");
+                let what = "the configuration could not be read; please report this";
+                Err(Problems(vec![Problem::whole(what)]))
+            });
+            let fitting = read.and_then(|config| self.fits(&config).map(|()| config));
+            match fitting {
+                Ok(config) => {
                     let left = self.replace(config).await;
+                    self.watched.reloaded(Reloaded::InForce, &self.version);
                     if let Some(running) = &mut running {
                         let _ = running.reloaded(&self.version, &left).map_err(unknown);
                     }
+                    // Only now: whoever may do less from here on does not have to wait for it.
+                    self.wires.look().await;
                 }
-                Ok(Err(problems)) => {
+                Err(problems) => {
                     self.keep(&problems);
+                    self.watched.reloaded(Reloaded::Kept, &self.version);
                     if let Some(running) = &mut running {
                         let _ = running.kept(problems.0.len()).map_err(unknown);
                     }
                 }
-                Err(error) => tracing::error!(%error, "the configuration could not be read again"),
             }
         }
     }
@@ -112,19 +133,25 @@ impl Reload {
         let reloaded = Event::config_reloaded(config.version.as_deref(), accounts);
         self.version = config.version.unwrap_or_default();
         let tools = || -> Vec<&str> {
-            let tools = self.gateway.tools(&self.caller);
+            let Who::Always(caller) = &self.who else {
+                return Vec::new();
+            };
+            let tools = self.gateway.tools(caller);
             tools.into_iter().map(gateway::AnyTool::name).collect()
         };
         let before = tools();
         self.wires.hand_on(&mut config.accounts);
         crate::wiring::record_refreshes(&config.accounts, &self.log);
         self.wires = self.wires.again(config.accounts);
-        self.wires.look().await;
         let setup = self
             .wires
             .for_callers(&config.callers, self.chosen.as_deref(), self.writes);
         self.gateway.replace(setup);
-        if before != tools() {
+        if let Some(roster) = &self.roster {
+            roster.replace(&config.callers, config.vouching.as_ref());
+        }
+        // Of many, somebody's may be others.
+        if before != tools() || matches!(self.who, Who::EachSays) {
             self.tools.send_modify(|count| *count += 1);
         }
         self.log.note(reloaded);
@@ -138,6 +165,23 @@ impl Reload {
         left
     }
 
+    /// Whether what can be read can also be served here.
+    fn fits(&self, config: &Config) -> Result<(), Problems> {
+        same_tokens(&self.fixed.ledger, &config.changes.ledger)?;
+        match &self.roster {
+            Some(roster) => roster.fits(&config.callers),
+            None => Ok(()),
+        }
+    }
+
+    /// As `config reload` tells it.
+    fn served_to(&self) -> &str {
+        match &self.who {
+            Who::Always(caller) => caller.as_str(),
+            Who::EachSays => "http",
+        }
+    }
+
     fn keep(&self, problems: &Problems) {
         self.log.note(Event::config_refused(problems.variables()));
         tracing::error!(
@@ -145,6 +189,20 @@ impl Reload {
         );
         crate::complain(&problems.to_string());
     }
+}
+
+/// INVARIANT: what is known of tokens stays where it is while the process runs: in two places there would be two locks, and
+/// a token would be used up twice.
+fn same_tokens(before: &LedgerPlace, after: &LedgerPlace) -> Result<(), Problems> {
+    let shared = |place: &LedgerPlace| matches!(place, LedgerPlace::On(_));
+    if before == after || !(shared(before) || shared(after)) {
+        return Ok(());
+    }
+    let what = "'ledger' names another server than the one in use, or another login there; start the process anew, since what replicas know of tokens cannot move while it runs";
+    Err(Problems(vec![Problem::file(
+        "accounts.yaml",
+        what.to_owned(),
+    )]))
 }
 
 /// From here on whoever tells this process to read again hears that there is no directory. The signal alone would end it.
@@ -198,5 +256,31 @@ fn signal() -> anyhow::Result<Told> {
 impl Told {
     async fn told(&mut self) {
         std::future::pending::<()>().await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_do_not_move_to_another_server_while_they_are_used() {
+        let on = |address: &str, password: Option<&str>| {
+            let server = ledger::Server::parse(address).unwrap();
+            LedgerPlace::on(server, password.map(Into::into).as_ref())
+        };
+        let one = || on("postgres://a@localhost/mail", None);
+        let file = || LedgerPlace::At("/state/ledger.db".into());
+        for (before, after, fits) in [
+            (one(), one(), true),
+            (file(), LedgerPlace::State, true),
+            (one(), on("postgres://a@localhost/other", None), false),
+            (one(), on("postgres://a@localhost/mail", Some("new")), false),
+            (one(), file(), false),
+            (file(), one(), false),
+        ] {
+            let told = same_tokens(&before, &after);
+            assert_eq!(told.is_ok(), fits, "{before:?} {after:?}");
+        }
     }
 }

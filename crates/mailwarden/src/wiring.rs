@@ -4,10 +4,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use anyhow::Context as _;
 use audit::{Event, Keeping, Log, Settings};
 use extract::Runner;
-use gateway::{Account, Credential, Gateway, Setup, Spool, Standing, Toolset, Writes};
-use ledger::Ledger;
+use gateway::{
+    Account, Credential, CursorKey, Gateway, Proof, Setup, Spool, Standing, Toolset, Writes,
+};
+use mail::AccountId;
 use secrets::Tokens;
 use sources::apple::Apple;
 use sources::imap::{ImapSource, Login};
@@ -15,15 +18,19 @@ use sources::maildir::Maildir;
 use tokio::task::JoinHandle;
 
 use crate::cli::EXTRACT_WORKER;
-use crate::config::{self, AppleStore, Callers, Changes, Config, Store, dir};
-use crate::state;
+use crate::config::{self, AppleStore, Callers, Changes, Config, LedgerPlace, Store, dir};
+use crate::watched::Counted;
+use crate::{network_disk, replica, state};
 
 /// So long a start waits for secret stores. Most need no time at all.
 const FIRST_LOOK: Duration = Duration::from_secs(5);
 
 /// The accounts that are served, each with what it was made from, so that a reload takes over what did not change.
 #[derive(Default)]
-pub(crate) struct Wires(Vec<Wire>);
+pub(crate) struct Wires {
+    wires: Vec<Wire>,
+    counted: Counted,
+}
 
 struct Wire {
     account: Account,
@@ -41,7 +48,7 @@ impl Wires {
     /// Opens nothing: sources connect when they are first asked. Of `self` is taken over what is the same.
     pub(crate) fn again(&self, accounts: Vec<config::Account>) -> Self {
         let wires = accounts.into_iter().map(|account| {
-            let before = self.0.iter().find(|wire| *wire.account.id() == account.id);
+            let before = self.find(&account.id);
             match before.filter(|wire| wire.is_for(&account)) {
                 Some(same) => Wire {
                     account: same.account.clone(),
@@ -50,20 +57,32 @@ impl Wires {
                 None => Wire::new(account),
             }
         });
-        Self(wires.collect())
+        let wires: Vec<Wire> = wires.collect();
+        let counted = self.counted.clone();
+        counted.are_now(wires.iter().filter_map(Wire::source).collect());
+        Self { wires, counted }
+    }
+
+    /// What of them can be counted, also after they have become others.
+    pub(crate) fn counted(&self) -> Counted {
+        self.counted.clone()
+    }
+
+    fn find(&self, id: &AccountId) -> Option<&Wire> {
+        self.wires.iter().find(|wire| wire.account.id() == id)
     }
 
     /// Looks for the tokens of accounts that nobody has looked for yet. Where somebody has to be asked for them, that goes
     /// on while others are served.
     pub(crate) async fn look(&self) {
-        let looking = look_for(self.0.iter().filter_map(Wire::tokens).collect());
+        let looking = look_for(self.wires.iter().filter_map(Wire::tokens).collect());
         let _ = tokio::time::timeout(FIRST_LOOK, looking).await;
     }
 
     /// What these accounts know of their logins, and have nowhere but in memory, is known to those that take their place.
     pub(crate) fn hand_on(&self, accounts: &mut [config::Account]) {
         for account in accounts {
-            let before = self.0.iter().find(|wire| *wire.account.id() == account.id);
+            let before = self.find(&account.id);
             if let Some(MadeFrom::Imap(source)) = before.map(|wire| &wire.made_from)
                 && let Some(before) = source.tokens()
                 && let Store::Imap(settings) = &mut account.store
@@ -75,7 +94,7 @@ impl Wires {
     }
 
     fn accounts(&self) -> Vec<Account> {
-        self.0.iter().map(|wire| wire.account.clone()).collect()
+        self.wires.iter().map(|wire| wire.account.clone()).collect()
     }
 
     /// For the person whose accounts these are.
@@ -107,8 +126,12 @@ impl Wires {
 
 impl Wire {
     fn tokens(&self) -> Option<Arc<Tokens>> {
+        self.source()?.tokens().cloned()
+    }
+
+    fn source(&self) -> Option<Arc<ImapSource>> {
         match &self.made_from {
-            MadeFrom::Imap(source) => source.tokens().cloned(),
+            MadeFrom::Imap(source) => Some(Arc::clone(source)),
             MadeFrom::Maildir(_) | MadeFrom::Apple(_) => None,
         }
     }
@@ -170,14 +193,37 @@ fn standing(caller: &dir::CallerConfig, chosen: Option<&[Toolset]>) -> Standing 
         id: caller.id.clone(),
         policy: Arc::clone(&caller.policy),
         toolsets: given.into_iter().filter(kept).collect(),
-        credential: credential(caller),
+        proofs: proofs(&caller.auth),
         writes: Writes::default(),
+        limits: Arc::clone(&caller.limits),
     }
 }
 
-/// What a caller proves itself with: another proof after a reload is another caller.
-pub(crate) fn credential(caller: &dir::CallerConfig) -> Credential {
-    Credential(caller.auth.digest())
+/// What a caller may prove itself with: whoever has proven itself otherwise is nobody after a reload.
+fn proofs(auth: &dir::CallerAuth) -> Vec<Proof> {
+    match auth {
+        dir::CallerAuth::StdioTrusted => vec![Proof {
+            credential: credential(None),
+            until: None,
+        }],
+        dir::CallerAuth::Oauth(vouchee) => vec![Proof {
+            credential: credential(Some(vouchee.digest())),
+            until: None,
+        }],
+        dir::CallerAuth::SharedToken(tokens) => tokens
+            .iter()
+            .map(|token| Proof {
+                credential: credential(Some(token.digest)),
+                until: token.expires.map(Into::into),
+            })
+            .collect(),
+    }
+}
+
+/// Of somebody who has shown this token, or is believed without one.
+pub(crate) fn credential(token: Option<dir::TokenDigest>) -> Credential {
+    // No token has this digest: nobody knows what it would be the digest of.
+    Credential(token.map_or([0xff; 32], |digest| digest.0))
 }
 
 pub(crate) fn known(set: dir::Toolset) -> Toolset {
@@ -189,12 +235,43 @@ pub(crate) fn known(set: dir::Toolset) -> Toolset {
 }
 
 pub(crate) fn gateway(setup: Setup, log: Log) -> anyhow::Result<Gateway> {
-    let gateway = Gateway::new(setup, state::cursor_key()?, log);
+    Ok(sealed_by(setup, log, state::cursor_key()?))
+}
+
+/// The name of the key that seals what replicas hand to each other's clients.
+const CURSORS: &str = "cursors";
+
+/// One that changes mail, if that may be, and writes it down in the place of the configuration.
+///
+/// Where that is a server, replicas share what seals cursors as well; without it none of them would understand the others, so
+/// nothing is served. Without a file changes are refused, and reading goes on. Where none may be made, what is written of
+/// earlier ones can be asked for; where there were none, no file is made.
+pub(crate) async fn gateway_with_ledger(
+    setup: Setup,
+    log: Log,
+    changes: &Changes,
+) -> anyhow::Result<Gateway> {
+    if let LedgerPlace::On(_) = changes.ledger {
+        let opened = changes.ledger.open().await;
+        let ledger = opened.context("there is no ledger")?;
+        let ledger = ledger.with_context(|| changes.ledger.to_string())?;
+        let key = CursorKey::new(ledger.shared_key(CURSORS).await?);
+        let gateway = sealed_by(setup, log, key);
+        return Ok(match changes.writes == Writes::Allowed {
+            true => gateway.with_ledger(ledger, changes.deletes, changes.settle),
+            false => gateway.with_ledger_to_look_at(ledger),
+        });
+    }
+    Ok(with_ledger(gateway(setup, log)?, changes).await)
+}
+
+fn sealed_by(setup: Setup, log: Log, key: CursorKey) -> Gateway {
+    let gateway = Gateway::new(setup, key, log);
     let gateway = gateway.with_extractor(Arc::new(extractor()));
-    Ok(match state::spool_directory() {
+    match state::spool_directory() {
         Some(directory) => gateway.with_spool(Spool::at(directory)),
         None => gateway,
-    })
+    }
 }
 
 /// Message files that nobody asked for in a day go, also where nobody asks for others.
@@ -220,26 +297,26 @@ pub(crate) fn owners_gateway(config: Config, log: Log) -> anyhow::Result<Gateway
     gateway(wires.for_owner(Toolset::ALL.to_vec()), log)
 }
 
-/// Where changes are written down. Without it they are refused, and reading goes on. Where none may be made, what is
-/// written of earlier ones can be asked for; where there were none, no file is made.
-pub(crate) fn with_ledger(gateway: Gateway, changes: &Changes) -> Gateway {
-    let Some(path) = changes.ledger.path() else {
-        return gateway;
-    };
+async fn with_ledger(gateway: Gateway, changes: &Changes) -> Gateway {
+    let place = &changes.ledger;
     let allowed = changes.writes == Writes::Allowed;
-    if !allowed && !path.exists() {
+    if !allowed && !place.exists() {
         return gateway;
     }
-    match Ledger::open(&path) {
+    let Some(opened) = place.open().await else {
+        return gateway;
+    };
+    match opened {
         Ok(ledger) if allowed => gateway.with_ledger(ledger, changes.deletes, changes.settle),
         Ok(ledger) => gateway.with_ledger_to_look_at(ledger),
         Err(fault) => {
-            let path = path.display();
             crate::complain(&match allowed {
                 true => format!(
-                    "changes to mail are refused: {fault} ({path}); `mailwarden check` tells when that is mended"
+                    "changes to mail are refused: {fault} ({place}); `mailwarden check` tells when that is mended"
                 ),
-                false => format!("what became of earlier changes cannot be told: {fault} ({path})"),
+                false => {
+                    format!("what became of earlier changes cannot be told: {fault} ({place})")
+                }
             });
             gateway
         }
@@ -290,13 +367,30 @@ pub(crate) fn record_refreshes(accounts: &[config::Account], log: &Log) {
     }
 }
 
-/// The audit log of this installation. What is wrong with it is said to whoever calls.
+/// Complains of a place of state that another machine keeps.
+pub(crate) fn is_on_this_machine(config: &Config) -> Result<(), String> {
+    let audit = config.audit_directory.clone();
+    let places = [state::directory(), audit.or_else(state::audit_directory)];
+    let mut places = places.into_iter().flatten();
+    places.try_for_each(|place| network_disk::refuse(&place))?;
+    match &config.changes.ledger {
+        LedgerPlace::At(path) => network_disk::refuse(path),
+        LedgerPlace::State | LedgerPlace::On(_) | LedgerPlace::Nowhere => Ok(()),
+    }
+}
+
+/// The audit log of this installation, or of this replica of it. What is wrong with it is said to whoever calls.
 pub(crate) fn log(keeping: Option<Keeping>, place: Option<PathBuf>, verb: &'static str) -> Log {
+    let place = place.or_else(state::audit_directory);
     let log = Log::open(Settings {
         keeping,
-        ..Settings::new(place.or_else(state::audit_directory))
+        ..Settings::new(place.map(replica::log_in))
     });
-    log.note(Event::start(env!("CARGO_PKG_VERSION"), verb));
+    let start = Event::start(env!("CARGO_PKG_VERSION"), verb);
+    log.note(match replica::chosen() {
+        Some(replica) => start.of_replica(replica.as_str()),
+        None => start,
+    });
     log
 }
 

@@ -12,6 +12,9 @@ use crate::{Capabilities, FolderPolicy};
 pub struct Policy {
     name: String,
     reach: Reach,
+    /// Over all folders; asked for in every call, so they are not added up each time.
+    ceiling: Level,
+    capabilities: Capabilities,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -28,6 +31,8 @@ impl Policy {
         Self {
             name: "owner".to_owned(),
             reach: Reach::Owner,
+            ceiling: Level::Full,
+            capabilities: Capabilities::NONE,
         }
     }
 
@@ -40,8 +45,13 @@ impl Policy {
         if !flaws.is_empty() {
             return Err(flaws);
         }
+        let folders = || accounts.iter().flat_map(|(_, folders)| folders);
+        let ceilings = folders().map(FolderPolicy::ceiling);
+        let capabilities = folders().map(|folder| folder.capabilities);
         Ok(Self {
             name: name.into(),
+            ceiling: ceilings.fold(Level::None, Level::max),
+            capabilities: capabilities.fold(Capabilities::NONE, Capabilities::union),
             reach: Reach::Named(accounts.into_iter().collect()),
         })
     }
@@ -101,19 +111,12 @@ impl Policy {
 
     /// The most that any message can have anywhere.
     pub fn ceiling(&self) -> Level {
-        match &self.reach {
-            Reach::Owner => Level::Full,
-            Reach::Named(_) => {
-                let ceilings = self.written().map(|(_, folder)| folder.ceiling());
-                ceilings.fold(Level::None, Level::max)
-            }
-        }
+        self.ceiling
     }
 
     /// What can be done in at least one folder.
     pub fn capabilities(&self) -> Capabilities {
-        let each = self.written().map(|(_, folder)| folder.capabilities);
-        each.fold(Capabilities::NONE, Capabilities::union)
+        self.capabilities
     }
 }
 

@@ -7,8 +7,9 @@ mod reference;
 mod store;
 
 pub use oauth::{
-    AccessToken, Found, Grant, NeedsLogin, NoToken, Provider, RefreshOutcome, Refreshed, Remedy,
-    Rotation, Standing, TokenCache, Tokens, finish_refreshes, first_look, login,
+    AccessToken, Found, Grant, HeldLock, Issuer, NeedsLogin, NoToken, Provider, Reach, Records,
+    RefreshOutcome, Refreshed, Remedy, Rotation, Stamp, Standing, TokenCache, Tokens, Unvouched,
+    Verifier, Vouched, finish_refreshes, first_look, login,
 };
 pub use reference::SecretRef;
 pub use store::{

@@ -209,22 +209,8 @@ fn unescape(text: &str) -> String {
 fn parse(received: &[u8]) -> Result<Response> {
     let cut = || Error::new(ErrorKind::UnexpectedEof, "the answer ends early");
     let end = memchr::memmem::find(received, b"\r\n\r\n").ok_or_else(cut)?;
-    let head = String::from_utf8_lossy(&received[..end]);
-    let mut lines = head.split("\r\n");
-    let status = lines
-        .next()
-        .and_then(|line| line.split(' ').nth(1)?.parse().ok())
-        .ok_or_else(|| Error::other("no HTTP answer"))?;
-    let headers = lines
-        .filter_map(|line| line.split_once(':'))
-        .map(|(name, value)| (name.to_owned(), value.trim().to_owned()))
-        .collect();
-    let body = received[end + 4..].to_vec();
-    let mut response = Response {
-        status,
-        headers,
-        body,
-    };
+    let mut response = head(&received[..end])?;
+    response.body = received[end + 4..].to_vec();
     if response.header("transfer-encoding") == Some("chunked") {
         response.body = unchunk(&response.body).ok_or_else(cut)?;
     } else if let Some(length) = response.header("content-length") {
@@ -234,6 +220,25 @@ fn parse(received: &[u8]) -> Result<Response> {
         }
     }
     Ok(response)
+}
+
+/// An answer's status and headers, without a body.
+pub(crate) fn head(received: &[u8]) -> Result<Response> {
+    let head = String::from_utf8_lossy(received);
+    let mut lines = head.split("\r\n");
+    let status = lines
+        .next()
+        .and_then(|line| line.split(' ').nth(1)?.parse().ok())
+        .ok_or_else(|| Error::other("no HTTP answer"))?;
+    let headers = lines
+        .filter_map(|line| line.split_once(':'))
+        .map(|(name, value)| (name.to_owned(), value.trim().to_owned()))
+        .collect();
+    Ok(Response {
+        status,
+        headers,
+        body: Vec::new(),
+    })
 }
 
 fn unchunk(mut rest: &[u8]) -> Option<Vec<u8>> {

@@ -4,12 +4,15 @@
 //! |---|---|
 //! | [`dovecot`], [`cyrus`] | a private IMAP server, gone without trace when dropped |
 //! | [`oidc`], [`http`] | a private OpenID Connect server that fails on demand, the person at its browser, and a bare HTTP client |
+//! | [`postgres`] | a private PostgreSQL that is killed and started again on demand |
 //! | [`gmail`] | an account at Gmail, simulated: labels, All Mail, X-GM-EXT-1 |
 //! | [`apple`] | a `~/Library/Mail` of Apple Mail, in several generations |
 //! | [`proxy`] | latency, cuts, stalls and missing extensions between client and server, and a count of round trips |
 //! | [`fake`] | a scripted server for answers no real one would give |
 //! | [`client`] | a bare IMAP connection, for fixtures and as the yardstick in benchmarks |
-//! | [`mcp`] | the program under test, driven over stdio |
+//! | [`mcp`], [`served`] | the program under test, driven over stdio; and while it serves over HTTP |
+//! | [`mcp_http`], [`wire`] | the same over HTTP, by clients of either era, and one raw connection for evil requests |
+//! | [`clients`], [`conformance`] | MCP clients that others wrote, and the official conformance suite |
 //! | [`trap`] | a program killed, torn or lied to at its n-th write, sync or send |
 //! | [`world`] | all mail of some accounts as a multiset, to compare before and after |
 //! | [`crash`] | cells of a crash matrix: where a change is struck, how it may end, and whether it did |
@@ -29,6 +32,8 @@
 pub mod apple;
 pub mod chromium;
 pub mod client;
+pub mod clients;
+pub mod conformance;
 pub mod corpora;
 pub mod crash;
 pub mod cyrus;
@@ -42,14 +47,18 @@ pub mod http;
 mod literal;
 pub mod mailgen;
 pub mod mcp;
+pub mod mcp_http;
 pub mod oidc;
 pub mod ports;
+pub mod postgres;
 mod process;
 pub mod proxy;
+pub mod served;
 pub mod tls;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub mod trap;
 mod utf7;
+pub mod wire;
 pub mod world;
 
 pub use apple::AppleStore;
@@ -62,8 +71,12 @@ pub use fake::Fake;
 pub use gmail::Gmail;
 pub use mailgen::Mailgen;
 pub use mcp::McpClient;
+pub use mcp_http::{HttpServer, McpHttp};
 pub use oidc::Oidc;
 pub use ports::{BlackHole, closed_port};
+pub use postgres::Postgres;
 pub use proxy::{Cut, FaultProxy};
+pub use served::Served;
 pub use tls::{Ca, Leaf};
+pub use wire::Wire;
 pub use world::World;

@@ -2,7 +2,7 @@
 //! judges an answer; a missing one ends the test with the program's last words, unless the test means the program to die
 //! and asks with one of the `try_` functions.
 
-mod inbox;
+pub(crate) mod inbox;
 mod mortal;
 mod person;
 mod server;
@@ -21,8 +21,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// The last revision with a handshake, and the first one without.
-const LEGACY: &str = "2025-11-25";
-const MODERN: &str = "2026-07-28";
+pub(crate) const LEGACY: &str = "2025-11-25";
+pub(crate) const MODERN: &str = "2026-07-28";
 
 /// A running program and the conversation with it. Dropping it kills the program.
 #[derive(Debug)]
@@ -37,8 +37,9 @@ pub struct McpClient {
     patience: Duration,
 }
 
+/// Which revision of the protocol a client speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Era {
+pub enum Era {
     /// `initialize` first, then bare requests.
     Handshake,
     /// Every request says who asks.
@@ -175,7 +176,7 @@ impl McpClient {
     /// Waits, and tells when the answer came, which may be long ago.
     pub fn wait_timed(&mut self, id: RequestId) -> (Result<Value, RpcError>, Instant) {
         let (answer, came) = self.alive(self.answer(id));
-        (Self::result(answer), came)
+        (result_of(answer), came)
     }
 
     fn answer(&self, RequestId(id): RequestId) -> Result<(Value, Instant), Gone> {
@@ -189,18 +190,6 @@ impl McpClient {
     /// Whether an answer has come that was not waited for yet.
     pub fn has_answer(&self, RequestId(id): RequestId) -> bool {
         self.inbox.read(|mail| mail.answers.contains_key(&id))
-    }
-
-    fn result(mut answer: Value) -> Result<Value, RpcError> {
-        if let Some(error) = answer.get_mut("error") {
-            let message = error["message"].as_str().unwrap_or_default().to_owned();
-            return Err(RpcError {
-                code: error["code"].as_i64().unwrap_or_default(),
-                message,
-                data: error["data"].take(),
-            });
-        }
-        Ok(answer["result"].take())
     }
 
     /// Waits for a tool's result; panics on a protocol error.
@@ -314,25 +303,8 @@ impl McpClient {
         self.send_line(&message.to_string());
     }
 
-    /// Adds what the era asks of every request, under keys a test set itself.
-    fn dress(&self, mut params: Value) -> Value {
-        if self.era == Era::Handshake {
-            return params;
-        }
-        let params_object = params.as_object_mut().expect("params are an object");
-        let meta = params_object.entry("_meta").or_insert_with(|| json!({}));
-        let meta = meta.as_object_mut().expect("_meta is an object");
-        for (key, value) in [
-            ("io.modelcontextprotocol/protocolVersion", json!(MODERN)),
-            ("io.modelcontextprotocol/clientInfo", client_info()),
-            (
-                "io.modelcontextprotocol/clientCapabilities",
-                self.capabilities.clone(),
-            ),
-        ] {
-            meta.entry(key).or_insert(value);
-        }
-        params
+    fn dress(&self, params: Value) -> Value {
+        self.era.dress(params, &self.capabilities)
     }
 
     fn await_inbox<T>(
@@ -386,7 +358,7 @@ impl Drop for McpClient {
 }
 
 impl CallOutcome {
-    fn from_result(raw: Value) -> Self {
+    pub(crate) fn from_result(raw: Value) -> Self {
         let texts = raw["content"]
             .as_array()
             .into_iter()
@@ -401,10 +373,46 @@ impl CallOutcome {
     }
 }
 
+impl Era {
+    /// Adds what the era asks of every request, under keys a test set itself.
+    pub(crate) fn dress(self, mut params: Value, capabilities: &Value) -> Value {
+        if self == Self::Handshake {
+            return params;
+        }
+        let params_object = params.as_object_mut().expect("params are an object");
+        let meta = params_object.entry("_meta").or_insert_with(|| json!({}));
+        let meta = meta.as_object_mut().expect("_meta is an object");
+        for (key, value) in [
+            ("io.modelcontextprotocol/protocolVersion", json!(MODERN)),
+            ("io.modelcontextprotocol/clientInfo", client_info()),
+            (
+                "io.modelcontextprotocol/clientCapabilities",
+                capabilities.clone(),
+            ),
+        ] {
+            meta.entry(key).or_insert(value);
+        }
+        params
+    }
+}
+
+/// What an answer says, or the error that it is.
+pub(crate) fn result_of(mut answer: Value) -> Result<Value, RpcError> {
+    if let Some(error) = answer.get_mut("error") {
+        let message = error["message"].as_str().unwrap_or_default().to_owned();
+        return Err(RpcError {
+            code: error["code"].as_i64().unwrap_or_default(),
+            message,
+            data: error["data"].take(),
+        });
+    }
+    Ok(answer["result"].take())
+}
+
 fn message(method: &str, params: Value) -> Value {
     json!({ "jsonrpc": "2.0", "method": method, "params": params })
 }
 
-fn client_info() -> Value {
+pub(crate) fn client_info() -> Value {
     json!({ "name": "testkit", "version": env!("CARGO_PKG_VERSION") })
 }

@@ -1,7 +1,7 @@
 //! A server process and everything it forks, as one group that starts, freezes and dies together. Knows no protocol.
 
 use crate::ports::LOOPBACK;
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use std::fs::File;
 use std::io::Read;
 use std::net::TcpStream;
@@ -81,6 +81,13 @@ impl ServerProcess {
                 log()
             );
             std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    /// To the leader alone, which is to end the others by itself.
+    pub(crate) fn signal_leader(&mut self, signal: Signal) {
+        if let Ok(None) = self.leader.try_wait() {
+            let _ = kill_process(self.group, signal);
         }
     }
 

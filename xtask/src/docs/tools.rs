@@ -29,6 +29,8 @@ An answer is one envelope, as `structuredContent` and, shorter, as text:
   with `isError` instead.
 - Every call is recorded in the [audit log](audit.md) before it is answered; `meta.receipt` says where. When that cannot be
   done, the call is refused with `audit_unavailable`.
+- Callers with [limits](limits.md) find where they stand in `meta.rate_limit`. Excess is refused with `rate_limited`, and with
+  `overloaded` where there is more to do than can be done; `data.details.retry_after_seconds` says when to come back.
 - Unknown arguments are refused.
 - `data.untrusted` names the fields of `data` that strangers wrote. In the text they stand last, between two lines with a
   number that is made for the call.
@@ -175,8 +177,15 @@ fn fields(table: &mut Table, prefix: &str, schema: &Value) {
 }
 
 fn is_required(schema: &Map<String, Value>, name: &str) -> bool {
-    let required = schema.get("required").and_then(Value::as_array);
-    required.is_some_and(|list| list.iter().any(|one| one == name))
+    let is_in = |list: &Value| {
+        let list = list.as_array();
+        list.is_some_and(|list| list.iter().any(|one| one == name))
+    };
+    // Who has the first of an answer's data has all of it; a refusal has none.
+    let beside = schema.get("dependentRequired").and_then(Value::as_object);
+    let mut beside = beside.into_iter().flatten();
+    beside.any(|(first, rest)| first == name || is_in(rest))
+        || schema.get("required").is_some_and(is_in)
 }
 
 fn kind(schema: &Value) -> String {

@@ -149,9 +149,59 @@ pub(crate) const VARIABLES: &[Variable] = &[
         "A secret of an `env_var` store: `secret://a/b-c` is `IMAP_MCP_SECRET__A__B_C`.",
     ),
     variable(
+        "IMAP_MCP_HTTP_HOST",
+        "`127.0.0.1`",
+        "The address that `mailwarden http` listens on; `--host` goes before it.",
+    ),
+    variable(
+        "IMAP_MCP_HTTP_PORT",
+        "`0`",
+        "Its port; 0 takes a free one and prints it. `--port` goes before it.",
+    ),
+    variable(
+        "MAILWARDEN_HTTP_TOKEN",
+        "none",
+        "The token that whoever calls over HTTP brings, where accounts stand in variables. With a configuration directory each caller has its own.",
+    ),
+    variable(
+        "MAILWARDEN_HTTP_TLS_CERT",
+        "none",
+        "The certificate that is shown [over HTTP](http.md#where-it-may-listen), with its chain, as a PEM file; `--tls-cert` goes before it.",
+    ),
+    variable(
+        "MAILWARDEN_HTTP_TLS_KEY",
+        "none",
+        "Its key, as a PEM file; `--tls-key` goes before it.",
+    ),
+    variable(
+        "MAILWARDEN_HTTP_BEHIND_PROXY",
+        "`false`",
+        "`true`: nothing but a proxy, which sees to TLS, can reach the address; the same as `--behind-proxy`.",
+    ),
+    variable(
+        "MAILWARDEN_HTTP_ALLOWED_HOSTS",
+        "none",
+        "Names that clients may call this server by, with commas between them, besides its address; `--allowed-host` goes before it.",
+    ),
+    variable(
+        "MAILWARDEN_HTTP_ALLOWED_ORIGINS",
+        "none",
+        "Origins whose pages may call, such as `https://app.example.com`, with commas between them; `--allowed-origin` goes before it.",
+    ),
+    variable(
+        "MAILWARDEN_HTTP_SESSIONS",
+        "`0`",
+        "How many clients of older revisions may have [a session](http.md#sessions); `--sessions` goes before it.",
+    ),
+    variable(
         "MAILWARDEN_TOOLSETS",
         "`imap,threads`; with a configuration directory what the caller is given",
         "The tools to serve: `imap`, `gateway`, `threads`, with commas between them; `--toolsets` goes before it. Of a caller's tools it can only take away.",
+    ),
+    variable(
+        "MAILWARDEN_MAX_CONCURRENT_CALLS",
+        "128 for each core, at least 256",
+        "Calls under way at a time, of all callers together, 1 to 100000. [Those beyond wait in turn](limits.md#when-there-is-more-to-do-than-can-be-done).",
     ),
     variable(
         "MAILWARDEN_AUDIT_HOT_DAYS",
@@ -179,9 +229,34 @@ pub(crate) const VARIABLES: &[Variable] = &[
         "How often a checkpoint of the audit log is signed, 1 to 1440.",
     ),
     variable(
+        "MAILWARDEN_LEDGER",
+        "none",
+        "The PostgreSQL database in which changes to mail are written down, and which [replicas](replicas.md) share, such as `postgres://mailwarden@db.example.com/mailwarden`. The same as `ledger` in accounts.yaml.",
+    ),
+    variable(
+        "MAILWARDEN_LEDGER_PASSWORD",
+        "none",
+        "The password of that database; in a configuration directory `ledger_secret_ref` can name it.",
+    ),
+    variable(
         "MAILWARDEN_STATE_DIR",
         "`$XDG_STATE_HOME/mailwarden`, else `~/.local/state/mailwarden`",
         "Where the key that seals cursors, the [audit log](audit.md) (in `audit/`) and, without a configuration directory, the ledger of changes (`ledger.db`) are kept. Without a log nothing is answered.",
+    ),
+    variable(
+        "MAILWARDEN_REPLICA",
+        "none",
+        "The name of this process among several of one configuration, 1 to 64 letters, digits, `-`, `_` and `.`; `--replica` goes before it. Its [audit log](audit.md#several-logs) stands in a directory of that name.",
+    ),
+    variable(
+        "MAILWARDEN_METRICS_ADDR",
+        "none",
+        "Where [metrics and health](operations.md#watch) are served: a port of this machine, or an address and a port; `--metrics-addr` goes before it. Without it nothing listens.",
+    ),
+    variable(
+        "MAILWARDEN_LOG_FORMAT",
+        "`text`",
+        "How lines on stderr are written: `text`, or `json` for one object each; `--log-format` goes before it.",
     ),
     variable(
         "MAILWARDEN_LOG",

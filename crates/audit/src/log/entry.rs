@@ -81,6 +81,15 @@ impl Entry {
         }
     }
 
+    /// What was decided, as far as is known.
+    pub fn decision(&self) -> Decision {
+        self.asked.decision
+    }
+
+    pub fn reason(&self) -> &'static str {
+        self.asked.reason
+    }
+
     /// Makes the outcome durable.
     pub async fn close(self, ended: Ended) -> Result<Receipt, Unavailable> {
         let event = self.kind.ended(&self.asked, &ended);

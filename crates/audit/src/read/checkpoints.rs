@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::Path;
 
-use crate::{Checkpoint, Day, Verifier};
+use crate::{Checkpoint, Day, LogId, Verifier, checkpoint};
 
 /// The latest one.
 const LATEST: &str = "checkpoint";
@@ -45,6 +45,11 @@ impl Signed {
             // What is not UTF-8 is not signed either.
             note: String::from_utf8_lossy(&note).into_owned(),
         })
+    }
+
+    /// The log that it speaks of, by its own word: whether that log has signed it is another question.
+    pub fn log(&self) -> Option<LogId> {
+        checkpoint::log_of(&self.note)
     }
 }
 

@@ -234,3 +234,34 @@ async fn calls_wait_before_they_begin_while_the_log_does_not_answer() {
     .map(|(request, result)| (Some(request), Some(result)));
     assert_eq!(told, expected);
 }
+
+/// What waits is counted until it is durable, also over an outage.
+#[tokio::test]
+async fn the_lag_is_what_is_not_yet_durable() {
+    let bench = Bench::new();
+    let log = bench.log();
+    log.append(Event::start("0", "test")).await.unwrap();
+    assert_eq!(log.lag(), audit::Lag::default());
+    log.probe().await.unwrap();
+    let lock = fs::File::open(bench.dir().join("lock")).unwrap();
+    lock.lock().unwrap();
+    log.note(Event::start("1", "test"));
+    log.note(Event::start("2", "test"));
+    let lag = log.lag();
+    assert_eq!((lag.waiting, lag.oldest.is_some()), (2, true));
+    lock.unlock().unwrap();
+    until("nothing waits", || (log.lag().waiting == 0).then_some(()));
+    assert_eq!(log.lag().oldest, None);
+    // A directory that is gone, and a file in its place.
+    let aside = bench.dir().with_extension("aside");
+    fs::rename(bench.dir(), &aside).unwrap();
+    fs::write(bench.dir(), "no directory").unwrap();
+    log.append(Event::start("3", "test")).await.unwrap_err();
+    assert!(log.probe().await.is_err());
+    let lag = log.lag();
+    assert!(lag.waiting >= 1 && lag.failures >= 1, "{lag:?}");
+    fs::remove_file(bench.dir()).unwrap();
+    fs::rename(&aside, bench.dir()).unwrap();
+    log.probe().await.unwrap();
+    assert_eq!((log.lag().waiting, log.lag().oldest), (0, None));
+}

@@ -76,12 +76,13 @@ impl GuardedMail<'_> {
             Scope::Each(folder) => folder.floor(),
         };
         let mut open = self.permit.policy().folders(there.id());
-        if (target.is_none() && !stars) || !open.any(|one| one.ceiling() > floor) {
+        let is_apart = || there.source().keeping() == Some(Keeping::Apart);
+        if (target.is_none() && !stars) || is_apart() || !open.any(|one| one.ceiling() > floor) {
             return Ok(Beside::default());
         }
         let folders = there.folders(self.cx).await?.folders;
-        // INVARIANT: asked after the folders, for before a login nobody knows.
-        if there.source().keeping() != Keeping::Labels {
+        // INVARIANT: asked again, for before a login nobody knows.
+        if is_apart() {
             return Ok(Beside::default());
         }
         let of_use = |special_use| {

@@ -172,7 +172,7 @@ impl GuardedMail<'_> {
         let thrown =
             |one: &Folder| matches!(one.special_use, Some(SpecialUse::Trash | SpecialUse::Junk));
         let (thrown, mut kept): (Vec<_>, Vec<_>) = all.filter(open).partition(thrown);
-        if self.account.source().keeping() == Keeping::Labels {
+        if self.account.source().keeping() == Some(Keeping::Labels) {
             self.leave_to_all_mail(&mut kept);
         }
         let names = |folders: Vec<Folder>| folders.into_iter().map(|one| one.name).collect();

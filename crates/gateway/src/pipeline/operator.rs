@@ -7,7 +7,7 @@ use mail::Cx;
 use policy::{Ask, Policy};
 
 use super::{Begun, Ctx};
-use crate::{Caller, Credential, Gateway, Refusal, Standing, recording};
+use crate::{Caller, Credential, Gateway, Proof, Refusal, Standing, recording};
 
 /// What such a look is called in the audit log.
 pub(crate) const POLICY_INSPECT: &str = "policy_inspect";
@@ -42,8 +42,9 @@ impl Gateway {
             id: Caller::OPERATOR.to_owned(),
             policy: Arc::new(Policy::owner()),
             toolsets: Vec::new(),
-            credential: Credential::default(),
+            proofs: vec![Proof::default()],
             writes: crate::Writes::Never,
+            limits: Arc::default(),
         };
         let begun = Begun::by(&standing);
         let permit = standing.policy.decide(&look.ask);

@@ -3,11 +3,14 @@
 //! Which names are the same only a source knows. What cannot be found out stays as it was said, and is refused or fails where
 //! it is used.
 
-use mail::{AccountId, Cx, FolderName, MessageRef};
-use policy::Policy;
+use mail::{AccountId, FolderName, MessageRef, Spelling};
+use policy::{Ask, Permit, Refused as Denied};
 use serde_json::{Map, Value};
 
-use crate::setup::Setup;
+use super::{Ctx, decide, parse};
+use crate::Refusal;
+use crate::setup::{Setup, Standing};
+use crate::tools::Tool;
 
 /// Arguments that name a folder, and those that say of which account, the first that is there.
 const FOLDERS: [(&str, &[&str]); 4] = [
@@ -22,54 +25,96 @@ const FOLDERS: [(&str, &[&str]); 4] = [
 
 const MESSAGE: &str = "message_id";
 
-pub(super) async fn one(
-    setup: &Setup,
-    policy: &Policy,
-    cx: &Cx,
-    mut arguments: Map<String, Value>,
-) -> Map<String, Value> {
-    let text = |arguments: &Map<String, Value>, name: &str| {
-        let said = arguments.get(name).and_then(Value::as_str);
-        said.map(str::to_owned)
-    };
-    let message = text(&arguments, MESSAGE).and_then(|said| MessageRef::parse(&said).ok());
-    for (name, accounts) in FOLDERS {
-        let Some(folder) = text(&arguments, name).and_then(|said| FolderName::new(said).ok())
-        else {
-            continue;
-        };
-        let mut said = accounts.iter().filter_map(|one| text(&arguments, one));
-        let account = match said.next() {
-            Some(said) => AccountId::new(said).ok(),
-            None => message.as_ref().map(|at| at.account.clone()),
-        };
-        let account = account.or_else(|| AccountId::new("default").ok());
-        if let Some(other) = other(setup, policy, cx, account.as_ref(), &folder).await {
-            arguments.insert(name.to_owned(), Value::from(other.as_str()));
-        }
-    }
-    if let Some(at) = message
-        && let Some(folder) = other(setup, policy, cx, Some(&at.account), &at.folder).await
-    {
-        let at = MessageRef { folder, ..at };
-        arguments.insert(MESSAGE.to_owned(), Value::from(at.to_string()));
-    }
-    arguments
+/// What was said, in the names that are known.
+pub(super) struct Said {
+    pub arguments: Map<String, Value>,
+    /// There, once somebody may ask, other names may be found out.
+    pub unlisted: Option<Unlisted>,
 }
 
-/// The one name, where it is another.
-///
-/// INVARIANT: an account that a caller may not know of is not asked.
-async fn other(
-    setup: &Setup,
-    policy: &Policy,
-    cx: &Cx,
-    account: Option<&AccountId>,
-    folder: &FolderName,
-) -> Option<FolderName> {
-    let account = account.filter(|account| policy.shows_account(account))?;
-    let spelled = setup.account(account)?.spelled(cx, folder).await.ok()?;
-    (spelled != *folder).then_some(spelled)
+pub(super) struct Unlisted {
+    account: AccountId,
+    arguments: Map<String, Value>,
+}
+
+impl Said {
+    /// INVARIANT: nobody is asked here: there is neither a permit nor an entry of the log yet.
+    pub(super) fn read(setup: &Setup, mut arguments: Map<String, Value>) -> Self {
+        let text = |arguments: &Map<String, Value>, name: &str| {
+            let said = arguments.get(name).and_then(Value::as_str);
+            said.map(str::to_owned)
+        };
+        let mut unlisted = None;
+        let mut other = |account: Option<&AccountId>, folder: &FolderName| {
+            let account = setup.account(account?)?;
+            match account.spelled(folder) {
+                Spelling::Known(name) => Some(name).filter(|name| name != folder),
+                Spelling::Unlisted => {
+                    unlisted = Some(account.id().clone());
+                    None
+                }
+            }
+        };
+        let message = text(&arguments, MESSAGE).and_then(|said| MessageRef::parse(&said).ok());
+        for (name, accounts) in FOLDERS {
+            let Some(folder) = text(&arguments, name).and_then(|said| FolderName::new(said).ok())
+            else {
+                continue;
+            };
+            let mut said = accounts.iter().filter_map(|one| text(&arguments, one));
+            let account = match said.next() {
+                Some(said) => AccountId::new(said).ok(),
+                None => message.as_ref().map(|at| at.account.clone()),
+            };
+            let account = account.or_else(|| AccountId::new("default").ok());
+            if let Some(other) = other(account.as_ref(), &folder) {
+                arguments.insert(name.to_owned(), Value::from(other.as_str()));
+            }
+        }
+        if let Some(at) = message
+            && let Some(folder) = other(Some(&at.account), &at.folder)
+        {
+            let at = MessageRef { folder, ..at };
+            arguments.insert(MESSAGE.to_owned(), Value::from(at.to_string()));
+        }
+        let unlisted = unlisted.map(|account| Unlisted {
+            account,
+            arguments: arguments.clone(),
+        });
+        Self {
+            arguments,
+            unlisted,
+        }
+    }
+}
+
+impl Unlisted {
+    /// A folder that is not open by this name may be by its other: then there is leave to list the folders, and to decide anew.
+    pub(super) fn leave(
+        &self,
+        setup: &Setup,
+        standing: &Standing,
+        refusal: Refusal,
+    ) -> Result<Permit, Refusal> {
+        let account = self.account.clone();
+        match refusal.denial.map(|denial| denial.refused) {
+            Some(Denied::FolderHidden) => {
+                decide(setup, standing, &Ask::Folders { account }).map_err(|_| refusal)
+            }
+            _ => Err(refusal),
+        }
+    }
+
+    /// Finds the names out, and decides anew about what they say.
+    pub(super) async fn settle<T: Tool>(self, ctx: &mut Ctx<'_>) -> Result<T::Args, Refusal> {
+        if let Some(account) = ctx.account(&self.account) {
+            ctx.mail_of(account).learn_names().await;
+        }
+        let said = Said::read(ctx.setup, self.arguments);
+        let args: T::Args = parse(said.arguments)?;
+        ctx.permit = decide(ctx.setup, ctx.standing, &T::ask(&args)?)?;
+        Ok(args)
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Tools of the tests' own on a real log: what is durable when a tool begins, and what happens when nothing can be.
 
 mod asking;
+mod limited;
 
 use std::fs;
 use std::marker::PhantomData;
@@ -10,7 +11,7 @@ use std::sync::Mutex;
 use audit::Settings;
 use mail::{
     Answer, Choose, Described, Fault, FaultKind, Fetched, Folders, Found, MailSource, MessageRef,
-    RawMessage, Search, SourceKind, Stage, Verified,
+    RawMessage, Search, SourceKind, Spelling, Stage, Verified,
 };
 use policy::Ask;
 use schemars::JsonSchema;
@@ -82,6 +83,8 @@ struct Made<M>(PhantomData<M>);
 #[serde(deny_unknown_fields)]
 struct Wanted {
     account_id: crate::args::Account,
+    #[serde(default)]
+    folder: Option<String>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -118,7 +121,8 @@ impl<M: Manner> Tool for Made<M> {
         audit::Summary::new().account(&args.account_id.0)
     }
 
-    async fn run(ctx: Ctx<'_>, _: Wanted) -> Result<Done<Nothing>, Refusal> {
+    async fn run(ctx: Ctx<'_>, args: Wanted) -> Result<Done<Nothing>, Refusal> {
+        assert_ne!(args.folder.as_deref(), Some(BY_ANOTHER_NAME));
         let _ = ctx.mail()?.folders().await;
         M::end().await
     }
@@ -136,7 +140,18 @@ impl Witness {
     }
 }
 
+/// What a folder is called by who does not know its one name, which whoever has listed the folders does.
+const BY_ANOTHER_NAME: &str = "Papierkorb";
+
 impl MailSource for Witness {
+    fn spelled(&self, folder: &mail::FolderName) -> Spelling {
+        match (folder.as_str(), self.asked()) {
+            (BY_ANOTHER_NAME, 0) => Spelling::Unlisted,
+            (BY_ANOTHER_NAME, _) => Spelling::Known(mail::FolderName::new("Trash").unwrap()),
+            _ => Spelling::Known(folder.clone()),
+        }
+    }
+
     fn describe(&self) -> Described {
         Described {
             kind: SourceKind::Imap,
@@ -265,8 +280,12 @@ async fn call<M: Manner>(gateway: &Gateway) -> Outcome {
 }
 
 async fn ask<M: Manner>(gateway: &Gateway, account: &str, asking: Asking) -> Outcome {
+    say::<M>(gateway, json!({ "account_id": account }), asking).await
+}
+
+async fn say<M: Manner>(gateway: &Gateway, arguments: Value, asking: Asking) -> Outcome {
     let (caller, cx) = (Caller::owner("test:1"), Cx::new());
-    let Value::Object(arguments) = json!({ "account_id": account }) else {
+    let Value::Object(arguments) = arguments else {
         unreachable!()
     };
     let call = Call {
@@ -278,7 +297,12 @@ async fn ask<M: Manner>(gateway: &Gateway, account: &str, asking: Asking) -> Out
     };
     let setup = gateway.setup();
     let standing = setup.standing(&caller).unwrap();
-    pass::<Made<M>>(gateway, &setup, standing, call).await
+    let admitted = gateway
+        .admit(standing, None, std::time::Instant::now())
+        .await
+        .ok()
+        .unwrap();
+    pass::<Made<M>>(gateway, &setup, standing, call, &admitted).await
 }
 
 fn code(outcome: Option<Outcome>) -> &'static str {
@@ -450,6 +474,26 @@ async fn a_call_that_is_cancelled_while_its_intent_is_written_is_said_to_be() {
     assert_eq!(results, ["ok", "cancelled", "ok"]);
     assert_eq!(outcomes.len(), 3);
     assert_eq!(world.witness.asked(), 2);
+}
+
+#[tokio::test]
+async fn other_names_of_a_folder_are_found_out_once_the_intent_is_on_disk() {
+    let arguments = || json!({ "account_id": "default", "folder": BY_ANOTHER_NAME });
+    let world = World::without_a_log();
+    let outcome = say::<Changes>(&world.gateway, arguments(), Asking::Cannot).await;
+    assert_eq!(code(Some(outcome)), "audit_unavailable");
+    assert_eq!(world.witness.asked(), 0);
+    let world = World::new();
+    // The names, and what the tool itself asks; then they are known.
+    for (asked, events) in [(2, &["intent"][..]), (3, &["intent", "outcome", "intent"])] {
+        let outcome = say::<Changes>(&world.gateway, arguments(), Asking::Cannot).await;
+        assert_eq!(code(Some(outcome)), "answered");
+        assert_eq!(world.witness.asked(), asked);
+        let seen = world.witness.seen.lock().unwrap().last().unwrap().clone();
+        let heard: Vec<&Value> = seen.iter().map(|record| &record["event"]).collect();
+        assert_eq!(heard, events);
+    }
+    assert_eq!(world.witness.seen.lock().unwrap()[0].len(), 1);
 }
 
 #[tokio::test]

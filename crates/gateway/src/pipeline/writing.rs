@@ -1,5 +1,6 @@
 //! Calls that change something: they go on to their end whoever leaves, and what a crash left open is taken up again.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,6 +10,7 @@ use mail::{AccountId, Cx, Fault, FolderName, Level};
 use policy::{Denial, Permit, Policy, Refused, Scope};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
+use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
 use super::{Asking, Call, Caller, Ctx, Gateway, Outcome};
@@ -63,6 +65,7 @@ impl Gateway {
     /// A server may take as long as `settle` to come to a command whose connection is gone: until then a copy that is not
     /// there is not made again.
     pub fn with_ledger(mut self, ledger: Ledger, deletes: Deletes, settle: Duration) -> Self {
+        self.turnstile.share(ledger.clone());
         self.writing = Some(Writing {
             desk: Desk::new(ledger, settle),
             deletes,
@@ -73,12 +76,18 @@ impl Gateway {
 
     /// Where earlier changes are written down: they can be asked for, and nothing is changed or taken up.
     pub fn with_ledger_to_look_at(mut self, ledger: Ledger) -> Self {
+        self.turnstile.share(ledger.clone());
         self.writing = Some(Writing {
             desk: Desk::new(ledger, Duration::ZERO),
             deletes: Deletes::default(),
             purpose: Purpose::Looking,
         });
         self
+    }
+
+    /// Where changes are written down, to see how it is; none where there are none.
+    pub fn ledger(&self) -> Option<&Ledger> {
+        self.writing.as_ref().map(|writing| &writing.desk.ledger)
     }
 
     /// A call whose caller may leave: one that changes something goes on to its end, and is recorded as it ends.
@@ -106,6 +115,8 @@ impl Gateway {
         let (gateway, cx) = (Arc::clone(self), Arc::clone(cx));
         let (caller, tool) = (caller.clone(), tool.to_owned());
         let under_way = Arc::clone(&self.under_way).read_owned().await;
+        // Dropped with this future: then nobody waits any more.
+        let (_stays, left) = oneshot::channel::<Infallible>();
         let task = tokio::spawn(async move {
             let _under_way = under_way;
             let call = Call {
@@ -115,7 +126,10 @@ impl Gateway {
                 asking,
                 cx: &cx,
             };
-            gateway.call(call).await
+            let left = async {
+                let _ = left.await;
+            };
+            gateway.call_unless_left(call, left).await
         });
         match task.await {
             Ok(outcome) => outcome,
@@ -230,7 +244,7 @@ impl Gateway {
         let orderer = Orderer {
             caller: Caller::OPERATOR.to_owned(),
             tool: "tx_undo",
-            request_id: super::Begun::now().request_id,
+            request_id: super::Begun::now().request_id.clone(),
             policy: Caller::OPERATOR.to_owned(),
         };
         let came = writing

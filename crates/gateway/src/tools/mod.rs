@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use crate::envelope::{Done, Reply};
-use crate::pipeline::{self, Call, Ctx, Gateway, Outcome};
+use crate::pipeline::{self, Admitted, Call, Ctx, Gateway, Outcome};
 use crate::setup::{Provider, Setup, Standing};
 use crate::{Refusal, schema};
 
@@ -248,6 +248,7 @@ pub trait AnyTool: Send + Sync {
         setup: &'a Setup,
         standing: &'a Standing,
         call: Call<'a>,
+        admitted: &'a Admitted,
     ) -> Pin<Box<dyn Future<Output = Outcome> + Send + 'a>>;
 }
 
@@ -302,7 +303,10 @@ impl<T: Tool> AnyTool for T {
         setup: &'a Setup,
         standing: &'a Standing,
         call: Call<'a>,
+        admitted: &'a Admitted,
     ) -> Pin<Box<dyn Future<Output = Outcome> + Send + 'a>> {
-        Box::pin(pipeline::pass::<T>(gateway, setup, standing, call))
+        Box::pin(pipeline::pass::<T>(
+            gateway, setup, standing, call, admitted,
+        ))
     }
 }

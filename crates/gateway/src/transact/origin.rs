@@ -68,7 +68,7 @@ impl Driver<'_> {
         };
         let source = self.source(work, &copy.account);
         let source = source.map_err(Broken::before_anything)?;
-        if source.keeping() == Keeping::Apart {
+        if source.keeping() != Some(Keeping::Labels) {
             return Ok(changed);
         }
         match source.look(self.cx, &copy, 0).await {

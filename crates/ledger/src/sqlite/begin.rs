@@ -1,21 +1,12 @@
 //! A transaction begins, once for each key.
 
-use bytes::Bytes;
 use jiff::Timestamp;
 use rusqlite::{Connection, named_params};
 
-use super::rows::{hex, marks, time};
 use super::{find, lease, write};
-use crate::{Asked, Begun, Kind, Known, LedgerFault, State, StepName, StepState, TransactionId};
-
-/// Everything that is new with a transaction.
-pub(crate) struct Beginning {
-    pub(crate) id: TransactionId,
-    pub(crate) asked: Asked,
-    pub(crate) known: Known,
-    pub(crate) first: StepName,
-    pub(crate) content: Option<Bytes>,
-}
+use crate::request::Beginning;
+use crate::rows::{hex, marks, time};
+use crate::{Asked, Begun, Kind, LedgerFault, State, StepState, TransactionId};
 
 pub(crate) fn begin(
     conn: &Connection,

@@ -2,9 +2,9 @@
 
 use bytes::Bytes;
 use mail::{Uid, UidValidity};
-use rusqlite::{Connection, OptionalExtension as _, Params, params_from_iter};
+use rusqlite::{Connection, OptionalExtension as _, Params, Row, params_from_iter};
 
-use super::rows;
+use crate::rows::{self, Columns, Unread};
 use crate::{Filter, LedgerFault, Place, Transaction, TransactionId};
 
 /// More than anybody reads, and little enough for memory.
@@ -113,15 +113,27 @@ fn all(
     let mut rows = found.query(values)?;
     let mut transactions = Vec::new();
     while let Some(row) = rows.next()? {
-        transactions.push(rows::transaction(row)?);
+        transactions.push(rows::transaction(&Cells(row))?);
     }
     let mut found =
         conn.prepare("SELECT * FROM steps WHERE transaction_id = ?1 ORDER BY number")?;
     for transaction in &mut transactions {
         let mut rows = found.query([transaction.id.as_str()])?;
         while let Some(row) = rows.next()? {
-            transaction.steps.push(rows::step(row)?);
+            transaction.steps.push(rows::step(&Cells(row))?);
         }
     }
     Ok(transactions)
+}
+
+struct Cells<'a>(&'a Row<'a>);
+
+impl Columns for Cells<'_> {
+    fn text(&self, column: &str) -> Result<Option<String>, Unread> {
+        self.0.get(column).map_err(|_| Unread)
+    }
+
+    fn whole(&self, column: &str) -> Result<Option<i64>, Unread> {
+        self.0.get(column).map_err(|_| Unread)
+    }
 }

@@ -4,8 +4,8 @@ use jiff::{SignedDuration, Timestamp};
 use rusqlite::{Connection, OptionalExtension as _};
 
 use super::find;
-use super::rows::time;
 use crate::owners::{Life, Owners};
+use crate::rows::time;
 use crate::{LedgerFault, State, Transaction, TransactionId};
 
 /// How long a lease holds that nobody renews, where its owner cannot be asked.
@@ -155,6 +155,7 @@ pub(crate) fn free_all(conn: &Connection, owner: &str) -> Result<(), LedgerFault
         "UPDATE transactions SET lease_owner = NULL, lease_until = NULL WHERE lease_owner = ?1",
         [owner],
     )?;
+    conn.execute("DELETE FROM locks WHERE holder = ?1", [owner])?;
     Ok(())
 }
 
@@ -190,7 +191,7 @@ pub(crate) fn first_due(
             (State::Open.name(), owner, homes),
             |row| row.get(0),
         )?;
-        let due = due.as_deref().and_then(super::rows::parse_time);
+        let due = due.as_deref().and_then(crate::rows::parse_time);
         first = [first, due].into_iter().flatten().min();
         Ok(())
     };

@@ -6,8 +6,9 @@ pub(crate) mod begin;
 pub(crate) mod find;
 pub(crate) mod lease;
 mod open;
-mod rows;
+pub(crate) mod pace;
 mod schema;
+pub(crate) mod shared;
 pub(crate) mod write;
 
 pub(crate) use open::{Cut, cut_log, open};

@@ -4,7 +4,7 @@
 pub(super) const APPLICATION: i32 = 0x6d77_6c67;
 
 /// Each makes version n + 1 of version n. One that was released is never changed; another is added.
-pub(super) const MIGRATIONS: &[&str] = &[FIRST, STORE_IDS, ORIGINS];
+pub(super) const MIGRATIONS: &[&str] = &[FIRST, STORE_IDS, ORIGINS, SHARED];
 
 /// Times are text of one width, so that they sort. Lists are JSON. Marks are flags behind `+` and `-`.
 const FIRST: &str = "
@@ -92,4 +92,22 @@ const ORIGINS: &str = "
 ALTER TABLE transactions ADD COLUMN source_id INTEGER;
 ALTER TABLE transactions ADD COLUMN end_of_all_uidvalidity INTEGER;
 ALTER TABLE transactions ADD COLUMN end_of_all_next INTEGER;
+";
+
+/// What all processes have in common: keys that are made once, sealed records, and who has the only right to one.
+const SHARED: &str = "
+CREATE TABLE keys (
+    name   TEXT PRIMARY KEY,
+    octets BLOB NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TABLE records (
+    name   TEXT PRIMARY KEY,
+    octets BLOB NOT NULL,
+    stamp  INTEGER NOT NULL
+) STRICT;
+CREATE TABLE locks (
+    name   TEXT PRIMARY KEY,
+    holder TEXT NOT NULL,
+    turn   TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
 ";

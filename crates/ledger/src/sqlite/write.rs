@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, named_params};
 
 use super::lease;
-use super::rows::{flags, hex, time};
+use crate::rows::{flags, hex, time};
 use crate::{Ending, Known, LedgerFault, Note, State, StepName, StepState, TransactionId};
 
 /// Whether octets of mail were among what is no longer kept.

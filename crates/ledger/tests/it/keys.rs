@@ -2,17 +2,15 @@
 
 use ledger::{Asked, Begun, Ending, Known, Ledger, Note, State, StepName};
 
-use crate::support::{Time, asked, begin, place, with_key};
+use crate::support::{Ground, Time, asked, begin, with_key};
 
 async fn again(ledger: &Ledger, asked: Asked) -> Begun {
     let begun = ledger.begin(asked, Known::default(), StepName::Move, None);
     begun.await.unwrap()
 }
 
-#[tokio::test]
-async fn the_same_key_is_the_same_request_or_a_conflict() {
-    let place = place();
-    let ledger = Ledger::open(&place.path).unwrap();
+pub(crate) async fn the_same_key_is_the_same_request_or_a_conflict(ground: &Ground) {
+    let ledger = ground.open().await;
     let first = begin(&ledger, with_key("k", 1)).await;
     let of_another = Asked {
         caller: "other".to_owned(),
@@ -40,7 +38,7 @@ async fn the_same_key_is_the_same_request_or_a_conflict() {
     let over = vec![Note::Ends(State::Undone, ending.clone())];
     ledger.write(&first, over).await.unwrap();
     drop(ledger);
-    let ledger = Ledger::open(&place.path).unwrap();
+    let ledger = ground.open().await;
     let Begun::Known(known) = again(&ledger, with_key("k", 1)).await else {
         panic!("a restart forgets nothing");
     };
@@ -53,41 +51,33 @@ async fn the_same_key_is_the_same_request_or_a_conflict() {
     }
 }
 
-#[test]
-fn of_many_equal_requests_at_once_one_is_new() {
-    let place = place();
-    let handles: Vec<_> = (0..2).map(|_| Ledger::open(&place.path).unwrap()).collect();
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .build()
-        .unwrap();
-    runtime.block_on(async {
-        for round in 0..20 {
-            let key = with_key(&format!("k{round}"), 1);
-            let tasks: Vec<_> = (0..8)
-                .map(|task| {
-                    let (ledger, key) = (handles[task % 2].clone(), key.clone());
-                    tokio::spawn(async move { again(&ledger, key).await })
-                })
-                .collect();
-            let mut new = Vec::new();
-            let mut known = Vec::new();
-            for task in tasks {
-                match task.await.unwrap() {
-                    Begun::New(id) => new.push(id),
-                    Begun::Known(one) => known.push(one.id),
-                    other => panic!("they are equal: {other:?}"),
-                }
+pub(crate) async fn of_many_equal_requests_at_once_one_is_new(ground: &Ground) {
+    let handles = [ground.open().await, ground.open().await];
+    for round in 0..20 {
+        let key = with_key(&format!("k{round}"), 1);
+        let tasks: Vec<_> = (0..8)
+            .map(|task| {
+                let (ledger, key) = (handles[task % 2].clone(), key.clone());
+                tokio::spawn(async move { again(&ledger, key).await })
+            })
+            .collect();
+        let mut new = Vec::new();
+        let mut known = Vec::new();
+        for task in tasks {
+            match task.await.unwrap() {
+                Begun::New(id) => new.push(id),
+                Begun::Known(one) => known.push(one.id),
+                other => panic!("they are equal: {other:?}"),
             }
-            assert_eq!(new.len(), 1);
-            assert!(known.iter().all(|id| *id == new[0]));
         }
-    });
+        assert_eq!(new.len(), 1);
+        assert!(known.iter().all(|id| *id == new[0]));
+    }
 }
 
-#[tokio::test]
-async fn what_is_forgotten_can_be_asked_for_again() {
-    let (place, time) = (place(), Time::default());
-    let ledger = time.open(&place.path);
+pub(crate) async fn what_is_forgotten_can_be_asked_for_again(ground: &Ground) {
+    let time = Time::default();
+    let ledger = ground.open_at(&time).await;
     let over = |state| vec![Note::Ends(state, Ending::default())];
     let done = begin(&ledger, with_key("done", 1)).await;
     let open = begin(&ledger, with_key("open", 1)).await;
@@ -113,5 +103,5 @@ async fn what_is_forgotten_can_be_asked_for_again() {
         again(&ledger, with_key("done", 2)).await,
         Begun::New(_)
     ));
-    place.is_sound();
+    ground.is_sound();
 }

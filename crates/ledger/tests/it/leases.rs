@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use ledger::{Ending, Ledger, LedgerFault, Note, State, StepName, StepState, TransactionId};
 
-use crate::support::{Other, Time, asked, begin, place, say, started_for};
+use crate::support::{Ground, Other, Time, asked, begin, place, say, started_for};
 
 async fn due(ledger: &Ledger) -> Vec<TransactionId> {
     let claimed = ledger.claim_due(Timestamp::MAX, 100).await.unwrap();
@@ -14,13 +14,8 @@ fn step() -> Vec<Note> {
     vec![Note::Step(StepName::Move, StepState::Done, None)]
 }
 
-#[tokio::test]
-async fn who_has_the_lease_writes_and_nobody_else() {
-    let place = place();
-    let (one, other) = (
-        Ledger::open(&place.path).unwrap(),
-        Ledger::open(&place.path).unwrap(),
-    );
+pub(crate) async fn who_has_the_lease_writes_and_nobody_else(ground: &Ground) {
+    let (one, other) = (ground.open().await, ground.open().await);
     let id = begin(&one, asked()).await;
     assert_eq!(one.write(&id, step()).await, Ok(()));
     assert_eq!(other.write(&id, step()).await, Err(LedgerFault::Leased));
@@ -58,10 +53,10 @@ async fn who_has_the_lease_writes_and_nobody_else() {
     assert_eq!(one.claim(&nobody).await, Err(LedgerFault::Unknown));
 }
 
-#[tokio::test]
-async fn what_waits_for_a_person_can_be_opened_again_and_what_is_over_cannot() {
-    let place = place();
-    let ledger = Ledger::open(&place.path).unwrap();
+pub(crate) async fn what_waits_for_a_person_can_be_opened_again_and_what_is_over_cannot(
+    ground: &Ground,
+) {
+    let ledger = ground.open().await;
     let id = begin(&ledger, asked()).await;
     let ending = Ending {
         code: Some("target_gone".to_owned()),
@@ -94,10 +89,8 @@ async fn what_waits_for_a_person_can_be_opened_again_and_what_is_over_cannot() {
     }
 }
 
-#[tokio::test]
-async fn a_person_decides_only_what_is_left_to_one() {
-    let place = place();
-    let ledger = Ledger::open(&place.path).unwrap();
+pub(crate) async fn a_person_decides_only_what_is_left_to_one(ground: &Ground) {
+    let ledger = ground.open().await;
     let id = begin(&ledger, asked()).await;
     assert_eq!(ledger.take_to_decide(&id).await, Err(LedgerFault::Leased));
     let later = Note::Later(jiff::Timestamp::MAX);
@@ -165,10 +158,9 @@ async fn an_owner_that_cannot_be_asked_keeps_its_lease_until_it_runs_out() {
     assert_eq!(one.write(&id, step()).await, Err(LedgerFault::Leased));
 }
 
-#[tokio::test]
-async fn who_lives_keeps_its_lease_however_long_it_slept() {
-    let (place, time) = (place(), Time::default());
-    let (one, other) = (time.open(&place.path), time.open(&place.path));
+pub(crate) async fn who_lives_keeps_its_lease_however_long_it_slept(ground: &Ground) {
+    let time = Time::default();
+    let (one, other) = (ground.open_at(&time).await, ground.open_at(&time).await);
     let id = begin(&one, asked()).await;
     time.pass(1_000_000);
     assert!(due(&other).await.is_empty());
@@ -180,36 +172,35 @@ async fn who_lives_keeps_its_lease_however_long_it_slept() {
     assert_eq!(one.write(&id, step()).await, Ok(()));
 }
 
-#[test]
-fn of_many_who_claim_one_gets_it() {
-    let place = place();
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .build()
-        .unwrap();
-    let handles: Vec<_> = (0..4).map(|_| Ledger::open(&place.path).unwrap()).collect();
-    runtime.block_on(async {
-        let mut ids = Vec::new();
-        for _ in 0..40 {
-            let id = begin(&handles[0], asked()).await;
-            handles[0].release(&id);
-            ids.push(id);
-        }
-        // The last release is written with the next job.
-        handles[0].forget_before(Timestamp::MIN).await.unwrap();
-        let claims: Vec<_> = (0..32)
-            .map(|task| {
-                let ledger = handles[task % 4].clone();
-                tokio::spawn(async move { ledger.claim_due(Timestamp::MAX, 3).await.unwrap() })
-            })
-            .collect();
-        let mut claimed = Vec::new();
-        for claim in claims {
-            claimed.extend(claim.await.unwrap().into_iter().map(|one| one.id));
-        }
-        claimed.sort();
-        ids.sort();
-        assert_eq!(claimed, ids, "each once");
-    });
+pub(crate) async fn of_many_who_claim_one_gets_it(ground: &Ground) {
+    let handles = [
+        ground.open().await,
+        ground.open().await,
+        ground.open().await,
+        ground.open().await,
+    ];
+    let mut ids = Vec::new();
+    for _ in 0..40 {
+        let id = begin(&handles[0], asked()).await;
+        handles[0].release(&id);
+        ids.push(id);
+    }
+    // What was released is free when its replica is next asked for what is due.
+    handles[0].next_due().await.unwrap();
+    handles[0].forget_before(Timestamp::MIN).await.unwrap();
+    let claims: Vec<_> = (0..32)
+        .map(|task| {
+            let ledger = handles[task % 4].clone();
+            tokio::spawn(async move { ledger.claim_due(Timestamp::MAX, 3).await.unwrap() })
+        })
+        .collect();
+    let mut claimed = Vec::new();
+    for claim in claims {
+        claimed.extend(claim.await.unwrap().into_iter().map(|one| one.id));
+    }
+    claimed.sort();
+    ids.sort();
+    assert_eq!(claimed, ids, "each once");
 }
 
 /// As another process: begins two, and works on them until it is killed.

@@ -1,12 +1,10 @@
 //! Transactions are about mailboxes: who serves others has no business with them, and what lies there is one's alone.
 
 use jiff::Timestamp;
-use ledger::{
-    Asked, Begun, Ending, Kind, Known, Ledger, LedgerFault, Note, Place, State, StepName,
-};
+use ledger::{Asked, Begun, Ending, Kind, Known, LedgerFault, Note, Place, State, StepName};
 use mail::{AccountId, FolderName, Landing, MessageRef, Uid, UidValidity};
 
-use crate::support::{asked, begin, place};
+use crate::support::{Ground, asked, begin};
 
 fn to(home: &str) -> Asked {
     Asked {
@@ -31,13 +29,8 @@ fn landed(uid: u32) -> Vec<Note> {
     })]
 }
 
-#[tokio::test]
-async fn what_is_in_another_mailbox_is_not_due_here() {
-    let place = place();
-    let (begins, works) = (
-        Ledger::open(&place.path).unwrap(),
-        Ledger::open(&place.path).unwrap(),
-    );
+pub(crate) async fn what_is_in_another_mailbox_is_not_due_here(ground: &Ground) {
+    let (begins, works) = (ground.open().await, ground.open().await);
     let then = Timestamp::from_second(1_900_000_000).unwrap();
     for home in ["mine", "another"] {
         let id = begin(&begins, to(home)).await;
@@ -59,10 +52,8 @@ async fn what_is_in_another_mailbox_is_not_due_here() {
     }
 }
 
-#[tokio::test]
-async fn nothing_is_anybodys_twice() {
-    let place = place();
-    let ledger = Ledger::open(&place.path).unwrap();
+pub(crate) async fn nothing_is_anybodys_twice(ground: &Ground) {
+    let ledger = ground.open().await;
     let (one, other) = (begin(&ledger, to("a")).await, begin(&ledger, to("a")).await);
     assert_eq!(ledger.write(&one, landed(3)).await, Ok(()));
     assert_eq!(ledger.write(&one, landed(3)).await, Ok(()), "its own");
@@ -79,10 +70,8 @@ async fn nothing_is_anybodys_twice() {
 }
 
 /// A message that is archived, fetched back and archived again has the same number in All Mail.
-#[tokio::test]
-async fn what_its_store_has_a_name_for_may_come_to_lie_where_it_lay() {
-    let place = place();
-    let ledger = Ledger::open(&place.path).unwrap();
+pub(crate) async fn what_its_store_has_a_name_for_may_come_to_lie_where_it_lay(ground: &Ground) {
+    let ledger = ground.open().await;
     let named = |uid| {
         let mut notes = landed(uid);
         for note in &mut notes {
@@ -99,10 +88,8 @@ async fn what_its_store_has_a_name_for_may_come_to_lie_where_it_lay() {
     assert_eq!(kept.known.store_id, Some(u64::MAX));
 }
 
-#[tokio::test]
-async fn one_change_at_a_time_takes_a_message_away() {
-    let place = place();
-    let ledger = Ledger::open(&place.path).unwrap();
+pub(crate) async fn one_change_at_a_time_takes_a_message_away(ground: &Ground) {
+    let ledger = ground.open().await;
     let taking = |kind, uid: u32, home: &str| Asked {
         kind,
         source: Some(MessageRef::parse(&format!("imap:default:INBOX:7:{uid}")).unwrap()),

@@ -3,15 +3,21 @@
     clippy::unwrap_used,
     clippy::panic,
     clippy::indexing_slicing,
+    clippy::print_stdout,
     reason = "tests stop at the first surprise"
 )]
 
+mod alike;
 mod crash;
 mod full_disk;
 mod keys;
 mod leases;
 mod mailboxes;
 mod notes;
+mod pace;
 mod replaced;
+mod replicas;
 mod round_trip;
+mod shared;
 mod support;
+mod table;

@@ -7,7 +7,7 @@ use ledger::{
 };
 use mail::{AccountId, FolderName, Landing, Uid, UidValidity};
 
-use crate::support::{Time, asked, begin, place};
+use crate::support::{Ground, Time, asked, begin, place};
 
 fn steps(transaction: &Transaction) -> Vec<(StepName, StepState, Option<&str>)> {
     let steps = transaction.steps.iter();
@@ -16,12 +16,11 @@ fn steps(transaction: &Transaction) -> Vec<(StepName, StepState, Option<&str>)> 
         .collect()
 }
 
-#[tokio::test]
-async fn an_outcome_belongs_to_the_step_that_waits_for_it() {
+pub(crate) async fn an_outcome_belongs_to_the_step_that_waits_for_it(ground: &Ground) {
     use StepName::{Copy, Move, Remove};
     use StepState::{Done, Intended, Refused, Unknown};
-    let (place, time) = (place(), Time::default());
-    let ledger = time.open(&place.path);
+    let time = Time::default();
+    let ledger = ground.open_at(&time).await;
     let id = begin(&ledger, asked()).await;
     let began = time.now();
     let mut want = vec![(Move, Intended, None)];
@@ -62,13 +61,8 @@ async fn an_outcome_belongs_to_the_step_that_waits_for_it() {
     }
 }
 
-#[tokio::test]
-async fn what_fails_does_not_spoil_what_it_shares_a_commit_with() {
-    let place = place();
-    let (ledger, other) = (
-        Ledger::open(&place.path).unwrap(),
-        Ledger::open(&place.path).unwrap(),
-    );
+pub(crate) async fn what_fails_does_not_spoil_what_it_shares_a_commit_with(ground: &Ground) {
+    let (ledger, other) = (ground.open().await, ground.open().await);
     let mine = begin(&ledger, asked()).await;
     let theirs = begin(&other, asked()).await;
     let nobody = TransactionId::parse("tx_00000000000000000000000000").unwrap();
@@ -131,10 +125,8 @@ async fn content_stays_until_it_is_over_and_then_stands_nowhere() {
     }
 }
 
-#[tokio::test]
-async fn what_is_being_undone_is_undone_once() {
-    let place = place();
-    let ledger = Ledger::open(&place.path).unwrap();
+pub(crate) async fn what_is_being_undone_is_undone_once(ground: &Ground) {
+    let ledger = ground.open().await;
     let id = begin(&ledger, asked()).await;
     let over = |state| vec![Note::Ends(state, Ending::default())];
     ledger.write(&id, over(State::Done)).await.unwrap();
@@ -157,10 +149,9 @@ async fn what_is_being_undone_is_undone_once() {
     assert_eq!(ledger.get(&id).await.unwrap().unwrap().state, State::Done);
 }
 
-#[tokio::test]
-async fn lists_are_of_whom_and_what_was_asked_for_the_newest_first() {
-    let (place, time) = (place(), Time::default());
-    let ledger = time.open(&place.path);
+pub(crate) async fn lists_are_of_whom_and_what_was_asked_for_the_newest_first(ground: &Ground) {
+    let time = Time::default();
+    let ledger = ground.open_at(&time).await;
     let mut ids = Vec::new();
     for (caller, state) in [
         ("a", State::Done),
@@ -203,10 +194,8 @@ async fn lists_are_of_whom_and_what_was_asked_for_the_newest_first() {
     }
 }
 
-#[tokio::test]
-async fn what_others_put_into_a_folder_is_known() {
-    let place = place();
-    let ledger = Ledger::open(&place.path).unwrap();
+pub(crate) async fn what_others_put_into_a_folder_is_known(ground: &Ground) {
+    let ledger = ground.open().await;
     let folder = |account: &str, folder: &str| Place {
         account: AccountId::new(account).unwrap(),
         folder: FolderName::new(folder).unwrap(),
@@ -248,10 +237,9 @@ async fn what_others_put_into_a_folder_is_known() {
     }
 }
 
-#[tokio::test]
-async fn a_key_that_is_given_back_can_be_taken_by_another_request() {
-    let (place, time) = (place(), Time::default());
-    let ledger = time.open(&place.path);
+pub(crate) async fn a_key_that_is_given_back_can_be_taken_by_another_request(ground: &Ground) {
+    let time = Time::default();
+    let ledger = ground.open_at(&time).await;
     let keyed = |arguments: u8| Asked {
         key: Some(Key {
             name: "k".to_owned(),

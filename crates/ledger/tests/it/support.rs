@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use jiff::Timestamp;
-use ledger::{Asked, Begun, Key, Kind, Known, Ledger, StepName, TransactionId};
+use ledger::{Asked, Begun, Key, Kind, Known, Ledger, Server, StepName, TransactionId};
+use testkit::{Postgres, postgres};
 
 pub(crate) fn asked() -> Asked {
     Asked {
@@ -97,6 +98,61 @@ impl Place {
             assert!(said.iter().all(|word| word == "ok"), "{check}: {said:?}");
         }
     }
+}
+
+/// Where a ledger stands: in a file, or on a server.
+pub(crate) enum Ground {
+    File(Place),
+    Server(String),
+}
+
+impl Ground {
+    pub(crate) fn file() -> Self {
+        Self::File(place())
+    }
+
+    pub(crate) fn on(server: &Postgres) -> Self {
+        Self::Server(server.new_database())
+    }
+
+    /// As another process would have it.
+    pub(crate) async fn open(&self) -> Ledger {
+        match self {
+            Self::File(place) => Ledger::open(&place.path).unwrap(),
+            Self::Server(url) => connect(url).await,
+        }
+    }
+
+    pub(crate) async fn open_at(&self, time: &Time) -> Ledger {
+        match self {
+            Self::File(place) => time.open(&place.path),
+            Self::Server(url) => {
+                let time = time.clone();
+                let server = at(url).with_clock(move || time.now());
+                Ledger::connect(server).await.unwrap()
+            }
+        }
+    }
+
+    pub(crate) fn is_sound(&self) {
+        if let Self::File(place) = self {
+            place.is_sound();
+        }
+    }
+}
+
+pub(crate) fn server() -> Postgres {
+    Postgres::start_fast()
+}
+
+pub(crate) fn at(url: &str) -> Server {
+    Server::parse(url)
+        .unwrap()
+        .with_password(&postgres::PASSWORD.into())
+}
+
+pub(crate) async fn connect(url: &str) -> Ledger {
+    Ledger::connect(at(url)).await.unwrap()
 }
 
 /// The variable that tells another process of this program which ledger it works on.

@@ -1,14 +1,15 @@
 //! `audit checkpoint`: the newest signed checkpoint, to be kept where who can write the log cannot.
 
-use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Context as _;
 use serde_json::json;
 
+use super::logs::Log;
 use super::page::{Form, Page};
 
-pub(super) fn run(dir: &Path, page: &mut Page) -> anyhow::Result<ExitCode> {
+pub(super) fn run(log: &Log, page: &mut Page) -> anyhow::Result<ExitCode> {
+    let dir = log.dir.as_path();
     let nowhere = || format!("there is no audit log in {}", dir.display());
     let key = audit::verifier(dir).with_context(nowhere)?;
     let found = audit::read::newest(dir, &key)?;

@@ -2,6 +2,9 @@
 
 mod bar;
 mod checkpoint;
+mod logs;
+mod many;
+mod merge;
 mod page;
 mod prove;
 mod query;
@@ -22,36 +25,40 @@ use anyhow::Context as _;
 use crate::cli::{Audit, AuditVerb};
 use crate::config;
 use crate::screen::Screen;
+use logs::Logs;
 use page::{Form, Page};
 
 pub(crate) use page::safe;
 pub(crate) use when::When;
 
-/// The log of `--dir`, else of the configuration directory if there is one.
+/// The logs of `--dir`, else of the configuration directory if there is one.
 pub(crate) fn run(
     wanted: &Audit,
     configuration: Option<&Path>,
     screen: Screen,
 ) -> anyhow::Result<ExitCode> {
-    let dir = match &wanted.dir {
-        Some(dir) => dir.clone(),
-        None => config::log_directory(configuration)
-            .context("the configuration does not tell where the log is; say so with --dir")?
-            .context("there is no home directory; say where the log is with --dir")?,
+    let dirs = match wanted.dir.as_slice() {
+        [] => vec![
+            config::log_directory(configuration)
+                .context("the configuration does not tell where the log is; say so with --dir")?
+                .context("there is no home directory; say where the log is with --dir")?,
+        ],
+        said => said.to_vec(),
     };
+    let logs = Logs::find(&dirs, wanted.log.as_deref())?;
     let form = match wanted.json {
         true => Form::Json,
         false => Form::Human,
     };
     let mut page = Page::new(screen, form);
     let outcome = match &wanted.verb {
-        AuditVerb::Verify(wanted) => verify::run(&dir, wanted, &mut page),
-        AuditVerb::Tail { n, follow: false } => tail::run(&dir, *n, &mut page),
-        AuditVerb::Tail { n, follow: true } => tail::follow(&dir, *n, &mut page),
-        AuditVerb::Query(wanted) => query::run(&dir, wanted, &mut page),
-        AuditVerb::Prove { seq } => prove::run(&dir, *seq, &mut page),
-        AuditVerb::Stats(wanted) => stats::run(&dir, wanted, &mut page),
-        AuditVerb::Checkpoint => checkpoint::run(&dir, &mut page),
+        AuditVerb::Verify(wanted) => verify::run(&logs, wanted, &mut page),
+        AuditVerb::Tail { n, follow: false } => tail::run(&logs, *n, &mut page),
+        AuditVerb::Tail { n, follow: true } => tail::follow(&logs, *n, &mut page),
+        AuditVerb::Query(wanted) => query::run(&logs, wanted, &mut page),
+        AuditVerb::Prove { seq } => prove::run(logs.single()?, *seq, &mut page),
+        AuditVerb::Stats(wanted) => stats::run(&logs, wanted, &mut page),
+        AuditVerb::Checkpoint => checkpoint::run(logs.single()?, &mut page),
     };
     let outcome = outcome.and_then(|code| {
         page.flush()?;
@@ -62,7 +69,11 @@ pub(crate) fn run(
         Err(error) if is_broken_pipe(&error) => Ok(ExitCode::SUCCESS),
         // A bare word of the system's tells nobody where.
         Err(error) if error.is::<io::Error>() && error.chain().count() == 1 => {
-            Err(error.context(format!("the audit log in {} cannot be read", dir.display())))
+            let all: Vec<String> = dirs.iter().map(|dir| dir.display().to_string()).collect();
+            Err(error.context(format!(
+                "the audit log in {} cannot be read",
+                all.join(", ")
+            )))
         }
         outcome => outcome,
     }

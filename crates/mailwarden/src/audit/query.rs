@@ -5,54 +5,48 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Context as _;
-use audit::read::{Piece, Read};
 use audit::{Digester, Line};
 use mail::MessageRef;
 use memchr::memmem;
 
+use super::logs::{Log, Logs};
+use super::merge;
 use super::page::{Form, Page};
 use super::record::{self, Record, Unread};
 use super::span::Span;
 use crate::cli::{AuditQuery, Decision};
 
-pub(super) fn run(dir: &Path, asked: &AuditQuery, page: &mut Page) -> anyhow::Result<ExitCode> {
-    let wanted = Wanted::new(dir, asked)?;
+pub(super) fn run(logs: &Logs, asked: &AuditQuery, page: &mut Page) -> anyhow::Result<ExitCode> {
+    // A text stands in each log as another digest.
+    let wanted: anyhow::Result<Vec<Wanted>> = logs
+        .all()
+        .iter()
+        .map(|log| Wanted::new(&log.dir, asked))
+        .collect();
+    let wanted = wanted?;
+    let span = Span::new(asked.since, asked.until);
     let mut unread = Unread::default();
     let mut found = 0u64;
     // With a limit the newest count, and these are only known at the end.
-    let mut kept: VecDeque<Vec<u8>> = VecDeque::new();
-    let mut days = wanted.span.days(dir)?;
-    while let Some(read) = days.advance() {
-        let line = match read {
-            Read::Piece(Piece::Line(line)) => line,
-            Read::Day(_) | Read::Piece(Piece::Tail(_)) => continue,
-            Read::Piece(Piece::TooLong) => {
-                unread.line();
-                continue;
+    let mut kept: VecDeque<(Log, Vec<u8>)> = VecDeque::new();
+    let fits = |n: usize, line: &[u8]| wanted.get(n)?.fits(&span, line);
+    merge::each(logs.all(), &span, &mut unread, &fits, |log, line| {
+        found += 1;
+        match asked.limit {
+            None => {
+                record::print(&line, logs.label(log), page)?;
             }
-            Read::Unreadable(error) => {
-                unread.file(&error);
-                continue;
-            }
-        };
-        match (wanted.fits(line), asked.limit) {
-            (None, _) => unread.line(),
-            (Some(false), _) => {}
-            (Some(true), None) => {
-                found += 1;
-                record::print(line, page)?;
-            }
-            (Some(true), Some(limit)) => {
-                found += 1;
-                kept.push_back(line.to_vec());
+            Some(limit) => {
+                kept.push_back((log.clone(), line));
                 if kept.len() > limit {
                     kept.pop_front();
                 }
             }
         }
-    }
-    for line in kept {
-        record::print(&line, page)?;
+        Ok(())
+    })?;
+    for (log, line) in kept {
+        record::print(&line, logs.label(&log), page)?;
     }
     page.flush()?;
     if found == 0 && page.form == Form::Human {
@@ -62,7 +56,6 @@ pub(super) fn run(dir: &Path, asked: &AuditQuery, page: &mut Page) -> anyhow::Re
 }
 
 struct Wanted {
-    span: Span,
     /// Fields and what they must be.
     fields: Vec<(&'static str, String)>,
     message: Option<MessageRef>,
@@ -109,7 +102,6 @@ impl Wanted {
             .chain(uid)
             .map(|text| memmem::Finder::new(text.as_bytes()).into_owned());
         Ok(Self {
-            span: Span::new(asked.since, asked.until),
             needles: needles.collect(),
             fields,
             message,
@@ -117,9 +109,9 @@ impl Wanted {
     }
 
     /// None when the line is no record.
-    fn fits(&self, line: &[u8]) -> Option<bool> {
+    fn fits(&self, span: &Span, line: &[u8]) -> Option<bool> {
         let read = Line::parse(line).ok()?;
-        if !self.span.contains(read.ts) || self.needles.iter().any(|one| one.find(line).is_none()) {
+        if !span.contains(read.ts) || self.needles.iter().any(|one| one.find(line).is_none()) {
             return Some(false);
         }
         let record = Record::parse(line)?;

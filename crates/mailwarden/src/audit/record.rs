@@ -5,7 +5,8 @@ use std::process::ExitCode;
 use mail::MessageRef;
 use serde_json::Value;
 
-use super::page::{Page, cut, safe};
+use super::logs::Log;
+use super::page::{Form, Page, cut, safe};
 
 pub(super) struct Record(Value);
 
@@ -37,13 +38,17 @@ impl Record {
     }
 
     /// As wide as the page, and no wider.
-    pub(super) fn line(&self, page: &Page) -> String {
+    pub(super) fn line(&self, log: Option<&Log>, page: &Page) -> String {
         let seq = self.0.get("seq").map(Value::to_string).unwrap_or_default();
         let seq = cut(&safe(&seq), 20);
         let screen = page.screen;
         let event = self.text("event");
-        let head = format!("{seq:>7} {} ", screen.dim(self.time()));
-        let used = 7 + 1 + 19 + 1;
+        let (name, wide) = match log {
+            Some(log) => (format!("{:<12} ", cut(&safe(&log.name), 12)), 13),
+            None => (String::new(), 0),
+        };
+        let head = format!("{name}{seq:>7} {} ", screen.dim(self.time()));
+        let used = wide + 7 + 1 + 19 + 1;
         let rest = page.cut_at().saturating_sub(used);
         let decision = match event {
             "call" | "intent" => self.text("decision"),
@@ -152,15 +157,25 @@ impl Record {
     }
 }
 
-/// Prints a record in the form that was asked for. False when it is none.
-pub(super) fn print(line: &[u8], page: &mut Page) -> std::io::Result<bool> {
+/// Prints a record in the form that was asked for, with its log where there are several. False when it is none.
+pub(super) fn print(line: &[u8], log: Option<&Log>, page: &mut Page) -> std::io::Result<bool> {
     let Some(record) = Record::parse(line) else {
         return Ok(false);
     };
-    match page.form {
-        super::page::Form::Json => page.bytes(line)?,
-        super::page::Form::Human => {
-            let line = record.line(page);
+    match (page.form, log) {
+        (Form::Json, None) => page.bytes(line)?,
+        // The record stays as it was written, octet for octet.
+        (Form::Json, Some(log)) => {
+            let name = Value::from(log.name.as_str());
+            let id = log.id.as_ref().map(audit::LogId::as_str);
+            let head = format!(
+                "{{\"log\":{name},\"log_id\":{},\"record\":",
+                Value::from(id)
+            );
+            page.bytes(&[head.as_bytes(), line, b"}"].concat())?;
+        }
+        (Form::Human, log) => {
+            let line = record.line(log, page);
             page.line(line)?;
         }
     }
@@ -204,7 +219,6 @@ impl Unread {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::audit::page::Form;
     use crate::screen::Screen;
 
     #[test]
@@ -218,7 +232,7 @@ mod tests {
             ),
         ] {
             let record = Record::parse(line.as_bytes()).unwrap();
-            let shown = record.line(&Page::new(Screen::new(), Form::Human));
+            let shown = record.line(None, &Page::new(Screen::new(), Form::Human));
             assert!(!shown.contains(['\u{9b}', '\u{202e}']), "{shown}");
         }
     }

@@ -1,13 +1,13 @@
 //! `audit stats`: how many calls there were, how many were denied, and how long they took.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::process::ExitCode;
 
 use audit::Line;
 use audit::read::{Piece, Read};
 use serde_json::{Map, Value, json};
 
+use super::logs::Logs;
 use super::page::{Form, Page, cut, safe};
 use super::record::{Record, Unread};
 use super::span::Span;
@@ -21,26 +21,30 @@ const OTHERS: &str = "(others)";
 #[derive(Default)]
 struct Stats {
     all: Tally,
-    by: [BTreeMap<String, Tally>; 4],
+    by: [BTreeMap<String, Tally>; 5],
 }
 
-const BY: [&str; 4] = ["day", "tool", "caller", "decision"];
+/// The last only where there are several.
+const BY: [&str; 5] = ["day", "tool", "caller", "decision", "log"];
 
-pub(super) fn run(dir: &Path, asked: &AuditStats, page: &mut Page) -> anyhow::Result<ExitCode> {
+pub(super) fn run(logs: &Logs, asked: &AuditStats, page: &mut Page) -> anyhow::Result<ExitCode> {
     let span = Span::new(asked.since, asked.until);
-    let mut days = span.days(dir)?;
     let mut stats = Stats::default();
     let mut unread = Unread::default();
-    while let Some(read) = days.advance() {
-        match read {
-            Read::Piece(Piece::Line(line)) => {
-                if stats.take(line, &span).is_none() {
-                    unread.line();
+    for log in logs.all() {
+        let name = logs.label(log).map_or("", |log| log.name.as_str());
+        let mut days = span.days(&log.dir)?;
+        while let Some(read) = days.advance() {
+            match read {
+                Read::Piece(Piece::Line(line)) => {
+                    if stats.take(line, name, &span).is_none() {
+                        unread.line();
+                    }
                 }
+                Read::Piece(Piece::TooLong) => unread.line(),
+                Read::Unreadable(error) => unread.file(&error),
+                Read::Day(_) | Read::Piece(Piece::Tail(_)) => {}
             }
-            Read::Piece(Piece::TooLong) => unread.line(),
-            Read::Unreadable(error) => unread.file(&error),
-            Read::Day(_) | Read::Piece(Piece::Tail(_)) => {}
         }
     }
     match page.form {
@@ -53,7 +57,7 @@ pub(super) fn run(dir: &Path, asked: &AuditStats, page: &mut Page) -> anyhow::Re
 
 impl Stats {
     /// None when the line is no record.
-    fn take(&mut self, line: &[u8], span: &Span) -> Option<()> {
+    fn take(&mut self, line: &[u8], log: &str, span: &Span) -> Option<()> {
         let read = Line::parse(line).ok()?;
         if !matches!(read.event, "call" | "intent" | "outcome") || !span.contains(read.ts) {
             return Some(());
@@ -64,11 +68,12 @@ impl Stats {
             record.text("tool"),
             record.text("caller_id"),
             record.text("decision"),
+            log,
         ];
         self.all.add(&record);
-        for (tallies, name) in self.by.iter_mut().zip(names) {
-            // An outcome repeats no decision.
-            if name.is_empty() && read.event == "outcome" {
+        for ((tallies, name), what) in self.by.iter_mut().zip(names).zip(BY) {
+            // An outcome repeats no decision, and a log that is alone needs no name.
+            if name.is_empty() && (read.event == "outcome" || what == "log") {
                 continue;
             }
             let name = match tallies.len() < MOST || tallies.contains_key(name) {
@@ -80,8 +85,13 @@ impl Stats {
         Some(())
     }
 
+    fn kinds(&self) -> impl Iterator<Item = (&'static str, &BTreeMap<String, Tally>)> {
+        let kinds = BY.into_iter().zip(&self.by);
+        kinds.filter(|(what, tallies)| *what != "log" || !tallies.is_empty())
+    }
+
     fn show(&self, page: &mut Page) -> std::io::Result<()> {
-        for (what, tallies) in BY.iter().zip(&self.by) {
+        for (what, tallies) in self.kinds() {
             let head = row(
                 &format!("by {what}"),
                 [
@@ -107,7 +117,7 @@ impl Stats {
     fn as_json(&self) -> Value {
         let mut object = Map::new();
         object.insert("all".to_owned(), one(&self.all));
-        for (what, tallies) in BY.iter().zip(&self.by) {
+        for (what, tallies) in self.kinds() {
             let tallies: Map<String, Value> = tallies
                 .iter()
                 .map(|(name, tally)| (name.clone(), one(tally)))

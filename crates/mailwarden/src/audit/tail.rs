@@ -8,8 +8,9 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use audit::read::{Days, MOST, Piece, Read};
-use audit::{DayFile, Form};
+use audit::{DayFile, Form, Line};
 
+use super::logs::{Log, Logs};
 use super::page::Page;
 use super::record::{self, Unread};
 use super::span::Span;
@@ -18,11 +19,14 @@ use super::span::Span;
 const PAUSE: Duration = Duration::from_millis(200);
 const BLOCK: usize = 1 << 16;
 
-pub(super) fn run(dir: &Path, count: usize, page: &mut Page) -> anyhow::Result<ExitCode> {
-    let files = files(dir)?;
+pub(super) fn run(logs: &Logs, count: usize, page: &mut Page) -> anyhow::Result<ExitCode> {
     let mut unread = Unread::default();
-    for line in newest(&files, count)? {
-        if !record::print(&line, page)? {
+    let mut found = Vec::new();
+    for log in logs.all() {
+        found.push((log, newest(&files(&log.dir)?, count)?));
+    }
+    for (log, line) in last_of_all(found, count) {
+        if !record::print(&line, logs.label(log), page)? {
             unread.line();
         }
     }
@@ -30,31 +34,54 @@ pub(super) fn run(dir: &Path, count: usize, page: &mut Page) -> anyhow::Result<E
     Ok(unread.complain())
 }
 
-/// Goes on until it is ended, or nobody reads.
-pub(super) fn follow(dir: &Path, count: usize, page: &mut Page) -> anyhow::Result<ExitCode> {
-    let files = files(dir)?;
+/// Goes on until it is ended, or nobody reads. Logs that begin meanwhile are not looked for.
+pub(super) fn follow(logs: &Logs, count: usize, page: &mut Page) -> anyhow::Result<ExitCode> {
     // Where to go on is fixed first: what is written meanwhile comes later, and nothing comes twice.
-    let mut at = match files.last() {
-        Some(file) => Follow::end_of(file)?,
-        None => return Ok(ExitCode::SUCCESS),
-    };
-    for line in before(&files, at.offset, count)? {
-        record::print(&line, page)?;
+    let mut followed = Vec::new();
+    let mut found = Vec::new();
+    for log in logs.all() {
+        let files = files(&log.dir)?;
+        if let Some(file) = files.last() {
+            let at = Follow::end_of(file)?;
+            found.push((log, before(&files, at.offset, count)?));
+            followed.push((log, at));
+        }
+    }
+    for (log, line) in last_of_all(found, count) {
+        record::print(&line, logs.label(log), page)?;
     }
     loop {
         page.flush()?;
-        if at.more(page)? {
-            continue;
+        let mut rests = true;
+        for (log, at) in &mut followed {
+            rests &= !at.step(&log.dir, logs.label(log), page)?;
         }
-        match next_day(dir, &at.file)? {
-            // What was still written into the old day comes first.
-            Some(next) => {
-                while at.more(page)? {}
-                at = Follow::begin(next);
-            }
-            None => std::thread::sleep(PAUSE),
+        if rests {
+            std::thread::sleep(PAUSE);
         }
     }
+}
+
+/// The newest of all logs, by time; each log's own order is kept.
+fn last_of_all(found: Vec<(&Log, VecDeque<Vec<u8>>)>, count: usize) -> VecDeque<(&Log, Vec<u8>)> {
+    let mut logs = found;
+    let mut merged = VecDeque::new();
+    let next = |logs: &[(&Log, VecDeque<Vec<u8>>)]| {
+        let heads = logs.iter().enumerate();
+        // What is no record has no time, and is told of at once.
+        let ts = |line: &[u8]| Line::parse(line).map_or(String::new(), |line| line.ts.to_owned());
+        let heads = heads.filter_map(|(n, (_, lines))| Some((ts(lines.front()?), n)));
+        heads.min().map(|(_, n)| n)
+    };
+    while let Some((log, lines)) = next(&logs).and_then(|n| logs.get_mut(n)) {
+        if let Some(line) = lines.pop_front() {
+            merged.push_back((*log, line));
+        }
+        if merged.len() > count {
+            merged.pop_front();
+        }
+    }
+    merged
 }
 
 fn files(dir: &Path) -> anyhow::Result<Vec<DayFile>> {
@@ -163,8 +190,22 @@ impl Follow {
         })
     }
 
+    /// Prints what is new, and goes on to the next day. False when there was nothing.
+    fn step(&mut self, dir: &Path, label: Option<&Log>, page: &mut Page) -> io::Result<bool> {
+        if self.more(label, page)? {
+            return Ok(true);
+        }
+        let Some(next) = next_day(dir, &self.file)? else {
+            return Ok(false);
+        };
+        // What was still written into the old day comes first.
+        while self.more(label, page)? {}
+        *self = Self::begin(next);
+        Ok(true)
+    }
+
     /// Prints what was written since, as far as it is whole lines. False when there was nothing.
-    fn more(&mut self, page: &mut Page) -> io::Result<bool> {
+    fn more(&mut self, label: Option<&Log>, page: &mut Page) -> io::Result<bool> {
         if self.file.form == Form::Gzip {
             return Ok(false);
         }
@@ -186,7 +227,7 @@ impl Follow {
         };
         let whole = block.get(..end).unwrap_or_default();
         for line in whole.split(|byte| *byte == b'\n') {
-            record::print(line, page)?;
+            record::print(line, label, page)?;
         }
         self.offset += end as u64 + 1;
         Ok(true)

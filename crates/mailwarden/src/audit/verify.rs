@@ -13,30 +13,57 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::bar::Bar;
+use super::logs::{Log, Logs};
 use super::page::{Form, Page, safe};
-use super::record;
+use super::{many, record};
 use crate::cli::AuditVerify;
 
-pub(super) fn run(dir: &Path, asked: &AuditVerify, page: &mut Page) -> anyhow::Result<ExitCode> {
-    let key = asked.key.as_deref().map(key).transpose()?;
+pub(super) fn run(logs: &Logs, asked: &AuditVerify, page: &mut Page) -> anyhow::Result<ExitCode> {
+    let keys: anyhow::Result<Vec<Verifier>> = asked.key.iter().map(|text| key(text)).collect();
+    let keys = keys?;
     if let Some(file) = &asked.proof {
-        return proof(dir, file, key.as_ref(), page);
+        let given = (keys.len() <= 1).then(|| keys.first());
+        let given = given.context("a proof is of one log: give one key")?;
+        return proof(logs, file, given, page);
     }
     let read = |file: &PathBuf| {
         let signed = Signed::read(file);
         signed.with_context(|| format!("{} cannot be read", file.display()))
     };
     let checkpoints: anyhow::Result<Vec<Signed>> = asked.checkpoint.iter().map(read).collect();
-    let wanted = Verify {
-        since: asked
-            .since
-            .map(|when| audit::Day::of(when.begin(Timestamp::now()))),
-        key,
+    let since = asked
+        .since
+        .map(|when| audit::Day::of(when.begin(Timestamp::now())));
+    let given = Given {
+        since,
+        keys,
         checkpoints: checkpoints?,
     };
-    let mut bar = Bar::default();
-    let report = audit::read::verify(dir, &wanted, &mut |done, total| bar.show(done, total));
-    drop(bar);
+    match logs.all() {
+        [log] => one(log, given, page),
+        several => many::run(several, &given, page),
+    }
+}
+
+/// What the reader brought along, for whichever log it is.
+pub(super) struct Given {
+    pub(super) since: Option<audit::Day>,
+    pub(super) keys: Vec<Verifier>,
+    pub(super) checkpoints: Vec<Signed>,
+}
+
+fn one(log: &Log, given: Given, page: &mut Page) -> anyhow::Result<ExitCode> {
+    anyhow::ensure!(
+        given.keys.len() <= 1,
+        "there is one log here, and it has one key"
+    );
+    let wanted = Verify {
+        since: given.since,
+        key: given.keys.into_iter().next(),
+        checkpoints: given.checkpoints,
+    };
+    let report = check(log, &wanted);
+    let dir = &log.dir;
     let report = report.with_context(|| format!("the log in {} cannot be read", dir.display()))?;
     match page.form {
         Form::Json => page.line(as_json(&report))?,
@@ -46,6 +73,11 @@ pub(super) fn run(dir: &Path, asked: &AuditVerify, page: &mut Page) -> anyhow::R
         None => ExitCode::SUCCESS,
         Some(_) => ExitCode::FAILURE,
     })
+}
+
+pub(super) fn check(log: &Log, wanted: &Verify) -> std::io::Result<Report> {
+    let mut bar = Bar::default();
+    audit::read::verify(&log.dir, wanted, &mut |done, total| bar.show(done, total))
 }
 
 /// A key as it is written, or the file that it stands in.
@@ -61,7 +93,12 @@ fn key(text: &str) -> anyhow::Result<Verifier> {
 }
 
 /// `given` is the number of checkpoints from elsewhere.
-fn show(dir: &Path, report: &Report, given: usize, page: &mut Page) -> std::io::Result<()> {
+pub(super) fn show(
+    dir: &Path,
+    report: &Report,
+    given: usize,
+    page: &mut Page,
+) -> std::io::Result<()> {
     let last = report.size.checked_sub(1);
     page.beside("log", &safe(&dir.display().to_string()))?;
     let records = match last {
@@ -139,7 +176,7 @@ fn bad(fault: &Fault, report: &Report, page: &mut Page) -> std::io::Result<()> {
     page.beside("before it", &good)
 }
 
-fn as_json(report: &Report) -> Value {
+pub(super) fn as_json(report: &Report) -> Value {
     let fault = report.fault.as_ref().map(|fault| {
         json!({
             "expected_seq": fault.expected,
@@ -168,7 +205,7 @@ fn as_json(report: &Report) -> Value {
 
 /// A proof needs no log. Whose key signed it is for the reader to compare, unless he has brought one.
 fn proof(
-    dir: &Path,
+    logs: &Logs,
     file: &Path,
     key: Option<&Verifier>,
     page: &mut Page,
@@ -179,12 +216,13 @@ fn proof(
         .take(LONGEST as u64 + 1)
         .read_to_string(&mut document)?;
     let proven = verify_proof(&document, key);
-    let own = audit::verifier(dir).ok();
+    let own = |key: &Verifier| {
+        let mut keys = logs.all().iter().map(|log| audit::verifier(&log.dir));
+        keys.any(|own| own.is_ok_and(|own| own == *key))
+    };
     let (trusted, trust) = match (&proven, key) {
         (Ok(_), Some(_)) => (true, "the key that was given"),
-        (Ok(proven), None) if own.as_ref() == Some(&proven.key) => {
-            (true, "the key of the log here")
-        }
+        (Ok(proven), None) if own(&proven.key) => (true, "the key of the log here"),
         _ => (
             false,
             "the key in the proof itself, which anybody can make: give the log's public key with --key",
@@ -211,7 +249,7 @@ fn proof(
             page.beside("signed by", trust)?;
             page.beside("key", &safe(&proven.key.to_string()))?;
             page.line("")?;
-            record::print(proven.record.as_bytes(), page)?;
+            record::print(proven.record.as_bytes(), None, page)?;
             page.line("")?;
             page.line(match trusted {
                 true => screen.good(format!("good: the log contains record {}", proven.index)),

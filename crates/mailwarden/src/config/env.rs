@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use audit::Keeping;
 use gateway::Deletes;
+use ledger::Server;
 use mail::AccountId;
+use secrecy::SecretString;
 
 use super::changes::{Changes, Gate, LedgerPlace};
 use super::identity::{CALLER_ID, CALLER_TOKEN};
@@ -25,6 +27,7 @@ const IMAP: &str = "MAIL_IMAP_";
 const MAILDIR: &str = "MAIL_MAILDIR_";
 const APPLE: &str = "MAIL_APPLE_";
 const OURS: &str = "MAILWARDEN_";
+const CALLS_AT_ONCE: &str = "MAILWARDEN_MAX_CONCURRENT_CALLS";
 const GATEWAY: &str = "IMAP_MCP_";
 /// Variables that belong to a configuration directory. Not all have a meaning yet.
 const OF_GATEWAY: [&str; 7] = [
@@ -51,7 +54,23 @@ const SERVER_WIDE: [&str; 10] = [
     "ERRORS",
 ];
 /// Variables that are read elsewhere, before or after this.
-const PROCESS_WIDE: [&str; 3] = ["MAILWARDEN_LOG", "MAILWARDEN_STATE_DIR", super::TOOLSETS];
+const PROCESS_WIDE: &[&str] = &[
+    "MAILWARDEN_HTTP_ALLOWED_HOSTS",
+    "MAILWARDEN_HTTP_ALLOWED_ORIGINS",
+    "MAILWARDEN_HTTP_BEHIND_PROXY",
+    "MAILWARDEN_HTTP_SESSIONS",
+    "MAILWARDEN_HTTP_TLS_CERT",
+    "MAILWARDEN_HTTP_TLS_KEY",
+    "MAILWARDEN_HTTP_TOKEN",
+    "MAILWARDEN_LOG",
+    "MAILWARDEN_LOG_FORMAT",
+    "MAILWARDEN_METRICS_ADDR",
+    "MAILWARDEN_REPLICA",
+    "MAILWARDEN_STATE_DIR",
+    super::TOOLSETS,
+];
+pub(super) const LEDGER: &str = "MAILWARDEN_LEDGER";
+pub(super) const LEDGER_PASSWORD: &str = "MAILWARDEN_LEDGER_PASSWORD";
 const PER_ACCOUNT: [&str; 8] = [
     "HOST",
     "PORT",
@@ -88,6 +107,24 @@ pub(super) struct Wide {
     pub gate: Gate,
     pub deletes: Deletes,
     pub settle: Duration,
+    pub ledger: Option<Server>,
+    pub ledger_password: Option<SecretString>,
+    pub calls_at_once: Option<usize>,
+}
+
+/// Where changes are written down, as far as variables say it.
+pub(super) fn ledger_place(
+    variables: impl IntoIterator<Item = (OsString, OsString)>,
+) -> Result<LedgerPlace, Problems> {
+    let mut reader = Reader {
+        problems: Vec::new(),
+        ..Reader::of(variables)
+    };
+    let place = reader.ledger_place();
+    match reader.problems.is_empty() {
+        true => Ok(place),
+        false => Err(Problems(reader.problems)),
+    }
 }
 
 /// Reads `variables` beside a configuration directory, in which accounts stand.
@@ -119,6 +156,9 @@ pub(super) fn beside_directory(
         gate: reader.gate(),
         deletes: reader.deletes(),
         settle: reader.settle(),
+        ledger: reader.server(),
+        ledger_password: reader.ledger_password.clone(),
+        calls_at_once: reader.calls_at_once(),
     };
     (wide, reader.problems)
 }
@@ -134,6 +174,9 @@ struct Reader {
     audit: BTreeMap<String, String>,
     /// The `IMAP_MCP_` variables that are set.
     gateway: BTreeMap<String, String>,
+    ledger: Option<String>,
+    ledger_password: Option<SecretString>,
+    calls_at_once: Option<String>,
     /// Where programs are.
     search: Option<OsString>,
     problems: Vec<Problem>,
@@ -207,6 +250,17 @@ impl Reader {
             self.audit.insert(name, value);
             return;
         }
+        if [LEDGER, LEDGER_PASSWORD].contains(&name.as_str()) {
+            match name.as_str() {
+                LEDGER => self.ledger = Some(value).filter(|value| !value.is_empty()),
+                _ => self.ledger_password = Some(value.into()),
+            }
+            return;
+        }
+        if name == CALLS_AT_ONCE {
+            self.calls_at_once = Some(value);
+            return;
+        }
         if name.starts_with(OURS) && !PROCESS_WIDE.contains(&name.as_str()) {
             self.problem(
                 &name,
@@ -250,6 +304,24 @@ impl Reader {
         self.problems.push(Problem::variable(name, what));
     }
 
+    fn server(&mut self) -> Option<Server> {
+        let address = self.ledger.clone()?;
+        match Server::parse(&address) {
+            Ok(server) => Some(server),
+            Err(bad) => {
+                self.problem(LEDGER, &format!("{bad}; {}", bad.hint));
+                None
+            }
+        }
+    }
+
+    fn ledger_place(&mut self) -> LedgerPlace {
+        match self.server() {
+            Some(server) => LedgerPlace::on(server, self.ledger_password.as_ref()),
+            None => LedgerPlace::State,
+        }
+    }
+
     fn config(mut self) -> Result<Config, Problems> {
         let shared = self.shared();
         let mut accounts: Vec<Account> = Vec::new();
@@ -271,8 +343,9 @@ impl Reader {
             writes: self.gate().without_directory(),
             deletes: self.deletes(),
             settle: self.settle(),
-            ledger: LedgerPlace::State,
+            ledger: self.ledger_place(),
         };
+        let calls_at_once = self.calls_at_once();
         if accounts.is_empty() && self.problems.is_empty() {
             self.problems.push(Problem::whole(
                 "no account is configured; set MAIL_IMAP_DEFAULT_HOST, MAIL_IMAP_DEFAULT_USER and MAIL_IMAP_DEFAULT_PASS",
@@ -289,7 +362,9 @@ impl Reader {
             errors,
             audit,
             audit_directory: None,
+            vouching: None,
             changes,
+            calls_at_once,
             version: None,
         })
     }

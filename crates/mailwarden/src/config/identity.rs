@@ -2,10 +2,10 @@
 
 use std::ffi::OsString;
 
-use secrecy::ExposeSecret as _;
+use jiff::Timestamp;
 use subtle::{ConditionallySelectable as _, ConstantTimeEq as _};
 
-use super::dir::{CallerAuth, CallerConfig, token_digest};
+use super::dir::{CallerAuth, CallerConfig, Token, TokenDigest};
 use super::problem::{Problem, Problems};
 
 pub(crate) const CALLER_ID: &str = "IMAP_MCP_CALLER_ID";
@@ -24,10 +24,14 @@ pub(crate) enum IdentityProblem {
     WrongToken,
     #[error("is the token of no caller")]
     UnknownToken,
+    #[error("is a token that has expired; `mailwarden config token` makes another")]
+    ExpiredToken,
     #[error(
         "is set, but the caller that IMAP_MCP_CALLER_ID names has no token; remove the variable"
     )]
     NeedlessToken,
+    #[error("names a caller that proves itself by OAuth, which is for HTTP alone")]
+    NotOnStdio,
     #[error("is not valid UTF-8")]
     IdNotText,
     #[error("is not valid UTF-8")]
@@ -38,10 +42,11 @@ impl IdentityProblem {
     /// Where to look.
     pub(crate) fn variable(self) -> &'static str {
         match self {
-            Self::Nobody | Self::UnknownCaller | Self::IdNotText => CALLER_ID,
+            Self::Nobody | Self::UnknownCaller | Self::NotOnStdio | Self::IdNotText => CALLER_ID,
             Self::NoToken
             | Self::WrongToken
             | Self::UnknownToken
+            | Self::ExpiredToken
             | Self::NeedlessToken
             | Self::TokenNotText => CALLER_TOKEN,
         }
@@ -55,11 +60,20 @@ impl From<IdentityProblem> for Problems {
     }
 }
 
+/// Who it is, and what it was proven with.
+#[derive(Debug)]
+pub(crate) struct Shown<'a> {
+    pub caller: &'a CallerConfig,
+    /// None of a caller that is believed without.
+    pub token: Option<TokenDigest>,
+}
+
 /// The caller that `variables` name, usually `std::env::vars_os()`.
 pub(crate) fn of_stdio(
     callers: &[CallerConfig],
     variables: impl IntoIterator<Item = (OsString, OsString)>,
-) -> Result<&CallerConfig, IdentityProblem> {
+    now: Timestamp,
+) -> Result<Shown<'_>, IdentityProblem> {
     let (mut id, mut token) = (None, None);
     for (name, value) in variables {
         // Empty is as good as not set.
@@ -78,31 +92,49 @@ pub(crate) fn of_stdio(
         }
     }
     let by_token = token.as_deref().map(|token| of_token(callers, token));
+    let fresh = |caller, token: &Token| match token.is_fresh(now) {
+        true => Ok(Shown {
+            caller,
+            token: Some(token.digest),
+        }),
+        false => Err(IdentityProblem::ExpiredToken),
+    };
     let Some(id) = id else {
         let by_token = by_token.ok_or(IdentityProblem::Nobody)?;
-        return by_token.ok_or(IdentityProblem::UnknownToken);
+        let (caller, token) = by_token.ok_or(IdentityProblem::UnknownToken)?;
+        return fresh(caller, token);
     };
     let named = callers.iter().find(|caller| caller.id == id);
     let named = named.ok_or(IdentityProblem::UnknownCaller)?;
     match (&named.auth, by_token) {
-        (CallerAuth::StdioTrusted, None) => Ok(named),
+        (CallerAuth::StdioTrusted, None) => Ok(Shown {
+            caller: named,
+            token: None,
+        }),
         (CallerAuth::StdioTrusted, Some(_)) => Err(IdentityProblem::NeedlessToken),
+        (CallerAuth::Oauth(_), _) => Err(IdentityProblem::NotOnStdio),
         (CallerAuth::SharedToken(_), None) => Err(IdentityProblem::NoToken),
-        (CallerAuth::SharedToken(_), Some(Some(shown))) if shown.id == named.id => Ok(named),
+        (CallerAuth::SharedToken(_), Some(Some((caller, token)))) if caller.id == named.id => {
+            fresh(named, token)
+        }
         (CallerAuth::SharedToken(_), Some(_)) => Err(IdentityProblem::WrongToken),
     }
 }
 
 /// The caller whose token this is.
 // INVARIANT: takes as long for every token, right or wrong: digests of one length, each compared to its end, all of them.
-pub(crate) fn of_token<'a>(callers: &'a [CallerConfig], token: &str) -> Option<&'a CallerConfig> {
-    let shown = token_digest(token);
+fn of_token<'a>(callers: &'a [CallerConfig], token: &str) -> Option<(&'a CallerConfig, &'a Token)> {
+    let shown = TokenDigest::of(token);
+    let of = |caller: &'a CallerConfig| match &caller.auth {
+        CallerAuth::SharedToken(tokens) => tokens.as_slice(),
+        CallerAuth::StdioTrusted | CallerAuth::Oauth(_) => &[],
+    };
+    let mut all = callers
+        .iter()
+        .flat_map(|caller| of(caller).iter().map(move |token| (caller, token)));
     let mut found = u64::MAX;
-    for (index, caller) in (0u64..).zip(callers) {
-        if let CallerAuth::SharedToken(expected) = &caller.auth {
-            let same = token_digest(expected.expose_secret()).ct_eq(&shown);
-            found.conditional_assign(&index, same);
-        }
+    for (index, (_, token)) in (0u64..).zip(all.clone()) {
+        found.conditional_assign(&index, token.digest.0.ct_eq(&shown.0));
     }
-    callers.get(usize::try_from(found).ok()?)
+    all.nth(usize::try_from(found).ok()?)
 }

@@ -7,6 +7,7 @@ mod env;
 pub(crate) mod identity;
 mod problem;
 mod reload;
+mod token;
 pub(crate) mod verb;
 
 use std::ffi::OsString;
@@ -40,12 +41,16 @@ pub(crate) fn directory(option: Option<&Path>) -> Option<PathBuf> {
 pub(crate) struct Config {
     pub accounts: Vec<Account>,
     pub callers: Callers,
+    /// Whose access tokens they may bring.
+    pub vouching: Option<dir::Vouching>,
     pub errors: ErrorStyle,
     /// What is done with the audit log.
     pub audit: Keeping,
     /// Where it is, if not where it always is.
     pub audit_directory: Option<PathBuf>,
     pub changes: Changes,
+    /// Calls under way at a time, if that was said.
+    pub calls_at_once: Option<usize>,
     /// Which contents of a configuration directory this is.
     pub version: Option<String>,
 }
@@ -105,10 +110,12 @@ impl From<dir::Loaded> for Config {
         Self {
             accounts: loaded.accounts,
             callers: Callers::Listed(loaded.callers),
+            vouching: loaded.vouching,
             errors: loaded.errors,
             audit: loaded.audit,
             audit_directory: loaded.audit_directory,
             changes: loaded.changes,
+            calls_at_once: loaded.calls_at_once,
             version: Some(loaded.version),
         }
     }

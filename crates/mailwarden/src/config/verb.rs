@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use gateway::Writes;
+use jiff::Timestamp;
 use ledger::Ledger;
 
 use super::dir::{self, CallerAuth, CallerConfig, Loaded, Toolset};
@@ -46,6 +47,10 @@ pub(crate) fn run(
                 false => Broken::Withheld,
             };
             reload::run(&dir, broken, screen)
+        }
+        ConfigVerb::Token => {
+            super::token::make(screen)?;
+            Ok(ExitCode::SUCCESS)
         }
         ConfigVerb::Schema { file } => {
             let name = match file {
@@ -89,8 +94,12 @@ fn check<V: IntoIterator<Item = (OsString, OsString)>>(
     let said = variables().into_iter().any(|(name, value)| {
         !value.is_empty() && (name == identity::CALLER_ID || name == identity::CALLER_TOKEN)
     });
-    let caller = match said {
-        true => Some(identity::of_stdio(&loaded.callers, variables())?),
+    let shown = match said {
+        true => Some(identity::of_stdio(
+            &loaded.callers,
+            variables(),
+            Timestamp::now(),
+        )?),
         false => None,
     };
     for line in summary(&loaded, screen) {
@@ -105,10 +114,10 @@ fn check<V: IntoIterator<Item = (OsString, OsString)>>(
         );
         screen.line(screen.warn(line));
     }
-    if let Some(caller) = caller {
+    if let Some(shown) = shown {
         screen.line(format!(
             "on stdio, this environment is the caller {}",
-            caller.id
+            shown.caller.id
         ));
     }
     Ok(())
@@ -152,6 +161,9 @@ fn changes(changes: &Changes, screen: Screen) -> String {
         (Writes::Gated | Writes::Never, _) => {
             "changes to mail: off, by MAIL_IMAP_WRITE_ENABLED=false".to_owned()
         }
+        (Writes::Allowed, place @ LedgerPlace::On(_)) => {
+            format!("changes to mail: written down on {place}; `mailwarden check` connects to it")
+        }
         (Writes::Allowed, LedgerPlace::At(path)) => {
             let place = path.display();
             match path.exists().then(|| Ledger::open(path)) {
@@ -163,7 +175,7 @@ fn changes(changes: &Changes, screen: Screen) -> String {
             }
         }
         (Writes::Allowed, LedgerPlace::Nowhere | LedgerPlace::State) => {
-            "changes to mail: refused, there is no `wal` section".to_owned()
+            "changes to mail: refused, there is neither `wal` nor `ledger`".to_owned()
         }
     }
 }
@@ -192,8 +204,12 @@ fn account(account: &Account) -> String {
 
 fn caller(caller: &CallerConfig) -> String {
     let proof = match &caller.auth {
-        CallerAuth::StdioTrusted => "stdio_trusted",
-        CallerAuth::SharedToken(_) => "shared_token",
+        CallerAuth::StdioTrusted => "stdio_trusted".to_owned(),
+        CallerAuth::Oauth(_) => "oauth".to_owned(),
+        CallerAuth::SharedToken(tokens) if tokens.len() == 1 => "shared_token".to_owned(),
+        CallerAuth::SharedToken(tokens) => {
+            format!("shared_token, {}", counted(tokens.len(), "token", "tokens"))
+        }
     };
     let sets = match &caller.toolsets {
         None => String::new(),

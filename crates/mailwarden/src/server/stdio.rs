@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use gateway::{Caller, Gateway};
 use rmcp::model::ProtocolVersion;
 use rmcp::service::ServerInitializeError;
 use rmcp::transport::io::stdio_pipes;
@@ -14,28 +13,26 @@ use rmcp::{Peer, RoleServer, ServiceExt as _};
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio::sync::{Notify, watch};
 
-use super::mcp::Server;
-use crate::config::ErrorStyle;
+use super::Served;
+use super::mcp::{Server, Who};
+use super::stopping::Signals;
 use crate::reload::Reload;
 
 /// Calls under way when the client hangs up get this long to finish.
 const GRACE: Duration = Duration::from_millis(1_500);
 
-/// Who is served, with what.
-pub(crate) struct Served {
-    pub gateway: Arc<Gateway>,
-    pub caller: Caller,
-    pub errors: ErrorStyle,
-    /// Counts how often the tools of the caller have become others.
-    pub tools: watch::Receiver<u64>,
-}
-
 /// Serves until the client closes stdin or the process is told to end, and says which of the two it was.
-pub(crate) async fn run(served: Served, reload: Option<Reload>) -> anyhow::Result<&'static str> {
+pub(crate) async fn run(
+    served: Served,
+    who: Who,
+    reload: Option<Reload>,
+) -> anyhow::Result<&'static str> {
     let tools = served.tools.clone();
     let gateway = Arc::clone(&served.gateway);
+    let draining = served.watched.draining().clone();
+    let mut signals = Signals::listen()?;
     let recovering = tokio::spawn(Arc::clone(&gateway).recover());
-    let server = Server::new(served);
+    let server = Server::new(served, who);
     let (stdin, stdout) = stdio_pipes();
     let hung_up = Arc::new(Notify::new());
     let stdin = Watched {
@@ -70,7 +67,10 @@ pub(crate) async fn run(served: Served, reload: Option<Reload>) -> anyhow::Resul
     let outcome = tokio::select! {
         outcome = serving => outcome,
         outcome = abandoned => return outcome,
-        told = told_to_end() => told.map(|()| "told to end"),
+        () = signals.told() => {
+            draining.begin();
+            Ok("told to end")
+        }
         outcome = reloading => outcome,
     };
     recovering.abort();
@@ -112,23 +112,4 @@ impl<R: AsyncRead + Unpin> AsyncRead for Watched<R> {
         }
         polled
     }
-}
-
-#[cfg(unix)]
-async fn told_to_end() -> anyhow::Result<()> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let mut term = signal(SignalKind::terminate())?;
-    let mut int = signal(SignalKind::interrupt())?;
-    crate::signals::take_over();
-    tokio::select! {
-        _ = term.recv() => {}
-        _ = int.recv() => {}
-    }
-    Ok(())
-}
-
-#[cfg(not(unix))]
-async fn told_to_end() -> anyhow::Result<()> {
-    tokio::signal::ctrl_c().await?;
-    Ok(())
 }

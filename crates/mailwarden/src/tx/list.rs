@@ -19,7 +19,7 @@ pub(super) async fn run(
     screen: Screen,
 ) -> anyhow::Result<ExitCode> {
     let all = filter.states.is_empty();
-    let found = match existing(directory)? {
+    let found = match existing(directory).await? {
         Some(ledger) => ledger.list(filter).await.map_err(|fault| unknown(&fault))?,
         None => Vec::new(),
     };

@@ -50,12 +50,12 @@ pub(crate) fn run(
             crate::in_runtime(resolve::run(directory, wanted, verb, form, screen))
         }
         TxVerb::Retry { id } => crate::with_config(verb, directory, async |config, log| {
-            let gateway = changing(config, log)?;
+            let gateway = changing(config, log).await?;
             let code = retry::run(&gateway, id, form, screen).await?;
             Ok((code, "done"))
         }),
         TxVerb::Undo { id } => crate::with_config(verb, directory, async |config, log| {
-            let gateway = changing(config, log)?;
+            let gateway = changing(config, log).await?;
             let code = undo::run(&gateway, id, form, screen).await?;
             Ok((code, "done"))
         }),
@@ -86,42 +86,41 @@ enum Form {
 }
 
 /// The ledger as it is; `None` where nothing was ever changed.
-fn existing(directory: Option<&Path>) -> anyhow::Result<Option<Ledger>> {
+async fn existing(directory: Option<&Path>) -> anyhow::Result<Option<Ledger>> {
     let place = config::ledger_place(directory)
         .context("the configuration does not tell where changes are written down")?;
-    let path = match place.path() {
-        Some(path) => path,
-        None if place == LedgerPlace::Nowhere => {
-            bail!(
-                "accounts.yaml has no `wal` section, so every change is refused and there are no transactions"
-            )
-        }
-        None => bail!("there is no home directory; set MAILWARDEN_STATE_DIR"),
-    };
-    if !path.try_exists()? {
-        return Ok(None);
+    if place == LedgerPlace::Nowhere {
+        bail!(
+            "accounts.yaml has no `wal` section and no `ledger`, so every change is refused and there are no transactions"
+        )
     }
-    Ok(Some(open(&path)?))
+    match place.exists() {
+        true => open(&place).await.map(Some),
+        false => Ok(None),
+    }
 }
 
-fn open(path: &Path) -> anyhow::Result<Ledger> {
-    Ledger::open(path).with_context(|| path.display().to_string())
+async fn open(place: &LedgerPlace) -> anyhow::Result<Ledger> {
+    let opened = place.open().await;
+    let opened = opened.context("there is no home directory; set MAILWARDEN_STATE_DIR")?;
+    opened.with_context(|| place.to_string())
 }
 
 /// The operator's gateway, with the ledger of the configuration.
 ///
 /// INVARIANT: the gate is for agents. Who closes it because of what one of them did can still put that right; `--read-only`
 /// is said to this very command, and is the only thing that keeps it from changing mail.
-fn changing(config: Config, log: audit::Log) -> anyhow::Result<Gateway> {
+async fn changing(config: Config, log: audit::Log) -> anyhow::Result<Gateway> {
     let changes = config.changes.clone();
     if changes.writes != Writes::Allowed {
         crate::complain(
             "agents may change nothing now (MAIL_IMAP_WRITE_ENABLED); this is your own command, so it is carried out",
         );
     }
-    let path = changes.ledger.path();
-    let path = path.context("the configuration has no place where changes are written down")?;
-    let ledger = open(&path)?;
+    if changes.ledger == LedgerPlace::Nowhere {
+        bail!("the configuration has no place where changes are written down");
+    }
+    let ledger = open(&changes.ledger).await?;
     let gateway = wiring::owners_gateway(config, log)?;
     Ok(gateway.with_ledger(ledger, changes.deletes, changes.settle))
 }
@@ -137,7 +136,10 @@ fn unknown(fault: &LedgerFault) -> anyhow::Error {
         LedgerFault::Leased => "; wait for it, or end that process",
         LedgerFault::Over => "; `mailwarden tx show` tells how it came out",
         LedgerFault::UnderWay => "; `mailwarden tx retry` goes on with it now",
-        LedgerFault::Unwritable(_) | LedgerFault::Foreign(_) | LedgerFault::Taken => "",
+        LedgerFault::Unwritable(_)
+        | LedgerFault::Foreign(_)
+        | LedgerFault::Taken
+        | LedgerFault::LockLost => "",
     };
     anyhow::anyhow!("{fault}{hint}")
 }

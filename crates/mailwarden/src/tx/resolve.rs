@@ -26,7 +26,9 @@ pub(super) async fn run(
     screen: Screen,
 ) -> anyhow::Result<ExitCode> {
     let id = parsed(&wanted.id)?;
-    let ledger = existing(directory)?.ok_or_else(|| unknown(&LedgerFault::Unknown))?;
+    let ledger = existing(directory)
+        .await?
+        .ok_or_else(|| unknown(&LedgerFault::Unknown))?;
     let place = config::log_directory(directory)
         .context("the configuration does not tell where the audit log is")?;
     let log = wiring::log(None, place, verb);

@@ -15,7 +15,7 @@ pub(super) async fn run(
     screen: Screen,
 ) -> anyhow::Result<ExitCode> {
     let id = parsed(id)?;
-    let found = match existing(directory)? {
+    let found = match existing(directory).await? {
         Some(ledger) => ledger.get(&id).await,
         None => Ok(None),
     };

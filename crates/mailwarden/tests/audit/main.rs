@@ -8,6 +8,7 @@
 )]
 
 mod follow;
+mod many;
 mod python;
 mod reading;
 mod support;

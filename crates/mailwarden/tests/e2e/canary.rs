@@ -275,6 +275,19 @@ fn assert_files_are_without(home: &Installation) {
     }
 }
 
+/// Every line is one object, with what each must have.
+fn assert_objects(log: &str) {
+    let mut with_request = 0;
+    for line in log.lines() {
+        let line: Value = serde_json::from_str(line).unwrap_or_else(|_| panic!("{line}"));
+        for name in ["time", "level", "target", "message"] {
+            assert!(line[name].is_string(), "{name} in {line}");
+        }
+        with_request += usize::from(line["request_id"].is_string());
+    }
+    assert!(with_request > 0);
+}
+
 /// Bytes behind the last record, as a crash leaves them.
 fn tear(audit: &Path) {
     let newest = audit::days(audit).unwrap().pop().unwrap();
@@ -287,11 +300,16 @@ fn tear(audit: &Path) {
 fn no_canary_is_heard_where_it_should_not_be() {
     let world = World::new();
     let home = Installation::new();
-    for (filter, errors) in [("trace", "protocol"), (EVERYTHING, "result")] {
+    for (filter, errors, form) in [
+        ("trace", "protocol", "text"),
+        (EVERYTHING, "result", "json"),
+    ] {
         let mut command = home.program();
         world.configure(&mut command);
         command
             .env("MAILWARDEN_LOG", filter)
+            .env("MAILWARDEN_LOG_FORMAT", form)
+            .env("MAILWARDEN_METRICS_ADDR", "0")
             .env("MAIL_IMAP_ERRORS", errors);
         let mut talk = Talk {
             client: start(command),
@@ -308,12 +326,21 @@ fn no_canary_is_heard_where_it_should_not_be() {
             talk.exhaust(account);
         }
         assert_answers(&talk.answers);
+        let counted = crate::operations::Scrape::of(&talk.client).text;
+        assert!(
+            counted.contains("tool=\"imap_search_messages\""),
+            "{counted}"
+        );
+        assert_without(&Trail::of(counted.as_bytes()), "metrics");
         leave(&mut talk.client);
         let log = talk.client.stderr();
         for said in ["gateway", "sources", "logged in", "no login", "refused"] {
             assert!(log.contains(said), "{said} in {log}");
         }
         assert_without(&Trail::of(log.as_bytes()), "stderr");
+        if form == "json" {
+            assert_objects(&log);
+        }
         tear(&home.audit());
     }
     assert_proven(&world);

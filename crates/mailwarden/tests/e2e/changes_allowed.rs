@@ -298,7 +298,7 @@ fn config_check_tells_where_changes_go_and_makes_nothing() {
         printed.stdout
     };
     let (_server, nowhere) = directory("");
-    let line = "changes to mail: refused, there is no `wal` section\n";
+    let line = "changes to mail: refused, there is neither `wal` nor `ledger`\n";
     assert!(said(&nowhere).contains(line), "{}", said(&nowhere));
 
     let (_server, directory) = directory("wal: { path: state/wal.db }\n");

@@ -8,6 +8,7 @@ mod person;
 mod processes;
 mod refusals;
 mod remembering;
+mod replicas;
 mod scope;
 mod staleness;
 mod unreadable;

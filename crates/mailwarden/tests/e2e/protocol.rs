@@ -44,7 +44,14 @@ fn the_older_era_begins_with_initialize() {
     let instructions = hello["instructions"].as_str().unwrap();
     assert!(instructions.len() < 2_000 && instructions.contains("imap_search_messages"));
     assert!(hello["capabilities"].get("tools").is_some());
-    assert!(hello["capabilities"].get("prompts").is_none());
+    // None, which is said rather than left to an error: hosts ask whatever was declared.
+    assert_eq!(hello["capabilities"]["prompts"], json!({}));
+    let prompts = client.request("prompts/list", json!({})).unwrap();
+    assert_eq!(prompts["prompts"], json!([]));
+    let error = client
+        .request("prompts/get", json!({ "name": "any" }))
+        .unwrap_err();
+    assert_eq!(error.code, -32602, "{error:?}");
 }
 
 #[test]
@@ -197,6 +204,22 @@ pub(crate) fn meets(schema: &Value, value: &Value, at: &str) {
             value.get(name.as_str().unwrap()).is_some(),
             "{at}: {name} is missing"
         );
+    }
+    // Who has the first of an answer's data has all of it; a refusal has none.
+    let beside = schema.get("dependentRequired").and_then(Value::as_object);
+    for (first, rest) in beside.into_iter().flatten() {
+        let refused = value.get("decision").is_some() || value.get("code").is_some();
+        let rest = rest
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|name| name.as_str().unwrap());
+        for name in std::iter::once(first.as_str()).chain(rest) {
+            assert!(
+                refused || value.get(name).is_some(),
+                "{at}: {name} is missing"
+            );
+        }
     }
     for (name, inner) in schema
         .get("properties")

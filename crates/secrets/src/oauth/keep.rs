@@ -13,6 +13,7 @@ use super::grant::TokenCache;
 use super::kept::{Files, Granted, Kept, Login, Refused};
 use super::login::LoginFault;
 use super::memory::{Access, Left, Unsaved, Unwritten};
+use super::records::Reach;
 use super::refresh::ending;
 use super::seal::{Binding, Fingerprint, Kind, Sealed};
 use super::standing::Holding;
@@ -268,7 +269,16 @@ fn move_over(
     let files = core.files.as_ref();
     let beside = keeping.seal_beside(&next, access);
     let beside = beside.and_then(|()| keeping.write(files));
-    let (why, left) = match core.vault.put(&next, Some(&keeping.stored)) {
+    let shared = files.is_some_and(|files| files.reach() == Reach::Replicas);
+    // Where each replica may have a store of its own, what all of them find is the record: none is changed under the others.
+    let put = match shared {
+        true => Put::ReadOnly(NoSecret::new(
+            "replicas share what is known of this token",
+            "mend the database that they share",
+        )),
+        false => core.vault.put(&next, Some(&keeping.stored)),
+    };
+    let (why, left) = match put {
         Put::Kept => {
             keeping.moved(next, access);
             // As after a crash here: what is sealed under a token that is gone counts as nothing.
@@ -296,6 +306,12 @@ fn move_over(
             Superseded::Sealed,
             Some(left).filter(|it| *it != Left::AsItWas),
         ),
+        Err(error) if shared => {
+            let said = format!(
+                "the provider has replaced the refresh token, and the new one could not be kept where replicas share it ({error}); mend their database while mailwarden runs, or log in again"
+            );
+            (Superseded::Nowhere(said), Some(left))
+        }
         Err(error) => (Superseded::Nowhere(nowhere(&why, &error)), Some(left)),
     }
 }

@@ -1,19 +1,17 @@
-//! What is remembered of an account's tokens between two runs: a small file, replaced wholly or not at all.
+//! What is remembered of an account's tokens between two runs: a small record, replaced wholly or not at all.
 //!
-//! No token lies in it in clear. One that is damaged, foreign or too large counts as none.
+//! No token lies in it in clear. One that is damaged, foreign or too large counts as none; where replicas share it, as an error.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read as _, Write as _};
-use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::io;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
+use super::records::{HeldLock, Reach, Records, Stamp};
 use super::seal::{Fingerprint, Sealed};
 
 const VERSION: u32 = 1;
-const LARGEST: u64 = 64 * 1024;
 
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -73,6 +71,13 @@ impl Kept {
         login.tokens.contains(token).then_some(login)
     }
 
+    /// It names another token than this one as that which stores hold.
+    pub(crate) fn is_of_another(&self, token: &Fingerprint, given: &str) -> bool {
+        let login = self.login.as_ref().filter(|login| login.given == given);
+        self.successor.as_ref().is_some_and(|it| it.under != *token)
+            || login.is_some_and(|login| !login.tokens.contains(token))
+    }
+
     pub(crate) fn refuses(&self, token: &Fingerprint, given: &str) -> bool {
         let mut refused = self.refused.iter();
         refused.any(|one| one.token == *token && one.given == given)
@@ -98,134 +103,109 @@ impl Kept {
     }
 }
 
-/// Where an account's file and its lock lie.
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// Where an account's record and its lock are.
+#[derive(Clone, Debug)]
 pub(crate) struct Files {
-    dir: PathBuf,
+    records: Arc<dyn Records>,
     name: String,
 }
 
-/// Changes whenever the file is replaced.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Stamp {
-    modified: Option<SystemTime>,
-    length: u64,
-    number: u64,
+impl PartialEq for Files {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name && self.records.place() == other.records.place()
+    }
 }
 
 impl Files {
     /// `place` is where the refresh token is kept: configurations side by side may call their accounts alike.
-    pub(crate) fn of(dir: &Path, account: &str, place: &str) -> Self {
+    pub(crate) fn of(records: Arc<dyn Records>, account: &str, place: &str) -> Self {
         // Two accounts never share a file, whatever the file system makes of their spelling.
         let plain = |letter: &char| letter.is_ascii_alphanumeric() || *letter == '-';
         let readable: String = account.chars().filter(plain).take(40).collect();
         let digest = Sha256::digest(format!("{account}\0{place}"));
         let hex = digest.iter().take(8).map(|byte| format!("{byte:02x}"));
         Self {
-            dir: dir.to_owned(),
+            records,
             name: format!("{readable}-{}", hex.collect::<String>()),
         }
     }
 
-    pub(crate) fn stamp(&self) -> Option<Stamp> {
-        let found = fs::metadata(self.path("json")).ok()?;
-        #[cfg(unix)]
-        let number = std::os::unix::fs::MetadataExt::ino(&found);
-        #[cfg(not(unix))]
-        let number = 0;
-        Some(Stamp {
-            modified: found.modified().ok(),
-            length: found.len(),
-            number,
-        })
+    #[cfg(test)]
+    pub(crate) fn beside(dir: &std::path::Path, account: &str, place: &str) -> Self {
+        let records = super::records::Directory(dir.to_owned());
+        Self::of(Arc::new(records), account, place)
     }
 
-    pub(crate) fn read(&self) -> Kept {
-        let path = self.path("json");
-        match read_bounded(&path) {
-            Ok(octets) => match serde_json::from_slice::<Kept>(&octets) {
-                Ok(kept) if kept.version == VERSION => kept,
-                _ => {
-                    tracing::debug!(path = %path.display(), "what was remembered of an account's tokens is not readable and counts as nothing");
-                    Kept::default()
-                }
-            },
-            Err(error) => {
-                if error.kind() != io::ErrorKind::NotFound {
-                    tracing::debug!(path = %path.display(), %error, "what was remembered of an account's tokens cannot be read");
-                }
-                Kept::default()
-            }
+    pub(crate) fn reach(&self) -> Reach {
+        self.records.reach()
+    }
+
+    pub(crate) fn stamp(&self) -> Option<Stamp> {
+        self.records.stamp(&self.name)
+    }
+
+    /// What to call that which was read: a file may have been replaced meanwhile, so it is what it was before; a record of
+    /// replicas is known by its reading.
+    pub(crate) fn stamp_of_read(&self, before: Option<Stamp>) -> Option<Stamp> {
+        match self.reach() {
+            Reach::Machine => before,
+            Reach::Replicas => self.stamp(),
         }
     }
 
-    /// It is on disk when this returns. INVARIANT: whoever writes holds the lock.
+    /// Something that cannot be read counts as nothing.
+    pub(crate) fn read(&self) -> Kept {
+        self.try_read().unwrap_or_else(|error| {
+            tracing::debug!(name = %self.name, %error, "what was remembered of an account's tokens cannot be read");
+            Kept::default()
+        })
+    }
+
+    /// What is damaged or foreign counts as nothing on one machine. INVARIANT: what replicas share is never replaced by one who
+    /// cannot read it: a newer version may have written it.
+    pub(crate) fn try_read(&self) -> io::Result<Kept> {
+        let Some(octets) = self.records.read(&self.name)? else {
+            return Ok(Kept::default());
+        };
+        Ok(match serde_json::from_slice::<Kept>(&octets) {
+            Ok(kept) if kept.version == VERSION => kept,
+            _ if self.reach() == Reach::Replicas => {
+                return Err(io::Error::other(
+                    "it is damaged, or a newer version of mailwarden has written it; use that one everywhere, or log in again",
+                ));
+            }
+            _ => {
+                tracing::debug!(name = %self.name, "what was remembered of an account's tokens is not readable and counts as nothing");
+                Kept::default()
+            }
+        })
+    }
+
+    /// It is durable when this returns. INVARIANT: whoever writes holds the lock.
     pub(crate) fn write(&self, kept: &Kept) -> io::Result<()> {
         let mut kept = kept.clone();
         kept.version = VERSION;
         let octets = serde_json::to_vec_pretty(&kept)?;
-        self.make_dir()?;
-        let new = self.path("json.new");
-        // One that a crash left behind may be anybody's to read, or a link.
-        match fs::remove_file(&new) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
-        let mut file = private().write(true).create_new(true).open(&new)?;
-        file.write_all(&octets)?;
-        file.sync_all()?;
-        fs::rename(&new, self.path("json"))?;
-        #[cfg(unix)]
-        File::open(&self.dir)?.sync_all()?;
-        Ok(())
+        self.records.replace(&self.name, &octets)
     }
 
-    /// The file whose lock is held around everything that uses up or replaces a refresh token.
-    pub(crate) fn lock_file(&self) -> io::Result<File> {
-        self.make_dir()?;
-        let mut options = private();
-        options.read(true).write(true).create(true).truncate(false);
-        options.open(self.path("lock"))
+    /// Held around everything that uses up or replaces a refresh token.
+    pub(crate) fn try_lock(&self) -> io::Result<Option<HeldLock>> {
+        self.records.try_lock(&self.name)
     }
-
-    fn make_dir(&self) -> io::Result<()> {
-        let mut builder = fs::DirBuilder::new();
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::DirBuilderExt as _;
-            builder.mode(0o700);
-        }
-        builder.recursive(true).create(&self.dir)
-    }
-
-    fn path(&self, ending: &str) -> PathBuf {
-        self.dir.join(format!("{}.{ending}", self.name))
-    }
-}
-
-fn private() -> OpenOptions {
-    let mut options = OpenOptions::new();
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt as _;
-        options.mode(0o600);
-    }
-    options
-}
-
-fn read_bounded(path: &Path) -> io::Result<Vec<u8>> {
-    let file = File::open(path)?;
-    let mut octets = Vec::new();
-    file.take(LARGEST + 1).read_to_end(&mut octets)?;
-    if octets.len() as u64 > LARGEST {
-        return Err(io::Error::other("it is larger than anything written here"));
-    }
-    Ok(octets)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::path::{Path, PathBuf};
+
+    use super::super::records::Directory;
     use super::*;
+
+    fn path(dir: &Path, files: &Files, ending: &str) -> PathBuf {
+        Directory(dir.to_owned()).path(&files.name, ending)
+    }
 
     fn some() -> Kept {
         Kept {
@@ -244,7 +224,8 @@ mod tests {
     #[test]
     fn what_is_written_is_read_and_belongs_to_its_owner_alone() {
         let dir = tempfile::tempdir().unwrap();
-        let files = Files::of(&dir.path().join("tokens"), "work", "");
+        let tokens = dir.path().join("tokens");
+        let files = Files::beside(&tokens, "work", "");
         assert_eq!(files.read(), Kept::default());
         assert_eq!(files.stamp(), None);
         files.write(&some()).unwrap();
@@ -253,25 +234,25 @@ mod tests {
         {
             use std::os::unix::fs::PermissionsExt as _;
             let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-            assert_eq!(mode(&files.path("json")), 0o600);
-            assert_eq!(mode(&files.dir), 0o700);
+            assert_eq!(mode(&path(&tokens, &files, "json")), 0o600);
+            assert_eq!(mode(&tokens), 0o700);
         }
     }
 
     #[test]
     fn a_file_that_a_crash_left_half_written_is_in_nobodys_way() {
         let dir = tempfile::tempdir().unwrap();
-        let files = Files::of(dir.path(), "work", "");
-        fs::write(files.path("json.new"), "half").unwrap();
+        let files = Files::beside(dir.path(), "work", "");
+        fs::write(path(dir.path(), &files, "json.new"), "half").unwrap();
         files.write(&some()).unwrap();
         assert_eq!(files.read(), some());
-        assert!(!files.path("json.new").exists());
+        assert!(!path(dir.path(), &files, "json.new").exists());
     }
 
     #[test]
     fn every_replacement_shows() {
         let dir = tempfile::tempdir().unwrap();
-        let files = Files::of(dir.path(), "work", "");
+        let files = Files::beside(dir.path(), "work", "");
         files.write(&Kept::default()).unwrap();
         let before = files.stamp();
         files.write(&some()).unwrap();
@@ -281,7 +262,7 @@ mod tests {
     #[test]
     fn what_is_damaged_foreign_or_huge_counts_as_nothing() {
         let dir = tempfile::tempdir().unwrap();
-        let files = Files::of(dir.path(), "work", "");
+        let files = Files::beside(dir.path(), "work", "");
         let whole = serde_json::to_string(&some()).unwrap();
         let cases = [
             String::new(),
@@ -289,10 +270,10 @@ mod tests {
             whole.replace("\"version\":1", "\"version\":2"),
             whole.replace("requested", "desired"),
             "[".repeat(10_000),
-            format!("{whole}{}", " ".repeat(LARGEST as usize)),
+            format!("{whole}{}", " ".repeat(64 * 1024)),
         ];
         for case in cases {
-            fs::write(files.path("json"), &case).unwrap();
+            fs::write(path(dir.path(), &files, "json"), &case).unwrap();
             assert_eq!(files.read(), Kept::default());
         }
     }
@@ -302,10 +283,10 @@ mod tests {
         let dir = Path::new("/state");
         let names = ["a", "A", "a/b", "ab", "../a", "", "ä", &"x".repeat(300)];
         for (at, one) in names.iter().enumerate() {
-            let name = Files::of(dir, one, "").name;
+            let name = Files::beside(dir, one, "").name;
             assert!(name.len() < 64 && !name.contains(['/', '.']), "{name}");
             for other in names.iter().skip(at + 1) {
-                let other = Files::of(dir, other, "").name;
+                let other = Files::beside(dir, other, "").name;
                 assert_ne!(name.to_lowercase(), other.to_lowercase());
             }
         }

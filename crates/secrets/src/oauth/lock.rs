@@ -1,22 +1,22 @@
 //! One process at a time may use up an account's refresh token. What is done meanwhile is not decided here.
 
-use std::fs::{File, TryLockError};
 use std::io;
 use std::time::Duration;
 
 use tokio::time::Instant;
 
 use super::kept::Files;
+use super::records::{HeldLock, Reach};
 use super::refresh::LONGEST;
+use super::vault::off_thread;
 
 /// Longer than the slowest refresh: whoever holds it longer hangs.
 const PATIENCE: Duration = LONGEST.saturating_add(Duration::from_secs(10));
 const BETWEEN: Duration = Duration::from_millis(40);
 
 /// Held until it is dropped, or its process ends in whatever way.
-#[derive(Debug)]
 pub(crate) struct Held {
-    _file: File,
+    _lock: HeldLock,
 }
 
 #[derive(Debug)]
@@ -28,11 +28,7 @@ pub(crate) enum NotHeld {
 
 /// Whether there is a lock that could be held, by whoever holds it now.
 pub(crate) fn try_out(files: &Files) -> io::Result<()> {
-    match files.lock_file()?.try_lock() {
-        Ok(()) | Err(TryLockError::WouldBlock) => Ok(()),
-        Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(()),
-        Err(TryLockError::Error(error)) => Err(error),
-    }
+    files.try_lock().map(drop)
 }
 
 /// Asks again and again instead of waiting in the kernel: a thread that waits there can be neither cancelled nor limited.
@@ -41,26 +37,34 @@ pub(crate) async fn hold(files: &Files) -> Result<Held, NotHeld> {
 }
 
 async fn hold_within(files: &Files, patience: Duration) -> Result<Held, NotHeld> {
-    let file = files.lock_file().map_err(NotHeld::Io)?;
     let end = Instant::now() + patience;
     loop {
-        match file.try_lock() {
-            Ok(()) => return Ok(Held { _file: file }),
-            Err(TryLockError::WouldBlock) => {}
-            // QUIRK: some network file systems have no locks. One process alone loses nothing by that.
-            Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {
-                tracing::debug!(
-                    "the state directory has no locks: two processes may refresh at once"
-                );
-                return Ok(Held { _file: file });
-            }
-            Err(TryLockError::Error(error)) => return Err(NotHeld::Io(error)),
+        if let Some(lock) = ask(files).await.map_err(NotHeld::Io)? {
+            return Ok(Held { _lock: lock });
         }
         if Instant::now() >= end {
             return Err(NotHeld::Busy);
         }
         tokio::time::sleep(BETWEEN).await;
     }
+}
+
+async fn ask(files: &Files) -> io::Result<Option<HeldLock>> {
+    match files.reach() {
+        Reach::Machine => files.try_lock(),
+        Reach::Replicas => {
+            let files = files.clone();
+            let asked = off_thread(move || files.try_lock()).await;
+            asked.unwrap_or_else(|_| Err(io::Error::other("the program is ending")))
+        }
+    }
+}
+
+/// Where replicas share it.
+pub(crate) fn unreachable(error: &io::Error) -> String {
+    format!(
+        "what replicas know of this account's token cannot be reached ({error}); try again later"
+    )
 }
 
 /// What to do about a state directory that gives no lock.
@@ -86,7 +90,7 @@ mod tests {
     #[tokio::test]
     async fn who_holds_it_for_longer_than_any_refresh_is_told_of() {
         let dir = tempfile::tempdir().unwrap();
-        let files = Files::of(dir.path(), "work", "");
+        let files = Files::beside(dir.path(), "work", "");
         let _first = hold(&files).await.unwrap();
         let second = hold_within(&files, Duration::ZERO).await;
         assert!(matches!(second, Err(NotHeld::Busy)));
@@ -104,7 +108,7 @@ mod tests {
     #[tokio::test]
     async fn the_second_gets_it_when_the_first_is_done() {
         let dir = tempfile::tempdir().unwrap();
-        let files = Files::of(dir.path(), "work", "");
+        let files = Files::beside(dir.path(), "work", "");
         let first = hold(&files).await.unwrap();
         let mut second = Box::pin(hold(&files));
         let early = tokio::time::timeout(BETWEEN * 2, &mut second).await;
@@ -118,7 +122,7 @@ mod tests {
     #[test]
     fn a_lock_that_nobody_could_hold_is_told_before_it_is_needed() {
         let dir = tempfile::tempdir().unwrap();
-        let files = Files::of(dir.path(), "work", "");
+        let files = Files::beside(dir.path(), "work", "");
         let made = || std::fs::read_dir(dir.path()).unwrap().next().unwrap();
         try_out(&files).unwrap();
         let lock = made().unwrap().path();

@@ -9,9 +9,10 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 use zeroize::{Zeroize as _, Zeroizing};
 
-use super::kept::{Granted, Kept, Refused, Stamp};
+use super::kept::{Granted, Kept, Refused};
 use super::looks::Looks;
 use super::proof;
+use super::records::Stamp;
 use super::seal::Fingerprint;
 use super::standing::Holding;
 use super::tokens::{NoToken, TOO_SOON};

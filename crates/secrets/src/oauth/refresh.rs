@@ -16,6 +16,7 @@ use super::kept::{Files, Kept};
 use super::lock::{self, NotHeld};
 use super::memory::{Access, AccessToken, Because};
 use super::proof;
+use super::records::Reach;
 use super::seal::Fingerprint;
 use super::standing::{Holding, NeedsLogin, Standing};
 use super::tokens::{Cause, Core, NoToken};
@@ -133,6 +134,9 @@ async fn hold(core: &Core) -> Result<Option<lock::Held>, NoToken> {
         Err(NotHeld::Busy) => Err(NoToken::Unavailable {
             said: "another process of mailwarden is refreshing this account's token, and takes unusually long; try again later".to_owned(),
         }),
+        Err(NotHeld::Io(error)) if files.reach() == Reach::Replicas => Err(NoToken::Unavailable {
+            said: lock::unreachable(&error),
+        }),
         Err(NotHeld::Io(error)) => Err(NoToken::Misconfigured {
             said: lock::unusable(&error),
         }),
@@ -149,20 +153,31 @@ struct Sight {
 async fn look(core: &Arc<Core>) -> Result<Sight, NoToken> {
     let looking = Arc::clone(core);
     let work = move || {
-        let stamp = looking.files.as_ref().and_then(Files::stamp);
+        let before = looking.files.as_ref().and_then(Files::stamp);
         // Without a file, what this process remembers is all there is.
         let kept = match &looking.files {
+            // INVARIANT: what a replica may have used up is not used again because nobody could tell.
+            Some(files) if files.reach() == Reach::Replicas => files.try_read()?,
             Some(files) => files.read(),
             None => looking.memory().kept.clone(),
         };
+        let stamp = looking
+            .files
+            .as_ref()
+            .and_then(|files| files.stamp_of_read(before));
         let stored = looking.vault.read();
         let holding = match &stored {
             Ok(token) => Holding::Token(Fingerprint::of(&looking.grant.account, token)),
             Err(why) => looking.holding_nothing(&kept, why),
         };
-        (stamp, kept, stored, holding)
+        Ok::<_, std::io::Error>((stamp, kept, stored, holding))
     };
-    let (stamp, kept, stored, holding) = off_thread(work).await.map_err(|_| ending())?;
+    let looked = off_thread(work).await.map_err(|_| ending())?;
+    let (stamp, kept, stored, holding) = looked.map_err(|error| NoToken::Unavailable {
+        said: format!(
+            "what replicas know of this account's token cannot be read ({error}); try again later"
+        ),
+    })?;
     let (standing, waiting) = {
         let mut memory = core.memory();
         memory.note_login(&kept);
@@ -182,6 +197,15 @@ async fn look(core: &Arc<Core>) -> Result<Sight, NoToken> {
             stored,
             print,
         }),
+        // INVARIANT: who has an outdated store does not destroy what the others have in common.
+        (_, Ok(_), Holding::Token(print))
+            if shares(core)
+                && kept.is_of_another(&print, &core.grant.given().unwrap_or_default()) =>
+        {
+            Err(NoToken::Misconfigured {
+                said: "this machine's secret store is older than the last login, or of another one; copy it anew from where the login was, or log in again".to_owned(),
+            })
+        }
         (_, Ok(stored), Holding::Token(print)) => Ok(Sight {
             kept,
             stored,
@@ -192,6 +216,11 @@ async fn look(core: &Arc<Core>) -> Result<Sight, NoToken> {
         }),
         (_, Ok(_), _) => Err(NoToken::NeedsLogin(NeedsLogin::Never)),
     }
+}
+
+fn shares(core: &Core) -> bool {
+    let files = core.files.as_ref();
+    files.is_some_and(|files| files.reach() == Reach::Replicas)
 }
 
 enum Attempt {

@@ -17,6 +17,7 @@ use super::looks::{Looks, Shown};
 use super::memory::{
     Access, AccessToken, Because, Failure, Flight, Left, Memory, Outcome, Unsaved, Unwritten,
 };
+use super::records::{Directory, Reach, Records};
 use super::refresh::{self, Refreshed};
 use super::seal::Fingerprint;
 use super::standing::{Holding, NeedsLogin, Standing, judge};
@@ -74,32 +75,38 @@ impl Tokens {
         vault: Vault,
         state: Option<PathBuf>,
     ) -> Arc<Self> {
-        let files = state.map(|dir| Files::of(&dir, &grant.account, &vault.place()));
+        let records = state.map(|dir| Arc::new(Directory(dir)) as Arc<dyn Records>);
+        let files = records.map(|all| Files::of(all, &grant.account, &vault.place()));
         let web = Web::new(grant.ca_file.clone());
-        let memory = Memory {
-            access: None,
-            given: std::collections::VecDeque::new(),
-            flight: None,
-            failure: None,
-            unsaved: None,
-            unwritten: Unwritten::default(),
-            kept: Kept::default(),
-            stamp: None,
-            holding: Holding::Unknown,
-            lacking: None,
-            looks: Looks::default(),
-            logins: 0,
-        };
         let core = Arc::new(Core {
             grant,
             vault,
             files,
             web,
             flights,
-            memory: Arc::new(Mutex::new(memory)),
+            memory: Arc::new(Mutex::new(blank())),
             observer: OnceLock::new(),
         });
         Arc::new(Self { core })
+    }
+
+    /// The same, with what is remembered kept elsewhere. Before it is asked for anything.
+    #[must_use]
+    pub fn sharing(&self, records: Arc<dyn Records>) -> Arc<Self> {
+        let core = &self.core;
+        let files = Files::of(records, &core.grant.account, &core.vault.place());
+        let shared = Core {
+            grant: core.grant.clone(),
+            vault: core.vault.clone(),
+            files: Some(files),
+            web: Web::new(core.grant.ca_file.clone()),
+            flights: core.flights.clone(),
+            memory: Arc::new(Mutex::new(blank())),
+            observer: OnceLock::new(),
+        };
+        Arc::new(Self {
+            core: Arc::new(shared),
+        })
     }
 
     /// Is told of every refresh; the first who asks for it, and nobody else.
@@ -295,7 +302,10 @@ impl Tokens {
             self.core.notice(&mut memory);
             memory.kept.successor.is_some() || memory.unsaved.is_some()
         };
-        if !beside {
+        // What replicas share is kept beside their stores by design.
+        let files = self.core.files.as_ref();
+        let shared = files.is_some_and(|files| files.reach() == Reach::Replicas);
+        if !beside || shared {
             return None;
         }
         let vault = self.core.vault.clone();
@@ -363,6 +373,24 @@ pub fn first_look(all: &[Arc<Tokens>]) -> Vec<&Arc<Tokens>> {
     new
 }
 
+/// Nobody has looked yet.
+fn blank() -> Memory {
+    Memory {
+        access: None,
+        given: std::collections::VecDeque::new(),
+        flight: None,
+        failure: None,
+        unsaved: None,
+        unwritten: Unwritten::default(),
+        kept: Kept::default(),
+        stamp: None,
+        holding: Holding::Unknown,
+        lacking: None,
+        looks: Looks::default(),
+        logins: 0,
+    }
+}
+
 type Observer = Box<dyn Fn(&Refreshed) + Send + Sync>;
 
 /// What all handles, and a refresh that outlives its caller, share.
@@ -405,8 +433,12 @@ impl Core {
 
     /// Reads file and store, which may run a program: not for an async thread.
     pub(crate) fn look(&self) {
-        let stamp = self.files.as_ref().and_then(Files::stamp);
+        let before = self.files.as_ref().and_then(Files::stamp);
         let kept = self.files.as_ref().map(Files::read).unwrap_or_default();
+        let stamp = self
+            .files
+            .as_ref()
+            .and_then(|files| files.stamp_of_read(before));
         let stored = self.vault.read();
         let holding = match &stored {
             Ok(token) => Holding::Token(Fingerprint::of(&self.grant.account, token)),
@@ -450,6 +482,10 @@ impl Core {
         let Some(files) = &self.files else {
             return;
         };
+        // Whoever is not of this machine is asked where that holds up nobody: when a token is wanted, or something is wrong.
+        if files.reach() == Reach::Replicas {
+            return;
+        }
         let stamp = files.stamp();
         if stamp != memory.stamp {
             memory.take(files.read(), stamp);

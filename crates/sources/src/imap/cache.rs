@@ -9,6 +9,8 @@ use bytes::Bytes;
 use jiff::Timestamp;
 use mail::{FolderName, Part, PartWish, Raw, Structure, Urgency};
 
+use super::room::{ROOM, Room};
+
 /// Octets that may be kept for one account.
 const MOST: usize = 4 << 20;
 
@@ -35,11 +37,24 @@ pub(super) struct Body {
     pub parts: Vec<Part>,
 }
 
-#[derive(Default)]
 pub(super) struct Cache {
     entries: HashMap<Key, Entry>,
     weight: usize,
     clock: u64,
+    /// INVARIANT: it knows of all that is in `weight`.
+    room: &'static Room,
+}
+
+impl Default for Cache {
+    fn default() -> Self {
+        Self::within(&ROOM)
+    }
+}
+
+impl Drop for Cache {
+    fn drop(&mut self) {
+        self.room.leave(self.weight);
+    }
 }
 
 struct Entry {
@@ -49,6 +64,16 @@ struct Entry {
 }
 
 impl Cache {
+    fn within(room: &'static Room) -> Self {
+        room.enter();
+        Self {
+            entries: HashMap::new(),
+            weight: 0,
+            clock: 0,
+            room,
+        }
+    }
+
     pub(super) fn find(&mut self, key: &Key) -> Option<Known> {
         self.clock += 1;
         let entry = self.entries.get_mut(key)?;
@@ -76,23 +101,30 @@ impl Cache {
             weight,
             used: self.clock,
         };
-        if let Some(old) = self.entries.insert(key, entry) {
-            self.weight -= old.weight;
-        }
         self.weight += weight;
-        if self.weight > MOST {
-            self.shrink();
+        self.room.take(weight);
+        if let Some(old) = self.entries.insert(key, entry) {
+            self.lose(old.weight);
+        }
+        let bound = self.room.bound(MOST);
+        if self.weight > bound {
+            self.shrink(bound);
         }
     }
 
     pub(super) fn forget(&mut self, key: &Key) {
         if let Some(old) = self.entries.remove(key) {
-            self.weight -= old.weight;
+            self.lose(old.weight);
         }
     }
 
+    fn lose(&mut self, weight: usize) {
+        self.weight -= weight;
+        self.room.give_back(weight);
+    }
+
     /// Lets the least recently used go until a quarter is free, so that this is rare.
-    fn shrink(&mut self) {
+    fn shrink(&mut self, bound: usize) {
         let mut by_age: Vec<(u64, Key)> = self
             .entries
             .iter()
@@ -100,7 +132,7 @@ impl Cache {
             .collect();
         by_age.sort_unstable_by_key(|(used, _)| *used);
         for (_, key) in by_age {
-            if self.weight <= MOST * 3 / 4 {
+            if self.weight <= bound * 3 / 4 {
                 break;
             }
             self.forget(&key);
@@ -184,7 +216,7 @@ mod tests {
 
     #[test]
     fn it_stays_within_its_bound_and_keeps_what_is_used() {
-        let mut cache = Cache::default();
+        let mut cache = Cache::within(Box::leak(Box::new(Room::new())));
         for uid in 1..=100 {
             cache.keep(key(uid), known(100 << 10));
             cache.find(&key(1));
@@ -193,6 +225,26 @@ mod tests {
         assert!(cache.find(&key(1)).is_some());
         assert!(cache.find(&key(2)).is_none());
         assert!(cache.find(&key(100)).is_some());
+    }
+
+    #[test]
+    fn many_accounts_together_stay_within_one_bound() {
+        let room: &'static Room = Box::leak(Box::new(Room::new()));
+        let mut caches: Vec<Cache> = (0..200).map(|_| Cache::within(room)).collect();
+        for uid in 1..=20 {
+            for cache in &mut caches {
+                cache.keep(key(uid), known(40 << 10));
+            }
+        }
+        let held = |caches: &[Cache]| caches.iter().map(|one| one.weight).sum::<usize>();
+        assert!(held(&caches) <= 50 << 20, "{}", held(&caches));
+        assert!(caches.iter_mut().all(|one| one.find(&key(20)).is_some()));
+        // Whoever is left alone has all the room there is.
+        caches.truncate(1);
+        for uid in 1..=100 {
+            caches[0].keep(key(uid), known(40 << 10));
+        }
+        assert!(held(&caches) > MOST / 2);
     }
 
     #[test]

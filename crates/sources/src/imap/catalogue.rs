@@ -38,7 +38,7 @@ impl Catalogue {
         if let Some(folders) = self.remembered() {
             return Ok(folders);
         }
-        let folders = Arc::new(ListFolders.run(session, cx).await?);
+        let folders = Arc::new(ListFolders::Names.run(session, cx).await?);
         self.keep(&folders, sightings);
         Ok(folders)
     }

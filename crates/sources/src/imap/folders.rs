@@ -1,4 +1,4 @@
-//! The job that lists folders: one `LIST`, with special use and counts where the server adds them.
+//! The job that lists folders: one `LIST`, with special use, and counts if they are wanted, where the server adds them.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,7 +12,13 @@ use super::link::Landed;
 use super::quirks::{Finding, false_list};
 use super::session::{Pace, Session};
 
-pub(super) struct ListFolders;
+/// What is to be told of each folder.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum ListFolders {
+    Names,
+    /// A server has to open every folder for them.
+    Counts,
+}
 
 impl Job for ListFolders {
     type Out = Folders;
@@ -27,7 +33,9 @@ impl Job for ListFolders {
         let extended = offered.has("LIST-EXTENDED") || offered.has("IMAP4REV2");
         let returns = ListReturn {
             special_use: extended && (offered.has("SPECIAL-USE") || offered.has("IMAP4REV2")),
-            status: extended && (offered.has("LIST-STATUS") || offered.has("IMAP4REV2")),
+            status: *self == Self::Counts
+                && extended
+                && (offered.has("LIST-STATUS") || offered.has("IMAP4REV2")),
         };
         let (mut status, mut landed) = list(session, cx, returns).await?;
         if returns != ListReturn::default() && false_list::shows(&status, &landed.data) {

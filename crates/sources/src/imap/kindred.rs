@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use imap::ThreadId;
 use jiff::Timestamp;
-use mail::{Cx, Fault, FolderName, HeaderId, Keeping, Kindred, Sought, Within};
+use mail::{Cx, Fault, FolderName, HeaderId, Kindred, Sought, Within};
 
 use super::catalogue::{Catalogue, Places};
 use super::closure::{Bounds, Closure, Found, Tie};
@@ -63,7 +63,7 @@ impl Job for GatherKindred<'_> {
         let sightings = self.gear.sightings;
         let folders = self.catalogue.read(session, cx, sightings).await?;
         let begun = sightings.begin(Instant::now(), Timestamp::now());
-        let places = Places::of(&folders, within, keeping(session));
+        let places = Places::of(&folders, within, session.keeping());
         let mut scope = Scope::new(places, effort.folders);
         if *within == Within::All {
             scope.take_up(&sightings.folders_of(ids));
@@ -146,13 +146,6 @@ pub(super) fn most_described(messages: usize) -> u64 {
         .unwrap_or(u64::MAX)
         .saturating_mul(2)
         .saturating_add(500)
-}
-
-pub(super) fn keeping(session: &Session) -> Keeping {
-    match session.is_gmail() {
-        true => Keeping::Labels,
-        false => Keeping::Apart,
-    }
 }
 
 fn has_anchor(closure: &Closure, sought: &[HeaderId]) -> bool {

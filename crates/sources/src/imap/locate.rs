@@ -13,7 +13,7 @@ use super::catalogue::{Catalogue, Places};
 use super::closure::Found;
 use super::hunt::{Gear, Hunt, Question};
 use super::job::Job;
-use super::kindred::{keeping, most_described};
+use super::kindred::most_described;
 use super::needles::{Needle, Seeking};
 use super::pool::Wish;
 use super::scope::{End, Scope};
@@ -53,7 +53,7 @@ impl Job for LocateMessages<'_> {
         }
         let folders = self.catalogue.read(session, cx, sightings).await?;
         let begun = sightings.begin(Instant::now(), Timestamp::now());
-        let places = Places::of(&folders, within, keeping(session));
+        let places = Places::of(&folders, within, session.keeping());
         let room = match effort.rounds {
             0 => 0,
             _ => effort.folders,

@@ -39,6 +39,7 @@ mod pool;
 mod quirks;
 mod raw;
 mod remove;
+mod room;
 mod scope;
 mod search;
 mod session;
@@ -61,10 +62,12 @@ use mail::{
     AccountId, Answer, Append, Body, Broken, Candidate, Changed, Changing, Choose, Condition, Cx,
     Described, Fault, FaultKind, Fetched, FolderName, Folders, Found, Horizon, InAll, Keeping,
     Kindred, Landing, MailSource, MessageRef, RawMessage, Reach, Removal, Search, Sifted, Snippets,
-    Sought, SourceKind, Stage, Step, Summary, Uid, UidSet, UidValidity, Verified, Witness,
+    Sought, SourceKind, Spelling, Stage, Step, Summary, Uid, UidSet, UidValidity, Verified,
+    Witness,
 };
 
 pub use imap::Bearer;
+pub use pool::Connections;
 pub use quirks::{Quirk, REGISTER, Tried};
 pub use settings::{Login, Security, Settings, Timeouts};
 pub use tls::{BadRoots, Roots};
@@ -72,6 +75,7 @@ pub use tls::{BadRoots, Roots};
 use cache::{Cache, Key};
 use catalogue::Catalogue;
 use census::Censuses;
+use folders::ListFolders;
 use gmail::all_mail::{self, Numbers};
 use gmail::names::{self, Names, Place};
 use horizon::Horizons;
@@ -130,6 +134,11 @@ impl ImapSource {
         self.settings.is_same(settings)
     }
 
+    /// What it has open now, and what became of its attempts.
+    pub fn connections(&self) -> Connections {
+        self.pool.connections()
+    }
+
     /// What it logs in with, where that is no password.
     pub fn tokens(&self) -> Option<&Arc<Tokens>> {
         match &self.settings.login {
@@ -169,6 +178,12 @@ impl ImapSource {
             self.note_end(lease.session(), folder);
         }
         outcome
+    }
+
+    async fn list(&self, cx: &Cx, what: ListFolders) -> Result<Folders, Fault> {
+        let folders = Arc::new(self.run(cx, what).await?);
+        self.catalogue.keep(&folders, &self.sightings);
+        Ok(folders.as_ref().clone())
     }
 
     /// A hunt that brought more than a flight carries is begun again in smaller steps.
@@ -267,17 +282,12 @@ impl MailSource for ImapSource {
         bearer::reach(&self.settings.login)
     }
 
-    fn keeping(&self) -> Keeping {
+    fn keeping(&self) -> Option<Keeping> {
         self.names.keeping()
     }
 
-    fn spelled<'a>(&'a self, cx: &'a Cx, folder: &'a FolderName) -> Answer<'a, FolderName> {
-        Box::pin(async move {
-            if self.names.is_doubtful(folder) {
-                self.folders(cx).await?;
-            }
-            Ok(self.names.ours(folder))
-        })
+    fn spelled(&self, folder: &FolderName) -> Spelling {
+        self.names.ours(folder)
     }
 
     fn in_all<'a>(
@@ -291,7 +301,7 @@ impl MailSource for ImapSource {
 
     fn anchored<'a>(&'a self, cx: &'a Cx, at: &'a MessageRef) -> Answer<'a, MessageRef> {
         Box::pin(async move {
-            if self.names.is_known_apart() {
+            if self.keeping() == Some(Keeping::Apart) {
                 return Ok(at.clone());
             }
             let memory = &self.in_all;
@@ -316,7 +326,9 @@ impl MailSource for ImapSource {
     }
 
     fn removes(&self, folder: &FolderName) -> Removal {
-        match self.keeping() == Keeping::Labels && self.names.place(folder) != Place::Discarded {
+        match self.keeping() == Some(Keeping::Labels)
+            && self.names.place(folder) != Place::Discarded
+        {
             true => Removal::Trashed,
             false => Removal::Gone,
         }
@@ -351,11 +363,11 @@ impl MailSource for ImapSource {
     }
 
     fn folders<'a>(&'a self, cx: &'a Cx) -> Answer<'a, Folders> {
-        Box::pin(async move {
-            let folders = Arc::new(self.run(cx, folders::ListFolders).await?);
-            self.catalogue.keep(&folders, &self.sightings);
-            Ok(folders.as_ref().clone())
-        })
+        Box::pin(self.list(cx, ListFolders::Names))
+    }
+
+    fn counted_folders<'a>(&'a self, cx: &'a Cx) -> Answer<'a, Folders> {
+        Box::pin(self.list(cx, ListFolders::Counts))
     }
 
     fn search<'a>(&'a self, cx: &'a Cx, search: &'a Search) -> Answer<'a, Found> {
@@ -501,7 +513,7 @@ impl MailSource for ImapSource {
     fn horizon<'a>(&'a self, cx: &'a Cx, folder: &'a FolderName) -> Answer<'a, Horizon> {
         Box::pin(async move {
             // Where folders are labels, whether a message had one is told by this: then the end is no earlier one.
-            if self.keeping() == Keeping::Apart
+            if self.keeping() != Some(Keeping::Labels)
                 && let Some(known) = self.horizons.of(folder)
             {
                 return Ok(known);

@@ -37,6 +37,29 @@ pub(super) struct Pool {
     itself: Weak<Self>,
 }
 
+/// What an account has open, and what became of its attempts. They name nobody.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Connections {
+    /// Lent, idle or being dialled.
+    pub open: u64,
+    pub lent: u64,
+    /// Callers that wait for one.
+    pub waiting: u64,
+    /// Ever begun, and how many of them came to nothing.
+    pub dials: u64,
+    pub failures: u64,
+}
+
+impl std::ops::AddAssign for Connections {
+    fn add_assign(&mut self, other: Self) {
+        self.open += other.open;
+        self.lent += other.lent;
+        self.waiting += other.waiting;
+        self.dials += other.dials;
+        self.failures += other.failures;
+    }
+}
+
 #[derive(Default)]
 struct State {
     /// The longest idle first.
@@ -51,6 +74,8 @@ struct State {
     crowded_until: Option<Instant>,
     refused: Option<Refused>,
     reaping: bool,
+    dials: u64,
+    failures: u64,
 }
 
 /// What the server said of a login, and of which.
@@ -125,6 +150,18 @@ impl Pool {
     /// What is known of the account's server.
     pub(super) fn findings(&self) -> &Arc<Findings> {
         &self.findings
+    }
+
+    pub(super) fn connections(&self) -> Connections {
+        let state = self.lock();
+        let count = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
+        Connections {
+            open: count(state.open),
+            lent: count(state.lent.len()),
+            waiting: count(state.waiting.len()),
+            dials: state.dials,
+            failures: state.failures,
+        }
     }
 
     /// Lends a session, best one as is wished.
@@ -247,6 +284,7 @@ impl Pool {
     /// Dials in the background; whoever waits longest gets the outcome.
     fn dial(&self, state: &mut State) {
         state.open += 1;
+        state.dials += 1;
         let slot = self.own_slot();
         let (settings, names) = (Arc::clone(&self.settings), Arc::clone(&self.names));
         let findings = Arc::clone(&self.findings);
@@ -390,6 +428,7 @@ impl Slot {
         let Some(pool) = self.pool.take() else { return };
         let mut state = pool.lock();
         state.open = state.open.saturating_sub(1);
+        state.failures += 1;
         let crowded = matches!(fault.kind, FaultKind::Busy | FaultKind::Bye);
         if crowded {
             state.crowded_until = Some(Instant::now() + CROWDED);

@@ -127,10 +127,6 @@ impl Session {
         cx: &Cx,
     ) -> Result<Self, Fault> {
         let (link, capabilities) = login::dial(settings, findings, cx).await?;
-        names.meet(match gmail::is_offered(&capabilities) {
-            true => Keeping::Labels,
-            false => Keeping::Apart,
-        });
         let mut session = Self {
             link,
             capabilities,
@@ -145,6 +141,7 @@ impl Session {
             searchres_fails: false,
             folders_mingle: false,
         };
+        names.meet(session.keeping());
         if session.has_found_out(Finding::IdGoesAlone) {
             session.introduce(cx).await?;
         }
@@ -167,6 +164,13 @@ impl Session {
     /// Whether folders are labels here.
     pub(super) fn is_gmail(&self) -> bool {
         gmail::is_offered(&self.capabilities)
+    }
+
+    pub(super) fn keeping(&self) -> Keeping {
+        match self.is_gmail() {
+            true => Keeping::Labels,
+            false => Keeping::Apart,
+        }
     }
 
     pub(super) fn has_open(&self, folder: &FolderName) -> bool {

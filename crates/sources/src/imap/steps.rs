@@ -73,6 +73,7 @@ impl ImapSource {
             }
         }
     }
+
     /// Makes a change on a lent session. One that turns out dead costs a retry on another only where it is certain that
     /// nothing was asked of it.
     async fn change<C: Change>(&self, cx: &Cx, change: C) -> Result<Changed, Broken> {

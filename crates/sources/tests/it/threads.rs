@@ -6,8 +6,8 @@ mod refs;
 use mail::Links;
 use testkit::{Delivery, Dovecot};
 
-use letters::{Kind, Letter, letters};
-use refs::{Lost, refs};
+use letters::{CHAIN, Kind, Letter, letters};
+use refs::{Lost, Sight, refs};
 
 const MESSAGES: usize = 24_000;
 
@@ -68,7 +68,13 @@ fn the_same_conversations_as_thread_refs() {
     assert_eq!(count, letters.len());
 
     // What Dovecot does is known to the last message: the steps of RFC 5256, and the links that they leave out.
-    let told = refs(&links);
+    // Releases differ in one thing: the longest chain of all tells which this one is.
+    let longest = theirs.iter().map(Vec::len).max().unwrap_or_default();
+    let (sight, deep) = match longest < CHAIN {
+        true => (Sight::AThousand, 1..),
+        false => (Sight::Unbounded, 0..),
+    };
+    let told = refs(&links, sight);
     assert_same(
         "as Dovecot tells",
         &sorted(told.partition.clone()),
@@ -83,7 +89,7 @@ fn the_same_conversations_as_thread_refs() {
         (Lost::Parent, 1..),
         (Lost::Own, 1..),
         (Lost::Loop, 1..),
-        (Lost::Deep, 1..),
+        (Lost::Deep, deep),
     ];
     eprintln!("links that THREAD=REFS leaves out, by what is lost with them: {differences:?}");
     for (kind, range) in want {

@@ -8,32 +8,32 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 #[derive(Debug, Default)]
-pub(super) struct Mail {
+pub(crate) struct Mail {
     /// Responses by request, with the time they came, until waited for.
-    pub(super) answers: HashMap<u64, (Value, Instant)>,
+    pub(crate) answers: HashMap<u64, (Value, Instant)>,
     /// Requests in the order in which they were answered.
-    pub(super) answered: Vec<u64>,
-    pub(super) notifications: Vec<Value>,
+    pub(crate) answered: Vec<u64>,
+    pub(crate) notifications: Vec<Value>,
     /// Requests of the server to us.
-    pub(super) requests: VecDeque<Value>,
-    pub(super) stderr: String,
+    pub(crate) requests: VecDeque<Value>,
+    pub(crate) stderr: String,
     /// A line on stdout that is no JSON: a fault of the program.
     noise: Option<String>,
     /// The beginning of a line on stdout that never ended.
-    pub(super) torn: Option<String>,
+    pub(crate) torn: Option<String>,
     closed: Vec<Stream>,
 }
 
 /// What a program speaks on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stream {
+pub(crate) enum Stream {
     Stdout,
     Stderr,
 }
 
 /// Why something will not come.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Missing {
+pub(crate) enum Missing {
     /// The stream that it would have come on is at its end.
     Closed(Stream),
     Noise(String),
@@ -53,20 +53,20 @@ impl fmt::Display for Missing {
 
 impl Mail {
     /// Whether nothing more can come from there.
-    pub(super) fn is_closed(&self, stream: Stream) -> bool {
+    pub(crate) fn is_closed(&self, stream: Stream) -> bool {
         self.closed.contains(&stream)
     }
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Inbox {
+pub(crate) struct Inbox {
     mail: Mutex<Mail>,
     changed: Condvar,
 }
 
 impl Inbox {
     /// Takes what comes on a stream until its end.
-    pub(super) fn fill(&self, stream: Stream, mut from: impl BufRead) {
+    pub(crate) fn fill(&self, stream: Stream, mut from: impl BufRead) {
         let mut line = Vec::new();
         while from.read_until(b'\n', &mut line).is_ok_and(|n| n > 0) {
             let whole = line.pop_if(|last| *last == b'\n').is_some();
@@ -108,12 +108,12 @@ impl Inbox {
         self.changed.notify_all();
     }
 
-    pub(super) fn read<T>(&self, look: impl FnOnce(&Mail) -> T) -> T {
+    pub(crate) fn read<T>(&self, look: impl FnOnce(&Mail) -> T) -> T {
         look(&self.lock())
     }
 
     /// Waits until `take` finds what it wants, which comes on `stream`; the error says why that will not happen.
-    pub(super) fn wait<T>(
+    pub(crate) fn wait<T>(
         &self,
         patience: Duration,
         stream: Stream,
@@ -141,7 +141,7 @@ impl Inbox {
     }
 
     /// Gives a program that is dying the time to say why.
-    pub(super) fn settle(&self) {
+    pub(crate) fn settle(&self) {
         let _ = self.wait(Duration::from_millis(200), Stream::Stderr, |_| None::<()>);
     }
 
@@ -151,7 +151,7 @@ impl Inbox {
 }
 
 /// The last lines of a text.
-pub(super) fn tail(text: &str) -> String {
+pub(crate) fn tail(text: &str) -> String {
     let lines: Vec<_> = text.lines().collect();
     lines[lines.len().saturating_sub(30)..].join("\n")
 }

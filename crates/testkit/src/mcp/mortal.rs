@@ -2,7 +2,7 @@
 //! still ends the test.
 
 use super::inbox::Stream;
-use super::{CallOutcome, LEGACY, McpClient, RequestId, RpcError, client_info, message};
+use super::{CallOutcome, LEGACY, McpClient, RequestId, RpcError, client_info, message, result_of};
 use serde_json::{Value, json};
 use std::io::Write;
 
@@ -47,7 +47,7 @@ impl McpClient {
     /// Waits for the answer of a program that may die before it gives one. An answer that came before it died is given.
     pub fn try_wait(&mut self, id: RequestId) -> Result<Result<Value, RpcError>, Gone> {
         let (answer, _) = self.answer(id)?;
-        Ok(Self::result(answer))
+        Ok(result_of(answer))
     }
 
     /// Requests that were answered so far, in the order of the answers, whether or not they were waited for.

@@ -93,7 +93,7 @@ impl Tool for ListMailboxes {
     async fn run(ctx: Ctx<'_>, args: Args) -> Result<Done<Mailboxes>, Refusal> {
         let account = args.account_id.0;
         let mail = ctx.mail()?;
-        let found = match mail.folders().await {
+        let found = match mail.counted_folders().await {
             Ok(found) => found,
             Err(halt) => return Ok(failed(&account, mail.sort(halt)?)),
         };

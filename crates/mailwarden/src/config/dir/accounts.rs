@@ -2,16 +2,21 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use ::ledger::Server;
+use ::secrets::Records;
 use audit::Keeping;
 use mail::AccountId;
+use sources::imap::Login;
 
 use super::Variables;
 use super::reader::Reader;
 use super::secrets::SecretStore;
 use super::yaml::{Node, Value};
 use crate::config::env::Wide;
-use crate::config::{Account, AppleStore, ErrorStyle, Provider, Store};
+use crate::config::{Account, AppleStore, ErrorStyle, LedgerPlace, Provider, Store};
+use crate::shared_ledger::SharedRecords;
 
 /// What `accounts.yaml` comes to.
 pub(super) struct Accounts {
@@ -20,7 +25,7 @@ pub(super) struct Accounts {
     pub errors: ErrorStyle,
     pub audit: Keeping,
     pub audit_directory: Option<PathBuf>,
-    pub wal: Option<PathBuf>,
+    pub ledger: LedgerPlace,
     /// Every id that stands there, of accounts that cannot be used too. `None` if some could not be read.
     pub ids: Option<Vec<String>>,
 }
@@ -64,8 +69,10 @@ pub(super) fn read(reader: &mut Reader<'_>, around: &Around<'_>) -> Accounts {
         reader.problem(list, "there is no account", "add one, with at least an id");
     }
     let (audit, audit_directory) = super::keeping::read(section("audit"), reader, around);
-    let wal = section("wal").and_then(|wal| wal.get("path"));
-    let wal = wal.and_then(|path| super::paths::resolve(path, around.dir, reader));
+    let ledger = super::ledger::read(root, &store, reader, around);
+    if let LedgerPlace::On(server) = &ledger {
+        share_tokens(&mut accounts, server);
+    }
     Accounts {
         ids: all_read.then(|| seen.into_keys().map(str::to_owned).collect()),
         errors: errors(section("errors"), reader, around.wide),
@@ -73,7 +80,19 @@ pub(super) fn read(reader: &mut Reader<'_>, around: &Around<'_>) -> Accounts {
         store,
         audit,
         audit_directory,
-        wal,
+        ledger,
+    }
+}
+
+/// What replicas know of tokens they know together.
+fn share_tokens(accounts: &mut [Account], server: &Server) {
+    let records: Arc<dyn Records> = Arc::new(SharedRecords::on(server));
+    for account in accounts {
+        if let Store::Imap(settings) = &mut account.store
+            && let Login::Tokens(_, tokens) = &mut settings.login
+        {
+            *tokens = tokens.sharing(Arc::clone(&records));
+        }
     }
 }
 

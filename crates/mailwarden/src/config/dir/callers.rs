@@ -3,15 +3,18 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use ::secrets::SecretRef;
+use gateway::Limits;
+use jiff::Timestamp;
 use policy::Policy;
-use secrecy::{ExposeSecret as _, SecretString};
 use sha2::{Digest as _, Sha256};
 
 use super::Variables;
+use super::limits::Around;
 use super::policies::Policies;
 use super::reader::{Reader, nearest};
 use super::secrets::SecretStore;
+use super::tokens::Tokens;
+use super::vouching::{self, Vouchee, Vouching};
 use super::yaml::{Node, Value};
 
 /// One caller.
@@ -22,6 +25,7 @@ pub(crate) struct CallerConfig {
     pub auth: CallerAuth,
     /// `None`: those that a configuration directory gives by default.
     pub toolsets: Option<Vec<Toolset>>,
+    pub limits: Arc<Limits>,
 }
 
 /// How a caller proves who it is.
@@ -29,16 +33,58 @@ pub(crate) struct CallerConfig {
 pub(crate) enum CallerAuth {
     /// Whoever starts the program says so. On stdio only.
     StdioTrusted,
-    SharedToken(SecretString),
+    /// It shows one of these.
+    SharedToken(Vec<Token>),
+    /// It brings a token that speaks of this one.
+    Oauth(Vouchee),
 }
 
-impl CallerAuth {
-    /// Tells one proof from another, and nothing else.
-    pub(crate) fn digest(&self) -> [u8; 32] {
-        match self {
-            Self::StdioTrusted => Sha256::digest(b"stdio_trusted").into(),
-            Self::SharedToken(token) => digest(token.expose_secret()),
+/// A token, of which nothing is kept but what it is known by.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Token {
+    pub digest: TokenDigest,
+    pub expires: Option<Timestamp>,
+}
+
+/// In which tokens are compared: alike in length, whatever they are.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct TokenDigest(pub [u8; 32]);
+
+impl TokenDigest {
+    pub(crate) fn of(token: &str) -> Self {
+        Self(Sha256::digest(token.as_bytes()).into())
+    }
+
+    /// As configurations write it: 64 hexadecimal digits in lower case.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let mut digest = [0; 32];
+        let hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+        if text.len() != 64 || !text.bytes().all(hex) {
+            return None;
         }
+        for (at, byte) in (0..64).step_by(2).zip(&mut digest) {
+            *byte = u8::from_str_radix(text.get(at..at + 2)?, 16).ok()?;
+        }
+        Some(Self(digest))
+    }
+}
+
+impl std::fmt::Display for TokenDigest {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl std::fmt::Debug for TokenDigest {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("TokenDigest(..)")
+    }
+}
+
+impl Token {
+    /// Whether it still proves something.
+    pub(crate) fn is_fresh(&self, now: Timestamp) -> bool {
+        self.expires.is_none_or(|expires| now < expires)
     }
 }
 
@@ -65,16 +111,18 @@ impl Toolset {
     }
 }
 
-/// Shorter ones can be guessed.
-const LEAST_TOKEN: usize = 16;
-
 pub(super) fn read(
     reader: &mut Reader<'_>,
     policies: &Policies,
     store: &SecretStore,
     variables: &Variables,
+    around: Around<'_>,
+    vouching: Option<&Vouching>,
 ) -> Vec<CallerConfig> {
     let root = reader.root();
+    let usual = root.and_then(|root| root.get("limits"));
+    let usual = usual.map(|node| around.limits(node, reader));
+    let usual = Arc::new(usual.unwrap_or_default());
     let list = root.and_then(|root| root.get("callers"));
     if let Some(list) = list
         && matches!(&list.value, Value::List(items) if items.is_empty())
@@ -83,7 +131,13 @@ pub(super) fn read(
     }
     let mut callers = Vec::new();
     let mut ids: BTreeMap<&str, usize> = BTreeMap::new();
-    let mut tokens: BTreeMap<[u8; 32], usize> = BTreeMap::new();
+    let mut tokens = Tokens {
+        store,
+        variables,
+        now: Timestamp::now(),
+        lines: BTreeMap::new(),
+    };
+    let mut vouched = vouching::Lines::new();
     for node in list.map_or(&[][..], Node::items) {
         let id = node.get("id").and_then(|id| Some((id, id.text()?)));
         let checked = id.and_then(|(id, text)| {
@@ -100,23 +154,28 @@ pub(super) fn read(
             Some(checked)
         });
         let policy = of_policy(node, policies, reader);
-        let auth = auth(node, store, variables, reader);
-        if let Some((given, CallerAuth::SharedToken(token))) = &auth
-            && let Some(line) = tokens.insert(digest(token.expose_secret()), given.at.line)
-        {
-            reader.problem(
-                given,
-                format!("this token is also that of the caller in line {line}"),
-                "give each caller a token of its own, so that they can be told apart",
-            );
-        }
+        let auth = match node.get("auth") {
+            Some(auth) if auth.text_of("type") == Some("oauth") => {
+                without_tokens(auth, reader);
+                vouching::auth(auth, vouching, &mut vouched, reader)
+            }
+            _ => auth(node, &mut tokens, reader),
+        };
         let toolsets = toolsets(node, reader);
-        if let (Some(id), Some(policy), Some((_, auth))) = (checked, policy, auth) {
+        let limits = match node.get("limits") {
+            Some(own) => Arc::new(around.limits(own, reader)),
+            None => Arc::clone(&usual),
+        };
+        if let Some(policy) = &policy {
+            warn_of_limits_without_use(node, &limits, policy, reader);
+        }
+        if let (Some(id), Some(policy), Some(auth)) = (checked, policy, auth) {
             callers.push(CallerConfig {
                 id,
                 policy,
                 auth,
                 toolsets,
+                limits,
             });
         }
     }
@@ -161,50 +220,34 @@ fn of_policy(node: &Node, policies: &Policies, reader: &mut Reader<'_>) -> Optio
     policies.find(name)
 }
 
-fn auth<'n>(
-    node: &'n Node,
-    store: &SecretStore,
-    variables: &Variables,
-    reader: &mut Reader<'_>,
-) -> Option<(&'n Node, CallerAuth)> {
+/// What belongs to other types of `auth`.
+fn without_tokens(auth: &Node, reader: &mut Reader<'_>) {
+    for name in ["token_secret_ref", "tokens"] {
+        if let Some(given) = auth.get(name) {
+            let what = format!("an oauth caller has no token of ours, and '{name}' gives it one");
+            reader.problem(given, what, "remove it, or set type: shared_token");
+        }
+    }
+}
+
+fn auth(node: &Node, tokens: &mut Tokens<'_>, reader: &mut Reader<'_>) -> Option<CallerAuth> {
     let auth = node.get("auth")?;
-    let given = auth.get("token_secret_ref");
+    for name in ["subject", "client_id", "scopes"] {
+        if let Some(given) = auth.get(name) {
+            let what = format!("'{name}' is for callers of the type oauth");
+            reader.problem(given, what, "remove it, or set type: oauth");
+        }
+    }
+    let given = ["token_secret_ref", "tokens"].map(|name| auth.entry(name));
     match (auth.text_of("type")?, given) {
-        ("stdio_trusted", None) => Some((auth, CallerAuth::StdioTrusted)),
-        ("stdio_trusted", Some(given)) => {
-            let what = "a stdio_trusted caller has no token, and 'token_secret_ref' gives it one";
+        ("stdio_trusted", [None, None]) => Some(CallerAuth::StdioTrusted),
+        ("stdio_trusted", [Some((key, given)), _] | [None, Some((key, given))]) => {
+            let name = key.text().unwrap_or_default();
+            let what = format!("a stdio_trusted caller has no token, and '{name}' gives it one");
             reader.problem(given, what, "remove it, or set type: shared_token");
             None
         }
-        ("shared_token", None) => {
-            let what = "a shared_token caller needs 'token_secret_ref'";
-            let hint = "add it: such as token_secret_ref: secret://callers/invoice-agent/token";
-            reader.problem(auth, what, hint);
-            None
-        }
-        ("shared_token", Some(given)) => {
-            let secret = SecretRef::parse(given.text()?, "secret://callers/invoice-agent/token");
-            let secret = match secret {
-                Ok(wanted) => store.secret(&wanted, variables)?,
-                Err(none) => Err(none),
-            };
-            match secret {
-                Ok(token) if token.expose_secret().chars().count() < LEAST_TOKEN => {
-                    let what = "this token has fewer than 16 characters, and could be guessed";
-                    reader.problem(
-                        given,
-                        what,
-                        "make a longer one: such as openssl rand -hex 32",
-                    );
-                    None
-                }
-                Ok(token) => Some((given, CallerAuth::SharedToken(token))),
-                Err(none) => {
-                    reader.problem(given, none.what, none.hint);
-                    None
-                }
-            }
-        }
+        ("shared_token", given) => tokens.read(auth, given, reader),
         _ => None,
     }
 }
@@ -229,7 +272,23 @@ fn toolsets(node: &Node, reader: &mut Reader<'_>) -> Option<Vec<Toolset>> {
     Some(sets)
 }
 
-/// In which tokens are compared: alike in length, whatever they are.
-pub(in crate::config) fn digest(token: &str) -> [u8; 32] {
-    Sha256::digest(token.as_bytes()).into()
+/// Of an account that a policy hides nothing is ever asked.
+fn warn_of_limits_without_use(
+    node: &Node,
+    limits: &Limits,
+    policy: &Policy,
+    reader: &mut Reader<'_>,
+) {
+    let Some(own) = node.get("limits") else {
+        return;
+    };
+    for account in limits.accounts.keys() {
+        if !policy.shows_account(account) {
+            let name = policy.name();
+            let what = format!(
+                "the policy '{name}' does not show '{account}', so its limits limit nothing"
+            );
+            reader.warn(own.get("accounts").unwrap_or(own), what);
+        }
+    }
 }

@@ -252,7 +252,7 @@ fn reference(given: &Node, such_as: &str, reader: &mut Reader<'_>) -> Option<Sec
 }
 
 /// What a reference leads to.
-fn secret(
+pub(super) fn secret(
     given: &Node,
     store: &SecretStore,
     reader: &mut Reader<'_>,

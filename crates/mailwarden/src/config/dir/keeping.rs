@@ -1,4 +1,4 @@
-//! The `audit` section: where the audit log is, how long it is kept, who is told its root. And where the ledger is.
+//! The `audit` section: where the audit log is, how long it is kept, who is told its root.
 
 use std::path::{Path, PathBuf};
 
@@ -14,11 +14,6 @@ use crate::config::problem::{Problem, Problems};
 /// Where a directory says that its log is, whatever else is wrong with it. Complains only of what hides that.
 pub(crate) fn log_directory(dir: &Path) -> Result<Option<PathBuf>, Problems> {
     path_in(dir, "audit", "directory")
-}
-
-/// Where it says that changes are written down.
-pub(crate) fn ledger_path(dir: &Path) -> Result<Option<PathBuf>, Problems> {
-    path_in(dir, "wal", "path")
 }
 
 fn path_in(dir: &Path, section: &str, key: &str) -> Result<Option<PathBuf>, Problems> {

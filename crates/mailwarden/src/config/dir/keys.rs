@@ -1,7 +1,12 @@
-//! Every key of every file.
+//! Every key of every file; those of `callers.yaml` stand in `callers`.
+
+mod callers;
+mod limits;
 
 use super::shape::Need::{Default, Optional, Otherwise, Required};
 use super::shape::{Key, Keys, Named, Shape, key, text, text_like};
+pub(super) use callers::{CALLER_AUTH, CALLER_TOKEN, CALLERS_FILE};
+pub(super) use limits::{LIMITS, MEASURE};
 
 const PROVIDERS: &[&str] = &[
     "imap-standard",
@@ -15,7 +20,6 @@ const LEVELS: &[&str] = &[
 ];
 const BACKENDS: &[&str] = &["file_dir", "env_var", "gpg_file", "keyring", "command"];
 const WORD: Shape = text("mail/{ref}");
-const TOOLSETS: &[&str] = &["imap", "threads", "gateway"];
 const TOKEN_CACHES: &[&str] = &["memory_only", "persist_all"];
 
 const ACCOUNT_ID: &str = "^[A-Za-z0-9_-]{1,64}$";
@@ -67,6 +71,21 @@ pub(super) static ACCOUNTS_FILE: Keys = Keys {
             Optional,
             Shape::Keys(&WAL),
             "Where changes to mail are written down before they are made; without it none is made.",
+        ),
+        key(
+            "ledger",
+            Optional,
+            text("postgres://mailwarden@db.example.com/mailwarden"),
+            "In place of `wal`, where several replicas serve: the PostgreSQL database that they share. Without a password.",
+        ),
+        key(
+            "ledger_secret_ref",
+            Optional,
+            Shape::Text {
+                such_as: "secret://ledger/password",
+                pattern: Some(SECRET),
+            },
+            "Where the password of that database is kept.",
         ),
         key(
             "errors",
@@ -284,66 +303,6 @@ pub(super) static WAL: Keys = Keys {
         text("/var/lib/mailwarden/wal.db"),
         "The file, a SQLite database on a local disk.",
     )],
-};
-
-/// `callers.yaml`.
-pub(super) static CALLERS_FILE: Keys = Keys {
-    what: "callers.yaml",
-    keys: &[key(
-        "callers",
-        Required,
-        Shape::List(&Shape::Keys(&CALLER)),
-        "Who may connect. An empty list lets nobody in.",
-    )],
-};
-
-pub(super) static CALLER: Keys = Keys {
-    what: "a caller",
-    keys: &[
-        key(
-            "id",
-            Required,
-            text_like("invoice-agent", NAME),
-            "The name in the audit log: 1 to 64 letters, digits, '_', '.' or '-'.",
-        ),
-        key(
-            "policy",
-            Required,
-            text_like("invoice-policy", NAME),
-            "The 'name' of a file in policies/.",
-        ),
-        key(
-            "auth",
-            Required,
-            Shape::Keys(&CALLER_AUTH),
-            "How it proves who it is.",
-        ),
-        key(
-            "toolsets",
-            Otherwise("gateway"),
-            Shape::List(&Shape::Word(TOOLSETS)),
-            "Which sets of tools it is offered; its policy holds in all of them.",
-        ),
-    ],
-};
-
-pub(super) static CALLER_AUTH: Keys = Keys {
-    what: "the 'auth' of a caller",
-    keys: &[
-        key(
-            "type",
-            Required,
-            Shape::Word(&["stdio_trusted", "shared_token"]),
-            "stdio_trusted: whoever starts the program says who it is, by IMAP_MCP_CALLER_ID. shared_token: the caller shows a token, by IMAP_MCP_CALLER_TOKEN.",
-        ),
-        key(
-            "token_secret_ref",
-            Optional,
-            text_like("secret://callers/invoice-agent/token", SECRET),
-            "Which secret of the secret store is the token; for shared_token.",
-        )
-        .withheld(),
-    ],
 };
 
 /// `policies/*.yaml`.

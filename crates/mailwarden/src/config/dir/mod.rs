@@ -8,6 +8,8 @@ mod imap;
 mod init;
 mod keeping;
 mod keys;
+mod ledger;
+mod limits;
 mod oauth;
 mod paths;
 mod policies;
@@ -17,6 +19,8 @@ mod schema;
 mod secrets;
 mod shape;
 mod sheet;
+mod tokens;
+mod vouching;
 mod yaml;
 
 use std::collections::BTreeMap;
@@ -28,11 +32,12 @@ use audit::Keeping;
 use policy::Policy;
 use sha2::{Digest as _, Sha256};
 
-pub(super) use callers::digest as token_digest;
-pub(crate) use callers::{CallerAuth, CallerConfig, Toolset};
+pub(crate) use callers::{CallerAuth, CallerConfig, Token, TokenDigest, Toolset};
 pub(super) use init::{PASSWORD, init};
-pub(super) use keeping::{ledger_path, log_directory};
+pub(super) use keeping::log_directory;
+pub(super) use ledger::ledger_place;
 pub(super) use schema::{FILES as SCHEMAS, Schema};
+pub(crate) use vouching::{Vouchee, Vouching};
 
 use self::secrets::SecretStore;
 use super::problem::{Problem, Problems};
@@ -52,7 +57,11 @@ pub(crate) struct Loaded {
     /// Where it is, if not where it always is.
     pub audit_directory: Option<PathBuf>,
     pub changes: Changes,
+    /// Calls under way at a time, if that was said.
+    pub calls_at_once: Option<usize>,
     pub callers: Vec<CallerConfig>,
+    /// Whose tokens they may bring besides ours.
+    pub vouching: Option<Vouching>,
     /// All of them, of no caller too.
     pub policies: Vec<Arc<Policy>>,
     /// What is allowed and probably not meant.
@@ -171,9 +180,13 @@ fn load_with(
         }
     }
     let mut callers = Vec::new();
+    let mut vouching = None;
     if let Some(sheet) = callers_sheet {
         let mut reader = Reader::new(&sheet, &keys::CALLERS_FILE);
-        callers = callers::read(&mut reader, &policies, store, &variables);
+        let around = limits::Around { accounts: ids };
+        vouching = vouching::read(&mut reader, dir);
+        let vouching = vouching.as_ref();
+        callers = callers::read(&mut reader, &policies, store, &variables, around, vouching);
         reader.finish(&mut problems, &mut warnings);
     }
     problems.append(&mut later);
@@ -189,9 +202,11 @@ fn load_with(
                 writes: wide.gate.beside_directory(),
                 deletes: wide.deletes,
                 settle: wide.settle,
-                ledger: read.wal.into(),
+                ledger: read.ledger,
             },
+            calls_at_once: wide.calls_at_once,
             callers,
+            vouching,
             policies: policies.iter().map(|(_, policy)| policy.clone()).collect(),
             warnings,
             version: files.version(),

@@ -25,7 +25,14 @@ const SECRET_NAMES: &[&str] = &[
 ];
 
 /// What may have been written as an address with a login in it.
-const MAY_HOLD_LOGIN: &[&str] = &["host", "path", "ca_file", "directory", "oauth_scope"];
+const MAY_HOLD_LOGIN: &[&str] = &[
+    "host",
+    "path",
+    "ca_file",
+    "directory",
+    "oauth_scope",
+    "ledger",
+];
 
 /// Excerpts are made for so many; the rest is told by its place.
 const MOST_EXCERPTS: usize = 100;
@@ -246,7 +253,9 @@ impl<'a> Reader<'a> {
             return None;
         }
         self.public.insert(key.at);
-        let meant = nearest(name, keys.keys.iter().map(|key| key.name));
+        let named = nearest(name, keys.keys.iter().map(|key| key.name));
+        // However near another key is: what would be written behind it is a secret.
+        let meant = named.filter(|_| !SECRET_NAMES.contains(&name));
         if let Some(meant) = meant {
             let what = format!("unknown key '{name}' in {}", keys.what);
             self.problem(key, what, format!("did you mean '{meant}'?"));

@@ -3,7 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::keys::{
-    ACCOUNT, ACCOUNTS_FILE, CALLER_AUTH, CALLERS_FILE, FOLDER, POLICY_FILE, SECRET_STORE,
+    ACCOUNT, ACCOUNTS_FILE, CALLER_AUTH, CALLER_TOKEN, CALLERS_FILE, FOLDER, LIMITS, MEASURE,
+    POLICY_FILE, SECRET_STORE,
 };
 use super::shape::{Key, Keys, Need, Shape};
 
@@ -144,6 +145,12 @@ fn conditions(keys: &'static Keys) -> Vec<Value> {
             "required": [right], "not": { "required": [wrong] },
         } } } })
     };
+    let either = |one: &str, other: &str| {
+        json!({ "anyOf": [
+            { "required": [one], "not": { "required": [other] } },
+            { "required": [other], "not": { "required": [one] } },
+        ] })
+    };
     let same = |one: &'static Keys| std::ptr::eq(one, keys);
     if same(&ACCOUNT) {
         const REMOTE: [&str; 7] = [
@@ -173,10 +180,26 @@ fn conditions(keys: &'static Keys) -> Vec<Value> {
         ];
     }
     if same(&CALLER_AUTH) {
+        return vec![
+            json!({
+                "if": is("type", &["shared_token"]),
+                "then": either("token_secret_ref", "tokens"),
+                "else": none_of(&["token_secret_ref", "tokens"]),
+            }),
+            json!({
+                "if": is("type", &["oauth"]),
+                "then": { "anyOf": [{ "required": ["subject"] }, { "required": ["client_id"] }] },
+                "else": none_of(&["subject", "client_id", "scopes"]),
+            }),
+        ];
+    }
+    if same(&CALLER_TOKEN) {
+        return vec![either("token_secret_ref", "sha256")];
+    }
+    if same(&LIMITS) || same(&MEASURE) {
         return vec![json!({
-            "if": is("type", &["shared_token"]),
-            "then": { "required": ["token_secret_ref"] },
-            "else": none_of(&["token_secret_ref"]),
+            "if": { "required": ["burst"] },
+            "then": { "required": ["calls_per_minute"] },
         })];
     }
     if same(&FOLDER) {

@@ -423,7 +423,8 @@ fn a_caller_on_stdio_is_who_it_proves_to_be() {
         let set = set
             .into_iter()
             .filter_map(|(name, value)| Some((name.into(), value?.into())));
-        let got = of_stdio(&loaded.callers, set).map(|caller| caller.id.as_str());
+        let got = of_stdio(&loaded.callers, set, jiff::Timestamp::now());
+        let got = got.map(|shown| shown.caller.id.as_str());
         assert_eq!(got, want, "{id:?} {token:?}");
         if let Err(problem) = got {
             let said = Problems::from(problem).to_string();

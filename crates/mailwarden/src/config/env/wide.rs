@@ -94,6 +94,19 @@ impl Reader {
         }
     }
 
+    /// Of all callers together.
+    pub(super) fn calls_at_once(&mut self) -> Option<usize> {
+        let text = self.calls_at_once.as_ref()?;
+        match text.trim().parse() {
+            Ok(number @ 1..=100_000) => Some(number),
+            _ => {
+                let what = "must be a whole number from 1 to 100000";
+                self.problem(super::CALLS_AT_ONCE, what);
+                None
+            }
+        }
+    }
+
     /// In seconds, unlike the others: it is of another contract.
     fn append_timeout(&mut self, default: Duration) -> Duration {
         let Some(text) = self.gateway.get(APPEND_TIMEOUT) else {

@@ -28,6 +28,7 @@ use super::memory::{Access, AccessToken, Because};
 use super::proof;
 use super::provider::Endpoints;
 pub use super::provider::Way;
+use super::records::Reach;
 use super::standing::Standing;
 use super::tokens::{Core, Tokens};
 use super::vault::off_thread;
@@ -275,6 +276,11 @@ async fn hold(core: &Core) -> Result<Option<lock::Held>, LoginFault> {
     match lock::hold(files).await {
         Ok(held) => Ok(Some(held)),
         Err(NotHeld::Busy) => Err(LoginFault::Busy),
+        Err(NotHeld::Io(error)) if files.reach() == Reach::Replicas => {
+            Err(LoginFault::Unavailable {
+                said: lock::unreachable(&error),
+            })
+        }
         Err(NotHeld::Io(error)) => Err(unusable(&error)),
     }
 }

@@ -5,6 +5,7 @@ mod looking;
 mod provider;
 mod quiet;
 mod refreshing;
+mod replicas;
 mod rotating;
 mod secured;
 pub(crate) mod store;

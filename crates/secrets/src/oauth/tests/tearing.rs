@@ -138,8 +138,8 @@ async fn a_new_refresh_token_in_an_answer_of_no_use_is_kept_before_it_is_complai
 
 /// A state directory that cannot be written: a directory stands in the way of the file that is to replace the old one.
 fn block(dir: &Path) {
-    let files = crate::oauth::kept::Files::of(dir, "work", "");
-    drop(files.lock_file().unwrap());
+    let files = crate::oauth::kept::Files::beside(dir, "work", "");
+    drop(files.try_lock().unwrap());
     let lock = std::fs::read_dir(dir).unwrap().flatten().next().unwrap();
     let name = lock.file_name().into_string().unwrap();
     std::fs::create_dir(dir.join(name.replace(".lock", ".json.new"))).unwrap();

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use imap::Command;
 use imap::command::{Item, Key};
 use mail::{
-    Cx, Fault, FaultKind, FolderName, Horizon, InAll, Landing, MessageRef, SpecialUse, Stage, Uid,
-    UidValidity,
+    Cx, Fault, FaultKind, FolderName, Horizon, InAll, Keeping, Landing, MessageRef, SpecialUse,
+    Stage, Uid, UidValidity,
 };
 
 use super::super::horizon::AskHorizon;
@@ -213,7 +213,7 @@ impl ImapSource {
     }
 
     fn hides_all(&self) -> bool {
-        self.names.is_known_apart() || self.names.hides_all()
+        self.names.keeping() == Some(Keeping::Apart) || self.names.hides_all()
     }
 }
 

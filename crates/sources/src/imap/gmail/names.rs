@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use mail::{Cx, Fault, FaultKind, Folder, FolderName, Keeping, SpecialUse, Stage};
+use mail::{Cx, Fault, FaultKind, Folder, FolderName, Keeping, SpecialUse, Spelling, Stage};
 
 use super::super::folders::ListFolders;
 use super::super::job::Job as _;
@@ -71,13 +71,9 @@ impl Names {
         self.lock().keeping = Some(keeping);
     }
 
-    pub(in super::super) fn keeping(&self) -> Keeping {
-        self.lock().keeping.unwrap_or_default()
-    }
-
-    /// Somebody has logged in, and it is not Gmail.
-    pub(in super::super) fn is_known_apart(&self) -> bool {
-        self.lock().keeping == Some(Keeping::Apart)
+    /// None before the first login.
+    pub(in super::super) fn keeping(&self) -> Option<Keeping> {
+        self.lock().keeping
     }
 
     /// So many connections may be open of those that are configured. Before the first login nobody knows who is there.
@@ -175,12 +171,15 @@ impl Names {
         }
     }
 
-    /// As we call it, as far as that is known.
-    pub(in super::super) fn ours(&self, folder: &FolderName) -> FolderName {
+    /// As we call it.
+    pub(in super::super) fn ours(&self, folder: &FolderName) -> Spelling {
+        if self.is_doubtful(folder) {
+            return Spelling::Unlisted;
+        }
         let state = self.lock();
         let listed = state.listed.as_ref();
         let ours = listed.and_then(|listed| listed.ours.get(folder));
-        ours.unwrap_or(folder).clone()
+        Spelling::Known(ours.unwrap_or(folder).clone())
     }
 
     /// It may be a system folder by another name.
@@ -228,7 +227,7 @@ pub(in super::super) async fn mend(session: &mut Session, cx: &Cx, kind: FaultKi
     if !missing || !session.is_gmail() || session.names.is_listed() || !session.is_sound() {
         return false;
     }
-    ListFolders.run(session, cx).await.is_ok() && session.names.has_others()
+    ListFolders::Names.run(session, cx).await.is_ok() && session.names.has_others()
 }
 
 /// Before something is changed: which folders these are must be beyond doubt.
@@ -238,7 +237,7 @@ pub(in super::super) async fn settle(
     folders: &[&FolderName],
 ) -> Result<(), Fault> {
     if folders.iter().any(|one| session.names.is_doubtful(one)) {
-        ListFolders.run(session, cx).await?;
+        ListFolders::Names.run(session, cx).await?;
     }
     Ok(())
 }

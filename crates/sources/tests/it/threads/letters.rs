@@ -18,9 +18,12 @@ pub(super) struct Letter {
     pub(super) raw: String,
 }
 
+/// The longest conversation.
+pub(super) const CHAIN: usize = 2_000;
+
 /// At least so many, mixed up as they would lie in a folder.
 pub(super) fn letters(count: usize) -> Vec<Letter> {
-    let mut all = chain(2_000);
+    let mut all = chain(CHAIN);
     for number in 0.. {
         if all.len() >= count {
             break;

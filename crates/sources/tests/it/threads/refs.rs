@@ -24,14 +24,30 @@ pub(super) enum Lost {
     Deep,
 }
 
-/// Generations that Dovecot looks up for a circle.
-const MOST_ABOVE: usize = 1_000;
+/// How far up a server looks for a circle before it takes a link for one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Sight {
+    /// QUIRK: Dovecot, as most releases of 2.3 are built.
+    AThousand,
+    /// Dovecot as some distributions have patched it.
+    Unbounded,
+}
+
+impl Sight {
+    fn most_above(self) -> usize {
+        match self {
+            Self::AThousand => 1_000,
+            Self::Unbounded => usize::MAX - 1,
+        }
+    }
+}
 
 #[derive(Default)]
 struct Forest {
     names: HashMap<HeaderId, usize>,
     parents: Vec<Option<usize>>,
     lost: Vec<(Lost, usize, usize)>,
+    most_above: usize,
 }
 
 impl Forest {
@@ -59,7 +75,7 @@ impl Forest {
     /// Why a link is not made.
     fn refused(&self, parent: usize, child: usize) -> Option<Lost> {
         let mut here = parent;
-        for _ in 0..=MOST_ABOVE {
+        for _ in 0..=self.most_above {
             if here == child {
                 return Some(Lost::Loop);
             }
@@ -92,8 +108,11 @@ pub(super) struct Told {
     messages: Vec<usize>,
 }
 
-pub(super) fn refs(links: &[Links]) -> Told {
-    let mut forest = Forest::default();
+pub(super) fn refs(links: &[Links], sight: Sight) -> Told {
+    let mut forest = Forest {
+        most_above: sight.most_above(),
+        ..Forest::default()
+    };
     let mut messages = Vec::new();
     let mut borne: HashMap<&HeaderId, usize> = HashMap::new();
     for one in links {

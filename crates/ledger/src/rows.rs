@@ -1,32 +1,40 @@
-//! A transaction as a row and back: every field, spelled so that a person can read it in the `sqlite3` shell.
+//! A transaction as a row and back, whichever database has it: every field, spelled so that a person can read it in its shell.
 
 use jiff::Timestamp;
 use mail::{AccountId, Digest, Flag, FolderName, Horizon, Landing, MessageRef, Uid, UidValidity};
-use rusqlite::Row;
-use rusqlite::types::FromSql;
 
 use crate::{
     Asked, Ending, Key, Kind, Known, LedgerFault, Mark, Place, State, StepName, StepRecord,
     StepState, Transaction, TransactionId,
 };
 
+/// A row, as its database gives it. None where the column is empty; an error where there is something else, or no such column.
+pub(crate) trait Columns {
+    fn text(&self, column: &str) -> Result<Option<String>, Unread>;
+    fn whole(&self, column: &str) -> Result<Option<i64>, Unread>;
+}
+
+/// Somebody else has written it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Unread;
+
 /// Fixed in width, so that text sorts as time does.
-pub(super) fn time(at: Timestamp) -> String {
+pub(crate) fn time(at: Timestamp) -> String {
     format!("{at:.9}")
 }
 
-pub(super) fn flags(flags: &[Flag]) -> String {
+pub(crate) fn flags(flags: &[Flag]) -> String {
     list(flags.iter().map(|flag| flag.as_str().to_owned()))
 }
 
-pub(super) fn marks(marks: &[Mark]) -> String {
+pub(crate) fn marks(marks: &[Mark]) -> String {
     list(marks.iter().map(|mark| match mark {
         Mark::Set(flag) => format!("+{}", flag.as_str()),
         Mark::Take(flag) => format!("-{}", flag.as_str()),
     }))
 }
 
-pub(super) fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
@@ -35,12 +43,12 @@ fn list(texts: impl Iterator<Item = String>) -> String {
 }
 
 /// One row of `transactions`, apart from its steps.
-pub(super) fn transaction(row: &Row<'_>) -> Result<Transaction, LedgerFault> {
+pub(crate) fn transaction(row: &dyn Columns) -> Result<Transaction, LedgerFault> {
     let cells = Cells(row);
     let state = cells.word("state", State::from_name)?;
     let ending = Ending {
-        code: cells.get("ending_code")?,
-        words: cells.get("ending_words")?,
+        code: cells.text("ending_code")?,
+        words: cells.text("ending_words")?,
     };
     Ok(Transaction {
         id: cells.word("id", TransactionId::parse)?,
@@ -51,39 +59,39 @@ pub(super) fn transaction(row: &Row<'_>) -> Result<Transaction, LedgerFault> {
         ending: (state != State::Open || ending != Ending::default()).then_some(ending),
         began: cells.word("began", parse_time)?,
         ended: cells.maybe("ended", parse_time)?,
-        attempts: cells.get("attempts")?,
+        attempts: cells.small("attempts")?.ok_or_else(|| bad("attempts"))?,
         next_try: cells.maybe("next_try", parse_time)?,
         undone_by: cells.maybe("undone_by", TransactionId::parse)?,
     })
 }
 
-pub(super) fn step(row: &Row<'_>) -> Result<StepRecord, LedgerFault> {
+pub(crate) fn step(row: &dyn Columns) -> Result<StepRecord, LedgerFault> {
     let cells = Cells(row);
     Ok(StepRecord {
         name: cells.word("name", StepName::from_name)?,
         state: cells.word("state", StepState::from_name)?,
         at: cells.word("at", parse_time)?,
-        why: cells.get("why")?,
+        why: cells.text("why")?,
     })
 }
 
 fn asked(cells: &Cells<'_>) -> Result<Asked, LedgerFault> {
     let account = cells.maybe("target_account", |text| AccountId::new(text).ok())?;
     let folder = cells.maybe("target_folder", |text| FolderName::new(text).ok())?;
-    let name: Option<String> = cells.get("key")?;
+    let name = cells.text("key")?;
     let arguments = cells.maybe("key_arguments", parse_hex)?;
     Ok(Asked {
         kind: cells.word("kind", Kind::from_name)?,
-        caller: cells.get("caller")?,
-        tool: cells.get("tool")?,
-        request_id: cells.get("request_id")?,
-        policy: cells.get("policy")?,
+        caller: cells.word("caller", owned)?,
+        tool: cells.word("tool", owned)?,
+        request_id: cells.word("request_id", owned)?,
+        policy: cells.word("policy", owned)?,
         source: cells.maybe("source", |text| MessageRef::parse(text).ok())?,
         target: account
             .zip(folder)
             .map(|(account, folder)| Place { account, folder }),
-        source_home: cells.get("source_home")?,
-        target_home: cells.get("target_home")?,
+        source_home: cells.text("source_home")?,
+        target_home: cells.text("target_home")?,
         horizon: horizon(cells, "horizon_uidvalidity", "horizon_next")?,
         marks: cells.word("marks", parse_marks)?,
         key: name
@@ -95,16 +103,16 @@ fn asked(cells: &Cells<'_>) -> Result<Asked, LedgerFault> {
 
 fn known(cells: &Cells<'_>) -> Result<Known, LedgerFault> {
     let sha256 = cells.maybe("sha256", parse_hex)?;
-    let octets: Option<i64> = cells.get("sha256_octets")?;
-    let validity: Option<u32> = cells.get("landed_uidvalidity")?;
-    let uid: Option<u32> = cells.get("landed_uid")?;
+    let octets = cells.whole("sha256_octets")?;
+    let validity = cells.small("landed_uidvalidity")?;
+    let uid = cells.small("landed_uid")?;
     Ok(Known {
         size: number(cells, "size")?,
         digest: sha256.zip(octets).map(|(sha256, octets)| Digest {
             sha256,
             octets: octets.cast_unsigned(),
         }),
-        message_id: cells.get("message_id")?,
+        message_id: cells.text("message_id")?,
         flags: cells.maybe("flags", parse_flags)?,
         flags_after: cells.maybe("flags_after", parse_flags)?,
         arrived: cells.maybe("arrived", parse_time)?,
@@ -119,8 +127,7 @@ fn known(cells: &Cells<'_>) -> Result<Known, LedgerFault> {
 }
 
 fn number(cells: &Cells<'_>, column: &str) -> Result<Option<u64>, LedgerFault> {
-    let number: Option<i64> = cells.get(column)?;
-    Ok(number.map(i64::cast_unsigned))
+    Ok(cells.whole(column)?.map(i64::cast_unsigned))
 }
 
 fn horizon(
@@ -128,19 +135,28 @@ fn horizon(
     uidvalidity: &str,
     next: &str,
 ) -> Result<Option<Horizon>, LedgerFault> {
-    let uidvalidity: Option<u32> = cells.get(uidvalidity)?;
-    let next: Option<u32> = cells.get(next)?;
+    let uidvalidity = cells.small(uidvalidity)?;
+    let next = cells.small(next)?;
     Ok(uidvalidity.zip(next).map(|(uidvalidity, next)| Horizon {
         uidvalidity: UidValidity(uidvalidity),
         next: Uid(next),
     }))
 }
 
-struct Cells<'a>(&'a Row<'a>);
+struct Cells<'a>(&'a dyn Columns);
 
 impl Cells<'_> {
-    fn get<T: FromSql>(&self, column: &str) -> Result<T, LedgerFault> {
-        self.0.get(column).map_err(|_| bad(column))
+    fn text(&self, column: &str) -> Result<Option<String>, LedgerFault> {
+        self.0.text(column).map_err(|Unread| bad(column))
+    }
+
+    fn whole(&self, column: &str) -> Result<Option<i64>, LedgerFault> {
+        self.0.whole(column).map_err(|Unread| bad(column))
+    }
+
+    fn small(&self, column: &str) -> Result<Option<u32>, LedgerFault> {
+        let number = self.whole(column)?.map(u32::try_from);
+        number.transpose().map_err(|_| bad(column))
     }
 
     fn word<T>(
@@ -156,7 +172,7 @@ impl Cells<'_> {
         column: &str,
         read: impl FnOnce(&str) -> Option<T>,
     ) -> Result<Option<T>, LedgerFault> {
-        let text: Option<String> = self.get(column)?;
+        let text = self.text(column)?;
         text.map(|text| read(&text).ok_or_else(|| bad(column)))
             .transpose()
     }
@@ -169,8 +185,12 @@ fn bad(column: &str) -> LedgerFault {
     ))
 }
 
-pub(super) fn parse_time(text: &str) -> Option<Timestamp> {
+pub(crate) fn parse_time(text: &str) -> Option<Timestamp> {
     text.parse().ok()
+}
+
+fn owned(text: &str) -> Option<String> {
+    Some(text.to_owned())
 }
 
 fn parse_flags(text: &str) -> Option<Vec<Flag>> {

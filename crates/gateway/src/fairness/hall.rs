@@ -1,0 +1,226 @@
+//! Who is let in next: arithmetic alone, without clock and tasks.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::{Duration, Instant};
+
+/// So many times what is free a caller may have under way itself: alone it gets three quarters of all places. However many
+/// others are greedy, and however slow, one that asks for little finds a place free.
+const SHARE: usize = 3;
+
+/// A call that waits.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Ticket(u64);
+
+/// How much there is room for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Bounds {
+    /// Calls under way at a time.
+    pub places: usize,
+    /// Calls of one caller that wait.
+    pub queue: usize,
+    /// How long one waits.
+    pub patience: Duration,
+}
+
+impl Ticket {
+    pub(crate) fn number(self) -> u64 {
+        self.0
+    }
+}
+
+/// How many calls there are, and how many could be under way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Load {
+    pub under_way: usize,
+    pub waiting: usize,
+    pub places: usize,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Arrival {
+    Enters,
+    Waits(Ticket),
+    /// It is not worth waiting; after this it may be.
+    TurnedAway(Duration),
+}
+
+#[derive(Debug)]
+pub(crate) struct Hall {
+    bounds: Bounds,
+    under_way: usize,
+    /// Those with something under way or waiting.
+    callers: BTreeMap<String, Guest>,
+    next: Ticket,
+    /// How long it takes, of late, until another one is let in while some wait.
+    pulse: Option<Duration>,
+    /// When the last one left, if somebody waited then.
+    last: Option<Instant>,
+}
+
+#[derive(Debug, Default)]
+struct Guest {
+    under_way: usize,
+    waiting: VecDeque<Ticket>,
+    /// Since when it waits, or was last let in while it waited: then it is behind all who waited already.
+    turn: u64,
+}
+
+impl Hall {
+    pub(crate) fn new(bounds: Bounds) -> Self {
+        Self {
+            bounds: Bounds {
+                places: bounds.places.max(1),
+                ..bounds
+            },
+            under_way: 0,
+            callers: BTreeMap::new(),
+            next: Ticket(0),
+            pulse: None,
+            last: None,
+        }
+    }
+
+    pub(crate) fn load(&self) -> Load {
+        Load {
+            under_way: self.under_way,
+            waiting: self.callers.values().map(|guest| guest.waiting.len()).sum(),
+            places: self.bounds.places,
+        }
+    }
+
+    pub(crate) fn bounds(&self) -> Bounds {
+        self.bounds
+    }
+
+    /// INVARIANT: whenever there is a place for somebody who waits, that one is let in at once. So nobody is passed over
+    /// by one that comes and enters.
+    pub(crate) fn arrive(&mut self, caller: &str) -> Arrival {
+        let (own, queued) = self
+            .callers
+            .get(caller)
+            .map_or((0, 0), |guest| (guest.under_way, guest.waiting.len()));
+        let free = self.bounds.places.saturating_sub(self.under_way);
+        if queued == 0 && has_place(free, own) {
+            self.under_way += 1;
+            self.guest(caller).under_way += 1;
+            return Arrival::Enters;
+        }
+        let expected = self.expected(caller, own, queued);
+        if queued >= self.bounds.queue || expected > self.bounds.patience {
+            self.forget(caller);
+            return Arrival::TurnedAway(expected);
+        }
+        let ticket = self.next;
+        self.next = Ticket(ticket.0.wrapping_add(1));
+        let guest = self.guest(caller);
+        if guest.waiting.is_empty() {
+            guest.turn = ticket.0;
+        }
+        guest.waiting.push_back(ticket);
+        Arrival::Waits(ticket)
+    }
+
+    /// A call is over: those who are let in now.
+    pub(crate) fn end(&mut self, caller: &str, now: Instant) -> Vec<Ticket> {
+        self.under_way = self.under_way.saturating_sub(1);
+        if let Some(guest) = self.callers.get_mut(caller) {
+            guest.under_way = guest.under_way.saturating_sub(1);
+        }
+        self.forget(caller);
+        self.feel_pulse(now);
+        self.let_in()
+    }
+
+    /// Whoever waited under this ticket goes. False where it was let in before.
+    pub(crate) fn leave(&mut self, caller: &str, ticket: Ticket) -> bool {
+        let Some(guest) = self.callers.get_mut(caller) else {
+            return false;
+        };
+        let before = guest.waiting.len();
+        guest.waiting.retain(|one| *one != ticket);
+        let left = guest.waiting.len() < before;
+        self.forget(caller);
+        left
+    }
+
+    #[cfg(test)]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.under_way == 0 && self.callers.is_empty()
+    }
+
+    fn guest(&mut self, caller: &str) -> &mut Guest {
+        self.callers.entry(caller.to_owned()).or_default()
+    }
+
+    fn forget(&mut self, caller: &str) {
+        let idle = |guest: &Guest| guest.under_way == 0 && guest.waiting.is_empty();
+        if self.callers.get(caller).is_some_and(idle) {
+            self.callers.remove(caller);
+        }
+    }
+
+    /// Who has least under way comes first; those who have the same take turns.
+    fn let_in(&mut self) -> Vec<Ticket> {
+        let mut entered = Vec::new();
+        loop {
+            let free = self.bounds.places.saturating_sub(self.under_way);
+            let waiting = self.callers.values_mut().filter_map(|guest| {
+                let waits = !guest.waiting.is_empty() && has_place(free, guest.under_way);
+                waits.then_some(((guest.under_way, guest.turn), guest))
+            });
+            let next = waiting.min_by_key(|(order, _)| *order);
+            let Some((guest, head)) = next.and_then(|(_, guest)| {
+                let head = guest.waiting.pop_front()?;
+                Some((guest, head))
+            }) else {
+                return entered;
+            };
+            guest.turn = self.next.0;
+            self.next = Ticket(self.next.0.wrapping_add(1));
+            guest.under_way += 1;
+            self.under_way += 1;
+            entered.push(head);
+        }
+    }
+
+    /// How long a call would wait that comes now. What is not known yet is not held against it.
+    fn expected(&self, caller: &str, own: usize, queued: usize) -> Duration {
+        let others = self.callers.iter().filter(|(name, _)| *name != caller);
+        // Others are let in before it only as long as they have no more under way than its caller will have.
+        let before = others.map(|(_, guest)| {
+            let ahead = (own + queued + 1).saturating_sub(guest.under_way);
+            guest.waiting.len().min(ahead)
+        });
+        let turns = before
+            .sum::<usize>()
+            .saturating_add(queued)
+            .saturating_add(1);
+        let turns = u32::try_from(turns).unwrap_or(u32::MAX);
+        self.pulse
+            .map_or(Duration::ZERO, |pulse| pulse.saturating_mul(turns))
+    }
+
+    fn feel_pulse(&mut self, now: Instant) {
+        let somebody = self.callers.values().any(|guest| !guest.waiting.is_empty());
+        if let (true, Some(last)) = (somebody, self.last) {
+            let beat = now.saturating_duration_since(last);
+            self.pulse = Some(match self.pulse {
+                Some(pulse) => (pulse * 7 + beat) / 8,
+                None => beat,
+            });
+        }
+        self.last = somebody.then_some(now);
+        if !somebody {
+            // INVARIANT: what nobody waits for is not measured any more, and must not send anybody away for ever.
+            self.pulse = None;
+        }
+    }
+}
+
+/// Whether one of these free places is for a caller that has so many already.
+fn has_place(free: usize, under_way: usize) -> bool {
+    free > 0 && under_way < free.saturating_mul(SHARE)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,247 @@
+//! Any crowd, let in by turns: laws, with a clock that is turned by hand.
+
+use std::collections::HashMap;
+
+use proptest::prelude::*;
+
+use super::*;
+
+const MODEST: &str = "modest";
+
+fn bounds(places: usize) -> Bounds {
+    Bounds {
+        places,
+        queue: 32,
+        patience: Duration::from_secs(2),
+    }
+}
+
+/// What happens next, in a crowd of some callers.
+#[derive(Clone, Debug)]
+enum Happens {
+    Comes(usize),
+    /// One of those under way is over.
+    Ends(usize),
+    /// One of those who wait goes.
+    Leaves(usize),
+}
+
+fn happenings(callers: usize) -> impl Strategy<Value = Vec<(Happens, u64)>> {
+    let one = prop_oneof![
+        4 => (0..callers).prop_map(Happens::Comes),
+        3 => any::<usize>().prop_map(Happens::Ends),
+        1 => any::<usize>().prop_map(Happens::Leaves),
+    ];
+    proptest::collection::vec((one, 0u64..5_000), 1..400)
+}
+
+/// A hall, and what is known of it from outside.
+struct Crowd {
+    hall: Hall,
+    now: Instant,
+    inside: Vec<String>,
+    waiting: Vec<(Ticket, String)>,
+}
+
+impl Crowd {
+    fn new(places: usize) -> Self {
+        Self {
+            hall: Hall::new(bounds(places)),
+            now: Instant::now(),
+            inside: Vec::new(),
+            waiting: Vec::new(),
+        }
+    }
+
+    fn comes(&mut self, caller: &str) -> Arrival {
+        let arrival = self.hall.arrive(caller);
+        match arrival {
+            Arrival::Enters => self.inside.push(caller.to_owned()),
+            Arrival::Waits(ticket) => self.waiting.push((ticket, caller.to_owned())),
+            Arrival::TurnedAway(_) => {}
+        }
+        arrival
+    }
+
+    /// Who was let in.
+    fn ends(&mut self, which: usize) -> Vec<String> {
+        if self.inside.is_empty() {
+            return Vec::new();
+        }
+        let caller = self.inside.swap_remove(which % self.inside.len());
+        let entered = self.hall.end(&caller, self.now);
+        let mut names = Vec::new();
+        for ticket in entered {
+            let at = self.waiting.iter().position(|(one, _)| *one == ticket);
+            let (_, name) = self.waiting.remove(at.expect("only who waits is let in"));
+            self.inside.push(name.clone());
+            names.push(name);
+        }
+        names
+    }
+
+    fn leaves(&mut self, which: usize) {
+        if !self.waiting.is_empty() {
+            let (ticket, caller) = self.waiting.remove(which % self.waiting.len());
+            assert!(self.hall.leave(&caller, ticket), "it waited");
+        }
+    }
+
+    fn of(&self, caller: &str) -> usize {
+        self.inside.iter().filter(|name| *name == caller).count()
+    }
+}
+
+proptest! {
+    /// Never more than there are places, no place is lost, and none is empty while somebody waits who has nothing.
+    #[test]
+    fn places_are_all_used_and_none_is_used_twice(
+        places in 1usize..12,
+        happenings in happenings(6),
+    ) {
+        let mut crowd = Crowd::new(places);
+        for (happens, after) in happenings {
+            crowd.now += Duration::from_millis(after);
+            match happens {
+                Happens::Comes(who) => { crowd.comes(&format!("c{who}")); }
+                Happens::Ends(which) => { crowd.ends(which); }
+                Happens::Leaves(which) => crowd.leaves(which),
+            }
+            prop_assert!(crowd.inside.len() <= places);
+            prop_assert_eq!(crowd.hall.under_way, crowd.inside.len());
+            let poor = crowd.waiting.iter().any(|(_, name)| crowd.of(name) == 0);
+            prop_assert!(!poor || crowd.inside.len() == places, "a place is free and somebody with none waits");
+        }
+        while !crowd.inside.is_empty() {
+            crowd.now += Duration::from_millis(1);
+            crowd.ends(0);
+        }
+        prop_assert!(crowd.waiting.is_empty(), "all who wait get their turn");
+        prop_assert!(crowd.hall.is_empty());
+    }
+
+    /// Whatever the others do: while one with nothing under way waits, each of them is let in once at most.
+    #[test]
+    fn one_call_at_a_time_waits_at_most_one_turn(
+        places in 1usize..12,
+        before in happenings(6),
+        after in happenings(6),
+    ) {
+        let mut crowd = Crowd::new(places);
+        // Nobody is sent away for being slow here: that is another law.
+        crowd.hall.bounds.patience = Duration::MAX;
+        for (happens, _) in before {
+            match happens {
+                Happens::Comes(who) => { crowd.comes(&format!("c{who}")); }
+                Happens::Ends(which) => { crowd.ends(which); }
+                Happens::Leaves(which) => crowd.leaves(which),
+            }
+        }
+        let waits = match crowd.comes(MODEST) {
+            Arrival::Enters => return Ok(()),
+            Arrival::TurnedAway(_) => return Err(TestCaseError::fail("it was sent away")),
+            Arrival::Waits(ticket) => ticket,
+        };
+        let mut let_in: HashMap<String, usize> = HashMap::new();
+        for (happens, _) in after {
+            let entered = match happens {
+                Happens::Comes(who) => {
+                    let name = format!("c{who}");
+                    match crowd.comes(&name) {
+                        Arrival::Enters => vec![name],
+                        _ => Vec::new(),
+                    }
+                }
+                Happens::Ends(which) => crowd.ends(which),
+                Happens::Leaves(_) => Vec::new(),
+            };
+            for name in entered {
+                if name == MODEST {
+                    return Ok(());
+                }
+                *let_in.entry(name).or_default() += 1;
+            }
+            prop_assert!(let_in.values().all(|times| *times <= 1), "{let_in:?}");
+        }
+        let still = crowd.waiting.iter().any(|(ticket, _)| *ticket == waits);
+        prop_assert!(still);
+    }
+}
+
+/// Calls that never end: however many callers make them, one more finds a place, as long as there are fewer of them
+/// than a quarter of the places.
+#[test]
+fn however_slow_the_greedy_are_a_modest_caller_finds_a_place() {
+    for greedy in 1..=16 {
+        let mut crowd = Crowd::new(64);
+        for round in 0..64 {
+            for who in 0..greedy {
+                crowd.comes(&format!("g{who}-of-{greedy}"));
+                crowd.now += Duration::from_millis(round);
+            }
+        }
+        assert_eq!(crowd.comes(MODEST), Arrival::Enters, "{greedy} greedy ones");
+    }
+}
+
+#[test]
+fn alone_one_gets_three_quarters() {
+    for (places, alone) in [(1, 1), (4, 3), (8, 6), (256, 192)] {
+        let mut crowd = Crowd::new(places);
+        while crowd.comes("a") == Arrival::Enters {}
+        assert_eq!(crowd.inside.len(), alone, "of {places}");
+    }
+}
+
+#[test]
+fn a_queue_is_no_longer_than_it_may_be_and_only_its_own_caller_is_sent_away() {
+    let mut crowd = Crowd::new(4);
+    let arrivals: Vec<Arrival> = (0..60).map(|_| crowd.comes("greedy")).collect();
+    let count = |is: fn(&Arrival) -> bool| arrivals.iter().filter(|one| is(one)).count();
+    assert_eq!(count(|one| *one == Arrival::Enters), 3);
+    assert_eq!(count(|one| matches!(one, Arrival::Waits(_))), 32);
+    assert_eq!(count(|one| matches!(one, Arrival::TurnedAway(_))), 25);
+    assert_eq!(crowd.comes(MODEST), Arrival::Enters);
+}
+
+/// A place is free every 300 ms: six turns fit into the patience, a seventh does not.
+#[test]
+fn who_cannot_be_served_in_time_is_told_at_once() {
+    let mut crowd = Crowd::new(1);
+    crowd.comes("a");
+    crowd.comes("a");
+    for _ in 0..64 {
+        crowd.now += Duration::from_millis(300);
+        crowd.ends(0);
+        crowd.comes("a");
+    }
+    assert_eq!(crowd.hall.pulse, Some(Duration::from_millis(300)));
+    let told: Vec<Arrival> = (0..6).map(|_| crowd.comes("a")).collect();
+    let waits = |one: &Arrival| matches!(one, Arrival::Waits(_));
+    assert!(told[..5].iter().all(waits), "{told:?}");
+    assert_eq!(told[5], Arrival::TurnedAway(Duration::from_millis(2_100)));
+    // Another one is served before most of these.
+    assert!(waits(&crowd.comes(MODEST)));
+}
+
+/// Calls took ten seconds each, and everybody was sent away. Later they are quick again.
+#[test]
+fn a_slow_hour_is_not_held_against_those_who_come_later() {
+    let mut crowd = Crowd::new(1);
+    crowd.comes("a");
+    crowd.comes("a");
+    for _ in 0..3 {
+        crowd.now += Duration::from_secs(10);
+        crowd.comes("a");
+        crowd.ends(0);
+    }
+    let sent_away = |one: Arrival| matches!(one, Arrival::TurnedAway(_));
+    while !crowd.waiting.is_empty() {
+        crowd.leaves(0);
+    }
+    assert!(sent_away(crowd.comes("a")) && sent_away(crowd.comes(MODEST)));
+    // Nobody waits, so nothing is measured; what is under way ends all the same.
+    crowd.ends(0);
+    assert_eq!(crowd.comes("a"), Arrival::Enters);
+    assert!(matches!(crowd.comes(MODEST), Arrival::Waits(_)));
+}

@@ -1,0 +1,343 @@
+//! What all requests of a process share: connections, its name among the replicas, and how often something is tried.
+//!
+//! It lives in one thread, and knows nothing of transactions but which leases are to be given back.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use tokio::sync::{Mutex, Semaphore};
+use tokio::time::{Instant, sleep, timeout_at};
+
+use super::conn::Conn;
+use super::lease;
+use super::open;
+use super::server::{Server, Trust};
+use super::tls::Tls;
+use super::trouble::{Trouble, unwritable};
+use super::write;
+use crate::writer::Clock;
+use crate::{LedgerFault, TransactionId};
+
+/// So many requests are under way at once; the others wait for their turn.
+const CONNECTIONS: usize = 8;
+/// So long a request is tried, whatever happens to the server meanwhile.
+const PATIENCE: Duration = Duration::from_secs(10);
+const FIRST_PAUSE: Duration = Duration::from_millis(20);
+const LONGEST_PAUSE: Duration = Duration::from_millis(500);
+/// A request whose connection is gone may still hold in the server for this long: no statement takes longer, and no
+/// flight has more than a few.
+const IN_DOUBT: Duration = Duration::from_secs(60);
+/// Who has not been heard of for this long says that it lives before it does anything.
+const STALE: Duration = Duration::from_secs(9);
+
+pub(super) struct Desk {
+    server: Server,
+    tls: Option<Tls>,
+    /// Of this process, as others know it.
+    pub(super) name: String,
+    clock: Clock,
+    /// What the server's clock is ahead of ours.
+    ahead: Cell<SignedDuration>,
+    idle: RefCell<Vec<Conn>>,
+    turns: Semaphore,
+    heard: Cell<Instant>,
+    /// Leases that nobody here wants any more.
+    released: RefCell<Vec<TransactionId>>,
+    /// By which writing each transaction that is leased here may have been written last: more than one where an answer is
+    /// missing.
+    written: RefCell<HashMap<String, Vec<String>>>,
+    releasing: Mutex<()>,
+    /// What was given up without knowing what became of it.
+    doubtful: RefCell<Vec<(Instant, Doubt)>>,
+    /// Turns of locks that nobody holds any more. They are given back again and again while a late attempt to take one may
+    /// still hold.
+    unlocked: RefCell<Vec<(Instant, Turn)>>,
+    pub(super) erased: Cell<Erased>,
+}
+
+/// One holding of a lock, as its row names it, and whether the server was told that it is over.
+struct Turn {
+    name: String,
+    told: Told,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Told {
+    NotYet,
+    Once,
+}
+
+/// Which turns are given back now.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Turns {
+    /// Those of which the server does not know.
+    New,
+    /// Those of the last minute as well.
+    All,
+}
+
+/// Something that may hold in the server though nobody was told so.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Doubt {
+    /// What a request of this name leases is given back.
+    Claim(String),
+    /// INVARIANT: who asked was told that nothing is done, so it never is: it ends as undone, and nobody recovers it.
+    Beginning(TransactionId),
+}
+
+/// Whether content of mail that was removed may still stand in the table's file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Erased {
+    Wholly,
+    NotYet,
+    /// A replica that was killed may have left something.
+    PerhapsNot,
+}
+
+impl Desk {
+    pub(super) fn new(server: Server) -> Result<Self, LedgerFault> {
+        Ok(Self {
+            tls: open::tls(&server)?,
+            name: chance()?,
+            clock: server.clock(),
+            server,
+            ahead: Cell::default(),
+            idle: RefCell::default(),
+            turns: Semaphore::new(CONNECTIONS),
+            heard: Cell::new(Instant::now()),
+            released: RefCell::default(),
+            written: RefCell::default(),
+            releasing: Mutex::default(),
+            doubtful: RefCell::default(),
+            unlocked: RefCell::default(),
+            erased: Cell::new(Erased::PerhapsNot),
+        })
+    }
+
+    pub(super) async fn connect(&self) -> Result<Conn, Trouble> {
+        open::connect(&self.server, self.tls.as_ref()).await
+    }
+
+    /// By the server's clock, as far as it is known.
+    pub(super) fn now(&self) -> Timestamp {
+        self.there((self.clock)())
+    }
+
+    /// A time of ours as the server's clock has it.
+    pub(super) fn there(&self, here: Timestamp) -> Timestamp {
+        here.saturating_add(self.ahead.get()).unwrap_or(here)
+    }
+
+    /// And back.
+    pub(super) fn here(&self, there: Timestamp) -> Timestamp {
+        there.saturating_sub(self.ahead.get()).unwrap_or(there)
+    }
+
+    /// To the second: clocks that are nearer count as the same. Who gave a clock of its own has it believed.
+    pub(super) fn set_clock(&self, server_says: Timestamp) {
+        if self.server.trust() == Trust::SetRight {
+            let ahead = server_says.duration_since((self.clock)()).as_millis();
+            let seconds = (ahead + 500 * ahead.signum()) / 1000;
+            let seconds = i64::try_from(seconds).unwrap_or_default();
+            self.ahead.set(SignedDuration::from_secs(seconds));
+        }
+    }
+
+    pub(super) fn heard(&self) {
+        self.heard.set(Instant::now());
+    }
+
+    /// Asks until there is an answer, or until it took too long. `ask` is given the number of the attempt, and must be good
+    /// to be asked again, also where an earlier attempt holds without our knowing.
+    pub(super) async fn ask<T>(
+        &self,
+        mut ask: impl AsyncFnMut(&Conn, Attempt) -> Result<T, Trouble>,
+    ) -> Result<T, LedgerFault> {
+        let deadline = Instant::now() + PATIENCE;
+        let mut pause = FIRST_PAUSE;
+        let mut attempt = Attempt::First;
+        loop {
+            let tried = timeout_at(deadline, self.ask_once(&mut ask, attempt)).await;
+            let why = match tried {
+                Ok(Ok(answer)) => return Ok(answer),
+                Ok(Err(Trouble::Said(fault))) => return Err(fault),
+                Ok(Err(Trouble::Outrun)) => "others were always faster".to_owned(),
+                Ok(Err(Trouble::Lost(why))) => {
+                    // Those that wait beside it have most likely lost theirs as well.
+                    self.idle.borrow_mut().clear();
+                    attempt = Attempt::Again;
+                    why
+                }
+                Err(_) => {
+                    return Err(unwritable(
+                        "its server does not answer; it is tried again with the next request",
+                    ));
+                }
+            };
+            if Instant::now() + pause >= deadline {
+                return Err(unwritable(&format!(
+                    "its server cannot be reached: {why}; it is tried again with the next request"
+                )));
+            }
+            sleep(pause).await;
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+
+    async fn ask_once<T>(
+        &self,
+        ask: &mut impl AsyncFnMut(&Conn, Attempt) -> Result<T, Trouble>,
+        attempt: Attempt,
+    ) -> Result<T, Trouble> {
+        let turn = self.turns.acquire().await;
+        let _turn = turn.map_err(|_| Trouble::Said(crate::task::gone()))?;
+        let kept = {
+            let mut idle = self.idle.borrow_mut();
+            idle.retain(Conn::is_open);
+            idle.pop()
+        };
+        let conn = match kept {
+            Some(conn) => conn,
+            None => self.connect().await?,
+        };
+        let answer = ask(&conn, attempt).await;
+        // INVARIANT: one that may be within a transaction is not used again. It is dropped, also where this future is.
+        if !matches!(answer, Err(Trouble::Lost(_))) {
+            self.idle.borrow_mut().push(conn);
+        }
+        answer
+    }
+
+    /// Says that this replica lives, where it was not heard of for a while: else its leases may be another's in a moment.
+    pub(super) async fn be_heard(&self, conn: &Conn) -> Result<(), Trouble> {
+        if self.heard.get().elapsed() < STALE {
+            return Ok(());
+        }
+        lease::beat(self, conn).await
+    }
+
+    /// This process leases it by this very writing, or has written it.
+    pub(super) fn wrote(&self, id: &TransactionId, request: &str) {
+        let mut all = self.written.borrow_mut();
+        all.insert(id.as_str().to_owned(), vec![request.to_owned()]);
+    }
+
+    /// It may have been written by this.
+    pub(super) fn may_have_written(&self, id: &TransactionId, request: &str) {
+        if let Some(last) = self.written.borrow_mut().get_mut(id.as_str()) {
+            last.push(request.to_owned());
+        }
+    }
+
+    /// None where nobody here knows, because nobody here leases it.
+    pub(super) fn last_written(&self, id: &TransactionId) -> Option<Vec<String>> {
+        self.written.borrow().get(id.as_str()).cloned()
+    }
+
+    pub(super) fn forget(&self, id: &TransactionId) {
+        self.written.borrow_mut().remove(id.as_str());
+    }
+
+    pub(super) fn release(&self, id: TransactionId) {
+        self.released.borrow_mut().push(id);
+    }
+
+    /// It is settled should it turn out to hold.
+    pub(super) fn doubt(&self, what: Doubt) {
+        self.doubtful.borrow_mut().push((Instant::now(), what));
+    }
+
+    /// Gives back what nobody wants. Whoever comes after it finds it given back.
+    pub(super) async fn settle(&self, conn: &Conn) -> Result<(), Trouble> {
+        let _alone = self.releasing.lock().await;
+        let ids = self.released.borrow().clone();
+        if !ids.is_empty() {
+            lease::free(conn, &self.name, &ids).await?;
+            self.released.borrow_mut().retain(|id| !ids.contains(id));
+            ids.iter().for_each(|id| self.forget(id));
+        }
+        let doubtful: Vec<Doubt> = {
+            let mut all = self.doubtful.borrow_mut();
+            all.retain(|(since, _)| since.elapsed() < IN_DOUBT);
+            all.iter().map(|(_, what)| what.clone()).collect()
+        };
+        let mut requests = Vec::new();
+        for what in doubtful {
+            match what {
+                Doubt::Claim(request) => requests.push(request),
+                Doubt::Beginning(id) => write::never_begun(self, conn, &id).await?,
+            }
+        }
+        if !requests.is_empty() {
+            lease::free_requests(conn, &self.name, &requests).await?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn unlock(&self, name: String) {
+        let told = Told::NotYet;
+        let turn = Turn { name, told };
+        self.unlocked.borrow_mut().push((Instant::now(), turn));
+    }
+
+    pub(super) fn unlocked(&self, which: Turns) -> Vec<String> {
+        let mut all = self.unlocked.borrow_mut();
+        all.retain(|(since, turn)| turn.told == Told::NotYet || since.elapsed() < IN_DOUBT);
+        let wanted = all
+            .iter()
+            .filter(|(_, turn)| which == Turns::All || turn.told == Told::NotYet);
+        wanted.map(|(_, turn)| turn.name.clone()).collect()
+    }
+
+    pub(super) fn are_unlocked(&self, turns: &[String]) {
+        for (_, turn) in self.unlocked.borrow_mut().iter_mut() {
+            if turns.contains(&turn.name) {
+                turn.told = Told::Once;
+            }
+        }
+    }
+
+    pub(super) fn has_released(&self) -> bool {
+        !self.released.borrow().is_empty() || self.releasing.try_lock().is_err()
+    }
+}
+
+/// Whether an earlier attempt may hold.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Attempt {
+    First,
+    Again,
+}
+
+/// 128 bits, in hexadecimal.
+pub(super) fn chance() -> Result<String, LedgerFault> {
+    let mut octets = [0u8; 16];
+    getrandom::fill(&mut octets)
+        .map_err(|error| unwritable(&format!("no random numbers: {error}")))?;
+    Ok(crate::rows::hex(&octets))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_killed_replica_has_left_is_looked_after_by_the_next() {
+        let server = Server::parse("postgres://warden@localhost/mail").unwrap();
+        let desk = Desk::new(server).unwrap();
+        assert_eq!(desk.erased.get(), Erased::PerhapsNot);
+    }
+
+    #[test]
+    fn a_turn_is_given_back_more_than_once() {
+        let server = Server::parse("postgres://warden@localhost/mail").unwrap();
+        let desk = Desk::new(server).unwrap();
+        desk.unlock("a".to_owned());
+        assert_eq!(desk.unlocked(Turns::New), ["a"]);
+        desk.are_unlocked(&["a".to_owned()]);
+        assert!(desk.unlocked(Turns::New).is_empty());
+        assert_eq!(desk.unlocked(Turns::All), ["a"]);
+    }
+}

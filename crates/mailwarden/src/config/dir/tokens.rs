@@ -1,0 +1,183 @@
+//! The tokens of a caller: out of the secret store, or as digests that nobody can log in with.
+
+use std::collections::BTreeMap;
+
+use ::secrets::SecretRef;
+use jiff::Timestamp;
+use secrecy::ExposeSecret as _;
+
+use super::Variables;
+use super::callers::{CallerAuth, Token, TokenDigest};
+use super::reader::Reader;
+use super::secrets::SecretStore;
+use super::yaml::{Node, Value};
+
+/// Shorter ones can be guessed.
+const LEAST_TOKEN: usize = 16;
+/// All are compared at each request.
+const MOST_TOKENS: usize = 16;
+
+/// What reading tokens takes, and those of all callers so far.
+pub(super) struct Tokens<'a> {
+    pub store: &'a SecretStore,
+    pub variables: &'a Variables,
+    pub now: Timestamp,
+    /// In which line each was met first.
+    pub lines: BTreeMap<TokenDigest, usize>,
+}
+
+type Entry<'n> = Option<&'n (Node, Node)>;
+
+impl Tokens<'_> {
+    /// Of a shared_token caller.
+    pub(super) fn read(
+        &mut self,
+        auth: &Node,
+        [one, several]: [Entry<'_>; 2],
+        reader: &mut Reader<'_>,
+    ) -> Option<CallerAuth> {
+        let tokens = match (one, several) {
+            (None, None) => {
+                let what = "a shared_token caller needs 'token_secret_ref' or 'tokens'";
+                let hint = "add it: such as token_secret_ref: secret://callers/invoice-agent/token";
+                reader.problem(auth, what, hint);
+                return None;
+            }
+            (Some(_), Some((key, _))) => {
+                let what = "'tokens' and 'token_secret_ref' stand beside each other";
+                reader.problem(key, what, "move the reference into the list");
+                return None;
+            }
+            (Some((_, given)), None) => {
+                vec![self.token(given, self.secret(given, reader)?, None, reader)]
+            }
+            (None, Some((_, list))) => self.list(list, reader)?,
+        };
+        let tokens: Option<Vec<Token>> = tokens.into_iter().collect();
+        tokens.map(CallerAuth::SharedToken)
+    }
+
+    fn list(&mut self, list: &Node, reader: &mut Reader<'_>) -> Option<Vec<Option<Token>>> {
+        let Value::List(items) = &list.value else {
+            return None;
+        };
+        if items.is_empty() {
+            reader.warn(list, "there is no token, so this caller can prove nothing");
+        }
+        if items.len() > MOST_TOKENS {
+            let what = format!("a caller has at most {MOST_TOKENS} tokens");
+            reader.problem(list, what, "remove those that nobody uses any more");
+        }
+        let mut tokens: Vec<Option<Token>> = Vec::new();
+        for item in items {
+            let read = self.item(item, reader);
+            tokens.push(read);
+        }
+        let fresh = |token: &Token| token.is_fresh(self.now);
+        if !tokens.is_empty()
+            && !tokens.iter().flatten().any(fresh)
+            && tokens.iter().all(Option::is_some)
+        {
+            reader.warn(
+                list,
+                "every token of this caller has expired, so it can prove nothing",
+            );
+        }
+        Some(tokens)
+    }
+
+    fn item(&mut self, item: &Node, reader: &mut Reader<'_>) -> Option<Token> {
+        let expires = match item.get("expires") {
+            None => None,
+            Some(given) => Some(self.expires(given, reader)?),
+        };
+        match (item.get("token_secret_ref"), item.get("sha256")) {
+            (Some(given), None) => {
+                let digest = self.secret(given, reader)?;
+                self.token(given, digest, expires, reader)
+            }
+            (None, Some(given)) => {
+                let Some(digest) = TokenDigest::parse(given.text()?) else {
+                    // It may be the token itself, so it is not repeated.
+                    let what =
+                        "'sha256' is 64 hexadecimal digits in lower case, the digest of a token";
+                    reader.problem(
+                        given,
+                        what,
+                        "`mailwarden config token` prints one beside a new token",
+                    );
+                    return None;
+                };
+                self.token(given, digest, expires, reader)
+            }
+            (Some(_), Some(given)) => {
+                let what = "a token is a reference or a digest, and this is both";
+                reader.problem(given, what, "remove one of them");
+                None
+            }
+            (None, None) => {
+                let what = "a token needs 'token_secret_ref' or 'sha256'";
+                reader.problem(
+                    item,
+                    what,
+                    "`mailwarden config token` makes a token and its digest",
+                );
+                None
+            }
+        }
+    }
+
+    fn expires(&self, given: &Node, reader: &mut Reader<'_>) -> Option<Timestamp> {
+        let Ok(expires) = given.text()?.parse::<Timestamp>() else {
+            let what = "'expires' is no date and time";
+            reader.problem(given, what, "write it as 2027-01-01T00:00:00Z");
+            return None;
+        };
+        if expires <= self.now {
+            reader.warn(given, "this token has expired, and proves nothing");
+        }
+        Some(expires)
+    }
+
+    /// The digest of a token that lies in the secret store.
+    fn secret(&self, given: &Node, reader: &mut Reader<'_>) -> Option<TokenDigest> {
+        let wanted = SecretRef::parse(given.text()?, "secret://callers/invoice-agent/token");
+        let secret = match wanted {
+            Ok(wanted) => self.store.secret(&wanted, self.variables)?,
+            Err(none) => Err(none),
+        };
+        match secret {
+            Ok(token) if token.expose_secret().chars().count() < LEAST_TOKEN => {
+                let what = "this token has fewer than 16 characters, and could be guessed";
+                reader.problem(
+                    given,
+                    what,
+                    "make a longer one: `mailwarden config token` does",
+                );
+                None
+            }
+            Ok(token) => Some(TokenDigest::of(token.expose_secret())),
+            Err(none) => {
+                reader.problem(given, none.what, none.hint);
+                None
+            }
+        }
+    }
+
+    fn token(
+        &mut self,
+        given: &Node,
+        digest: TokenDigest,
+        expires: Option<Timestamp>,
+        reader: &mut Reader<'_>,
+    ) -> Option<Token> {
+        if let Some(line) = self.lines.insert(digest, given.at.line) {
+            reader.problem(
+                given,
+                format!("this token is also that of the caller in line {line}"),
+                "give each caller a token of its own, so that they can be told apart",
+            );
+        }
+        Some(Token { digest, expires })
+    }
+}

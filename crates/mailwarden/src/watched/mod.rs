@@ -1,0 +1,225 @@
+//! What can be known of this process from outside: how it stands, and whether it can serve. It names nobody.
+
+mod counted;
+mod process;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use audit::{Health, Lag, Log};
+use gateway::Gateway;
+use jiff::Timestamp;
+use ledger::{Filter, Ledger, State};
+use tokio::time::{Instant, timeout};
+
+use crate::draining::Draining;
+
+pub(crate) use counted::Counted;
+pub(crate) use process::Process;
+
+/// Whoever does not answer for so long, does not answer.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// So long an answer of the ledger is good enough, however often is asked.
+const FRESH: Duration = Duration::from_secs(2);
+
+/// Clones are the same one.
+#[derive(Clone)]
+pub(crate) struct Watched(Arc<Inner>);
+
+struct Inner {
+    log: Log,
+    draining: Draining,
+    serving: OnceLock<Serving>,
+    reloads: [AtomicU64; 2],
+    version: Mutex<String>,
+    ledger: tokio::sync::Mutex<Option<(Instant, LedgerStands)>>,
+}
+
+/// What there is once the configuration is in force.
+pub(crate) struct Serving {
+    pub(crate) gateway: Arc<Gateway>,
+    pub(crate) counted: Counted,
+    pub(crate) changes: Changes,
+}
+
+/// Whether there must be a ledger.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Changes {
+    Wanted,
+    NotWanted,
+}
+
+/// How reading the configuration again came out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Reloaded {
+    InForce,
+    Kept,
+}
+
+impl Reloaded {
+    pub(crate) const ALL: [Self; 2] = [Self::InForce, Self::Kept];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::InForce => "in_force",
+            Self::Kept => "kept",
+        }
+    }
+}
+
+/// How the ledger stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum LedgerStands {
+    /// There is none, and none is needed.
+    Absent,
+    /// It could not be opened, or does not answer.
+    Down,
+    Up(Transactions),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Transactions {
+    pub(crate) open: u64,
+    pub(crate) needs_operator: u64,
+    /// Of those that are open.
+    pub(crate) oldest: Option<Timestamp>,
+}
+
+/// What keeps a process from serving; what a stranger may know of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Lacking {
+    Configuration,
+    AuditLog,
+    Ledger,
+    Draining,
+}
+
+impl Lacking {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Configuration => "configuration",
+            Self::AuditLog => "audit_log",
+            Self::Ledger => "ledger",
+            Self::Draining => "draining",
+        }
+    }
+}
+
+impl Watched {
+    pub(crate) fn new(log: Log, version: &str) -> Self {
+        Self(Arc::new(Inner {
+            log,
+            draining: Draining::default(),
+            serving: OnceLock::new(),
+            reloads: Default::default(),
+            version: Mutex::new(version.to_owned()),
+            ledger: tokio::sync::Mutex::default(),
+        }))
+    }
+
+    /// From now on there is somebody to answer.
+    pub(crate) fn serves(&self, serving: Serving) {
+        // It begins to serve once.
+        let _ = self.0.serving.set(serving);
+    }
+
+    pub(crate) fn draining(&self) -> &Draining {
+        &self.0.draining
+    }
+
+    pub(crate) fn reloaded(&self, how: Reloaded, version: &str) {
+        for (count, which) in self.0.reloads.iter().zip(Reloaded::ALL) {
+            count.fetch_add(u64::from(which == how), Ordering::Relaxed);
+        }
+        let mut known = self
+            .0
+            .version
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        version.clone_into(&mut known);
+    }
+
+    /// How often it was read again, by outcome.
+    pub(crate) fn reloads(&self) -> impl Iterator<Item = (Reloaded, u64)> {
+        let counts = self
+            .0
+            .reloads
+            .iter()
+            .map(|count| count.load(Ordering::Relaxed));
+        Reloaded::ALL.into_iter().zip(counts)
+    }
+
+    /// Which configuration is in force: a digest; empty without a directory.
+    pub(crate) fn version(&self) -> String {
+        let version = self
+            .0
+            .version
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        version.clone()
+    }
+
+    pub(crate) fn log(&self) -> (Health, Lag) {
+        (self.0.log.health(), self.0.log.lag())
+    }
+
+    pub(crate) fn counted(&self) -> Option<&Counted> {
+        Some(&self.0.serving.get()?.counted)
+    }
+
+    /// What keeps it from serving; nothing, if it is ready.
+    pub(crate) async fn lacking(&self) -> Vec<Lacking> {
+        let mut lacking = Vec::new();
+        if self.0.serving.get().is_none() {
+            lacking.push(Lacking::Configuration);
+        }
+        if !matches!(timeout(PATIENCE, self.0.log.probe()).await, Ok(Ok(()))) {
+            lacking.push(Lacking::AuditLog);
+        }
+        if self.ledger().await == LedgerStands::Down {
+            lacking.push(Lacking::Ledger);
+        }
+        if self.0.draining.has_begun() {
+            lacking.push(Lacking::Draining);
+        }
+        lacking
+    }
+
+    /// One question at a time, and not more often than it is worth.
+    pub(crate) async fn ledger(&self) -> LedgerStands {
+        let Some(serving) = self.0.serving.get() else {
+            return LedgerStands::Absent;
+        };
+        let mut known = self.0.ledger.lock().await;
+        if let Some((when, stands)) = *known
+            && when.elapsed() < FRESH
+        {
+            return stands;
+        }
+        let stands = match (serving.gateway.ledger(), serving.changes) {
+            (Some(ledger), _) => ask(ledger).await,
+            (None, Changes::Wanted) => LedgerStands::Down,
+            (None, Changes::NotWanted) => LedgerStands::Absent,
+        };
+        *known = Some((Instant::now(), stands));
+        stands
+    }
+}
+
+async fn ask(ledger: &Ledger) -> LedgerStands {
+    let unsettled = Filter {
+        states: vec![State::Open, State::NeedsOperator],
+        ..Filter::default()
+    };
+    let Ok(Ok(found)) = timeout(PATIENCE, ledger.list(unsettled)).await else {
+        return LedgerStands::Down;
+    };
+    let of = |state: State| found.iter().filter(move |one| one.state == state);
+    let count = |state: State| u64::try_from(of(state).count()).unwrap_or(u64::MAX);
+    LedgerStands::Up(Transactions {
+        open: count(State::Open),
+        needs_operator: count(State::NeedsOperator),
+        oldest: of(State::Open).map(|one| one.began).min(),
+    })
+}

@@ -1,0 +1,148 @@
+//! A few callers that want far more than there is, beside many that want little: whether the many notice.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use testkit::mailgen::Rng;
+use tokio::time::Instant;
+
+use super::agent::{Agent, Outcome};
+use super::mix::Read;
+use super::program::Program;
+use super::samples::Spread;
+use super::saturate::{self, Plan};
+use super::steady::{Crowd, Heard, client, mailbox_of, runtime};
+use super::watch;
+use super::world::{CALLERS, World, token};
+
+/// The last callers are greedy.
+pub(super) const GREEDY: usize = 5;
+/// What they want, of what the program can do.
+const TIMES: f64 = 10.0;
+/// Connections of each of them: enough that waiting for answers does not slow them down.
+pub(super) const CONNECTIONS: usize = 100;
+
+pub(super) struct Found {
+    /// Calls a second when everybody asks as fast as can be.
+    pub capacity: f64,
+    /// Those who want little, alone and in company.
+    pub alone: Spread,
+    pub beside: Spread,
+    pub errors: usize,
+    pub shed: usize,
+    pub words: Vec<String>,
+    /// What the greedy asked for in a second, and what they were given.
+    pub asked: f64,
+    pub served: f64,
+    pub load: String,
+}
+
+impl Found {
+    pub(super) fn ratio(&self) -> f64 {
+        self.beside.p99 / self.alone.p99
+    }
+}
+
+pub(super) fn run(world: &Arc<World>, program: &Program, crowd: Crowd) -> Result<Found, String> {
+    let plan = Plan {
+        rounds: 1,
+        lasting: Duration::from_secs(5),
+        open: 64,
+    };
+    saturate::ours(world, program, plan)?;
+    let capacity = saturate::ours(world, program, plan)?.a_second;
+    let alone = runtime()?.block_on(modest(world, program, crowd))?;
+    let over = Arc::new(AtomicBool::new(false));
+    let wanted = capacity * TIMES;
+    let begun = Instant::now();
+    let (beside, greedy) = runtime()?.block_on(async {
+        let each = wanted / (GREEDY * CONNECTIONS) as f64;
+        let greedy: Vec<_> = (0..GREEDY * CONNECTIONS)
+            .map(|number| {
+                let caller = CALLERS - 1 - number % GREEDY;
+                let agent = Agent::new(program.address, token(caller));
+                tokio::spawn(grab(
+                    Arc::clone(world),
+                    agent,
+                    number,
+                    each,
+                    Arc::clone(&over),
+                ))
+            })
+            .collect();
+        let beside = modest(world, program, crowd).await;
+        over.store(true, Ordering::Relaxed);
+        let mut all = Heard::default();
+        for one in greedy {
+            all.join(one.await.map_err(|error| error.to_string())?);
+        }
+        Ok::<_, String>((beside?, all))
+    })?;
+    let seconds = begun.elapsed().as_secs_f64();
+    let served = greedy.samples.all().calls;
+    Ok(Found {
+        capacity,
+        alone: alone.samples.all(),
+        beside: beside.samples.all(),
+        errors: alone.errors + beside.errors,
+        shed: alone.shed + beside.shed,
+        words: beside.words.into_iter().chain(greedy.words).collect(),
+        asked: (served + greedy.shed + greedy.errors) as f64 / seconds,
+        served: served as f64 / seconds,
+        load: watch::load(),
+    })
+}
+
+/// All callers but the greedy, a client each for so many, about once a second.
+async fn modest(world: &Arc<World>, program: &Program, crowd: Crowd) -> Result<Heard, String> {
+    let begun = Instant::now();
+    let clients: Vec<_> = (0..crowd.clients)
+        .map(|number| {
+            let agent = Agent::new(program.address, token(number % (CALLERS - GREEDY)));
+            tokio::spawn(client(
+                Arc::clone(world),
+                agent,
+                number,
+                begun,
+                crowd.lasting,
+            ))
+        })
+        .collect();
+    let mut heard = Heard::default();
+    for client in clients {
+        heard.join(client.await.map_err(|error| error.to_string())?);
+    }
+    Ok(heard)
+}
+
+/// Asks on its beat, and at once when it is late; what it is told to wait for it does not wait for.
+async fn grab(
+    world: Arc<World>,
+    mut agent: Agent,
+    number: usize,
+    a_second: f64,
+    over: Arc<AtomicBool>,
+) -> Heard {
+    let mut rng = Rng::new(13, number as u64);
+    let mut heard = Heard::default();
+    let Some(mailbox) = world.mailboxes.get(mailbox_of(&world, number)) else {
+        return heard;
+    };
+    let beat = Duration::from_secs_f64(1.0 / a_second);
+    let mut due = Instant::now() + beat.mul_f64(rng.below(1_000) as f64 / 1e3);
+    while !over.load(Ordering::Relaxed) {
+        tokio::time::sleep_until(due).await;
+        let Some(read) = Read::pick(mailbox, &mut rng) else {
+            return heard;
+        };
+        let begun = Instant::now();
+        let outcome = agent.call(read.tool.name(), &read.arguments()).await;
+        if outcome == Outcome::Good {
+            heard.samples.add(read.tool, begun.elapsed());
+        }
+        heard.take(outcome);
+        due = (due + beat).max(Instant::now() - Duration::from_secs(1));
+    }
+    heard
+}
