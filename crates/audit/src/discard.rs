@@ -19,6 +19,6 @@ pub(crate) fn answer(job: Job) {
         Job::Sign(reply) => {
             let _ = reply.send(Ok(None));
         }
-        Job::Note(_) | Job::Close(..) => {}
+        Job::Note(_) | Job::Settle(_) | Job::Close(..) => {}
     }
 }

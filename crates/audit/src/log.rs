@@ -121,6 +121,14 @@ impl Log {
         self.0.jobs.send(Job::Note(event));
     }
 
+    /// Says something that nobody is refused for, and waits until it is durable or stands among what is said later.
+    pub async fn say(&self, event: Event) {
+        self.note(event);
+        let (told, settled) = oneshot::channel();
+        self.0.jobs.send(Job::Settle(told));
+        let _ = tokio::time::timeout(PATIENCE, settled).await;
+    }
+
     /// Opens the entry of a call that can change nothing: one record will do, when it has ended. A log that is known to be
     /// out of order is tried first.
     pub async fn reading(&self, asked: Asked) -> Result<Entry, Unavailable> {

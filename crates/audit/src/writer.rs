@@ -28,6 +28,8 @@ pub(crate) enum Job {
     Append(Event, Reply<Receipt>),
     /// Nobody waits for it, and it is not lost while the disk is out of order.
     Note(Event),
+    /// Told when all before it is durable, or is known not to be yet.
+    Settle(oneshot::Sender<()>),
     /// Whether the log can be written again.
     Probe(Reply<()>),
     /// Sign what there is.
@@ -209,6 +211,7 @@ impl Writer {
         for probe in batch.probes {
             let _ = probe.send(Ok(()));
         }
+        settle(batch.settling);
     }
 
     fn failed(&mut self, batch: Batch, why: Unavailable) {
@@ -238,6 +241,13 @@ impl Writer {
             outage.turned_away += 1;
             let _ = probe.send(Err(why.clone()));
         }
+        settle(batch.settling);
+    }
+}
+
+fn settle(waiting: Vec<oneshot::Sender<()>>) {
+    for one in waiting {
+        let _ = one.send(());
     }
 }
 
@@ -258,6 +268,7 @@ struct Batch {
     events: Vec<Arc<Event>>,
     replies: Vec<Option<Reply<Receipt>>>,
     probes: Vec<Reply<()>>,
+    settling: Vec<oneshot::Sender<()>>,
 }
 
 impl Batch {
@@ -283,6 +294,7 @@ impl Batch {
                 self.events.push(Arc::new(event));
                 self.replies.push(None);
             }
+            Job::Settle(waits) => self.settling.push(waits),
             Job::Probe(reply) => self.probes.push(reply),
             other => return Some(other),
         }

@@ -197,10 +197,12 @@ fn with_config(
                 config.audit_directory.clone(),
                 verb.recorded_as().unwrap_or_default(),
             );
-            log.note(Event::config_loaded(
+            let loaded = Event::config_loaded(
                 config.version.as_deref(),
                 config.accounts.iter().map(|account| &account.id),
-            ));
+            );
+            // INVARIANT: nobody is answered before the start is on disk. Where that cannot be, each call is refused and told why.
+            log.say(loaded).await;
             wiring::record_refreshes(&config.accounts, &log);
             let outcome = work(config, log.clone()).await;
             // INVARIANT: all that comes after the last call shares what is left; whoever started us kills us after that.
