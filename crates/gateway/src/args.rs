@@ -236,7 +236,7 @@ text_argument!(
         "type": "string",
         "minLength": 1,
         "maxLength": 128,
-        "description": "Your own name for this call: under it, it is done once."
+        "description": "Your name for this call: under it, it is done once."
     }
 );
 

@@ -46,8 +46,8 @@ impl Args {
 impl Tool for MoveMessage {
     const NAME: &'static str = "imap_move_message";
     const TITLE: &'static str = "Move a message";
-    const SUMMARY: &'static str = "Move one message to another mailbox of its account. new_message_id names it there; the \
-        old id means nothing any more.";
+    const SUMMARY: &'static str =
+        "Move one message to another mailbox of its account. new_message_id names it there.";
     const TOOLSET: Toolset = Toolset::Imap;
     const ANNOTATIONS: Annotations = Annotations::MOVES;
     const LEAST: Level = Level::Metadata;

@@ -128,7 +128,7 @@ impl Tool for SearchMessages {
     const SUMMARY: &'static str = "Search one mailbox, or list it when no criteria are given; newest first. All \
         criteria must match; text matches anywhere, in any case. \
         Days and order are those of arrival; the date shown is the sender's. For the next page pass next_cursor as cursor, with \
-        the same account_id and mailbox and no criteria. Read a message with imap_get_message.";
+        the same account_id and mailbox and no criteria.";
     const TOOLSET: Toolset = Toolset::Imap;
     const ANNOTATIONS: Annotations = Annotations::READS;
     const LEAST: Level = Level::Metadata;

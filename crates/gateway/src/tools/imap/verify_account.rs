@@ -72,7 +72,7 @@ impl Tool for VerifyAccount {
     const NAME: &'static str = "imap_verify_account";
     const TITLE: &'static str = "Verify a mail account";
     const SUMMARY: &'static str = "Check that an account can be reached and logged in to, on a fresh connection. \
-        Use it when another call failed, to learn why and what to do.";
+        Use it when another call failed.";
     const TOOLSET: Toolset = Toolset::Imap;
     const ANNOTATIONS: Annotations = Annotations::READS;
     const LEAST: Level = Level::None;
