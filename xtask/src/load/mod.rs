@@ -105,15 +105,36 @@ fn steady_part(world: &Arc<World>, program: &Program, wanted: &Wanted) -> Result
 
 fn reload_part(world: &Arc<World>, program: &Program, wanted: &Wanted) -> Result<Section, String> {
     let crowd = wanted.crowd();
-    let mut turns = 0;
+    let mut turns = Turns::default();
     let (heard, seen) = steady::run(world, program, crowd, || {
-        turns += 1;
-        // A failure to write shows in the calls: the program keeps what it has.
-        let _ = world.rewrite(turns);
+        turns.told += 1;
+        // What could not be written, or was not read, does not come into force.
+        let _ = world.rewrite(turns.told);
         let _ = program.reload();
+        turns.in_force += usize::from(comes_into_force(program, turns.told));
         std::thread::sleep(SECOND);
     })?;
     Ok(report::reload(crowd, turns, &heard, &seen))
+}
+
+/// How often the program was told to read its configuration again, and how often it was seen to have done so.
+#[derive(Clone, Copy, Default)]
+struct Turns {
+    told: usize,
+    in_force: usize,
+}
+
+/// Whether the caller that comes and goes is known, or none any more, before long.
+fn comes_into_force(program: &Program, turn: usize) -> bool {
+    let wanted = turn % 2 == 1;
+    let patience = Instant::now() + 5 * SECOND;
+    while Instant::now() < patience {
+        if program.knows(&world::token(world::CALLERS)) == Some(wanted) {
+            return true;
+        }
+        std::thread::sleep(SECOND / 20);
+    }
+    false
 }
 
 fn saturate_part(

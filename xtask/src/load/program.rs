@@ -1,13 +1,16 @@
 //! The program under load as a process: started, watched from outside, told to read its configuration again, ended.
 
 use std::fs;
-use std::io::{self, BufRead as _, BufReader};
-use std::net::SocketAddr;
+use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 /// Ticks of the kernel's clock in a second, as Linux shows them to programs.
 const TICKS: f64 = 100.0;
+/// Whoever takes longer does not answer.
+const ANSWERS: Duration = Duration::from_secs(5);
 
 pub(super) struct Program {
     child: Child,
@@ -72,6 +75,24 @@ impl Program {
 
     pub(super) fn pid(&self) -> u32 {
         self.child.id()
+    }
+
+    /// Whether this token is taken; nothing where the program does not answer.
+    pub(super) fn knows(&self, token: &str) -> Option<bool> {
+        let body = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+        let request = format!(
+            "POST /mcp HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\n\
+             Accept: application/json, text/event-stream\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}",
+            self.address,
+            body.len()
+        );
+        let mut stream = TcpStream::connect(self.address).ok()?;
+        stream.set_read_timeout(Some(ANSWERS)).ok()?;
+        stream.write_all(request.as_bytes()).ok()?;
+        let mut line = String::new();
+        BufReader::new(stream).read_line(&mut line).ok()?;
+        let status: u16 = line.split(' ').nth(1)?.parse().ok()?;
+        Some(status != 401)
     }
 
     pub(super) fn look(&self) -> Sight {

@@ -7,6 +7,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use super::Turns;
 use super::mix::{Read, Tool};
 use super::overload;
 use super::samples::Spread;
@@ -93,6 +94,7 @@ fn goal(out: &mut String, what: &str, measured: &str, wanted: &str, met: bool) {
     let _ = writeln!(out, "| {what} | {measured} | {wanted} | {met} |");
 }
 
+const TOO_SHORT: &str = "too short to tell";
 const GOALS: &str = "\n| | measured | goal | |\n|---|--:|--:|---|\n";
 
 fn spreads(out: &mut String, rows: impl Iterator<Item = (String, Spread)>) {
@@ -167,29 +169,37 @@ pub(super) fn steady(size: Size, crowd: Crowd, heard: &Heard, seen: &Seen) -> Se
         "≤ 256 MB",
         rss <= 256.0,
     );
-    let slope = seen.rss_slope() * 60.0 / 1e6;
+    let slope = seen.rss_slope().map(|slope| slope * 60.0 / 1e6);
     goal(
         &mut out,
         "memory, growth after the first minute",
-        &format!("{slope:+.2} MB a minute"),
+        &slope.map_or(TOO_SHORT.to_owned(), |slope| {
+            format!("{slope:+.2} MB a minute")
+        }),
         "< 1 MB a minute",
-        slope < 1.0,
+        slope.is_some_and(|slope| slope < 1.0),
     );
-    let slope = seen.descriptor_slope() * 60.0;
+    let slope = seen.descriptor_slope().map(|slope| slope * 60.0);
+    let growth = slope.map_or(TOO_SHORT.to_owned(), |slope| {
+        format!("{slope:+.1} a minute")
+    });
     goal(
         &mut out,
         "descriptors, most and growth",
-        &format!("{:.0}, {slope:+.1} a minute", most(&seen.descriptors)),
+        &format!("{:.0}, {growth}", most(&seen.descriptors)),
         "flat",
-        slope < 5.0,
+        slope.is_some_and(|slope| slope < 5.0),
     );
     let connections = seen.connections.iter().max().copied().unwrap_or_default();
     goal(
         &mut out,
         "IMAP connections, all and of one account",
-        &format!("{connections}, {}", seen.most_of_one),
+        &match seen.most_of_one {
+            Some(most) => format!("{connections}, {most}"),
+            None => format!("{connections}, not told"),
+        },
         "≤ 4 of one account",
-        seen.most_of_one <= 4,
+        seen.most_of_one.is_some_and(|most| most <= 4),
     );
     spreads(&mut out, by_tool(heard));
     let share = |seconds: f64| seconds / seen.seconds * 100.0;
@@ -207,13 +217,16 @@ pub(super) fn steady(size: Size, crowd: Crowd, heard: &Heard, seen: &Seen) -> Se
     }
 }
 
-pub(super) fn reload(crowd: Crowd, turns: usize, heard: &Heard, seen: &Seen) -> Section {
+pub(super) fn reload(crowd: Crowd, turns: Turns, heard: &Heard, seen: &Seen) -> Section {
     let all = heard.samples.all();
     let mut out = format!(
-        "## Reload under load\n\n{}\n\nThe same clients for {} minutes; {turns} times meanwhile, about once a second, the list of callers and a \
-         policy were written anew and the program was told to read them (SIGHUP).\n",
+        "## Reload under load\n\n{}\n\n{} clients for {} minutes; {} times meanwhile, about once a second, the list of callers and a \
+         policy were written anew and the program was told to read them (SIGHUP). Each time one caller is new or none any more: \
+         whether its token is taken shows that the program has read it.\n",
         machine([&seen.load[0], &seen.load[1]]),
+        crowd.clients,
         crowd.lasting.as_secs_f64() / 60.0,
+        turns.told,
     );
     out.push_str(GOALS);
     let errors = heard.errors + heard.shed;
@@ -223,6 +236,13 @@ pub(super) fn reload(crowd: Crowd, turns: usize, heard: &Heard, seen: &Seen) -> 
         &format!("{errors} of {}", all.calls + errors),
         "none",
         errors == 0,
+    );
+    goal(
+        &mut out,
+        "reloads that came into force",
+        &format!("{} of {}", turns.in_force, turns.told),
+        "all",
+        turns.told > 0 && turns.in_force == turns.told,
     );
     spreads(&mut out, by_tool(heard));
     words(&mut out, &heard.words);
@@ -313,8 +333,8 @@ pub(super) fn saturation(world: &World, plan: saturate::Plan, found: &saturate::
 
 pub(super) fn overload(crowd: Crowd, found: &overload::Found) -> Section {
     let mut out = format!(
-        "## Overload\n\n{}\n\n{} clients of {} callers ask about once a second, first alone and then beside {} callers that ask for ten times what the \
-         program can do ({:.0} calls a second), on {} connections each, and wait for nothing that they are told to wait for.\n",
+        "## Overload\n\n{}\n\n{} clients of {} callers ask about once a second, first alone and then beside {} callers that ask for more than ten times what the \
+         program can do ({:.0} calls a second), on {} connections each, and wait for nothing that they are told to wait for. The modest and the greedy are threads of their own.\n",
         machine([&found.load, &super::watch::load()]),
         crowd.clients,
         CALLERS - overload::GREEDY,
@@ -330,6 +350,14 @@ pub(super) fn overload(crowd: Crowd, found: &overload::Found) -> Section {
         &format!("{ratio:.2} ×"),
         "≤ 2 ×",
         ratio <= 2.0,
+    );
+    let sent = found.asked / found.capacity;
+    goal(
+        &mut out,
+        "calls that the greedy sent, of what the program can do",
+        &format!("{sent:.1} ×"),
+        "≥ 10 ×",
+        sent >= 10.0,
     );
     let failed = found.errors + found.shed;
     goal(
@@ -349,7 +377,7 @@ pub(super) fn overload(crowd: Crowd, found: &overload::Found) -> Section {
     );
     let _ = writeln!(
         out,
-        "\nThe greedy sent {:.0} calls a second, which is all that this machine could send beside serving them, and {:.0} were answered.",
+        "\nThe greedy sent {:.0} calls a second; {:.0} were answered, and the others told to come back later.",
         found.asked, found.served
     );
     words(&mut out, &found.words);

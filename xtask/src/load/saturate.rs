@@ -43,6 +43,7 @@ impl Found {
             .ours
             .iter()
             .zip(&self.bare)
+            .filter(|(_, bare)| bare.a_second > 0.0)
             .map(|(ours, bare)| ours.a_second / bare.a_second)
             .collect();
         ratios.sort_by(f64::total_cmp);

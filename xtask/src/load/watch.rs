@@ -12,14 +12,16 @@ use super::world::World;
 const CENSUS: usize = 15;
 /// Buffers and caches fill at first.
 const SETTLING: usize = 60;
+/// From fewer looks than these after that nothing is concluded.
+const ENOUGH: usize = 30;
 
 #[derive(Default)]
 pub(super) struct Seen {
     pub rss: Vec<f64>,
     pub descriptors: Vec<f64>,
     pub connections: Vec<usize>,
-    /// The most that one account had at a time.
-    pub most_of_one: usize,
+    /// The most that one account had at a time; nothing where the mail server did not tell.
+    pub most_of_one: Option<usize>,
     pub seconds: f64,
     pub program: f64,
     pub harness: f64,
@@ -47,7 +49,7 @@ impl Seen {
             seen.descriptors.push(sight.descriptors as f64);
             seen.connections
                 .push(program::connections_to(world.dovecot.port()));
-            if round % CENSUS == CENSUS - 1 {
+            if round % CENSUS == 0 {
                 seen.most_of_one = seen.most_of_one.max(most_of_one(world));
             }
             round += 1;
@@ -64,13 +66,19 @@ impl Seen {
         seen
     }
 
-    pub(super) fn rss_slope(&self) -> f64 {
-        slope(self.rss.get(SETTLING..).unwrap_or_default())
+    /// Octets a second; nothing where it was not looked for long enough to tell.
+    pub(super) fn rss_slope(&self) -> Option<f64> {
+        settled(&self.rss)
     }
 
-    pub(super) fn descriptor_slope(&self) -> f64 {
-        slope(self.descriptors.get(SETTLING..).unwrap_or_default())
+    pub(super) fn descriptor_slope(&self) -> Option<f64> {
+        settled(&self.descriptors)
     }
+}
+
+fn settled(values: &[f64]) -> Option<f64> {
+    let rest = values.get(SETTLING..).unwrap_or_default();
+    (rest.len() >= ENOUGH).then(|| slope(rest))
 }
 
 pub(super) fn load() -> String {
@@ -85,7 +93,7 @@ pub(super) fn master(world: &World) -> u32 {
         .unwrap_or_default()
 }
 
-fn most_of_one(world: &World) -> usize {
+fn most_of_one(world: &World) -> Option<usize> {
     let told = Command::new("doveadm")
         .arg("-c")
         .arg(world.dovecot.dir().join("dovecot.conf"))
@@ -96,5 +104,21 @@ fn most_of_one(world: &World) -> usize {
     let counts = told
         .lines()
         .filter_map(|line| line.split_whitespace().nth(1)?.parse().ok());
-    counts.max().unwrap_or_default()
+    counts.max()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_short_look_tells_nothing_of_growth() {
+        let seen = |seconds| Seen {
+            rss: vec![1.0; seconds],
+            ..Seen::default()
+        };
+        assert_eq!(seen(0).rss_slope(), None);
+        assert_eq!(seen(SETTLING + ENOUGH - 1).rss_slope(), None);
+        assert_eq!(seen(SETTLING + ENOUGH).rss_slope(), Some(0.0));
+    }
 }
