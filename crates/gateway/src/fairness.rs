@@ -2,15 +2,19 @@
 //!
 //! What may be done is not decided here, nor how often: that is for policies and limits.
 
+mod breath;
 mod hall;
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
 use crate::knowledge::lock;
+pub use breath::Strain;
+use breath::{Breath, Queue};
 pub use hall::Load;
 use hall::{Arrival, Bounds, Hall, Ticket};
 
@@ -20,17 +24,43 @@ const QUEUE: usize = 32;
 const PATIENCE: Duration = Duration::from_secs(2);
 /// How long one waits where there is nobody else: longer than any call takes.
 const PATIENCE_ALONE: Duration = Duration::from_secs(3_600);
-/// For each core. Most calls wait for a mail server most of the time.
-const PLACES_PER_CORE: usize = 128;
+/// For each core. Most calls wait for a mail server most of the time, if it is far away: then there may be many.
+const MOST: usize = 128;
+/// Before anything is known of how far it is.
+const AT_FIRST: usize = 8;
+/// While processors are what calls wait for.
+const LEAST: usize = 2;
+/// Beside them, for callers that have nothing under way.
+const SPARE: usize = 8;
+/// So often it is looked how the machine does.
+const LOOKS: Duration = Duration::from_millis(100);
 
 /// The door that all calls of a process pass.
 #[derive(Clone)]
-pub(crate) struct Door(Arc<Mutex<Inside>>);
+pub(crate) struct Door(Arc<Shared>);
+
+struct Shared {
+    inside: Mutex<Inside>,
+    /// Where nobody chose a number.
+    paced: Option<Paced>,
+}
 
 struct Inside {
     hall: Hall,
     waiting: HashMap<u64, oneshot::Sender<()>>,
 }
+
+/// A number of places that follows what the machine can do.
+struct Paced {
+    gauge: Gauge,
+    breath: Mutex<Breath>,
+    since: Instant,
+    /// When it was last looked, in milliseconds of that.
+    looked: AtomicU64,
+}
+
+/// Tells what the threads of this process have had of the processors so far; nothing where that is not known.
+pub(crate) type Gauge = fn() -> Option<Strain>;
 
 /// There is no place, and there will be none soon: how long until there may be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -46,30 +76,54 @@ pub enum Crowd {
 
 impl Default for Door {
     fn default() -> Self {
-        Self::of(Crowd::Many, None)
+        Self::of(Crowd::Many, Places::Usual(|| None))
     }
 }
 
+/// How many calls are under way at a time.
+#[derive(Clone, Copy)]
+pub enum Places {
+    Fixed(usize),
+    /// As many as the machine does well with.
+    Usual(fn() -> Option<Strain>),
+}
+
 impl Door {
-    /// With as many places as are usual, unless another number was given.
-    pub(crate) fn of(crowd: Crowd, places: Option<usize>) -> Self {
+    pub(crate) fn of(crowd: Crowd, places: Places) -> Self {
         let cores = std::thread::available_parallelism().map_or(2, |cores| cores.get().max(2));
         let (queue, patience) = match crowd {
             Crowd::One => (usize::MAX, PATIENCE_ALONE),
             Crowd::Many => (QUEUE, PATIENCE),
         };
-        Self::new(Bounds {
-            places: places.unwrap_or(cores * PLACES_PER_CORE),
+        let (places, spare, gauge) = match (places, crowd) {
+            (Places::Fixed(places), _) => (places, 0, None),
+            // It holds up nobody but itself.
+            (Places::Usual(_), Crowd::One) => (cores * MOST, 0, None),
+            (Places::Usual(gauge), Crowd::Many) => (cores * AT_FIRST, cores * SPARE, Some(gauge)),
+        };
+        let bounds = Bounds {
+            places,
+            spare,
             queue,
             patience,
-        })
+        };
+        let paced = gauge.map(|gauge| Paced {
+            gauge,
+            breath: Mutex::new(Breath::new(cores * LEAST, places, cores * MOST)),
+            since: Instant::now(),
+            looked: AtomicU64::new(0),
+        });
+        Self::new(bounds, paced)
     }
 
-    fn new(bounds: Bounds) -> Self {
-        Self(Arc::new(Mutex::new(Inside {
-            hall: Hall::new(bounds),
-            waiting: HashMap::new(),
-        })))
+    fn new(bounds: Bounds, paced: Option<Paced>) -> Self {
+        Self(Arc::new(Shared {
+            inside: Mutex::new(Inside {
+                hall: Hall::new(bounds),
+                waiting: HashMap::new(),
+            }),
+            paced,
+        }))
     }
 
     /// Waits for a place. Dropping this gives the turn to the next.
@@ -79,7 +133,7 @@ impl Door {
             caller: caller.to_owned(),
         };
         let (mut wait, patience) = {
-            let mut inside = lock(&self.0);
+            let mut inside = lock(&self.0.inside);
             let patience = inside.hall.bounds().patience;
             match inside.hall.arrive(caller) {
                 Arrival::Enters => return Ok(place()),
@@ -107,17 +161,57 @@ impl Door {
     }
 
     pub(crate) fn load(&self) -> Load {
-        lock(&self.0).hall.load()
+        lock(&self.0.inside).hall.load()
+    }
+
+    /// How long a call of this caller would have to wait, where that is too long to wait at all.
+    pub(crate) fn is_closed_to(&self, caller: &str) -> Option<Duration> {
+        lock(&self.0.inside).hall.is_closed_to(caller)
     }
 
     fn end(&self, caller: &str) {
-        let mut inside = lock(&self.0);
-        for ticket in inside.hall.end(caller, Instant::now()) {
-            if let Some(call) = inside.waiting.remove(&ticket.number()) {
+        let now = Instant::now();
+        let drawn = self.0.paced.as_ref().and_then(|paced| {
+            let strain = paced.look(now)?;
+            let queue = match self.load().waiting {
+                0 => Queue::Empty,
+                _ => Queue::Waits,
+            };
+            Some(lock(&paced.breath).draw(strain, queue))
+        });
+        let mut inside = lock(&self.0.inside);
+        let entered = inside.hall.end(caller, now);
+        inside.call(entered);
+        if let Some(places) = drawn {
+            let entered = inside.hall.make_room(places);
+            inside.call(entered);
+        }
+    }
+}
+
+impl Inside {
+    fn call(&mut self, entered: Vec<Ticket>) {
+        for ticket in entered {
+            if let Some(call) = self.waiting.remove(&ticket.number()) {
                 // Who has gone meanwhile gives the place back itself.
                 let _ = call.send(());
             }
         }
+    }
+}
+
+impl Paced {
+    /// Only now and then, and only one of those who come.
+    fn look(&self, now: Instant) -> Option<Strain> {
+        let at = u64::try_from(now.saturating_duration_since(self.since).as_millis()).ok()?;
+        let looked = self.looked.load(Ordering::Relaxed);
+        let due = looked.saturating_add(LOOKS.as_millis() as u64);
+        let mine = at >= due
+            && self
+                .looked
+                .compare_exchange(looked, at, Ordering::Relaxed, Ordering::Relaxed)
+                .is_ok();
+        mine.then(self.gauge).flatten()
     }
 }
 
@@ -145,7 +239,7 @@ impl Drop for Wait {
     fn drop(&mut self) {
         let Some(ticket) = self.ticket else { return };
         let left = {
-            let mut inside = lock(&self.door.0);
+            let mut inside = lock(&self.door.0.inside);
             inside.waiting.remove(&ticket.number());
             inside.hall.leave(&self.caller, ticket)
         };
@@ -160,15 +254,17 @@ mod tests {
     use super::*;
 
     fn door(places: usize, queue: usize) -> Door {
-        Door::new(Bounds {
+        let bounds = Bounds {
             places,
+            spare: 0,
             queue,
             patience: PATIENCE,
-        })
+        };
+        Door::new(bounds, None)
     }
 
     fn is_empty(door: &Door) -> bool {
-        let inside = lock(&door.0);
+        let inside = lock(&door.0.inside);
         inside.waiting.is_empty() && inside.hall.is_empty()
     }
 

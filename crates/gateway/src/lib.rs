@@ -28,7 +28,7 @@ mod watch;
 
 pub use cursor::CursorKey;
 pub use envelope::{Answered, Link, Refused};
-pub use fairness::{Crowd, Load};
+pub use fairness::{Crowd, Load, Places, Strain};
 pub use guarded_mail::{Inspected, Inspection, Progress, Which};
 pub use inspect::FolderList;
 pub use limits::{Limits, Measure, Rate};

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use audit::{Event, Log};
-use gateway::{Caller, Crowd, Toolset, Watch, Writes};
+use gateway::{Caller, Crowd, Places, Toolset, Watch, Writes};
 use jiff::Timestamp;
 use tokio::sync::watch;
 
@@ -13,7 +13,7 @@ use crate::config::{Callers, Config, LedgerPlace, Problems, identity};
 use crate::metrics::{self, Metrics};
 use crate::reload::{self, Fixed, Reload};
 use crate::server::{self, Roster, Served, Who};
-use crate::watched::{Changes, Serving, Watched};
+use crate::watched::{Changes, Serving, Watched, strain};
 use crate::wiring::{self, Wires};
 
 /// How a transport ended: what the shell and the audit log are told.
@@ -149,7 +149,9 @@ async fn prepare(
         Who::Always(_) => Crowd::One,
         Who::EachSays => Crowd::Many,
     };
-    let gateway = gateway.with_places(crowd, config.calls_at_once);
+    let places = config.calls_at_once.map(Places::Fixed);
+    let places = places.unwrap_or(Places::Usual(strain));
+    let gateway = gateway.with_places(crowd, places);
     let mut watches: Vec<Arc<dyn Watch>> = Vec::new();
     if metrics.is_some() {
         watches.push(counting);

@@ -200,7 +200,7 @@ pub(crate) const VARIABLES: &[Variable] = &[
     ),
     variable(
         "MAILWARDEN_MAX_CONCURRENT_CALLS",
-        "128 for each core, at least 256",
+        "as many as the machine does well with",
         "Calls under way at a time, of all callers together, 1 to 100000. [Those beyond wait in turn](limits.md#when-there-is-more-to-do-than-can-be-done).",
     ),
     variable(

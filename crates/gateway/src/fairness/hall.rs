@@ -16,10 +16,21 @@ pub(crate) struct Ticket(u64);
 pub(crate) struct Bounds {
     /// Calls under way at a time.
     pub places: usize,
+    /// So many more, each of a caller that has nothing else under way.
+    pub spare: usize,
     /// Calls of one caller that wait.
     pub queue: usize,
     /// How long one waits.
     pub patience: Duration,
+}
+
+impl Bounds {
+    /// Whether there is a place for one more call of a caller that has so many already.
+    fn have_place(&self, under_way: usize, own: usize) -> bool {
+        let free = self.places.saturating_sub(under_way);
+        let spared = own == 0 && under_way < self.places.saturating_add(self.spare);
+        spared || own < free.saturating_mul(SHARE)
+    }
 }
 
 impl Ticket {
@@ -99,15 +110,12 @@ impl Hall {
             .callers
             .get(caller)
             .map_or((0, 0), |guest| (guest.under_way, guest.waiting.len()));
-        let free = self.bounds.places.saturating_sub(self.under_way);
-        if queued == 0 && has_place(free, own) {
+        if queued == 0 && self.has_place(own) {
             self.under_way += 1;
             self.guest(caller).under_way += 1;
             return Arrival::Enters;
         }
-        let expected = self.expected(caller, own, queued);
-        if queued >= self.bounds.queue || expected > self.bounds.patience {
-            self.forget(caller);
+        if let Some(expected) = self.too_long(caller, own, queued) {
             return Arrival::TurnedAway(expected);
         }
         let ticket = self.next;
@@ -118,6 +126,22 @@ impl Hall {
         }
         guest.waiting.push_back(ticket);
         Arrival::Waits(ticket)
+    }
+
+    /// How long a call would have to wait that came now, where that is too long. Nobody comes by this.
+    pub(crate) fn is_closed_to(&self, caller: &str) -> Option<Duration> {
+        let guest = self.callers.get(caller);
+        let (own, queued) = guest.map_or((0, 0), |guest| (guest.under_way, guest.waiting.len()));
+        if queued == 0 && self.has_place(own) {
+            return None;
+        }
+        self.too_long(caller, own, queued)
+    }
+
+    /// From now on there are so many places: those who are let in.
+    pub(crate) fn make_room(&mut self, places: usize) -> Vec<Ticket> {
+        self.bounds.places = places.max(1);
+        self.let_in()
     }
 
     /// A call is over: those who are let in now.
@@ -163,9 +187,10 @@ impl Hall {
     fn let_in(&mut self) -> Vec<Ticket> {
         let mut entered = Vec::new();
         loop {
-            let free = self.bounds.places.saturating_sub(self.under_way);
+            let (bounds, under_way) = (self.bounds, self.under_way);
             let waiting = self.callers.values_mut().filter_map(|guest| {
-                let waits = !guest.waiting.is_empty() && has_place(free, guest.under_way);
+                let waits =
+                    !guest.waiting.is_empty() && bounds.have_place(under_way, guest.under_way);
                 waits.then_some(((guest.under_way, guest.turn), guest))
             });
             let next = waiting.min_by_key(|(order, _)| *order);
@@ -181,6 +206,17 @@ impl Hall {
             self.under_way += 1;
             entered.push(head);
         }
+    }
+
+    fn has_place(&self, own: usize) -> bool {
+        self.bounds.have_place(self.under_way, own)
+    }
+
+    /// How long a call would wait that comes now, where the queue is full or that is longer than one waits.
+    fn too_long(&self, caller: &str, own: usize, queued: usize) -> Option<Duration> {
+        let expected = self.expected(caller, own, queued);
+        let too_long = queued >= self.bounds.queue || expected > self.bounds.patience;
+        too_long.then_some(expected)
     }
 
     /// How long a call would wait that comes now. What is not known yet is not held against it.
@@ -215,11 +251,6 @@ impl Hall {
             self.pulse = None;
         }
     }
-}
-
-/// Whether one of these free places is for a caller that has so many already.
-fn has_place(free: usize, under_way: usize) -> bool {
-    free > 0 && under_way < free.saturating_mul(SHARE)
 }
 
 #[cfg(test)]

@@ -14,12 +14,12 @@ use serde_json::Value;
 use super::turnstile::{NoRoom, SOON};
 use super::{Begun, Call, Caller, Gateway, Outcome};
 use crate::envelope::{self, Answered, Refused, Reply};
-use crate::fairness::{Crowd, Door, Load, Place};
+use crate::fairness::{Crowd, Door, Load, Place, Places};
 use crate::knowledge::lock;
 use crate::limits::excess::{Excess, Kind, Recorded};
 use crate::limits::told::RateLimit;
 use crate::limits::under_way::Held;
-use crate::limits::{Bucket, Limit, Limits};
+use crate::limits::{Bucket, Limit, Limits, Measure};
 use crate::setup::{Setup, Standing};
 use crate::tools::AnyTool;
 use crate::{Refusal, recording};
@@ -31,7 +31,7 @@ const NO_TOOL: &str = "(unknown)";
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pace {
     Open,
-    /// It has used up its own limits, and will be refused for so long.
+    /// It has used up its own limits, or has as many calls waiting as it may; it will be refused for so long.
     Wait(Duration),
 }
 
@@ -59,18 +59,24 @@ struct Used {
 }
 
 impl Gateway {
-    /// Lets so many calls be under way at a time, of all callers together; as many as are usual where nothing is said.
-    pub fn with_places(mut self, crowd: Crowd, places: Option<usize>) -> Self {
+    /// Lets so many calls be under way at a time, of all callers together.
+    pub fn with_places(mut self, crowd: Crowd, places: Places) -> Self {
         self.turnstile.door = Door::of(crowd, places);
         self
     }
 
-    /// Whether this caller is known to have used up its limits. Nothing is drawn and nobody is asked.
+    /// Whether a call of this caller is known to find no room. Nothing is drawn and nobody is asked.
     pub fn pace_of(&self, caller: &Caller) -> Pace {
         let setup = self.setup();
         let Some(standing) = setup.standing(caller) else {
             return Pace::Open;
         };
+        if let Some(wait) = self.turnstile.door.is_closed_to(&standing.id) {
+            return Pace::Wait(wait);
+        }
+        if standing.limits.own == Measure::default() {
+            return Pace::Open;
+        }
         let own = standing.limits.of_call(&standing.id, NO_TOOL).buckets;
         match self.turnstile.buckets.known(&own) {
             Drawn::Short { retry_after, .. } => Pace::Wait(retry_after),
@@ -78,8 +84,8 @@ impl Gateway {
         }
     }
 
-    /// Refuses a call whose caller is known to have used up its limits, as it would be refused further in; none where that is
-    /// not known. So there is a record of it, and it is counted.
+    /// Refuses a call that is known to find no room, as it would be refused further in; none where that is not known. So
+    /// there is a record of it, and it is counted.
     pub async fn refuse_known_excess(
         &self,
         caller: &Caller,
@@ -92,7 +98,10 @@ impl Gateway {
         let tool = standing.tools(&setup).find(|one| one.name() == tool);
         let tool = tool.map(AnyTool::name);
         let own = standing.limits.of_call(&standing.id, NO_TOOL);
-        let excess = self.turnstile.check_known(&own).err()?;
+        let excess = match self.turnstile.door.is_closed_to(&standing.id) {
+            Some(wait) => NoRoom::crowded(wait),
+            None => self.turnstile.check_known(&own).err()?,
+        };
         let came = Came { tool, since };
         Some(self.refuse_excess(standing, caller, came, cx, excess).await)
     }
@@ -184,10 +193,7 @@ impl Gateway {
         let held = self.turnstile.hold(&wanted)?;
         self.turnstile.check_known(&wanted)?;
         let place = self.turnstile.door.enter(&standing.id).await;
-        let place = place.map_err(|crowded| NoRoom {
-            refusal: Box::new(Refusal::overloaded(crowded.0)),
-            stands: None,
-        })?;
+        let place = place.map_err(|crowded| NoRoom::crowded(crowded.0))?;
         let drawn = self.turnstile.draw(wanted).await?;
         Ok(Admitted {
             since,

@@ -85,6 +85,14 @@ impl Turnstile {
 }
 
 impl NoRoom {
+    /// Others were there first.
+    pub(super) fn crowded(wait: Duration) -> Self {
+        Self {
+            refusal: Box::new(Refusal::overloaded(wait)),
+            stands: None,
+        }
+    }
+
     fn short(buckets: &[Bucket], drawn: Drawn) -> Self {
         let (which, wait, levels) = match drawn {
             Drawn::Short {

@@ -16,7 +16,7 @@ use tokio::time::{Instant, timeout};
 use crate::draining::Draining;
 
 pub(crate) use counted::Counted;
-pub(crate) use process::Process;
+pub(crate) use process::{Process, strain};
 
 /// Whoever does not answer for so long, does not answer.
 const PATIENCE: Duration = Duration::from_secs(2);

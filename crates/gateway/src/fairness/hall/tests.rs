@@ -11,6 +11,7 @@ const MODEST: &str = "modest";
 fn bounds(places: usize) -> Bounds {
     Bounds {
         places,
+        spare: 0,
         queue: 32,
         patience: Duration::from_secs(2),
     }
@@ -166,6 +167,54 @@ proptest! {
         let still = crowd.waiting.iter().any(|(ticket, _)| *ticket == waits);
         prop_assert!(still);
     }
+}
+
+/// Each of those who come is new: they find places that the greedy are not given.
+#[test]
+fn who_has_nothing_under_way_finds_a_place_beside_the_greedy() {
+    let mut crowd = Crowd::new(4);
+    crowd.hall.bounds.spare = 3;
+    for _ in 0..8 {
+        crowd.comes("a");
+        crowd.comes("b");
+    }
+    assert_eq!(crowd.inside.len(), 4);
+    for who in ["c", "d", "e"] {
+        assert_eq!(crowd.comes(who), Arrival::Enters);
+        assert!(matches!(crowd.comes(who), Arrival::Waits(_)));
+    }
+    assert!(matches!(crowd.comes("f"), Arrival::Waits(_)));
+    // One of the greedy is done: it is the turn of who has nothing.
+    assert_eq!(crowd.ends(0), ["f"]);
+}
+
+#[test]
+fn places_come_and_go() {
+    let mut crowd = Crowd::new(4);
+    for who in 0..8 {
+        crowd.comes(&format!("c{who}"));
+    }
+    assert_eq!(crowd.hall.make_room(6).len(), 2);
+    assert!(crowd.hall.make_room(1).is_empty());
+    assert_eq!(crowd.hall.load().under_way, 6);
+    assert!(
+        crowd.ends(0).is_empty(),
+        "there are more than places already"
+    );
+}
+
+/// It is only asked, and nobody waits for the answer.
+#[test]
+fn whom_the_door_is_closed_to_is_known_beforehand() {
+    let mut crowd = Crowd::new(1);
+    assert_eq!(crowd.hall.is_closed_to("a"), None);
+    for _ in 0..33 {
+        assert_eq!(crowd.hall.is_closed_to("a"), None);
+        crowd.comes("a");
+    }
+    assert_eq!(crowd.hall.is_closed_to("a"), Some(Duration::ZERO));
+    assert_eq!(crowd.hall.is_closed_to(MODEST), None);
+    assert!(matches!(crowd.comes("a"), Arrival::TurnedAway(_)));
 }
 
 /// Calls that never end: however many callers make them, one more finds a place, as long as there are fewer of them

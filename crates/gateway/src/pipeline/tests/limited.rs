@@ -7,7 +7,7 @@ use policy::{Capabilities, FolderPolicy, Mode, Policy};
 
 use super::*;
 use crate::limits::{Limits, Measure, Rate};
-use crate::{Crowd, Pace, Writes};
+use crate::{Crowd, Pace, Places, Writes};
 
 const BOT: &str = "bot";
 
@@ -351,7 +351,7 @@ async fn a_call_given_up_at_the_door_is_recorded() {
     let world = limited(Limits::default(), Policy::owner());
     let gateway = Arc::into_inner(world.gateway)
         .unwrap()
-        .with_places(Crowd::Many, Some(1));
+        .with_places(Crowd::Many, Places::Fixed(1));
     let gateway = Arc::new(gateway);
     let setup = gateway.setup();
     let standing = setup.standing(&bot()).unwrap();
@@ -389,7 +389,7 @@ async fn a_call_given_up_at_the_door_is_recorded() {
 async fn a_change_whose_caller_leaves_before_its_turn_is_not_made() {
     let world = limited(Limits::default(), Policy::owner());
     let gateway = Arc::into_inner(world.gateway).unwrap();
-    let gateway = Arc::new(gateway.with_places(Crowd::Many, Some(1)));
+    let gateway = Arc::new(gateway.with_places(Crowd::Many, Places::Fixed(1)));
     let setup = gateway.setup();
     let standing = setup.standing(&bot()).unwrap();
     let held = gateway
@@ -434,7 +434,7 @@ async fn a_change_whose_caller_leaves_before_its_turn_is_not_made() {
 async fn who_finds_no_place_in_time_is_told_when_to_come_back() {
     let world = limited(Limits::default(), Policy::owner());
     let gateway = Arc::into_inner(world.gateway).unwrap();
-    let gateway = gateway.with_places(Crowd::Many, Some(1));
+    let gateway = gateway.with_places(Crowd::Many, Places::Fixed(1));
     let setup = gateway.setup();
     let standing = setup.standing(&bot()).unwrap();
     let held = gateway
@@ -449,4 +449,41 @@ async fn who_finds_no_place_in_time_is_told_when_to_come_back() {
     drop(held);
     assert!(is_answered(&who(&gateway).await));
     assert_eq!(gateway.load().under_way, 0);
+}
+
+/// Whose queue is full is known before its call is read: it is refused at the door as it would be further in, and recorded.
+#[tokio::test]
+async fn who_has_too_many_waiting_is_refused_before_its_call_is_read() {
+    let world = limited(Limits::default(), Policy::owner());
+    let gateway = Arc::into_inner(world.gateway).unwrap();
+    let gateway = Arc::new(gateway.with_places(Crowd::Many, Places::Fixed(1)));
+    let setup = gateway.setup();
+    let standing = setup.standing(&bot()).unwrap();
+    let held = gateway
+        .admit(standing, None, std::time::Instant::now())
+        .await
+        .ok()
+        .unwrap();
+    assert_eq!(gateway.pace_of(&bot()), Pace::Open);
+    let waiting: Vec<_> = (0..32)
+        .map(|_| {
+            let gateway = Arc::clone(&gateway);
+            tokio::spawn(async move { who(&gateway).await })
+        })
+        .collect();
+    while gateway.load().waiting < 32 {
+        tokio::task::yield_now().await;
+    }
+    assert!(matches!(gateway.pace_of(&bot()), Pace::Wait(_)));
+    let (caller, cx) = (bot(), Cx::new());
+    let refused = gateway.refuse_known_excess(&caller, &cx, "list_folders");
+    let data = refused.await.unwrap().data;
+    assert_eq!(data["code"], "overloaded");
+    assert!(data["details"]["retry_after_seconds"].as_u64().unwrap() >= 1);
+    assert!(data["meta"]["receipt"].is_object(), "{data}");
+    drop(held);
+    for one in waiting {
+        one.await.unwrap();
+    }
+    assert_eq!(gateway.pace_of(&bot()), Pace::Open);
 }

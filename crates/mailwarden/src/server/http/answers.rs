@@ -10,7 +10,7 @@ use axum::http::header::{
 };
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode};
 use bytes::Bytes;
-use gateway::Refused;
+use gateway::{Code, Refused};
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt as _, Full};
 use serde_json::{Value, json};
@@ -80,18 +80,22 @@ pub(super) fn busy(after: Duration) -> Answer {
     answer
 }
 
-/// A call of somebody who has used up its limits, refused as it is further in; and when to come back.
+/// A call that there is no room for, refused as it is further in; and when to come back.
 pub(super) fn excess(id: &Value, refused: &Refused) -> Answer {
+    let (status, code) = match refused.refusal.code {
+        Code::Overloaded => (StatusCode::SERVICE_UNAVAILABLE, OVERLOADED),
+        _ => (StatusCode::TOO_MANY_REQUESTS, RATE_LIMITED),
+    };
     let error = json!({
         "jsonrpc": "2.0",
         "id": id,
         "error": {
-            "code": RATE_LIMITED,
+            "code": code,
             "message": refused.refusal.to_string(),
             "data": refused.data,
         },
     });
-    let mut answer = json(StatusCode::TOO_MANY_REQUESTS, &error);
+    let mut answer = json(status, &error);
     let after = refused.data.pointer("/details/retry_after_seconds");
     let after = HeaderValue::from(after.and_then(Value::as_u64).unwrap_or(1));
     answer.headers_mut().insert(RETRY_AFTER, after);

@@ -1,0 +1,107 @@
+//! How many calls this machine has breath for: fewer while its threads wait for a processor, more when calls wait and they
+//! do not. Arithmetic alone.
+
+use std::time::Duration;
+
+/// What the threads of this process have had of the processors since it began: how long they ran, and how long they could
+/// have run and had to wait.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Strain {
+    pub ran: Duration,
+    pub waited: Duration,
+}
+
+/// Who has run less than this since the last look has nothing to wait for.
+const IDLE: Duration = Duration::from_millis(5);
+/// Of a hundred parts of the time in which a thread could run, those it may wait.
+const TOO_LONG: u128 = 50;
+const SHORT: u128 = 25;
+
+/// The number of places, and what it was found by.
+#[derive(Clone, Debug)]
+pub(crate) struct Breath {
+    least: usize,
+    most: usize,
+    places: usize,
+    before: Option<Strain>,
+}
+
+/// Whether calls wait for a place.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Queue {
+    Empty,
+    Waits,
+}
+
+impl Breath {
+    pub(crate) fn new(least: usize, places: usize, most: usize) -> Self {
+        Self {
+            least,
+            most,
+            places,
+            before: None,
+        }
+    }
+
+    /// How many places there shall be from now on.
+    pub(crate) fn draw(&mut self, strain: Strain, queue: Queue) -> usize {
+        let Some(before) = self.before.replace(strain) else {
+            return self.places;
+        };
+        let ran = strain.ran.saturating_sub(before.ran);
+        let waited = strain.waited.saturating_sub(before.waited);
+        let wanted = ran + waited;
+        let share = match wanted < IDLE {
+            true => 0,
+            false => waited.as_nanos() * 100 / wanted.as_nanos(),
+        };
+        let step = (self.places / 4).max(1);
+        if share > TOO_LONG {
+            self.places = self.places.saturating_sub(step).max(self.least);
+        } else if share < SHORT && queue == Queue::Waits {
+            self.places = (self.places + step).min(self.most);
+        }
+        self.places
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Looks so often, at threads that wait for so many parts of a hundred.
+    fn after(breath: &mut Breath, looks: u32, share: u32, queue: Queue) -> usize {
+        let mut strain = breath.before.unwrap_or_default();
+        for _ in 0..looks {
+            strain.ran += Duration::from_millis(1) * (100 - share);
+            strain.waited += Duration::from_millis(1) * share;
+            breath.draw(strain, queue);
+        }
+        breath.places
+    }
+
+    #[test]
+    fn a_machine_out_of_breath_has_fewer_places_and_gets_them_back() {
+        let mut breath = Breath::new(4, 16, 256);
+        assert_eq!(after(&mut breath, 30, 80, Queue::Waits), 4);
+        assert_eq!(after(&mut breath, 30, 40, Queue::Waits), 4);
+        assert_eq!(after(&mut breath, 30, 5, Queue::Waits), 256);
+    }
+
+    #[test]
+    fn nothing_grows_that_nobody_waits_for() {
+        let mut breath = Breath::new(4, 16, 256);
+        assert_eq!(after(&mut breath, 30, 0, Queue::Empty), 16);
+    }
+
+    #[test]
+    fn a_moment_of_waiting_of_threads_that_do_nothing_is_no_strain() {
+        let mut breath = Breath::new(4, 16, 256);
+        breath.draw(Strain::default(), Queue::Waits);
+        let strain = Strain {
+            ran: Duration::from_micros(10),
+            waited: Duration::from_millis(2),
+        };
+        assert_eq!(breath.draw(strain, Queue::Waits), 20);
+    }
+}
