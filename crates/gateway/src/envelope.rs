@@ -242,13 +242,19 @@ pub(crate) fn answered<R: Reply>(mut done: Done<R>, untrusted: &[&str], facts: &
     } else {
         Value::Null
     };
-    let structured = json!({
-        "success": !failed,
-        "summary": done.summary,
-        "data": data,
-        "error": error,
-        "meta": facts.meta(&done.warnings, done.pagination),
-    });
+    // Moved, not copied: there may be much of it.
+    let fields = [
+        ("success", Value::Bool(!failed)),
+        ("summary", Value::String(done.summary)),
+        ("data", data),
+        ("error", error),
+        (
+            "meta",
+            Value::Object(facts.meta(&done.warnings, done.pagination)),
+        ),
+    ];
+    let structured = fields.map(|(name, value)| (name.to_owned(), value));
+    let structured = Value::Object(structured.into_iter().collect());
     Answered {
         structured,
         text,

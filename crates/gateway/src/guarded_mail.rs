@@ -328,13 +328,12 @@ impl<'a> GuardedMail<'a> {
             let alike = found.into_iter().map(|one| (one, Judged { level, by }));
             return Ok(alike.collect());
         }
+        let octets = found.iter().map(Summary::octets).sum();
         let read = move || {
             let facts = learning::facts(&found);
             (found, facts)
         };
-        let (found, facts) = tokio::task::spawn_blocking(read)
-            .await
-            .map_err(learning::fell)?;
+        let (found, facts) = learning::read(octets, read).await?;
         let judged: Vec<Judged> = facts
             .iter()
             .map(|(_, facts)| {

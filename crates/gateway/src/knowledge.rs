@@ -6,10 +6,14 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use mail::{Condition, Facts, FactsBuf, FolderName, Known, Recipients, Uid, UidSet, UidValidity};
+use mail::{
+    Condition, Facts, FactsBuf, FolderName, Known, Recipients, Room, Uid, UidSet, UidValidity,
+};
 
 /// Octets that may be kept for one account.
 const MOST: usize = 96 << 20;
+/// For all accounts of this process together, as long as each can keep a folder of some thousand messages.
+static ROOM: Room = Room::new(MOST, 1 << 20);
 /// Folders that are remembered at all.
 const MOST_FOLDERS: usize = 1_000;
 /// Octets of one piece of the store; a record that is longer has a piece of its own.
@@ -21,18 +25,40 @@ const PIECE_OVERHEAD: usize =
 const MOST_SIEVES: usize = 32;
 
 /// What is known about the folders of one account.
-#[derive(Default)]
 pub(crate) struct Knowledge {
     folders: Mutex<Folders>,
+    room: &'static Room,
 }
 
 #[derive(Default)]
 struct Folders {
     shelves: HashMap<FolderName, (u64, Arc<Mutex<Shelf>>)>,
     clock: u64,
+    /// Octets of all shelves when they were last tidied, as the room knows of them.
+    weight: usize,
+}
+
+impl Default for Knowledge {
+    fn default() -> Self {
+        Self::within(&ROOM)
+    }
+}
+
+impl Drop for Knowledge {
+    fn drop(&mut self) {
+        self.room.leave(lock(&self.folders).weight);
+    }
 }
 
 impl Knowledge {
+    fn within(room: &'static Room) -> Self {
+        room.enter();
+        Self {
+            folders: Mutex::default(),
+            room,
+        }
+    }
+
     /// The shelf of a folder, empty at first.
     pub(crate) fn shelf(&self, folder: &FolderName) -> Arc<Mutex<Shelf>> {
         let mut folders = lock(&self.folders);
@@ -63,14 +89,20 @@ impl Knowledge {
             .collect();
         let mut weight: usize = by_age.iter().map(|(_, _, weight)| weight).sum();
         tracing::debug!(octets = weight, folders = by_age.len(), "facts are kept");
+        self.room.take(weight);
+        self.room.give_back(folders.weight);
+        let bound = self.room.bound(MOST);
+        let grown = weight;
         by_age.sort_unstable_by_key(|(used, _, _)| *used);
         for (_, name, freed) in by_age {
-            if weight <= MOST {
+            if weight <= bound {
                 break;
             }
             folders.shelves.remove(&name);
             weight -= freed;
         }
+        self.room.give_back(grown - weight);
+        folders.weight = weight;
     }
 }
 

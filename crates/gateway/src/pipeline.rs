@@ -12,6 +12,7 @@ mod spelling;
 mod turnstile;
 mod writing;
 
+use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use audit::{Entry, Log, Receipt, Unavailable};
@@ -63,6 +64,9 @@ pub struct Gateway {
     /// Told of every call that is over.
     watch: Option<Arc<dyn Watch>>,
 }
+
+/// So many octets are read in less time than a thread takes to be woken, or not much more, whatever they are.
+pub(crate) const LITTLE: usize = 16 << 10;
 
 /// Who calls. Identity is fixed by the transport, never by an argument.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -558,18 +562,26 @@ impl<'a> Ctx<'a> {
         extracting::run(extractor, jobs, time_up).await
     }
 
+    /// Reads so many hostile octets: a few at once, for sending them to another thread takes longer.
+    pub(crate) async fn read<R: Send + 'static>(
+        &self,
+        octets: usize,
+        work: impl FnOnce() -> R + Send + 'static,
+    ) -> Result<R, Refusal> {
+        if octets > LITTLE {
+            return self.render(work).await;
+        }
+        self.cx.enter(mail::Stage::Render);
+        // INVARIANT: who stumbles over a message fails at that message alone.
+        std::panic::catch_unwind(AssertUnwindSafe(work)).map_err(|_| fell())
+    }
+
     /// Reads hostile bytes where a long look at them holds up nobody else.
     pub(crate) async fn render<R: Send + 'static>(
         &self,
         work: impl FnOnce() -> R + Send + 'static,
     ) -> Result<R, Refusal> {
         self.cx.enter(mail::Stage::Render);
-        let fell = || {
-            Refusal::new(
-                Code::Internal,
-                "the message could not be rendered; please report this",
-            )
-        };
         let renderers = Arc::clone(&self.gateway.renderers);
         let place = renderers.acquire_owned().await.map_err(|_| fell())?;
         let working = tokio::task::spawn_blocking(move || {
@@ -579,6 +591,13 @@ impl<'a> Ctx<'a> {
         });
         working.await.map_err(|_| fell())
     }
+}
+
+fn fell() -> Refusal {
+    Refusal::new(
+        Code::Internal,
+        "the message could not be rendered; please report this",
+    )
 }
 
 /// More at a time would end none of them sooner, and keep the threads from running that serve everybody. Two at least,

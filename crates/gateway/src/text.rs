@@ -3,6 +3,8 @@
 //! INVARIANT: what strangers wrote stands between two lines that only this call knows, and never begins a line
 //! of its own: every line of a longer string is marked with `| `, so mail can forge neither a field nor an end.
 
+use std::fmt::Write as _;
+
 use serde_json::{Map, Value};
 
 use crate::envelope::Warning;
@@ -11,6 +13,8 @@ use crate::envelope::Warning;
 const ENDS: [char; 7] = [
     '\n', '\r', '\u{B}', '\u{C}', '\u{85}', '\u{2028}', '\u{2029}',
 ];
+
+const BLANKS: &str = "  ";
 
 /// What is rendered.
 pub(crate) struct Parts<'a> {
@@ -66,7 +70,7 @@ fn write(out: &mut String, value: &Value, depth: usize) {
         Value::Array(list) => list.iter().for_each(|inner| item(out, inner, depth)),
         scalar => {
             indent(out, depth);
-            out.push_str(&inline(scalar));
+            inline(out, scalar);
             out.push('\n');
         }
     }
@@ -84,10 +88,10 @@ fn is_noise(among: &Map<String, Value>, key: &str, value: &Value) -> bool {
 }
 
 fn field(out: &mut String, key: &str, value: &Value, depth: usize) {
-    out.push_str(&one_line(key));
+    one_line(out, key);
     out.push(':');
     match value {
-        Value::String(text) if text.contains(ENDS) => {
+        Value::String(text) if has_end(text) => {
             out.push('\n');
             for line in text.split(ENDS) {
                 indent(out, depth + 1);
@@ -97,9 +101,11 @@ fn field(out: &mut String, key: &str, value: &Value, depth: usize) {
             }
         }
         Value::Array(list) if list.iter().all(is_short) => {
-            let words: Vec<String> = list.iter().map(inline).collect();
             out.push_str(" [");
-            out.push_str(&words.join(", "));
+            for (place, word) in list.iter().enumerate() {
+                out.push_str(if place == 0 { "" } else { ", " });
+                inline(out, word);
+            }
             out.push_str("]\n");
         }
         Value::Object(_) | Value::Array(_) => {
@@ -108,44 +114,58 @@ fn field(out: &mut String, key: &str, value: &Value, depth: usize) {
         }
         scalar => {
             out.push(' ');
-            out.push_str(&inline(scalar));
+            inline(out, scalar);
             out.push('\n');
         }
     }
 }
 
+/// The mark stands in the last blanks before its first line.
 fn item(out: &mut String, value: &Value, depth: usize) {
-    let mut inner = String::new();
-    write(&mut inner, value, depth + 1);
-    indent(out, depth);
-    out.push_str("- ");
-    out.push_str(inner.trim_start_matches(' '));
+    let begin = out.len();
+    write(out, value, depth + 1);
+    if out.len() == begin {
+        indent(out, depth + 1);
+        out.push('\n');
+    }
+    let mark = begin + BLANKS.len() * depth;
+    out.replace_range(mark..mark + BLANKS.len(), "- ");
 }
 
 fn is_short(value: &Value) -> bool {
     match value {
-        Value::String(text) => !text.contains([',', ']']) && !text.contains(ENDS),
+        Value::String(text) => !text.contains([',', ']']) && !has_end(text),
         Value::Number(_) | Value::Bool(_) | Value::Null => true,
         Value::Array(_) | Value::Object(_) => false,
     }
 }
 
-fn inline(value: &Value) -> String {
+fn inline(out: &mut String, value: &Value) {
     match value {
         // Blanks at the ends would be lost on a reader.
-        Value::String(text) if text.trim() != text => one_line(&value.to_string()),
-        Value::String(text) => one_line(text),
-        other => other.to_string(),
+        Value::String(text) if text.trim() != text => one_line(out, &value.to_string()),
+        Value::String(text) => one_line(out, text),
+        // Writing to a string does not fail.
+        other => drop(write!(out, "{other}")),
     }
 }
 
-fn one_line(text: &str) -> String {
-    text.replace(ENDS, " ")
+fn one_line(out: &mut String, text: &str) {
+    match has_end(text) {
+        true => out.push_str(&text.replace(ENDS, " ")),
+        false => out.push_str(text),
+    }
+}
+
+/// Most text has no octet that one of the ends begins with.
+fn has_end(text: &str) -> bool {
+    let begins = |octet: &u8| matches!(octet, b'\n' | b'\r' | 0x0B | 0x0C | 0xC2 | 0xE2);
+    text.as_bytes().iter().any(begins) && text.contains(ENDS)
 }
 
 fn indent(out: &mut String, depth: usize) {
     for _ in 0..depth {
-        out.push_str("  ");
+        out.push_str(BLANKS);
     }
 }
 
@@ -187,6 +207,16 @@ mod tests {
             \x20 - message_id: imap:a:b:1:6\n    flags: []\n    body_text:\n      | one\n      | two\n\
             --- end of mail 0123456789abcdef ---";
         assert_eq!(rendered(&data, &["messages"]), want);
+    }
+
+    #[test]
+    fn lists_in_lists_and_what_is_empty_read_as_lines() {
+        let data = json!({ "a": [[1, { "b": "x,y" }], {}, "c,d"], " e": [" "], "f\n": 1.5 });
+        let want = "2 messages\nwarning: careful\na:\n  - - 1\n    - b: x,y\n  - \n  - c,d\n e: [\" \"]\nf : 1.5";
+        assert_eq!(rendered(&data, &[]), want);
+        for end in ENDS {
+            assert!(has_end(&format!("ä{end}")) && !has_end("ä → é"));
+        }
     }
 
     #[test]

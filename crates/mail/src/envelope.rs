@@ -14,6 +14,25 @@ pub struct Envelope {
     pub in_reply_to: Option<Raw>,
 }
 
+impl Envelope {
+    /// Of all that stands in it.
+    pub(crate) fn octets(&self) -> usize {
+        let alone = [
+            &self.date,
+            &self.subject,
+            &self.message_id,
+            &self.in_reply_to,
+        ];
+        let people = [&self.from, &self.to, &self.cc];
+        let named = people
+            .into_iter()
+            .flatten()
+            .flat_map(|one| [&one.name, &one.mailbox, &one.host]);
+        let words = alone.into_iter().chain(named).flatten();
+        words.map(Raw::len).sum()
+    }
+}
+
 /// One address. A group's name stands as an address without host (RFC 3501 section 7.4.2).
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Address {

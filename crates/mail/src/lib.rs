@@ -18,6 +18,7 @@ mod level;
 mod message;
 mod query;
 mod raw;
+mod room;
 mod source;
 mod structure;
 mod trace;
@@ -46,6 +47,7 @@ pub use level::Level;
 pub use message::{BadMessageId, MessageRef, SourceKind, Uid, UidValidity};
 pub use query::Query;
 pub use raw::Raw;
+pub use room::Room;
 pub use source::{
     Anchor, Answer, Choose, Described, Fetched, Folders, Found, Granted, InAll, Keeping,
     MailSource, Order, Part, PartWish, RawMessage, Reach, Remedy, Search, Sifted, Snippets,

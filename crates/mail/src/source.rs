@@ -406,6 +406,16 @@ pub struct Summary {
     pub store_id: Option<StoreId>,
 }
 
+impl Summary {
+    /// How much there is to read in it, in octets, or about.
+    pub fn octets(&self) -> usize {
+        let text = self.text.as_ref();
+        let text = text.map_or(0, |text| text.header.len() + text.text.len());
+        let structure = self.structure.as_ref().map_or(0, |one| one.octets_told());
+        self.envelope.as_ref().map_or(0, Envelope::octets) + structure + text
+    }
+}
+
 /// What a store itself calls a message, the same in every folder that it is in, and its conversation (Gmail).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct StoreId {
@@ -457,6 +467,14 @@ pub struct Fetched {
     pub parts: Vec<Part>,
     /// Parts that the store names and whose content is at the server only.
     pub not_downloaded: Vec<Section>,
+}
+
+impl Fetched {
+    /// How much there is to read in it, in octets, or about.
+    pub fn octets(&self) -> usize {
+        let parts = self.parts.iter().map(|part| part.bytes.len());
+        self.header.len() + parts.sum::<usize>() + self.structure.octets_told()
+    }
 }
 
 /// Wanted: a part, up to so many encoded bytes of it.

@@ -50,6 +50,16 @@ impl Structure {
     pub fn leaf(&self, section: &Section) -> Option<&Leaf> {
         self.leaves.iter().find(|leaf| leaf.section == *section)
     }
+
+    /// Of what it says about the parts, or about so many.
+    pub(crate) fn octets_told(&self) -> usize {
+        let each = self.leaves.iter().map(|leaf| {
+            let names = [&leaf.filename, &leaf.content_id];
+            let names = names.into_iter().flatten().map(Raw::len);
+            64 + leaf.mime_type.len() + names.sum::<usize>()
+        });
+        each.sum()
+    }
 }
 
 /// A part without parts. A forwarded message (`message/rfc822`) is one leaf; its insides are its own.

@@ -15,7 +15,7 @@ use mail::{
 };
 use policy::{By, Denial, Judged, Scope};
 
-use super::learning::{self, fell};
+use super::learning;
 use super::{GuardedMail, Halt, Verdict, strip, within};
 use crate::knowledge::lock;
 
@@ -197,7 +197,7 @@ impl GuardedMail<'_> {
     async fn judge_each(&self, found: Kindred) -> Result<Kin, Halt> {
         let Kindred { members, coverage } = found;
         let owned = self.permit.policy().is_owner();
-        // Strangers' words are read where that holds up nobody else.
+        let octets = members.iter().map(|one| one.summary.octets()).sum();
         let read = move || -> Vec<_> {
             let each = members.into_iter().map(|member| {
                 let facts = match owned {
@@ -209,7 +209,7 @@ impl GuardedMail<'_> {
             });
             each.collect()
         };
-        let members = tokio::task::spawn_blocking(read).await.map_err(fell)?;
+        let members = learning::read(octets, read).await?;
         let mut seen = Vec::new();
         let mut hidden: HashSet<Told> = HashSet::new();
         for (mut member, facts, likeness) in members {

@@ -1,5 +1,6 @@
 //! Learning facts: in groups, two at a time, read while the next ones travel.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex};
 
 use mail::{
@@ -9,6 +10,7 @@ use tokio::task::JoinHandle;
 
 use super::GuardedMail;
 use crate::knowledge::{Shelf, lock};
+use crate::pipeline::LITTLE;
 
 /// Facts of so many messages are asked for at once.
 const GROUP: usize = 1_000;
@@ -122,6 +124,21 @@ fn split(uids: &UidSet, first: u64) -> [UidSet; 2] {
     ]
 }
 
-pub(super) fn fell(_: tokio::task::JoinError) -> Fault {
+/// Reads so many octets that strangers wrote: a few at once, more where that holds up nobody else.
+pub(super) async fn read<R: Send + 'static>(
+    octets: usize,
+    work: impl FnOnce() -> R + Send + 'static,
+) -> Result<R, Fault> {
+    if octets > LITTLE {
+        return tokio::task::spawn_blocking(work).await.map_err(fell);
+    }
+    std::panic::catch_unwind(AssertUnwindSafe(work)).map_err(|_| stumbled())
+}
+
+fn stumbled() -> Fault {
     Fault::new(FaultKind::Protocol, Stage::Fetch)
+}
+
+pub(super) fn fell(_: tokio::task::JoinError) -> Fault {
+    stumbled()
 }

@@ -130,3 +130,31 @@ fn folders_that_were_not_used_for_longest_go_first() {
     let has = |n: u32| left.shelves.contains_key(&name(n));
     assert_eq!([has(0), has(1), has(2), has(3)], [true, false, false, true]);
 }
+
+#[test]
+fn many_accounts_together_stay_within_one_bound() {
+    let room: &'static Room = Box::leak(Box::new(Room::new(8 << 20, 1 << 20)));
+    let name = |n: u32| FolderName::new(format!("f{n}")).unwrap();
+    let accounts: Vec<Knowledge> = (0..16).map(|_| Knowledge::within(room)).collect();
+    let weight = |one: &Knowledge| lock(&one.folders).weight;
+    for folder in 0..4 {
+        for account in &accounts {
+            let shelf = account.shelf(&name(folder));
+            let piece = Arc::new(Vec::with_capacity(900 << 10));
+            lock(&shelf).pieces.push(piece);
+            account.tidy();
+        }
+    }
+    let all: usize = accounts.iter().map(weight).sum();
+    assert!(all <= 16 << 20, "each keeps what was looked at last: {all}");
+    assert!(accounts.iter().all(|one| weight(one) > 0));
+    // Whoever is left alone has all the room there is.
+    let mut accounts = accounts;
+    accounts.truncate(1);
+    for folder in 0..4 {
+        let shelf = accounts[0].shelf(&name(folder));
+        lock(&shelf).pieces = vec![Arc::new(Vec::with_capacity(900 << 10))];
+        accounts[0].tidy();
+    }
+    assert!(weight(&accounts[0]) > 3 << 20);
+}

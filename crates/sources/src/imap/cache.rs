@@ -1,4 +1,4 @@
-//! What earlier calls learned about messages: their structure, and the parts they fetched.
+//! What earlier calls learned about messages: their structure, their envelope, and the parts they fetched.
 //!
 //! A message never changes under its UID, so this needs no expiry, only a bound. Flags are never kept here.
 
@@ -7,12 +7,14 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use jiff::Timestamp;
-use mail::{FolderName, Part, PartWish, Raw, Structure, Urgency};
-
-use super::room::{ROOM, Room};
+use mail::{
+    Address, Envelope, FolderName, Part, PartWish, Raw, Room, StoreId, Structure, Summary, Urgency,
+};
 
 /// Octets that may be kept for one account.
 const MOST: usize = 4 << 20;
+/// For all accounts of this process together; a message that was just read can always be read on.
+static ROOM: Room = Room::new(48 << 20, 128 << 10);
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Key {
@@ -27,7 +29,16 @@ pub(super) struct Known {
     pub structure: Arc<Structure>,
     pub size: u64,
     pub arrived: Option<Timestamp>,
+    /// What a list shows of it.
+    pub label: Option<Arc<Label>>,
     pub body: Option<Body>,
+}
+
+pub(super) struct Label {
+    /// INVARIANT: what it says lies in memory of its own, not in the buffer that it came in.
+    pub envelope: Envelope,
+    pub store_id: Option<StoreId>,
+    weight: usize,
 }
 
 #[derive(Clone, Default)]
@@ -81,19 +92,24 @@ impl Cache {
         Some(entry.known.clone())
     }
 
-    pub(super) fn keep(&mut self, key: Key, known: Known) {
-        let weight = known.weight();
-        if weight > MOST / 4 {
-            return;
+    pub(super) fn keep(&mut self, key: Key, mut known: Known) {
+        // What was learned in another way stays true.
+        if known.label.is_none()
+            && let Some(old) = self.entries.get(&key)
+            && old.known.is_of(known.size, known.arrived)
+        {
+            known.label.clone_from(&old.known.label);
         }
         self.clock += 1;
         // What knows the body must not give way to what knows the structure alone.
         if known.body.is_none()
-            && self
-                .entries
-                .get(&key)
-                .is_some_and(|e| e.known.body.is_some())
+            && let Some(old) = self.entries.get(&key)
+            && old.known.is_of(known.size, known.arrived)
         {
+            known.body.clone_from(&old.known.body);
+        }
+        let weight = known.weight();
+        if weight > MOST / 4 {
             return;
         }
         let entry = Entry {
@@ -141,6 +157,11 @@ impl Cache {
 }
 
 impl Known {
+    /// QUIRK: UIDs that move (Proton Bridge): a message of another size or arrival is another one.
+    pub(super) fn is_of(&self, size: u64, arrived: Option<Timestamp>) -> bool {
+        self.size == size && self.arrived == arrived
+    }
+
     fn weight(&self) -> usize {
         let body = self.body.as_ref().map_or(0, |body| {
             body.header.len()
@@ -155,8 +176,48 @@ impl Known {
             let id = leaf.content_id.as_ref().map_or(0, Raw::len);
             256 + name + id + leaf.mime_type.len()
         });
-        256 + leaves.sum::<usize>() + body
+        let label = self.label.as_ref().map_or(0, |label| label.weight);
+        256 + leaves.sum::<usize>() + label + body
     }
+}
+
+impl Label {
+    /// Takes from a description what stays true.
+    pub(super) fn of(summary: &Summary) -> Option<Self> {
+        let mut envelope = summary.envelope.clone()?;
+        let octets: Vec<u8> = words(&mut envelope)
+            .flat_map(|word| word.bytes().to_vec())
+            .collect();
+        let octets = Bytes::from(octets);
+        let mut at = 0;
+        for word in words(&mut envelope) {
+            let end = at + word.len();
+            *word = Raw::new(octets.slice(at..end));
+            at = end;
+        }
+        let people = [&envelope.from, &envelope.to, &envelope.cc];
+        let people = people.into_iter().flatten().count();
+        Some(Self {
+            weight: size_of::<Self>() + people * size_of::<Address>() + octets.len() + 64,
+            envelope,
+            store_id: summary.store_id,
+        })
+    }
+}
+
+fn words(envelope: &mut Envelope) -> impl Iterator<Item = &mut Raw> {
+    let alone = [
+        &mut envelope.date,
+        &mut envelope.subject,
+        &mut envelope.message_id,
+        &mut envelope.in_reply_to,
+    ];
+    let people = [&mut envelope.from, &mut envelope.to, &mut envelope.cc];
+    let named = people
+        .into_iter()
+        .flatten()
+        .flat_map(|one| [&mut one.name, &mut one.mailbox, &mut one.host]);
+    alone.into_iter().chain(named).flatten()
 }
 
 impl Body {
@@ -206,6 +267,7 @@ mod tests {
             structure: Arc::default(),
             size: 1,
             arrived: None,
+            label: None,
             body: Some(Body {
                 header: Bytes::new(),
                 header_truncated: false,
@@ -216,7 +278,7 @@ mod tests {
 
     #[test]
     fn it_stays_within_its_bound_and_keeps_what_is_used() {
-        let mut cache = Cache::within(Box::leak(Box::new(Room::new())));
+        let mut cache = Cache::within(Box::leak(Box::new(Room::new(48 << 20, 128 << 10))));
         for uid in 1..=100 {
             cache.keep(key(uid), known(100 << 10));
             cache.find(&key(1));
@@ -229,7 +291,7 @@ mod tests {
 
     #[test]
     fn many_accounts_together_stay_within_one_bound() {
-        let room: &'static Room = Box::leak(Box::new(Room::new()));
+        let room: &'static Room = Box::leak(Box::new(Room::new(48 << 20, 128 << 10)));
         let mut caches: Vec<Cache> = (0..200).map(|_| Cache::within(room)).collect();
         for uid in 1..=20 {
             for cache in &mut caches {
@@ -262,6 +324,63 @@ mod tests {
         ] {
             let found = body.parts_for(&[wish(max_bytes, urgency)]);
             assert_eq!(found.map(|parts| parts.len()), want, "{max_bytes}");
+        }
+    }
+    fn summary(subject: &[u8]) -> Summary {
+        let person = |name: &[u8]| Address {
+            name: Some(Raw::copied(name)),
+            mailbox: None,
+            host: Some(Raw::copied(b"example")),
+        };
+        Summary {
+            uid: mail::Uid(1),
+            order: 0,
+            flags: None,
+            arrived: None,
+            size: Some(1),
+            envelope: Some(Envelope {
+                subject: Some(Raw::copied(subject)),
+                from: vec![person(b"ann")],
+                to: vec![person(b"ben"), person(b"cid")],
+                ..Envelope::default()
+            }),
+            structure: None,
+            text: None,
+            store_id: None,
+        }
+    }
+
+    #[test]
+    fn a_label_says_what_was_told_in_memory_of_its_own() {
+        let buffer = Bytes::from(vec![b'x'; 1 << 20]);
+        let mut told = summary(b"");
+        told.envelope.as_mut().unwrap().subject = Some(Raw::new(buffer.slice(10..20)));
+        let label = Label::of(&told).unwrap();
+        assert_eq!(Some(&label.envelope), told.envelope.as_ref());
+        drop(told);
+        assert!(buffer.is_unique(), "the label holds the whole buffer");
+    }
+
+    #[test]
+    fn what_is_learned_in_several_ways_is_all_kept() {
+        let labelled = |size, body: Option<Body>| Known {
+            size,
+            label: Label::of(&summary(b"hello")).map(Arc::new),
+            body,
+            ..known(0)
+        };
+        for turned in [false, true] {
+            let mut cache = Cache::within(Box::leak(Box::new(Room::new(48 << 20, 128 << 10))));
+            let mut both = [known(100), labelled(1, None)];
+            if turned {
+                both.reverse();
+            }
+            both.into_iter().for_each(|one| cache.keep(key(1), one));
+            let found = cache.find(&key(1)).unwrap();
+            assert!(found.label.is_some() && found.body.is_some());
+            // Another message by now.
+            cache.keep(key(1), labelled(2, None));
+            assert!(cache.find(&key(1)).unwrap().body.is_none());
         }
     }
 }

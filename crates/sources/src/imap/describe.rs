@@ -9,7 +9,7 @@ use mail::{
     FolderName, HeaderId, Links, Snippets, StoreId, Summary, TextPrefix, Uid, UidSet, UidValidity,
 };
 
-use super::cache::{Body, Cache, Key, Known};
+use super::cache::{Body, Cache, Key, Known, Label};
 use super::sightings::{Place, Sightings};
 use super::{convert, gmail};
 
@@ -108,6 +108,25 @@ pub(super) fn summary(uid: u32, fetch: Fetch, snippets: Snippets) -> Summary {
     }
 }
 
+/// The same of a message that was described before: only its flags are new. None where it is another by now.
+pub(super) fn recalled(uid: u32, fetch: &Fetch, known: &Known) -> Option<Summary> {
+    let label = known.label.as_ref()?;
+    if !known.is_of(fetch.size?, convert::arrived(fetch)) {
+        return None;
+    }
+    Some(Summary {
+        uid: Uid(uid),
+        order: 0,
+        flags: convert::flags(fetch),
+        arrived: known.arrived,
+        size: Some(known.size),
+        text: None,
+        store_id: label.store_id,
+        structure: Some(Arc::clone(&known.structure)),
+        envelope: Some(label.envelope.clone()),
+    })
+}
+
 fn store_id(fetch: &Fetch) -> Option<StoreId> {
     let thread = match &fetch.thread {
         Some(ThreadId::Gmail(thread)) => Some(*thread),
@@ -143,9 +162,7 @@ pub(super) struct Shelf<'a> {
 
 impl Shelf<'_> {
     pub(super) fn remember(&self, summary: &Summary) {
-        let envelope = summary.envelope.as_ref();
-        let id = envelope.and_then(|envelope| envelope.message_id.as_ref());
-        self.sight(summary.uid, id.and_then(|id| HeaderId::new(id.bytes())));
+        self.sight_one(summary);
         let Some(structure) = &summary.structure else {
             return;
         };
@@ -153,9 +170,28 @@ impl Shelf<'_> {
             structure: Arc::clone(structure),
             size: summary.size.unwrap_or(0),
             arrived: summary.arrived,
+            // Without its size it could not be told from another.
+            label: summary.size.and_then(|_| Label::of(summary)).map(Arc::new),
             body: None,
         };
         self.put(summary.uid, known);
+    }
+
+    /// Notes where it lies.
+    pub(super) fn sight_one(&self, summary: &Summary) {
+        let envelope = summary.envelope.as_ref();
+        let id = envelope.and_then(|envelope| envelope.message_id.as_ref());
+        self.sight(summary.uid, id.and_then(|id| HeaderId::new(id.bytes())));
+    }
+
+    /// Those of these messages whose description is kept.
+    pub(super) fn described(&self, uids: &UidSet) -> HashMap<u32, Known> {
+        let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = uids.iter().filter_map(|uid| {
+            let known = cache.find(&self.key(uid))?;
+            known.label.is_some().then_some((uid.0, known))
+        });
+        found.collect()
     }
 
     pub(super) fn keep(&self, uid: Uid, known: Known, body: Body) {
@@ -174,13 +210,16 @@ impl Shelf<'_> {
         self.sightings.note(&id, place);
     }
 
-    fn put(&self, uid: Uid, known: Known) {
-        let key = Key {
+    fn key(&self, uid: Uid) -> Key {
+        Key {
             folder: self.folder.clone(),
             uidvalidity: self.uidvalidity.0,
             uid: uid.0,
-        };
+        }
+    }
+
+    fn put(&self, uid: Uid, known: Known) {
         let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
-        cache.keep(key, known);
+        cache.keep(self.key(uid), known);
     }
 }

@@ -173,6 +173,7 @@ pub(super) fn known(fetch: &Fetch) -> Known {
         structure: Arc::new(structure.unwrap_or_default()),
         size: fetch.size.unwrap_or(0),
         arrived: convert::arrived(fetch),
+        label: None,
         body: None,
     }
 }
@@ -196,7 +197,7 @@ pub(super) fn assemble(
 }
 
 pub(super) fn same(fetch: &Fetch, known: &Known) -> bool {
-    fetch.size.unwrap_or(0) == known.size && convert::arrived(fetch) == known.arrived
+    known.is_of(fetch.size.unwrap_or(0), convert::arrived(fetch))
 }
 
 pub(super) fn item(wish: &PartWish) -> Item {

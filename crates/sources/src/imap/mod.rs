@@ -39,7 +39,6 @@ mod pool;
 mod quirks;
 mod raw;
 mod remove;
-mod room;
 mod scope;
 mod search;
 mod session;

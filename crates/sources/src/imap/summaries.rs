@@ -7,7 +7,7 @@ use imap::command::Item;
 use imap::{Command, Data, Fetch, SequenceSet};
 use mail::{Cx, Fault, FaultKind, FolderName, Snippets, Stage, Summary, Uid, UidSet, UidValidity};
 
-use super::cache::Cache;
+use super::cache::{Cache, Known};
 use super::describe::{self, Shelf};
 use super::job::Job;
 use super::link::Landed;
@@ -20,6 +20,9 @@ use super::{convert, faults};
 const MOST_AT_ONCE: usize = 8;
 /// A page is read again soon; of more than that, nobody reads each.
 const WORTH_KEEPING: u64 = 100;
+/// Of a message whose description is known: whether it is still that one, and what may have changed. Or of one that cannot be
+/// described.
+const SHORT: [Item; 3] = [Item::Flags, Item::InternalDate, Item::Size];
 
 pub(super) struct DescribeMessages<'a> {
     pub folder: &'a FolderName,
@@ -39,9 +42,12 @@ impl Job for DescribeMessages<'_> {
 
     async fn run(&self, session: &mut Session, cx: &Cx) -> Result<Vec<Summary>, Fault> {
         cx.enter(Stage::Fetch);
+        let known = self.known();
         let items = describe::items(session.capabilities(), self.snippets);
-        let commands = commands(self.uids, &items);
-        let mut flights = commands.chunks(MOST_AT_ONCE);
+        let old: UidSet = known.keys().map(|uid| Uid(*uid)).collect();
+        let mut all = commands(&self.uids.difference(&old), &items);
+        all.extend(commands(&old, &SHORT));
+        let mut flights = all.chunks(MOST_AT_ONCE);
         let first = flights.next().unwrap_or_default();
         let opened = session
             .ask_in(cx, self.folder, first.to_vec(), Pace::Prompt)
@@ -61,25 +67,51 @@ impl Job for DescribeMessages<'_> {
             let landed = session.ask_again(cx, flight.to_vec(), Pace::Prompt).await?;
             found.take(landed, self.uids)?;
         }
-        if grew {
-            self.ask_once_more(session, cx, &mut found).await?;
+        let recalled = found.take_out(&known);
+        if grew || found.is_another {
+            self.ask_once_more(session, cx, &mut found, &recalled)
+                .await?;
         }
         if found.unreadable {
-            self.ask_for_less(session, cx, &mut found).await?;
+            self.ask_for_less(session, cx, &mut found, &recalled)
+                .await?;
         }
-        self.summaries(found)
+        self.summaries(found, recalled)
     }
 }
 
 impl DescribeMessages<'_> {
+    /// What need not be described again.
+    fn known(&self) -> HashMap<u32, Known> {
+        match self.snippets == Snippets::Without && self.uids.len() <= WORTH_KEEPING {
+            true => self.shelf().described(self.uids),
+            false => HashMap::new(),
+        }
+    }
+
+    fn shelf(&self) -> Shelf<'_> {
+        Shelf {
+            cache: self.cache,
+            sightings: self.sightings,
+            folder: self.folder,
+            uidvalidity: self.uidvalidity,
+        }
+    }
+
+    fn missing(&self, found: &Descriptions, recalled: &[Summary]) -> UidSet {
+        let recalled: UidSet = recalled.iter().map(|one| one.uid).collect();
+        self.uids.difference(&found.uids()).difference(&recalled)
+    }
+
     /// What came while the first flight was under way was not there for it yet.
     async fn ask_once_more(
         &self,
         session: &mut Session,
         cx: &Cx,
         found: &mut Descriptions,
+        recalled: &[Summary],
     ) -> Result<(), Fault> {
-        let missing = self.uids.difference(&found.uids());
+        let missing = self.missing(found, recalled);
         let items = describe::items(session.capabilities(), self.snippets);
         for flight in commands(&missing, &items).chunks(MOST_AT_ONCE) {
             let landed = session.ask_again(cx, flight.to_vec(), Pace::Prompt).await?;
@@ -95,36 +127,38 @@ impl DescribeMessages<'_> {
         session: &mut Session,
         cx: &Cx,
         found: &mut Descriptions,
+        recalled: &[Summary],
     ) -> Result<(), Fault> {
-        let missing = self.uids.difference(&found.uids());
+        let missing = self.missing(found, recalled);
         found.unreadable = false;
-        let items = [Item::Flags, Item::InternalDate, Item::Size];
-        for flight in commands(&missing, &items).chunks(MOST_AT_ONCE) {
+        for flight in commands(&missing, &SHORT).chunks(MOST_AT_ONCE) {
             let landed = session.ask_again(cx, flight.to_vec(), Pace::Prompt).await?;
             found.take(landed, &missing)?;
         }
         Ok(())
     }
 
-    fn summaries(&self, found: Descriptions) -> Result<Vec<Summary>, Fault> {
-        let described = u64::try_from(found.by_uid.len()).unwrap_or(u64::MAX);
+    fn summaries(
+        &self,
+        found: Descriptions,
+        recalled: Vec<Summary>,
+    ) -> Result<Vec<Summary>, Fault> {
+        let described = found.by_uid.len() + recalled.len();
+        let described = u64::try_from(described).unwrap_or(u64::MAX);
         // INVARIANT: a description that could not be read is not the absence of a message.
         if found.unreadable && described < self.uids.len() {
             return Err(Fault::new(FaultKind::Protocol, Stage::Fetch));
         }
+        let shelf = self.shelf();
+        recalled.iter().for_each(|summary| shelf.sight_one(summary));
         let each = found.by_uid.into_iter();
-        let summaries: Vec<Summary> = each
+        let mut summaries: Vec<Summary> = each
             .map(|(uid, fetch)| describe::summary(uid, fetch, self.snippets))
             .collect();
         if described <= WORTH_KEEPING {
-            let shelf = Shelf {
-                cache: self.cache,
-                sightings: self.sightings,
-                folder: self.folder,
-                uidvalidity: self.uidvalidity,
-            };
             summaries.iter().for_each(|summary| shelf.remember(summary));
         }
+        summaries.extend(recalled);
         Ok(summaries)
     }
 }
@@ -134,11 +168,29 @@ impl DescribeMessages<'_> {
 struct Descriptions {
     by_uid: HashMap<u32, Fetch>,
     unreadable: bool,
+    /// A message that was known is another one by now.
+    is_another: bool,
 }
 
 impl Descriptions {
     fn uids(&self) -> UidSet {
         self.by_uid.keys().map(|uid| Uid(*uid)).collect()
+    }
+
+    /// Those that were known before, as they are now.
+    fn take_out(&mut self, known: &HashMap<u32, Known>) -> Vec<Summary> {
+        let mut recalled = Vec::with_capacity(known.len());
+        for (uid, known) in known {
+            let Some(fetch) = self.by_uid.remove(uid) else {
+                continue;
+            };
+            match describe::recalled(*uid, &fetch, known) {
+                Some(summary) => recalled.push(summary),
+                // QUIRK: UIDs that move (Proton Bridge). What we knew was another message.
+                None => self.is_another = true,
+            }
+        }
+        recalled
     }
 
     /// Servers tell of other messages too, when their flags change.

@@ -76,7 +76,9 @@ impl Tool for FetchEnvelope {
             Ok(found) => found,
             Err(halt) => return Ok(Answer::failed::<Self>(&args, &args, mail.sort(halt)?)),
         };
-        let (envelope, changes) = ctx.render(move || Envelope::of(&summary)).await?;
+        let (envelope, changes) = ctx
+            .read(summary.octets(), move || Envelope::of(&summary))
+            .await?;
         let mut done = Done::new("envelope read", Answer::of(&at, Who { envelope }, level));
         done.warnings = shown::warnings(changes);
         Ok(done)

@@ -65,7 +65,9 @@ impl Tool for FetchHeaders {
         let cut = fetched.header_truncated;
         fetched.structure = mail::Structure::default();
         let view = ctx
-            .render(move || content::view(&fetched, &NO_BODY, &content::Known::default()))
+            .read(fetched.octets(), move || {
+                content::view(&fetched, &NO_BODY, &content::Known::default())
+            })
             .await?;
         let headers: Vec<Header> = view
             .headers

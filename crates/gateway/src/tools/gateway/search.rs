@@ -314,8 +314,9 @@ async fn page(
     if args.include_envelope != Some(true) {
         lines.iter_mut().for_each(|(line, _)| line.envelope = None);
     }
+    let octets = lines.iter().map(|(line, _)| line.octets()).sum();
     let (messages, changes) = ctx
-        .render(move || {
+        .read(octets, move || {
             let mut changes = Changes::default();
             let shown = lines
                 .iter()

@@ -402,7 +402,8 @@ impl PageOf {
         };
         let warning = lines.ids.warning;
         let summaries = found.summaries;
-        let (messages, changed) = ctx.render(move || lines.all(&summaries)).await?;
+        let octets = summaries.iter().map(mail::Summary::octets).sum();
+        let (messages, changed) = ctx.read(octets, move || lines.all(&summaries)).await?;
         let summary = if total == returned {
             format!("{returned} message(s) returned")
         } else {

@@ -171,8 +171,9 @@ impl Tool for ReadThread {
         };
         let (mail, members, hidden) = (found.mail, found.kin.members, found.kin.hidden);
         let own = id.clone();
+        let octets = members.iter().map(|one| one.member.summary.octets()).sum();
         let (turns, head) = ctx
-            .render(move || {
+            .read(octets, move || {
                 let turns = turns::of(members, &own);
                 let head = Summed::of(&turns);
                 (turns, head)
