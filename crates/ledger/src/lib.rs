@@ -7,6 +7,7 @@ mod filed;
 mod files;
 mod id;
 mod identity;
+mod lease;
 mod ledger;
 mod owners;
 mod pace;
@@ -24,6 +25,7 @@ mod writer;
 
 pub use fault::LedgerFault;
 pub use id::TransactionId;
+pub use lease::{Claimed, Lease};
 pub use ledger::Ledger;
 pub use pace::{Draw, Drawn, Level};
 pub use pails::Pails;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use jiff::{SignedDuration, Timestamp};
-use ledger::{Ending, Kind, LedgerFault, Mark, State, StepName, StepState, Transaction};
+use ledger::{Ending, Kind, Lease, LedgerFault, Mark, State, StepName, StepState, Transaction};
 use mail::{
     AccountId, Broken, Changed, Cx, Effect, Fault, FaultKind, Landing, MailSource, Removal,
     Removed, Stage, Step, Subject,
@@ -36,6 +36,7 @@ pub(super) struct Driver<'a> {
     pub(super) setup: &'a Setup,
     pub(super) cx: &'a Cx,
     pub(super) manner: Manner,
+    pub(super) lease: &'a Lease,
 }
 
 /// Who waits.
@@ -69,7 +70,7 @@ impl<'a> Driver<'a> {
                 None => self.unless_stale(work, plan::next(&work.transaction)),
             };
             let flow = match self.follow(work, next, &mut taken).await {
-                Ok(Flow::Ended) => work.write(&self.desk.ledger).await.map(|()| Flow::Ended),
+                Ok(Flow::Ended) => self.write(work).await.map(|()| Flow::Ended),
                 flow => flow,
             };
             let flow = match flow {
@@ -86,13 +87,18 @@ impl<'a> Driver<'a> {
                 Flow::On => {}
                 Flow::Pause if self.is_left_to_a_person(work) => {
                     work.end(State::NeedsOperator, hopeless());
-                    return work.write(&self.desk.ledger).await;
+                    return self.write(work).await;
                 }
                 Flow::Pause => return self.pause(work).await,
                 Flow::Wait(until) => return self.wait(work, until).await,
                 Flow::Ended => return Ok(()),
             }
         }
+    }
+
+    /// Durable when it returns.
+    pub(super) async fn write(&self, work: &mut Work) -> Result<(), LedgerFault> {
+        work.write(&self.desk.ledger, self.lease).await
     }
 
     async fn follow(
@@ -177,7 +183,7 @@ impl<'a> Driver<'a> {
 
     async fn wait(&self, work: &mut Work, until: Timestamp) -> Result<(), LedgerFault> {
         work.put_off(until);
-        work.write(&self.desk.ledger).await?;
+        self.write(work).await?;
         self.desk.left_open.notify_one();
         Ok(())
     }
@@ -198,7 +204,7 @@ impl<'a> Driver<'a> {
                 self.note_end_of_all(work).await;
             }
             work.step(step, StepState::Intended, None);
-            work.write(&self.desk.ledger).await?;
+            self.write(work).await?;
             work.turn = turn.filter(|_| puts_something(step));
         }
         let again = work.attempts(step) > 1;
@@ -370,7 +376,7 @@ impl<'a> Driver<'a> {
         };
         if !matches!(flow, Flow::Pause | Flow::Wait(_)) {
             // INVARIANT: what was found is claimed before anybody else looks for it.
-            work.write(&self.desk.ledger).await?;
+            self.write(work).await?;
         }
         Ok(flow)
     }

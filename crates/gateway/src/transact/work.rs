@@ -3,7 +3,8 @@
 use bytes::Bytes;
 use jiff::Timestamp;
 use ledger::{
-    Ending, Known, Ledger, LedgerFault, Note, State, StepName, StepRecord, StepState, Transaction,
+    Ending, Known, Lease, Ledger, LedgerFault, Note, State, StepName, StepRecord, StepState,
+    Transaction,
 };
 use mail::{Broken, Changed, Effect, Fault, FaultKind, Landing, MessageRef, Subject, Witness};
 use tokio::sync::OwnedRwLockReadGuard;
@@ -210,10 +211,14 @@ impl Work {
     }
 
     /// Durable when it returns.
-    pub(super) async fn write(&mut self, ledger: &Ledger) -> Result<(), LedgerFault> {
+    pub(super) async fn write(
+        &mut self,
+        ledger: &Ledger,
+        lease: &Lease,
+    ) -> Result<(), LedgerFault> {
         if !self.unwritten.is_empty() {
             ledger
-                .write(&self.transaction.id, std::mem::take(&mut self.unwritten))
+                .write(lease, std::mem::take(&mut self.unwritten))
                 .await?;
         }
         self.turn = None;

@@ -7,7 +7,7 @@ use super::trouble::Trouble;
 use super::{find, write};
 use crate::request::Beginning;
 use crate::rows::{hex, marks, time};
-use crate::{Asked, Begun, Kind, StepState, TransactionId};
+use crate::{Asked, Begun, Kind, Lease, StepState, TransactionId};
 
 /// Everybody who would begin the same waits here, in one order.
 const ALONE: &str = "
@@ -47,10 +47,10 @@ pub(super) async fn begin(
     desk.be_heard(conn).await?;
     // An earlier attempt that holds without our knowing is found by the name that it was given.
     if attempt == Attempt::Again && find::get(desk, conn, &new.id).await?.is_some() {
-        return Ok(Begun::New(new.id.clone()));
+        return Ok(Begun::New(Lease::of_beginning(&new.id)));
     }
     if insert(desk, conn, new).await? {
-        return Ok(Begun::New(new.id.clone()));
+        return Ok(Begun::New(Lease::of_beginning(&new.id)));
     }
     why_not(desk, conn, new).await
 }
@@ -58,7 +58,7 @@ pub(super) async fn begin(
 async fn why_not(desk: &Desk, conn: &Conn, new: &Beginning) -> Result<Begun, Trouble> {
     let asked = &new.asked;
     if find::get(desk, conn, &new.id).await?.is_some() {
-        return Ok(Begun::New(new.id.clone()));
+        return Ok(Begun::New(Lease::of_beginning(&new.id)));
     }
     if let Some(key) = &asked.key
         && let Some(earlier) = find::by_key(desk, conn, &asked.caller, &key.name).await?

@@ -8,7 +8,7 @@ use super::desk::{Attempt, Desk, Erased, chance};
 use super::text::spelled;
 use super::trouble::Trouble;
 use crate::rows::{flags, hex, time};
-use crate::{Ending, Known, LedgerFault, Note, State, TransactionId};
+use crate::{Ending, Known, Lease, LedgerFault, Note, State, TransactionId};
 
 /// Refuses, and with it everything that comes behind it in the flight, unless this replica has the lease, and one of these writings
 /// was the last.
@@ -55,16 +55,18 @@ const FREES_KEY: &str =
 pub(super) async fn notes(
     desk: &Desk,
     conn: &Conn,
-    transaction: &TransactionId,
+    lease: &Lease,
     notes: &[Note],
     request: &str,
     attempt: Attempt,
 ) -> Result<(), Trouble> {
     desk.be_heard(conn).await?;
+    let transaction = &lease.id;
     if attempt == Attempt::Again && is_written(conn, transaction, request).await? {
         return Ok(());
     }
-    let follows = desk.last_written(transaction);
+    let mut follows = desk.last_written(lease);
+    follows.retain(|one| one != request);
     let values: Vec<Values> = notes.iter().map(|note| Values::of(desk, note)).collect();
     let id = transaction.as_str();
     let mut flight = vec![
@@ -239,9 +241,10 @@ pub(super) async fn never_begun(
         words: Some(words.to_owned()),
     };
     let end = [Note::FreesKey, Note::Ends(State::Undone, ending)];
-    desk.wrote(id, id.as_str());
-    let ended = notes(desk, conn, id, &end, &chance()?, Attempt::First).await;
-    desk.forget(id);
+    let lease = Lease::of_beginning(id);
+    desk.has(&lease);
+    let ended = notes(desk, conn, &lease, &end, &chance()?, Attempt::First).await;
+    desk.forget(&lease);
     ended
 }
 

@@ -4,7 +4,7 @@
 pub(super) const APPLICATION: i32 = 0x6d77_6c67;
 
 /// Each makes version n + 1 of version n. One that was released is never changed; another is added.
-pub(super) const MIGRATIONS: &[&str] = &[FIRST, STORE_IDS, ORIGINS, SHARED];
+pub(super) const MIGRATIONS: &[&str] = &[FIRST, STORE_IDS, ORIGINS, SHARED, CLAIMS];
 
 /// Times are text of one width, so that they sort. Lists are JSON. Marks are flags behind `+` and `-`.
 const FIRST: &str = "
@@ -110,4 +110,9 @@ CREATE TABLE locks (
     holder TEXT NOT NULL,
     turn   TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
+";
+
+/// A lease belongs to a claim, not only to a process.
+const CLAIMS: &str = "
+ALTER TABLE transactions ADD COLUMN lease_claim TEXT;
 ";

@@ -37,6 +37,7 @@ table! {
     notes::what_others_put_into_a_folder_is_known,
     notes::a_key_that_is_given_back_can_be_taken_by_another_request,
     leases::who_has_the_lease_writes_and_nobody_else,
+    leases::a_claim_that_is_over_writes_nothing_and_gives_nothing_back,
     leases::what_waits_for_a_person_can_be_opened_again_and_what_is_over_cannot,
     leases::a_person_decides_only_what_is_left_to_one,
     leases::who_lives_keeps_its_lease_however_long_it_slept,
