@@ -2,11 +2,12 @@
 //!
 //! `plan` says what comes next, `drive` does it, `lookup` finds out what came of a step whose answer was lost, `stream`
 //! takes messages from one account to another, `recover` goes on with what a crash left, `undo` knows the inverse and
-//! `told` what a caller hears of it. `across`, `origin`, `withdrawal` and `thinning` are parts of
-//! `drive`.
+//! `told` what a caller hears of it. `across`, `given_up`, `origin`, `withdrawal` and `thinning` are
+//! parts of `drive`.
 
 mod across;
 mod drive;
+mod given_up;
 mod lookup;
 mod origin;
 mod plan;

@@ -35,11 +35,25 @@ impl Lease {
 pub struct Claimed {
     pub lease: Lease,
     pub transaction: Transaction,
+    pub answered: Answered,
+}
+
+/// Whether whoever began a transaction knows that it began.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Answered {
+    Yes,
+    /// Its process is gone and wrote nothing behind the beginning. It may have said that nothing was begun, because its server
+    /// did not answer in time; it may also have begun the first step.
+    Unknown,
 }
 
 impl Claimed {
     pub(crate) fn new(transaction: Transaction, claim: &str) -> Self {
         let lease = Lease::new(transaction.id.clone(), claim);
-        Self { lease, transaction }
+        Self {
+            lease,
+            transaction,
+            answered: Answered::Yes,
+        }
     }
 }

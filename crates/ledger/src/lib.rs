@@ -25,7 +25,7 @@ mod writer;
 
 pub use fault::LedgerFault;
 pub use id::TransactionId;
-pub use lease::{Claimed, Lease};
+pub use lease::{Answered, Claimed, Lease};
 pub use ledger::Ledger;
 pub use pace::{Draw, Drawn, Level};
 pub use pails::Pails;

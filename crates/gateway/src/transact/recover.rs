@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use ledger::{Claimed, LedgerFault, State, StepState, TransactionId};
+use ledger::{Answered, Claimed, LedgerFault, State, StepState, TransactionId};
 use mail::Cx;
 
 use super::Desk;
@@ -37,7 +37,11 @@ impl Desk {
         claimed: Claimed,
     ) -> Result<Work, LedgerFault> {
         let mut work = Work::resumed(claimed.transaction);
-        let (manner, lease) = (Manner::Recovering, &claimed.lease);
+        let manner = match claimed.answered {
+            Answered::Yes => Manner::Recovering,
+            Answered::Unknown => Manner::Clearing,
+        };
+        let lease = &claimed.lease;
         self.drive(setup, cx, manner, lease, &mut work).await?;
         Ok(work)
     }

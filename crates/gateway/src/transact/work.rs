@@ -186,6 +186,11 @@ impl Work {
         };
     }
 
+    /// It was looked for, and nothing of it is there: whoever asks again under its key asks anew.
+    pub(super) fn was_never_asked(&mut self) {
+        self.was_asked = false;
+    }
+
     /// INVARIANT: a key stands for what was asked of a server under it, and for nothing else.
     pub(super) fn end(&mut self, state: State, ending: Ending) {
         if state == State::Undone && !self.was_asked && self.transaction.asked.key.take().is_some()

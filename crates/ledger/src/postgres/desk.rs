@@ -48,6 +48,8 @@ pub(super) struct Desk {
     /// By which writing a transaction may have been written last, for each lease that this process has: more than one where
     /// an answer is missing.
     written: RefCell<HashMap<Lease, Vec<String>>>,
+    /// Begun by this process, which has its answer, and nothing is written of them since.
+    begun: RefCell<Vec<TransactionId>>,
     releasing: Mutex<()>,
     /// What was given up without knowing what became of it.
     doubtful: RefCell<Vec<(Instant, Doubt)>>,
@@ -109,6 +111,7 @@ impl Desk {
             heard: Cell::new(Instant::now()),
             released: RefCell::default(),
             written: RefCell::default(),
+            begun: RefCell::default(),
             releasing: Mutex::default(),
             doubtful: RefCell::default(),
             unlocked: RefCell::default(),
@@ -224,6 +227,22 @@ impl Desk {
         all.insert(lease.clone(), vec![lease.claim.clone()]);
     }
 
+    /// The same, and it has just begun.
+    pub(super) fn has_begun(&self, lease: &Lease) {
+        self.begun.borrow_mut().push(lease.id.clone());
+        self.has(lease);
+    }
+
+    /// Others are told so where the next note does not come soon: they must not take it for one that was refused.
+    pub(super) async fn answered(&self, conn: &Conn) -> Result<(), Trouble> {
+        let ids = self.begun.borrow().clone();
+        if !ids.is_empty() {
+            lease::are_answered(conn, &self.name, &ids).await?;
+            self.begun.borrow_mut().retain(|id| !ids.contains(id));
+        }
+        Ok(())
+    }
+
     /// From now on it may have been written by this.
     pub(super) fn writes(&self, lease: &Lease, request: &str) {
         if let Some(last) = self.written.borrow_mut().get_mut(lease) {
@@ -233,6 +252,7 @@ impl Desk {
 
     /// It was written by this.
     pub(super) fn wrote(&self, lease: &Lease, request: &str) {
+        self.begun.borrow_mut().retain(|id| *id != lease.id);
         if let Some(last) = self.written.borrow_mut().get_mut(lease) {
             *last = vec![request.to_owned()];
         }
@@ -255,6 +275,7 @@ impl Desk {
     }
 
     pub(super) fn forget(&self, lease: &Lease) {
+        self.begun.borrow_mut().retain(|id| *id != lease.id);
         self.written.borrow_mut().remove(lease);
     }
 

@@ -10,7 +10,7 @@ use super::text::spelled;
 use super::trouble::Trouble;
 use crate::filed::LOOK_AGAIN;
 use crate::rows::{parse_time, time};
-use crate::{Claimed, LedgerFault, State, TransactionId};
+use crate::{Answered, Claimed, LedgerFault, State, TransactionId};
 
 /// Nobody works on it: it was given back, or who had it is dead to this one. What a replica takes for its own is never so to
 /// itself.
@@ -78,7 +78,13 @@ pub(super) async fn claim_due(
     for row in &found {
         // One that cannot be read must not keep the others from being worked on.
         match find::transaction(desk, row) {
-            Ok(transaction) => claimed.push(Claimed::new(transaction, request)),
+            Ok(transaction) => claimed.push(Claimed {
+                answered: match row.try_get("answered")? {
+                    true => Answered::Yes,
+                    false => Answered::Unknown,
+                },
+                ..Claimed::new(transaction, request)
+            }),
             Err(why) => {
                 let id: String = row.try_get("id")?;
                 tracing::error!(transaction = id, %why, "an unfinished transaction cannot be read");
@@ -92,7 +98,7 @@ pub(super) async fn claim_due(
 const CLAIM: &str = concat!(
     "WITH t AS (
         UPDATE transactions SET state = 'open', attempts = least(attempts + 1, 4294967295), lease_owner = $3, written_by = $4,
-            ending_code = CASE state WHEN 'open' THEN ending_code END,
+            answered = TRUE, ending_code = CASE state WHEN 'open' THEN ending_code END,
             ending_words = CASE state WHEN 'open' THEN ending_words END,
             ended = CASE state WHEN 'open' THEN ended END
         WHERE id = $1 AND state = ANY ($2) AND (",
@@ -102,7 +108,7 @@ const CLAIM: &str = concat!(
     find::with_steps!("FROM t")
 );
 
-/// This one, whatever its time, if it is in one of these states. `lost` are earlier attempts of the same claim, of which
+/// This one, whatever its time, if it is in one of these states: somebody wants it done. `lost` are earlier attempts of the same claim, of which
 /// nobody knows whether they hold.
 pub(super) async fn claim(
     desk: &Desk,
@@ -145,7 +151,9 @@ pub(super) async fn free(
     owner: &str,
     writings: &[(String, String)],
 ) -> Result<(), Trouble> {
-    const FREE: &str = "UPDATE transactions SET lease_owner = NULL FROM unnest($1::TEXT[], $2::TEXT[]) AS given (back, last)
+    const FREE: &str =
+        "UPDATE transactions SET lease_owner = NULL, answered = answered OR attempts = 0
+        FROM unnest($1::TEXT[], $2::TEXT[]) AS given (back, last)
         WHERE id = back AND written_by = last AND lease_owner = $3";
     let (ids, last): (Vec<&str>, Vec<&str>) = writings
         .iter()
@@ -183,6 +191,18 @@ pub(super) async fn beat(desk: &Desk, conn: &Conn) -> Result<(), Trouble> {
     Ok(())
 }
 
+/// These have begun, and this process knows it.
+pub(super) async fn are_answered(
+    conn: &Conn,
+    owner: &str,
+    ids: &[TransactionId],
+) -> Result<(), Trouble> {
+    const ANSWERED: &str = "UPDATE transactions SET answered = TRUE WHERE id = ANY ($1) AND lease_owner = $2 AND NOT answered";
+    let ids: Vec<&str> = ids.iter().map(TransactionId::as_str).collect();
+    conn.execute(ANSWERED, &[&ids, &owner]).await?;
+    Ok(())
+}
+
 /// Forgets those who are long dead and have nothing left.
 pub(super) async fn bury(conn: &Conn) -> Result<(), Trouble> {
     const BURY: &str = "DELETE FROM replicas WHERE heard < now() - INTERVAL '1 hour'
@@ -194,7 +214,7 @@ pub(super) async fn bury(conn: &Conn) -> Result<(), Trouble> {
 /// Whoever comes next need not wait until this one counts as dead.
 pub(super) async fn leave(conn: &Conn, owner: &str) -> Result<(), Trouble> {
     conn.execute(
-        "UPDATE transactions SET lease_owner = NULL WHERE lease_owner = $1",
+        "UPDATE transactions SET lease_owner = NULL, answered = answered OR attempts = 0 WHERE lease_owner = $1",
         &[&owner],
     )
     .await?;

@@ -75,7 +75,7 @@ impl Replica {
                 .ask(async |conn, attempt| begin::begin(desk, conn, &new, attempt).await)
                 .await;
             match &begun {
-                Ok(Begun::New(lease)) => desk.has(lease),
+                Ok(Begun::New(lease)) => desk.has_begun(lease),
                 Err(LedgerFault::Unwritable(_)) => desk.doubt(Doubt::Beginning(new.id.clone())),
                 _ => {}
             }
@@ -465,6 +465,7 @@ async fn beat(desk: Rc<Desk>) {
                 None => desk.connect().await?,
             };
             lease::beat(&desk, &conn).await?;
+            desk.answered(&conn).await?;
             desk.settle(&conn).await?;
             unlock(&desk, &conn, Turns::All).await?;
             Ok::<_, Trouble>(conn)

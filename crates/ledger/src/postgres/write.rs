@@ -14,7 +14,9 @@ use crate::{Ending, Known, Lease, LedgerFault, Note, State, TransactionId};
 /// was the last.
 const HOLD: &str = "SELECT hold($1, $2, $3)";
 
-const WRITTEN: &str = "UPDATE transactions SET written_by = $2 WHERE id = $1";
+/// Who has it since it began knows that it began.
+const WRITTEN: &str = "
+UPDATE transactions SET written_by = $2, answered = answered OR attempts = 0 WHERE id = $1";
 
 const KNOWS: &str = "
 UPDATE transactions SET size = $2, sha256 = $3, sha256_octets = $4, message_id = $5, flags = $6, flags_after = $7, arrived = $8,

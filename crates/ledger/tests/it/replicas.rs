@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use bytes::Bytes;
 use jiff::Timestamp;
 use ledger::{
-    Asked, Begun, Ending, Filter, Kind, Known, Ledger, LedgerFault, Note, State, StepName,
-    StepState,
+    Answered, Asked, Begun, Ending, Filter, Kind, Known, Lease, Ledger, LedgerFault, Note, State,
+    StepName, StepState,
 };
 use testkit::{Leaf, Postgres};
 
@@ -572,4 +572,56 @@ async fn who_runs_already_goes_on_when_a_newer_version_adds_a_column() {
     assert!(ledger.get(lease.id()).await.unwrap().is_some());
     ledger.release(&lease);
     assert!(ledger.claim(lease.id()).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_beginning_is_answered_once_its_replica_has_said_anything_of_it() {
+    let server = server();
+    let url = server.url();
+    let ledger = connect(&url).await;
+    let is_answered = |lease: &Lease| {
+        let id = lease.id();
+        let sql = format!("SELECT answered FROM mailwarden.transactions WHERE id = '{id}'");
+        server.query(&url, &sql) == "t"
+    };
+    let noted = begin(&ledger, asked()).await;
+    ledger.write(&noted, step()).await.unwrap();
+    assert!(is_answered(&noted));
+    let given_back = begin(&ledger, asked()).await;
+    ledger.release(&given_back);
+    ledger.next_due().await.unwrap();
+    assert!(is_answered(&given_back));
+    let at_work = begin(&ledger, asked()).await;
+    while !is_answered(&at_work) {}
+}
+
+#[tokio::test]
+async fn whoever_takes_up_a_beginning_that_nobody_answered_for_is_told_so() {
+    let server = server();
+    let url = server.url();
+    let (gone, ledger) = (connect(&url).await, connect(&url).await);
+    let id = begin(&gone, asked()).await.id().clone();
+    drop(gone);
+    // As a replica leaves it that was killed before it had an answer.
+    let left = "UPDATE mailwarden.transactions SET answered = FALSE";
+    server.query(&url, left);
+    for _ in 0..2 {
+        let [claimed] = ledger
+            .claim_due(Timestamp::MAX, 10)
+            .await
+            .unwrap()
+            .try_into()
+            .unwrap();
+        assert_eq!(claimed.answered, Answered::Unknown);
+        // Neither putting it off nor giving it back makes it answered.
+        ledger.write(&claimed.lease, step()).await.unwrap();
+        let later = vec![Note::Later(Timestamp::UNIX_EPOCH)];
+        ledger.write(&claimed.lease, later).await.unwrap();
+    }
+    // Its caller asks for it again.
+    let claimed = ledger.claim(&id).await.unwrap();
+    assert_eq!(claimed.answered, Answered::Yes);
+    ledger.release(&claimed.lease);
+    let due = ledger.claim_due(Timestamp::MAX, 10).await.unwrap();
+    assert_eq!(due[0].answered, Answered::Yes);
 }

@@ -372,12 +372,12 @@ fn what_somebody_works_on_or_cannot_be_recorded_is_not_decided() {
     {
         let ledger = Ledger::open(&books.path()).unwrap();
         let busy = runtime.block_on(begin(&ledger, Kind::Move, "agent", StepName::Move));
-        let shown = books.tx(&["resolve", busy.as_str(), "--as", "done"]);
+        let shown = books.tx(&["resolve", busy.id().as_str(), "--as", "done"]);
         assert_eq!(shown.code, 1);
         for wanted in ["somebody else is working", "nothing to decide yet"] {
             assert!(shown.stderr.contains(wanted), "{}", shown.stderr);
         }
-        assert_eq!(books.get(&busy).state, State::Open);
+        assert_eq!(books.get(busy.id()).state, State::Open);
     }
     std::fs::remove_dir_all(books.home.audit()).unwrap();
     std::fs::write(books.home.audit(), "no directory").unwrap();
