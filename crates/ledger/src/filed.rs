@@ -26,6 +26,7 @@ use crate::task::{self, Leases, Task};
 use crate::writer::{Clock, Desk, Order, Writer};
 use crate::{
     Begun, Claimed, Filter, Lease, LedgerFault, Note, Place, State, Transaction, TransactionId,
+    Unsettled,
 };
 
 /// Whoever drops it waits for what is under way.
@@ -110,6 +111,10 @@ impl Filed {
 
     pub(crate) async fn list(&self, filter: Filter) -> Result<Vec<Transaction>, LedgerFault> {
         self.look_up(move |conn| find::list(conn, &filter)).await
+    }
+
+    pub(crate) async fn unsettled(&self) -> Result<Unsettled, LedgerFault> {
+        self.look_up(find::unsettled).await
     }
 
     /// What a draft says, as long as its transaction is not over.

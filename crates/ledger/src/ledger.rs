@@ -19,7 +19,7 @@ use crate::shared::{Lock, Record};
 use crate::writer::Clock;
 use crate::{
     Asked, Begun, Claimed, Filter, Known, Lease, LedgerFault, Note, Place, State, StepName,
-    Transaction, TransactionId,
+    Transaction, TransactionId, Unsettled,
 };
 
 /// Shared by all calls of a process; cheap to clone. The last one that is dropped waits for what is under way.
@@ -126,6 +126,11 @@ impl Ledger {
 
     pub async fn list(&self, filter: Filter) -> Result<Vec<Transaction>, LedgerFault> {
         ask!(self, one => one.list(filter))
+    }
+
+    /// However many there are.
+    pub async fn unsettled(&self) -> Result<Unsettled, LedgerFault> {
+        ask!(self, one => one.unsettled())
     }
 
     /// What a draft says, as long as its transaction is not over.

@@ -30,7 +30,7 @@ pub use ledger::Ledger;
 pub use pace::{Draw, Drawn, Level};
 pub use pails::Pails;
 pub use postgres::{BadServer, Server};
-pub use request::{Begun, Filter, Note};
+pub use request::{Begun, Filter, Note, Unsettled};
 pub use shared::{Lock, Record};
 pub use transaction::{
     Asked, Ending, Key, Kind, Known, Mark, Place, State, StepName, StepRecord, StepState,

@@ -53,3 +53,12 @@ pub struct Filter {
     /// As many as there are where it is 0; never more than 10,000.
     pub limit: usize,
 }
+
+/// What is not at its end, counted.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Unsettled {
+    pub open: u64,
+    pub needs_operator: u64,
+    /// When the first of those began that are open.
+    pub oldest: Option<Timestamp>,
+}

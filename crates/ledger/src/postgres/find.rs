@@ -10,7 +10,7 @@ use super::desk::Desk;
 use super::text::{digest, read, spelled};
 use super::trouble::Trouble;
 use crate::rows::{self, Columns, Unread};
-use crate::{Filter, LedgerFault, Place, Transaction, TransactionId};
+use crate::{Filter, LedgerFault, Place, Transaction, TransactionId, Unsettled};
 
 /// More than anybody reads, and little enough for memory.
 const MOST_LISTED: usize = 10_000;
@@ -89,6 +89,21 @@ pub(super) async fn list(
     let found = conn.query(LIST, &[&caller, &states, &limit]).await?;
     let read = found.iter().map(|row| transaction(desk, row));
     Ok(read.collect::<Result<_, _>>()?)
+}
+
+pub(super) async fn unsettled(desk: &Desk, conn: &Conn) -> Result<Unsettled, Trouble> {
+    let found = conn.query(rows::UNSETTLED, &[]).await?;
+    let row = found.first().ok_or(Trouble::Outrun)?;
+    let (open, needs_operator): (i64, i64) = (row.try_get(0)?, row.try_get(1)?);
+    let oldest: Option<String> = row.try_get(2)?;
+    Ok(Unsettled {
+        open: open.cast_unsigned(),
+        needs_operator: needs_operator.cast_unsigned(),
+        oldest: oldest
+            .as_deref()
+            .and_then(rows::parse_time)
+            .map(|then| desk.here(then)),
+    })
 }
 
 pub(super) async fn content(conn: &Conn, id: &TransactionId) -> Result<Option<Bytes>, Trouble> {

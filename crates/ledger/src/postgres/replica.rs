@@ -27,6 +27,7 @@ use crate::task::{self, Leases, Waiting};
 use crate::writer::Clock;
 use crate::{
     Begun, Claimed, Filter, Lease, LedgerFault, Note, Place, State, Transaction, TransactionId,
+    Unsettled,
 };
 
 /// How often others hear of this one: five times before they take it for dead.
@@ -160,6 +161,11 @@ impl Replica {
 
     pub(crate) async fn list(&self, filter: Filter) -> Result<Vec<Transaction>, LedgerFault> {
         self.look_up(async move |desk, conn| find::list(desk, conn, &filter).await)
+            .await
+    }
+
+    pub(crate) async fn unsettled(&self) -> Result<Unsettled, LedgerFault> {
+        self.look_up(async move |desk, conn| find::unsettled(desk, conn).await)
             .await
     }
 

@@ -4,7 +4,7 @@
 pub(super) const APPLICATION: i32 = 0x6d77_6c67;
 
 /// Each makes version n + 1 of version n. One that was released is never changed; another is added.
-pub(super) const MIGRATIONS: &[&str] = &[FIRST, STORE_IDS, ORIGINS, SHARED, CLAIMS];
+pub(super) const MIGRATIONS: &[&str] = &[FIRST, STORE_IDS, ORIGINS, SHARED, CLAIMS, UNSETTLED];
 
 /// Times are text of one width, so that they sort. Lists are JSON. Marks are flags behind `+` and `-`.
 const FIRST: &str = "
@@ -115,4 +115,9 @@ CREATE TABLE locks (
 /// A lease belongs to a claim, not only to a process.
 const CLAIMS: &str = "
 ALTER TABLE transactions ADD COLUMN lease_claim TEXT;
+";
+
+/// What is not at its end is counted often.
+const UNSETTLED: &str = "
+CREATE INDEX transactions_unsettled ON transactions (state, began) WHERE state IN ('open', 'needs_operator');
 ";

@@ -27,6 +27,7 @@ enum Request {
     Get(usize),
     ByKey(&'static str),
     List(Option<&'static str>, Vec<State>, usize),
+    Unsettled,
     Content(usize),
     Landed(usize),
     Forget(i64),
@@ -104,6 +105,7 @@ fn request() -> impl Strategy<Value = (usize, Request)> {
         1 => select(&KEYS[..]).prop_map(Request::ByKey),
         1 => (proptest::option::of(select(&CALLERS[..])), proptest::collection::vec(select(State::ALL), 0..2), 0usize..4)
             .prop_map(|(caller, states, limit)| Request::List(caller, states, limit)),
+        1 => Just(Request::Unsettled),
         1 => which.clone().prop_map(Request::Content),
         1 => which.prop_map(Request::Landed),
         1 => (-20i64..5).prop_map(Request::Forget),
@@ -240,6 +242,7 @@ impl Side {
                 };
                 self.all(ledger.list(filter).await)
             }
+            Request::Unsettled => format!("{:?}", ledger.unsettled().await),
             Request::Content(at) => format!("{:?}", ledger.content(&self.id(*at)).await),
             Request::Landed(but) => {
                 let but = self.id(*but);

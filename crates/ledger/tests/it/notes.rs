@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use ledger::{
     Asked, Begun, Ending, Filter, Key, Kind, Known, Ledger, LedgerFault, Note, Place, State,
-    StepName, StepState, Transaction,
+    StepName, StepState, Transaction, Unsettled,
 };
 use mail::{AccountId, FolderName, Landing, Uid, UidValidity};
 
@@ -198,6 +198,28 @@ pub(crate) async fn lists_are_of_whom_and_what_was_asked_for_the_newest_first(gr
             .collect();
         assert_eq!(places, want, "{filter:?}");
     }
+}
+
+pub(crate) async fn what_is_not_at_its_end_is_counted(ground: &Ground) {
+    let time = Time::default();
+    let ledger = ground.open_at(&time).await;
+    assert_eq!(ledger.unsettled().await, Ok(Unsettled::default()));
+    let over = |state| vec![Note::Ends(state, Ending::default())];
+    for state in [State::Done, State::NeedsOperator, State::Undone] {
+        let lease = begin(&ledger, asked()).await;
+        ledger.write(&lease, over(state)).await.unwrap();
+        time.pass(1);
+    }
+    let oldest = time.now();
+    begin(&ledger, asked()).await;
+    time.pass(1);
+    begin(&ledger, asked()).await;
+    let unsettled = Unsettled {
+        open: 2,
+        needs_operator: 1,
+        oldest: Some(oldest),
+    };
+    assert_eq!(ledger.unsettled().await, Ok(unsettled));
 }
 
 pub(crate) async fn what_others_put_into_a_folder_is_known(ground: &Ground) {

@@ -625,3 +625,21 @@ async fn whoever_takes_up_a_beginning_that_nobody_answered_for_is_told_so() {
     let due = ledger.claim_due(Timestamp::MAX, 10).await.unwrap();
     assert_eq!(due[0].answered, Answered::Yes);
 }
+
+/// So many more of the only one there is, which differ in what is said.
+fn multiply(server: &Postgres, many: u32, says: &str) {
+    let sql = format!(
+        "INSERT INTO mailwarden.transactions SELECT (jsonb_populate_record(t, jsonb_build_object('id', 'tx_' || n, {says}))).*
+            FROM mailwarden.transactions t, generate_series(1, {many}) n"
+    );
+    server.query(&server.url(), &sql);
+}
+
+#[tokio::test]
+async fn all_that_is_not_at_its_end_is_counted_however_much_it_is() {
+    let server = server();
+    let ledger = connect(&server.url()).await;
+    begin(&ledger, asked()).await;
+    multiply(&server, 10_500, "'state', 'open'");
+    assert_eq!(ledger.unsettled().await.unwrap().open, 10_501);
+}

@@ -34,6 +34,7 @@ table! {
     notes::what_fails_does_not_spoil_what_it_shares_a_commit_with,
     notes::what_is_being_undone_is_undone_once,
     notes::lists_are_of_whom_and_what_was_asked_for_the_newest_first,
+    notes::what_is_not_at_its_end_is_counted,
     notes::what_others_put_into_a_folder_is_known,
     notes::a_key_that_is_given_back_can_be_taken_by_another_request,
     leases::who_has_the_lease_writes_and_nobody_else,
