@@ -127,7 +127,8 @@ pub(super) async fn landed(
     but: &TransactionId,
 ) -> Result<Vec<Uid>, Trouble> {
     const LANDED: &str = "SELECT DISTINCT landed_uid FROM transactions
-        WHERE target_account = $1 AND target_folder = $2 AND landed_uidvalidity = $3 AND landed_uid IS NOT NULL AND id <> $4
+        WHERE target_account = $1 AND left(target_folder, 100) = left($2, 100) AND target_folder = $2 AND landed_uidvalidity = $3
+            AND landed_uid IS NOT NULL AND id <> $4
         ORDER BY landed_uid";
     let (account, folder) = (
         spelled(place.account.as_str()),
