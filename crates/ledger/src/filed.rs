@@ -17,10 +17,10 @@ use crate::pace::{Draw, Drawn, Price};
 use crate::pacer::Pacer;
 use crate::reader::{self, Question};
 use crate::request::Beginning;
-use crate::shared::{Lock, Record};
+use crate::shared::{Lock, Locked, Record};
 use crate::sqlite::lease::Taker;
 use crate::sqlite::pace::Buckets;
-use crate::sqlite::shared::{self, Locked};
+use crate::sqlite::shared;
 use crate::sqlite::{self, find, lease, write};
 use crate::task::{self, Leases, Task};
 use crate::writer::{Clock, Desk, Order, Writer};
@@ -224,7 +224,7 @@ impl Filed {
         let (name, turn) = (lock.name.clone(), lock.turn.clone());
         // Where nobody waits for this any more, the lock is dropped, and given back behind its taking.
         let locked = self
-            .write_down(move |desk| shared::lock(desk.conn, desk.owners, &name, desk.owner, &turn))
+            .write_down(move |desk| shared::lock(desk, &name, &turn))
             .await?;
         Ok(match locked {
             Locked::Now => Some(lock),

@@ -2,7 +2,7 @@
 
 use tokio::sync::oneshot;
 
-use crate::sqlite::shared::Locked;
+use crate::shared::Locked;
 use crate::writer::{Desk, Job};
 use crate::{Begun, Claimed, Lease, LedgerFault};
 

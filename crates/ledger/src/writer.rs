@@ -223,7 +223,7 @@ impl Writer {
     fn bury(&self) {
         let conn = &self.conn;
         self.owners.bury(|name| {
-            lease::holders(conn).map_or(true, |holders| holders.iter().any(|one| one == name))
+            lease::wanted(conn).map_or(true, |wanted| wanted.iter().any(|one| one == name))
         });
     }
 

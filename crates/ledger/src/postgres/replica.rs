@@ -21,8 +21,7 @@ use super::trouble::Trouble;
 use super::{begin, find, lease, open, pace, shared, write};
 use crate::pace::{Draw, Drawn, Price};
 use crate::request::Beginning;
-use crate::shared::{Lock, Record};
-use crate::sqlite::shared::Locked;
+use crate::shared::{Lock, Locked, Record};
 use crate::task::{self, Leases, Waiting};
 use crate::writer::Clock;
 use crate::{

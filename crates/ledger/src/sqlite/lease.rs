@@ -182,7 +182,20 @@ pub(crate) fn renew(conn: &Connection, owner: &str, now: Timestamp) -> Result<()
         "UPDATE transactions SET lease_until = ?2 WHERE lease_owner = ?1",
         (owner, until(now)),
     )?;
+    conn.execute(
+        "UPDATE locks SET until = ?2 WHERE holder = ?1",
+        (owner, until(now)),
+    )?;
     Ok(())
+}
+
+/// Everybody who has a lease or a lock, and is to be known as dead when it is.
+pub(crate) fn wanted(conn: &Connection) -> Result<Vec<String>, LedgerFault> {
+    let mut found = conn.prepare(
+        "SELECT lease_owner FROM transactions WHERE lease_owner IS NOT NULL UNION SELECT holder FROM locks",
+    )?;
+    let names = found.query_map([], |row| row.get(0))?;
+    Ok(names.collect::<Result<_, _>>()?)
 }
 
 /// Everybody who has a lease.
@@ -231,6 +244,6 @@ fn holder(conn: &Connection, id: &TransactionId) -> Result<Option<String>, Ledge
     found.ok_or(LedgerFault::Unknown)
 }
 
-fn until(now: Timestamp) -> String {
+pub(super) fn until(now: Timestamp) -> String {
     time(now.saturating_add(LEASE).unwrap_or(Timestamp::MAX))
 }

@@ -5,7 +5,7 @@ pub(super) const APPLICATION: i32 = 0x6d77_6c67;
 
 /// Each makes version n + 1 of version n. One that was released is never changed; another is added.
 pub(super) const MIGRATIONS: &[&str] = &[
-    FIRST, STORE_IDS, ORIGINS, SHARED, CLAIMS, UNSETTLED, LANDINGS,
+    FIRST, STORE_IDS, ORIGINS, SHARED, CLAIMS, UNSETTLED, LANDINGS, LOCKS,
 ];
 
 /// Times are text of one width, so that they sort. Lists are JSON. Marks are flags behind `+` and `-`.
@@ -128,4 +128,9 @@ CREATE INDEX transactions_unsettled ON transactions (state, began) WHERE state I
 const LANDINGS: &str = "
 CREATE INDEX transactions_landed_in ON transactions (target_account, target_folder, landed_uidvalidity, landed_uid)
     WHERE landed_uid IS NOT NULL;
+";
+
+/// Until when a lock is good whose owner cannot be asked.
+const LOCKS: &str = "
+ALTER TABLE locks ADD COLUMN until TEXT;
 ";
