@@ -6,19 +6,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use bytes::Bytes;
 use jiff::Timestamp;
 use ledger::{
-    Answered, Asked, Begun, Ending, Filter, Kind, Known, Lease, Ledger, LedgerFault, Note, State,
-    StepName, StepState,
+    Asked, Begun, Ending, Filter, Kind, Known, Ledger, LedgerFault, Note, State, StepName,
+    StepState,
 };
 use testkit::{Leaf, Postgres};
 
 use crate::support::{asked, at, begin, connect, server, with_key};
 
-fn step() -> Vec<Note> {
+pub(crate) fn step() -> Vec<Note> {
     vec![Note::Step(StepName::Move, StepState::Done, None)]
 }
 
 /// As if those that work on something had not been heard of for a minute, while the others were all the while.
-fn who_works_is_not_heard(server: &Postgres) {
+pub(crate) fn who_works_is_not_heard(server: &Postgres) {
     let sql = "UPDATE mailwarden.replicas SET since = since - INTERVAL '1 minute', heard = CASE
         WHEN name IN (SELECT lease_owner FROM mailwarden.transactions) THEN heard - INTERVAL '1 minute' ELSE heard END";
     server.query(&server.url(), sql);
@@ -517,50 +517,6 @@ async fn a_note_that_the_server_comes_to_late_follows_nothing() {
     ledger.write(&claimed.lease, step()).await.unwrap();
 }
 
-/// Its own process has claimed it anew meanwhile.
-#[tokio::test]
-async fn who_was_cut_off_works_under_no_claim_but_its_own() {
-    let server = server();
-    let (one, other) = (connect(&server.url()).await, connect(&server.url()).await);
-    let cut_off = begin(&one, asked()).await;
-    let theirs = loop {
-        who_works_is_not_heard(&server);
-        match other.claim(cut_off.id()).await {
-            Ok(claimed) => break claimed.lease,
-            Err(fault) => assert_eq!(fault, LedgerFault::Leased),
-        }
-    };
-    let later = vec![Note::Later(Timestamp::UNIX_EPOCH)];
-    other.write(&theirs, later).await.unwrap();
-    let anew = one.claim(cut_off.id()).await.unwrap().lease;
-    // What it was at when it was cut off ends only now.
-    assert_eq!(one.write(&cut_off, step()).await, Err(LedgerFault::Leased));
-    one.release(&cut_off);
-    one.next_due().await.unwrap();
-    assert_eq!(one.write(&anew, step()).await, Ok(()));
-}
-
-/// A lease that is given back while something is still written under it is given back all the same.
-#[tokio::test]
-async fn what_is_still_being_written_keeps_no_lease() {
-    let server = server();
-    let ledger = connect(&server.url()).await;
-    let mut held = begin(&ledger, asked()).await;
-    for _ in 0..40 {
-        let mut unwanted = Box::pin(ledger.write(&held, step()));
-        let once = std::future::poll_fn(|cx| std::task::Poll::Ready(unwanted.as_mut().poll(cx)));
-        let _ = once.await;
-        drop(unwanted);
-        ledger.release(&held);
-        held = loop {
-            match ledger.claim(held.id()).await {
-                Ok(claimed) => break claimed.lease,
-                Err(fault) => assert_eq!(fault, LedgerFault::Leased),
-            }
-        };
-    }
-}
-
 #[tokio::test]
 async fn who_runs_already_goes_on_when_a_newer_version_adds_a_column() {
     let server = server();
@@ -572,107 +528,4 @@ async fn who_runs_already_goes_on_when_a_newer_version_adds_a_column() {
     assert!(ledger.get(lease.id()).await.unwrap().is_some());
     ledger.release(&lease);
     assert!(ledger.claim(lease.id()).await.is_ok());
-}
-
-#[tokio::test]
-async fn a_beginning_is_answered_once_its_replica_has_said_anything_of_it() {
-    let server = server();
-    let url = server.url();
-    let ledger = connect(&url).await;
-    let is_answered = |lease: &Lease| {
-        let id = lease.id();
-        let sql = format!("SELECT answered FROM mailwarden.transactions WHERE id = '{id}'");
-        server.query(&url, &sql) == "t"
-    };
-    let noted = begin(&ledger, asked()).await;
-    ledger.write(&noted, step()).await.unwrap();
-    assert!(is_answered(&noted));
-    let given_back = begin(&ledger, asked()).await;
-    ledger.release(&given_back);
-    ledger.next_due().await.unwrap();
-    assert!(is_answered(&given_back));
-    let at_work = begin(&ledger, asked()).await;
-    while !is_answered(&at_work) {}
-}
-
-#[tokio::test]
-async fn whoever_takes_up_a_beginning_that_nobody_answered_for_is_told_so() {
-    let server = server();
-    let url = server.url();
-    let (gone, ledger) = (connect(&url).await, connect(&url).await);
-    let id = begin(&gone, asked()).await.id().clone();
-    drop(gone);
-    // As a replica leaves it that was killed before it had an answer.
-    let left = "UPDATE mailwarden.transactions SET answered = FALSE";
-    server.query(&url, left);
-    for _ in 0..2 {
-        let [claimed] = ledger
-            .claim_due(Timestamp::MAX, 10)
-            .await
-            .unwrap()
-            .try_into()
-            .unwrap();
-        assert_eq!(claimed.answered, Answered::Unknown);
-        // Neither putting it off nor giving it back makes it answered.
-        ledger.write(&claimed.lease, step()).await.unwrap();
-        let later = vec![Note::Later(Timestamp::UNIX_EPOCH)];
-        ledger.write(&claimed.lease, later).await.unwrap();
-    }
-    // Its caller asks for it again.
-    let claimed = ledger.claim(&id).await.unwrap();
-    assert_eq!(claimed.answered, Answered::Yes);
-    ledger.release(&claimed.lease);
-    let due = ledger.claim_due(Timestamp::MAX, 10).await.unwrap();
-    assert_eq!(due[0].answered, Answered::Yes);
-}
-
-/// So many more of the only one there is, which differ in what is said.
-fn multiply(server: &Postgres, many: u32, says: &str) {
-    let sql = format!(
-        "INSERT INTO mailwarden.transactions SELECT (jsonb_populate_record(t, jsonb_build_object('id', 'tx_' || n, {says}))).*
-            FROM mailwarden.transactions t, generate_series(1, {many}) n"
-    );
-    server.query(&server.url(), &sql);
-}
-
-#[tokio::test]
-async fn all_that_is_not_at_its_end_is_counted_however_much_it_is() {
-    let server = server();
-    let ledger = connect(&server.url()).await;
-    begin(&ledger, asked()).await;
-    multiply(&server, 10_500, "'state', 'open'");
-    assert_eq!(ledger.unsettled().await.unwrap().open, 10_501);
-}
-
-#[tokio::test]
-async fn what_landed_in_a_folder_is_found_by_an_index() {
-    let server = server();
-    let url = server.url();
-    let ledger = connect(&url).await;
-    let place = |folder: &str| ledger::Place {
-        account: mail::AccountId::new("work").unwrap(),
-        folder: mail::FolderName::new(folder).unwrap(),
-    };
-    let asked = Asked {
-        target: Some(place("Archive")),
-        ..asked()
-    };
-    let but = begin(&ledger, asked).await;
-    let says =
-        "'landed_uid', n, 'landed_uidvalidity', 7, 'target_folder', n % 500 || repeat('long', 50)";
-    multiply(&server, 20_000, says);
-    server.query(&url, "ANALYZE mailwarden.transactions");
-    let used = "SELECT idx_scan > 0 FROM pg_stat_all_indexes WHERE indexrelname = 'transactions_landed_in'";
-    let folder = place(&format!("3{}", "long".repeat(50)));
-    let validity = mail::UidValidity(7);
-    // The server tells what it used when it gets to it, which is after another question or two.
-    for _ in 0..200 {
-        let landed = ledger.landed(&folder, validity, but.id()).await.unwrap();
-        assert_eq!(landed.len(), 40);
-        if server.query(&url, used) == "t" {
-            return;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
-    }
-    panic!("the whole table is read");
 }
