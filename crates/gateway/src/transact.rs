@@ -2,11 +2,12 @@
 //!
 //! `plan` says what comes next, `drive` does it, `lookup` finds out what came of a step whose answer was lost, `stream`
 //! takes messages from one account to another, `recover` goes on with what a crash left, `undo` knows the inverse and
-//! `told` what a caller hears of it. `across`, `origin`, `withdrawal` and `thinning` are parts of
-//! `drive`.
+//! `told` what a caller hears of it. `across`, `given_up`, `origin`, `withdrawal` and `thinning` are
+//! parts of `drive`.
 
 mod across;
 mod drive;
+mod given_up;
 mod lookup;
 mod origin;
 mod plan;
@@ -25,8 +26,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use jiff::Timestamp;
 use ledger::{
-    Asked, Begun, Key, Kind, Known, Ledger, LedgerFault, Mark, Place, State, StepName, StepRecord,
-    StepState, Transaction, TransactionId,
+    Asked, Begun, Key, Kind, Known, Lease, Ledger, LedgerFault, Mark, Place, State, StepName,
+    StepRecord, StepState, Transaction, TransactionId,
 };
 use mail::{
     AccountId, Cx, Digest, Fault, FaultKind, Horizon, Keeping, MailSource, MessageRef, Stage,
@@ -76,22 +77,25 @@ impl Turns {
     }
 }
 
-/// A lease, given back however the work on it ends: also by a fall.
+/// A lease, given back however the work under it ends: also by a fall.
 struct Held<'a> {
     ledger: &'a Ledger,
-    id: TransactionId,
+    lease: &'a Lease,
+    ended: Ended,
 }
 
-impl Held<'_> {
-    /// What was written last has ended it.
-    fn give_up(self) {
-        std::mem::forget(self);
-    }
+/// Whether what was written last has ended a lease.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Ended {
+    NotYet,
+    ByWriting,
 }
 
 impl Drop for Held<'_> {
     fn drop(&mut self) {
-        self.ledger.release(&self.id);
+        if self.ended == Ended::NotYet {
+            self.ledger.release(self.lease);
+        }
     }
 }
 
@@ -225,11 +229,7 @@ impl Desk {
         let mut ended = self.ended.subscribe();
         while found.state == State::Open && tokio::time::Instant::now() < until {
             match self.ledger.claim(&found.id).await {
-                Ok(claimed) => {
-                    let mut work = Work::resumed(claimed);
-                    self.drive(setup, cx, Manner::Recovering, &mut work).await?;
-                    return Ok(work);
-                }
+                Ok(claimed) => return Ok(self.resume(setup, cx, claimed).await?),
                 // Somebody else is at it, or has just ended it.
                 Err(LedgerFault::Leased | LedgerFault::Over) => {}
                 Err(fault) => return Err(fault.into()),
@@ -284,10 +284,10 @@ impl Desk {
             .ledger
             .begin(asked.clone(), known.clone(), first, content)
             .await?;
-        let mut work = match begun {
-            Begun::New(id) => {
-                let begun = transaction(id, asked, known, first);
-                Work::begun(begun, order.content.or(beginning))
+        let (lease, mut work) = match begun {
+            Begun::New(lease) => {
+                let begun = transaction(lease.id().clone(), asked, known, first);
+                (lease, Work::begun(begun, order.content.or(beginning)))
             }
             Begun::Known(found) if found.asked.caller != caller => return Err(NotBegun::Undoing),
             Begun::Known(found) if !is_here(setup, &found) => return Err(NotBegun::Conflict),
@@ -298,7 +298,8 @@ impl Desk {
             Begun::Conflict => return Err(NotBegun::Conflict),
             Begun::Leaving => return Err(NotBegun::Leaving),
         };
-        if let Err(fault) = self.drive(setup, cx, Manner::Called, &mut work).await {
+        let manner = Manner::Called;
+        if let Err(fault) = self.drive(setup, cx, manner, &lease, &mut work).await {
             // INVARIANT: what is not written down is not said to be done.
             tracing::error!(%fault, id = %work.transaction.id, "how a change came out cannot be written down");
             work.forget_the_end();
@@ -307,10 +308,12 @@ impl Desk {
     }
 
     /// For another time.
-    pub(crate) async fn put_off(&self, claimed: &Transaction) -> Result<(), LedgerFault> {
+    pub(crate) async fn put_off(&self, lease: &Lease) {
         let later = Timestamp::now() + jiff::SignedDuration::from_secs(10);
         let notes = vec![ledger::Note::Later(later)];
-        self.ledger.write(&claimed.id, notes).await
+        if self.ledger.write(lease, notes).await.is_err() {
+            self.ledger.release(lease);
+        }
     }
 
     async fn drive(
@@ -318,26 +321,29 @@ impl Desk {
         setup: &Setup,
         cx: &Cx,
         manner: Manner,
+        lease: &Lease,
         work: &mut Work,
     ) -> Result<(), LedgerFault> {
-        let held = Held {
+        let mut held = Held {
             ledger: &self.ledger,
-            id: work.transaction.id.clone(),
+            lease,
+            ended: Ended::NotYet,
         };
         let driver = Driver {
             desk: self,
             setup,
             cx,
             manner,
+            lease,
         };
         let came = driver.run(work).await;
-        match came {
-            Ok(()) => held.give_up(),
+        if came.is_ok() {
+            held.ended = Ended::ByWriting;
+        }
+        drop(held);
+        if came.is_err() {
             // Whoever comes to it finds out how far it got.
-            Err(_) => {
-                drop(held);
-                self.left_open.notify_one();
-            }
+            self.left_open.notify_one();
         }
         self.ended
             .send_modify(|count| *count = count.wrapping_add(1));

@@ -17,13 +17,17 @@ use crate::pace::{Draw, Drawn, Price};
 use crate::pacer::Pacer;
 use crate::reader::{self, Question};
 use crate::request::Beginning;
-use crate::shared::{Lock, Record};
+use crate::shared::{Lock, Locked, Record};
+use crate::sqlite::lease::Taker;
 use crate::sqlite::pace::Buckets;
-use crate::sqlite::shared::{self, Locked};
+use crate::sqlite::shared;
 use crate::sqlite::{self, find, lease, write};
 use crate::task::{self, Leases, Task};
 use crate::writer::{Clock, Desk, Order, Writer};
-use crate::{Begun, Filter, LedgerFault, Note, Place, State, Transaction, TransactionId};
+use crate::{
+    Begun, Claimed, Filter, Lease, LedgerFault, Note, Place, State, Transaction, TransactionId,
+    Unsettled,
+};
 
 /// Whoever drops it waits for what is under way.
 pub(crate) struct Filed {
@@ -77,15 +81,11 @@ impl Filed {
             .await
     }
 
-    /// Durable when it returns, all of it or nothing. [`LedgerFault::Leased`] where this process has no lease.
-    pub(crate) async fn write(
-        &self,
-        id: &TransactionId,
-        notes: Vec<Note>,
-    ) -> Result<(), LedgerFault> {
-        let id = id.clone();
+    /// Durable when it returns, all of it or nothing. [`LedgerFault::Leased`] where the lease is none any more.
+    pub(crate) async fn write(&self, lease: &Lease, notes: Vec<Note>) -> Result<(), LedgerFault> {
+        let lease = lease.clone();
         self.write_down(move |desk| {
-            let erased = write::notes(desk.conn, &id, &notes, desk.owner, desk.now)?;
+            let erased = write::notes(desk.conn, &lease, &notes, desk.owner, desk.now)?;
             if erased == write::Erased::Content {
                 desk.erased_content();
             }
@@ -113,6 +113,10 @@ impl Filed {
         self.look_up(move |conn| find::list(conn, &filter)).await
     }
 
+    pub(crate) async fn unsettled(&self) -> Result<Unsettled, LedgerFault> {
+        self.look_up(find::unsettled).await
+    }
+
     /// What a draft says, as long as its transaction is not over.
     pub(crate) async fn content(&self, id: &TransactionId) -> Result<Option<Bytes>, LedgerFault> {
         let id = id.clone();
@@ -125,11 +129,13 @@ impl Filed {
         now: Timestamp,
         most: usize,
         homes: Option<Vec<String>>,
-    ) -> Result<Vec<Transaction>, LedgerFault> {
+    ) -> Result<Vec<Claimed>, LedgerFault> {
         let homes = homes.map(json);
+        let claim = Owners::new_name()?;
         self.write_down(move |desk| {
             lease::free_forsaken(desk.conn, desk.owners, desk.owner, desk.now)?;
-            lease::claim_due(desk.conn, now, most, homes.as_deref(), desk.owner, desk.now)
+            let taker = Taker::new(desk, &claim);
+            lease::claim_due(desk.conn, now, most, homes.as_deref(), &taker)
         })
         .await
     }
@@ -138,19 +144,20 @@ impl Filed {
         &self,
         id: &TransactionId,
         states: &'static [State],
-    ) -> Result<Transaction, LedgerFault> {
+    ) -> Result<Claimed, LedgerFault> {
         let id = id.clone();
+        let claim = Owners::new_name()?;
         self.write_down(move |desk| {
             lease::free_forsaken(desk.conn, desk.owners, desk.owner, desk.now)?;
-            lease::claim(desk.conn, &id, states, desk.owner, desk.now)
+            lease::claim(desk.conn, &id, states, &Taker::new(desk, &claim))
         })
         .await
     }
 
     /// This process no longer works on it, and wrote neither an end nor a time for another try: it is due at once.
     /// Nobody waits for this; it holds as soon as the ledger can be written.
-    pub(crate) fn release(&self, id: &TransactionId) {
-        self.order(Order::Release(id.clone()));
+    pub(crate) fn release(&self, lease: &Lease) {
+        self.order(Order::Release(lease.clone()));
     }
 
     /// When the next open transaction is due that this process does not work on. It may be past.
@@ -217,7 +224,7 @@ impl Filed {
         let (name, turn) = (lock.name.clone(), lock.turn.clone());
         // Where nobody waits for this any more, the lock is dropped, and given back behind its taking.
         let locked = self
-            .write_down(move |desk| shared::lock(desk.conn, desk.owners, &name, desk.owner, &turn))
+            .write_down(move |desk| shared::lock(desk, &name, &turn))
             .await?;
         Ok(match locked {
             Locked::Now => Some(lock),
@@ -245,7 +252,7 @@ impl Filed {
         let (task, answer) = Task::new(work);
         // Where nobody takes it, it is dropped, and its answer with it.
         self.order(Order::Job(Box::new(task)));
-        let release = |id| self.order(Order::Release(id));
+        let release = |lease| self.order(Order::Release(lease));
         answer.received(&release).await
     }
 

@@ -18,8 +18,8 @@ use crate::request::Beginning;
 use crate::shared::{Lock, Record};
 use crate::writer::Clock;
 use crate::{
-    Asked, Begun, Filter, Known, LedgerFault, Note, Place, State, StepName, Transaction,
-    TransactionId,
+    Asked, Begun, Claimed, Filter, Known, Lease, LedgerFault, Note, Place, State, StepName,
+    Transaction, TransactionId, Unsettled,
 };
 
 /// Shared by all calls of a process; cheap to clone. The last one that is dropped waits for what is under way.
@@ -107,9 +107,9 @@ impl Ledger {
         ask!(self, one => one.begin(new))
     }
 
-    /// Durable when it returns, all of it or nothing. [`LedgerFault::Leased`] where this process has no lease.
-    pub async fn write(&self, id: &TransactionId, notes: Vec<Note>) -> Result<(), LedgerFault> {
-        ask!(self, one => one.write(id, notes))
+    /// Durable when it returns, all of it or nothing. [`LedgerFault::Leased`] where the lease is none any more.
+    pub async fn write(&self, lease: &Lease, notes: Vec<Note>) -> Result<(), LedgerFault> {
+        ask!(self, one => one.write(lease, notes))
     }
 
     pub async fn get(&self, id: &TransactionId) -> Result<Option<Transaction>, LedgerFault> {
@@ -128,6 +128,11 @@ impl Ledger {
         ask!(self, one => one.list(filter))
     }
 
+    /// However many there are.
+    pub async fn unsettled(&self) -> Result<Unsettled, LedgerFault> {
+        ask!(self, one => one.unsettled())
+    }
+
     /// What a draft says, as long as its transaction is not over.
     pub async fn content(&self, id: &TransactionId) -> Result<Option<Bytes>, LedgerFault> {
         ask!(self, one => one.content(id))
@@ -138,32 +143,33 @@ impl Ledger {
         &self,
         now: Timestamp,
         most: usize,
-    ) -> Result<Vec<Transaction>, LedgerFault> {
+    ) -> Result<Vec<Claimed>, LedgerFault> {
         ask!(self, one => one.claim_due(now, most, self.0.homes()))
     }
 
     /// Leases this one, whatever its time. [`LedgerFault::Leased`] where somebody works on it, this process included;
     /// [`LedgerFault::Over`] where it is not open.
-    pub async fn claim(&self, id: &TransactionId) -> Result<Transaction, LedgerFault> {
+    pub async fn claim(&self, id: &TransactionId) -> Result<Claimed, LedgerFault> {
         ask!(self, one => one.claim(id, &[State::Open]))
     }
 
     /// The same, and one that waits for an operator is open again.
-    pub async fn reopen(&self, id: &TransactionId) -> Result<Transaction, LedgerFault> {
+    pub async fn reopen(&self, id: &TransactionId) -> Result<Claimed, LedgerFault> {
         ask!(self, one => one.claim(id, &[State::Open, State::NeedsOperator]))
     }
 
     /// The same for none but one that waits for an operator: [`LedgerFault::UnderWay`] where it is open.
-    pub async fn take_to_decide(&self, id: &TransactionId) -> Result<Transaction, LedgerFault> {
+    pub async fn take_to_decide(&self, id: &TransactionId) -> Result<Claimed, LedgerFault> {
         ask!(self, one => one.claim(id, &[State::NeedsOperator]))
     }
 
-    /// This process no longer works on it, and wrote neither an end nor a time for another try: it is due at once.
-    /// Nobody waits for this; it holds as soon as the ledger can be written.
-    pub fn release(&self, id: &TransactionId) {
+    /// Nobody works under it any more, and neither an end was written nor a time for another try: the transaction is due at
+    /// once. Nobody waits for this; it holds as soon as the ledger can be written. A lease that is none any more gives
+    /// nothing back.
+    pub fn release(&self, lease: &Lease) {
         match &self.0.backend {
-            Backend::File(one) => one.release(id),
-            Backend::Server(one) => one.release(id),
+            Backend::File(one) => one.release(lease),
+            Backend::Server(one) => one.release(lease),
         }
     }
 

@@ -7,6 +7,7 @@ mod filed;
 mod files;
 mod id;
 mod identity;
+mod lease;
 mod ledger;
 mod owners;
 mod pace;
@@ -24,11 +25,12 @@ mod writer;
 
 pub use fault::LedgerFault;
 pub use id::TransactionId;
+pub use lease::{Answered, Claimed, Lease};
 pub use ledger::Ledger;
 pub use pace::{Draw, Drawn, Level};
 pub use pails::Pails;
 pub use postgres::{BadServer, Server};
-pub use request::{Begun, Filter, Note};
+pub use request::{Begun, Filter, Note, Unsettled};
 pub use shared::{Lock, Record};
 pub use transaction::{
     Asked, Ending, Key, Kind, Known, Mark, Place, State, StepName, StepRecord, StepState,

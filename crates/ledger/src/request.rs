@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use jiff::Timestamp;
 
-use crate::{Asked, Ending, Known, State, StepName, StepState, Transaction, TransactionId};
+use crate::{Asked, Ending, Known, Lease, State, StepName, StepState, Transaction, TransactionId};
 
 /// Everything that is new with a transaction.
 pub(crate) struct Beginning {
@@ -18,7 +18,7 @@ pub(crate) struct Beginning {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Begun {
     /// It is durable, its first step intended, and leased to this process.
-    New(TransactionId),
+    New(Lease),
     /// The same caller asked for the same under this key before; or what is to be undone is being undone by this one.
     Known(Box<Transaction>),
     /// The same caller asked for something else under this key.
@@ -52,4 +52,13 @@ pub struct Filter {
     pub states: Vec<State>,
     /// As many as there are where it is 0; never more than 10,000.
     pub limit: usize,
+}
+
+/// What is not at its end, counted.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Unsettled {
+    pub open: u64,
+    pub needs_operator: u64,
+    /// When the first of those began that are open.
+    pub oldest: Option<Timestamp>,
 }

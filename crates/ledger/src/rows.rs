@@ -18,6 +18,12 @@ pub(crate) trait Columns {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Unread;
 
+/// Both databases understand it, and have an index for just this.
+pub(crate) const UNSETTLED: &str = "
+SELECT count(*) FILTER (WHERE state = 'open'), count(*) FILTER (WHERE state = 'needs_operator'),
+    min(began) FILTER (WHERE state = 'open')
+FROM transactions WHERE state IN ('open', 'needs_operator')";
+
 /// Fixed in width, so that text sorts as time does.
 pub(crate) fn time(at: Timestamp) -> String {
     format!("{at:.9}")

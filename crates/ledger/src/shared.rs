@@ -36,6 +36,13 @@ enum Held {
     Never,
 }
 
+/// What came of asking for one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Locked {
+    Now,
+    ByAnother,
+}
+
 impl Lock {
     /// Somebody else has it: there is nothing to give back.
     pub(crate) fn missed(mut self) {

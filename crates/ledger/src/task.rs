@@ -2,9 +2,9 @@
 
 use tokio::sync::oneshot;
 
-use crate::sqlite::shared::Locked;
+use crate::shared::Locked;
 use crate::writer::{Desk, Job};
-use crate::{Begun, LedgerFault, Transaction, TransactionId};
+use crate::{Begun, Claimed, Lease, LedgerFault};
 
 type Answer<T> = Result<T, LedgerFault>;
 
@@ -16,7 +16,7 @@ pub(crate) struct Task<T, F> {
 
 /// Answers with which this process gets leases.
 pub(crate) trait Leases {
-    fn leases(&self) -> Vec<TransactionId>;
+    fn leases(&self) -> Vec<Lease>;
 }
 
 /// The answer, which comes when it is on disk.
@@ -28,7 +28,7 @@ impl<T: Leases> Waiting<T> {
     }
 
     /// A caller who stops waiting gives back what it would have got.
-    pub(crate) async fn received(self, release: &(dyn Fn(TransactionId) + Sync)) -> Answer<T> {
+    pub(crate) async fn received(self, release: &(dyn Fn(Lease) + Sync)) -> Answer<T> {
         let mut waiting = Unwanted {
             answer: self.0,
             release,
@@ -40,7 +40,7 @@ impl<T: Leases> Waiting<T> {
 
 struct Unwanted<'a, T: Leases> {
     answer: oneshot::Receiver<Answer<T>>,
-    release: &'a (dyn Fn(TransactionId) + Sync),
+    release: &'a (dyn Fn(Lease) + Sync),
 }
 
 impl<T: Leases> Drop for Unwanted<'_, T> {
@@ -83,7 +83,7 @@ where
         done
     }
 
-    fn answer(self: Box<Self>, written: Result<(), LedgerFault>) -> Vec<TransactionId> {
+    fn answer(self: Box<Self>, written: Result<(), LedgerFault>) -> Vec<Lease> {
         let never = || Err(LedgerFault::Unwritable("it was not tried".to_owned()));
         // What went wrong with this one tells more than what became of all.
         let answer = match (self.outcome, written) {
@@ -98,46 +98,46 @@ where
 }
 
 impl Leases for Begun {
-    fn leases(&self) -> Vec<TransactionId> {
+    fn leases(&self) -> Vec<Lease> {
         match self {
-            Self::New(id) => vec![id.clone()],
+            Self::New(lease) => vec![lease.clone()],
             Self::Known(_) | Self::Conflict | Self::Leaving => Vec::new(),
         }
     }
 }
 
-impl Leases for Transaction {
-    fn leases(&self) -> Vec<TransactionId> {
-        vec![self.id.clone()]
+impl Leases for Claimed {
+    fn leases(&self) -> Vec<Lease> {
+        vec![self.lease.clone()]
     }
 }
 
-impl Leases for Vec<Transaction> {
-    fn leases(&self) -> Vec<TransactionId> {
-        self.iter().map(|one| one.id.clone()).collect()
+impl Leases for Vec<Claimed> {
+    fn leases(&self) -> Vec<Lease> {
+        self.iter().map(|one| one.lease.clone()).collect()
     }
 }
 
 impl Leases for () {
-    fn leases(&self) -> Vec<TransactionId> {
+    fn leases(&self) -> Vec<Lease> {
         Vec::new()
     }
 }
 
 impl Leases for u64 {
-    fn leases(&self) -> Vec<TransactionId> {
+    fn leases(&self) -> Vec<Lease> {
         Vec::new()
     }
 }
 
 impl Leases for Vec<u8> {
-    fn leases(&self) -> Vec<TransactionId> {
+    fn leases(&self) -> Vec<Lease> {
         Vec::new()
     }
 }
 
 impl Leases for Locked {
-    fn leases(&self) -> Vec<TransactionId> {
+    fn leases(&self) -> Vec<Lease> {
         Vec::new()
     }
 }

@@ -13,7 +13,7 @@ use rusqlite::{Connection, TransactionBehavior};
 use crate::identity::Identity;
 use crate::owners::{Owner, Owners};
 use crate::sqlite::{self, Cut, lease};
-use crate::{LedgerFault, TransactionId};
+use crate::{Lease, LedgerFault};
 
 pub(crate) type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
@@ -28,14 +28,14 @@ pub(crate) trait Job: Send {
     fn run(&mut self, desk: &Desk<'_>) -> Result<(), LedgerFault>;
 
     /// Tells its caller. Returns the leases that went to a caller who no longer waits.
-    fn answer(self: Box<Self>, written: Result<(), LedgerFault>) -> Vec<TransactionId>;
+    fn answer(self: Box<Self>, written: Result<(), LedgerFault>) -> Vec<Lease>;
 }
 
 /// What the writer is asked for.
 pub(crate) enum Order {
     Job(Box<dyn Job>),
     /// A lease that nobody wants any more; nobody waits for it.
-    Release(TransactionId),
+    Release(Lease),
 }
 
 /// What a job works with.
@@ -71,7 +71,7 @@ pub(crate) struct Writer {
     owner: Option<Owner>,
     name: Arc<OnceLock<String>>,
     /// Leases to be given back with the next commit, before anything else.
-    released: Vec<TransactionId>,
+    released: Vec<Lease>,
     erased: Cell<Erased>,
 }
 
@@ -133,7 +133,7 @@ impl Writer {
         for order in orders {
             match order {
                 Order::Job(job) => self.released.extend(job.answer(written.clone())),
-                Order::Release(id) if written.is_err() => self.released.push(id),
+                Order::Release(lease) if written.is_err() => self.released.push(lease),
                 Order::Release(_) => {}
             }
         }
@@ -153,14 +153,14 @@ impl Writer {
         let mut tx = self
             .conn
             .transaction_with_behavior(TransactionBehavior::Immediate)?;
-        for id in &self.released {
-            lease::free(&tx, id, owner)?;
+        for lease in &self.released {
+            lease::free(&tx, lease, owner)?;
         }
         for order in orders {
             let job = match order {
                 Order::Job(job) => job,
-                Order::Release(id) => {
-                    lease::free(&tx, id, owner)?;
+                Order::Release(lease) => {
+                    lease::free(&tx, lease, owner)?;
                     continue;
                 }
             };
@@ -206,8 +206,8 @@ impl Writer {
             .transaction_with_behavior(TransactionBehavior::Immediate)
             .map_err(LedgerFault::from)
             .and_then(|tx| {
-                for id in &self.released {
-                    lease::free(&tx, id, owner.name())?;
+                for lease in &self.released {
+                    lease::free(&tx, lease, owner.name())?;
                 }
                 lease::renew(&tx, owner.name(), now)?;
                 Ok(tx.commit()?)
@@ -223,7 +223,7 @@ impl Writer {
     fn bury(&self) {
         let conn = &self.conn;
         self.owners.bury(|name| {
-            lease::holders(conn).map_or(true, |holders| holders.iter().any(|one| one == name))
+            lease::wanted(conn).map_or(true, |wanted| wanted.iter().any(|one| one == name))
         });
     }
 
@@ -271,7 +271,7 @@ mod tests {
             self.done.clone()
         }
 
-        fn answer(self: Box<Self>, written: Result<(), LedgerFault>) -> Vec<TransactionId> {
+        fn answer(self: Box<Self>, written: Result<(), LedgerFault>) -> Vec<Lease> {
             self.said.send(self.done.and(written)).unwrap();
             Vec::new()
         }

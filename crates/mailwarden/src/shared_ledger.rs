@@ -2,15 +2,21 @@
 //!
 //! Tokens are made when a configuration is read, so it is connected to when the first of them is wanted, or a gateway is made.
 
+mod absence;
+
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ledger::{Ledger, LedgerFault, Lock, Server};
 use secrets::{HeldLock, Reach, Records, Stamp};
 
+use absence::Absence;
+
 static OPEN: Mutex<Vec<(Server, Ledger)>> = Mutex::new(Vec::new());
+/// All accounts of a process ask the same server.
+static ABSENT: Mutex<Vec<(Server, Absence)>> = Mutex::new(Vec::new());
 
 /// One for all who ask in this process: replicas know it by one name.
 pub(crate) async fn connect(server: &Server) -> Result<Ledger, LedgerFault> {
@@ -75,14 +81,36 @@ impl SharedRecords {
         }
     }
 
-    /// On a thread that may wait. A ledger has threads of its own, so that nothing else need run here.
+    /// Not while the server is known to be away: then this is told at once.
     fn ask<T>(&self, ask: impl AsyncFnOnce(&Ledger) -> Result<T, LedgerFault>) -> io::Result<T> {
+        self.absence(|absence| absence.ask_at(Instant::now()))
+            .map_err(|why| io::Error::other(LedgerFault::Unwritable(why)))?;
+        self.insist(ask)
+    }
+
+    /// On a thread that may wait. A ledger has threads of its own, so that nothing else need run here.
+    fn insist<T>(&self, ask: impl AsyncFnOnce(&Ledger) -> Result<T, LedgerFault>) -> io::Result<T> {
         let runtime = tokio::runtime::Builder::new_current_thread().build()?;
         let asked = runtime.block_on(async {
             let ledger = connect(&self.server).await?;
             ask(&ledger).await
         });
+        self.absence(|absence| match &asked {
+            Err(LedgerFault::Unwritable(why)) => absence.failed_at(Instant::now(), why.clone()),
+            _ => absence.answered(),
+        });
         asked.map_err(io::Error::other)
+    }
+
+    fn absence<T>(&self, look: impl FnOnce(&mut Absence) -> T) -> T {
+        let mut all = ABSENT.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, absence)) = all.iter_mut().find(|(one, _)| *one == self.server) {
+            return look(absence);
+        }
+        let mut absence = Absence::default();
+        let looked = look(&mut absence);
+        all.push((self.server.clone(), absence));
+        looked
     }
 
     fn note(&self, name: &str, stamp: u64) {
@@ -118,7 +146,7 @@ impl Records for SharedRecords {
             tried += 1;
             let replace =
                 async |ledger: &Ledger| ledger.replace_record(&lock, octets.to_vec()).await;
-            match self.ask(replace) {
+            match self.insist(replace) {
                 Err(_) if tried < TRIES => {}
                 answer => break answer?,
             }

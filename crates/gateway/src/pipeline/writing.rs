@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use audit::Event;
-use ledger::{Key, Ledger, LedgerFault, State, Transaction, TransactionId};
+use ledger::{Claimed, Key, Ledger, LedgerFault, State, Transaction, TransactionId};
 use mail::{AccountId, Cx, Fault, FolderName, Level};
 use policy::{Denial, Permit, Policy, Refused, Scope};
 use serde_json::{Map, Value};
@@ -180,13 +180,14 @@ impl Gateway {
         }
     }
 
-    async fn resume(&self, claimed: Transaction) {
+    async fn resume(&self, claimed: Claimed) {
         let Some(writing) = &self.writing else { return };
-        let (id, caller) = (claimed.id.clone(), claimed.asked.caller.clone());
+        let one = &claimed.transaction;
+        let (id, caller) = (one.id.clone(), one.asked.caller.clone());
         // INVARIANT: what cannot be recorded is not done.
-        let resumed = Event::transaction_resumed(id.as_str(), &caller, claimed.asked.kind.name());
+        let resumed = Event::transaction_resumed(id.as_str(), &caller, one.asked.kind.name());
         if self.log.append(resumed).await.is_err() {
-            let _ = writing.desk.put_off(&claimed).await;
+            writing.desk.put_off(&claimed.lease).await;
             return;
         }
         let (setup, cx) = (self.setup(), Cx::new());

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use jiff::{SignedDuration, Timestamp};
-use ledger::{Ending, Kind, LedgerFault, Mark, State, StepName, StepState, Transaction};
+use ledger::{Ending, Kind, Lease, LedgerFault, Mark, State, StepName, StepState, Transaction};
 use mail::{
     AccountId, Broken, Changed, Cx, Effect, Fault, FaultKind, Landing, MailSource, Removal,
     Removed, Stage, Step, Subject,
@@ -17,25 +17,19 @@ use super::origin::as_seen;
 use super::plan::{self, Next};
 use super::withdrawal::Last;
 use super::work::Work;
-use super::{Desk, code};
+use super::{Desk, code, given_up};
 use crate::setup::Setup;
 
 /// In one go a step is taken so often, if it turns out that it was not done.
 const TRIES: usize = 3;
 /// A server is usually done with a command whose connection is gone by then.
 const SETTLES: [Duration; 2] = [Duration::from_millis(200), Duration::from_millis(800)];
-/// More attempts than this at one step are for a person to look at.
-const MOST_ATTEMPTS: usize = 24;
-/// What has changed nothing by then is not begun any more.
-const STALE: SignedDuration = SignedDuration::from_hours(1);
-/// What could not be found out by then is for a person to decide.
-const HOPELESS: SignedDuration = SignedDuration::from_hours(72);
-
 pub(super) struct Driver<'a> {
     pub(super) desk: &'a Desk,
     pub(super) setup: &'a Setup,
     pub(super) cx: &'a Cx,
     pub(super) manner: Manner,
+    pub(super) lease: &'a Lease,
 }
 
 /// Who waits.
@@ -45,6 +39,8 @@ pub(super) enum Manner {
     Called,
     /// Nobody: it is tried until it is done.
     Recovering,
+    /// Nobody, and whoever asked for it may have been told that nothing is done: what is not done by now never is.
+    Clearing,
     /// An operator, who knows how old it is.
     Insisting,
 }
@@ -66,10 +62,10 @@ impl<'a> Driver<'a> {
         loop {
             let next = match work.fresh.take() {
                 Some(step) => Next::Take(step),
-                None => self.unless_stale(work, plan::next(&work.transaction)),
+                None => self.unless_given_up(work, plan::next(&work.transaction)),
             };
             let flow = match self.follow(work, next, &mut taken).await {
-                Ok(Flow::Ended) => work.write(&self.desk.ledger).await.map(|()| Flow::Ended),
+                Ok(Flow::Ended) => self.write(work).await.map(|()| Flow::Ended),
                 flow => flow,
             };
             let flow = match flow {
@@ -85,14 +81,19 @@ impl<'a> Driver<'a> {
             match flow {
                 Flow::On => {}
                 Flow::Pause if self.is_left_to_a_person(work) => {
-                    work.end(State::NeedsOperator, hopeless());
-                    return work.write(&self.desk.ledger).await;
+                    work.end(State::NeedsOperator, given_up::hopeless());
+                    return self.write(work).await;
                 }
                 Flow::Pause => return self.pause(work).await,
                 Flow::Wait(until) => return self.wait(work, until).await,
                 Flow::Ended => return Ok(()),
             }
         }
+    }
+
+    /// Durable when it returns.
+    pub(super) async fn write(&self, work: &mut Work) -> Result<(), LedgerFault> {
+        work.write(&self.desk.ledger, self.lease).await
     }
 
     async fn follow(
@@ -129,45 +130,6 @@ impl<'a> Driver<'a> {
         Flow::On
     }
 
-    /// Old intentions are not carried out any more, and what nobody can find out is handed to a person.
-    fn unless_stale(&self, work: &Work, next: Next) -> Next {
-        if self.manner == Manner::Insisting {
-            return next;
-        }
-        let age = Timestamp::now().duration_since(work.transaction.began);
-        match next {
-            Next::Take(_) if age > STALE && !work.may_have_done_something() => Next::End(
-                State::Undone,
-                Ending {
-                    code: Some("expired".to_owned()),
-                    words: Some(
-                        "it could not be begun for an hour, and nothing was changed".to_owned(),
-                    ),
-                },
-            ),
-            Next::Take(step) if work.attempts(step) > MOST_ATTEMPTS => Next::End(
-                State::NeedsOperator,
-                Ending {
-                    code: work.fault.as_ref().map(|fault| code(fault.kind).to_owned()),
-                    words: Some(format!(
-                        "it was tried {MOST_ATTEMPTS} times and never came to its end: look at the message and at the \
-                         server, then resolve this as done or undone, or retry it"
-                    )),
-                },
-            ),
-            Next::Take(_) | Next::FindOut(_) if age > HOPELESS => {
-                Next::End(State::NeedsOperator, hopeless())
-            }
-            next => next,
-        }
-    }
-
-    /// An operator may insist on what nobody serves any more: then it is theirs to decide.
-    fn is_left_to_a_person(&self, work: &Work) -> bool {
-        let age = Timestamp::now().duration_since(work.transaction.began);
-        self.manner == Manner::Insisting && age > HOPELESS
-    }
-
     /// Another attempt is due later, by whoever gets to it.
     async fn pause(&self, work: &mut Work) -> Result<(), LedgerFault> {
         let exponent = work.transaction.attempts.min(8);
@@ -177,7 +139,7 @@ impl<'a> Driver<'a> {
 
     async fn wait(&self, work: &mut Work, until: Timestamp) -> Result<(), LedgerFault> {
         work.put_off(until);
-        work.write(&self.desk.ledger).await?;
+        self.write(work).await?;
         self.desk.left_open.notify_one();
         Ok(())
     }
@@ -198,7 +160,7 @@ impl<'a> Driver<'a> {
                 self.note_end_of_all(work).await;
             }
             work.step(step, StepState::Intended, None);
-            work.write(&self.desk.ledger).await?;
+            self.write(work).await?;
             work.turn = turn.filter(|_| puts_something(step));
         }
         let again = work.attempts(step) > 1;
@@ -370,7 +332,7 @@ impl<'a> Driver<'a> {
         };
         if !matches!(flow, Flow::Pause | Flow::Wait(_)) {
             // INVARIANT: what was found is claimed before anybody else looks for it.
-            work.write(&self.desk.ledger).await?;
+            self.write(work).await?;
         }
         Ok(flow)
     }
@@ -521,15 +483,6 @@ impl<'a> Driver<'a> {
 fn deletes_for_good(transaction: &Transaction) -> bool {
     let asked = &transaction.asked;
     asked.kind == Kind::Delete && asked.target.is_none() && asked.undoes.is_none()
-}
-
-fn hopeless() -> Ending {
-    let words = "the server could not be asked for three days: look where the message is, then resolve this as done or \
-                 undone, or retry it";
-    Ending {
-        code: Some("expired".to_owned()),
-        words: Some(words.to_owned()),
-    }
 }
 
 fn puts_something(step: StepName) -> bool {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use ledger::{LedgerFault, State, StepState, Transaction, TransactionId};
+use ledger::{Answered, Claimed, LedgerFault, State, StepState, TransactionId};
 use mail::Cx;
 
 use super::Desk;
@@ -23,7 +23,7 @@ impl Desk {
         &self,
         setup: &Setup,
         most: usize,
-    ) -> Result<Vec<Transaction>, LedgerFault> {
+    ) -> Result<Vec<Claimed>, LedgerFault> {
         // INVARIANT: what was begun in another mailbox, under whatever name, is not this process's business.
         self.ledger.serve(&setup.homes());
         self.ledger.claim_due(Timestamp::now(), most).await
@@ -34,10 +34,15 @@ impl Desk {
         &self,
         setup: &Setup,
         cx: &Cx,
-        claimed: Transaction,
+        claimed: Claimed,
     ) -> Result<Work, LedgerFault> {
-        let mut work = Work::resumed(claimed);
-        self.drive(setup, cx, Manner::Recovering, &mut work).await?;
+        let mut work = Work::resumed(claimed.transaction);
+        let manner = match claimed.answered {
+            Answered::Yes => Manner::Recovering,
+            Answered::Unknown => Manner::Clearing,
+        };
+        let lease = &claimed.lease;
+        self.drive(setup, cx, manner, lease, &mut work).await?;
         Ok(work)
     }
 
@@ -68,14 +73,16 @@ impl Desk {
         cx: &Cx,
         id: &TransactionId,
     ) -> Result<Work, LedgerFault> {
-        let mut work = Work::resumed(self.ledger.reopen(id).await?);
+        let claimed = self.ledger.reopen(id).await?;
+        let mut work = Work::resumed(claimed.transaction);
         work.transaction.state = State::Open;
         if let Next::End(State::NeedsOperator, _) = plan::next(&work.transaction) {
             // What could not be done may have been meanwhile, or can be now.
             let stuck = plan::stuck(&work.transaction);
             work.step(stuck, StepState::Intended, None);
         }
-        self.drive(setup, cx, Manner::Insisting, &mut work).await?;
+        let (manner, lease) = (Manner::Insisting, &claimed.lease);
+        self.drive(setup, cx, manner, lease, &mut work).await?;
         Ok(work)
     }
 }

@@ -46,7 +46,7 @@ impl Driver<'_> {
         // INVARIANT: the other is ours before ours goes. If it is another's after all, the ledger says so.
         work.know(|known| known.landed = Some(other));
         work.step(StepName::Thin, StepState::Intended, Some(&spelled(ours)));
-        work.write(&self.desk.ledger).await?;
+        self.write(work).await?;
         self.thin(work).await;
         Ok(())
     }

@@ -3,7 +3,8 @@
 use bytes::Bytes;
 use jiff::Timestamp;
 use ledger::{
-    Ending, Known, Ledger, LedgerFault, Note, State, StepName, StepRecord, StepState, Transaction,
+    Ending, Known, Lease, Ledger, LedgerFault, Note, State, StepName, StepRecord, StepState,
+    Transaction,
 };
 use mail::{Broken, Changed, Effect, Fault, FaultKind, Landing, MessageRef, Subject, Witness};
 use tokio::sync::OwnedRwLockReadGuard;
@@ -185,6 +186,11 @@ impl Work {
         };
     }
 
+    /// It was looked for, and nothing of it is there: whoever asks again under its key asks anew.
+    pub(super) fn was_never_asked(&mut self) {
+        self.was_asked = false;
+    }
+
     /// INVARIANT: a key stands for what was asked of a server under it, and for nothing else.
     pub(super) fn end(&mut self, state: State, ending: Ending) {
         if state == State::Undone && !self.was_asked && self.transaction.asked.key.take().is_some()
@@ -210,10 +216,14 @@ impl Work {
     }
 
     /// Durable when it returns.
-    pub(super) async fn write(&mut self, ledger: &Ledger) -> Result<(), LedgerFault> {
+    pub(super) async fn write(
+        &mut self,
+        ledger: &Ledger,
+        lease: &Lease,
+    ) -> Result<(), LedgerFault> {
         if !self.unwritten.is_empty() {
             ledger
-                .write(&self.transaction.id, std::mem::take(&mut self.unwritten))
+                .write(lease, std::mem::take(&mut self.unwritten))
                 .await?;
         }
         self.turn = None;

@@ -7,7 +7,7 @@ use super::trouble::Trouble;
 use super::{find, write};
 use crate::request::Beginning;
 use crate::rows::{hex, marks, time};
-use crate::{Asked, Begun, Kind, StepState, TransactionId};
+use crate::{Asked, Begun, Kind, Lease, StepState, TransactionId};
 
 /// Everybody who would begin the same waits here, in one order.
 const ALONE: &str = "
@@ -19,9 +19,11 @@ WITH new AS (
     INSERT INTO transactions (id, kind, caller, tool, request_id, policy, source, target_account, target_folder,
         source_home, target_home, horizon_uidvalidity, horizon_next, marks, key, key_arguments, undoes, state, began, attempts,
         size, sha256, sha256_octets, message_id, flags, flags_after, arrived, landed_uidvalidity, landed_uid, store_id,
-        source_id, end_of_all_uidvalidity, end_of_all_next, lease_owner, written_by, key_digest, source_digest, target_digest)
+        source_id, end_of_all_uidvalidity, end_of_all_next, lease_owner, written_by, key_digest, source_digest, target_digest,
+        answered)
     SELECT $1::TEXT, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17::TEXT, 'open', $18::TEXT, 0,
-        $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $1::TEXT, $33::BYTEA, $34::BYTEA, $35
+        $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $1::TEXT, $33::BYTEA, $34::BYTEA, $35,
+        FALSE
     WHERE NOT EXISTS (SELECT 1 FROM transactions WHERE id = $1)
         AND NOT EXISTS (SELECT 1 FROM transactions WHERE key_digest = $33)
         AND NOT EXISTS (SELECT 1 FROM transactions WHERE id = $17
@@ -47,10 +49,10 @@ pub(super) async fn begin(
     desk.be_heard(conn).await?;
     // An earlier attempt that holds without our knowing is found by the name that it was given.
     if attempt == Attempt::Again && find::get(desk, conn, &new.id).await?.is_some() {
-        return Ok(Begun::New(new.id.clone()));
+        return Ok(Begun::New(Lease::of_beginning(&new.id)));
     }
     if insert(desk, conn, new).await? {
-        return Ok(Begun::New(new.id.clone()));
+        return Ok(Begun::New(Lease::of_beginning(&new.id)));
     }
     why_not(desk, conn, new).await
 }
@@ -58,7 +60,7 @@ pub(super) async fn begin(
 async fn why_not(desk: &Desk, conn: &Conn, new: &Beginning) -> Result<Begun, Trouble> {
     let asked = &new.asked;
     if find::get(desk, conn, &new.id).await?.is_some() {
-        return Ok(Begun::New(new.id.clone()));
+        return Ok(Begun::New(Lease::of_beginning(&new.id)));
     }
     if let Some(key) = &asked.key
         && let Some(earlier) = find::by_key(desk, conn, &asked.caller, &key.name).await?

@@ -18,7 +18,7 @@ use super::tls::Tls;
 use super::trouble::{Trouble, unwritable};
 use super::write;
 use crate::writer::Clock;
-use crate::{LedgerFault, TransactionId};
+use crate::{Lease, LedgerFault, TransactionId};
 
 /// So many requests are under way at once; the others wait for their turn.
 const CONNECTIONS: usize = 8;
@@ -44,10 +44,12 @@ pub(super) struct Desk {
     turns: Semaphore,
     heard: Cell<Instant>,
     /// Leases that nobody here wants any more.
-    released: RefCell<Vec<TransactionId>>,
-    /// By which writing each transaction that is leased here may have been written last: more than one where an answer is
-    /// missing.
-    written: RefCell<HashMap<String, Vec<String>>>,
+    released: RefCell<Vec<Lease>>,
+    /// By which writing a transaction may have been written last, for each lease that this process has: more than one where
+    /// an answer is missing.
+    written: RefCell<HashMap<Lease, Vec<String>>>,
+    /// Begun by this process, which has its answer, and nothing is written of them since.
+    begun: RefCell<Vec<TransactionId>>,
     releasing: Mutex<()>,
     /// What was given up without knowing what became of it.
     doubtful: RefCell<Vec<(Instant, Doubt)>>,
@@ -109,6 +111,7 @@ impl Desk {
             heard: Cell::new(Instant::now()),
             released: RefCell::default(),
             written: RefCell::default(),
+            begun: RefCell::default(),
             releasing: Mutex::default(),
             doubtful: RefCell::default(),
             unlocked: RefCell::default(),
@@ -218,30 +221,66 @@ impl Desk {
         lease::beat(self, conn).await
     }
 
-    /// This process leases it by this very writing, or has written it.
-    pub(super) fn wrote(&self, id: &TransactionId, request: &str) {
+    /// This process has it from now on: the claim is what has written the transaction last.
+    pub(super) fn has(&self, lease: &Lease) {
         let mut all = self.written.borrow_mut();
-        all.insert(id.as_str().to_owned(), vec![request.to_owned()]);
+        all.insert(lease.clone(), vec![lease.claim.clone()]);
     }
 
-    /// It may have been written by this.
-    pub(super) fn may_have_written(&self, id: &TransactionId, request: &str) {
-        if let Some(last) = self.written.borrow_mut().get_mut(id.as_str()) {
+    /// The same, and it has just begun.
+    pub(super) fn has_begun(&self, lease: &Lease) {
+        self.begun.borrow_mut().push(lease.id.clone());
+        self.has(lease);
+    }
+
+    /// Others are told so where the next note does not come soon: they must not take it for one that was refused.
+    pub(super) async fn answered(&self, conn: &Conn) -> Result<(), Trouble> {
+        let ids = self.begun.borrow().clone();
+        if !ids.is_empty() {
+            lease::are_answered(conn, &self.name, &ids).await?;
+            self.begun.borrow_mut().retain(|id| !ids.contains(id));
+        }
+        Ok(())
+    }
+
+    /// From now on it may have been written by this.
+    pub(super) fn writes(&self, lease: &Lease, request: &str) {
+        if let Some(last) = self.written.borrow_mut().get_mut(lease) {
             last.push(request.to_owned());
         }
     }
 
-    /// None where nobody here knows, because nobody here leases it.
-    pub(super) fn last_written(&self, id: &TransactionId) -> Option<Vec<String>> {
-        self.written.borrow().get(id.as_str()).cloned()
+    /// It was written by this.
+    pub(super) fn wrote(&self, lease: &Lease, request: &str) {
+        self.begun.borrow_mut().retain(|id| *id != lease.id);
+        if let Some(last) = self.written.borrow_mut().get_mut(lease) {
+            *last = vec![request.to_owned()];
+        }
     }
 
-    pub(super) fn forget(&self, id: &TransactionId) {
-        self.written.borrow_mut().remove(id.as_str());
+    /// And this was not, after all.
+    pub(super) fn wrote_not(&self, lease: &Lease, request: &str) {
+        if let Some(last) = self.written.borrow_mut().get_mut(lease) {
+            last.retain(|one| one != request);
+        }
     }
 
-    pub(super) fn release(&self, id: TransactionId) {
-        self.released.borrow_mut().push(id);
+    /// Nothing, where this process has no such lease.
+    pub(super) fn last_written(&self, lease: &Lease) -> Vec<String> {
+        self.written
+            .borrow()
+            .get(lease)
+            .cloned()
+            .unwrap_or_default()
+    }
+
+    pub(super) fn forget(&self, lease: &Lease) {
+        self.begun.borrow_mut().retain(|id| *id != lease.id);
+        self.written.borrow_mut().remove(lease);
+    }
+
+    pub(super) fn release(&self, lease: Lease) {
+        self.released.borrow_mut().push(lease);
     }
 
     /// It is settled should it turn out to hold.
@@ -252,11 +291,29 @@ impl Desk {
     /// Gives back what nobody wants. Whoever comes after it finds it given back.
     pub(super) async fn settle(&self, conn: &Conn) -> Result<(), Trouble> {
         let _alone = self.releasing.lock().await;
-        let ids = self.released.borrow().clone();
-        if !ids.is_empty() {
-            lease::free(conn, &self.name, &ids).await?;
-            self.released.borrow_mut().retain(|id| !ids.contains(id));
-            ids.iter().for_each(|id| self.forget(id));
+        let released: Vec<(Lease, Vec<String>)> = {
+            let all = self.released.borrow();
+            let known = all
+                .iter()
+                .map(|lease| (lease.clone(), self.last_written(lease)));
+            known.collect()
+        };
+        if !released.is_empty() {
+            let writings = released.iter().flat_map(|(lease, last)| {
+                let id = lease.id.as_str();
+                last.iter().map(|last| (id.to_owned(), last.clone()))
+            });
+            let writings: Vec<_> = writings.collect();
+            if !writings.is_empty() {
+                lease::free(conn, &self.name, &writings).await?;
+            }
+            for (lease, last) in &released {
+                // What was still writing meanwhile may have been faster: then it is given back once more.
+                if self.last_written(lease) == *last {
+                    self.released.borrow_mut().retain(|one| one != lease);
+                    self.forget(lease);
+                }
+            }
         }
         let doubtful: Vec<Doubt> = {
             let mut all = self.doubtful.borrow_mut();

@@ -10,7 +10,7 @@ use super::desk::Desk;
 use super::text::{digest, read, spelled};
 use super::trouble::Trouble;
 use crate::rows::{self, Columns, Unread};
-use crate::{Filter, LedgerFault, Place, Transaction, TransactionId};
+use crate::{Filter, LedgerFault, Place, Transaction, TransactionId, Unsettled};
 
 /// More than anybody reads, and little enough for memory.
 const MOST_LISTED: usize = 10_000;
@@ -91,6 +91,21 @@ pub(super) async fn list(
     Ok(read.collect::<Result<_, _>>()?)
 }
 
+pub(super) async fn unsettled(desk: &Desk, conn: &Conn) -> Result<Unsettled, Trouble> {
+    let found = conn.query(rows::UNSETTLED, &[]).await?;
+    let row = found.first().ok_or(Trouble::Outrun)?;
+    let (open, needs_operator): (i64, i64) = (row.try_get(0)?, row.try_get(1)?);
+    let oldest: Option<String> = row.try_get(2)?;
+    Ok(Unsettled {
+        open: open.cast_unsigned(),
+        needs_operator: needs_operator.cast_unsigned(),
+        oldest: oldest
+            .as_deref()
+            .and_then(rows::parse_time)
+            .map(|then| desk.here(then)),
+    })
+}
+
 pub(super) async fn content(conn: &Conn, id: &TransactionId) -> Result<Option<Bytes>, Trouble> {
     let found = conn
         .query(
@@ -112,7 +127,8 @@ pub(super) async fn landed(
     but: &TransactionId,
 ) -> Result<Vec<Uid>, Trouble> {
     const LANDED: &str = "SELECT DISTINCT landed_uid FROM transactions
-        WHERE target_account = $1 AND target_folder = $2 AND landed_uidvalidity = $3 AND landed_uid IS NOT NULL AND id <> $4
+        WHERE target_account = $1 AND left(target_folder, 100) = left($2, 100) AND target_folder = $2 AND landed_uidvalidity = $3
+            AND landed_uid IS NOT NULL AND id <> $4
         ORDER BY landed_uid";
     let (account, folder) = (
         spelled(place.account.as_str()),

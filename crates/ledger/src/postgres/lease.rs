@@ -10,7 +10,7 @@ use super::text::spelled;
 use super::trouble::Trouble;
 use crate::filed::LOOK_AGAIN;
 use crate::rows::{parse_time, time};
-use crate::{LedgerFault, State, Transaction, TransactionId};
+use crate::{Answered, Claimed, LedgerFault, State, TransactionId};
 
 /// Nobody works on it: it was given back, or who had it is dead to this one. What a replica takes for its own is never so to
 /// itself.
@@ -65,7 +65,7 @@ pub(super) async fn claim_due(
     most: usize,
     homes: Option<&[String]>,
     request: &str,
-) -> Result<Vec<Transaction>, Trouble> {
+) -> Result<Vec<Claimed>, Trouble> {
     desk.be_heard(conn).await?;
     let most = i64::try_from(most).unwrap_or(i64::MAX);
     let homes: Option<Vec<String>> =
@@ -78,11 +78,17 @@ pub(super) async fn claim_due(
     for row in &found {
         // One that cannot be read must not keep the others from being worked on.
         match find::transaction(desk, row) {
-            Ok(transaction) => claimed.push(transaction),
+            Ok(transaction) => claimed.push(Claimed {
+                answered: match row.try_get("answered")? {
+                    true => Answered::Yes,
+                    false => Answered::Unknown,
+                },
+                ..Claimed::new(transaction, request)
+            }),
             Err(why) => {
                 let id: String = row.try_get("id")?;
                 tracing::error!(transaction = id, %why, "an unfinished transaction cannot be read");
-                free_named(conn, &desk.name, &[id]).await?;
+                free(conn, &desk.name, &[(id, request.to_owned())]).await?;
             }
         }
     }
@@ -92,7 +98,7 @@ pub(super) async fn claim_due(
 const CLAIM: &str = concat!(
     "WITH t AS (
         UPDATE transactions SET state = 'open', attempts = least(attempts + 1, 4294967295), lease_owner = $3, written_by = $4,
-            ending_code = CASE state WHEN 'open' THEN ending_code END,
+            answered = TRUE, ending_code = CASE state WHEN 'open' THEN ending_code END,
             ending_words = CASE state WHEN 'open' THEN ending_words END,
             ended = CASE state WHEN 'open' THEN ended END
         WHERE id = $1 AND state = ANY ($2) AND (",
@@ -102,7 +108,7 @@ const CLAIM: &str = concat!(
     find::with_steps!("FROM t")
 );
 
-/// This one, whatever its time, if it is in one of these states. `lost` are earlier attempts of the same claim, of which
+/// This one, whatever its time, if it is in one of these states: somebody wants it done. `lost` are earlier attempts of the same claim, of which
 /// nobody knows whether they hold.
 pub(super) async fn claim(
     desk: &Desk,
@@ -111,14 +117,14 @@ pub(super) async fn claim(
     states: &[State],
     request: &str,
     lost: &[String],
-) -> Result<Transaction, Trouble> {
+) -> Result<Claimed, Trouble> {
     desk.be_heard(conn).await?;
     let names: Vec<&str> = states.iter().map(|state| state.name()).collect();
     let found = conn
         .query(CLAIM, &[&id.as_str(), &names, &desk.name, &request, &lost])
         .await?;
     if let Some(row) = found.first() {
-        return Ok(find::transaction(desk, row)?);
+        return Ok(Claimed::new(find::transaction(desk, row)?, request));
     }
     const WHY_NOT: &str = concat!(
         "SELECT state, ",
@@ -138,16 +144,22 @@ pub(super) async fn claim(
     })
 }
 
-/// Gives back those that nobody works on any more.
-pub(super) async fn free(conn: &Conn, owner: &str, ids: &[TransactionId]) -> Result<(), Trouble> {
-    let ids: Vec<String> = ids.iter().map(|id| id.as_str().to_owned()).collect();
-    free_named(conn, owner, &ids).await
-}
-
-async fn free_named(conn: &Conn, owner: &str, ids: &[String]) -> Result<(), Trouble> {
+/// Gives back those that nobody works on any more: each by its name, and by what may have written it last. What is written by
+/// anything else is leased by another claim.
+pub(super) async fn free(
+    conn: &Conn,
+    owner: &str,
+    writings: &[(String, String)],
+) -> Result<(), Trouble> {
     const FREE: &str =
-        "UPDATE transactions SET lease_owner = NULL WHERE id = ANY ($1) AND lease_owner = $2";
-    conn.execute(FREE, &[&ids, &owner]).await?;
+        "UPDATE transactions SET lease_owner = NULL, answered = answered OR attempts = 0
+        FROM unnest($1::TEXT[], $2::TEXT[]) AS given (back, last)
+        WHERE id = back AND written_by = last AND lease_owner = $3";
+    let (ids, last): (Vec<&str>, Vec<&str>) = writings
+        .iter()
+        .map(|(id, last)| (id.as_str(), last.as_str()))
+        .unzip();
+    conn.execute(FREE, &[&ids, &last, &owner]).await?;
     Ok(())
 }
 
@@ -179,6 +191,18 @@ pub(super) async fn beat(desk: &Desk, conn: &Conn) -> Result<(), Trouble> {
     Ok(())
 }
 
+/// These have begun, and this process knows it.
+pub(super) async fn are_answered(
+    conn: &Conn,
+    owner: &str,
+    ids: &[TransactionId],
+) -> Result<(), Trouble> {
+    const ANSWERED: &str = "UPDATE transactions SET answered = TRUE WHERE id = ANY ($1) AND lease_owner = $2 AND NOT answered";
+    let ids: Vec<&str> = ids.iter().map(TransactionId::as_str).collect();
+    conn.execute(ANSWERED, &[&ids, &owner]).await?;
+    Ok(())
+}
+
 /// Forgets those who are long dead and have nothing left.
 pub(super) async fn bury(conn: &Conn) -> Result<(), Trouble> {
     const BURY: &str = "DELETE FROM replicas WHERE heard < now() - INTERVAL '1 hour'
@@ -190,7 +214,7 @@ pub(super) async fn bury(conn: &Conn) -> Result<(), Trouble> {
 /// Whoever comes next need not wait until this one counts as dead.
 pub(super) async fn leave(conn: &Conn, owner: &str) -> Result<(), Trouble> {
     conn.execute(
-        "UPDATE transactions SET lease_owner = NULL WHERE lease_owner = $1",
+        "UPDATE transactions SET lease_owner = NULL, answered = answered OR attempts = 0 WHERE lease_owner = $1",
         &[&owner],
     )
     .await?;

@@ -21,11 +21,13 @@ use super::trouble::Trouble;
 use super::{begin, find, lease, open, pace, shared, write};
 use crate::pace::{Draw, Drawn, Price};
 use crate::request::Beginning;
-use crate::shared::{Lock, Record};
-use crate::sqlite::shared::Locked;
+use crate::shared::{Lock, Locked, Record};
 use crate::task::{self, Leases, Waiting};
 use crate::writer::Clock;
-use crate::{Begun, Filter, LedgerFault, Note, Place, State, Transaction, TransactionId};
+use crate::{
+    Begun, Claimed, Filter, Lease, LedgerFault, Note, Place, State, Transaction, TransactionId,
+    Unsettled,
+};
 
 /// How often others hear of this one: five times before they take it for dead.
 const BEAT: Duration = Duration::from_secs(3);
@@ -40,7 +42,7 @@ type Request = Box<dyn FnOnce(Rc<Desk>) -> Work + Send>;
 enum Order {
     Do(Request),
     /// Nobody waits for these.
-    Release(TransactionId),
+    Release(Lease),
     Unlock(String),
 }
 
@@ -73,7 +75,7 @@ impl Replica {
                 .ask(async |conn, attempt| begin::begin(desk, conn, &new, attempt).await)
                 .await;
             match &begun {
-                Ok(Begun::New(id)) => desk.wrote(id, id.as_str()),
+                Ok(Begun::New(lease)) => desk.has_begun(lease),
                 Err(LedgerFault::Unwritable(_)) => desk.doubt(Doubt::Beginning(new.id.clone())),
                 _ => {}
             }
@@ -82,26 +84,24 @@ impl Replica {
         .await
     }
 
-    pub(crate) async fn write(
-        &self,
-        id: &TransactionId,
-        notes: Vec<Note>,
-    ) -> Result<(), LedgerFault> {
-        let id = id.clone();
+    pub(crate) async fn write(&self, lease: &Lease, notes: Vec<Note>) -> Result<(), LedgerFault> {
+        let lease = lease.clone();
         self.write_down(async move |desk: &Desk| {
             let request = chance()?;
+            desk.writes(&lease, &request);
             let written = desk
                 .ask(async |conn, attempt| {
                     settle(desk, conn).await?;
-                    write::notes(desk, conn, &id, &notes, &request, attempt).await
+                    write::notes(desk, conn, &lease, &notes, &request, attempt).await
                 })
                 .await;
             match &written {
-                Ok(()) if notes.iter().any(gives_back) => desk.forget(&id),
-                Ok(()) => desk.wrote(&id, &request),
-                Err(LedgerFault::Unwritable(_)) => desk.may_have_written(&id, &request),
-                Err(LedgerFault::Leased) => desk.forget(&id),
-                Err(_) => {}
+                Ok(()) if notes.iter().any(gives_back) => desk.forget(&lease),
+                Ok(()) => desk.wrote(&lease, &request),
+                // It may have been, and nobody knows.
+                Err(LedgerFault::Unwritable(_)) => {}
+                Err(LedgerFault::Leased) => desk.forget(&lease),
+                Err(_) => desk.wrote_not(&lease, &request),
             }
             written
         })
@@ -113,7 +113,7 @@ impl Replica {
         now: Timestamp,
         most: usize,
         homes: Option<Vec<String>>,
-    ) -> Result<Vec<Transaction>, LedgerFault> {
+    ) -> Result<Vec<Claimed>, LedgerFault> {
         self.write_down(async move |desk: &Desk| {
             claiming(desk, async |conn, request, _| {
                 lease::claim_due(desk, conn, now, most, homes.as_deref(), request).await
@@ -127,7 +127,7 @@ impl Replica {
         &self,
         id: &TransactionId,
         states: &'static [State],
-    ) -> Result<Transaction, LedgerFault> {
+    ) -> Result<Claimed, LedgerFault> {
         let id = id.clone();
         self.write_down(async move |desk: &Desk| {
             claiming(desk, async |conn, request, lost| {
@@ -138,8 +138,8 @@ impl Replica {
         .await
     }
 
-    pub(crate) fn release(&self, id: &TransactionId) {
-        self.order(Order::Release(id.clone()));
+    pub(crate) fn release(&self, lease: &Lease) {
+        self.order(Order::Release(lease.clone()));
     }
 
     pub(crate) async fn get(&self, id: &TransactionId) -> Result<Option<Transaction>, LedgerFault> {
@@ -160,6 +160,11 @@ impl Replica {
 
     pub(crate) async fn list(&self, filter: Filter) -> Result<Vec<Transaction>, LedgerFault> {
         self.look_up(async move |desk, conn| find::list(desk, conn, &filter).await)
+            .await
+    }
+
+    pub(crate) async fn unsettled(&self) -> Result<Unsettled, LedgerFault> {
+        self.look_up(async move |desk, conn| find::unsettled(desk, conn).await)
             .await
     }
 
@@ -263,11 +268,11 @@ impl Replica {
                     unwanted
                         .leases()
                         .into_iter()
-                        .for_each(|id| desk.release(id));
+                        .for_each(|lease| desk.release(lease));
                 }
             })
         })));
-        let release = |id| self.order(Order::Release(id));
+        let release = |lease| self.order(Order::Release(lease));
         Waiting::new(answer).received(&release).await
     }
 
@@ -348,8 +353,8 @@ async fn claiming<T: Leases>(
         .await;
     match &claimed {
         Ok(claimed) => {
-            let ids = claimed.leases();
-            ids.iter().for_each(|id| desk.wrote(id, &current));
+            let leases = claimed.leases();
+            leases.iter().for_each(|lease| desk.has(lease));
         }
         Err(LedgerFault::Unwritable(_)) => lost.push(current),
         Err(_) => {}
@@ -412,7 +417,7 @@ async fn serve(
                 }
                 Some(order @ (Order::Release(_) | Order::Unlock(_))) => {
                     match order {
-                        Order::Release(id) => desk.release(id),
+                        Order::Release(lease) => desk.release(lease),
                         Order::Unlock(turn) => desk.unlock(turn),
                         Order::Do(_) => {}
                     }
@@ -465,6 +470,7 @@ async fn beat(desk: Rc<Desk>) {
                 None => desk.connect().await?,
             };
             lease::beat(&desk, &conn).await?;
+            desk.answered(&conn).await?;
             desk.settle(&conn).await?;
             unlock(&desk, &conn, Turns::All).await?;
             Ok::<_, Trouble>(conn)

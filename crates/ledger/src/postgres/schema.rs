@@ -1,7 +1,7 @@
 //! What the tables look like, and how an older schema becomes one of today. They stand in a schema of their own, `mailwarden`.
 
 /// Each makes version n + 1 of version n. One that was released is never changed; another is added.
-pub(super) const MIGRATIONS: &[&str] = &[FIRST];
+pub(super) const MIGRATIONS: &[&str] = &[FIRST, ANSWERS, UNSETTLED, LANDINGS];
 
 /// What refuses a note: the transaction is another's, or there is none.
 pub(super) const NOT_HELD: &str = "MW001";
@@ -193,3 +193,21 @@ BEGIN
 END
 $$;
 "#;
+
+/// A beginning is answered when its own process has written something behind it, has said so, or has given it back. An older
+/// version knows nothing of that, and what it begins counts as answered.
+const ANSWERS: &str = "
+ALTER TABLE transactions ADD COLUMN answered BOOLEAN NOT NULL DEFAULT TRUE;
+";
+
+/// What is not at its end is counted often.
+const UNSETTLED: &str = "
+CREATE INDEX transactions_unsettled ON transactions (state, began) WHERE state IN ('open', 'needs_operator');
+";
+
+/// What landed is asked for by account and folder. A folder's name may be longer than an index has room for; its beginning tells
+/// enough.
+const LANDINGS: &str = "
+CREATE INDEX transactions_landed_in ON transactions (target_account, left(target_folder, 100), landed_uidvalidity)
+    WHERE landed_uid IS NOT NULL;
+";

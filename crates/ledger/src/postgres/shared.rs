@@ -5,8 +5,7 @@ use super::desk::Desk;
 use super::text::spelled;
 use super::trouble::Trouble;
 use crate::LedgerFault;
-use crate::shared::Record;
-use crate::sqlite::shared::Locked;
+use crate::shared::{Locked, Record};
 
 /// The one that is there, or this one.
 pub(super) async fn key(conn: &Conn, name: &str, fresh: &[u8]) -> Result<Vec<u8>, Trouble> {

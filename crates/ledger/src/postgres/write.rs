@@ -8,13 +8,15 @@ use super::desk::{Attempt, Desk, Erased, chance};
 use super::text::spelled;
 use super::trouble::Trouble;
 use crate::rows::{flags, hex, time};
-use crate::{Ending, Known, LedgerFault, Note, State, TransactionId};
+use crate::{Ending, Known, Lease, LedgerFault, Note, State, TransactionId};
 
 /// Refuses, and with it everything that comes behind it in the flight, unless this replica has the lease, and one of these writings
 /// was the last.
 const HOLD: &str = "SELECT hold($1, $2, $3)";
 
-const WRITTEN: &str = "UPDATE transactions SET written_by = $2 WHERE id = $1";
+/// Who has it since it began knows that it began.
+const WRITTEN: &str = "
+UPDATE transactions SET written_by = $2, answered = answered OR attempts = 0 WHERE id = $1";
 
 const KNOWS: &str = "
 UPDATE transactions SET size = $2, sha256 = $3, sha256_octets = $4, message_id = $5, flags = $6, flags_after = $7, arrived = $8,
@@ -55,16 +57,18 @@ const FREES_KEY: &str =
 pub(super) async fn notes(
     desk: &Desk,
     conn: &Conn,
-    transaction: &TransactionId,
+    lease: &Lease,
     notes: &[Note],
     request: &str,
     attempt: Attempt,
 ) -> Result<(), Trouble> {
     desk.be_heard(conn).await?;
+    let transaction = &lease.id;
     if attempt == Attempt::Again && is_written(conn, transaction, request).await? {
         return Ok(());
     }
-    let follows = desk.last_written(transaction);
+    let mut follows = desk.last_written(lease);
+    follows.retain(|one| one != request);
     let values: Vec<Values> = notes.iter().map(|note| Values::of(desk, note)).collect();
     let id = transaction.as_str();
     let mut flight = vec![
@@ -239,9 +243,10 @@ pub(super) async fn never_begun(
         words: Some(words.to_owned()),
     };
     let end = [Note::FreesKey, Note::Ends(State::Undone, ending)];
-    desk.wrote(id, id.as_str());
-    let ended = notes(desk, conn, id, &end, &chance()?, Attempt::First).await;
-    desk.forget(id);
+    let lease = Lease::of_beginning(id);
+    desk.has(&lease);
+    let ended = notes(desk, conn, &lease, &end, &chance()?, Attempt::First).await;
+    desk.forget(&lease);
     ended
 }
 

@@ -3,10 +3,11 @@
 use jiff::Timestamp;
 use rusqlite::{Connection, named_params};
 
-use super::{find, lease, write};
+use super::lease::{self, Taker};
+use super::{find, write};
 use crate::request::Beginning;
 use crate::rows::{hex, marks, time};
-use crate::{Asked, Begun, Kind, LedgerFault, State, StepState, TransactionId};
+use crate::{Asked, Begun, Kind, Lease, LedgerFault, State, StepState, TransactionId};
 
 pub(crate) fn begin(
     conn: &Connection,
@@ -47,8 +48,10 @@ pub(crate) fn begin(
     if let Some(undone) = &asked.undoes {
         write::undone_by(conn, undone, id)?;
     }
-    lease::take(conn, id, owner, now)?;
-    Ok(Begun::New(id.clone()))
+    let lease = Lease::of_beginning(id);
+    let claim = &lease.claim;
+    lease::take(conn, id, &Taker { owner, claim, now })?;
+    Ok(Begun::New(lease))
 }
 
 /// Whether an open transaction takes away what this one would.

@@ -5,7 +5,7 @@ use mail::{Uid, UidValidity};
 use rusqlite::{Connection, OptionalExtension as _, Params, Row, params_from_iter};
 
 use crate::rows::{self, Columns, Unread};
-use crate::{Filter, LedgerFault, Place, Transaction, TransactionId};
+use crate::{Filter, LedgerFault, Place, Transaction, TransactionId, Unsettled};
 
 /// More than anybody reads, and little enough for memory.
 const MOST_LISTED: usize = 10_000;
@@ -59,6 +59,18 @@ pub(crate) fn list(conn: &Connection, filter: &Filter) -> Result<Vec<Transaction
     };
     let tail = format!("{condition} ORDER BY id DESC LIMIT {limit}");
     all(conn, &tail, params_from_iter(values))
+}
+
+pub(crate) fn unsettled(conn: &Connection) -> Result<Unsettled, LedgerFault> {
+    let (open, needs_operator, oldest): (i64, i64, Option<String>) =
+        conn.query_row(rows::UNSETTLED, [], |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+        })?;
+    Ok(Unsettled {
+        open: open.cast_unsigned(),
+        needs_operator: needs_operator.cast_unsigned(),
+        oldest: oldest.as_deref().and_then(rows::parse_time),
+    })
 }
 
 pub(crate) fn content(conn: &Connection, id: &TransactionId) -> Result<Option<Bytes>, LedgerFault> {

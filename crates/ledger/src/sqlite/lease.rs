@@ -6,28 +6,52 @@ use rusqlite::{Connection, OptionalExtension as _};
 use super::find;
 use crate::owners::{Life, Owners};
 use crate::rows::time;
-use crate::{LedgerFault, State, Transaction, TransactionId};
+use crate::writer::Desk;
+use crate::{Claimed, Lease, LedgerFault, State, TransactionId};
 
 /// How long a lease holds that nobody renews, where its owner cannot be asked.
 const LEASE: SignedDuration = SignedDuration::from_secs(120);
 
-/// Whether this process works on it.
-pub(super) fn check(conn: &Connection, id: &TransactionId, owner: &str) -> Result<(), LedgerFault> {
-    match holder(conn, id)? {
-        Some(holder) if holder == owner => Ok(()),
-        _ => Err(LedgerFault::Leased),
+/// Who takes a lease, by which claim, and when.
+pub(crate) struct Taker<'a> {
+    pub(super) owner: &'a str,
+    pub(super) claim: &'a str,
+    pub(super) now: Timestamp,
+}
+
+impl<'a> Taker<'a> {
+    pub(crate) fn new(desk: &Desk<'a>, claim: &'a str) -> Self {
+        Self {
+            owner: desk.owner,
+            claim,
+            now: desk.now,
+        }
+    }
+}
+
+/// Whether this process works on it, by this very claim.
+pub(super) fn check(conn: &Connection, lease: &Lease, owner: &str) -> Result<(), LedgerFault> {
+    let found: Option<bool> = conn
+        .query_row(
+            "SELECT lease_owner IS ?2 AND lease_claim IS ?3 FROM transactions WHERE id = ?1",
+            (lease.id.as_str(), owner, &lease.claim),
+            |row| row.get(0),
+        )
+        .optional()?;
+    match found.ok_or(LedgerFault::Unknown)? {
+        true => Ok(()),
+        false => Err(LedgerFault::Leased),
     }
 }
 
 pub(super) fn take(
     conn: &Connection,
     id: &TransactionId,
-    owner: &str,
-    now: Timestamp,
+    taker: &Taker<'_>,
 ) -> Result<(), LedgerFault> {
     conn.execute(
-        "UPDATE transactions SET lease_owner = ?2, lease_until = ?3 WHERE id = ?1",
-        (id.as_str(), owner, until(now)),
+        "UPDATE transactions SET lease_owner = ?2, lease_claim = ?3, lease_until = ?4 WHERE id = ?1",
+        (id.as_str(), taker.owner, taker.claim, until(taker.now)),
     )?;
     Ok(())
 }
@@ -43,9 +67,8 @@ pub(crate) fn claim_due(
     due: Timestamp,
     most: usize,
     homes: Option<&str>,
-    owner: &str,
-    now: Timestamp,
-) -> Result<Vec<Transaction>, LedgerFault> {
+    taker: &Taker<'_>,
+) -> Result<Vec<Claimed>, LedgerFault> {
     let mut found = conn.prepare(&format!(
         "SELECT id FROM transactions
          WHERE state = 'open' AND lease_owner IS NULL AND (next_try IS NULL OR next_try <= ?1) AND {SERVED}
@@ -58,7 +81,7 @@ pub(crate) fn claim_due(
     let mut claimed = Vec::with_capacity(ids.len());
     for id in ids {
         // One that cannot be read must not keep the others from being worked on.
-        match claim_one(conn, &id, owner, now) {
+        match claim_one(conn, &id, taker) {
             Ok(transaction) => claimed.push(transaction),
             Err(LedgerFault::Foreign(why)) => {
                 tracing::error!(
@@ -78,9 +101,8 @@ pub(crate) fn claim(
     conn: &Connection,
     id: &TransactionId,
     states: &[State],
-    owner: &str,
-    now: Timestamp,
-) -> Result<Transaction, LedgerFault> {
+    taker: &Taker<'_>,
+) -> Result<Claimed, LedgerFault> {
     if holder(conn, id)?.is_some() {
         return Err(LedgerFault::Leased);
     }
@@ -95,15 +117,10 @@ pub(crate) fn claim(
          WHERE id = ?1 AND state <> 'open'",
         [id.as_str()],
     )?;
-    claim_one(conn, id.as_str(), owner, now)
+    claim_one(conn, id.as_str(), taker)
 }
 
-fn claim_one(
-    conn: &Connection,
-    id: &str,
-    owner: &str,
-    now: Timestamp,
-) -> Result<Transaction, LedgerFault> {
+fn claim_one(conn: &Connection, id: &str, taker: &Taker<'_>) -> Result<Claimed, LedgerFault> {
     let id = TransactionId::parse(id).ok_or_else(|| {
         LedgerFault::Foreign("a transaction has a name that is none of ours".to_owned())
     })?;
@@ -113,8 +130,8 @@ fn claim_one(
         "UPDATE transactions SET attempts = ?2 WHERE id = ?1",
         (id.as_str(), transaction.attempts),
     )?;
-    take(conn, &id, owner, now)?;
-    Ok(transaction)
+    take(conn, &id, taker)?;
+    Ok(Claimed::new(transaction, taker.claim))
 }
 
 /// Takes leases away from those who cannot need them any more.
@@ -142,10 +159,11 @@ pub(crate) fn free_forsaken(
 }
 
 /// Gives back one that nobody works on any more.
-pub(crate) fn free(conn: &Connection, id: &TransactionId, owner: &str) -> Result<(), LedgerFault> {
+pub(crate) fn free(conn: &Connection, lease: &Lease, owner: &str) -> Result<(), LedgerFault> {
     conn.execute(
-        "UPDATE transactions SET lease_owner = NULL, lease_until = NULL WHERE id = ?1 AND lease_owner = ?2",
-        (id.as_str(), owner),
+        "UPDATE transactions SET lease_owner = NULL, lease_until = NULL
+         WHERE id = ?1 AND lease_owner = ?2 AND lease_claim = ?3",
+        (lease.id.as_str(), owner, &lease.claim),
     )?;
     Ok(())
 }
@@ -164,7 +182,20 @@ pub(crate) fn renew(conn: &Connection, owner: &str, now: Timestamp) -> Result<()
         "UPDATE transactions SET lease_until = ?2 WHERE lease_owner = ?1",
         (owner, until(now)),
     )?;
+    conn.execute(
+        "UPDATE locks SET until = ?2 WHERE holder = ?1",
+        (owner, until(now)),
+    )?;
     Ok(())
+}
+
+/// Everybody who has a lease or a lock, and is to be known as dead when it is.
+pub(crate) fn wanted(conn: &Connection) -> Result<Vec<String>, LedgerFault> {
+    let mut found = conn.prepare(
+        "SELECT lease_owner FROM transactions WHERE lease_owner IS NOT NULL UNION SELECT holder FROM locks",
+    )?;
+    let names = found.query_map([], |row| row.get(0))?;
+    Ok(names.collect::<Result<_, _>>()?)
 }
 
 /// Everybody who has a lease.
@@ -213,6 +244,6 @@ fn holder(conn: &Connection, id: &TransactionId) -> Result<Option<String>, Ledge
     found.ok_or(LedgerFault::Unknown)
 }
 
-fn until(now: Timestamp) -> String {
+pub(super) fn until(now: Timestamp) -> String {
     time(now.saturating_add(LEASE).unwrap_or(Timestamp::MAX))
 }

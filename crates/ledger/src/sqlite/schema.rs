@@ -4,7 +4,9 @@
 pub(super) const APPLICATION: i32 = 0x6d77_6c67;
 
 /// Each makes version n + 1 of version n. One that was released is never changed; another is added.
-pub(super) const MIGRATIONS: &[&str] = &[FIRST, STORE_IDS, ORIGINS, SHARED];
+pub(super) const MIGRATIONS: &[&str] = &[
+    FIRST, STORE_IDS, ORIGINS, SHARED, CLAIMS, UNSETTLED, LANDINGS, LOCKS,
+];
 
 /// Times are text of one width, so that they sort. Lists are JSON. Marks are flags behind `+` and `-`.
 const FIRST: &str = "
@@ -110,4 +112,25 @@ CREATE TABLE locks (
     holder TEXT NOT NULL,
     turn   TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
+";
+
+/// A lease belongs to a claim, not only to a process.
+const CLAIMS: &str = "
+ALTER TABLE transactions ADD COLUMN lease_claim TEXT;
+";
+
+/// What is not at its end is counted often.
+const UNSETTLED: &str = "
+CREATE INDEX transactions_unsettled ON transactions (state, began) WHERE state IN ('open', 'needs_operator');
+";
+
+/// What landed is asked for by account and folder.
+const LANDINGS: &str = "
+CREATE INDEX transactions_landed_in ON transactions (target_account, target_folder, landed_uidvalidity, landed_uid)
+    WHERE landed_uid IS NOT NULL;
+";
+
+/// Until when a lock is good whose owner cannot be asked.
+const LOCKS: &str = "
+ALTER TABLE locks ADD COLUMN until TEXT;
 ";

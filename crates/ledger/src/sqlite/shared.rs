@@ -2,9 +2,12 @@
 
 use rusqlite::{Connection, OptionalExtension as _};
 
+use super::lease;
 use crate::LedgerFault;
-use crate::owners::{Life, Owners};
-use crate::shared::Record;
+use crate::owners::Life;
+use crate::rows::time;
+use crate::shared::{Locked, Record};
+use crate::writer::Desk;
 
 /// The one that is there, or this one.
 pub(crate) fn key(conn: &Connection, name: &str, fresh: &[u8]) -> Result<Vec<u8>, LedgerFault> {
@@ -52,32 +55,32 @@ pub(crate) fn replace(
     Ok(stamp.ok_or(LedgerFault::LockLost)?.cast_unsigned())
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Locked {
-    Now,
-    ByAnother,
-}
-
 /// `turn` tells one holding from the next of the same process.
-pub(crate) fn lock(
-    conn: &Connection,
-    owners: &Owners,
-    name: &str,
-    owner: &str,
-    turn: &str,
-) -> Result<Locked, LedgerFault> {
-    let holder: Option<String> = conn
-        .query_row("SELECT holder FROM locks WHERE name = ?1", [name], |row| {
-            row.get(0)
-        })
+pub(crate) fn lock(desk: &Desk<'_>, name: &str, turn: &str) -> Result<Locked, LedgerFault> {
+    let (conn, owner) = (desk.conn, desk.owner);
+    let held: Option<(String, Option<String>)> = conn
+        .query_row(
+            "SELECT holder, until FROM locks WHERE name = ?1",
+            [name],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )
         .optional()?;
-    if holder.is_some_and(|holder| holder == owner || owners.life(&holder) == Life::Alive) {
-        return Ok(Locked::ByAnother);
+    if let Some((holder, until)) = held {
+        let keeps = match desk.owners.life(&holder) {
+            _ if holder == owner => true,
+            Life::Alive => true,
+            Life::Dead => false,
+            // As with leases: who cannot be asked is not robbed before its time is up.
+            Life::Untold => until.is_some_and(|until| until >= time(desk.now)),
+        };
+        if keeps {
+            return Ok(Locked::ByAnother);
+        }
     }
     conn.execute(
-        "INSERT INTO locks (name, holder, turn) VALUES (?1, ?2, ?3)
-         ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, turn = excluded.turn",
-        (name, owner, turn),
+        "INSERT INTO locks (name, holder, turn, until) VALUES (?1, ?2, ?3, ?4)
+         ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, turn = excluded.turn, until = excluded.until",
+        (name, owner, turn, lease::until(desk.now)),
     )?;
     Ok(Locked::Now)
 }

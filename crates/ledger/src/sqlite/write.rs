@@ -5,7 +5,7 @@ use rusqlite::{Connection, OptionalExtension as _, named_params};
 
 use super::lease;
 use crate::rows::{flags, hex, time};
-use crate::{Ending, Known, LedgerFault, Note, State, StepName, StepState, TransactionId};
+use crate::{Ending, Known, Lease, LedgerFault, Note, State, StepName, StepState, TransactionId};
 
 /// Whether octets of mail were among what is no longer kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -17,12 +17,13 @@ pub(crate) enum Erased {
 /// All of them, in their order. Whoever calls this takes everything back if it fails.
 pub(crate) fn notes(
     conn: &Connection,
-    id: &TransactionId,
+    lease: &Lease,
     notes: &[Note],
     owner: &str,
     now: Timestamp,
 ) -> Result<Erased, LedgerFault> {
-    lease::check(conn, id, owner)?;
+    lease::check(conn, lease, owner)?;
+    let id = &lease.id;
     let mut erased = Erased::Nothing;
     for note in notes {
         match note {

@@ -3,8 +3,8 @@
 use bytes::Bytes;
 use jiff::{SignedDuration, Timestamp};
 use ledger::{
-    Asked, Begun, Ending, Filter, Key, Kind, Known, Ledger, LedgerFault, Note, Place, State,
-    StepName, StepState, Transaction, TransactionId,
+    Asked, Begun, Claimed, Ending, Filter, Key, Kind, Known, Lease, Ledger, LedgerFault, Note,
+    Place, State, StepName, StepState, Transaction, TransactionId,
 };
 use mail::{AccountId, FolderName, Landing, MessageRef, Uid, UidValidity};
 use proptest::prelude::*;
@@ -27,6 +27,7 @@ enum Request {
     Get(usize),
     ByKey(&'static str),
     List(Option<&'static str>, Vec<State>, usize),
+    Unsettled,
     Content(usize),
     Landed(usize),
     Forget(i64),
@@ -104,6 +105,7 @@ fn request() -> impl Strategy<Value = (usize, Request)> {
         1 => select(&KEYS[..]).prop_map(Request::ByKey),
         1 => (proptest::option::of(select(&CALLERS[..])), proptest::collection::vec(select(State::ALL), 0..2), 0usize..4)
             .prop_map(|(caller, states, limit)| Request::List(caller, states, limit)),
+        1 => Just(Request::Unsettled),
         1 => which.clone().prop_map(Request::Content),
         1 => which.prop_map(Request::Landed),
         1 => (-20i64..5).prop_map(Request::Forget),
@@ -118,6 +120,8 @@ struct Side {
     time: Time,
     hands: [Option<Ledger>; 2],
     ids: Vec<TransactionId>,
+    /// Every one that was ever given, whether it is still good or not.
+    leases: Vec<Lease>,
 }
 
 impl Side {
@@ -147,8 +151,19 @@ impl Side {
         )
     }
 
-    fn one(&self, one: Result<Transaction, LedgerFault>) -> String {
-        format!("{:?}", one.map(|one| self.told(&one)))
+    fn claimed(&mut self, one: Result<Claimed, LedgerFault>) -> String {
+        self.all_claimed(one.map(|one| vec![one]))
+    }
+
+    fn all_claimed(&mut self, all: Result<Vec<Claimed>, LedgerFault>) -> String {
+        let leases = all.iter().flatten().map(|one| one.lease.clone());
+        self.leases.extend(leases);
+        self.all(all.map(|all| all.into_iter().map(|one| one.transaction).collect()))
+    }
+
+    /// The newest is 0.
+    fn lease(&self, back: usize) -> Option<Lease> {
+        self.leases.iter().rev().nth(back).cloned()
     }
 
     fn maybe(&self, one: Result<Option<Transaction>, LedgerFault>) -> String {
@@ -181,26 +196,33 @@ impl Side {
                     .begin(new, Known::default(), StepName::Move, content)
                     .await;
                 match begun {
-                    Ok(Begun::New(id)) => {
-                        self.ids.push(id);
+                    Ok(Begun::New(lease)) => {
+                        self.ids.push(lease.id().clone());
+                        self.leases.push(lease);
                         "new".to_owned()
                     }
                     Ok(Begun::Known(one)) => format!("known {}", self.told(&one)),
                     other => format!("{other:?}"),
                 }
             }
-            Request::Write(at, all) => {
+            Request::Write(back, all) => {
+                let Some(lease) = self.lease(*back) else {
+                    return String::new();
+                };
                 let notes = all.iter().map(|what| self.note(what)).collect();
-                format!("{:?}", ledger.write(&self.id(*at), notes).await)
+                format!("{:?}", ledger.write(&lease, notes).await)
             }
-            Request::Claim(at) => self.one(ledger.claim(&self.id(*at)).await),
-            Request::Reopen(at) => self.one(ledger.reopen(&self.id(*at)).await),
-            Request::Decide(at) => self.one(ledger.take_to_decide(&self.id(*at)).await),
+            Request::Claim(at) => self.claimed(ledger.claim(&self.id(*at)).await),
+            Request::Reopen(at) => self.claimed(ledger.reopen(&self.id(*at)).await),
+            Request::Decide(at) => self.claimed(ledger.take_to_decide(&self.id(*at)).await),
             Request::ClaimDue(then, most) => {
-                self.all(ledger.claim_due(self.then(*then), *most).await)
+                self.all_claimed(ledger.claim_due(self.then(*then), *most).await)
             }
-            Request::Release(at) => {
-                ledger.release(&self.id(*at));
+            Request::Release(back) => {
+                let Some(lease) = self.lease(*back) else {
+                    return String::new();
+                };
+                ledger.release(&lease);
                 // Nobody waits for a release. Whoever is answered after these comes after it, in a file and on a server.
                 ledger.forget_before(Timestamp::MIN).await.unwrap();
                 format!("{:?}", ledger.next_due().await)
@@ -220,6 +242,7 @@ impl Side {
                 };
                 self.all(ledger.list(filter).await)
             }
+            Request::Unsettled => format!("{:?}", ledger.unsettled().await),
             Request::Content(at) => format!("{:?}", ledger.content(&self.id(*at)).await),
             Request::Landed(but) => {
                 let but = self.id(*but);
@@ -311,6 +334,7 @@ fn a_file_and_a_server_answer_alike() {
             time: time.clone(),
             hands: [None, None],
             ids: Vec::new(),
+            leases: Vec::new(),
         });
         for (which, request) in &requests {
             // Names sort by time.

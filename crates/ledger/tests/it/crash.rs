@@ -37,7 +37,7 @@ async fn a_kill_loses_nothing_that_was_said() {
             assert!(ledger.get(id).await.unwrap().is_some(), "{id} was durable");
         }
         let claimed = ledger.claim_due(Timestamp::MAX, 10_000).await.unwrap();
-        let open: Vec<_> = claimed.iter().map(|one| &one.id).collect();
+        let open: Vec<_> = claimed.iter().map(|one| one.lease.id()).collect();
         for one in ledger.list(Filter::default()).await.unwrap() {
             let over = one.state == State::Done;
             let step = if over {
@@ -59,16 +59,16 @@ async fn work_for_ever(ledger: Ledger) {
     for number in 0.. {
         let content = Some(Bytes::from_static(CONTENT));
         let begun = ledger.begin(asked(), Known::default(), StepName::Append, content);
-        let Begun::New(id) = begun.await.unwrap() else {
+        let Begun::New(lease) = begun.await.unwrap() else {
             panic!("it has no key");
         };
-        say(&id);
+        say(lease.id());
         if number % 2 == 0 {
             let notes = vec![
                 Note::Step(StepName::Append, StepState::Done, None),
                 Note::Ends(State::Done, Ending::default()),
             ];
-            ledger.write(&id, notes).await.unwrap();
+            ledger.write(&lease, notes).await.unwrap();
         }
     }
 }

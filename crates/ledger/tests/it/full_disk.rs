@@ -47,7 +47,7 @@ async fn fill(path: &std::path::Path) {
             let content = Some(Bytes::from_static(&[b'x'; 50_000]));
             let begun = ledger.begin(asked(), Known::default(), StepName::Append, content);
             match begun.await {
-                Ok(Begun::New(id)) => ids.push(id),
+                Ok(Begun::New(lease)) => ids.push(lease),
                 Ok(other) => panic!("it has no key: {other:?}"),
                 Err(fault) => break fault,
             }
@@ -56,7 +56,7 @@ async fn fill(path: &std::path::Path) {
         let step = || vec![Note::Step(StepName::Move, StepState::Intended, None); 2_000];
         let fault = ledger.write(&ids[0], step()).await.unwrap_err();
         assert!(matches!(fault, LedgerFault::Unwritable(_)), "{fault}");
-        let there = ledger.get(&ids[0]).await.unwrap().unwrap();
+        let there = ledger.get(ids[0].id()).await.unwrap().unwrap();
         assert_eq!(there.steps.len(), 1, "all of it or nothing");
 
         setrlimit(Resource::RLIMIT_FSIZE, most, most).unwrap();
@@ -64,6 +64,7 @@ async fn fill(path: &std::path::Path) {
         let step = vec![Note::Step(StepName::Move, StepState::Unknown, None)];
         ledger.write(&ids[0], step).await.unwrap();
     }
+    let mut ids: Vec<_> = ids.iter().map(|lease| lease.id().clone()).collect();
     ids.sort();
     ids.iter().for_each(say);
 }

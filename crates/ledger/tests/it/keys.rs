@@ -16,7 +16,9 @@ pub(crate) async fn the_same_key_is_the_same_request_or_a_conflict(ground: &Grou
         caller: "other".to_owned(),
         ..with_key("k", 1)
     };
-    assert!(matches!(again(&ledger, with_key("k", 1)).await, Begun::Known(one) if one.id == first));
+    assert!(
+        matches!(again(&ledger, with_key("k", 1)).await, Begun::Known(one) if one.id == *first.id())
+    );
     assert_eq!(again(&ledger, with_key("k", 2)).await, Begun::Conflict);
     for new in [
         with_key("K", 1),
@@ -44,7 +46,7 @@ pub(crate) async fn the_same_key_is_the_same_request_or_a_conflict(ground: &Grou
     };
     assert_eq!((known.state, known.ending), (State::Undone, Some(ending)));
     let found = ledger.by_key("agent", "k").await.unwrap().unwrap();
-    assert_eq!(found.id, first);
+    assert_eq!(found.id, *first.id());
     for (caller, key) in [("agent", "x"), ("nobody", "k"), ("agent", "")] {
         let found = ledger.by_key(caller, key).await.unwrap();
         assert_eq!(found.is_some(), key.is_empty(), "{caller} {key}");
@@ -65,13 +67,13 @@ pub(crate) async fn of_many_equal_requests_at_once_one_is_new(ground: &Ground) {
         let mut known = Vec::new();
         for task in tasks {
             match task.await.unwrap() {
-                Begun::New(id) => new.push(id),
+                Begun::New(lease) => new.push(lease),
                 Begun::Known(one) => known.push(one.id),
                 other => panic!("they are equal: {other:?}"),
             }
         }
         assert_eq!(new.len(), 1);
-        assert!(known.iter().all(|id| *id == new[0]));
+        assert!(known.iter().all(|id| id == new[0].id()));
     }
 }
 
@@ -91,12 +93,13 @@ pub(crate) async fn what_is_forgotten_can_be_asked_for_again(ground: &Ground) {
     ledger.write(&young, over(State::Undone)).await.unwrap();
 
     assert_eq!(ledger.forget_before(time.now()).await, Ok(1));
-    for (id, there) in [
+    for (lease, there) in [
         (&done, false),
         (&open, true),
         (&waiting, true),
         (&young, true),
     ] {
+        let id = lease.id();
         assert_eq!(ledger.get(id).await.unwrap().is_some(), there, "{id}");
     }
     assert!(matches!(

@@ -33,8 +33,8 @@ pub(crate) async fn what_is_in_another_mailbox_is_not_due_here(ground: &Ground) 
     let (begins, works) = (ground.open().await, ground.open().await);
     let then = Timestamp::from_second(1_900_000_000).unwrap();
     for home in ["mine", "another"] {
-        let id = begin(&begins, to(home)).await;
-        begins.write(&id, vec![Note::Later(then)]).await.unwrap();
+        let lease = begin(&begins, to(home)).await;
+        begins.write(&lease, vec![Note::Later(then)]).await.unwrap();
     }
     for (served, want) in [
         (vec![], 0),
@@ -47,7 +47,7 @@ pub(crate) async fn what_is_in_another_mailbox_is_not_due_here(ground: &Ground) 
         let claimed = works.claim_due(then, 10).await.unwrap();
         assert_eq!(claimed.len(), want, "{served:?}");
         for one in claimed {
-            assert_eq!(one.asked.target_home.as_deref(), Some("mine"));
+            assert_eq!(one.transaction.asked.target_home.as_deref(), Some("mine"));
         }
     }
 }
@@ -65,7 +65,7 @@ pub(crate) async fn nothing_is_anybodys_twice(ground: &Ground) {
     let elsewhere = begin(&ledger, to("b")).await;
     assert_eq!(ledger.write(&elsewhere, landed(3)).await, Ok(()));
     // What was refused has left nothing behind.
-    let kept = ledger.get(&other).await.unwrap().unwrap();
+    let kept = ledger.get(other.id()).await.unwrap().unwrap();
     assert_eq!(kept.known.landed.unwrap().uid, Uid(4));
 }
 
@@ -84,7 +84,7 @@ pub(crate) async fn what_its_store_has_a_name_for_may_come_to_lie_where_it_lay(g
     let (one, other) = (begin(&ledger, to("a")).await, begin(&ledger, to("a")).await);
     assert_eq!(ledger.write(&one, named(3)).await, Ok(()));
     assert_eq!(ledger.write(&other, named(3)).await, Ok(()));
-    let kept = ledger.get(&other).await.unwrap().unwrap();
+    let kept = ledger.get(other.id()).await.unwrap().unwrap();
     assert_eq!(kept.known.store_id, Some(u64::MAX));
 }
 

@@ -8,11 +8,13 @@
 )]
 
 mod alike;
+mod claims;
 mod crash;
 mod full_disk;
 mod keys;
 mod leases;
 mod mailboxes;
+mod many;
 mod notes;
 mod pace;
 mod replaced;

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use ledger::{
     Asked, Begun, Ending, Filter, Key, Kind, Known, Ledger, LedgerFault, Note, Place, State,
-    StepName, StepState, Transaction, TransactionId,
+    StepName, StepState, Transaction, Unsettled,
 };
 use mail::{AccountId, FolderName, Landing, Uid, UidValidity};
 
@@ -21,7 +21,7 @@ pub(crate) async fn an_outcome_belongs_to_the_step_that_waits_for_it(ground: &Gr
     use StepState::{Done, Intended, Refused, Unknown};
     let time = Time::default();
     let ledger = ground.open_at(&time).await;
-    let id = begin(&ledger, asked()).await;
+    let lease = begin(&ledger, asked()).await;
     let began = time.now();
     let mut want = vec![(Move, Intended, None)];
     type Written = (StepName, StepState, Option<&'static str>);
@@ -52,9 +52,9 @@ pub(crate) async fn an_outcome_belongs_to_the_step_that_waits_for_it(ground: &Gr
     for ((name, state, why), expected) in table {
         time.pass(1);
         let note = Note::Step(name, state, why.map(str::to_owned));
-        ledger.write(&id, vec![note]).await.unwrap();
+        ledger.write(&lease, vec![note]).await.unwrap();
         expected(&mut want);
-        let there = ledger.get(&id).await.unwrap().unwrap();
+        let there = ledger.get(lease.id()).await.unwrap().unwrap();
         assert_eq!(steps(&there), want, "{name:?} {state:?}");
         assert!(there.steps.iter().any(|step| step.at == time.now()));
         assert_eq!(there.began, began);
@@ -65,10 +65,13 @@ pub(crate) async fn what_fails_does_not_spoil_what_it_shares_a_commit_with(groun
     let (ledger, other) = (ground.open().await, ground.open().await);
     let mine = begin(&ledger, asked()).await;
     let theirs = begin(&other, asked()).await;
-    let nobody = TransactionId::parse("tx_00000000000000000000000000").unwrap();
+    let nobodys = begin(&ledger, asked()).await;
+    let over = Note::Ends(State::Done, Ending::default());
+    ledger.write(&nobodys, vec![over]).await.unwrap();
+    ledger.forget_before(jiff::Timestamp::MAX).await.unwrap();
     let note = || vec![Note::Step(StepName::Move, StepState::Done, None)];
     let (known, leased, begun, good) = tokio::join!(
-        ledger.write(&nobody, note()),
+        ledger.write(&nobodys, note()),
         ledger.write(&theirs, note()),
         ledger.begin(asked(), Known::default(), StepName::Move, None),
         ledger.write(&mine, note()),
@@ -76,11 +79,11 @@ pub(crate) async fn what_fails_does_not_spoil_what_it_shares_a_commit_with(groun
     assert_eq!(known, Err(LedgerFault::Unknown));
     assert_eq!(leased, Err(LedgerFault::Leased));
     assert_eq!(good, Ok(()));
-    let Ok(Begun::New(id)) = begun else {
+    let Ok(Begun::New(lease)) = begun else {
         panic!("{begun:?}");
     };
-    assert!(other.get(&id).await.unwrap().is_some());
-    let there = other.get(&theirs).await.unwrap().unwrap();
+    assert!(other.get(lease.id()).await.unwrap().is_some());
+    let there = other.get(theirs.id()).await.unwrap().unwrap();
     assert_eq!(there.steps[0].state, StepState::Intended);
 }
 
@@ -103,14 +106,14 @@ async fn content_stays_until_it_is_over_and_then_stands_nowhere() {
             StepName::Append,
             Some(canary.clone()),
         );
-        let Begun::New(id) = begun.await.unwrap() else {
+        let Begun::New(lease) = begun.await.unwrap() else {
             panic!("it has no key");
         };
-        assert_eq!(ledger.content(&id).await, Ok(Some(canary.clone())));
+        assert_eq!(ledger.content(lease.id()).await, Ok(Some(canary.clone())));
         let over = vec![Note::Ends(state, Ending::default())];
-        ledger.write(&id, over).await.unwrap();
+        ledger.write(&lease, over).await.unwrap();
         assert_eq!(
-            ledger.content(&id).await.unwrap().is_some(),
+            ledger.content(lease.id()).await.unwrap().is_some(),
             kept,
             "{state:?}"
         );
@@ -127,26 +130,29 @@ async fn content_stays_until_it_is_over_and_then_stands_nowhere() {
 
 pub(crate) async fn what_is_being_undone_is_undone_once(ground: &Ground) {
     let ledger = ground.open().await;
-    let id = begin(&ledger, asked()).await;
+    let lease = begin(&ledger, asked()).await;
     let over = |state| vec![Note::Ends(state, Ending::default())];
-    ledger.write(&id, over(State::Done)).await.unwrap();
+    ledger.write(&lease, over(State::Done)).await.unwrap();
     let undo = || Asked {
-        undoes: Some(id.clone()),
+        undoes: Some(lease.id().clone()),
         ..asked()
     };
-    let undone_by = async || ledger.get(&id).await.unwrap().unwrap().undone_by;
+    let undone_by = async || ledger.get(lease.id()).await.unwrap().unwrap().undone_by;
 
     let first = begin(&ledger, undo()).await;
-    assert_eq!(undone_by().await, Some(first.clone()));
+    assert_eq!(undone_by().await, Some(first.id().clone()));
     let again = ledger.begin(undo(), Known::default(), StepName::Move, None);
-    assert!(matches!(again.await, Ok(Begun::Known(one)) if one.id == first));
+    assert!(matches!(again.await, Ok(Begun::Known(one)) if one.id == *first.id()));
     // It came to nothing: another may try.
     ledger.write(&first, over(State::Undone)).await.unwrap();
     assert_eq!(undone_by().await, None);
     let second = begin(&ledger, undo()).await;
     ledger.write(&second, over(State::Done)).await.unwrap();
-    assert_eq!(undone_by().await, Some(second));
-    assert_eq!(ledger.get(&id).await.unwrap().unwrap().state, State::Done);
+    assert_eq!(undone_by().await, Some(second.id().clone()));
+    assert_eq!(
+        ledger.get(lease.id()).await.unwrap().unwrap().state,
+        State::Done
+    );
 }
 
 pub(crate) async fn lists_are_of_whom_and_what_was_asked_for_the_newest_first(ground: &Ground) {
@@ -165,12 +171,12 @@ pub(crate) async fn lists_are_of_whom_and_what_was_asked_for_the_newest_first(gr
             caller: caller.to_owned(),
             ..asked()
         };
-        let id = begin(&ledger, asked).await;
+        let lease = begin(&ledger, asked).await;
         if state != State::Open {
             let over = vec![Note::Ends(state, Ending::default())];
-            ledger.write(&id, over).await.unwrap();
+            ledger.write(&lease, over).await.unwrap();
         }
-        ids.push(id);
+        ids.push(lease.id().clone());
     }
     for (caller, states, limit, want) in [
         (None, vec![], 0, vec![4, 3, 2, 1, 0]),
@@ -194,6 +200,28 @@ pub(crate) async fn lists_are_of_whom_and_what_was_asked_for_the_newest_first(gr
     }
 }
 
+pub(crate) async fn what_is_not_at_its_end_is_counted(ground: &Ground) {
+    let time = Time::default();
+    let ledger = ground.open_at(&time).await;
+    assert_eq!(ledger.unsettled().await, Ok(Unsettled::default()));
+    let over = |state| vec![Note::Ends(state, Ending::default())];
+    for state in [State::Done, State::NeedsOperator, State::Undone] {
+        let lease = begin(&ledger, asked()).await;
+        ledger.write(&lease, over(state)).await.unwrap();
+        time.pass(1);
+    }
+    let oldest = time.now();
+    begin(&ledger, asked()).await;
+    time.pass(1);
+    begin(&ledger, asked()).await;
+    let unsettled = Unsettled {
+        open: 2,
+        needs_operator: 1,
+        oldest: Some(oldest),
+    };
+    assert_eq!(ledger.unsettled().await, Ok(unsettled));
+}
+
 pub(crate) async fn what_others_put_into_a_folder_is_known(ground: &Ground) {
     let ledger = ground.open().await;
     let folder = |account: &str, folder: &str| Place {
@@ -213,7 +241,7 @@ pub(crate) async fn what_others_put_into_a_folder_is_known(ground: &Ground) {
             target: Some(folder(account, name)),
             ..asked()
         };
-        let id = begin(&ledger, asked).await;
+        let lease = begin(&ledger, asked).await;
         let known = Known {
             landed: landed.map(|(uidvalidity, uid)| Landing {
                 uidvalidity: UidValidity(uidvalidity),
@@ -221,8 +249,11 @@ pub(crate) async fn what_others_put_into_a_folder_is_known(ground: &Ground) {
             }),
             ..Known::default()
         };
-        ledger.write(&id, vec![Note::Knows(known)]).await.unwrap();
-        ids.push(id);
+        ledger
+            .write(&lease, vec![Note::Knows(known)])
+            .await
+            .unwrap();
+        ids.push(lease.id().clone());
     }
     let place = folder("work", "Archiv \"ü\"/2026");
     for (validity, but, want) in [
@@ -257,11 +288,11 @@ pub(crate) async fn a_key_that_is_given_back_can_be_taken_by_another_request(gro
         .write(&first, vec![Note::FreesKey, over])
         .await
         .unwrap();
-    let there = ledger.get(&first).await.unwrap().unwrap();
+    let there = ledger.get(first.id()).await.unwrap().unwrap();
     assert_eq!((there.state, there.asked.key), (State::Undone, None));
     let caller = asked().caller;
     assert_eq!(ledger.by_key(&caller, "k").await, Ok(None));
     let second = begin(&ledger, keyed(2)).await;
     let found = ledger.by_key(&caller, "k").await.unwrap().unwrap();
-    assert_eq!(found.id, second);
+    assert_eq!(found.id, *second.id());
 }

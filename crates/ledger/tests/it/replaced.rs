@@ -20,7 +20,7 @@ async fn nothing_is_written_to_a_file_that_nobody_will_find() {
         let other = place.path.with_file_name("other/ledger.db");
         drop(Ledger::open(&other).unwrap());
         let ledger = Ledger::open(&place.path).unwrap();
-        let id = begin(&ledger, asked()).await;
+        let lease = begin(&ledger, asked()).await;
         fs::rename(&place.path, &aside).unwrap();
         if replaced {
             fs::rename(&other, &place.path).unwrap();
@@ -29,14 +29,14 @@ async fn nothing_is_written_to_a_file_that_nobody_will_find() {
         for _ in 0..2 {
             let begun = ledger.begin(asked(), Known::default(), StepName::Move, None);
             is_unwritable(&begun.await.unwrap_err());
-            is_unwritable(&ledger.write(&id, step()).await.unwrap_err());
+            is_unwritable(&ledger.write(&lease, step()).await.unwrap_err());
         }
         let there = ledger.list(Filter::default()).await.unwrap();
         assert_eq!(there.len(), 1);
         assert_eq!(there[0].steps[0].state, StepState::Intended);
         // It is what it was as soon as it stands where it stood.
         fs::rename(&aside, &place.path).unwrap();
-        ledger.write(&id, step()).await.unwrap();
+        ledger.write(&lease, step()).await.unwrap();
         drop(ledger);
         place.is_sound();
     }

@@ -13,12 +13,12 @@ use testkit::{Leaf, Postgres};
 
 use crate::support::{asked, at, begin, connect, server, with_key};
 
-fn step() -> Vec<Note> {
+pub(crate) fn step() -> Vec<Note> {
     vec![Note::Step(StepName::Move, StepState::Done, None)]
 }
 
 /// As if those that work on something had not been heard of for a minute, while the others were all the while.
-fn who_works_is_not_heard(server: &Postgres) {
+pub(crate) fn who_works_is_not_heard(server: &Postgres) {
     let sql = "UPDATE mailwarden.replicas SET since = since - INTERVAL '1 minute', heard = CASE
         WHEN name IN (SELECT lease_owner FROM mailwarden.transactions) THEN heard - INTERVAL '1 minute' ELSE heard END";
     server.query(&server.url(), sql);
@@ -39,24 +39,24 @@ fn server_is_up_for_long(server: &Postgres) -> bool {
 async fn an_outage_makes_nobody_dead() {
     let mut server = server();
     let (one, other) = (connect(&server.url()).await, connect(&server.url()).await);
-    let id = begin(&one, asked()).await;
+    let lease = begin(&one, asked()).await;
     let lock = one.try_lock("tokens").await.unwrap();
     assert!(lock.is_some());
     // A server that has just begun has heard nobody.
     server.restart();
     who_works_is_not_heard(&server);
-    assert_eq!(other.claim(&id).await, Err(LedgerFault::Leased));
+    assert_eq!(other.claim(lease.id()).await, Err(LedgerFault::Leased));
     assert!(other.try_lock("tokens").await.unwrap().is_none());
     // Nor does one that was cut off itself: it has to hear of nobody first, and only then for long enough.
     while !server_is_up_for_long(&server) {
-        assert_eq!(other.claim(&id).await, Err(LedgerFault::Leased));
+        assert_eq!(other.claim(lease.id()).await, Err(LedgerFault::Leased));
     }
     for _ in 0..5 {
         nobody_is_heard(&server);
-        assert_eq!(other.claim(&id).await, Err(LedgerFault::Leased));
+        assert_eq!(other.claim(lease.id()).await, Err(LedgerFault::Leased));
         assert!(other.try_lock("tokens").await.unwrap().is_none());
     }
-    assert_eq!(one.write(&id, step()).await, Ok(()));
+    assert_eq!(one.write(&lease, step()).await, Ok(()));
 }
 
 #[tokio::test]
@@ -64,21 +64,22 @@ async fn who_is_not_heard_of_loses_its_leases_and_finds_out_at_its_next_note() {
     let server = server();
     let (one, other) = (connect(&server.url()).await, connect(&server.url()).await);
     let (first, second) = (begin(&one, asked()).await, begin(&one, asked()).await);
-    assert_eq!(other.claim(&first).await, Err(LedgerFault::Leased));
+    assert_eq!(other.claim(first.id()).await, Err(LedgerFault::Leased));
     assert_eq!(other.claim_due(Timestamp::MAX, 10).await, Ok(Vec::new()));
     // It says so again every three seconds, so this is between two of its beats, or tried once more.
     let claimed = loop {
         who_works_is_not_heard(&server);
         let due = other.next_due().await.unwrap().unwrap();
         assert!(due <= Timestamp::now() + jiff::SignedDuration::from_secs(31));
-        match other.claim(&first).await {
+        match other.claim(first.id()).await {
             Ok(claimed) => break claimed,
             Err(fault) => assert_eq!(fault, LedgerFault::Leased),
         }
     };
-    assert_eq!((claimed.id.clone(), claimed.attempts), (first.clone(), 1));
+    let taken = &claimed.transaction;
+    assert_eq!((&taken.id, taken.attempts), (first.id(), 1));
     assert_eq!(one.write(&first, step()).await, Err(LedgerFault::Leased));
-    assert_eq!(other.write(&first, step()).await, Ok(()));
+    assert_eq!(other.write(&claimed.lease, step()).await, Ok(()));
     // What nobody has taken away is still its own.
     assert_eq!(one.write(&second, step()).await, Ok(()));
     drop(one);
@@ -92,9 +93,11 @@ async fn who_is_not_heard_of_loses_its_leases_and_finds_out_at_its_next_note() {
 async fn a_lease_that_nobody_waits_for_is_given_back() {
     let server = server();
     let ledger = connect(&server.url()).await;
-    let id = begin(&ledger, asked()).await;
+    let lease = begin(&ledger, asked()).await;
+    let id = lease.id().clone();
+    let mut held = lease;
     for _ in 0..10 {
-        ledger.release(&id);
+        ledger.release(&held);
         let mut unwanted = Box::pin(ledger.claim(&id));
         let once = std::future::poll_fn(|cx| std::task::Poll::Ready(unwanted.as_mut().poll(cx)));
         let _ = once.await;
@@ -103,7 +106,8 @@ async fn a_lease_that_nobody_waits_for_is_given_back() {
         loop {
             let claimed = ledger.claim_due(Timestamp::MAX, 10).await.unwrap();
             if let [one] = claimed.as_slice() {
-                assert_eq!(one.id, id);
+                assert_eq!(one.lease.id(), &id);
+                held = one.lease.clone();
                 break;
             }
         }
@@ -232,22 +236,22 @@ async fn content_is_gone_from_the_tables_when_it_is_over() {
     let mut ids = Vec::new();
     for content in [canary.clone(), Bytes::from("kept ".repeat(1000))] {
         let begun = ledger.begin(draft(), Known::default(), StepName::Append, Some(content));
-        let Ok(Begun::New(id)) = begun.await else {
+        let Ok(Begun::New(lease)) = begun.await else {
             panic!("it has no key")
         };
-        ids.push(id);
+        ids.push(lease);
     }
-    assert_eq!(ledger.content(&ids[0]).await, Ok(Some(canary)));
+    assert_eq!(ledger.content(ids[0].id()).await, Ok(Some(canary)));
     assert!(stands_in_tables(&server) > 0, "as long as it is needed");
     let over = vec![Note::Ends(State::Done, Ending::default())];
     ledger.write(&ids[0], over).await.unwrap();
-    assert_eq!(ledger.content(&ids[0]).await, Ok(None));
+    assert_eq!(ledger.content(ids[0].id()).await, Ok(None));
     // It is done from time to time, and when the last one leaves.
     drop(ledger);
     assert_eq!(stands_in_tables(&server), 0);
     let ledger = connect(&url).await;
     assert!(
-        ledger.content(&ids[1]).await.unwrap().is_some(),
+        ledger.content(ids[1].id()).await.unwrap().is_some(),
         "what is not over is kept"
     );
 }
@@ -281,15 +285,15 @@ async fn work(ledger: Ledger, name: usize, stop: Arc<AtomicBool>) -> Vec<(String
             .await;
         let mut whole = false;
         match begun {
-            Ok(Begun::New(id)) => {
+            Ok(Begun::New(lease)) => {
                 let notes = vec![
                     Note::Step(StepName::Move, StepState::Done, None),
                     Note::Step(StepName::Confirm, StepState::Done, None),
                 ];
-                whole = ledger.write(&id, notes).await.is_ok();
+                whole = ledger.write(&lease, notes).await.is_ok();
                 if whole {
                     let over = vec![Note::Ends(State::Done, Ending::default())];
-                    whole = ledger.write(&id, over).await.is_ok();
+                    whole = ledger.write(&lease, over).await.is_ok();
                 }
             }
             Ok(other) => panic!("nobody else has this key: {other:?}"),
@@ -417,15 +421,15 @@ async fn a_replica_whose_clock_is_wrong_sees_every_time_by_its_own() {
         Ledger::connect(wrong).await.unwrap(),
     );
     let near = |one: Timestamp, other: Timestamp| one.duration_since(other).abs() < minutes(5);
-    let id = begin(&wrong, asked()).await;
-    wrong.write(&id, step()).await.unwrap();
+    let lease = begin(&wrong, asked()).await;
+    wrong.write(&lease, step()).await.unwrap();
     let over = vec![Note::Ends(State::Done, Ending::default())];
-    wrong.write(&id, over).await.unwrap();
+    wrong.write(&lease, over).await.unwrap();
     for (ledger, now) in [
         (&right, Timestamp::now()),
         (&wrong, Timestamp::now() + minutes(10)),
     ] {
-        let seen = ledger.get(&id).await.unwrap().unwrap();
+        let seen = ledger.get(lease.id()).await.unwrap().unwrap();
         assert!(near(seen.began, now) && near(seen.ended.unwrap(), now));
         assert!(seen.steps.iter().all(|step| near(step.at, now)));
         // By its own clock it ended a moment ago.
@@ -433,9 +437,9 @@ async fn a_replica_whose_clock_is_wrong_sees_every_time_by_its_own() {
     }
     let now = Timestamp::now() + minutes(10);
     assert_eq!(wrong.forget_before(now + minutes(5)).await, Ok(1));
-    let id = begin(&right, asked()).await;
+    let lease = begin(&right, asked()).await;
     let later = Timestamp::now() + minutes(3);
-    right.write(&id, vec![Note::Later(later)]).await.unwrap();
+    right.write(&lease, vec![Note::Later(later)]).await.unwrap();
     let due = wrong.next_due().await.unwrap().unwrap();
     assert!(due > now && near(due, now + minutes(3)), "{due}");
 }
@@ -500,32 +504,28 @@ async fn a_note_that_the_server_comes_to_late_follows_nothing() {
     let server = server();
     let url = server.url();
     let ledger = connect(&url).await;
-    let id = begin(&ledger, asked()).await;
-    let late = format!(
-        "SELECT mailwarden.hold(id, lease_owner, ARRAY['{id}']) FROM mailwarden.transactions"
-    );
-    server.query(&url, &late);
-    ledger.write(&id, step()).await.unwrap();
-    let refused = format!(
-        "DO $$ BEGIN PERFORM mailwarden.hold(id, lease_owner, ARRAY['{id}']) FROM mailwarden.transactions;
-            RAISE 'it was held'; EXCEPTION WHEN SQLSTATE 'MW001' THEN NULL; END $$"
-    );
-    server.query(&url, &refused);
-    ledger.write(&id, step()).await.unwrap();
-    ledger.release(&id);
-    ledger.claim(&id).await.unwrap();
-    ledger.write(&id, step()).await.unwrap();
+    let lease = begin(&ledger, asked()).await;
+    let late = "SELECT mailwarden.hold(id, lease_owner, ARRAY[id]) FROM mailwarden.transactions";
+    server.query(&url, late);
+    ledger.write(&lease, step()).await.unwrap();
+    let refused = "DO $$ BEGIN PERFORM mailwarden.hold(id, lease_owner, ARRAY[id]) FROM mailwarden.transactions;
+            RAISE 'it was held'; EXCEPTION WHEN SQLSTATE 'MW001' THEN NULL; END $$";
+    server.query(&url, refused);
+    ledger.write(&lease, step()).await.unwrap();
+    ledger.release(&lease);
+    let claimed = ledger.claim(lease.id()).await.unwrap();
+    ledger.write(&claimed.lease, step()).await.unwrap();
 }
 
 #[tokio::test]
 async fn who_runs_already_goes_on_when_a_newer_version_adds_a_column() {
     let server = server();
     let ledger = connect(&server.url()).await;
-    let id = begin(&ledger, asked()).await;
-    assert!(ledger.get(&id).await.unwrap().is_some());
+    let lease = begin(&ledger, asked()).await;
+    assert!(ledger.get(lease.id()).await.unwrap().is_some());
     let newer = "ALTER TABLE mailwarden.transactions ADD COLUMN newer TEXT";
     server.query(&server.url(), newer);
-    assert!(ledger.get(&id).await.unwrap().is_some());
-    ledger.release(&id);
-    assert!(ledger.claim(&id).await.is_ok());
+    assert!(ledger.get(lease.id()).await.unwrap().is_some());
+    ledger.release(&lease);
+    assert!(ledger.claim(lease.id()).await.is_ok());
 }

@@ -123,19 +123,19 @@ proptest! {
         let (early, open, late) = runtime.block_on(async {
             let ledger = Ledger::open_with(&path, move || now).unwrap();
             let begun = ledger.begin(asked.clone(), known.clone(), first, content.clone()).await;
-            let Ok(Begun::New(id)) = begun else { panic!("{begun:?}") };
-            assert_eq!(ledger.content(&id).await.unwrap(), content);
-            let early = ledger.get(&id).await.unwrap().unwrap();
-            ledger.write(&id, vec![
+            let Ok(Begun::New(lease)) = begun else { panic!("{begun:?}") };
+            assert_eq!(ledger.content(lease.id()).await.unwrap(), content);
+            let early = ledger.get(lease.id()).await.unwrap().unwrap();
+            ledger.write(&lease, vec![
                 Note::Knows(later.clone()),
                 Note::Step(first, StepState::Refused, why.clone()),
                 Note::Step(second, second_state, why.clone()),
                 Note::Later(then),
             ]).await.unwrap();
-            let open = ledger.claim(&id).await.unwrap();
-            ledger.write(&id, vec![Note::Ends(state, ending.clone())]).await.unwrap();
-            let late = ledger.get(&id).await.unwrap().unwrap();
-            (early, open, late)
+            let claimed = ledger.claim(lease.id()).await.unwrap();
+            ledger.write(&claimed.lease, vec![Note::Ends(state, ending.clone())]).await.unwrap();
+            let late = ledger.get(lease.id()).await.unwrap().unwrap();
+            (early, claimed.transaction, late)
         });
         prop_assert_eq!((&early.asked, &early.known), (&asked, &known));
         prop_assert_eq!(early.steps[0].clone(), ledger::StepRecord {

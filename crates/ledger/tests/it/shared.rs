@@ -2,7 +2,7 @@
 
 use ledger::LedgerFault;
 
-use crate::support::Ground;
+use crate::support::{Ground, Time, place};
 
 pub(crate) async fn a_key_is_made_once_and_is_the_same_for_all(ground: &Ground) {
     let (one, other) = (ground.open().await, ground.open().await);
@@ -63,4 +63,16 @@ pub(crate) async fn one_has_a_lock_until_it_drops_it(ground: &Ground) {
     std::mem::forget(again);
     drop(other);
     assert!(one.try_lock("a").await.unwrap().is_some());
+}
+
+#[tokio::test]
+async fn an_owner_that_cannot_be_asked_keeps_its_lock_until_it_runs_out() {
+    let (place, time) = (place(), Time::default());
+    let (one, other) = (time.open(&place.path), time.open(&place.path));
+    let _held = one.try_lock("a").await.unwrap().unwrap();
+    std::fs::remove_file(&place.owners()[0]).unwrap();
+    time.pass(120);
+    assert!(other.try_lock("a").await.unwrap().is_none());
+    time.pass(1);
+    assert!(other.try_lock("a").await.unwrap().is_some());
 }

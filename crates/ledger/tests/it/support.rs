@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use jiff::Timestamp;
-use ledger::{Asked, Begun, Key, Kind, Known, Ledger, Server, StepName, TransactionId};
+use ledger::{Asked, Begun, Key, Kind, Known, Lease, Ledger, Server, StepName, TransactionId};
 use testkit::{Postgres, postgres};
 
 pub(crate) fn asked() -> Asked {
@@ -38,12 +38,12 @@ pub(crate) fn with_key(name: &str, arguments: u8) -> Asked {
     }
 }
 
-pub(crate) async fn begin(ledger: &Ledger, asked: Asked) -> TransactionId {
+pub(crate) async fn begin(ledger: &Ledger, asked: Asked) -> Lease {
     let begun = ledger
         .begin(asked, Known::default(), StepName::Move, None)
         .await;
     match begun.unwrap() {
-        Begun::New(id) => id,
+        Begun::New(lease) => lease,
         other => panic!("it is new: {other:?}"),
     }
 }

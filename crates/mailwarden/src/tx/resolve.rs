@@ -56,7 +56,7 @@ async fn resolve(
     let before = before.ok_or_else(|| unknown(&LedgerFault::Unknown))?;
     // INVARIANT: what may still be carried out is not said to be over. From here on nobody else works on it.
     let taken = ledger.take_to_decide(id).await;
-    taken.map_err(|fault| not_left(&fault, id))?;
+    let lease = taken.map_err(|fault| not_left(&fault, id))?.lease;
     let state = match wanted.came {
         Resolution::Done => State::Done,
         Resolution::Undone => State::Undone,
@@ -64,8 +64,8 @@ async fn resolve(
     let resolved = Event::transaction_resolved(id.as_str(), state.name());
     if let Err(why) = log.append(resolved).await {
         let as_it_was = Note::Ends(before.state, before.ending.unwrap_or_default());
-        if ledger.write(id, vec![as_it_was]).await.is_err() {
-            ledger.release(id);
+        if ledger.write(&lease, vec![as_it_was]).await.is_err() {
+            ledger.release(&lease);
         }
         return Err(anyhow::anyhow!(
             "it cannot be recorded, so nothing is decided: {why}"
@@ -75,9 +75,9 @@ async fn resolve(
         code: Some(CODE.to_owned()),
         words: wanted.note.clone(),
     };
-    let written = ledger.write(id, vec![Note::Ends(state, ending)]).await;
+    let written = ledger.write(&lease, vec![Note::Ends(state, ending)]).await;
     if written.is_err() {
-        ledger.release(id);
+        ledger.release(&lease);
     }
     written
         .map_err(|fault| unknown(&fault))

@@ -9,8 +9,7 @@ use std::time::Duration;
 
 use audit::{Health, Lag, Log};
 use gateway::Gateway;
-use jiff::Timestamp;
-use ledger::{Filter, Ledger, State};
+use ledger::{Ledger, Unsettled};
 use tokio::time::{Instant, timeout};
 
 use crate::draining::Draining;
@@ -75,15 +74,7 @@ pub(crate) enum LedgerStands {
     Absent,
     /// It could not be opened, or does not answer.
     Down,
-    Up(Transactions),
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Transactions {
-    pub(crate) open: u64,
-    pub(crate) needs_operator: u64,
-    /// Of those that are open.
-    pub(crate) oldest: Option<Timestamp>,
+    Up(Unsettled),
 }
 
 /// What keeps a process from serving; what a stranger may know of it.
@@ -208,18 +199,8 @@ impl Watched {
 }
 
 async fn ask(ledger: &Ledger) -> LedgerStands {
-    let unsettled = Filter {
-        states: vec![State::Open, State::NeedsOperator],
-        ..Filter::default()
-    };
-    let Ok(Ok(found)) = timeout(PATIENCE, ledger.list(unsettled)).await else {
-        return LedgerStands::Down;
-    };
-    let of = |state: State| found.iter().filter(move |one| one.state == state);
-    let count = |state: State| u64::try_from(of(state).count()).unwrap_or(u64::MAX);
-    LedgerStands::Up(Transactions {
-        open: count(State::Open),
-        needs_operator: count(State::NeedsOperator),
-        oldest: of(State::Open).map(|one| one.began).min(),
-    })
+    match timeout(PATIENCE, ledger.unsettled()).await {
+        Ok(Ok(unsettled)) => LedgerStands::Up(unsettled),
+        _ => LedgerStands::Down,
+    }
 }

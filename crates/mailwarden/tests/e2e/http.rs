@@ -6,6 +6,7 @@ mod drain;
 mod eras;
 mod gate;
 mod house;
+mod limits;
 mod oauth;
 mod sessions;
 mod tls;

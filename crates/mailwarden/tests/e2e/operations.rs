@@ -23,9 +23,12 @@ pub(crate) struct Scrape {
 impl Scrape {
     pub(crate) fn of(client: &McpClient) -> Self {
         client.await_stderr("metrics on http://");
-        let response = Http::plain()
-            .get(&at(&client.stderr(), "/metrics"))
-            .unwrap();
+        Self::told(&client.stderr())
+    }
+
+    /// By the address that was told there.
+    pub(crate) fn told(stderr: &str) -> Self {
+        let response = Http::plain().get(&at(stderr, "/metrics")).unwrap();
         assert_eq!(response.status, 200);
         let text = String::from_utf8(response.body).unwrap();
         assert!(text.ends_with("# EOF\n"), "{text}");
@@ -39,7 +42,7 @@ impl Scrape {
     }
 
     /// The sum over all that have these labels.
-    fn sum(&self, name: &str, labels: &[(&str, &str)]) -> f64 {
+    pub(crate) fn sum(&self, name: &str, labels: &[(&str, &str)]) -> f64 {
         let samples = self.samples().into_iter();
         let fits = |found: &BTreeMap<String, String>| {
             let has =

@@ -82,6 +82,49 @@ fn what_one_replica_hands_out_and_begins_the_other_takes_and_knows() {
     assert_eq!(known, "0", "who ends says good-bye");
 }
 
+/// Beginning takes longer than anybody waits for, and holds all the same.
+const SLOW: &str = "
+CREATE FUNCTION mailwarden.slow() RETURNS TRIGGER LANGUAGE plpgsql AS $$
+BEGIN PERFORM pg_sleep(CASE TG_NAME WHEN 'at_once' THEN 4 ELSE 8 END); RETURN NEW; END $$;
+CREATE TRIGGER at_once BEFORE INSERT ON mailwarden.transactions FOR EACH ROW EXECUTE FUNCTION mailwarden.slow();
+CREATE CONSTRAINT TRIGGER at_its_end AFTER INSERT ON mailwarden.transactions DEFERRABLE INITIALLY DEFERRED
+    FOR EACH ROW EXECUTE FUNCTION mailwarden.slow();";
+
+#[test]
+fn what_was_refused_is_not_carried_out_by_the_others_when_its_replica_dies() {
+    let server = Dovecot::builder().folder("Target").start();
+    server.deliver("alice", "INBOX", &note("a note", "text"));
+    let ledger = Postgres::start_fast();
+    let url = ledger.url();
+    let homes = [Installation::new(), Installation::new()];
+    let [mut one, mut other] = homes.each_ref().map(|home| replica(home, &server, &ledger));
+    ledger.query(&url, SLOW);
+    let moving = json!({
+        "message_id": message_id(&server, "INBOX", 1), "destination_mailbox": "Target", "idempotency_key": "k",
+    });
+    let call = json!({ "name": "imap_move_message", "arguments": moving.clone() });
+    let refused = one.request("tools/call", call).unwrap_err();
+    assert!(refused.message.contains("nothing is done"), "{refused:?}");
+    one.kill();
+    // Whoever dies so early leaves what holds only now.
+    let state = || ledger.query(&url, "SELECT state FROM mailwarden.transactions");
+    while !["done", "undone"].contains(&state().as_str()) {
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    assert_eq!(state(), "undone");
+    let there = |folder: &str| {
+        let mut imap = server.login("alice", "secret");
+        let status = imap.command(&format!("STATUS {folder} (MESSAGES)"));
+        status.text().contains("MESSAGES 1")
+    };
+    assert!(there("INBOX") && !there("Target"));
+    // Who asks for it again gets it.
+    ledger.query(&url, "DROP FUNCTION mailwarden.slow CASCADE");
+    let moved = ask(&mut other, "imap_move_message", moving);
+    assert_eq!(moved.data["transaction_state"], "done", "{:?}", moved.all);
+    assert!(there("Target") && !there("INBOX"));
+}
+
 #[test]
 fn a_configuration_that_says_it_twice_or_holds_a_password_is_refused() {
     let server = Dovecot::start();

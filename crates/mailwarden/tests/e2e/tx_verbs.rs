@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::process::Stdio;
 
 use ledger::{
-    Asked, Begun, Ending, Key, Kind, Known, Ledger, Mark, Note, Place, State, StepName, StepState,
-    Transaction, TransactionId,
+    Asked, Begun, Ending, Key, Kind, Known, Lease, Ledger, Mark, Note, Place, State, StepName,
+    StepState, Transaction, TransactionId,
 };
 use mail::{AccountId, Flag, FolderName, Landing, MessageRef, Uid, UidValidity};
 use serde_json::Value;
@@ -95,7 +95,7 @@ impl Books {
             ledger.write(&copied, notes).await.unwrap();
             let marked = begin(&ledger, Kind::Flags, "agent", StepName::Mark).await;
             ledger.write(&marked, vec![done()]).await.unwrap();
-            [moved, draft, copied, marked]
+            [moved, draft, copied, marked].map(|lease| lease.id().clone())
         })
     }
 
@@ -108,10 +108,10 @@ impl Books {
     }
 }
 
-async fn begin(ledger: &Ledger, kind: Kind, caller: &str, first: StepName) -> TransactionId {
+async fn begin(ledger: &Ledger, kind: Kind, caller: &str, first: StepName) -> Lease {
     let begun = ledger.begin(asked(kind, caller), Known::default(), first, None);
     match begun.await {
-        Ok(Begun::New(id)) => id,
+        Ok(Begun::New(lease)) => lease,
         other => panic!("{other:?}"),
     }
 }
@@ -372,12 +372,12 @@ fn what_somebody_works_on_or_cannot_be_recorded_is_not_decided() {
     {
         let ledger = Ledger::open(&books.path()).unwrap();
         let busy = runtime.block_on(begin(&ledger, Kind::Move, "agent", StepName::Move));
-        let shown = books.tx(&["resolve", busy.as_str(), "--as", "done"]);
+        let shown = books.tx(&["resolve", busy.id().as_str(), "--as", "done"]);
         assert_eq!(shown.code, 1);
         for wanted in ["somebody else is working", "nothing to decide yet"] {
             assert!(shown.stderr.contains(wanted), "{}", shown.stderr);
         }
-        assert_eq!(books.get(&busy).state, State::Open);
+        assert_eq!(books.get(busy.id()).state, State::Open);
     }
     std::fs::remove_dir_all(books.home.audit()).unwrap();
     std::fs::write(books.home.audit(), "no directory").unwrap();

@@ -13,6 +13,8 @@ use super::vault::off_thread;
 /// Longer than the slowest refresh: whoever holds it longer hangs.
 const PATIENCE: Duration = LONGEST.saturating_add(Duration::from_secs(10));
 const BETWEEN: Duration = Duration::from_millis(40);
+/// Where each time a server is asked.
+const LONGEST_BETWEEN: Duration = Duration::from_millis(500);
 
 /// Held until it is dropped, or its process ends in whatever way.
 pub(crate) struct Held {
@@ -38,6 +40,7 @@ pub(crate) async fn hold(files: &Files) -> Result<Held, NotHeld> {
 
 async fn hold_within(files: &Files, patience: Duration) -> Result<Held, NotHeld> {
     let end = Instant::now() + patience;
+    let mut pause = BETWEEN;
     loop {
         if let Some(lock) = ask(files).await.map_err(NotHeld::Io)? {
             return Ok(Held { _lock: lock });
@@ -45,7 +48,16 @@ async fn hold_within(files: &Files, patience: Duration) -> Result<Held, NotHeld>
         if Instant::now() >= end {
             return Err(NotHeld::Busy);
         }
-        tokio::time::sleep(BETWEEN).await;
+        tokio::time::sleep(pause).await;
+        pause = longer(pause, files.reach());
+    }
+}
+
+/// A file of this machine costs nothing; a server is asked less and less often.
+fn longer(pause: Duration, reach: Reach) -> Duration {
+    match reach {
+        Reach::Machine => pause,
+        Reach::Replicas => pause.saturating_mul(2).min(LONGEST_BETWEEN),
     }
 }
 
@@ -95,6 +107,19 @@ mod tests {
         let second = hold_within(&files, Duration::ZERO).await;
         assert!(matches!(second, Err(NotHeld::Busy)));
         assert!(PATIENCE > LONGEST);
+    }
+
+    #[test]
+    fn a_server_is_asked_less_and_less_often_and_a_file_is_not() {
+        let after = |reach| {
+            let pauses = std::iter::successors(Some(BETWEEN), |last| Some(longer(*last, reach)));
+            pauses
+                .take(100)
+                .map(|pause| pause.as_millis())
+                .sum::<u128>()
+        };
+        assert_eq!(after(Reach::Machine), 4_000);
+        assert!(after(Reach::Replicas) > 48_000);
     }
 
     #[cfg(target_os = "linux")]

@@ -111,7 +111,7 @@ fn a_move_by_copy_that_an_earlier_version_began_takes_only_the_label_off() {
             Note::Later(jiff::Timestamp::UNIX_EPOCH),
         ];
         ledger.write(&left, notes).await.unwrap();
-        left
+        left.id().clone()
     });
     let mut owner = Owner::at(owner.home, &gmail, &[]);
     assert_eq!(settled(&mut owner, &json!(left.to_string())), "done");

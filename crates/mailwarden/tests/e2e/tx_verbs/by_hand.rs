@@ -131,10 +131,10 @@ fn what_a_dead_process_left_is_taken_up_again() {
             ..asked(Kind::Flags, "agent")
         };
         let begun = ledger.begin(asked, Known::default(), StepName::Mark, None);
-        let Ok(Begun::New(id)) = begun.await else {
+        let Ok(Begun::New(lease)) = begun.await else {
             panic!("it is new");
         };
-        id
+        lease.id().clone()
     });
     let printed = directory.run(&["tx", "retry", id.as_str()]);
     assert_eq!(printed.code, 0, "{}{}", printed.stdout, printed.stderr);
@@ -164,7 +164,7 @@ fn what_nobody_serves_any_more_is_left_to_who_insists() {
             };
             let begun = ledger.begin(asked, Known::default(), StepName::Mark, None);
             match begun.await {
-                Ok(Begun::New(id)) => id,
+                Ok(Begun::New(lease)) => lease.id().clone(),
                 other => panic!("{other:?}"),
             }
         })
