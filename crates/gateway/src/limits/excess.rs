@@ -47,8 +47,7 @@ impl Excess {
 
     pub(crate) fn one_more(&self, kind: Kind) -> Recorded {
         let mut counted = lock(&self.counted);
-        if let Some(count) = counted.get_mut(&kind) {
-            *count = count.saturating_add(1);
+        if count(&mut counted, &kind) {
             return Recorded::Counted;
         }
         counted.insert(kind.clone(), 0);
@@ -64,6 +63,11 @@ impl Excess {
             later.record(&kind, count.unwrap_or_default());
         });
         Recorded::Singly
+    }
+
+    /// Counts it, where the first of its kind has a record already.
+    pub(crate) fn is_one_of_many(&self, kind: &Kind) -> bool {
+        count(&mut lock(&self.counted), kind)
     }
 
     /// How many of a kind came after the first.
@@ -86,4 +90,12 @@ impl Excess {
             self.log.note(event);
         }
     }
+}
+
+/// One more, unless it is the first.
+fn count(counted: &mut HashMap<Kind, u64>, kind: &Kind) -> bool {
+    let known = counted.get_mut(kind);
+    known
+        .map(|count| *count = count.saturating_add(1))
+        .is_some()
 }

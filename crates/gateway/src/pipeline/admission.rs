@@ -22,7 +22,8 @@ use crate::limits::under_way::Held;
 use crate::limits::{Bucket, Limit, Limits, Measure};
 use crate::setup::{Setup, Standing};
 use crate::tools::AnyTool;
-use crate::{Refusal, recording};
+use crate::watch::{Cache, OTHER};
+use crate::{Code, Refusal, recording};
 
 /// What all calls that name no tool of ours are counted as.
 const NO_TOOL: &str = "(unknown)";
@@ -104,6 +105,39 @@ impl Gateway {
         };
         let came = Came { tool, since };
         Some(self.refuse_excess(standing, caller, came, cx, excess).await)
+    }
+
+    /// The same in as little time as can be, for one of many: a call of a caller whose queue is full, of a kind of which the
+    /// first of this minute has its record. It is counted, and all there is to tell is when to come back.
+    pub fn turn_away_at_once(&self, caller: &Caller, tool: &str) -> Option<Duration> {
+        let since = Instant::now();
+        let setup = self.setup();
+        let standing = setup.standing(caller)?;
+        let wait = self.turnstile.door.is_closed_to(&standing.id)?;
+        let reason = Code::Overloaded.name();
+        let own = standing.tools(&setup).find(|one| one.name() == tool);
+        let kind = Kind {
+            caller: caller.as_str().to_owned(),
+            tool: own.map_or(NO_TOOL, AnyTool::name),
+            reason,
+        };
+        if !self.turnstile.excess.is_one_of_many(&kind) {
+            return None;
+        }
+        if let Some(watch) = &self.watch {
+            watch.ended(&crate::watch::Ended {
+                tool: own.map_or(OTHER, AnyTool::name),
+                decision: audit::Decision::Deny,
+                reason,
+                result: reason,
+                took: since.elapsed(),
+                round_trips: 0,
+                cache: Cache::Miss,
+                request_id: "",
+                parent: None,
+            });
+        }
+        Some(wait)
     }
 
     /// A request that was meant as a call and is none: without a name, or with arguments that are no object.

@@ -477,13 +477,25 @@ async fn who_has_too_many_waiting_is_refused_before_its_call_is_read() {
     assert!(matches!(gateway.pace_of(&bot()), Pace::Wait(_)));
     let (caller, cx) = (bot(), Cx::new());
     let refused = gateway.refuse_known_excess(&caller, &cx, "list_folders");
+    assert_eq!(gateway.turn_away_at_once(&caller, "list_folders"), None);
     let data = refused.await.unwrap().data;
     assert_eq!(data["code"], "overloaded");
     assert!(data["details"]["retry_after_seconds"].as_u64().unwrap() >= 1);
     assert!(data["meta"]["receipt"].is_object(), "{data}");
+    // Those that come after the first are counted.
+    for _ in 0..3 {
+        let wait = gateway.turn_away_at_once(&caller, "list_folders");
+        assert_eq!(wait, Some(Duration::ZERO));
+    }
     drop(held);
     for one in waiting {
         one.await.unwrap();
     }
     assert_eq!(gateway.pace_of(&bot()), Pace::Open);
+    assert_eq!(gateway.turn_away_at_once(&caller, "list_folders"), None);
+    gateway.record_excess();
+    world.log.close("test").await;
+    let records = records(&world.witness.dir);
+    let counted = records.iter().find(|one| one["event"] == "throttled");
+    assert_eq!(counted.unwrap()["count"], 3);
 }

@@ -63,20 +63,26 @@ pub(super) fn challenge(status: StatusCode, challenge: &str) -> Answer {
 
 /// There is no room for it now; nothing was done. What else came with the request is not read.
 pub(super) fn busy(after: Duration) -> Answer {
+    let mut answer = crowded(&Value::Null, after);
+    let close = HeaderValue::from_static("close");
+    answer.headers_mut().insert(CONNECTION, close);
+    answer
+}
+
+/// The same on a connection that is kept. It is made thousands of times a second where somebody asks for that.
+pub(super) fn crowded(id: &Value, after: Duration) -> Answer {
     let seconds = after.as_secs_f64().ceil().max(1.0) as u64;
-    let error = json!({
-        "jsonrpc": "2.0",
-        "id": null,
-        "error": {
-            "code": OVERLOADED,
-            "message": "there is too much to do right now; try again later",
-            "data": { "code": "overloaded", "details": { "retry_after_seconds": seconds } },
-        },
-    });
-    let mut answer = json(StatusCode::SERVICE_UNAVAILABLE, &error);
-    let headers = answer.headers_mut();
-    headers.insert(CONNECTION, HeaderValue::from_static("close"));
-    headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
+    let error = format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":{OVERLOADED},"message":"there is too much to do right now; try again later","data":{{"code":"overloaded","details":{{"retry_after_seconds":{seconds}}}}}}}}}"#
+    );
+    let mut answer = whole(
+        StatusCode::SERVICE_UNAVAILABLE,
+        "application/json",
+        error.into_bytes(),
+    );
+    answer
+        .headers_mut()
+        .insert(RETRY_AFTER, HeaderValue::from(seconds));
     answer
 }
 

@@ -224,6 +224,9 @@ impl Gate {
         let Some(Called { tool, id }) = called() else {
             return Ok(());
         };
+        if let Some(wait) = self.gateway.turn_away_at_once(caller, &tool) {
+            return Err(Box::new(answers::crowded(&id, wait)));
+        }
         let refusing = Cx::new();
         let refused = self.gateway.refuse_known_excess(caller, &refusing, &tool);
         match refused.await {
