@@ -73,7 +73,7 @@ impl Seen {
     }
 }
 
-pub(super) fn load() -> String {
+pub(crate) fn load() -> String {
     let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     text.split(' ').next().unwrap_or_default().to_owned()
 }
