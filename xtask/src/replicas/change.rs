@@ -11,6 +11,8 @@ use super::world::{COPIES, FOLDERS, WRITTEN, account, home};
 /// All that a writer alone changes.
 pub(super) struct Own {
     writer: usize,
+    /// What nobody changes and everybody of the account copies.
+    shared: Vec<Lying>,
     pub letters: Vec<Lying>,
     /// Copies and drafts, the newest last.
     pub made: Vec<Lying>,
@@ -32,14 +34,17 @@ pub(super) enum Change {
     Flag(&'static str),
     Move(Spot),
     Copy(Spot),
+    /// Copies a message that others copy to the same place at the same time, octet for octet the same.
+    Spread(Box<Lying>, Spot),
     Draft(Spot),
     Undo,
 }
 
 impl Own {
-    pub(super) fn new(writer: usize, letters: Vec<Lying>) -> Self {
+    pub(super) fn new(writer: usize, letters: Vec<Lying>, shared: Vec<Lying>) -> Self {
         Self {
             writer,
+            shared,
             letters,
             made: Vec::new(),
             last: None,
@@ -72,7 +77,11 @@ impl Own {
             }
             65..=79 => {
                 let account = if rng.percent(50) { &here } else { &there };
-                Change::Copy(Spot::new(account, COPIES))
+                let to = Spot::new(account, COPIES);
+                match rng.percent(40) && !self.shared.is_empty() {
+                    true => Change::Spread(Box::new(rng.pick(&self.shared).clone()), to),
+                    false => Change::Copy(to),
+                }
             }
             80..=87 => Change::Draft(Spot::new(&here, WRITTEN)),
             _ if self.last.is_some() => Change::Undo,
@@ -88,7 +97,10 @@ impl Own {
         change: &Change,
         key: &str,
     ) -> Option<(&'static str, Value)> {
-        let letter = self.letters.get(letter)?;
+        let letter = match change {
+            Change::Spread(shared, _) => shared,
+            _ => self.letters.get(letter)?,
+        };
         let at = |more: Value| {
             let mut all = json!({
                 "account_id": letter.spot.account,
@@ -121,7 +133,7 @@ impl Own {
                 )
             }
             Change::Move(spot) => ("move", to(spot)),
-            Change::Copy(spot) => ("copy", to(spot)),
+            Change::Copy(spot) | Change::Spread(_, spot) => ("copy", to(spot)),
             Change::Draft(spot) => {
                 let draft = json!({
                     "account_id": spot.account,
@@ -176,6 +188,14 @@ impl Own {
                     spot,
                     uid: number("new_uid"),
                     ..before.clone()
+                });
+            }
+            Change::Spread(shared, spot) => {
+                made = 1;
+                self.made.push(Lying {
+                    spot,
+                    uid: number("new_uid"),
+                    ..*shared
                 });
             }
             Change::Draft(spot) => {
@@ -236,6 +256,7 @@ impl Change {
     pub(super) fn told(&self, tool: &'static str, from: &Spot) -> &'static str {
         match self {
             Self::Move(to) if to.account != from.account => "move to another account",
+            Self::Spread(..) => "copy of what others copy there",
             Self::Copy(to) if to.account != from.account => "copy to another account",
             _ => tool,
         }
@@ -254,7 +275,7 @@ mod tests {
             flags: BTreeSet::new(),
             size: Some(9),
         };
-        Own::new(0, vec![letter])
+        Own::new(0, vec![letter], Vec::new())
     }
 
     #[test]

@@ -33,6 +33,8 @@ pub(super) struct Left {
     pub open: usize,
     /// How many there are in each state, as the ledger names it, after one more had run.
     pub states: Vec<(String, usize)>,
+    /// Those that are at no end, with their steps.
+    pub stuck: Vec<String>,
     /// How long each replica took to drain, or why it did not end in order.
     pub drained: Vec<Result<Duration, String>>,
 }
@@ -99,8 +101,18 @@ impl Fleet {
         Ok(Left {
             open,
             states: self.states()?,
+            stuck: self.stuck(),
             drained,
         })
+    }
+
+    fn stuck(&self) -> Vec<String> {
+        let sql = "SELECT t.id, t.state, t.tool, t.key, t.source, t.target_account, t.target_folder, t.began, t.next_try, \
+                   t.lease_owner, string_agg(concat_ws(' ', s.name, s.state, s.at, s.why), '; ' ORDER BY s.number) \
+                   FROM mailwarden.transactions t LEFT JOIN mailwarden.steps s ON s.transaction_id = t.id \
+                   WHERE t.state NOT IN ('done', 'undone') GROUP BY t.id";
+        let said = self.database.query(&self.database.url(), sql);
+        said.lines().map(str::to_owned).collect()
     }
 
     fn open(&self) -> Result<usize, String> {

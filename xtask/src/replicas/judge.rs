@@ -157,6 +157,7 @@ pub(super) fn ledger(left: &Left, told_done: usize) -> Vec<String> {
             ));
         }
     }
+    wrong.extend(left.stuck.iter().map(|one| format!("at no end: {one}")));
     if count("done") != told_done {
         wrong.push(format!(
             "{} transactions are done, and clients were told of {told_done}",
@@ -325,6 +326,7 @@ mod tests {
                 .iter()
                 .map(|(state, count)| ((*state).to_owned(), *count))
                 .collect(),
+            stuck: Vec::new(),
             drained: vec![Ok(Duration::ZERO), Err("late".to_owned())],
         };
         assert_eq!(ends(&left(&[])), ["late"]);

@@ -190,6 +190,7 @@ fn ask(
                 tokio::spawn(writer::work(
                     number,
                     letters,
+                    world.shared(number),
                     client(number),
                     Arc::clone(over),
                 ))

@@ -16,8 +16,8 @@ const HEAD: &str = "\
 
 Two replicas of the release build share a PostgreSQL ([replicas](replicas.md)); each has its own audit log. Clients ask them by turns and stay with none: who
 cannot be connected to is passed over, and what broke off, or is not known, is asked for again of the other, a change under the same
-`idempotency_key`. Writers mark, move, copy, draft and undo, in an account and between accounts; several share an account, and each knows
-what must become of its own messages. Readers page through a folder that nobody changes, each page by the cursor of the other replica. Meanwhile one replica after the
+`idempotency_key`. Writers mark, move, copy, draft and undo, in an account and between accounts; several share an account and copy the
+same messages to the same place, and each knows what must become of what it asked for. Readers page through a folder that nobody changes, each page by the cursor of the other replica. Meanwhile one replica after the
 other is killed (SIGKILL) and started again at once, and PostgreSQL is restarted. In the end both replicas are ended in order, one more is
 started for what is still open, and then everything is compared: every message of every folder by plain IMAP (number, flags, size) with
 what was answered, every answer's receipt with the records of both logs, the ledger with what clients were told. Agents with a policy cannot delete, so nothing is deleted here.

@@ -17,6 +17,8 @@ const PASSWORD: &str = "secret";
 pub(super) const ACCOUNTS: usize = 6;
 /// Messages of a writer.
 const LETTERS: usize = 6;
+/// Messages of an account that all who have it copy.
+const SHARED: usize = 2;
 /// Messages are moved among these.
 pub(super) const FOLDERS: [&str; 3] = ["INBOX", "Left", "Right"];
 /// Copies are made here.
@@ -74,6 +76,13 @@ impl World {
 
     pub(super) fn login(&self, account: &str) -> RawImap {
         self.dovecot.login(account, PASSWORD)
+    }
+
+    /// What a writer copies as others do.
+    pub(super) fn shared(&self, writer: usize) -> Vec<Lying> {
+        let own = account(home(writer));
+        let quiet = self.quiet.iter().filter(|one| one.spot.account == own);
+        quiet.take(SHARED).cloned().collect()
     }
 
     /// All of it but the mail stays on the disk, for whoever wants to look.

@@ -32,10 +32,11 @@ enum Became {
 pub(super) async fn work(
     number: usize,
     letters: Vec<Lying>,
+    shared: Vec<Lying>,
     mut client: Client,
     over: Arc<AtomicBool>,
 ) -> Told {
-    let mut own = Own::new(number, letters);
+    let mut own = Own::new(number, letters, shared);
     let mut told = Told::default();
     let mut rng = Rng::new(17, number as u64);
     let mut count = 0usize;
