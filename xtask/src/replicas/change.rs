@@ -225,6 +225,7 @@ impl Own {
         if back {
             self.lose_sight(at);
         }
+        self.last = None;
     }
 
     /// Nothing more is asked of this letter.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use testkit::mailgen::Rng;
 use tokio::time::Instant;
 
@@ -19,6 +19,9 @@ const PATIENCE: Duration = Duration::from_secs(180);
 const PAUSE: Duration = Duration::from_millis(200);
 /// Between one change and the next.
 const BREATH: Duration = Duration::from_millis(30);
+
+/// The one reason for which an undoing may be refused here.
+const FLAGS_UNKNOWN: &str = "what its flags were before is not known";
 
 /// What became of a change.
 enum Became {
@@ -137,6 +140,14 @@ fn read(body: &Value) -> Read {
     if refused_state == Some("undone") {
         return Read::Final(Became::Undone(refused.cloned().unwrap_or_default()));
     }
+    // A flag that was found to be set after a kill: what was before it nobody has seen. It is said before anything is tried.
+    let message = body.pointer("/error/message").and_then(Value::as_str);
+    if let Some((_, why)) = message.and_then(|said| said.split_once("this cannot be undone: ")) {
+        return Read::Final(match why.starts_with(FLAGS_UNKNOWN) {
+            true => Became::Undone(json!({ "issues": [{ "code": FLAGS_UNKNOWN }] })),
+            false => Became::Lost(body.to_string()),
+        });
+    }
     let says = code(body);
     // Nothing that changes by itself.
     match says.as_str() {
@@ -153,7 +164,6 @@ fn read(body: &Value) -> Read {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[test]
     fn only_what_is_at_its_end_ends_the_asking() {
@@ -175,6 +185,14 @@ mod tests {
         ));
         assert!(matches!(read(&answer("unknown")), Read::Again(says) if says == "unknown"));
         let error = |code: &str| json!({ "error": { "code": -32603, "message": "m", "data": { "code": code } } });
+        let mut late = error("conflict");
+        assert!(matches!(read(&late), Read::Again(_)));
+        late["error"]["message"] = json!("conflict: this cannot be undone: it is gone");
+        assert!(matches!(read(&late), Read::Final(Became::Lost(_))));
+        late["error"]["message"] = json!(format!(
+            "conflict: this cannot be undone: {FLAGS_UNKNOWN}; x"
+        ));
+        assert!(matches!(read(&late), Read::Final(Became::Undone(_))));
         assert!(matches!(read(&error("internal")), Read::Again(_)));
         assert!(matches!(
             read(&error("not_found")),
