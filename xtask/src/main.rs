@@ -9,6 +9,8 @@ mod docs;
 mod load;
 mod mutants;
 mod otel;
+#[cfg(target_os = "linux")]
+mod replicas;
 mod tidy;
 mod tree;
 
@@ -30,6 +32,7 @@ cargo xtask crash --oauth --only NAME    the cell of this name, such as 'refresh
 cargo xtask otel           lint and test the program with the feature otel (minutes)
 cargo xtask load           500 clients over HTTP at 200 accounts for a minute (--minutes N); best run as cargo run --release -p xtask -- load
 cargo xtask load --saturate  as many calls as there can be, beside bare IMAP connections; --overload, --reload; --only TOOL; --write for docs/load.md
+cargo xtask replicas       two processes on PostgreSQL for five minutes (--minutes N, --seconds N), one killed every 20 s; --write for docs/replicas-under-fire.md
 cargo xtask mutants        change crates/policy in small ways, and write docs/policy-mutants.md (ten minutes)
 cargo xtask mutants --from DIR   write it from the output of a run that is over
 cargo xtask conformance    build with fixtures, run the official MCP conformance suite, and write docs/conformance.md (minutes)
@@ -66,6 +69,8 @@ fn main() -> ExitCode {
         ["otel"] => otel::check(),
         #[cfg(target_os = "linux")]
         ["load", words @ ..] => load::run(words),
+        #[cfg(target_os = "linux")]
+        ["replicas", words @ ..] => replicas::run(words),
         ["mutants"] => mutants::write(),
         ["mutants", "--from", folder] => mutants::write_from(folder.as_ref()),
         ["conformance"] => conformance::write(),

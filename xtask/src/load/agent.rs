@@ -5,6 +5,7 @@ use std::io;
 use std::net::SocketAddr;
 
 use memchr::memmem;
+use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
@@ -12,7 +13,7 @@ const REVISION: &str = "2026-07-28";
 /// No answer here is nearly as large.
 const MOST: usize = 16 << 20;
 
-pub(super) struct Agent {
+pub(crate) struct Agent {
     address: SocketAddr,
     token: String,
     stream: Option<TcpStream>,
@@ -30,6 +31,12 @@ pub(super) enum Outcome {
     Bad(String),
 }
 
+/// What a call was answered, whatever it says.
+pub(crate) struct Answer {
+    pub status: u16,
+    pub body: Value,
+}
+
 /// An HTTP answer that has come whole.
 struct Whole {
     status: u16,
@@ -38,7 +45,7 @@ struct Whole {
 }
 
 impl Agent {
-    pub(super) fn new(address: SocketAddr, token: String) -> Self {
+    pub(crate) fn new(address: SocketAddr, token: String) -> Self {
         Self {
             address,
             token,
@@ -47,6 +54,21 @@ impl Agent {
             answer: Vec::new(),
             requests: 0,
         }
+    }
+
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The answer as it is, or why there is none. Who could not be connected to was asked nothing.
+    pub(crate) async fn ask(&mut self, tool: &str, arguments: &str) -> io::Result<Answer> {
+        let whole = self.exchange(tool, arguments).await?;
+        let body = self.answer.get(whole.body).unwrap_or_default();
+        let body = serde_json::from_slice(body).map_err(io::Error::other)?;
+        Ok(Answer {
+            status: whole.status,
+            body,
+        })
     }
 
     pub(super) async fn call(&mut self, tool: &str, arguments: &str) -> Outcome {

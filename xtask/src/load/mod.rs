@@ -13,11 +13,17 @@ mod steady;
 mod watch;
 mod world;
 
+pub(crate) use agent::{Agent, Answer};
+pub(crate) use program::{Program, built};
+pub(crate) use report::{GOALS, goal, machine, spreads};
+pub(crate) use samples::{Spread, spread};
+pub(crate) use steady::runtime;
+pub(crate) use watch::load as load_average;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use program::Program;
 use report::Section;
 use saturate::Plan;
 use steady::Crowd;
@@ -59,7 +65,7 @@ enum Part {
 
 pub(crate) fn run(words: &[&str]) -> Result<String, String> {
     let wanted = Wanted::parse(words)?;
-    let built = wanted.program.clone().map_or_else(program::built, Ok)?;
+    let built = wanted.program.clone().map_or_else(built, Ok)?;
     let begun = Instant::now();
     let size = wanted.size;
     let world = World::build(size).map_err(|error| error.to_string())?;

@@ -5,14 +5,16 @@ use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Ticks of the kernel's clock in a second, as Linux shows them to programs.
 const TICKS: f64 = 100.0;
+/// A process that is told to end has ten seconds; the rest is for a machine that is busy.
+const ENDING: Duration = Duration::from_secs(15);
 /// Whoever takes longer does not answer.
 const ANSWERS: Duration = Duration::from_secs(5);
 
-pub(super) struct Program {
+pub(crate) struct Program {
     child: Child,
     pub address: SocketAddr,
 }
@@ -26,11 +28,34 @@ pub(super) struct Sight {
 
 impl Program {
     /// Serves HTTP on a port of its own choosing.
-    pub(super) fn start(
+    pub(crate) fn start(
         program: &Path,
         config: &Path,
         state: &Path,
         more: &[(&str, &str)],
+    ) -> Result<Self, String> {
+        Self::launch(program, config, state, more, Stdio::inherit())
+    }
+
+    /// The same, with what it says of itself at the end of a file.
+    pub(crate) fn start_logged(
+        program: &Path,
+        config: &Path,
+        state: &Path,
+        more: &[(&str, &str)],
+        log: &Path,
+    ) -> Result<Self, String> {
+        let log = fs::OpenOptions::new().create(true).append(true).open(log);
+        let log = log.map_err(|error| error.to_string())?;
+        Self::launch(program, config, state, more, Stdio::from(log))
+    }
+
+    fn launch(
+        program: &Path,
+        config: &Path,
+        state: &Path,
+        more: &[(&str, &str)],
+        says: Stdio,
     ) -> Result<Self, String> {
         let mut command = Command::new(program);
         for (name, _) in std::env::vars_os() {
@@ -49,7 +74,7 @@ impl Program {
             .envs(more.iter().copied())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
-            .stderr(Stdio::inherit());
+            .stderr(says);
         let mut child = command.spawn().map_err(|error| error.to_string())?;
         let said = child.stdout.take().map(BufReader::new);
         let mut line = String::new();
@@ -117,7 +142,24 @@ impl Program {
         self.signal("HUP")
     }
 
-    pub(super) fn kill(&mut self) {
+    /// By SIGTERM, in order; how long that took.
+    pub(crate) fn end(&mut self) -> Result<Duration, String> {
+        let begun = Instant::now();
+        self.signal("TERM").map_err(|error| error.to_string())?;
+        while begun.elapsed() < ENDING {
+            match self.child.try_wait().map_err(|error| error.to_string())? {
+                Some(status) if status.success() => return Ok(begun.elapsed()),
+                Some(status) => return Err(format!("the program ended by {status}")),
+                None => std::thread::sleep(Duration::from_millis(20)),
+            }
+        }
+        Err(format!(
+            "the program did not end within {} s",
+            ENDING.as_secs()
+        ))
+    }
+
+    pub(crate) fn kill(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -183,7 +225,7 @@ pub(super) fn connections_to(port: u16) -> usize {
 }
 
 /// The release build, made if it has to be.
-pub(super) fn built() -> Result<PathBuf, String> {
+pub(crate) fn built() -> Result<PathBuf, String> {
     let target =
         std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
     let program = target.join("release/mailwarden");

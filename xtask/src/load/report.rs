@@ -66,7 +66,7 @@ fn kept(page: &str, name: &str) -> Option<String> {
 }
 
 /// What the numbers were taken on; nothing that names the machine or its owner.
-pub(super) fn machine(load: [&str; 2]) -> String {
+pub(crate) fn machine(load: [&str; 2]) -> String {
     let file = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let memory = file("/proc/meminfo");
@@ -89,15 +89,15 @@ pub(super) fn machine(load: [&str; 2]) -> String {
 }
 
 /// A line of the table of goals.
-fn goal(out: &mut String, what: &str, measured: &str, wanted: &str, met: bool) {
+pub(crate) fn goal(out: &mut String, what: &str, measured: &str, wanted: &str, met: bool) {
     let met = if met { "met" } else { "**missed**" };
     let _ = writeln!(out, "| {what} | {measured} | {wanted} | {met} |");
 }
 
 const TOO_SHORT: &str = "too short to tell";
-const GOALS: &str = "\n| | measured | goal | |\n|---|--:|--:|---|\n";
+pub(crate) const GOALS: &str = "\n| | measured | goal | |\n|---|--:|--:|---|\n";
 
-fn spreads(out: &mut String, rows: impl Iterator<Item = (String, Spread)>) {
+pub(crate) fn spreads(out: &mut String, rows: impl Iterator<Item = (String, Spread)>) {
     out.push_str("\n| ms | calls | p50 | p95 | p99 | max |\n|---|--:|--:|--:|--:|--:|\n");
     for (name, spread) in rows {
         let Spread {

@@ -12,7 +12,7 @@ pub(super) struct Samples {
 
 /// In milliseconds.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Spread {
+pub(crate) struct Spread {
     pub calls: usize,
     pub p50: f64,
     pub p95: f64,
@@ -43,7 +43,7 @@ impl Samples {
     }
 }
 
-fn spread(mut micros: Vec<u32>) -> Spread {
+pub(crate) fn spread(mut micros: Vec<u32>) -> Spread {
     micros.sort_unstable();
     let at = |share: f64| {
         let index = (micros.len() as f64 * share).ceil() as usize;

@@ -84,7 +84,7 @@ pub(super) fn run(
 }
 
 /// One thread is enough for clients that do next to nothing, and leaves the other core alone.
-pub(super) fn runtime() -> Result<tokio::runtime::Runtime, String> {
+pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, String> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

@@ -81,7 +81,7 @@ fn settled(values: &[f64]) -> Option<f64> {
     (rest.len() >= ENOUGH).then(|| slope(rest))
 }
 
-pub(super) fn load() -> String {
+pub(crate) fn load() -> String {
     let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     text.split(' ').next().unwrap_or_default().to_owned()
 }

@@ -89,8 +89,7 @@ impl Buckets {
         ask: impl AsyncFnOnce(&Ledger) -> Result<T, LedgerFault>,
     ) -> Option<T> {
         let ledger = self.shared.as_ref()?;
-        let before = *lock(&self.silent);
-        if matches!(before, Silent::Until(then) if Instant::now() < then) {
+        if matches!(*lock(&self.silent), Silent::Until(then) if Instant::now() < then) {
             return None;
         }
         let answer = tokio::time::timeout(PATIENCE, ask(ledger)).await;
@@ -104,14 +103,19 @@ impl Buckets {
             Ok(Err(fault)) => fault.to_string(),
             Err(_) => "it does not answer".to_owned(),
         };
-        *lock(&self.silent) = Silent::Until(Instant::now() + REST);
-        if before == Silent::No {
+        if self.rest() == Silent::No {
             tracing::warn!(
                 why,
                 "limits cannot be counted in the ledger; until they can, each process counts by itself"
             );
         }
         None
+    }
+
+    /// It is not asked for a while; how it was before. Of many who waited for the same answer one finds it out first.
+    fn rest(&self) -> Silent {
+        let until = Silent::Until(Instant::now() + REST);
+        std::mem::replace(&mut *lock(&self.silent), until)
     }
 }
 
@@ -185,6 +189,14 @@ mod tests {
         assert_eq!(which, 1);
         let hour = 3_600.0 * 900.0 / 1_000.0;
         assert!((retry_after.as_secs_f64() - hour).abs() < 10.0);
+    }
+
+    #[test]
+    fn of_many_who_find_out_at_once_one_is_the_first() {
+        let buckets = Buckets::default();
+        let found: Vec<Silent> = (0..3).map(|_| buckets.rest()).collect();
+        assert_eq!(found[0], Silent::No);
+        assert!(found[1..].iter().all(|before| *before != Silent::No));
     }
 
     /// What was learnt from the ledger holds when it is gone.

@@ -15,8 +15,13 @@ use super::session::{Entry, Pace, Session};
 use super::witness::outside;
 use super::{convert, faults, look};
 
-/// More than that is no answer: which of them it is would be a guess.
-const MOST: u64 = 50;
+/// So many are looked at in any case, and never more than so many.
+const LEAST: u64 = 50;
+const MOST: u64 = 2_000;
+
+/// As many of them as hold so many octets that are looked at: a folder that gets many small messages of one size is no
+/// reason not to find out.
+const MOST_OCTETS: u64 = 8 << 20;
 
 /// So many are described in one flight.
 const MOST_AT_ONCE: usize = 10;
@@ -64,8 +69,9 @@ impl Job for FindCandidates<'_> {
             }
         };
         let first = if same { first } else { 1 };
-        let found = found(&landed, first)?;
-        if found.len() as u64 > MOST {
+        let most = self.most();
+        let found = found(&landed, first, most)?;
+        if found.len() > most {
             let matches = found.len() as u64;
             return Err(Fault::new(FaultKind::TooMany { matches }, Stage::Confirm));
         }
@@ -78,6 +84,13 @@ impl Job for FindCandidates<'_> {
 }
 
 impl FindCandidates<'_> {
+    /// More than that is no answer: it would take too long.
+    fn most(&self) -> usize {
+        let each = self.size.min(self.octets).max(1);
+        let most = (MOST_OCTETS / each).clamp(LEAST, MOST);
+        usize::try_from(most).unwrap_or(usize::MAX)
+    }
+
     /// Not `next:*`, which names the last message even if its number is lower.
     fn search(&self, first: u32) -> Result<Command, Fault> {
         let mut keys = vec![Key::Uid(SequenceSet::range(first.max(1), u32::MAX))];
@@ -128,7 +141,7 @@ impl FindCandidates<'_> {
 }
 
 /// The numbers that the search found, ascending; a few more than are wanted at most.
-fn found(landed: &Landed, first: u32) -> Result<Vec<u32>, Fault> {
+fn found(landed: &Landed, first: u32, most: usize) -> Result<Vec<u32>, Fault> {
     faults::check_all(&landed.statuses, Stage::Confirm)?;
     let mut sets = landed.data.iter().filter_map(|one| match one {
         Data::Search(set) => Some(set),
@@ -140,7 +153,7 @@ fn found(landed: &Landed, first: u32) -> Result<Vec<u32>, Fault> {
         .ok_or(Fault::new(FaultKind::Protocol, Stage::Confirm))?;
     let all = sets.fold(set.clone(), |all, more| all.union(more));
     let newest = all.descending().take_while(|uid| *uid >= first);
-    let mut found: Vec<u32> = newest.take(MOST as usize + 1).collect();
+    let mut found: Vec<u32> = newest.take(most + 1).collect();
     found.reverse();
     Ok(found)
 }

@@ -207,15 +207,30 @@ fn large_ones_are_told_apart_at_their_ends() {
 }
 
 #[test]
-fn too_many_are_no_answer() {
-    let ground = Ground::new();
-    let many = (0..51).map(|_| message(1));
-    ground.server.deliver_many("alice", "Target", many);
-    let (cx, folder) = (Cx::new(), FolderName::new("Target").unwrap());
-    let size = message(1).raw.len() as u64;
-    let found = ground.source.candidates(&cx, &folder, None, size, 10);
-    let fault = ground.runtime.block_on(found).unwrap_err();
-    assert_eq!(fault.kind, FaultKind::TooMany { matches: 51 });
+fn too_many_are_no_answer_and_of_small_ones_many_are_not_too_many() {
+    let small = message(1).raw;
+    let large = [small.as_slice(), &vec![b'x'; 200 << 10]].concat();
+    for (raw, count, too_many) in [
+        (&small, 120, false),
+        (&small, 2_001, true),
+        (&large, 50, false),
+        (&large, 51, true),
+    ] {
+        let ground = Ground::new();
+        let many = (0..count).map(|_| Delivery::new(raw.clone()));
+        ground.server.deliver_many("alice", "Target", many);
+        let (cx, folder) = (Cx::new(), FolderName::new("Target").unwrap());
+        let size = raw.len() as u64;
+        let found = ground.source.candidates(&cx, &folder, None, size, u64::MAX);
+        match ground.runtime.block_on(found) {
+            Ok(found) => assert!(!too_many && found.len() == count, "{count} of {size}"),
+            Err(fault) => {
+                let matches = count as u64;
+                assert!(too_many, "{count} of {size}: {fault:?}");
+                assert_eq!(fault.kind, FaultKind::TooMany { matches });
+            }
+        }
+    }
 }
 
 #[test]
