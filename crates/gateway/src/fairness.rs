@@ -29,7 +29,7 @@ const MOST: usize = 128;
 /// Before anything is known of how far it is.
 const AT_FIRST: usize = 8;
 /// While processors are what calls wait for.
-const LEAST: usize = 2;
+const LEAST: usize = 1;
 /// Beside them, for callers that have nothing under way.
 const SPARE: usize = 8;
 /// So often it is looked how the machine does.

@@ -14,8 +14,8 @@ pub struct Strain {
 /// Who has run less than this since the last look has nothing to wait for.
 const IDLE: Duration = Duration::from_millis(5);
 /// Of a hundred parts of the time in which a thread could run, those it may wait.
-const TOO_LONG: u128 = 33;
-const SHORT: u128 = 20;
+const TOO_LONG: u128 = 25;
+const SHORT: u128 = 12;
 
 /// The number of places, and what it was found by.
 #[derive(Clone, Debug)]
@@ -84,7 +84,7 @@ mod tests {
     fn a_machine_out_of_breath_has_fewer_places_and_gets_them_back() {
         let mut breath = Breath::new(4, 16, 256);
         assert_eq!(after(&mut breath, 30, 80, Queue::Waits), 4);
-        assert_eq!(after(&mut breath, 30, 25, Queue::Waits), 4);
+        assert_eq!(after(&mut breath, 30, 20, Queue::Waits), 4);
         assert_eq!(after(&mut breath, 30, 5, Queue::Waits), 256);
     }
 
