@@ -5,6 +5,7 @@
 mod admission;
 mod asking;
 mod begun;
+mod hostile;
 mod offered;
 mod operator;
 mod parsing;
@@ -12,7 +13,6 @@ mod spelling;
 mod turnstile;
 mod writing;
 
-use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use audit::{Entry, Log, Receipt, Unavailable};
@@ -38,6 +38,7 @@ use crate::{Code, Refusal};
 use admission::Came;
 pub use admission::{Admitted, Pace};
 pub use asking::{Asked, Asking, Consent, Question, Returned};
+pub(crate) use hostile::LITTLE;
 pub(crate) use operator::{Look, Looked, POLICY_INSPECT};
 use parsing::parse;
 use spelling::Said;
@@ -64,9 +65,6 @@ pub struct Gateway {
     /// Told of every call that is over.
     watch: Option<Arc<dyn Watch>>,
 }
-
-/// So many octets are read in less time than a thread takes to be woken, or not much more, whatever they are.
-pub(crate) const LITTLE: usize = 16 << 10;
 
 /// Who calls. Identity is fixed by the transport, never by an argument.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -136,7 +134,7 @@ impl Gateway {
             cursor_key,
             extractor: None,
             spool: None,
-            renderers: Arc::new(Semaphore::new(renderers())),
+            renderers: Arc::new(Semaphore::new(hostile::renderers())),
             writing: None,
             under_way: Arc::default(),
             watch: None,
@@ -561,49 +559,6 @@ impl<'a> Ctx<'a> {
         let time_up = tokio::time::sleep(extracting::PATIENCE);
         extracting::run(extractor, jobs, time_up).await
     }
-
-    /// Reads so many hostile octets: a few at once, for sending them to another thread takes longer.
-    pub(crate) async fn read<R: Send + 'static>(
-        &self,
-        octets: usize,
-        work: impl FnOnce() -> R + Send + 'static,
-    ) -> Result<R, Refusal> {
-        if octets > LITTLE {
-            return self.render(work).await;
-        }
-        self.cx.enter(mail::Stage::Render);
-        // INVARIANT: who stumbles over a message fails at that message alone.
-        std::panic::catch_unwind(AssertUnwindSafe(work)).map_err(|_| fell())
-    }
-
-    /// Reads hostile bytes where a long look at them holds up nobody else.
-    pub(crate) async fn render<R: Send + 'static>(
-        &self,
-        work: impl FnOnce() -> R + Send + 'static,
-    ) -> Result<R, Refusal> {
-        self.cx.enter(mail::Stage::Render);
-        let renderers = Arc::clone(&self.gateway.renderers);
-        let place = renderers.acquire_owned().await.map_err(|_| fell())?;
-        let working = tokio::task::spawn_blocking(move || {
-            // Work that nobody waits for any more still takes its place until it is done.
-            let _place = place;
-            work()
-        });
-        working.await.map_err(|_| fell())
-    }
-}
-
-fn fell() -> Refusal {
-    Refusal::new(
-        Code::Internal,
-        "the message could not be rendered; please report this",
-    )
-}
-
-/// More at a time would end none of them sooner, and keep the threads from running that serve everybody. Two at least,
-/// so that one long look does not hold up all others.
-fn renderers() -> usize {
-    std::thread::available_parallelism().map_or(2, |cores| cores.get().max(2))
 }
 
 #[cfg(test)]

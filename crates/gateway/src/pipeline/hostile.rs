@@ -1,0 +1,55 @@
+//! Reading what strangers wrote: a little of it at once, much of it where a long look holds up nobody else.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use super::Ctx;
+use crate::{Code, Refusal};
+
+/// Reading so few holds up nobody for long, whatever they are.
+pub(crate) const LITTLE: usize = 16 << 10;
+
+impl Ctx<'_> {
+    /// Reads so many hostile octets: a few at once, for sending them to another thread takes longer.
+    pub(crate) async fn read<R: Send + 'static>(
+        &self,
+        octets: usize,
+        work: impl FnOnce() -> R + Send + 'static,
+    ) -> Result<R, Refusal> {
+        if octets > LITTLE {
+            return self.render(work).await;
+        }
+        self.cx.enter(mail::Stage::Render);
+        // INVARIANT: who stumbles over a message fails at that message alone.
+        std::panic::catch_unwind(AssertUnwindSafe(work)).map_err(|_| fell())
+    }
+
+    /// Reads hostile bytes where a long look at them holds up nobody else.
+    pub(crate) async fn render<R: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> R + Send + 'static,
+    ) -> Result<R, Refusal> {
+        self.cx.enter(mail::Stage::Render);
+        let renderers = Arc::clone(&self.gateway.renderers);
+        let place = renderers.acquire_owned().await.map_err(|_| fell())?;
+        let working = tokio::task::spawn_blocking(move || {
+            // Work that nobody waits for any more still takes its place until it is done.
+            let _place = place;
+            work()
+        });
+        working.await.map_err(|_| fell())
+    }
+}
+
+fn fell() -> Refusal {
+    Refusal::new(
+        Code::Internal,
+        "the message could not be rendered; please report this",
+    )
+}
+
+/// More at a time would end none of them sooner, and keep the threads from running that serve everybody. Two at least,
+/// so that one long look does not hold up all others.
+pub(super) fn renderers() -> usize {
+    std::thread::available_parallelism().map_or(2, |cores| cores.get().max(2))
+}
