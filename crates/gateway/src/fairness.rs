@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 use crate::knowledge::lock;
@@ -34,6 +35,8 @@ const LEAST: usize = 1;
 const SPARE: usize = 8;
 /// So often it is looked how the machine does.
 const LOOKS: Duration = Duration::from_millis(100);
+/// The waits of so many turns tell how long a turn takes.
+const TURNS: u32 = 4;
 
 /// The door that all calls of a process pass.
 #[derive(Clone)]
@@ -171,21 +174,38 @@ impl Door {
 
     fn end(&self, caller: &str) {
         let now = Instant::now();
-        let drawn = self.0.paced.as_ref().and_then(|paced| {
-            let strain = paced.look(now)?;
-            let queue = match self.load().waiting {
-                0 => Queue::Empty,
-                _ => Queue::Waits,
-            };
-            Some(lock(&paced.breath).draw(strain, queue))
-        });
-        let mut inside = lock(&self.0.inside);
-        let entered = inside.hall.end(caller, now);
-        inside.call(entered);
-        if let Some(places) = drawn {
-            let entered = inside.hall.make_room(places);
+        {
+            let mut inside = lock(&self.0.inside);
+            let entered = inside.hall.end(caller, now);
             inside.call(entered);
         }
+        if self.0.paced.as_ref().is_some_and(|paced| paced.is_due(now))
+            && let Ok(runtime) = Handle::try_current()
+        {
+            runtime.spawn(self.clone().breathe());
+        }
+    }
+
+    /// Looks how the machine does, and has as many places as that allows.
+    async fn breathe(self) {
+        let Some(paced) = &self.0.paced else { return };
+        let begun = Instant::now();
+        for _ in 0..TURNS {
+            // Behind all that could go on already.
+            tokio::task::yield_now().await;
+        }
+        let lag = begun.elapsed() / TURNS;
+        let Some(strain) = (paced.gauge)() else {
+            return;
+        };
+        let queue = match self.load().waiting {
+            0 => Queue::Empty,
+            _ => Queue::Waits,
+        };
+        let places = lock(&paced.breath).draw(strain, lag, queue);
+        let mut inside = lock(&self.0.inside);
+        let entered = inside.hall.make_room(places);
+        inside.call(entered);
     }
 }
 
@@ -201,17 +221,17 @@ impl Inside {
 }
 
 impl Paced {
-    /// Only now and then, and only one of those who come.
-    fn look(&self, now: Instant) -> Option<Strain> {
-        let at = u64::try_from(now.saturating_duration_since(self.since).as_millis()).ok()?;
+    /// Only now and then, and only for one of those who come.
+    fn is_due(&self, now: Instant) -> bool {
+        let at = now.saturating_duration_since(self.since).as_millis();
+        let at = u64::try_from(at).unwrap_or(u64::MAX);
         let looked = self.looked.load(Ordering::Relaxed);
         let due = looked.saturating_add(LOOKS.as_millis() as u64);
-        let mine = at >= due
+        at >= due
             && self
                 .looked
                 .compare_exchange(looked, at, Ordering::Relaxed, Ordering::Relaxed)
-                .is_ok();
-        mine.then(self.gauge).flatten()
+                .is_ok()
     }
 }
 

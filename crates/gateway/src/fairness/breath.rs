@@ -1,5 +1,5 @@
-//! How many calls this machine has breath for: fewer while its threads wait for a processor, more when calls wait and they
-//! do not. Arithmetic alone.
+//! How many calls this machine has breath for: fewer while its threads wait for a processor, or what could go on waits for a
+//! thread; more when calls wait and neither does. Arithmetic alone.
 
 use std::time::Duration;
 
@@ -16,6 +16,9 @@ const IDLE: Duration = Duration::from_millis(5);
 /// Of a hundred parts of the time in which a thread could run, those it may wait.
 const TOO_LONG: u128 = 25;
 const SHORT: u128 = 12;
+/// So long a task that could go on may wait for a thread.
+const LATE: Duration = Duration::from_millis(1);
+const PROMPT: Duration = Duration::from_micros(250);
 
 /// The number of places, and what it was found by.
 #[derive(Clone, Debug)]
@@ -43,8 +46,8 @@ impl Breath {
         }
     }
 
-    /// How many places there shall be from now on.
-    pub(crate) fn draw(&mut self, strain: Strain, queue: Queue) -> usize {
+    /// How many places there shall be from now on. `lag` is how long it takes until a task that could go on does.
+    pub(crate) fn draw(&mut self, strain: Strain, lag: Duration, queue: Queue) -> usize {
         let Some(before) = self.before.replace(strain) else {
             return self.places;
         };
@@ -56,9 +59,9 @@ impl Breath {
             false => waited.as_nanos() * 100 / wanted.as_nanos(),
         };
         let step = (self.places / 4).max(1);
-        if share > TOO_LONG {
+        if share > TOO_LONG || lag > LATE {
             self.places = self.places.saturating_sub(step).max(self.least);
-        } else if share < SHORT && queue == Queue::Waits {
+        } else if share < SHORT && lag < PROMPT && queue == Queue::Waits {
             self.places = (self.places + step).min(self.most);
         }
         self.places
@@ -75,9 +78,26 @@ mod tests {
         for _ in 0..looks {
             strain.ran += Duration::from_millis(1) * (100 - share);
             strain.waited += Duration::from_millis(1) * share;
-            breath.draw(strain, queue);
+            breath.draw(strain, Duration::ZERO, queue);
         }
         breath.places
+    }
+
+    #[test]
+    fn where_tasks_wait_for_threads_there_are_fewer_places_too() {
+        let mut breath = Breath::new(4, 16, 256);
+        for _ in 0..30 {
+            breath.draw(Strain::default(), 2 * LATE, Queue::Waits);
+        }
+        assert_eq!(breath.places, 4);
+        for _ in 0..30 {
+            breath.draw(Strain::default(), LATE, Queue::Waits);
+        }
+        assert_eq!(breath.places, 4);
+        for _ in 0..30 {
+            breath.draw(Strain::default(), Duration::ZERO, Queue::Waits);
+        }
+        assert_eq!(breath.places, 256);
     }
 
     #[test]
@@ -97,11 +117,11 @@ mod tests {
     #[test]
     fn a_moment_of_waiting_of_threads_that_do_nothing_is_no_strain() {
         let mut breath = Breath::new(4, 16, 256);
-        breath.draw(Strain::default(), Queue::Waits);
+        breath.draw(Strain::default(), Duration::ZERO, Queue::Waits);
         let strain = Strain {
             ran: Duration::from_micros(10),
             waited: Duration::from_millis(2),
         };
-        assert_eq!(breath.draw(strain, Queue::Waits), 20);
+        assert_eq!(breath.draw(strain, Duration::ZERO, Queue::Waits), 20);
     }
 }
