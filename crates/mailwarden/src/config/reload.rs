@@ -63,11 +63,13 @@ pub(super) fn run(dir: &Path, broken: Broken, screen: Screen) -> anyhow::Result<
     let runs = running::all().context("the state directory cannot be read")?;
     let runs: Vec<Run> = runs.into_iter().filter(|run| run.directory == at).collect();
     if runs.is_empty() {
-        screen.line(format!(
-            "no process serves {}; whoever starts next reads it as it is",
+        // INVARIANT: whoever takes a token away is not told that it is out where somebody may still take it.
+        eprintln!(
+            "no process that keeps its state here serves {}: nobody was told to read it. Give this command the \
+             MAILWARDEN_STATE_DIR of each that does; whoever starts next reads it as it is",
             dir.display()
-        ));
-        return Ok(ExitCode::SUCCESS);
+        );
+        return Ok(ExitCode::FAILURE);
     }
     let told: Vec<(Run, Result<(), String>)> = runs
         .into_iter()

@@ -278,12 +278,10 @@ fn a_removed_account_is_drained() {
 fn every_process_of_the_directory_is_told_and_no_other() {
     let (server, directory) = served(EVERYTHING);
     let printed = directory.run(&["config", "reload"]);
-    assert_eq!(printed.code, 0, "{}", printed.stderr);
-    assert!(
-        printed.stdout.starts_with("no process serves DIR"),
-        "{}",
-        printed.stdout
-    );
+    // Who takes a token away must not take this for a reload.
+    assert_eq!(printed.code, 1, "{}", printed.stdout);
+    let said = "no process that keeps its state here serves DIR: nobody was told to read it";
+    assert!(printed.stderr.starts_with(said), "{}", printed.stderr);
 
     let mut gone = directory.client("agent");
     let mut first = directory.client("agent");
