@@ -94,7 +94,13 @@ fn inside<'a>(key: &'a Value, path: &str) -> (&'a Value, String) {
         return (items, format!("{path}[]."));
     }
     match key.get("additionalProperties") {
-        Some(each) if each.is_object() => inside(each, &format!("{path}.<account>")),
+        Some(each) if each.is_object() => {
+            let named = match path.ends_with("tools") {
+                true => "<tool>",
+                false => "<account>",
+            };
+            inside(each, &format!("{path}.{named}"))
+        }
         _ => (key, format!("{path}.")),
     }
 }

@@ -7,7 +7,7 @@ use policy::{Capabilities, FolderPolicy, Mode, Policy};
 
 use super::*;
 use crate::limits::{Limits, Measure, Rate};
-use crate::{Crowd, Pace, Places, Writes};
+use crate::{Admitted, Crowd, Pace, Places, Writes};
 
 const BOT: &str = "bot";
 
@@ -56,6 +56,20 @@ fn limited(limits: Limits, policy: Policy) -> World {
     };
     world.gateway.replace(Setup::new(accounts, vec![standing]));
     world
+}
+
+/// The only place is taken until this is dropped.
+async fn full_house() -> (World, Admitted) {
+    let mut world = limited(Limits::default(), Policy::owner());
+    let gateway = Arc::into_inner(world.gateway).unwrap();
+    world.gateway = Arc::new(gateway.with_places(Crowd::Many, Places::Fixed(1)));
+    let setup = world.gateway.setup();
+    let standing = setup.standing(&bot()).unwrap();
+    let taken = world
+        .gateway
+        .admit(standing, None, std::time::Instant::now());
+    let held = taken.await.ok().unwrap();
+    (world, held)
 }
 
 fn bot() -> Caller {
@@ -348,21 +362,11 @@ async fn what_was_counted_is_recorded_when_the_minute_is_over() {
 /// Nobody is let in while the only place is taken: a call that nobody waits for any more is recorded, and not made.
 #[tokio::test]
 async fn a_call_given_up_at_the_door_is_recorded() {
-    let world = limited(Limits::default(), Policy::owner());
-    let gateway = Arc::into_inner(world.gateway)
-        .unwrap()
-        .with_places(Crowd::Many, Places::Fixed(1));
-    let gateway = Arc::new(gateway);
-    let setup = gateway.setup();
-    let standing = setup.standing(&bot()).unwrap();
-    let held = gateway
-        .admit(standing, None, std::time::Instant::now())
-        .await
-        .ok()
-        .unwrap();
+    let (world, held) = full_house().await;
+    let gateway = &world.gateway;
     for _ in 0..3 {
         let waits = tokio::spawn({
-            let gateway = Arc::clone(&gateway);
+            let gateway = Arc::clone(gateway);
             async move { who(&gateway).await }
         });
         tokio::task::yield_now().await;
@@ -370,7 +374,7 @@ async fn a_call_given_up_at_the_door_is_recorded() {
         assert!(waits.await.is_err());
     }
     drop(held);
-    assert!(is_answered(&who(&gateway).await));
+    assert!(is_answered(&who(gateway).await));
     gateway.record_excess();
     world.log.close("test").await;
     let records = records(&world.witness.dir);
@@ -387,18 +391,10 @@ async fn a_call_given_up_at_the_door_is_recorded() {
 /// A change goes on to its end whoever leaves; but one that has not begun when its caller leaves is not begun.
 #[tokio::test]
 async fn a_change_whose_caller_leaves_before_its_turn_is_not_made() {
-    let world = limited(Limits::default(), Policy::owner());
-    let gateway = Arc::into_inner(world.gateway).unwrap();
-    let gateway = Arc::new(gateway.with_places(Crowd::Many, Places::Fixed(1)));
-    let setup = gateway.setup();
-    let standing = setup.standing(&bot()).unwrap();
-    let held = gateway
-        .admit(standing, None, std::time::Instant::now())
-        .await
-        .ok()
-        .unwrap();
+    let (world, held) = full_house().await;
+    let gateway = &world.gateway;
     let waits = tokio::spawn({
-        let gateway = Arc::clone(&gateway);
+        let gateway = Arc::clone(gateway);
         async move {
             let (caller, cx) = (bot(), Arc::new(Cx::new()));
             let arguments = json!({ "message_id": "imap:default:INBOX:1:1", "confirm": true });
@@ -432,42 +428,26 @@ async fn a_change_whose_caller_leaves_before_its_turn_is_not_made() {
 /// Among others a call that finds no place is told so in time, and that is recorded.
 #[tokio::test]
 async fn who_finds_no_place_in_time_is_told_when_to_come_back() {
-    let world = limited(Limits::default(), Policy::owner());
-    let gateway = Arc::into_inner(world.gateway).unwrap();
-    let gateway = gateway.with_places(Crowd::Many, Places::Fixed(1));
-    let setup = gateway.setup();
-    let standing = setup.standing(&bot()).unwrap();
-    let held = gateway
-        .admit(standing, None, std::time::Instant::now())
-        .await
-        .ok()
-        .unwrap();
-    let data = refused(who(&gateway).await);
+    let (world, held) = full_house().await;
+    let gateway = &world.gateway;
+    let data = refused(who(gateway).await);
     assert_eq!(data["code"], "overloaded");
     assert!(data["details"]["retry_after_seconds"].as_u64().unwrap() >= 1);
     assert!(data["meta"]["receipt"].is_object(), "{data}");
     drop(held);
-    assert!(is_answered(&who(&gateway).await));
+    assert!(is_answered(&who(gateway).await));
     assert_eq!(gateway.load().under_way, 0);
 }
 
 /// Whose queue is full is known before its call is read: it is refused at the door as it would be further in, and recorded.
 #[tokio::test]
 async fn who_has_too_many_waiting_is_refused_before_its_call_is_read() {
-    let world = limited(Limits::default(), Policy::owner());
-    let gateway = Arc::into_inner(world.gateway).unwrap();
-    let gateway = Arc::new(gateway.with_places(Crowd::Many, Places::Fixed(1)));
-    let setup = gateway.setup();
-    let standing = setup.standing(&bot()).unwrap();
-    let held = gateway
-        .admit(standing, None, std::time::Instant::now())
-        .await
-        .ok()
-        .unwrap();
+    let (world, held) = full_house().await;
+    let gateway = &world.gateway;
     assert_eq!(gateway.pace_of(&bot()), Pace::Open);
     let waiting: Vec<_> = (0..32)
         .map(|_| {
-            let gateway = Arc::clone(&gateway);
+            let gateway = Arc::clone(gateway);
             tokio::spawn(async move { who(&gateway).await })
         })
         .collect();
