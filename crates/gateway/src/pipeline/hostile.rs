@@ -6,11 +6,12 @@ use std::sync::Arc;
 use super::Ctx;
 use crate::{Code, Refusal};
 
-/// Reading so few holds up nobody for long, whatever they are.
+/// So few octets of headers and envelopes are read in one pass, and hold up nobody for long. Bodies are never read at once: few
+/// octets of HTML and its styles can take long.
 pub(crate) const LITTLE: usize = 16 << 10;
 
 impl Ctx<'_> {
-    /// Reads so many hostile octets: a few at once, for sending them to another thread takes longer.
+    /// Reads so many hostile octets of headers: a few at once, for sending them to another thread takes longer.
     pub(crate) async fn read<R: Send + 'static>(
         &self,
         octets: usize,

@@ -56,9 +56,8 @@ pub(super) async fn read(
         Err(halt) => return mail.sort(halt).map(Err),
     };
     let flags = fetched.flags.clone();
-    let octets = fetched.octets();
     let (fetched, wish, jobs) = ctx
-        .read(octets, move || {
+        .render(move || {
             let jobs = content::extractions(&fetched, &wish);
             (fetched, wish, jobs)
         })
@@ -68,7 +67,7 @@ pub(super) async fn read(
         extractions: ctx.extract(jobs).await,
     };
     let mut view = ctx
-        .read(octets, move || content::view(&fetched, &wish, &known))
+        .render(move || content::view(&fetched, &wish, &known))
         .await?;
     if headers == Shown::All {
         view.rare_changes.tell(&mut view.notes);

@@ -149,9 +149,7 @@ pub(super) async fn render(
     let absent = fetched.not_downloaded.clone();
     let flags = fetched.flags.clone();
     let view = ctx
-        .read(fetched.octets(), move || {
-            content::view(&fetched, &wish, &facts)
-        })
+        .render(move || content::view(&fetched, &wish, &facts))
         .await?;
     let mut email = bare(known, Missing::NotAsked);
     if flags.is_some() {
