@@ -94,20 +94,12 @@ impl Cache {
 
     pub(super) fn keep(&mut self, key: Key, mut known: Known) {
         // What was learned in another way stays true.
-        if known.label.is_none()
-            && let Some(old) = self.entries.get(&key)
-            && old.known.is_of(known.size, known.arrived)
-        {
-            known.label.clone_from(&old.known.label);
+        let old = self.entries.get(&key).map(|old| &old.known);
+        if let Some(old) = old.filter(|old| old.is_of(known.size, known.arrived)) {
+            known.label = known.label.or_else(|| old.label.clone());
+            known.body = known.body.or_else(|| old.body.clone());
         }
         self.clock += 1;
-        // What knows the body must not give way to what knows the structure alone.
-        if known.body.is_none()
-            && let Some(old) = self.entries.get(&key)
-            && old.known.is_of(known.size, known.arrived)
-        {
-            known.body.clone_from(&old.known.body);
-        }
         let weight = known.weight();
         if weight > MOST / 4 {
             return;
