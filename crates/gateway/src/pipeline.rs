@@ -38,7 +38,7 @@ use crate::{Code, Refusal};
 use admission::Came;
 pub use admission::{Admitted, Pace};
 pub use asking::{Asked, Asking, Consent, Question, Returned};
-pub(crate) use hostile::LITTLE;
+pub(crate) use hostile::{LITTLE, at_once};
 pub(crate) use operator::{Look, Looked, POLICY_INSPECT};
 use parsing::parse;
 use spelling::Said;

@@ -106,10 +106,7 @@ impl Hall {
     /// INVARIANT: whenever there is a place for somebody who waits, that one is let in at once. So nobody is passed over
     /// by one that comes and enters.
     pub(crate) fn arrive(&mut self, caller: &str) -> Arrival {
-        let (own, queued) = self
-            .callers
-            .get(caller)
-            .map_or((0, 0), |guest| (guest.under_way, guest.waiting.len()));
+        let (own, queued) = self.calls_of(caller);
         if queued == 0 && self.has_place(own) {
             self.under_way += 1;
             self.guest(caller).under_way += 1;
@@ -130,8 +127,7 @@ impl Hall {
 
     /// How long a call would have to wait that came now, where that is too long. Nobody comes by this.
     pub(crate) fn is_closed_to(&self, caller: &str) -> Option<Duration> {
-        let guest = self.callers.get(caller);
-        let (own, queued) = guest.map_or((0, 0), |guest| (guest.under_way, guest.waiting.len()));
+        let (own, queued) = self.calls_of(caller);
         if queued == 0 && self.has_place(own) {
             return None;
         }
@@ -206,6 +202,12 @@ impl Hall {
             self.under_way += 1;
             entered.push(head);
         }
+    }
+
+    /// Those under way, and those that wait.
+    fn calls_of(&self, caller: &str) -> (usize, usize) {
+        let guest = self.callers.get(caller);
+        guest.map_or((0, 0), |guest| (guest.under_way, guest.waiting.len()))
     }
 
     fn has_place(&self, own: usize) -> bool {

@@ -1,6 +1,5 @@
 //! Learning facts: in groups, two at a time, read while the next ones travel.
 
-use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex};
 
 use mail::{
@@ -10,7 +9,7 @@ use tokio::task::JoinHandle;
 
 use super::GuardedMail;
 use crate::knowledge::{Shelf, lock};
-use crate::pipeline::LITTLE;
+use crate::pipeline::{LITTLE, at_once};
 
 /// Facts of so many messages are asked for at once.
 const GROUP: usize = 1_000;
@@ -132,7 +131,7 @@ pub(super) async fn read<R: Send + 'static>(
     if octets > LITTLE {
         return tokio::task::spawn_blocking(work).await.map_err(fell);
     }
-    std::panic::catch_unwind(AssertUnwindSafe(work)).map_err(|_| stumbled())
+    at_once(work).ok_or_else(stumbled)
 }
 
 fn stumbled() -> Fault {

@@ -21,8 +21,7 @@ impl Ctx<'_> {
             return self.render(work).await;
         }
         self.cx.enter(mail::Stage::Render);
-        // INVARIANT: who stumbles over a message fails at that message alone.
-        std::panic::catch_unwind(AssertUnwindSafe(work)).map_err(|_| fell())
+        at_once(work).ok_or_else(fell)
     }
 
     /// Reads hostile bytes where a long look at them holds up nobody else.
@@ -40,6 +39,11 @@ impl Ctx<'_> {
         });
         working.await.map_err(|_| fell())
     }
+}
+
+/// INVARIANT: who stumbles over a message fails at that message alone.
+pub(crate) fn at_once<R>(work: impl FnOnce() -> R) -> Option<R> {
+    std::panic::catch_unwind(AssertUnwindSafe(work)).ok()
 }
 
 fn fell() -> Refusal {
