@@ -104,7 +104,11 @@ fn what_was_refused_is_not_carried_out_by_the_others_when_its_replica_dies() {
     });
     let call = json!({ "name": "imap_move_message", "arguments": moving.clone() });
     let refused = one.request("tools/call", call).unwrap_err();
-    assert!(refused.message.contains("nothing is done"), "{refused:?}");
+    assert!(
+        refused.message.contains("has changed nothing"),
+        "{refused:?}"
+    );
+    assert_eq!(refused.data["code"], "timeout", "{refused:?}");
     one.kill();
     // Whoever dies so early leaves what holds only now.
     let state = || ledger.query(&url, "SELECT state FROM mailwarden.transactions");
