@@ -4,15 +4,17 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use testkit::mcp::RpcError;
-use testkit::{Dovecot, FaultProxy, McpClient, Postgres, postgres};
+use testkit::{Dovecot, FaultProxy, HttpServer, McpClient, McpHttp, Postgres, postgres};
 
 use crate::changes::ask;
 use crate::installation::Installation;
 use crate::operations::{Scrape, health, probe};
-use crate::support::{Account, inbox, message_id, note, subjects};
+use crate::replicas::SLOW;
+use crate::support::{Account, configure, inbox, message_id, note, subjects};
 
 const AWAY: &str = "is away (";
 const BACK: &str = "is back: it answers again after";
+const TOKEN: &str = "a-token-of-thirty-two-characters";
 
 /// One of several, reading and changing the same mailbox.
 fn replica(home: &Installation, port: u16, ledger: &Postgres) -> McpClient {
@@ -150,4 +152,87 @@ fn while_the_ledger_is_away_reading_goes_on_and_changes_are_refused_at_once() {
     for home in &homes {
         home.verify();
     }
+}
+
+/// Over HTTP, with the ledger there.
+fn serve(home: &Installation, port: u16, ledger: &Postgres) -> HttpServer {
+    let mut command = home.program();
+    let account = Account {
+        port,
+        ..Account::default()
+    };
+    configure(&mut command, "DEFAULT", &account);
+    command
+        .env("MAILWARDEN_LEDGER", ledger.url())
+        .env("MAILWARDEN_LEDGER_PASSWORD", postgres::PASSWORD)
+        .env("MAILWARDEN_HTTP_TOKEN", TOKEN)
+        .env("MAIL_IMAP_WRITE_ENABLED", "true")
+        .args(["http", "--port", "0"]);
+    HttpServer::spawn(command)
+}
+
+/// Whoever waits for the ledger when the process is told to end hears of it before the connection is gone, and it is so.
+fn ends_in_order(
+    home: &Installation,
+    mut program: HttpServer,
+    mut client: McpHttp,
+    ledger: &Postgres,
+) {
+    program.terminate();
+    let reply = client.finish().unwrap();
+    assert_says_so(&reply.result().unwrap_err(), ledger);
+    let ended = program.wait_exit(Duration::from_secs(30));
+    assert_eq!(ended.unwrap().code(), Some(0), "{}", program.stderr());
+    home.verify();
+    assert_eq!(home.only("stop", |_| true).json["why"], "told to end");
+}
+
+fn mailbox_of_one() -> (Dovecot, Value) {
+    let server = Dovecot::builder().folder("Target").start();
+    server.deliver("alice", "INBOX", &note("one", "text"));
+    let id = message_id(&server, "INBOX", 1);
+    (
+        server,
+        json!({ "message_id": id, "destination_mailbox": "Target" }),
+    )
+}
+
+fn assert_is_where_it_was(server: &Dovecot) {
+    let mut imap = server.login("alice", "secret");
+    let there = imap.command("STATUS INBOX (MESSAGES)").text();
+    assert!(there.contains("MESSAGES 1"), "{there}");
+}
+
+#[test]
+fn told_to_end_while_the_ledger_is_away_it_answers_the_change_under_way() {
+    let (server, moving) = mailbox_of_one();
+    let proxy = FaultProxy::to(server.port());
+    let mut ledger = Postgres::start_fast();
+    let home = Installation::new();
+    let program = serve(&home, proxy.port(), &ledger);
+    let mut client = program.client(TOKEN);
+    ledger.stop();
+    client.begin_call("imap_move_message", moving).unwrap();
+    // It looks where the target ends, and then wants to write down what it is about to do.
+    proxy.await_stats("the call to be under way", |stats| stats.connections >= 1);
+    ends_in_order(&home, program, client, &ledger);
+    assert_is_where_it_was(&server);
+}
+
+#[test]
+fn told_to_end_while_the_ledger_is_silent_it_answers_the_change_under_way() {
+    let (server, moving) = mailbox_of_one();
+    let ledger = Postgres::start_fast();
+    let home = Installation::new();
+    let program = serve(&home, server.port(), &ledger);
+    let url = ledger.url();
+    ledger.query(&url, SLOW);
+    let mut client = program.client(TOKEN);
+    client.begin_call("imap_move_message", moving).unwrap();
+    let sleeping = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'";
+    while ledger.query(&url, sleeping) == "0" {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    ends_in_order(&home, program, client, &ledger);
+    assert_is_where_it_was(&server);
 }

@@ -83,7 +83,7 @@ fn what_one_replica_hands_out_and_begins_the_other_takes_and_knows() {
 }
 
 /// Beginning takes longer than anybody waits for, and holds all the same.
-const SLOW: &str = "
+pub(crate) const SLOW: &str = "
 CREATE FUNCTION mailwarden.slow() RETURNS TRIGGER LANGUAGE plpgsql AS $$
 BEGIN PERFORM pg_sleep(CASE TG_NAME WHEN 'at_once' THEN 4 ELSE 8 END); RETURN NEW; END $$;
 CREATE TRIGGER at_once BEFORE INSERT ON mailwarden.transactions FOR EACH ROW EXECUTE FUNCTION mailwarden.slow();
