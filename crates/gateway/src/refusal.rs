@@ -211,6 +211,9 @@ impl Refusal {
 
     /// What is to be done cannot be written down first, or its outcome could not be.
     pub(crate) fn unwritten(why: &ledger::LedgerFault) -> Self {
+        if let ledger::LedgerFault::Away { again, .. } = why {
+            return Self::ledger_away(*again);
+        }
         Self::new(
             Code::Internal,
             format!(
@@ -218,6 +221,20 @@ impl Refusal {
                  ask whoever runs this to look at `mailwarden check` and `mailwarden tx list`"
             ),
         )
+    }
+
+    /// It does not answer, and is worth asking again later. Where it is and what it says, the log tells whoever runs this.
+    fn ledger_away(again: Duration) -> Self {
+        let seconds = whole_seconds(again);
+        Self::new(
+            Code::Timeout,
+            format!(
+                "the ledger in which changes are written down does not answer, and nothing is done that cannot be written \
+                 down; this call has changed nothing, and reading goes on. Make the same call again after {seconds} s, with the \
+                 same idempotency_key if it has one; if it lasts, ask whoever runs this to look at the ledger"
+            ),
+        )
+        .with_details(json!({ "retry_after_seconds": seconds, "unavailable": "ledger" }))
     }
 
     /// INVARIANT: another's transaction answers as one that does not exist.

@@ -1,5 +1,7 @@
 //! Why the ledger could not answer. What is to be done about it is for its user to say.
 
+use std::time::Duration;
+
 use rusqlite::ErrorCode;
 
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -8,6 +10,9 @@ pub enum LedgerFault {
     /// out to hold, it is ended as undone; other notes may hold, and whoever takes the transaction up finds them.
     #[error("the ledger cannot be written: {0}")]
     Unwritable(String),
+    /// The same, because its server does not answer: it is worth asking `again` after so long.
+    #[error("the ledger cannot be reached: {why}")]
+    Away { why: String, again: Duration },
     #[error("the ledger is not one that this program can use: {0}")]
     Foreign(String),
     /// Somebody else has the lease, or nobody: this process does not work on it.

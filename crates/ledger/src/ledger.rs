@@ -6,6 +6,7 @@
 use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use bytes::Bytes;
 use jiff::Timestamp;
@@ -87,6 +88,23 @@ impl Ledger {
     pub fn serve(&self, homes: &[String]) {
         let mut served = self.0.served.lock().unwrap_or_else(PoisonError::into_inner);
         *served = Some(homes.to_vec());
+    }
+
+    /// An error where its server is known to be away: what is asked then is refused at once.
+    pub fn present(&self) -> Result<(), LedgerFault> {
+        match &self.0.backend {
+            Backend::File(_) => Ok(()),
+            Backend::Server(one) => one.present(),
+        }
+    }
+
+    /// The process ends: a server that does not answer is waited for no longer than this from now on, by whoever waits for it
+    /// already too.
+    pub fn end_within(&self, longest: Duration) {
+        match &self.0.backend {
+            Backend::File(_) => {}
+            Backend::Server(one) => one.end_within(longest),
+        }
     }
 
     /// Durable when it returns: what was asked, and that its first step is intended.

@@ -84,7 +84,7 @@ impl SharedRecords {
     /// Not while the server is known to be away: then this is told at once.
     fn ask<T>(&self, ask: impl AsyncFnOnce(&Ledger) -> Result<T, LedgerFault>) -> io::Result<T> {
         self.absence(|absence| absence.ask_at(Instant::now()))
-            .map_err(|why| io::Error::other(LedgerFault::Unwritable(why)))?;
+            .map_err(io::Error::other)?;
         self.insist(ask)
     }
 
@@ -96,7 +96,9 @@ impl SharedRecords {
             ask(&ledger).await
         });
         self.absence(|absence| match &asked {
-            Err(LedgerFault::Unwritable(why)) => absence.failed_at(Instant::now(), why.clone()),
+            Err(fault @ (LedgerFault::Unwritable(_) | LedgerFault::Away { .. })) => {
+                absence.failed_at(Instant::now(), fault.to_string());
+            }
             _ => absence.answered(),
         });
         asked.map_err(io::Error::other)

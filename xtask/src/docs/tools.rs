@@ -29,6 +29,8 @@ An answer is one envelope, as `structuredContent` and, shorter, as text:
   with `isError` instead.
 - Every call is recorded in the [audit log](audit.md) before it is answered; `meta.receipt` says where. When that cannot be
   done, the call is refused with `audit_unavailable`.
+- While the ledger that changes are written down in does not answer, changes are refused with `timeout`; nothing is done, and
+  `data.details.retry_after_seconds` says when to come back. Reading goes on.
 - Callers with [limits](limits.md) find where they stand in `meta.rate_limit`. Excess is refused with `rate_limited`, and with
   `overloaded` where there is more to do than can be done; `data.details.retry_after_seconds` says when to come back.
 - Unknown arguments are refused.

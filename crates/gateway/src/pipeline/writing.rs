@@ -173,6 +173,8 @@ impl Gateway {
                         under_way.spawn(async move { gateway.resume(one).await });
                     }
                 }
+                // The ledger itself says so, once.
+                Err(LedgerFault::Away { .. }) => {}
                 Err(fault) => tracing::warn!(%fault, "nothing can be recovered now"),
             }
             while under_way.try_join_next().is_some() {}
@@ -267,12 +269,17 @@ impl Gateway {
 
 impl<'a> Ctx<'a> {
     /// INVARIANT: nothing is changed by a process that has the ledger only to look at.
+    ///
+    /// Where the ledger is known to be away, neither a person nor a mail server is asked for nothing.
     fn writing(&self) -> Result<&'a Writing, Refusal> {
         let none = || Refusal::denied(Denial::of(Refused::TransactionsNotConfigured));
-        match self.gateway.writing.as_ref().ok_or_else(none)? {
-            writing if writing.purpose == Purpose::Looking => Err(Refusal::gated()),
-            writing => Ok(writing),
+        let writing = self.gateway.writing.as_ref().ok_or_else(none)?;
+        if writing.purpose == Purpose::Looking {
+            return Err(Refusal::gated());
         }
+        let present = writing.desk.ledger.present();
+        present.map_err(|fault| Refusal::unwritten(&fault))?;
+        Ok(writing)
     }
 
     /// To look at.

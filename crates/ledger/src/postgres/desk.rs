@@ -4,15 +4,17 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::{Mutex, Semaphore};
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::time::{Instant, sleep};
 
 use super::conn::Conn;
 use super::lease;
 use super::open;
+use super::patience::{Insistence, Patience};
 use super::server::{Server, Trust};
 use super::tls::Tls;
 use super::trouble::{Trouble, unwritable};
@@ -22,8 +24,6 @@ use crate::{Lease, LedgerFault, TransactionId};
 
 /// So many requests are under way at once; the others wait for their turn.
 const CONNECTIONS: usize = 8;
-/// So long a request is tried, whatever happens to the server meanwhile.
-const PATIENCE: Duration = Duration::from_secs(10);
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 /// A request whose connection is gone may still hold in the server for this long: no statement takes longer, and no
@@ -42,6 +42,7 @@ pub(super) struct Desk {
     ahead: Cell<SignedDuration>,
     idle: RefCell<Vec<Conn>>,
     turns: Semaphore,
+    pub(super) patience: Arc<Patience>,
     heard: Cell<Instant>,
     /// Leases that nobody here wants any more.
     released: RefCell<Vec<Lease>>,
@@ -99,8 +100,9 @@ pub(super) enum Erased {
 }
 
 impl Desk {
-    pub(super) fn new(server: Server) -> Result<Self, LedgerFault> {
+    pub(super) fn new(server: Server, patience: Arc<Patience>) -> Result<Self, LedgerFault> {
         Ok(Self {
+            patience,
             tls: open::tls(&server)?,
             name: chance()?,
             clock: server.clock(),
@@ -156,36 +158,55 @@ impl Desk {
     /// to be asked again, also where an earlier attempt holds without our knowing.
     pub(super) async fn ask<T>(
         &self,
+        ask: impl AsyncFnMut(&Conn, Attempt) -> Result<T, Trouble>,
+    ) -> Result<T, LedgerFault> {
+        self.keep_asking(Insistence::None, ask).await
+    }
+
+    /// The same, also where the server is known to be away.
+    pub(super) async fn insist<T>(
+        &self,
+        ask: impl AsyncFnMut(&Conn, Attempt) -> Result<T, Trouble>,
+    ) -> Result<T, LedgerFault> {
+        self.keep_asking(Insistence::Tries, ask).await
+    }
+
+    async fn keep_asking<T>(
+        &self,
+        insistence: Insistence,
         mut ask: impl AsyncFnMut(&Conn, Attempt) -> Result<T, Trouble>,
     ) -> Result<T, LedgerFault> {
-        let deadline = Instant::now() + PATIENCE;
-        let mut pause = FIRST_PAUSE;
-        let mut attempt = Attempt::First;
-        loop {
-            let tried = timeout_at(deadline, self.ask_once(&mut ask, attempt)).await;
-            let why = match tried {
-                Ok(Ok(answer)) => return Ok(answer),
-                Ok(Err(Trouble::Said(fault))) => return Err(fault),
-                Ok(Err(Trouble::Outrun)) => "others were always faster".to_owned(),
-                Ok(Err(Trouble::Lost(why))) => {
-                    // Those that wait beside it have most likely lost theirs as well.
-                    self.idle.borrow_mut().clear();
-                    attempt = Attempt::Again;
-                    why
+        let begun = Instant::now();
+        let last = RefCell::new("its server does not answer".to_owned());
+        let asking = async {
+            let mut pause = FIRST_PAUSE;
+            let mut attempt = Attempt::First;
+            loop {
+                match self.ask_once(&mut ask, attempt).await {
+                    Ok(answer) => {
+                        self.patience.answered();
+                        return Ok(answer);
+                    }
+                    Err(Trouble::Said(fault)) => return Err(fault),
+                    Err(Trouble::Outrun) => {
+                        last.replace("others were always faster".to_owned());
+                    }
+                    Err(Trouble::Lost(why)) => {
+                        // Those that wait beside it have most likely lost theirs as well.
+                        self.idle.borrow_mut().clear();
+                        attempt = Attempt::Again;
+                        self.patience.missed(&why);
+                        last.replace(why);
+                    }
                 }
-                Err(_) => {
-                    return Err(unwritable(
-                        "its server does not answer; it is tried again with the next request",
-                    ));
-                }
-            };
-            if Instant::now() + pause >= deadline {
-                return Err(unwritable(&format!(
-                    "its server cannot be reached: {why}; it is tried again with the next request"
-                )));
+                sleep(pause).await;
+                pause = (pause * 2).min(LONGEST_PAUSE);
             }
-            sleep(pause).await;
-            pause = (pause * 2).min(LONGEST_PAUSE);
+        };
+        tokio::select! {
+            biased;
+            answer = asking => answer,
+            () = self.patience.run_out(begun, insistence) => Err(self.patience.fault(&last.borrow())),
         }
     }
 
@@ -380,17 +401,22 @@ pub(super) fn chance() -> Result<String, LedgerFault> {
 mod tests {
     use super::*;
 
+    fn desk(server: Server) -> Desk {
+        let patience = Arc::new(Patience::with(server.to_string()));
+        Desk::new(server, patience).unwrap()
+    }
+
     #[test]
     fn what_a_killed_replica_has_left_is_looked_after_by_the_next() {
         let server = Server::parse("postgres://warden@localhost/mail").unwrap();
-        let desk = Desk::new(server).unwrap();
+        let desk = desk(server);
         assert_eq!(desk.erased.get(), Erased::PerhapsNot);
     }
 
     #[test]
     fn a_turn_is_given_back_more_than_once() {
         let server = Server::parse("postgres://warden@localhost/mail").unwrap();
-        let desk = Desk::new(server).unwrap();
+        let desk = desk(server);
         desk.unlock("a".to_owned());
         assert_eq!(desk.unlocked(Turns::New), ["a"]);
         desk.are_unlocked(&["a".to_owned()]);

@@ -2,6 +2,8 @@
 //!
 //! What a request means is what it means in SQLite; the files are named as their twins there.
 
+mod absence;
+mod beat;
 mod begin;
 mod conn;
 mod desk;
@@ -9,6 +11,7 @@ mod find;
 mod lease;
 mod open;
 mod pace;
+mod patience;
 mod replica;
 mod schema;
 mod server;

@@ -4,6 +4,7 @@
 
 use std::pin::Pin;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -12,10 +13,12 @@ use jiff::Timestamp;
 use mail::{Uid, UidValidity};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::{JoinSet, LocalSet};
-use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
+use tokio::time::timeout;
 
+use super::beat::{beat, erase, unlock};
 use super::conn::Conn;
 use super::desk::{Attempt, Desk, Doubt, Erased, Turns, chance};
+use super::patience::Patience;
 use super::server::Server;
 use super::trouble::Trouble;
 use super::{begin, find, lease, open, pace, shared, write};
@@ -29,10 +32,6 @@ use crate::{
     Unsettled,
 };
 
-/// How often others hear of this one: five times before they take it for dead.
-const BEAT: Duration = Duration::from_secs(3);
-/// How often what nobody needs is cleared away.
-const TIDY: Duration = Duration::from_secs(60);
 /// So long leaving may take. Who cannot say good-bye is missed later.
 const GOOD_BYE: Duration = Duration::from_secs(2);
 
@@ -49,6 +48,7 @@ enum Order {
 pub(crate) struct Replica {
     orders: Option<mpsc::UnboundedSender<Order>>,
     clock: Clock,
+    patience: Arc<Patience>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -57,26 +57,40 @@ impl Replica {
         let clock = server.clock();
         let (orders, ordered) = mpsc::unbounded_channel();
         let (ready, entered) = oneshot::channel();
+        let patience = Arc::new(Patience::with(server.to_string()));
+        let tried = Arc::clone(&patience);
         let thread = thread::Builder::new()
             .name("ledger-postgres".to_owned())
-            .spawn(move || run(server, ordered, ready))?;
+            .spawn(move || run(server, tried, ordered, ready))?;
         let replica = Self {
             orders: Some(orders),
             clock,
+            patience,
             thread: Some(thread),
         };
         entered.await.unwrap_or_else(|_| Err(task::gone()))?;
         Ok(replica)
     }
 
+    pub(crate) fn present(&self) -> Result<(), LedgerFault> {
+        self.patience.present()
+    }
+
+    pub(crate) fn end_within(&self, longest: Duration) {
+        self.patience.end_within(longest);
+    }
+
     pub(crate) async fn begin(&self, new: Beginning) -> Result<Begun, LedgerFault> {
+        self.present()?;
         self.write_down(async move |desk: &Desk| {
             let begun = desk
                 .ask(async |conn, attempt| begin::begin(desk, conn, &new, attempt).await)
                 .await;
             match &begun {
                 Ok(Begun::New(lease)) => desk.has_begun(lease),
-                Err(LedgerFault::Unwritable(_)) => desk.doubt(Doubt::Beginning(new.id.clone())),
+                Err(fault) if leaves_doubt(fault) => {
+                    desk.doubt(Doubt::Beginning(new.id.clone()));
+                }
                 _ => {}
             }
             begun
@@ -89,8 +103,9 @@ impl Replica {
         self.write_down(async move |desk: &Desk| {
             let request = chance()?;
             desk.writes(&lease, &request);
+            // It says what was done at a mail server, which nobody else knows.
             let written = desk
-                .ask(async |conn, attempt| {
+                .insist(async |conn, attempt| {
                     settle(desk, conn).await?;
                     write::notes(desk, conn, &lease, &notes, &request, attempt).await
                 })
@@ -99,7 +114,7 @@ impl Replica {
                 Ok(()) if notes.iter().any(gives_back) => desk.forget(&lease),
                 Ok(()) => desk.wrote(&lease, &request),
                 // It may have been, and nobody knows.
-                Err(LedgerFault::Unwritable(_)) => {}
+                Err(fault) if leaves_doubt(fault) => {}
                 Err(LedgerFault::Leased) => desk.forget(&lease),
                 Err(_) => desk.wrote_not(&lease, &request),
             }
@@ -114,6 +129,7 @@ impl Replica {
         most: usize,
         homes: Option<Vec<String>>,
     ) -> Result<Vec<Claimed>, LedgerFault> {
+        self.present()?;
         self.write_down(async move |desk: &Desk| {
             claiming(desk, async |conn, request, _| {
                 lease::claim_due(desk, conn, now, most, homes.as_deref(), request).await
@@ -128,6 +144,7 @@ impl Replica {
         id: &TransactionId,
         states: &'static [State],
     ) -> Result<Claimed, LedgerFault> {
+        self.present()?;
         let id = id.clone();
         self.write_down(async move |desk: &Desk| {
             claiming(desk, async |conn, request, lost| {
@@ -218,11 +235,19 @@ impl Replica {
         turn: String,
         octets: Vec<u8>,
     ) -> Result<u64, LedgerFault> {
-        self.look_up(async move |_, conn| shared::replace(conn, &name, &turn, &octets).await)
-            .await
+        // A token that was replaced is known to nobody else.
+        self.order_and_wait(async move |desk: &Desk| {
+            desk.insist(async |conn, _| shared::replace(conn, &name, &turn, &octets).await)
+                .await
+        })
+        .await
     }
 
     pub(crate) async fn try_lock(&self, lock: Lock) -> Result<Option<Lock>, LedgerFault> {
+        if let Err(fault) = self.present() {
+            lock.missed();
+            return Err(fault);
+        }
         let (reply, answer) = oneshot::channel();
         self.order(Order::Do(Box::new(move |desk| {
             Box::pin(async move {
@@ -281,11 +306,21 @@ impl Replica {
         &self,
         mut question: impl AsyncFnMut(&Desk, &Conn) -> Result<T, Trouble> + Send + 'static,
     ) -> Result<T, LedgerFault> {
+        self.present()?;
+        self.order_and_wait(async move |desk: &Desk| {
+            desk.ask(async |conn, _| question(desk, conn).await).await
+        })
+        .await
+    }
+
+    async fn order_and_wait<T: Send + 'static>(
+        &self,
+        work: impl AsyncFnOnce(&Desk) -> Result<T, LedgerFault> + Send + 'static,
+    ) -> Result<T, LedgerFault> {
         let (reply, answer) = oneshot::channel();
         self.order(Order::Do(Box::new(move |desk| {
             Box::pin(async move {
-                let desk: &Desk = &desk;
-                let _ = reply.send(desk.ask(async |conn, _| question(desk, conn).await).await);
+                let _ = reply.send(work(&desk).await);
             })
         })));
         answer.await.unwrap_or_else(|_| Err(task::gone()))
@@ -316,22 +351,17 @@ fn gives_back(note: &Note) -> bool {
     matches!(note, Note::Ends(..) | Note::Later(_))
 }
 
+/// What was asked may hold all the same.
+fn leaves_doubt(fault: &LedgerFault) -> bool {
+    matches!(fault, LedgerFault::Unwritable(_) | LedgerFault::Away { .. })
+}
+
 /// What was released before this was asked is free when this is done.
 async fn settle(desk: &Desk, conn: &Conn) -> Result<(), Trouble> {
     match desk.has_released() {
         true => desk.settle(conn).await,
         false => Ok(()),
     }
-}
-
-/// Locks that nobody holds any more, before another is taken.
-async fn unlock(desk: &Desk, conn: &Conn, which: Turns) -> Result<(), Trouble> {
-    let turns = desk.unlocked(which);
-    if !turns.is_empty() {
-        shared::unlock(conn, &turns).await?;
-        desk.are_unlocked(&turns);
-    }
-    Ok(())
 }
 
 /// Each attempt has a name of its own. What one has leased whose answer was lost is leased to nobody, unless a later one
@@ -356,7 +386,7 @@ async fn claiming<T: Leases>(
             let leases = claimed.leases();
             leases.iter().for_each(|lease| desk.has(lease));
         }
-        Err(LedgerFault::Unwritable(_)) => lost.push(current),
+        Err(fault) if leaves_doubt(fault) => lost.push(current),
         Err(_) => {}
     }
     lost.into_iter()
@@ -366,6 +396,7 @@ async fn claiming<T: Leases>(
 
 fn run(
     server: Server,
+    patience: Arc<Patience>,
     ordered: mpsc::UnboundedReceiver<Order>,
     ready: oneshot::Sender<Result<(), LedgerFault>>,
 ) {
@@ -380,16 +411,17 @@ fn run(
         }
     };
     let all = LocalSet::new();
-    all.block_on(&runtime, serve(server, ordered, ready));
+    all.block_on(&runtime, serve(server, patience, ordered, ready));
 }
 
 /// Ends when nobody can ask any more, and all that was asked is answered.
 async fn serve(
     server: Server,
+    patience: Arc<Patience>,
     mut ordered: mpsc::UnboundedReceiver<Order>,
     ready: oneshot::Sender<Result<(), LedgerFault>>,
 ) {
-    let desk = match Desk::new(server) {
+    let desk = match Desk::new(server, patience) {
         Ok(desk) => Rc::new(desk),
         Err(fault) => {
             let _ = ready.send(Err(fault));
@@ -429,8 +461,12 @@ async fn serve(
                                 unlock(&desk, conn, Turns::New).await
                             })
                             .await;
-                        if let Err(fault) = released {
-                            tracing::warn!(%fault, "a lease or a lock is not given back yet");
+                        match released {
+                            // That is told already, and the next beat gives it back.
+                            Ok(()) | Err(LedgerFault::Away { .. }) => {}
+                            Err(fault) => {
+                                tracing::warn!(%fault, "a lease or a lock is not given back yet");
+                            }
                         }
                     });
                 }
@@ -454,74 +490,4 @@ async fn serve(
     if !matches!(timeout(GOOD_BYE, leaving).await, Ok(Ok(()))) {
         tracing::debug!("the other replicas are not told that this one leaves");
     }
-}
-
-/// On a connection of its own, so that no request keeps it waiting.
-async fn beat(desk: Rc<Desk>) {
-    let mut conn = None;
-    let mut ticks = interval(BEAT);
-    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut tidied = Instant::now();
-    loop {
-        ticks.tick().await;
-        let beaten = timeout(BEAT, async {
-            let conn = match conn.take().filter(Conn::is_open) {
-                Some(conn) => conn,
-                None => desk.connect().await?,
-            };
-            lease::beat(&desk, &conn).await?;
-            desk.answered(&conn).await?;
-            desk.settle(&conn).await?;
-            unlock(&desk, &conn, Turns::All).await?;
-            Ok::<_, Trouble>(conn)
-        });
-        conn = match beaten.await {
-            Ok(Ok(conn)) => Some(conn),
-            Ok(Err(why)) => {
-                tracing::warn!(?why, "other replicas do not hear of this one");
-                None
-            }
-            Err(_) => {
-                tracing::warn!(
-                    "other replicas do not hear of this one: its server does not answer"
-                );
-                None
-            }
-        };
-        if let Some(conn) = &conn
-            && tidied.elapsed() >= TIDY
-        {
-            tidied = Instant::now();
-            // It may take longer than others wait to hear of this one.
-            tokio::task::spawn_local({
-                let desk = Rc::clone(&desk);
-                async move { erase(&desk).await }
-            });
-            tidy(conn).await;
-        }
-    }
-}
-
-/// On a connection of its own, which ends with it. What is removed meanwhile is for the next time.
-async fn erase(desk: &Desk) {
-    let before = desk.erased.replace(Erased::Wholly);
-    if before == Erased::Wholly {
-        return;
-    }
-    let done = timeout(TIDY / 2, async {
-        let conn = desk.connect().await?;
-        write::rewrite_contents(&conn).await
-    });
-    if !matches!(done.await, Ok(Ok(()))) && desk.erased.get() == Erased::Wholly {
-        desk.erased.set(before);
-    }
-}
-
-/// Nothing hangs on it: what stays now goes later.
-async fn tidy(conn: &Conn) {
-    let _ = timeout(BEAT, async {
-        pace::clear(conn).await?;
-        lease::bury(conn).await
-    })
-    .await;
 }

@@ -60,6 +60,38 @@ async fn an_outage_makes_nobody_dead() {
 }
 
 #[tokio::test]
+async fn a_server_that_is_away_for_long_is_not_asked_until_it_is_back() {
+    let mut server = server();
+    let ledger = connect(&server.url()).await;
+    let lease = begin(&ledger, asked()).await;
+    assert_eq!(ledger.present(), Ok(()));
+    server.stop();
+    // By its beats alone.
+    while ledger.present().is_ok() {
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    let is_away = |fault: LedgerFault| matches!(fault, LedgerFault::Away { .. });
+    let new = with_key("k", 1);
+    let begun = ledger.begin(new.clone(), Known::default(), StepName::Move, None);
+    assert!(is_away(begun.await.unwrap_err()));
+    assert!(is_away(ledger.by_key("agent", "k").await.unwrap_err()));
+    assert!(is_away(ledger.claim(lease.id()).await.unwrap_err()));
+    assert!(is_away(ledger.try_lock("tokens").await.unwrap_err()));
+    // What was done is told to nobody else, so it is tried all the same, and holds if the server comes back in time.
+    let written = tokio::spawn({
+        let (ledger, lease) = (ledger.clone(), lease.clone());
+        async move { ledger.write(&lease, step()).await }
+    });
+    tokio::task::yield_now().await;
+    server.start();
+    assert_eq!(written.await.unwrap(), Ok(()));
+    while ledger.present().is_err() {
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    begin(&ledger, new).await;
+}
+
+#[tokio::test]
 async fn who_is_not_heard_of_loses_its_leases_and_finds_out_at_its_next_note() {
     let server = server();
     let (one, other) = (connect(&server.url()).await, connect(&server.url()).await);
@@ -174,7 +206,7 @@ async fn a_wrong_password_or_a_server_that_is_not_there_is_told_without_secrets(
     server.stop();
     let gone = Ledger::connect(wrong.clone()).await.unwrap_err();
     assert!(
-        matches!(&gone, LedgerFault::Unwritable(why) if why.contains("reached")),
+        matches!(&gone, LedgerFault::Away { why, .. } if why.contains("connect")),
         "{gone}"
     );
     for text in [fault.to_string(), gone.to_string(), format!("{wrong:?}")] {
@@ -297,7 +329,7 @@ async fn work(ledger: Ledger, name: usize, stop: Arc<AtomicBool>) -> Vec<(String
                 }
             }
             Ok(other) => panic!("nobody else has this key: {other:?}"),
-            Err(LedgerFault::Unwritable(_)) => {}
+            Err(LedgerFault::Away { .. }) => {}
             Err(other) => panic!("{other}"),
         }
         told.push((key, whole));
@@ -393,10 +425,7 @@ async fn a_beginning_that_was_refused_is_never_carried_out() {
     server.query(&url, SLOW);
     let begun = one.begin(with_key("k", 1), Known::default(), StepName::Move, None);
     let begun = begun.await;
-    assert!(
-        matches!(begun, Err(LedgerFault::Unwritable(_))),
-        "{begun:?}"
-    );
+    assert!(matches!(begun, Err(LedgerFault::Away { .. })), "{begun:?}");
     let ended = loop {
         for ledger in [&one, &other] {
             assert_eq!(ledger.claim_due(Timestamp::MAX, 10).await, Ok(Vec::new()));

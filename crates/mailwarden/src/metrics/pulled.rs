@@ -80,7 +80,7 @@ impl Pulled {
         all.push(Reading::one(
             Kind::Gauge,
             "ready",
-            "1 while calls can be served, as /readyz tells",
+            "1 while calls can be served, if only by reading, as /readyz tells",
             f64::from(u8::from(lacking.is_empty())),
         ));
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = all;

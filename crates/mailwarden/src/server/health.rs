@@ -9,7 +9,7 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 use serde_json::{Value, json};
 
-use crate::watched::{Lacking, Watched};
+use crate::watched::{Changing, Lacking, Watched};
 
 const ALIVE: &str = "/healthz";
 const READY: &str = "/readyz";
@@ -38,15 +38,26 @@ pub(crate) async fn of(path: &str, watched: &Watched) -> (StatusCode, Value) {
         return (StatusCode::OK, json!({ "alive": true }));
     }
     let lacking = watched.lacking().await;
-    let status = match lacking.is_empty() {
-        true => StatusCode::OK,
-        false => StatusCode::SERVICE_UNAVAILABLE,
-    };
-    let names: Vec<&str> = lacking.into_iter().map(Lacking::name).collect();
-    (
-        status,
-        json!({ "ready": names.is_empty(), "not_ready": names }),
-    )
+    if !lacking.is_empty() {
+        let names: Vec<&str> = lacking.into_iter().map(Lacking::name).collect();
+        let said = json!({ "ready": false, "not_ready": names });
+        return (StatusCode::SERVICE_UNAVAILABLE, said);
+    }
+    (StatusCode::OK, ready(watched.changing().await))
+}
+
+/// Reading is served, and this is said of changes.
+fn ready(changing: Changing) -> Value {
+    match changing {
+        Changing::Available => json!({ "ready": true, "not_ready": [], "changes": "available" }),
+        Changing::NotOffered => {
+            json!({ "ready": true, "not_ready": [], "changes": "not_offered" })
+        }
+        Changing::Unavailable => json!({
+            "ready": true, "not_ready": [], "changes": "unavailable",
+            "because": "the ledger does not answer: changes are refused, and reading goes on",
+        }),
+    }
 }
 
 fn told(status: StatusCode, what: &Value) -> Response {

@@ -137,6 +137,7 @@ fn unknown(fault: &LedgerFault) -> anyhow::Error {
         LedgerFault::Over => "; `mailwarden tx show` tells how it came out",
         LedgerFault::UnderWay => "; `mailwarden tx retry` goes on with it now",
         LedgerFault::Unwritable(_)
+        | LedgerFault::Away { .. }
         | LedgerFault::Foreign(_)
         | LedgerFault::Taken
         | LedgerFault::LockLost => "",

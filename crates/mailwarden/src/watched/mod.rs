@@ -17,8 +17,11 @@ use crate::draining::Draining;
 pub(crate) use counted::Counted;
 pub(crate) use process::{Process, strain};
 
-/// Whoever does not answer for so long, does not answer.
+/// A log that does not answer for so long, does not answer.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// And a ledger. Reading goes on without it, so health must be told before a balancer loses its patience, which is a second for
+/// many.
+const LEDGER_PATIENCE: Duration = Duration::from_millis(700);
 /// So long an answer of the ledger is good enough, however often is asked.
 const FRESH: Duration = Duration::from_secs(2);
 
@@ -77,12 +80,22 @@ pub(crate) enum LedgerStands {
     Up(Unsettled),
 }
 
-/// What keeps a process from serving; what a stranger may know of it.
+/// How changes of mail stand, beside reading.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Changing {
+    Available,
+    /// They are refused until the ledger answers.
+    Unavailable,
+    NotOffered,
+}
+
+/// What keeps a process from serving anything; what a stranger may know of it.
+///
+/// A ledger that is away is not among them: reading goes on, and another replica could do no better.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Lacking {
     Configuration,
     AuditLog,
-    Ledger,
     Draining,
 }
 
@@ -91,7 +104,6 @@ impl Lacking {
         match self {
             Self::Configuration => "configuration",
             Self::AuditLog => "audit_log",
-            Self::Ledger => "ledger",
             Self::Draining => "draining",
         }
     }
@@ -159,7 +171,7 @@ impl Watched {
         Some(&self.0.serving.get()?.counted)
     }
 
-    /// What keeps it from serving; nothing, if it is ready.
+    /// What keeps it from serving; nothing, if it is ready for reading.
     pub(crate) async fn lacking(&self) -> Vec<Lacking> {
         let mut lacking = Vec::new();
         if self.0.serving.get().is_none() {
@@ -168,13 +180,19 @@ impl Watched {
         if !matches!(timeout(PATIENCE, self.0.log.probe()).await, Ok(Ok(()))) {
             lacking.push(Lacking::AuditLog);
         }
-        if self.ledger().await == LedgerStands::Down {
-            lacking.push(Lacking::Ledger);
-        }
         if self.0.draining.has_begun() {
             lacking.push(Lacking::Draining);
         }
         lacking
+    }
+
+    pub(crate) async fn changing(&self) -> Changing {
+        let wanted = self.0.serving.get().map(|serving| serving.changes);
+        match (wanted, self.ledger().await) {
+            (Some(Changes::Wanted), LedgerStands::Up(_)) => Changing::Available,
+            (Some(Changes::Wanted), LedgerStands::Down) => Changing::Unavailable,
+            _ => Changing::NotOffered,
+        }
     }
 
     /// One question at a time, and not more often than it is worth.
@@ -199,7 +217,7 @@ impl Watched {
 }
 
 async fn ask(ledger: &Ledger) -> LedgerStands {
-    match timeout(PATIENCE, ledger.unsettled()).await {
+    match timeout(LEDGER_PATIENCE, ledger.unsettled()).await {
         Ok(Ok(unsettled)) => LedgerStands::Up(unsettled),
         _ => LedgerStands::Down,
     }

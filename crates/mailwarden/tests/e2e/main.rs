@@ -39,6 +39,7 @@ mod oauth;
 mod oauth_canary;
 mod oauth_crash;
 mod operations;
+mod outage;
 mod pace;
 mod policies_page;
 mod policy_reading;

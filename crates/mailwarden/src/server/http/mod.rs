@@ -83,6 +83,10 @@ pub(crate) async fn run(
         () = ending_sessions(&sessions, &roster, reloaded) => Ok(()),
     };
     draining.begin();
+    // Whoever waits for a ledger that is away has to be told so before the connections end.
+    if let Some(ledger) = gateway.ledger() {
+        ledger.end_within(draining.left() / 2);
+    }
     let _ = end.send(());
     drop(end);
     recovering.abort();
