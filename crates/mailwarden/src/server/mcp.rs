@@ -6,7 +6,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use gateway::{Answered, AnyTool, Caller, Code, Content, Link, Outcome, Refused, Toolset, Use};
+use gateway::{
+    Answered, AnyTool, Asking, Caller, Code, Content, Link, Outcome, Refused, Toolset, Use,
+};
 use http::request::Parts;
 use mail::{Cx, TraceParent};
 use rmcp::model::{
@@ -15,12 +17,13 @@ use rmcp::model::{
     ErrorCode, GetPromptRequestParams, GetPromptResponse, Implementation, InitializeRequestParams,
     InitializeResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
     ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, ProtocolVersion,
-    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, Reference, Resource,
-    ResourceContents, ResourceTemplate, ServerCapabilities, ServerConfig, SubscriptionFilter, Tool,
-    ToolAnnotations,
+    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, Reference, RequestId,
+    Resource, ResourceContents, ResourceTemplate, ServerCapabilities, ServerConfig,
+    ServerJsonRpcMessage, SubscriptionFilter, Tool, ToolAnnotations,
 };
 use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
+use serde_json::{Map, Value};
 
 use super::{Served, confirm};
 use crate::config::ErrorStyle;
@@ -124,6 +127,61 @@ impl Server {
             () = questions.carry(&context.peer) => Err(cancelled()),
         }
     }
+
+    /// A call that needs nothing of the protocol library but its words: it came alone, and nobody asks or reports meanwhile.
+    pub(super) async fn call_alone(&self, caller: &Caller, call: Alone) -> ServerJsonRpcMessage {
+        let parent = call.traceparent.as_deref();
+        let cx = Arc::new(Cx::traced(parent.and_then(TraceParent::parse)));
+        let gateway = &self.served.gateway;
+        let (tool, arguments) = (&call.tool, call.arguments);
+        let outcome = gateway.call_to_the_end(caller, tool, arguments, Asking::Cannot, &cx);
+        match self.told(outcome.await, Era::Modern) {
+            Ok(response) => ServerJsonRpcMessage::response(response.into(), call.id),
+            Err(error) => ServerJsonRpcMessage::error(error, Some(call.id)),
+        }
+    }
+
+    /// An outcome, in the words of the protocol.
+    fn told(&self, outcome: Outcome, era: Era) -> Result<CallToolResponse, ErrorData> {
+        if let Outcome::Refused(refused) = &outcome
+            && let Some(asked) = refused.refusal.question()
+        {
+            return Ok(confirm::input_required(asked).into());
+        }
+        match outcome {
+            Outcome::Answered(answered) => Ok(result(answered).into()),
+            Outcome::Refused(refused)
+                if self.served.errors == ErrorStyle::Result || refused.is_denial() =>
+            {
+                Ok(result(refused.as_answer()).into())
+            }
+            Outcome::Refused(refused) => Err(error(&refused, era)),
+        }
+    }
+}
+
+/// A call of the revision of 2026-07-28 that came with all that there is to know of it.
+pub(super) struct Alone {
+    pub id: RequestId,
+    pub tool: String,
+    pub arguments: Map<String, Value>,
+    pub traceparent: Option<String>,
+}
+
+/// Since the revision of 2026-07-28 some things are said otherwise.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Era {
+    Older,
+    Modern,
+}
+
+impl Era {
+    fn of(context: &RequestContext<RoleServer>) -> Self {
+        match context.protocol_version() {
+            Some(version) if version >= ProtocolVersion::V_2026_07_28 => Self::Modern,
+            _ => Self::Older,
+        }
+    }
 }
 
 impl ServerHandler for Server {
@@ -183,20 +241,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let outcome = self.call(request, &context).await?;
-        if let Outcome::Refused(refused) = &outcome
-            && let Some(asked) = refused.refusal.question()
-        {
-            return Ok(confirm::input_required(asked).into());
-        }
-        match outcome {
-            Outcome::Answered(answered) => Ok(result(answered).into()),
-            Outcome::Refused(refused)
-                if self.served.errors == ErrorStyle::Result || refused.is_denial() =>
-            {
-                Ok(result(refused.as_answer()).into())
-            }
-            Outcome::Refused(refused) => Err(error(&refused, &context)),
-        }
+        self.told(outcome, Era::of(&context))
     }
 
     /// None. Hosts ask for them whatever was declared, so an empty list is said and declared.
@@ -267,7 +312,12 @@ impl ServerHandler for Server {
             Ok(Content::Blob { mime_type, base64 }) => {
                 ResourceContents::blob(base64, request.uri).with_mime_type(mime_type)
             }
-            Err(refused) => return Err(of_resource(error(&refused, &context), &request.uri)),
+            Err(refused) => {
+                return Err(of_resource(
+                    error(&refused, Era::of(&context)),
+                    &request.uri,
+                ));
+            }
         };
         let mut result = ReadResourceResult::new(vec![contents]);
         // Flags change at any time; the rest never does.
@@ -314,7 +364,7 @@ impl ServerHandler for Server {
         let cx = Cx::new();
         let caller = self.caller(&context);
         let refused = self.served.gateway.refuse_malformed(&caller, &cx, name);
-        Err(error(&refused.await, &context))
+        Err(error(&refused.await, Era::of(&context)))
     }
 
     async fn complete(
@@ -424,14 +474,11 @@ fn link(link: Link) -> ContentBlock {
     ContentBlock::resource_link(resource)
 }
 
-fn error(refused: &Refused, context: &RequestContext<RoleServer>) -> ErrorData {
-    let modern = context
-        .protocol_version()
-        .is_some_and(|version| version >= ProtocolVersion::V_2026_07_28);
+fn error(refused: &Refused, era: Era) -> ErrorData {
     let code = match refused.refusal.code {
         Code::InvalidInput => ErrorCode::INVALID_PARAMS,
         // The revision of 2026-07-28 gave up the code of its own.
-        Code::NotFound if modern => ErrorCode::INVALID_PARAMS,
+        Code::NotFound if era == Era::Modern => ErrorCode::INVALID_PARAMS,
         Code::NotFound => ErrorCode::RESOURCE_NOT_FOUND,
         Code::AuthFailed | Code::Conflict | Code::Denied | Code::RateLimited => {
             ErrorCode::INVALID_REQUEST

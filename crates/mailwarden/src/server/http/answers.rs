@@ -13,6 +13,7 @@ use bytes::Bytes;
 use gateway::{Code, Refused};
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt as _, Full};
+use rmcp::model::ServerJsonRpcMessage;
 use serde_json::{Value, json};
 
 pub(super) type Answer = Response<BoxBody<Bytes, Infallible>>;
@@ -35,6 +36,17 @@ pub(super) fn refusal(status: StatusCode, words: &'static str) -> Answer {
 
 pub(super) fn json(status: StatusCode, value: &serde_json::Value) -> Answer {
     whole(status, "application/json", value.to_string())
+}
+
+/// What the protocol says in answer to a call.
+pub(super) fn message(message: &ServerJsonRpcMessage) -> Answer {
+    match serde_json::to_vec(message) {
+        Ok(body) => whole(StatusCode::OK, "application/json", body),
+        Err(_) => plain(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "this could not be served\n",
+        ),
+    }
 }
 
 pub(super) fn not_found() -> Answer {

@@ -13,6 +13,8 @@ use rmcp::transport::streamable_http_server::StreamableHttpService;
 use serde_json::Value;
 use tokio::sync::watch;
 
+use super::Form;
+use super::alone;
 use super::answers::{self, Answer};
 use super::body::Room;
 use super::doors::Door;
@@ -25,14 +27,15 @@ use super::streams::{Listening, Streams};
 use super::told::Told;
 use crate::server::Answering;
 use crate::server::health;
+use crate::server::mcp::Server;
 use crate::watched::Watched;
 
-const SESSION: &str = "mcp-session-id";
+pub(super) const SESSION: &str = "mcp-session-id";
 /// What a request of the revision of 2026-07-28 asks for, without its body.
-const ASKS: &str = "mcp-method";
+pub(super) const ASKS: &str = "mcp-method";
 const LISTEN: &str = "subscriptions/listen";
 /// And of which tool.
-const NAMES: &str = "mcp-name";
+pub(super) const NAMES: &str = "mcp-name";
 /// What is limited; all else passes, so that whoever may call nothing can still end what it began.
 const CALLS: [&str; 3] = ["tools/call", "resources/read", "completion/complete"];
 /// After this there may be room for a body again.
@@ -53,6 +56,8 @@ pub(super) struct Gate {
     pub roster: Arc<Roster>,
     pub refusals: Refusals,
     pub sessions: Arc<Sessions>,
+    /// Calls that need no more than an answer.
+    pub calls: Server,
     pub mcp: StreamableHttpService<Answering, Sessions>,
     /// Where the client would rather have events.
     pub mcp_events: StreamableHttpService<Answering, Sessions>,
@@ -158,9 +163,9 @@ impl Gate {
         let until = stream
             .is_some()
             .then(|| self.as_long_as_known(&caller, proven));
-        let service = match wants_events(request.headers()) {
-            true => &self.mcp_events,
-            false => &self.mcp,
+        let form = match wants_events(request.headers()) {
+            true => Form::Events,
+            false => Form::Json,
         };
         let (mut parts, body) = request.into_parts();
         let read = self.room.read(&caller, &parts.headers, body).await;
@@ -172,7 +177,22 @@ impl Gate {
             self.pace(&caller, || Called::by_body(&read.bytes)).await?;
         }
         let sent = Sent::of(&parts.headers);
-        both_accepted(&mut parts.headers);
+        let accepts = both_accepted(&mut parts.headers);
+        if form == Form::Json
+            && accepts == Accepts::Ours
+            && let Some(call) = alone::read(&parts.headers, &read.bytes)
+        {
+            let told = self.calls.call_alone(&caller, call).await;
+            return Ok(Passed {
+                answer: answers::message(&told),
+                until: None,
+                held: Some(Box::new((session, stream, read.room))),
+            });
+        }
+        let service = match form {
+            Form::Events => &self.mcp_events,
+            Form::Json => &self.mcp,
+        };
         parts.extensions.insert(caller.clone());
         let request = Request::from_parts(parts, Full::new(read.bytes));
         let answer = self.sessions.of(&caller, service.handle(request)).await;
@@ -386,17 +406,26 @@ fn wants_events(headers: &HeaderMap) -> bool {
 }
 
 /// QUIRK: the protocol library wants both kinds of answers named, and knows no wildcard; some clients name one.
-fn both_accepted(headers: &mut HeaderMap) {
+fn both_accepted(headers: &mut HeaderMap) -> Accepts {
     let named = headers.get(ACCEPT).and_then(|value| value.to_str().ok());
     let fits = named.is_none_or(|named| {
         ["text/event-stream", "application/json", "*/*"]
             .iter()
             .any(|kind| named.contains(kind))
     });
-    if fits {
-        let both = HeaderValue::from_static("application/json, text/event-stream");
-        headers.insert(ACCEPT, both);
+    if !fits {
+        return Accepts::Otherwise;
     }
+    let both = HeaderValue::from_static("application/json, text/event-stream");
+    headers.insert(ACCEPT, both);
+    Accepts::Ours
+}
+
+/// Whether a client takes any of the kinds of answers that there are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Accepts {
+    Ours,
+    Otherwise,
 }
 
 /// QUIRK: the protocol library tells in plain text what its parsers stumbled over, and calls bad JSON a wrong type.

@@ -3,6 +3,7 @@
 //! Every request passes the gate before anything of it is read. Unless sessions are allowed there are none: any replica
 //! answers any request.
 
+mod alone;
 mod answers;
 mod body;
 mod doors;
@@ -61,6 +62,7 @@ pub(crate) async fn run(
         names: settings.names.clone(),
         roster: Arc::clone(&roster),
         refusals: Refusals::new(log),
+        calls: Server::new(served.clone(), Who::EachSays),
         mcp: service(answering.clone(), &sessions, Form::Json),
         mcp_events: service(answering, &sessions, Form::Events),
         sessions: Arc::clone(&sessions),
