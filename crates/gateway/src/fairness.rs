@@ -29,7 +29,7 @@ const PATIENCE_ALONE: Duration = Duration::from_secs(3_600);
 const MOST: usize = 128;
 /// Before anything is known of how far it is.
 const AT_FIRST: usize = 8;
-/// While processors are what calls wait for.
+/// While processors are what calls wait for, and those who ask for little wait for them too.
 const LEAST: usize = 1;
 /// Beside them, for callers that have nothing under way.
 const SPARE: usize = 8;
@@ -198,9 +198,14 @@ impl Door {
         let Some(strain) = (paced.gauge)() else {
             return;
         };
-        let queue = match self.load().waiting {
-            0 => Queue::Empty,
-            _ => Queue::Waits,
+        let (waiting, modest) = {
+            let mut inside = lock(&self.0.inside);
+            (inside.hall.load().waiting, inside.hall.take_modest())
+        };
+        let queue = match (waiting, modest) {
+            (0, _) => Queue::Empty,
+            (_, 0) => Queue::Waits,
+            _ => Queue::HoldsUp,
         };
         let places = lock(&paced.breath).draw(strain, lag, queue);
         let mut inside = lock(&self.0.inside);

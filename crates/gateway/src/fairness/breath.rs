@@ -1,5 +1,5 @@
-//! How many calls this machine has breath for: fewer while its threads wait for a processor, or what could go on waits for a
-//! thread; more when calls wait and neither does. Arithmetic alone.
+//! How many calls this machine has breath for: more when calls wait and no thread waits for a processor; fewer while threads
+//! do, and few for the sake of callers who ask for little beside others who ask for much. Arithmetic alone.
 
 use std::time::Duration;
 
@@ -23,23 +23,30 @@ const PROMPT: Duration = Duration::from_micros(250);
 /// The number of places, and what it was found by.
 #[derive(Clone, Debug)]
 pub(crate) struct Breath {
+    /// However much it strains the machine, while somebody is held up by it.
     least: usize,
+    /// And while nobody is: fewer would end no call sooner, and each would cost more.
+    usual: usize,
     most: usize,
     places: usize,
     before: Option<Strain>,
 }
 
-/// Whether calls wait for a place.
+/// Who waits for a place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Queue {
     Empty,
+    /// Callers who all ask for more than there is.
     Waits,
+    /// The same, and others came meanwhile who had nothing else under way: they wait for what the first make of the machine.
+    HoldsUp,
 }
 
 impl Breath {
     pub(crate) fn new(least: usize, places: usize, most: usize) -> Self {
         Self {
             least,
+            usual: places,
             most,
             places,
             before: None,
@@ -59,11 +66,18 @@ impl Breath {
             false => waited.as_nanos() * 100 / wanted.as_nanos(),
         };
         let step = (self.places / 4).max(1);
-        if share > TOO_LONG || lag > LATE {
-            self.places = self.places.saturating_sub(step).max(self.least);
-        } else if share < SHORT && lag < PROMPT && queue == Queue::Waits {
-            self.places = (self.places + step).min(self.most);
-        }
+        let floor = match queue {
+            Queue::HoldsUp => self.least,
+            Queue::Empty | Queue::Waits => self.usual,
+        };
+        let strained = share > TOO_LONG || lag > LATE;
+        let easy = share < SHORT && lag < PROMPT;
+        self.places = match () {
+            () if strained && self.places > floor => self.places.saturating_sub(step).max(floor),
+            () if self.places < floor => (self.places + step).min(floor),
+            () if easy && queue != Queue::Empty => (self.places + step).min(self.most),
+            () => self.places,
+        };
         self.places
     }
 }
@@ -87,11 +101,11 @@ mod tests {
     fn where_tasks_wait_for_threads_there_are_fewer_places_too() {
         let mut breath = Breath::new(4, 16, 256);
         for _ in 0..30 {
-            breath.draw(Strain::default(), 2 * LATE, Queue::Waits);
+            breath.draw(Strain::default(), 2 * LATE, Queue::HoldsUp);
         }
         assert_eq!(breath.places, 4);
         for _ in 0..30 {
-            breath.draw(Strain::default(), LATE, Queue::Waits);
+            breath.draw(Strain::default(), LATE, Queue::HoldsUp);
         }
         assert_eq!(breath.places, 4);
         for _ in 0..30 {
@@ -103,9 +117,19 @@ mod tests {
     #[test]
     fn a_machine_out_of_breath_has_fewer_places_and_gets_them_back() {
         let mut breath = Breath::new(4, 16, 256);
-        assert_eq!(after(&mut breath, 30, 80, Queue::Waits), 4);
-        assert_eq!(after(&mut breath, 30, 20, Queue::Waits), 4);
-        assert_eq!(after(&mut breath, 30, 5, Queue::Waits), 256);
+        assert_eq!(after(&mut breath, 30, 80, Queue::HoldsUp), 4);
+        assert_eq!(after(&mut breath, 30, 20, Queue::HoldsUp), 4);
+        assert_eq!(after(&mut breath, 30, 5, Queue::HoldsUp), 256);
+    }
+
+    #[test]
+    fn places_are_few_only_where_somebody_is_held_up() {
+        let mut breath = Breath::new(4, 16, 256);
+        assert_eq!(after(&mut breath, 30, 0, Queue::Waits), 256);
+        assert_eq!(after(&mut breath, 30, 80, Queue::Waits), 16);
+        assert_eq!(after(&mut breath, 30, 80, Queue::HoldsUp), 4);
+        assert_eq!(after(&mut breath, 30, 80, Queue::Waits), 16);
+        assert_eq!(after(&mut breath, 30, 80, Queue::Empty), 16);
     }
 
     #[test]

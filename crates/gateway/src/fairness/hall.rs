@@ -59,6 +59,8 @@ pub(crate) enum Arrival {
 pub(crate) struct Hall {
     bounds: Bounds,
     under_way: usize,
+    /// Of all callers.
+    waiting: usize,
     /// Those with something under way or waiting.
     callers: BTreeMap<String, Guest>,
     next: Ticket,
@@ -66,6 +68,8 @@ pub(crate) struct Hall {
     pulse: Option<Duration>,
     /// When the last one left, if somebody waited then.
     last: Option<Instant>,
+    /// So many came of late who had nothing else here, while others waited.
+    modest: u64,
 }
 
 #[derive(Debug, Default)]
@@ -84,17 +88,24 @@ impl Hall {
                 ..bounds
             },
             under_way: 0,
+            waiting: 0,
             callers: BTreeMap::new(),
             next: Ticket(0),
             pulse: None,
             last: None,
+            modest: 0,
         }
+    }
+
+    /// How many came since this was last asked who had nothing else here, while others waited.
+    pub(crate) fn take_modest(&mut self) -> u64 {
+        std::mem::take(&mut self.modest)
     }
 
     pub(crate) fn load(&self) -> Load {
         Load {
             under_way: self.under_way,
-            waiting: self.callers.values().map(|guest| guest.waiting.len()).sum(),
+            waiting: self.waiting,
             places: self.bounds.places,
         }
     }
@@ -107,6 +118,9 @@ impl Hall {
     /// by one that comes and enters.
     pub(crate) fn arrive(&mut self, caller: &str) -> Arrival {
         let (own, queued) = self.calls_of(caller);
+        if own == 0 && queued == 0 && self.somebody_waits() {
+            self.modest = self.modest.saturating_add(1);
+        }
         if queued == 0 && self.has_place(own) {
             self.under_way += 1;
             self.guest(caller).under_way += 1;
@@ -122,6 +136,7 @@ impl Hall {
             guest.turn = ticket.0;
         }
         guest.waiting.push_back(ticket);
+        self.waiting += 1;
         Arrival::Waits(ticket)
     }
 
@@ -159,13 +174,14 @@ impl Hall {
         let before = guest.waiting.len();
         guest.waiting.retain(|one| *one != ticket);
         let left = guest.waiting.len() < before;
+        self.waiting -= usize::from(left);
         self.forget(caller);
         left
     }
 
     #[cfg(test)]
     pub(crate) fn is_empty(&self) -> bool {
-        self.under_way == 0 && self.callers.is_empty()
+        self.under_way == 0 && self.waiting == 0 && self.callers.is_empty()
     }
 
     fn guest(&mut self, caller: &str) -> &mut Guest {
@@ -182,7 +198,7 @@ impl Hall {
     /// Who has least under way comes first; those who have the same take turns.
     fn let_in(&mut self) -> Vec<Ticket> {
         let mut entered = Vec::new();
-        loop {
+        while self.somebody_waits() {
             let (bounds, under_way) = (self.bounds, self.under_way);
             let waiting = self.callers.values_mut().filter_map(|guest| {
                 let waits =
@@ -194,20 +210,26 @@ impl Hall {
                 let head = guest.waiting.pop_front()?;
                 Some((guest, head))
             }) else {
-                return entered;
+                break;
             };
             guest.turn = self.next.0;
             self.next = Ticket(self.next.0.wrapping_add(1));
             guest.under_way += 1;
             self.under_way += 1;
+            self.waiting -= 1;
             entered.push(head);
         }
+        entered
     }
 
     /// Those under way, and those that wait.
     fn calls_of(&self, caller: &str) -> (usize, usize) {
         let guest = self.callers.get(caller);
         guest.map_or((0, 0), |guest| (guest.under_way, guest.waiting.len()))
+    }
+
+    fn somebody_waits(&self) -> bool {
+        self.waiting > 0
     }
 
     fn has_place(&self, own: usize) -> bool {
@@ -239,7 +261,7 @@ impl Hall {
     }
 
     fn feel_pulse(&mut self, now: Instant) {
-        let somebody = self.callers.values().any(|guest| !guest.waiting.is_empty());
+        let somebody = self.somebody_waits();
         if let (true, Some(last)) = (somebody, self.last) {
             let beat = now.saturating_duration_since(last);
             self.pulse = Some(match self.pulse {

@@ -294,3 +294,19 @@ fn a_slow_hour_is_not_held_against_those_who_come_later() {
     assert_eq!(crowd.comes("a"), Arrival::Enters);
     assert!(matches!(crowd.comes(MODEST), Arrival::Waits(_)));
 }
+
+/// By these it is known that somebody is held up.
+#[test]
+fn who_comes_with_nothing_else_while_others_wait_is_noticed() {
+    let mut crowd = Crowd::new(2);
+    assert_eq!(crowd.comes(MODEST), Arrival::Enters);
+    assert_eq!(crowd.hall.take_modest(), 0, "nobody waits");
+    for _ in 0..9 {
+        crowd.comes("greedy");
+    }
+    assert_eq!(crowd.hall.take_modest(), 0, "it had others already");
+    crowd.comes("another");
+    crowd.comes("another");
+    assert_eq!(crowd.hall.take_modest(), 1);
+    assert_eq!(crowd.hall.take_modest(), 0);
+}
