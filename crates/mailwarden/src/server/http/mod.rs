@@ -4,6 +4,7 @@
 //! answers any request.
 
 mod answers;
+mod asides;
 mod body;
 mod doors;
 mod gate;
@@ -60,7 +61,7 @@ pub(crate) async fn run(
         watched: served.watched.clone(),
         names: settings.names.clone(),
         roster: Arc::clone(&roster),
-        refusals: Refusals::new(log),
+        refusals: Refusals::new(log, served.watched.clone()),
         mcp: service(answering.clone(), &sessions, Form::Json),
         mcp_events: service(answering, &sessions, Form::Events),
         sessions: Arc::clone(&sessions),
