@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// Everything that is wrong, each by its place.
-#[derive(Debug, Default, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, thiserror::Error)]
 pub(crate) struct Problems(pub Vec<Problem>);
 
 /// One thing that is wrong.
