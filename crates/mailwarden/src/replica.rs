@@ -9,7 +9,7 @@ const VARIABLE: &str = "MAILWARDEN_REPLICA";
 const LONGEST: usize = 64;
 
 /// Chosen once, when the process starts: like its number, and for as long.
-static CHOSEN: OnceLock<Option<Replica>> = OnceLock::new();
+static CHOSEN: OnceLock<Replica> = OnceLock::new();
 
 /// Letters, digits, '-', '_' and '.', and no file of a log.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -28,14 +28,23 @@ pub(crate) fn choose(option: Option<&str>) -> Result<(), Problems> {
             format!("{what} (--replica goes before it)"),
         )])
     })?;
-    // Nobody has chosen before: this is called once.
-    let _ = CHOSEN.set(chosen);
+    if let Some(chosen) = chosen {
+        // Nobody has chosen before: this is called once.
+        let _ = CHOSEN.set(chosen);
+    }
     Ok(())
+}
+
+/// Takes the name of whose log is the only one there, where nobody has chosen.
+pub(crate) fn adopt(name: &str) {
+    if let Ok(replica) = Replica::parse(name) {
+        let _ = CHOSEN.set(replica);
+    }
 }
 
 /// None where this process is the only one.
 pub(crate) fn chosen() -> Option<&'static Replica> {
-    CHOSEN.get()?.as_ref()
+    CHOSEN.get()
 }
 
 /// Where this process writes its log, when all logs are there.
