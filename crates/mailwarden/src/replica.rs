@@ -3,9 +3,12 @@
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-use crate::config::{Problem, Problems};
+use crate::config::{Problem, Problems, Said, Setting};
 
-const VARIABLE: &str = "MAILWARDEN_REPLICA";
+const NAME: Setting = Setting {
+    option: "--replica",
+    variable: "MAILWARDEN_REPLICA",
+};
 const LONGEST: usize = 64;
 
 /// Chosen once, when the process starts: like its number, and for as long.
@@ -17,16 +20,14 @@ pub(crate) struct Replica(String);
 
 /// What the command line says, else the environment.
 pub(crate) fn choose(option: Option<&str>) -> Result<(), Problems> {
-    let set = || std::env::var_os(VARIABLE).filter(|value| !value.is_empty());
+    let set = || std::env::var_os(NAME.variable).filter(|value| !value.is_empty());
     let text = option
         .map(str::to_owned)
         .or_else(|| set().map(|value| value.to_string_lossy().into_owned()));
     let chosen = text.as_deref().map(Replica::parse).transpose();
     let chosen = chosen.map_err(|what| {
-        Problems(vec![Problem::variable(
-            VARIABLE,
-            format!("{what} (--replica goes before it)"),
-        )])
+        let said = Said::of(option.as_ref());
+        Problems(vec![Problem::setting(NAME, said, what)])
     })?;
     if let Some(chosen) = chosen {
         // Nobody has chosen before: this is called once.

@@ -422,18 +422,36 @@ fn whoever_asks_badly_holds_up_nobody() {
 #[test]
 fn an_address_that_is_none_is_refused() {
     let home = Installation::new();
-    let ran = home
-        .program()
-        .args(["stdio", "--metrics-addr", "everywhere"])
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
-    assert_eq!(ran.status.code(), Some(2));
-    let said = String::from_utf8_lossy(&ran.stderr).into_owned();
-    assert!(
-        said.contains("MAILWARDEN_METRICS_ADDR must be a port"),
-        "{said}"
-    );
+    // By the name under which it was said.
+    for (words, set, wanted) in [
+        (
+            &["stdio", "--metrics-addr", "everywhere"][..],
+            "9464",
+            "--metrics-addr must be a port",
+        ),
+        (
+            &["stdio"],
+            "everywhere",
+            "MAILWARDEN_METRICS_ADDR must be a port",
+        ),
+        (
+            &["stdio", "--replica", "../x"],
+            "0",
+            "--replica must be 1 to 64",
+        ),
+        (
+            &["stdio", "--toolsets", "all"],
+            "0",
+            "--toolsets must be one",
+        ),
+    ] {
+        let mut program = home.program();
+        program.env("MAILWARDEN_METRICS_ADDR", set);
+        let ran = program.args(words).stdin(Stdio::null()).output().unwrap();
+        assert_eq!(ran.status.code(), Some(2));
+        let said = String::from_utf8_lossy(&ran.stderr).into_owned();
+        assert!(said.contains(wanted), "{said}");
+    }
 }
 
 /// Told to end, it says so first, lets the call under way end, and is gone.

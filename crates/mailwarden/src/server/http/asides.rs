@@ -29,12 +29,7 @@ enum Weight {
 }
 
 impl Asides {
-    pub(super) fn note(
-        &self,
-        why: Unserved,
-        peer: IpAddr,
-        named: impl FnOnce() -> Option<String>,
-    ) {
+    pub(super) fn note(&self, why: Unserved, peer: IpAddr, named: impl FnOnce() -> Option<String>) {
         let (before, first) = self.count(why, Instant::now());
         say_again(why, before);
         if first {

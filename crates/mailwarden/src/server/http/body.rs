@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use axum::http::header::CONTENT_LENGTH;
 use axum::http::HeaderMap;
+use axum::http::header::CONTENT_LENGTH;
 use bytes::{Bytes, BytesMut};
 use gateway::Caller;
 use http_body_util::BodyExt as _;
