@@ -367,6 +367,20 @@ fn a_ledger_that_cannot_be_opened_is_not_ready() {
     assert!(Scrape::of(&client).names().contains("mailwarden_ledger_up"));
 }
 
+#[test]
+fn a_probe_says_what_it_cannot_ask() {
+    for (url, wanted) in [
+        ("https://127.0.0.1/readyz", "https is not spoken here"),
+        ("127.0.0.1:9464/readyz", "write the address as http://"),
+    ] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_mailwarden"));
+        let ran = command.args(["probe", url]).output().unwrap();
+        assert_eq!(ran.status.code(), Some(1));
+        let said = String::from_utf8_lossy(&ran.stderr).into_owned();
+        assert!(said.contains(wanted), "{said}");
+    }
+}
+
 /// `mailwarden probe`, as an image's health check runs it.
 fn probe(client: &McpClient, path: &str) -> Option<i32> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_mailwarden"));
