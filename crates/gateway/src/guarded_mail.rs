@@ -20,7 +20,7 @@ use policy::{By, Denial, FolderPolicy, Judged, Permit, Reason, Refused, Scope};
 use crate::Refusal;
 use crate::knowledge::{Shelf, lock};
 use crate::setup::{Account, Provider};
-use crate::trouble::{self, Issue};
+use crate::trouble::{self, Issue, Told};
 
 pub use inspection::{Inspected, Inspection, Progress, Which};
 use learning::Lesson;
@@ -152,7 +152,7 @@ impl<'a> GuardedMail<'a> {
             _ => {}
         }
         if !self.permit.policy().is_owner() {
-            // INVARIANT: a server's own words may be about what is hidden.
+            // INVARIANT: a server's own words may be about what is hidden, and where it is nobody needs to know who only reads.
             fault.said = None;
             match fault.kind {
                 FaultKind::NoSuchFolder | FaultKind::NoSuchTarget => {
@@ -166,10 +166,10 @@ impl<'a> GuardedMail<'a> {
                 FaultKind::NoSuchMessage | FaultKind::AnotherMessage => {
                     return Err(Refusal::denied(Denial::absent()));
                 }
-                _ => {}
+                _ => return trouble::sort(&fault, Told::Caller),
             }
         }
-        trouble::sort(&fault, &self.describe())
+        trouble::sort(&fault, Told::Owner(&self.describe()))
     }
 
     fn needs_login(&self) -> Refusal {

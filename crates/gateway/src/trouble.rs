@@ -1,6 +1,7 @@
 //! From a source's fault to what a caller is told: a refusal, or an issue inside the answer.
 
 mod providers;
+mod without_address;
 
 use content::Changes;
 use mail::{Described, Fault, FaultKind};
@@ -100,8 +101,17 @@ impl NextAction {
     }
 }
 
+/// Who is told.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Told<'a> {
+    /// Whoever has set the account up, at this place, and can mend it.
+    Owner(&'a Described),
+    /// Somebody with a policy, to whom the account is all that there is to know.
+    Caller,
+}
+
 /// What does not exist, or no longer fits, is a refusal; what a server could not do is an issue.
-pub(crate) fn sort(fault: &Fault, at: &Described) -> Result<Issue, Refusal> {
+pub(crate) fn sort(fault: &Fault, told: Told<'_>) -> Result<Issue, Refusal> {
     let refusal = match fault.kind {
         FaultKind::NoSuchFolder => Refusal::new(
             Code::NotFound,
@@ -123,7 +133,7 @@ pub(crate) fn sort(fault: &Fault, at: &Described) -> Result<Issue, Refusal> {
             "the search matches {matches} messages, more than {MOST_MATCHES}; narrow it with dates, from, to or subject"
         ))
         .with_details(json!({ "matches": matches, "limit": MOST_MATCHES })),
-        kind => return Ok(issue(fault, kind, at)),
+        kind => return Ok(issue(fault, kind, told)),
     };
     Err(refusal)
 }
@@ -131,14 +141,17 @@ pub(crate) fn sort(fault: &Fault, at: &Described) -> Result<Issue, Refusal> {
 /// A search with conditions may match this many messages.
 pub(crate) const MOST_MATCHES: u64 = 20_000;
 
-fn issue(fault: &Fault, kind: FaultKind, at: &Described) -> Issue {
+fn issue(fault: &Fault, kind: FaultKind, told: Told<'_>) -> Issue {
     let mut changes = Changes::default();
     let said = fault
         .said
         .as_ref()
         .map(|raw| content::said(raw.bytes(), &mut changes))
         .filter(|s| !s.is_empty());
-    let what = explain(kind, at, fault);
+    let what = match told {
+        Told::Owner(at) => explain(kind, at, fault),
+        Told::Caller => without_address::explain(kind, fault),
+    };
     let message = match said {
         Some(said) if changes.is_empty() => format!("{what} (said: {said})"),
         Some(said) => format!("{what} (said, and made safe to show: {said})"),
@@ -201,46 +214,48 @@ pub(crate) fn code(kind: FaultKind) -> &'static str {
     }
 }
 
+/// Those that a change can end with.
+const KINDS: [FaultKind; 32] = [
+    FaultKind::AuthFailed,
+    FaultKind::TokenRefused,
+    FaultKind::TokenUnavailable,
+    FaultKind::TokenMisconfigured,
+    FaultKind::NeedsLogin,
+    FaultKind::ReadingOnly,
+    FaultKind::NoSafeLogin,
+    FaultKind::NoSuchMechanism,
+    FaultKind::HostNotFound,
+    FaultKind::Refused,
+    FaultKind::Unreachable,
+    FaultKind::CertificateExpired,
+    FaultKind::CertificateWrongHost,
+    FaultKind::CertificateUntrusted,
+    FaultKind::TlsFailed,
+    FaultKind::TimedOut,
+    FaultKind::Lost,
+    FaultKind::Bye,
+    FaultKind::Busy,
+    FaultKind::NoMailbox,
+    FaultKind::Denied,
+    FaultKind::Rejected,
+    FaultKind::Protocol,
+    FaultKind::ReadOnly,
+    FaultKind::OverQuota,
+    FaultKind::FlagNotKept,
+    FaultKind::StaysInAll,
+    FaultKind::NoCopyThere,
+    FaultKind::TooLarge,
+    FaultKind::Conflict,
+    FaultKind::NoSuchTarget,
+    FaultKind::NoSuchMessage,
+];
+
 /// The fault that a change is written to have ended with; none for what no source says.
 pub(crate) fn kind_of(written: &str) -> Option<FaultKind> {
-    const KINDS: [FaultKind; 32] = [
-        FaultKind::AuthFailed,
-        FaultKind::TokenRefused,
-        FaultKind::TokenUnavailable,
-        FaultKind::TokenMisconfigured,
-        FaultKind::NeedsLogin,
-        FaultKind::ReadingOnly,
-        FaultKind::NoSafeLogin,
-        FaultKind::NoSuchMechanism,
-        FaultKind::HostNotFound,
-        FaultKind::Refused,
-        FaultKind::Unreachable,
-        FaultKind::CertificateExpired,
-        FaultKind::CertificateWrongHost,
-        FaultKind::CertificateUntrusted,
-        FaultKind::TlsFailed,
-        FaultKind::TimedOut,
-        FaultKind::Lost,
-        FaultKind::Bye,
-        FaultKind::Busy,
-        FaultKind::NoMailbox,
-        FaultKind::Denied,
-        FaultKind::Rejected,
-        FaultKind::Protocol,
-        FaultKind::ReadOnly,
-        FaultKind::OverQuota,
-        FaultKind::FlagNotKept,
-        FaultKind::StaysInAll,
-        FaultKind::NoCopyThere,
-        FaultKind::TooLarge,
-        FaultKind::Conflict,
-        FaultKind::NoSuchTarget,
-        FaultKind::NoSuchMessage,
-    ];
     KINDS.into_iter().find(|kind| code(*kind) == written)
 }
 
-/// For people, and what they can do about it.
+/// For whoever set it up, and what they can do about it.
 fn explain(kind: FaultKind, at: &Described, fault: &Fault) -> String {
     let host = content::name(&at.host, &mut Changes::default());
     let server = format!("{host}:{}", at.port);

@@ -212,6 +212,9 @@ pub(crate) enum ConfigVerb {
     Check {
         /// The directory (default: --config-dir, IMAP_MCP_CONFIG_DIR)
         dir: Option<PathBuf>,
+        /// Fail where it could not be served this way; without it, what HTTP would refuse is a warning
+        #[arg(long, value_enum)]
+        transport: Option<Transport>,
     },
     /// Write a commented example into a new directory
     Init {

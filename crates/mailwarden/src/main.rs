@@ -1,6 +1,7 @@
 //! mailwarden: one program between agents and mail. This file reads the command line and starts what it says.
 
 mod audit;
+mod beside;
 mod check;
 mod cli;
 mod config;
@@ -69,7 +70,7 @@ fn main() -> ExitCode {
         return refuse(
             &Problems(vec![config::Problem::whole(problem)]),
             config::directory(cli.config_dir.as_deref()).as_deref(),
-            verb.recorded_as(),
+            &verb,
         );
     }
     if verb != Verb::ExtractWorker
@@ -81,15 +82,15 @@ fn main() -> ExitCode {
     let directory = config::directory(cli.config_dir.as_deref());
     let directory = directory.as_deref();
     if let Err(problems) = replica::choose(cli.replica.as_deref()) {
-        return refuse(&problems, directory, verb.recorded_as());
+        return refuse(&problems, directory, &verb);
     }
     let toolsets = match config::toolsets(cli.toolsets.as_deref(), std::env::vars_os()) {
         Ok(toolsets) => toolsets,
-        Err(problems) => return refuse(&problems, directory, verb.recorded_as()),
+        Err(problems) => return refuse(&problems, directory, &verb),
     };
     let metrics = match metrics::Address::chosen(cli.metrics_addr.as_deref()) {
         Ok(metrics) => metrics,
-        Err(problems) => return refuse(&problems, directory, verb.recorded_as()),
+        Err(problems) => return refuse(&problems, directory, &verb),
     };
     let choices = |toolsets| Choices {
         directory,
@@ -110,7 +111,7 @@ fn main() -> ExitCode {
                 }
                 serving::http(config, choices(toolsets), log, settings).await
             }),
-            Err(problems) => return refuse(&problems, directory, verb.recorded_as()),
+            Err(problems) => return refuse(&problems, directory, &verb),
         },
         Verb::Check => with_config(&verb, directory, async |mut config, log| {
             if cli.read_only {
@@ -191,6 +192,10 @@ fn with_config(
             complain(&why);
             Ok(ExitCode::from(BAD_CONFIGURATION))
         }
+        Ok(config) if let Err(why) = beside::enter(verb, config.audit_directory.as_deref()) => {
+            complain(&why);
+            Ok(ExitCode::FAILURE)
+        }
         Ok(config) => in_threads(verb.threads(), async {
             let log = wiring::log(
                 Some(config.audit.clone()),
@@ -211,25 +216,37 @@ fn with_config(
                 .await;
             outcome.map(|(code, _)| code)
         }),
-        Err(problems) => Ok(refuse(&problems, directory, verb.recorded_as())),
+        Err(problems) => Ok(refuse(&problems, directory, verb)),
     }
 }
 
 /// Says what is wrong, here and in the audit log of a verb that is recorded there.
-fn refuse(problems: &Problems, directory: Option<&Path>, verb: Option<&'static str>) -> ExitCode {
+fn refuse(problems: &Problems, directory: Option<&Path>, verb: &Verb) -> ExitCode {
     complain(&problems.to_string());
-    if let Some(verb) = verb {
-        record_refusal(problems, directory, verb);
+    match (verb, verb.recorded_as()) {
+        // Whoever serves writes its own log, wherever that is.
+        (Verb::Stdio | Verb::Http(_), Some(name)) => record(problems, directory, name),
+        (_, Some(name)) => record_refusal(problems, directory, name),
+        (_, None) => {}
     }
     ExitCode::from(BAD_CONFIGURATION)
 }
 
+/// By a command beside whoever serves.
+fn record_refusal(problems: &Problems, directory: Option<&Path>, name: &'static str) {
+    let place = config::log_directory(directory).ok().flatten();
+    match beside::enter_as_command(place.as_deref()) {
+        Ok(()) => record(problems, directory, name),
+        Err(why) => complain(&format!("not recorded: {why}")),
+    }
+}
+
 /// In the log that the configuration names, if that much of it can be read.
-fn record_refusal(problems: &Problems, directory: Option<&Path>, verb: &'static str) {
+fn record(problems: &Problems, directory: Option<&Path>, name: &'static str) {
     let place = config::log_directory(directory).ok().flatten();
     // That it could not be recorded does not make it a better configuration.
     let _ = in_runtime(async {
-        let log = wiring::log(None, place, verb);
+        let log = wiring::log(None, place, name);
         log.note(Event::config_refused(problems.variables()));
         log.close("the configuration is refused").await;
         Ok(ExitCode::SUCCESS)

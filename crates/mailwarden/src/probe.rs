@@ -27,6 +27,11 @@ pub(crate) fn run(url: &str) -> ExitCode {
 }
 
 fn ask(url: &str) -> anyhow::Result<u16> {
+    if url.starts_with("https://") {
+        anyhow::bail!(
+            "https is not spoken here; ask the operators' address (--metrics-addr), which tells the same by plain HTTP on this machine"
+        );
+    }
     let (authority, path) = parts(url)
         .ok_or_else(|| anyhow::anyhow!("write the address as http://127.0.0.1:9464/readyz"))?;
     let with_port = match authority.rsplit_once(':') {

@@ -3,13 +3,16 @@
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-use crate::config::{Problem, Problems};
+use crate::config::{Problem, Problems, Said, Setting};
 
-const VARIABLE: &str = "MAILWARDEN_REPLICA";
+const NAME: Setting = Setting {
+    option: "--replica",
+    variable: "MAILWARDEN_REPLICA",
+};
 const LONGEST: usize = 64;
 
 /// Chosen once, when the process starts: like its number, and for as long.
-static CHOSEN: OnceLock<Option<Replica>> = OnceLock::new();
+static CHOSEN: OnceLock<Replica> = OnceLock::new();
 
 /// Letters, digits, '-', '_' and '.', and no file of a log.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -17,25 +20,32 @@ pub(crate) struct Replica(String);
 
 /// What the command line says, else the environment.
 pub(crate) fn choose(option: Option<&str>) -> Result<(), Problems> {
-    let set = || std::env::var_os(VARIABLE).filter(|value| !value.is_empty());
+    let set = || std::env::var_os(NAME.variable).filter(|value| !value.is_empty());
     let text = option
         .map(str::to_owned)
         .or_else(|| set().map(|value| value.to_string_lossy().into_owned()));
     let chosen = text.as_deref().map(Replica::parse).transpose();
     let chosen = chosen.map_err(|what| {
-        Problems(vec![Problem::variable(
-            VARIABLE,
-            format!("{what} (--replica goes before it)"),
-        )])
+        let said = Said::of(option.as_ref());
+        Problems(vec![Problem::setting(NAME, said, what)])
     })?;
-    // Nobody has chosen before: this is called once.
-    let _ = CHOSEN.set(chosen);
+    if let Some(chosen) = chosen {
+        // Nobody has chosen before: this is called once.
+        let _ = CHOSEN.set(chosen);
+    }
     Ok(())
+}
+
+/// Takes the name of whose log is the only one there, where nobody has chosen.
+pub(crate) fn adopt(name: &str) {
+    if let Ok(replica) = Replica::parse(name) {
+        let _ = CHOSEN.set(replica);
+    }
 }
 
 /// None where this process is the only one.
 pub(crate) fn chosen() -> Option<&'static Replica> {
-    CHOSEN.get()?.as_ref()
+    CHOSEN.get()
 }
 
 /// Where this process writes its log, when all logs are there.

@@ -80,6 +80,16 @@ impl Logs {
     }
 }
 
+/// The names of the logs in a directory that has none of its own: those of replicas. None where it cannot be read.
+pub(crate) fn replicas(dir: &Path) -> Vec<String> {
+    let found = match is_log(dir) {
+        true => Vec::new(),
+        false => within(dir).unwrap_or_default(),
+    };
+    let names = named(found).into_iter();
+    names.map(|log| super::safe(&log.name)).collect()
+}
+
 fn list(logs: &[Log]) -> String {
     let names: Vec<String> = logs.iter().map(|log| super::safe(&log.name)).collect();
     names.join(", ")

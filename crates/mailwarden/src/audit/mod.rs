@@ -28,6 +28,7 @@ use crate::screen::Screen;
 use logs::Logs;
 use page::{Form, Page};
 
+pub(crate) use logs::replicas;
 pub(crate) use page::safe;
 pub(crate) use when::When;
 

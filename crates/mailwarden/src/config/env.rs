@@ -67,7 +67,7 @@ const PROCESS_WIDE: &[&str] = &[
     "MAILWARDEN_METRICS_ADDR",
     "MAILWARDEN_REPLICA",
     "MAILWARDEN_STATE_DIR",
-    super::TOOLSETS,
+    super::TOOLSETS.variable,
 ];
 pub(super) const LEDGER: &str = "MAILWARDEN_LEDGER";
 pub(super) const LEDGER_PASSWORD: &str = "MAILWARDEN_LEDGER_PASSWORD";

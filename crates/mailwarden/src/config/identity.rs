@@ -68,6 +68,27 @@ pub(crate) struct Shown<'a> {
     pub token: Option<TokenDigest>,
 }
 
+/// Whether they can all be served over HTTP. Who is believed without proof cannot: anybody could say it.
+pub(crate) fn over_http(callers: &[CallerConfig]) -> Result<(), Problems> {
+    let trusted = |caller: &&CallerConfig| matches!(caller.auth, CallerAuth::StdioTrusted);
+    let problems: Vec<Problem> = callers
+        .iter()
+        .filter(trusted)
+        .map(|caller| {
+            let what = format!(
+                "the caller '{}' is stdio_trusted, which proves nothing over HTTP; write auth: {{ type: shared_token, tokens: [{{ sha256: … }}] }} \
+                 with what `mailwarden config token` prints, or keep the caller in another directory",
+                caller.id
+            );
+            Problem::file("callers.yaml", what)
+        })
+        .collect();
+    match problems.is_empty() {
+        true => Ok(()),
+        false => Err(Problems(problems)),
+    }
+}
+
 /// The caller that `variables` name, usually `std::env::vars_os()`.
 pub(crate) fn of_stdio(
     callers: &[CallerConfig],

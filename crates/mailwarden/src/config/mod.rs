@@ -20,13 +20,16 @@ use sources::imap;
 
 pub(crate) use changes::{Changes, LedgerPlace, ledger_place};
 pub(crate) use env::from_environment;
-pub(crate) use problem::{Problem, Problems};
+pub(crate) use problem::{Problem, Problems, Said, Setting};
 
 use crate::state;
 
 /// Names the configuration directory, unless the command line does.
 const DIRECTORY: &str = "IMAP_MCP_CONFIG_DIR";
-const TOOLSETS: &str = "MAILWARDEN_TOOLSETS";
+const TOOLSETS: Setting = Setting {
+    option: "--toolsets",
+    variable: "MAILWARDEN_TOOLSETS",
+};
 
 /// The configuration directory, if one is given: `option` is that of the command line.
 pub(crate) fn directory(option: Option<&Path>) -> Option<PathBuf> {
@@ -71,7 +74,7 @@ pub(crate) fn toolsets(
 ) -> Result<Option<Vec<Toolset>>, Problems> {
     let set = || {
         let mut variables = variables.into_iter();
-        let (_, value) = variables.find(|(name, _)| name == TOOLSETS)?;
+        let (_, value) = variables.find(|(name, _)| name == TOOLSETS.variable)?;
         (!value.is_empty()).then(|| value.to_string_lossy().into_owned())
     };
     let Some(text) = option.map(str::to_owned).or_else(set) else {
@@ -80,8 +83,9 @@ pub(crate) fn toolsets(
     let named = |name: &str| Toolset::ALL.into_iter().find(|set| set.name() == name);
     let chosen: Option<Vec<Toolset>> = text.split(',').map(|name| named(name.trim())).collect();
     chosen.map(Some).ok_or_else(|| {
-        let what = "must be one or more of imap and gateway, with commas between them";
-        Problems(vec![Problem::variable(TOOLSETS, what.to_owned())])
+        let what = "must be one or more of imap, threads and gateway, with commas between them";
+        let said = Said::of(option.as_ref());
+        Problems(vec![Problem::setting(TOOLSETS, said, what)])
     })
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// Everything that is wrong, each by its place.
-#[derive(Debug, Default, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, thiserror::Error)]
 pub(crate) struct Problems(pub Vec<Problem>);
 
 /// One thing that is wrong.
@@ -21,6 +21,8 @@ pub(crate) enum Place {
     Whole,
     /// An environment variable.
     Variable(String),
+    /// An option of the command line.
+    Option(&'static str),
     /// A file of the configuration directory, as a whole.
     File(String),
     /// A place in such a file; both counted from 1.
@@ -29,6 +31,30 @@ pub(crate) enum Place {
         line: usize,
         column: usize,
     },
+}
+
+/// What the command line says by an option, else the environment by a variable.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Setting {
+    pub option: &'static str,
+    pub variable: &'static str,
+}
+
+/// Which of the two said it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Said {
+    ByOption,
+    ByVariable,
+}
+
+impl Said {
+    /// An option goes before a variable.
+    pub(crate) fn of<T>(option: Option<&T>) -> Self {
+        match option {
+            Some(_) => Self::ByOption,
+            None => Self::ByVariable,
+        }
+    }
 }
 
 /// The offending text as it stands in its line, up to its end.
@@ -50,6 +76,7 @@ impl Problems {
         let name = |problem: &Problem| match &problem.place {
             Place::Whole => None,
             Place::Variable(name) => Some(name.clone()),
+            Place::Option(name) => Some((*name).to_owned()),
             Place::File(file) => Some(file.clone()),
             Place::Position { file, line, .. } => Some(format!("{file}:{line}")),
         };
@@ -68,6 +95,18 @@ impl Problem {
     pub(crate) fn variable(name: &str, what: impl Into<String>) -> Self {
         Self {
             place: Place::Variable(name.to_owned()),
+            what: what.into(),
+            excerpt: None,
+        }
+    }
+
+    /// By the name under which it was said.
+    pub(crate) fn setting(setting: Setting, said: Said, what: impl Into<String>) -> Self {
+        Self {
+            place: match said {
+                Said::ByOption => Place::Option(setting.option),
+                Said::ByVariable => Place::Variable(setting.variable.to_owned()),
+            },
             what: what.into(),
             excerpt: None,
         }
@@ -95,6 +134,7 @@ impl fmt::Display for Problem {
         match &self.place {
             Place::Whole => {}
             Place::Variable(name) => write!(f, "{name} ")?,
+            Place::Option(name) => write!(f, "{name} ")?,
             Place::File(file) => write!(f, "{file}: ")?,
             Place::Position { file, line, column } => write!(f, "{file}:{line}:{column}: ")?,
         }

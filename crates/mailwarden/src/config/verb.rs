@@ -14,7 +14,7 @@ use super::reload::{self, Broken};
 use super::{
     Account, AppleStore, Changes, ErrorStyle, LedgerPlace, Problem, Problems, Store, identity,
 };
-use crate::cli::{ConfigFile, ConfigVerb};
+use crate::cli::{ConfigFile, ConfigVerb, Transport};
 use crate::screen::Screen;
 
 /// A configuration that cannot be used.
@@ -28,9 +28,9 @@ pub(crate) fn run(
     let place = |dir: &Option<PathBuf>| super::directory(dir.as_deref().or(option));
     let nowhere = "which directory? name it after the verb, or set IMAP_MCP_CONFIG_DIR";
     match wanted {
-        ConfigVerb::Check { dir } => {
+        ConfigVerb::Check { dir, transport } => {
             let outcome = match place(dir) {
-                Some(dir) => check(&dir, std::env::vars_os, screen),
+                Some(dir) => check(&dir, *transport, std::env::vars_os, screen),
                 None => Err(Problems(vec![Problem::whole(nowhere)])),
             };
             Ok(outcome.map_or_else(|problems| refuse(&problems), |()| ExitCode::SUCCESS))
@@ -87,14 +87,19 @@ pub(crate) fn refuse(problems: &Problems) -> ExitCode {
 
 fn check<V: IntoIterator<Item = (OsString, OsString)>>(
     dir: &Path,
+    transport: Option<Transport>,
     variables: impl Fn() -> V,
     screen: Screen,
 ) -> Result<(), Problems> {
     let loaded = dir::load_to_check(dir, variables())?;
+    let over_http = identity::over_http(&loaded.callers);
+    if transport == Some(Transport::Http) {
+        over_http.clone()?;
+    }
     let said = variables().into_iter().any(|(name, value)| {
         !value.is_empty() && (name == identity::CALLER_ID || name == identity::CALLER_TOKEN)
     });
-    let shown = match said {
+    let shown = match said && transport != Some(Transport::Http) {
         true => Some(identity::of_stdio(
             &loaded.callers,
             variables(),
@@ -104,6 +109,15 @@ fn check<V: IntoIterator<Item = (OsString, OsString)>>(
     };
     for line in summary(&loaded, screen) {
         screen.line(line);
+    }
+    if let (None, Err(problems)) = (transport, &over_http) {
+        let problems = counted(problems.0.len(), "caller", "callers");
+        let line = format!(
+            "over HTTP, `mailwarden http` refuses this, for {problems} with stdio_trusted: `mailwarden config check --transport http {}` tells \
+             what to write instead",
+            dir.display()
+        );
+        screen.line(screen.warn(line));
     }
     let doubts = crate::policy_verbs::warnings(&loaded.callers);
     if doubts > 0 {

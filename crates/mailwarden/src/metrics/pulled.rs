@@ -216,6 +216,7 @@ fn about_the_ledger(stands: LedgerStands) -> Vec<Reading> {
 
 fn about_the_process(watched: &Watched) -> Vec<Reading> {
     let reloads = watched.reloads().map(|(how, count)| (how.name(), count));
+    let unserved = watched.unserved().map(|(why, count)| (why.name(), count));
     let mut all = vec![
         Reading::info(
             "build",
@@ -235,6 +236,13 @@ fn about_the_process(watched: &Watched) -> Vec<Reading> {
             "How often the configuration was read again, by outcome",
             "outcome",
             reloads,
+        ),
+        Reading::by(
+            Kind::Counter,
+            "http_refused",
+            "Requests and connections over HTTP that were not served, by reason",
+            "reason",
+            unserved,
         ),
         Reading::one(
             Kind::Gauge,

@@ -21,11 +21,14 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 
 use super::Metrics;
-use crate::config::{Problem, Problems};
+use crate::config::{Problem, Problems, Said, Setting};
 use crate::server::health;
 use crate::watched::Watched;
 
-const VARIABLE: &str = "MAILWARDEN_METRICS_ADDR";
+const ADDRESS: Setting = Setting {
+    option: "--metrics-addr",
+    variable: "MAILWARDEN_METRICS_ADDR",
+};
 const TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// Connections at a time; more are closed at once.
@@ -42,14 +45,15 @@ pub(crate) struct Address(SocketAddr);
 impl Address {
     /// What the command line says, else the environment.
     pub(crate) fn chosen(option: Option<&str>) -> Result<Option<Self>, Problems> {
-        let set = || std::env::var_os(VARIABLE).filter(|value| !value.is_empty());
+        let set = || std::env::var_os(ADDRESS.variable).filter(|value| !value.is_empty());
         let text = option
             .map(str::to_owned)
             .or_else(|| set().map(|value| value.to_string_lossy().into_owned()));
         let Some(text) = text else { return Ok(None) };
         let address = Self::parse(&text).ok_or_else(|| {
-            let what = "must be a port, which is this machine's alone, or an address and a port, such as 0.0.0.0:9464 (--metrics-addr goes before it)";
-            Problems(vec![Problem::variable(VARIABLE, what)])
+            let what = "must be a port, which is this machine's alone, or an address and a port, such as 0.0.0.0:9464";
+            let said = Said::of(option.as_ref());
+            Problems(vec![Problem::setting(ADDRESS, said, what)])
         })?;
         Ok(Some(address))
     }

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use ledger::Filter;
 use serde_json::json;
 
-use super::{Form, existing, to_decide, told, unknown};
+use super::{Form, at, place, to_decide, told, unknown};
 use crate::audit::safe;
 use crate::config::verb::counted;
 use crate::screen::Screen;
@@ -19,7 +19,16 @@ pub(super) async fn run(
     screen: Screen,
 ) -> anyhow::Result<ExitCode> {
     let all = filter.states.is_empty();
-    let found = match existing(directory).await? {
+    let place = place(directory)?;
+    let ledger = at(&place).await?;
+    // On stderr: whoever looks at another ledger than they think finds nothing wrong in it.
+    crate::logs::notice(&match ledger {
+        Some(_) => format!("the ledger is {place}"),
+        None => {
+            format!("the ledger is {place}, and not there yet: nothing was ever changed with it")
+        }
+    });
+    let found = match ledger {
         Some(ledger) => ledger.list(filter).await.map_err(|fault| unknown(&fault))?,
         None => Vec::new(),
     };

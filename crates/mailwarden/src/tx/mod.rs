@@ -87,6 +87,10 @@ enum Form {
 
 /// The ledger as it is; `None` where nothing was ever changed.
 async fn existing(directory: Option<&Path>) -> anyhow::Result<Option<Ledger>> {
+    at(&place(directory)?).await
+}
+
+fn place(directory: Option<&Path>) -> anyhow::Result<LedgerPlace> {
     let place = config::ledger_place(directory)
         .context("the configuration does not tell where changes are written down")?;
     if place == LedgerPlace::Nowhere {
@@ -94,8 +98,12 @@ async fn existing(directory: Option<&Path>) -> anyhow::Result<Option<Ledger>> {
             "accounts.yaml has no `wal` section and no `ledger`, so every change is refused and there are no transactions"
         )
     }
+    Ok(place)
+}
+
+async fn at(place: &LedgerPlace) -> anyhow::Result<Option<Ledger>> {
     match place.exists() {
-        true => open(&place).await.map(Some),
+        true => open(place).await.map(Some),
         false => Ok(None),
     }
 }

@@ -31,6 +31,7 @@ pub(super) async fn run(
         .ok_or_else(|| unknown(&LedgerFault::Unknown))?;
     let place = config::log_directory(directory)
         .context("the configuration does not tell where the audit log is")?;
+    crate::beside::enter_as_command(place.as_deref()).map_err(anyhow::Error::msg)?;
     let log = wiring::log(None, place, verb);
     let outcome = resolve(&ledger, &log, &id, wanted).await;
     let why = match &outcome {

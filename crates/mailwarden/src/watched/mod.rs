@@ -2,6 +2,7 @@
 
 mod counted;
 mod process;
+mod unserved;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -16,6 +17,7 @@ use crate::draining::Draining;
 
 pub(crate) use counted::Counted;
 pub(crate) use process::{Process, strain};
+pub(crate) use unserved::Unserved;
 
 /// A log that does not answer for so long, does not answer.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -34,6 +36,7 @@ struct Inner {
     draining: Draining,
     serving: OnceLock<Serving>,
     reloads: [AtomicU64; 2],
+    unserved: unserved::Counts,
     version: Mutex<String>,
     ledger: tokio::sync::Mutex<Option<(Instant, LedgerStands)>>,
 }
@@ -116,6 +119,7 @@ impl Watched {
             draining: Draining::default(),
             serving: OnceLock::new(),
             reloads: Default::default(),
+            unserved: unserved::Counts::default(),
             version: Mutex::new(version.to_owned()),
             ledger: tokio::sync::Mutex::default(),
         }))
@@ -151,6 +155,16 @@ impl Watched {
             .iter()
             .map(|count| count.load(Ordering::Relaxed));
         Reloaded::ALL.into_iter().zip(counts)
+    }
+
+    /// Somebody over HTTP was not served.
+    pub(crate) fn turned_away(&self, why: Unserved) {
+        self.0.unserved.count(why);
+    }
+
+    /// How often somebody was not, by reason.
+    pub(crate) fn unserved(&self) -> impl Iterator<Item = (Unserved, u64)> {
+        self.0.unserved.all()
     }
 
     /// Which configuration is in force: a digest; empty without a directory.

@@ -100,6 +100,6 @@ fn a_name_that_leads_elsewhere_is_refused_before_anything_starts() {
             .unwrap();
         assert_eq!(ran.status.code(), Some(2), "{name}");
         let err = String::from_utf8_lossy(&ran.stderr).into_owned();
-        assert!(err.contains("MAILWARDEN_REPLICA must"), "{err}");
+        assert!(err.contains("--replica must"), "{err}");
     }
 }

@@ -121,6 +121,48 @@ fn the_check_says_who_the_environment_is() {
     }
 }
 
+/// What `mailwarden http` would refuse is known before it is started.
+#[test]
+fn the_check_knows_what_cannot_be_served_over_http() {
+    let dir = tempfile::tempdir().unwrap();
+    let place = begun(dir.path());
+    let check = |more: &[&str], set: &[(&str, &str)]| {
+        let output = run(&[&["config", "check", &place], more].concat(), set);
+        let said = text(&output.stdout) + &text(&output.stderr);
+        (output.status.code(), said)
+    };
+    let http = ["--transport", "http"];
+    let (code, said) = check(&[], &[]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(
+        said.contains("`mailwarden http` refuses this, for 1 caller with stdio_trusted"),
+        "{said}"
+    );
+    let (code, said) = check(&["--transport", "stdio"], &[]);
+    assert_eq!((code, said.contains("mailwarden http")), (Some(0), false));
+    let (code, said) = check(&http, &[]);
+    assert_eq!(code, Some(2), "{said}");
+    assert!(
+        said.contains("callers.yaml: the caller 'overview-bot' is stdio_trusted")
+            && said.contains("type: shared_token")
+            && !said.contains("ok, version"),
+        "{said}"
+    );
+    // As it says, with what it says.
+    let made = text(&run(&["config", "token"], &[]).stdout);
+    let digest = made.split('"').nth(1).unwrap();
+    let file = Path::new(&place).join("callers.yaml");
+    let trusted = fs::read_to_string(&file).unwrap();
+    let proven = format!("type: shared_token\n      tokens: [{{ sha256: \"{digest}\" }}]");
+    fs::write(&file, trusted.replace("type: stdio_trusted", &proven)).unwrap();
+    // Whom the environment names on stdio does not matter there.
+    for set in [&[][..], &[("IMAP_MCP_CALLER_ID", "nobody")]] {
+        let (code, said) = check(&http, set);
+        assert_eq!(code, Some(0), "{said}");
+        assert!(!said.contains("mailwarden http"), "{said}");
+    }
+}
+
 #[test]
 fn schemas_are_printed_and_written_alike() {
     let dir = tempfile::tempdir().unwrap();

@@ -10,3 +10,4 @@ mod limits;
 mod oauth;
 mod sessions;
 mod tls;
+mod unserved;

@@ -14,6 +14,7 @@ mod audit_processes;
 mod audit_records;
 mod audit_replicas;
 mod bad_input;
+mod beside_service;
 mod canary;
 mod changes;
 mod changes_allowed;

@@ -244,6 +244,28 @@ fn every_label_is_of_a_closed_list() {
                 "invalid_input",
                 "unknown_tool",
                 "auth_failed",
+                "host",
+                "unclear_host",
+                "origin",
+                "path",
+                "method",
+                "no_token",
+                "unknown_token",
+                "expired_token",
+                "invalid_token",
+                "insufficient_scope",
+                "issuer_unavailable",
+                "session",
+                "bad_head",
+                "bad_body",
+                "too_large",
+                "slow",
+                "unread",
+                "unproven",
+                "tls",
+                "no_room",
+                "too_many_streams",
+                "too_many_connections",
             ],
         ),
     ]);
@@ -346,6 +368,20 @@ fn a_ledger_that_cannot_be_opened_leaves_it_ready_for_reading_and_says_so() {
     assert!(Scrape::of(&client).names().contains("mailwarden_ledger_up"));
 }
 
+#[test]
+fn a_probe_says_what_it_cannot_ask() {
+    for (url, wanted) in [
+        ("https://127.0.0.1/readyz", "https is not spoken here"),
+        ("127.0.0.1:9464/readyz", "write the address as http://"),
+    ] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_mailwarden"));
+        let ran = command.args(["probe", url]).output().unwrap();
+        assert_eq!(ran.status.code(), Some(1));
+        let said = String::from_utf8_lossy(&ran.stderr).into_owned();
+        assert!(said.contains(wanted), "{said}");
+    }
+}
+
 /// `mailwarden probe`, as an image's health check runs it.
 pub(crate) fn probe(client: &McpClient, path: &str) -> Option<i32> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_mailwarden"));
@@ -401,18 +437,36 @@ fn whoever_asks_badly_holds_up_nobody() {
 #[test]
 fn an_address_that_is_none_is_refused() {
     let home = Installation::new();
-    let ran = home
-        .program()
-        .args(["stdio", "--metrics-addr", "everywhere"])
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
-    assert_eq!(ran.status.code(), Some(2));
-    let said = String::from_utf8_lossy(&ran.stderr).into_owned();
-    assert!(
-        said.contains("MAILWARDEN_METRICS_ADDR must be a port"),
-        "{said}"
-    );
+    // By the name under which it was said.
+    for (words, set, wanted) in [
+        (
+            &["stdio", "--metrics-addr", "everywhere"][..],
+            "9464",
+            "--metrics-addr must be a port",
+        ),
+        (
+            &["stdio"],
+            "everywhere",
+            "MAILWARDEN_METRICS_ADDR must be a port",
+        ),
+        (
+            &["stdio", "--replica", "../x"],
+            "0",
+            "--replica must be 1 to 64",
+        ),
+        (
+            &["stdio", "--toolsets", "all"],
+            "0",
+            "--toolsets must be one",
+        ),
+    ] {
+        let mut program = home.program();
+        program.env("MAILWARDEN_METRICS_ADDR", set);
+        let ran = program.args(words).stdin(Stdio::null()).output().unwrap();
+        assert_eq!(ran.status.code(), Some(2));
+        let said = String::from_utf8_lossy(&ran.stderr).into_owned();
+        assert!(said.contains(wanted), "{said}");
+    }
 }
 
 /// Told to end, it says so first, lets the call under way end, and is gone.

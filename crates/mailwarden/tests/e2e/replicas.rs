@@ -61,6 +61,12 @@ fn what_one_replica_hands_out_and_begins_the_other_takes_and_knows() {
         .env("MAILWARDEN_LEDGER_PASSWORD", postgres::PASSWORD)
         .args(["tx", "list", "--all", "--json"]);
     let listed = tx.stdin(Stdio::null()).output().unwrap();
+    // Which ledger that was, and not how one gets into it.
+    let said = String::from_utf8_lossy(&listed.stderr).into_owned();
+    assert!(
+        said.contains("the ledger is ") && !said.contains(postgres::PASSWORD),
+        "{said}"
+    );
     let listed: Value = serde_json::from_slice(&listed.stdout).unwrap();
     assert!(
         listed.to_string().contains(id.as_str().unwrap()),

@@ -409,4 +409,34 @@ fn a_directory_without_a_ledger_says_so() {
     directory.write("accounts.yaml", &text);
     let printed = directory.run(&["tx", "list"]);
     assert_eq!(printed.code, 0, "{}", printed.stderr);
+    assert!(
+        printed.stderr.contains("wal.db, and not there yet"),
+        "{}",
+        printed.stderr
+    );
+}
+
+/// Whoever looks at another one than they think would find nothing wrong.
+#[test]
+fn a_list_tells_which_ledger_was_looked_at() {
+    let books = Books::new();
+    let place = books.path().display().to_string();
+    let none = books.tx(&["list"]);
+    let line = format!("mailwarden: the ledger is {place}, and not there yet");
+    assert!(none.stderr.contains(&line), "{}", none.stderr);
+    books.written();
+    for words in [
+        &["list"][..],
+        &["list", "--caller", "nobody"],
+        &["list", "--json"],
+    ] {
+        let shown = books.tx(words);
+        assert_eq!(shown.code, 0, "{}", shown.stderr);
+        assert_eq!(
+            shown.stderr,
+            format!("mailwarden: the ledger is {place}\n"),
+            "{words:?}"
+        );
+        assert!(!shown.stdout.contains(&place));
+    }
 }

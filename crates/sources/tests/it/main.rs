@@ -26,6 +26,7 @@ mod mail_room;
 mod many;
 mod pool;
 mod quirks;
+mod remembered;
 mod sift;
 mod sightings;
 mod summaries;

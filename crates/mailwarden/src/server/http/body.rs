@@ -5,12 +5,14 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use axum::http::HeaderMap;
 use axum::http::header::CONTENT_LENGTH;
-use axum::http::{HeaderMap, StatusCode};
 use bytes::{Bytes, BytesMut};
 use gateway::Caller;
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
+
+use crate::watched::Unserved;
 
 /// The largest request: a draft with what is attached to it.
 pub(super) const MOST: usize = 4 << 20;
@@ -55,6 +57,27 @@ pub(super) struct Taken {
     bytes: usize,
 }
 
+/// Why a body is not read to its end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Unread {
+    TooLarge,
+    Slow,
+    /// Cut off, or framed so that nobody can read it.
+    Broken,
+    NoRoom,
+}
+
+impl From<Unread> for Unserved {
+    fn from(unread: Unread) -> Self {
+        match unread {
+            Unread::TooLarge => Self::TooLarge,
+            Unread::Slow => Self::Slow,
+            Unread::Broken => Self::BadBody,
+            Unread::NoRoom => Self::NoRoom,
+        }
+    }
+}
+
 impl Room {
     pub(super) fn new() -> Self {
         Self(Arc::new(Mutex::new(Shelves {
@@ -63,31 +86,30 @@ impl Room {
         })))
     }
 
-    /// The error is what to answer. Nobody waits for room: who finds none is told to come back.
+    /// Nobody waits for room: who finds none is told to come back.
     pub(super) async fn read(
         &self,
         caller: &Caller,
         headers: &HeaderMap,
         body: Incoming,
-    ) -> Result<Read, StatusCode> {
+    ) -> Result<Read, Unread> {
         let said = headers.get(CONTENT_LENGTH);
         let said = said.and_then(|said| said.to_str().ok()?.parse::<usize>().ok());
         if said.is_some_and(|said| said > MOST) {
-            return Err(StatusCode::PAYLOAD_TOO_LARGE);
+            return Err(Unread::TooLarge);
         }
         let whole = tokio::time::timeout(WHOLE, self.collect(caller, body));
-        whole.await.unwrap_or(Err(StatusCode::REQUEST_TIMEOUT))
+        whole.await.unwrap_or(Err(Unread::Slow))
     }
 
-    async fn collect(&self, caller: &Caller, mut body: Incoming) -> Result<Read, StatusCode> {
+    async fn collect(&self, caller: &Caller, mut body: Incoming) -> Result<Read, Unread> {
         let mut bytes = BytesMut::new();
         let mut room = self.for_one_of(caller.as_str());
         loop {
             let frame = tokio::time::timeout(SILENCE, body.frame()).await;
-            let frame = match frame.map_err(|_| StatusCode::REQUEST_TIMEOUT)? {
+            let frame = match frame.map_err(|_| Unread::Slow)? {
                 None => break,
-                // Cut off, or framed so that nobody can read it.
-                Some(Err(_)) => return Err(StatusCode::BAD_REQUEST),
+                Some(Err(_)) => return Err(Unread::Broken),
                 Some(Ok(frame)) => frame,
             };
             let Ok(data) = frame.into_data() else {
@@ -95,10 +117,10 @@ impl Room {
             };
             let length = bytes.len() + data.len();
             if length > MOST {
-                return Err(StatusCode::PAYLOAD_TOO_LARGE);
+                return Err(Unread::TooLarge);
             }
             if !room.grows_to(length) {
-                return Err(StatusCode::SERVICE_UNAVAILABLE);
+                return Err(Unread::NoRoom);
             }
             bytes.extend_from_slice(&data);
         }

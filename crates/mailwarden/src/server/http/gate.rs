@@ -1,5 +1,6 @@
 //! The way of a request: whom it is meant for, where it comes from, whose it is, and only then what it says.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -16,10 +17,10 @@ use tokio::sync::watch;
 use super::Form;
 use super::alone;
 use super::answers::{self, Answer};
-use super::body::Room;
+use super::body::{Room, Unread};
 use super::doors::Door;
 use super::metadata::{self, Ask};
-use super::names::{Astray, Names};
+use super::names::{self, Astray, Names};
 use super::refusals::{Refusals, Why};
 use super::roster::{Roster, Shown, Unproven};
 use super::sessions::{Entered, Sessions};
@@ -28,7 +29,7 @@ use super::told::Told;
 use crate::server::Answering;
 use crate::server::health;
 use crate::server::mcp::Server;
-use crate::watched::Watched;
+use crate::watched::{Unserved, Watched};
 
 pub(super) const SESSION: &str = "mcp-session-id";
 /// What a request of the revision of 2026-07-28 asks for, without its body.
@@ -88,7 +89,12 @@ impl Gate {
                 let answer = self.route(request, door, origin.as_ref()).await;
                 (origin, answer)
             }
-            Err(astray) => (None, astray_answer(astray).into()),
+            Err(astray) => {
+                let (why, answer) = astray_answer(astray);
+                let named = || names::shown(astray, request.headers());
+                self.refusals.turned_away(door.peer.ip(), why, named);
+                (None, answer.into())
+            }
         };
         let Passed {
             answer,
@@ -106,6 +112,11 @@ impl Gate {
             answers::readable_by(origin, answer.headers_mut());
         }
         answer
+    }
+
+    /// Somebody is not served, and there is no more to say of it.
+    pub(super) fn turned_away(&self, peer: SocketAddr, why: Unserved) {
+        self.refusals.turned_away(peer.ip(), why, || None);
     }
 
     /// INVARIANT: paths are compared as they were written; what is spelled otherwise is another.
@@ -126,7 +137,10 @@ impl Gate {
             metadata::BELOW | metadata::OF_MCP => {
                 metadata::answer(request.method(), self.roster.vouched().as_deref()).into()
             }
-            _ => answers::not_found().into(),
+            _ => {
+                self.turned_away(door.peer, Unserved::Path);
+                answers::not_found().into()
+            }
         }
     }
 
@@ -145,6 +159,7 @@ impl Gate {
     ) -> Result<Passed, Refused> {
         let method = request.method();
         if ![Method::POST, Method::GET, Method::DELETE].contains(method) {
+            self.turned_away(door.peer, Unserved::Method);
             return Err(Box::new(answers::method_not_allowed("POST, GET, DELETE")));
         }
         let Shown {
@@ -158,8 +173,16 @@ impl Gate {
             let headers = request.headers();
             self.pace(&caller, || Called::by_head(headers)).await?;
         }
-        let session = self.session(request.headers(), &caller)?;
-        let stream = self.stream(&request, &caller)?;
+        let turned_away = |why| {
+            move |refused| {
+                self.turned_away(door.peer, why);
+                refused
+            }
+        };
+        let session = self.session(request.headers(), &caller);
+        let session = session.map_err(turned_away(Unserved::Session))?;
+        let stream = self.stream(&request, &caller);
+        let stream = stream.map_err(turned_away(Unserved::TooManyStreams))?;
         let until = stream
             .is_some()
             .then(|| self.as_long_as_known(&caller, proven));
@@ -169,9 +192,14 @@ impl Gate {
         };
         let (mut parts, body) = request.into_parts();
         let read = self.room.read(&caller, &parts.headers, body).await;
-        let read = read.map_err(|status| match status {
-            StatusCode::SERVICE_UNAVAILABLE => Box::new(answers::busy(NO_ROOM)),
-            status => Box::new(answers::refusal(status, "")),
+        let read = read.map_err(|unread| {
+            self.turned_away(door.peer, unread.into());
+            Box::new(match unread {
+                Unread::NoRoom => answers::busy(NO_ROOM),
+                Unread::TooLarge => answers::refusal(StatusCode::PAYLOAD_TOO_LARGE, ""),
+                Unread::Slow => answers::refusal(StatusCode::REQUEST_TIMEOUT, ""),
+                Unread::Broken => answers::refusal(StatusCode::BAD_REQUEST, ""),
+            })
         })?;
         if !parts.headers.contains_key(ASKS) {
             self.pace(&caller, || Called::by_body(&read.bytes)).await?;
@@ -365,19 +393,25 @@ impl From<Answer> for Passed {
     }
 }
 
-fn astray_answer(astray: Astray) -> Answer {
-    let (status, words) = match astray {
-        Astray::Unclear => (StatusCode::BAD_REQUEST, "say once whom this is for\n"),
+fn astray_answer(astray: Astray) -> (Unserved, Answer) {
+    let (why, status, words) = match astray {
+        Astray::Unclear => (
+            Unserved::UnclearHost,
+            StatusCode::BAD_REQUEST,
+            "say once whom this is for\n",
+        ),
         Astray::AnotherHost => (
+            Unserved::Host,
             StatusCode::FORBIDDEN,
             "this server does not go by that name\n",
         ),
         Astray::AnotherOrigin => (
+            Unserved::Origin,
             StatusCode::FORBIDDEN,
             "pages of that origin are not served\n",
         ),
     };
-    answers::refusal(status, words)
+    (why, answers::refusal(status, words))
 }
 
 /// One token, or none: two headers are no proof.

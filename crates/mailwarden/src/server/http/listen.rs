@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::future::poll_fn;
+use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,6 +21,7 @@ use super::gate::Gate;
 use super::settings::{Front, Settings};
 use super::steady::{Link, Steady};
 use super::tls::Tls;
+use crate::watched::Unserved;
 
 const BOUNDS: Bounds = Bounds {
     in_all: 2_048,
@@ -92,6 +94,7 @@ impl Listener {
             };
             let local = stream.local_addr().unwrap_or(self.address);
             let Some(door) = self.doors.enter(peer, local) else {
+                gate.turned_away(peer, Unserved::TooManyConnections);
                 continue;
             };
             let _ = stream.set_nodelay(true);
@@ -119,10 +122,11 @@ struct Conversation {
 
 impl Conversation {
     async fn hold(self, stream: TcpStream, tls: Option<Arc<Tls>>) {
-        let door = Arc::clone(&self.door);
+        let (gate, door) = (Arc::clone(&self.gate), Arc::clone(&self.door));
+        let turned_away = |why| gate.turned_away(door.peer, why);
         // Whoever has to make room hears nothing more.
         tokio::select! {
-            () = door.hung_up() => {}
+            () = door.hung_up() => turned_away(Unserved::TooManyConnections),
             () = self.talk(stream, tls) => {}
         }
     }
@@ -134,7 +138,7 @@ impl Conversation {
                 let shaking = tokio::time::timeout(UNPROVEN, tls.acceptor().accept(stream));
                 match shaking.await {
                     Ok(Ok(stream)) => Box::new(stream),
-                    _ => return,
+                    _ => return self.gate.turned_away(self.door.peer, Unserved::Tls),
                 }
             }
         };
@@ -143,7 +147,7 @@ impl Conversation {
 
     /// Request after request.
     async fn requests(mut self, link: Steady) {
-        let (gate, door) = (self.gate, Arc::clone(&self.door));
+        let (gate, door) = (Arc::clone(&self.gate), Arc::clone(&self.door));
         let service = service_fn(move |request| {
             let (gate, door) = (Arc::clone(&gate), Arc::clone(&door));
             Box::pin(async move { Ok::<_, Infallible>(gate.answer(request, &door).await) })
@@ -169,7 +173,9 @@ impl Conversation {
                         renewed = true;
                         late.as_mut().reset(Instant::now() + UNPROVEN);
                     }
-                    Standing::Asked | Standing::Nobody => return,
+                    Standing::Asked | Standing::Nobody => {
+                        return self.gate.turned_away(self.door.peer, Unserved::Unproven);
+                    }
                 },
                 _ = self.ending.changed(), if !over => {
                     Pin::new(&mut connection).graceful_shutdown();
@@ -177,9 +183,24 @@ impl Conversation {
                 }
             }
         };
-        if ended.is_ok() {
-            hang_up(connection.into_parts().io.into_inner()).await;
+        match ended {
+            Ok(()) => hang_up(connection.into_parts().io.into_inner()).await,
+            Err(error) => {
+                if let Some(why) = unserved(&error) {
+                    self.gate.turned_away(self.door.peer, why);
+                }
+            }
         }
+    }
+}
+
+/// What we ended a connection for; nothing, where its client did, or was idle.
+fn unserved(error: &hyper::Error) -> Option<Unserved> {
+    let inner = std::error::Error::source(error).and_then(|inner| inner.downcast_ref());
+    let unread = |inner: &io::Error| inner.kind() == io::ErrorKind::TimedOut;
+    match error.is_parse() {
+        true => Some(Unserved::BadHead),
+        false => inner.is_some_and(unread).then_some(Unserved::Unread),
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod alone;
 mod answers;
+mod asides;
 mod body;
 mod doors;
 mod gate;
@@ -61,7 +62,7 @@ pub(crate) async fn run(
         watched: served.watched.clone(),
         names: settings.names.clone(),
         roster: Arc::clone(&roster),
-        refusals: Refusals::new(log),
+        refusals: Refusals::new(log, served.watched.clone()),
         calls: Server::new(served.clone(), Who::EachSays),
         mcp: service(answering.clone(), &sessions, Form::Json),
         mcp_events: service(answering, &sessions, Form::Events),

@@ -6,6 +6,9 @@ use axum::http::header::{HOST, ORIGIN};
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderValue, Uri};
 
+/// No name is longer (RFC 1035, section 2.3.4); a scheme and a port go with it.
+const LONGEST_SHOWN: usize = 300;
+
 /// A name that clients may call this server by; without a port, at any.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct HostName {
@@ -121,6 +124,17 @@ impl Names {
     }
 }
 
+/// What a request that went astray named, as far as an operator can be shown it: a name or an origin, and nothing else.
+pub(super) fn shown(astray: Astray, headers: &HeaderMap) -> Option<String> {
+    let (header, reads): (_, fn(&str) -> bool) = match astray {
+        Astray::Unclear => return None,
+        Astray::AnotherHost => (HOST, |text| HostName::parse(text).is_some()),
+        Astray::AnotherOrigin => (ORIGIN, |text| Origin::parse(text).is_some()),
+    };
+    let text = headers.get(header)?.to_str().ok()?;
+    (text.len() <= LONGEST_SHOWN && reads(text)).then(|| text.to_owned())
+}
+
 /// The one header of this name; two are one too many.
 fn only(headers: &HeaderMap, name: axum::http::HeaderName) -> Result<Option<&HeaderValue>, Astray> {
     let mut all = headers.get_all(name).iter();
@@ -200,6 +214,32 @@ mod tests {
             look(&names, away, "/mcp", &[("host", "192.0.2.7")]),
             Ok(false)
         );
+    }
+
+    /// Whatever a stranger writes there: a line on stderr has a name of it, or nothing.
+    #[test]
+    fn only_names_are_shown_of_what_went_astray() {
+        let of = |name: &'static str, value: &str| {
+            let mut headers = HeaderMap::new();
+            let value = HeaderValue::from_bytes(value.as_bytes()).unwrap();
+            headers.insert(name, value);
+            let astray = match name {
+                "host" => Astray::AnotherHost,
+                _ => Astray::AnotherOrigin,
+            };
+            shown(astray, &headers)
+        };
+        assert_eq!(
+            of("host", "evil.example:80").as_deref(),
+            Some("evil.example:80")
+        );
+        let page = of("origin", "https://evil.example");
+        assert_eq!(page.as_deref(), Some("https://evil.example"));
+        for value in ["a b", "ä.example", "<b>", "a/b", "user:word@a", ""] {
+            assert_eq!(of("host", value), None, "{value}");
+            assert_eq!(of("origin", value), None, "{value}");
+        }
+        assert_eq!(of("host", &"a".repeat(LONGEST_SHOWN + 1)), None);
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! Those who did not prove who they are, as the audit log hears of them: soon, and never so often that it fills the disk.
+//! Those who are not served, as operators hear of them: all of them counted; in the audit log those who did not prove who they
+//! are, on stderr why; both soon, and never so often that it fills the disk.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -7,6 +8,9 @@ use std::time::{Duration, Instant};
 
 use audit::{Event, Log};
 
+use super::asides::Asides;
+use crate::watched::{Unserved, Watched};
+
 /// In this time each address is told of once as it happens, and once by how often it was.
 const SPAN: Duration = Duration::from_secs(60);
 /// Addresses that are told apart in that time; all others are counted together.
@@ -14,7 +18,9 @@ const MOST: usize = 64;
 
 pub(super) struct Refusals {
     log: Log,
+    watched: Watched,
     state: Mutex<State>,
+    asides: Asides,
 }
 
 struct State {
@@ -37,28 +43,49 @@ pub(super) enum Why {
     IssuerAway,
 }
 
-impl Why {
-    fn word(self) -> &'static str {
-        match self {
-            Self::NoToken => "no_token",
-            Self::UnknownToken => "unknown_token",
-            Self::Expired => "expired_token",
-            Self::Unvouched => "invalid_token",
-            Self::Scope => "insufficient_scope",
-            Self::IssuerAway => "issuer_unavailable",
+impl From<Why> for Unserved {
+    fn from(why: Why) -> Self {
+        match why {
+            Why::NoToken => Self::NoToken,
+            Why::UnknownToken => Self::UnknownToken,
+            Why::Expired => Self::ExpiredToken,
+            Why::Unvouched => Self::InvalidToken,
+            Why::Scope => Self::InsufficientScope,
+            Why::IssuerAway => Self::IssuerUnavailable,
         }
     }
 }
 
+impl Why {
+    fn word(self) -> &'static str {
+        Unserved::from(self).name()
+    }
+}
+
 impl Refusals {
-    pub(super) fn new(log: Log) -> Self {
+    pub(super) fn new(log: Log, watched: Watched) -> Self {
         Self {
             log,
+            watched,
             state: Mutex::new(State::new(Instant::now())),
+            asides: Asides::default(),
         }
     }
 
+    /// Somebody is not served. What it named, if that tells an operator what to do, is asked for only when it is said.
+    pub(super) fn turned_away(
+        &self,
+        peer: IpAddr,
+        why: Unserved,
+        named: impl FnOnce() -> Option<String>,
+    ) {
+        self.watched.turned_away(why);
+        self.asides.note(why, peer.to_canonical(), named);
+    }
+
+    /// Somebody did not prove who it is.
     pub(super) fn note(&self, peer: IpAddr, why: Why) {
+        self.turned_away(peer, why.into(), || None);
         let events = {
             let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
             state.note(peer, why, Instant::now())
@@ -73,6 +100,7 @@ impl Refusals {
             state.tell(Instant::now())
         };
         events.into_iter().for_each(|event| self.log.note(event));
+        self.asides.tell();
     }
 
     /// Never ends: what is counted is told when its time is over, also where nobody comes any more.

@@ -12,7 +12,7 @@ use subtle::{ConditionallySelectable as _, ConstantTimeEq as _};
 
 use super::refusals::Why;
 use crate::config::dir::{CallerAuth, Token, TokenDigest, Vouchee, Vouching};
-use crate::config::{Callers, Problem, Problems};
+use crate::config::{Callers, Problem, Problems, identity};
 use crate::wiring;
 
 /// The owner's token, where accounts stand in the environment.
@@ -94,25 +94,11 @@ impl Roster {
         Ok(roster)
     }
 
-    /// Whether they can all be served over HTTP. Who is believed without proof cannot: anybody could say it.
+    /// Whether they can all be served over HTTP.
     pub(crate) fn fits(&self, callers: &Callers) -> Result<(), Problems> {
-        let Callers::Listed(listed) = callers else {
-            return Ok(());
-        };
-        let trusted = |auth: &CallerAuth| matches!(auth, CallerAuth::StdioTrusted);
-        let trusted = listed.iter().filter(|caller| trusted(&caller.auth));
-        let problems: Vec<Problem> = trusted
-            .map(|caller| {
-                let what = format!(
-                    "the caller '{}' is stdio_trusted, which proves nothing over HTTP; give it a shared_token, or another directory",
-                    caller.id
-                );
-                Problem::file("callers.yaml", what)
-            })
-            .collect();
-        match problems.is_empty() {
-            true => Ok(()),
-            false => Err(Problems(problems)),
+        match callers {
+            Callers::Owner => Ok(()),
+            Callers::Listed(listed) => identity::over_http(listed),
         }
     }
 

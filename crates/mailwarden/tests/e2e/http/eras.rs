@@ -8,6 +8,36 @@ use super::house::{ANNA, BERT, House, first, is};
 use crate::directory::mailbox;
 use crate::support::Look;
 
+/// What the page tells people to try is answered, as curl sends it with `--json`.
+#[test]
+fn the_example_for_curl_works_as_it_is_written() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/http.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let mut lines = page.lines();
+    let line = lines.find(|line| line.starts_with("curl ")).unwrap();
+    let (before, body) = line.split_once(" --json '").unwrap();
+    let body = body.strip_suffix('\'').unwrap();
+    let mut words = before.split(' ');
+    let path = words.nth(1).unwrap().splitn(4, '/').nth(3).unwrap();
+    let header = before.split('"').nth(1).unwrap();
+    let (name, value) = header.split_once(": ").unwrap();
+    let value = value.replace("$MAILWARDEN_TOKEN", ANNA);
+    let house = House::new();
+    let server = house.serve(&[]);
+    let headers = [
+        (name, value.as_str()),
+        ("Content-Type", "application/json"),
+        ("Accept", "application/json"),
+    ];
+    let url = format!("http://{}/{path}", server.address());
+    let answer = testkit::http::Http::plain()
+        .send("POST", &url, &headers, body.as_bytes())
+        .unwrap();
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    let tools = &answer.json()["result"]["tools"];
+    assert!(tools.as_array().is_some_and(|tools| tools.len() > 5));
+}
+
 #[test]
 fn both_eras_read_mail_over_one_connection_each() {
     let house = House::new();

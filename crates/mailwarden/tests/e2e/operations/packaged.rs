@@ -105,6 +105,23 @@ fn every_alert_has_its_page_in_the_runbook() {
     }
 }
 
+/// A day without a denial is a day too: it must not keep the alert from comparing.
+#[test]
+fn what_is_compared_with_yesterday_knows_a_day_without() {
+    let alerts = read("packaging/prometheus/alerts.yaml");
+    let compared = alerts
+        .split("- alert: ")
+        .filter(|one| one.contains("offset 1d"));
+    let compared: Vec<&str> = compared.collect();
+    assert!(!compared.is_empty());
+    for one in compared {
+        assert!(
+            one.contains("or 0 * count(mailwarden_build_info offset 1d)"),
+            "{one}"
+        );
+    }
+}
+
 /// The lines of a service in the compose file.
 fn service(compose: &str, name: &str) -> String {
     let head = format!("  {name}:");
