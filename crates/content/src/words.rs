@@ -59,7 +59,19 @@ pub(crate) fn shown(value: &[u8], changes: &mut Changes) -> Fitted {
 
 /// As the sender wrote it: decoded and unfolded, neither shielded nor bounded.
 pub(crate) fn decoded(value: &[u8]) -> String {
-    decode(&header::unfolded(value)).trim().to_owned()
+    match plain(value) {
+        Some(text) => text.trim_matches(' ').to_owned(),
+        None => decode(&header::unfolded(value)).trim().to_owned(),
+    }
+}
+
+/// What most values are: ASCII on one line with nothing encoded in it, which stands for itself.
+fn plain(value: &[u8]) -> Option<&str> {
+    let others = |found: bool, byte: &u8| found | (byte.wrapping_sub(b' ') > b'~' - b' ');
+    if value.iter().fold(false, others) || memchr::memmem::find(value, b"=?").is_some() {
+        return None;
+    }
+    std::str::from_utf8(value).ok()
 }
 
 /// Adjacent words of one charset are joined before decoding: senders cut characters in two.
@@ -233,6 +245,13 @@ mod tests {
     }
 
     proptest! {
+        /// The quick look and the long one see the same.
+        #[test]
+        fn what_is_plain_is_what_it_decodes_to(value in "[ -~]{0,40}(=[?])?[ -~]{0,40}") {
+            let long = decode(&header::unfolded(value.as_bytes())).trim().to_owned();
+            prop_assert_eq!(decoded(value.as_bytes()), long);
+        }
+
         #[test]
         fn no_bytes_make_it_fall(bytes: Vec<u8>) {
             let raw = Raw::new(bytes);

@@ -56,19 +56,26 @@ pub(super) async fn read(
         Err(halt) => return mail.sort(halt).map(Err),
     };
     let flags = fetched.flags.clone();
-    let (fetched, wish, jobs) = ctx
-        .render(move || {
-            let jobs = content::extractions(&fetched, &wish);
-            (fetched, wish, jobs)
-        })
-        .await?;
     let known = Known {
         authserv_id: mail.describe().authserv_id,
-        extractions: ctx.extract(jobs).await,
+        ..Known::default()
     };
-    let mut view = ctx
-        .render(move || content::view(&fetched, &wish, &known))
-        .await?;
+    // Most have nothing to be taken out of attachments: they are read in one go.
+    let first = ctx.render(move || {
+        let jobs = content::extractions(&fetched, &wish);
+        match jobs.is_empty() {
+            true => Ok(content::view(&fetched, &wish, &known)),
+            false => Err((fetched, wish, known, jobs)),
+        }
+    });
+    let mut view = match first.await? {
+        Ok(view) => view,
+        Err((fetched, wish, mut known, jobs)) => {
+            known.extractions = ctx.extract(jobs).await;
+            let work = move || content::view(&fetched, &wish, &known);
+            ctx.render(work).await?
+        }
+    };
     if headers == Shown::All {
         view.rare_changes.tell(&mut view.notes);
         view.changes += view.rare_changes;
