@@ -51,6 +51,11 @@ pub(super) fn tied_items(offered: &Capabilities) -> Vec<Item> {
     items
 }
 
+/// Whether the server has its own word on which messages are of one conversation.
+pub(super) fn tells_threads(offered: &Capabilities) -> bool {
+    gmail::is_offered(offered) || offered.has("OBJECTID")
+}
+
 /// For a message whose envelope or structure nobody can read, such as one to fifty thousand people.
 pub(super) fn fewer_tied_items() -> Vec<Item> {
     vec![

@@ -17,6 +17,7 @@ use super::answers::{self, Role};
 use super::cache::Cache;
 use super::closure::Found;
 use super::describe::{self, Shelf};
+use super::gatherings::Edge;
 use super::in_thread::{InThread, Knowledge};
 use super::needles::{self, Grip, Needle, Reach, Seeking};
 use super::quirks::{Finding, false_esearch, short_lines};
@@ -77,6 +78,8 @@ pub(super) struct Hunt<'a> {
 /// What was seen of a folder.
 struct Ground {
     uidvalidity: UidValidity,
+    /// As it was before anything was asked in it.
+    edge: Option<Edge>,
     seen: UidSet,
 }
 
@@ -137,6 +140,11 @@ impl<'a> Hunt<'a> {
     /// Something that may belong to it was found and not described.
     pub(super) fn is_cut(&self) -> bool {
         self.cut
+    }
+
+    /// How the folder was when it was first opened, if it was and the server said so.
+    pub(super) fn edge(&self, folder: &FolderName) -> Option<Edge> {
+        self.grounds.get(folder)?.edge
     }
 
     /// What failed while a hint was followed may be searched all the same.
@@ -312,6 +320,7 @@ impl<'a> Hunt<'a> {
     fn enter(&mut self, folder: &FolderName, visit: &Visit) -> bool {
         let ground = self.grounds.entry(folder.clone()).or_insert(Ground {
             uidvalidity: visit.uidvalidity,
+            edge: Edge::of(visit),
             seen: UidSet::default(),
         });
         ground.uidvalidity == visit.uidvalidity
@@ -477,7 +486,7 @@ impl<'a> Hunt<'a> {
         Ok(all)
     }
 
-    fn bring_in(
+    pub(super) fn bring_in(
         &self,
         folder: &FolderName,
         uidvalidity: UidValidity,

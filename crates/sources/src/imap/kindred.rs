@@ -1,4 +1,5 @@
 //! The job that gathers a conversation: every message that has or names an id of it, round by round, until no new id comes up.
+//! One that was gathered before is looked at instead, and is the answer where nothing has come to any folder since.
 //!
 //! A round is one flight over all folders where the server lets it be. What the folders' own threads tie together comes with
 //! the first round that touches it; what only another folder ties needs another.
@@ -11,14 +12,17 @@ use std::time::{Duration, Instant};
 
 use imap::ThreadId;
 use jiff::Timestamp;
-use mail::{Cx, Fault, FolderName, HeaderId, Kindred, Sought, Within};
+use mail::{Cx, Fault, FolderName, HeaderId, Kindred, Member, Sought, Within};
 
 use super::catalogue::{Catalogue, Places};
 use super::closure::{Bounds, Closure, Found, Tie};
+use super::describe;
+use super::gatherings::{Edge, Gathering, Gatherings};
 use super::hunt::{Gear, Hunt, Question};
 use super::job::Job;
 use super::needles::{Needle, Seeking};
 use super::pool::Wish;
+use super::revisit::revisit;
 use super::scope::{End, Scope};
 use super::session::Session;
 
@@ -40,6 +44,7 @@ const MOST_THREADS_AT_ONCE: usize = 16;
 pub(super) struct GatherKindred<'a> {
     pub sought: &'a Sought,
     pub catalogue: &'a Catalogue,
+    pub gatherings: &'a Gatherings,
     pub gear: Gear<'a>,
 }
 
@@ -62,19 +67,18 @@ impl Job for GatherKindred<'_> {
         } = self.sought;
         let sightings = self.gear.sightings;
         let folders = self.catalogue.read(session, cx, sightings).await?;
-        let begun = sightings.begin(Instant::now(), Timestamp::now());
+        let since = Instant::now();
+        let begun = sightings.begin(since, Timestamp::now());
         let places = Places::of(&folders, within, session.keeping());
         let mut scope = Scope::new(places, effort.folders);
         if *within == Within::All {
             scope.take_up(&sightings.folders_of(ids));
         }
+        if let Some(found) = self.as_it_was(session, cx, &scope).await? {
+            return Ok(found);
+        }
         let mut hunt = Hunt::new(self.gear, most_described(effort.messages));
-        let bounds = Bounds {
-            members: effort.messages,
-            asked: effort.messages.saturating_add(MOST_WITHOUT_A_MESSAGE),
-            asked_afar: MOST_AFAR,
-        };
-        let mut closure = Closure::of(ids, bounds);
+        let mut closure = self.closure();
         let mut unspeakable = false;
         let until = Instant::now() + PATIENCE;
         let mut late_by_now = false;
@@ -132,11 +136,101 @@ impl Job for GatherKindred<'_> {
         };
         let coverage = scope.coverage(&hunt, end);
         let members = closure.into_members();
+        if coverage.exhausted && !scope.has_discarded() {
+            self.keep(session, &scope, &hunt, &members, since);
+        }
         // Every id of theirs was looked for in every folder. Where trash was among these, junk may not have been.
         if *within == Within::All && coverage.exhausted && !scope.has_discarded() {
             sightings.settle_all(begun, &members, &coverage);
         }
         Ok(Kindred { members, coverage })
+    }
+}
+
+impl GatherKindred<'_> {
+    fn closure(&self) -> Closure {
+        let messages = self.sought.effort.messages;
+        let bounds = Bounds {
+            members: messages,
+            asked: messages.saturating_add(MOST_WITHOUT_A_MESSAGE),
+            asked_afar: MOST_AFAR,
+        };
+        Closure::of(&self.sought.ids, bounds)
+    }
+
+    /// What was gathered before, where a search would find the same. Where it would not, or nobody knows, that is forgotten.
+    async fn as_it_was(
+        &self,
+        session: &mut Session,
+        cx: &Cx,
+        scope: &Scope,
+    ) -> Result<Option<Kindred>, Fault> {
+        let memory = self.gatherings;
+        let Some(known) = memory.find(self.sought, scope.searched(), Instant::now()) else {
+            return Ok(None);
+        };
+        let found = self.look_again(session, cx, scope, &known).await;
+        match &found {
+            Ok(Some(_)) => {}
+            // A connection that had died by then says nothing of it.
+            Err(_) if session.is_silent() => {}
+            _ => memory.forget(&known),
+        }
+        found
+    }
+
+    /// INVARIANT: all that is told is as it is now; the memory only stands for the search. Sightings learn of no search that
+    /// was not made.
+    async fn look_again(
+        &self,
+        session: &mut Session,
+        cx: &Cx,
+        scope: &Scope,
+        known: &Gathering,
+    ) -> Result<Option<Kindred>, Fault> {
+        let hunt = Hunt::new(self.gear, most_described(self.sought.effort.messages));
+        let coverage = scope.coverage(&hunt, End::Whole);
+        if !coverage.exhausted {
+            return Ok(None);
+        }
+        let folders = scope.searched();
+        let Some(all) = revisit(&hunt, session, cx, folders, known).await? else {
+            return Ok(None);
+        };
+        let mut closure = self.closure();
+        for found in all {
+            closure.add(found);
+        }
+        if closure.met_bound() || !has_anchor(&closure, &self.sought.ids) {
+            return Ok(None);
+        }
+        let members = known.in_order(folders, closure.into_members());
+        Ok(members.map(|members| Kindred { members, coverage }))
+    }
+
+    /// For whoever asks again, where it can be told then that a search would find the same.
+    fn keep(
+        &self,
+        session: &Session,
+        scope: &Scope,
+        hunt: &Hunt<'_>,
+        members: &[Member],
+        since: Instant,
+    ) {
+        // What a server says of conversations may change while nothing comes.
+        if describe::tells_threads(session.capabilities()) {
+            return;
+        }
+        // Of those that nobody can read less was told than will be asked for.
+        let told = |one: &Member| one.summary.envelope.is_some();
+        let folders = scope.searched();
+        let edges: Option<Vec<Edge>> = folders.iter().map(|one| hunt.edge(one)).collect();
+        if let Some(edges) = edges
+            && members.iter().all(told)
+        {
+            self.gatherings
+                .keep(self.sought, folders, edges, members, since);
+        }
     }
 }
 

@@ -20,6 +20,7 @@ mod departure;
 mod describe;
 mod faults;
 mod folders;
+mod gatherings;
 mod gmail;
 mod horizon;
 mod hunt;
@@ -39,6 +40,7 @@ mod pool;
 mod quirks;
 mod raw;
 mod remove;
+mod revisit;
 mod scope;
 mod search;
 mod session;
@@ -75,6 +77,7 @@ use cache::{Cache, Key};
 use catalogue::Catalogue;
 use census::Censuses;
 use folders::ListFolders;
+use gatherings::Gatherings;
 use gmail::all_mail::{self, Numbers};
 use gmail::names::{self, Names, Place};
 use horizon::Horizons;
@@ -96,6 +99,7 @@ pub struct ImapSource {
     censuses: Censuses,
     horizons: Horizons,
     sightings: Sightings,
+    gatherings: Gatherings,
     catalogue: Catalogue,
     in_thread: InThread,
     together: Together,
@@ -120,6 +124,7 @@ impl ImapSource {
             censuses: Censuses::default(),
             horizons: Horizons::default(),
             sightings: Sightings::default(),
+            gatherings: Gatherings::default(),
             catalogue: Catalogue::default(),
             in_thread: InThread::default(),
             together: Together::default(),
@@ -476,6 +481,7 @@ impl MailSource for ImapSource {
         let job = |manner| kindred::GatherKindred {
             sought,
             catalogue: &self.catalogue,
+            gatherings: &self.gatherings,
             gear: self.gear(manner),
         };
         Box::pin(self.hunt(cx, job))

@@ -480,9 +480,7 @@ impl Session {
         if !status.is_ok() {
             return Err(faults::folder_refused(status));
         }
-        let uidnext = codes(data)
-            .filter(|code| code.is("UIDNEXT"))
-            .find_map(|code| code.number()?.try_into().ok());
+        let uidnext = uidnext(data);
         let uidvalidity = uidvalidity(data)?;
         self.open = Some(OpenFolder {
             name: folder.clone(),
@@ -540,6 +538,13 @@ pub(super) fn uidvalidity(data: &[Data]) -> Result<UidValidity, Fault> {
         let said = "the server gave no UIDVALIDITY";
         Fault::saying(FaultKind::Protocol, Stage::OpenFolder, said)
     })
+}
+
+/// Which number the next message will have, where the server says it.
+pub(super) fn uidnext(data: &[Data]) -> Option<u32> {
+    codes(data)
+        .filter(|code| code.is("UIDNEXT"))
+        .find_map(|code| code.number()?.try_into().ok())
 }
 
 /// The codes of untagged status responses.

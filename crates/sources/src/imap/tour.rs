@@ -4,7 +4,7 @@
 //! opened by `EXAMINE` and always anew, so that whatever is seen is as the folder is.
 
 use imap::{Command, Data};
-use mail::{Cx, Fault, FaultKind, FolderName, Stage, UidValidity};
+use mail::{Cx, Fault, FaultKind, FolderName, Stage, Uid, UidValidity};
 
 use super::faults;
 use super::gmail::names;
@@ -24,6 +24,8 @@ pub(super) struct Stop<'a> {
 #[derive(Debug)]
 pub(super) struct Visit {
     pub uidvalidity: UidValidity,
+    /// What came after it was opened is at or beyond this; absent where the server does not say.
+    pub next: Option<Uid>,
     /// So many messages it held at any time of the visit, at most.
     pub most: u64,
     /// The statuses are those of the commands asked, and are not judged.
@@ -154,6 +156,7 @@ fn visit(
     let most = counts.max().unwrap_or(0) + u64::from(session::gone(&data));
     Ok(Visit {
         uidvalidity,
+        next: session::uidnext(prelude).map(Uid),
         most,
         landed: Landed {
             statuses,

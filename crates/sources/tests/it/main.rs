@@ -19,6 +19,7 @@ mod facts;
 mod false_trails;
 mod floods;
 mod gaps;
+mod gatherings;
 mod ground;
 mod lies;
 mod lookups;

@@ -193,8 +193,16 @@ fn cyrus_says_which_messages_are_of_one_conversation() {
     }
     let proxy = FaultProxy::to(server.port());
     let source = ImapSource::new(crate::account(), settings(proxy.port()));
+    let runtime = runtime();
     for anchor in ["one@x.example", "two@x.example", "three@x.example"] {
-        let found = kindred(&source, &sought(&[anchor]));
+        let before = proxy.commands().len();
+        let (cx, asked) = (Cx::new(), sought(&[anchor]));
+        let found = runtime.block_on(source.kindred(&cx, &asked)).unwrap();
+        let mut asked = proxy.commands().split_off(before).into_iter();
+        assert!(
+            asked.any(|line| line.contains("SEARCH")),
+            "its word may change while nothing comes"
+        );
         assert_eq!(
             shown(&found),
             set(&[
