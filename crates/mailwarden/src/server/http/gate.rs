@@ -41,6 +41,8 @@ pub(super) const NAMES: &str = "mcp-name";
 const CALLS: [&str; 3] = ["tools/call", "resources/read", "completion/complete"];
 /// After this there may be room for a body again.
 const NO_ROOM: Duration = Duration::from_secs(1);
+/// No longer than the least that anybody is told to wait.
+const HELD_BACK: Duration = Duration::from_secs(1);
 /// An issuer that did not answer is not asked again before.
 const ISSUER_AWAY: Duration = Duration::from_secs(30);
 /// Timers know no longer times.
@@ -273,6 +275,7 @@ impl Gate {
             return Ok(());
         };
         if let Some(wait) = self.gateway.turn_away_at_once(caller, &tool) {
+            self.hold_back().await;
             return Err(Box::new(answers::crowded(&id, wait)));
         }
         let refusing = Cx::new();
@@ -280,6 +283,16 @@ impl Gate {
         match refused.await {
             Some(refused) => Err(Box::new(answers::excess(&id, &refused))),
             None => Ok(()),
+        }
+    }
+
+    /// Whoever was told to come back later and did not wait is answered when it should have come. So a connection asks
+    /// once a second at most, and refusing whoever asks without end costs nobody else anything.
+    async fn hold_back(&self) {
+        let mut ending = self.ending.clone();
+        tokio::select! {
+            () = tokio::time::sleep(HELD_BACK) => {}
+            _ = ending.changed() => {}
         }
     }
 
