@@ -147,7 +147,7 @@ impl FindMessages<'_> {
         self.page(found.uidvalidity, found.count, &landed, Asked::Uids(&uids))
     }
 
-    /// Searches in the folder, opened on the way. Once more if the folder changed under the first look,
+    /// Searches in the folder, opened on the way. Once more if the folder, or flags that count, changed under the first look,
     /// or if the server does not keep what it promised.
     async fn ask_search(
         &self,
@@ -174,8 +174,9 @@ impl FindMessages<'_> {
             count,
             uids,
         };
+        let reflagged = opened.is_reflagged() && conditions::heed_flags(keys);
         let told = match matches(&opened.landed, returns)? {
-            Some(_) if opened.is_stale() => {
+            Some(_) if opened.is_stale() || reflagged => {
                 let landed = session.ask_again(cx, vec![command], pace).await?;
                 matches(&landed, returns)?
             }

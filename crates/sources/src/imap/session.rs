@@ -565,6 +565,12 @@ impl Opened {
     pub(super) fn is_stale(&self) -> bool {
         self.grew || self.shrank
     }
+
+    /// Flags changed while a flight was under way that fetched nothing, and it may have seen those of before.
+    pub(super) fn is_reflagged(&self) -> bool {
+        let mut data = self.landed.data.iter();
+        data.any(|one| matches!(one, Data::Fetch(_)))
+    }
 }
 
 pub(super) fn literals(capabilities: &Capabilities) -> Literals {

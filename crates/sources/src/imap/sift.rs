@@ -123,7 +123,8 @@ impl Questions<'_> {
             .ask_in(cx, folder, commands.clone(), self.pace)
             .await?;
         let uidvalidity = opened.uidvalidity;
-        let landed = match opened.is_stale() {
+        let by_flags = self.keys.iter().any(|keys| conditions::heed_flags(keys));
+        let landed = match opened.is_stale() || (by_flags && opened.is_reflagged()) {
             true => session.ask_again(cx, commands, self.pace).await?,
             false => opened.landed,
         };
