@@ -304,10 +304,11 @@ impl Session {
         }
         let mut landed = self.fly(cx, &flight, pace).await?;
         let opening = landed.skip(skip);
-        if before.is_none()
-            && let Some(status) = opening
-        {
-            self.take_opened(folder, entry, &status, &landed.data)?;
+        match (before, opening) {
+            (None, Some(status)) => self.take_opened(folder, entry, &status, &landed.data)?,
+            // INVARIANT: who does not tell what came and went has not said that nothing did.
+            (Some(_), Some(status)) if !status.is_ok() => self.forget_next(),
+            _ => {}
         }
         self.note(&landed.data);
         let gone = gone(&landed.data);
@@ -500,6 +501,12 @@ impl Session {
             }),
         });
         Ok(())
+    }
+
+    fn forget_next(&mut self) {
+        if let Some(open) = &mut self.open {
+            open.uidnext = None;
+        }
     }
 
     /// Keeps the folder's size, and what it lets be done, in step with what the server says.
