@@ -61,6 +61,29 @@ fn needs_gmail(test: &Condition, depth: usize) -> bool {
     }
 }
 
+/// Whether what they find depends on flags.
+pub(super) fn heed_flags(keys: &[Key<'_>]) -> bool {
+    keys.iter().any(|key| match key {
+        Key::Each(keys) | Key::Any(keys) => heed_flags(keys),
+        Key::Not(key) | Key::InThread(key) => heed_flags(std::slice::from_ref(key)),
+        Key::Flag(_) | Key::GmailRaw(_) => true,
+        Key::All
+        | Key::Text(_)
+        | Key::From(_)
+        | Key::To(_)
+        | Key::Cc(_)
+        | Key::Subject(_)
+        | Key::Header { .. }
+        | Key::Larger(_)
+        | Key::Smaller(_)
+        | Key::Since(_)
+        | Key::Before(_)
+        | Key::Uid(_)
+        | Key::GmailMessage(_)
+        | Key::Thread(_) => false,
+    })
+}
+
 /// Whether the server may have to read mail to answer.
 pub(super) fn pace(tests: &[Condition]) -> Pace {
     match tests.iter().all(|test| is_prompt(test, MOST_DEPTH)) {
@@ -149,6 +172,22 @@ mod tests {
             (Condition::Smaller(7), vec![Key::Smaller(7)]),
         ] {
             assert_eq!(keys(&condition).unwrap(), want);
+        }
+    }
+
+    #[test]
+    fn flags_are_noticed_however_deep_they_are() {
+        let deep = |key: Key<'static>| Key::Not(Box::new(Key::Any(vec![Key::Each(vec![key])])));
+        for (key, heeds) in [
+            (Key::Flag("\\Seen"), true),
+            (Key::Flag("$Work"), true),
+            (Key::GmailRaw("is:unread"), true),
+            (Key::From("x"), false),
+            (Key::All, false),
+        ] {
+            for keys in [vec![Key::All, key.clone()], vec![deep(key)]] {
+                assert_eq!(heed_flags(&keys), heeds, "{keys:?}");
+            }
         }
     }
 

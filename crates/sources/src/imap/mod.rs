@@ -2,8 +2,10 @@
 //!
 //! `pool` lends sessions, `session` opens folders, `link` carries flights of pipelined commands, `net` and `tls` dial.
 //! Each read is a [`Job`](job::Job), each change a [`Change`](job::Change) in a file of its own; `change` is what they have
-//! in common. Nothing here tries a change again, takes one back that may have been made, or decides about one.
+//! in common. `cache`, `census`, `answered` and `sightings` remember what earlier reads learned; what could have changed since is
+//! asked again. Nothing here tries a change again, takes one back that may have been made, or decides about one.
 
+mod answered;
 mod answers;
 mod append;
 mod bearer;
@@ -73,6 +75,7 @@ pub use quirks::{Quirk, REGISTER, Tried};
 pub use settings::{Login, Security, Settings, Timeouts};
 pub use tls::{BadRoots, Roots};
 
+use answered::Answered;
 use cache::{Cache, Key};
 use catalogue::Catalogue;
 use census::Censuses;
@@ -97,6 +100,7 @@ pub struct ImapSource {
     pool: Arc<Pool>,
     cache: Mutex<Cache>,
     censuses: Censuses,
+    answered: Answered,
     horizons: Horizons,
     sightings: Sightings,
     gatherings: Gatherings,
@@ -122,6 +126,7 @@ impl ImapSource {
             settings,
             cache: Mutex::new(Cache::default()),
             censuses: Censuses::default(),
+            answered: Answered::default(),
             horizons: Horizons::default(),
             sightings: Sightings::default(),
             gatherings: Gatherings::default(),
@@ -381,6 +386,7 @@ impl MailSource for ImapSource {
                 search,
                 cache: &self.cache,
                 sightings: &self.sightings,
+                answered: &self.answered,
             },
         ))
     }
@@ -397,6 +403,7 @@ impl MailSource for ImapSource {
                 folder,
                 tests,
                 censuses: &self.censuses,
+                answered: &self.answered,
             },
         ))
     }

@@ -1,9 +1,11 @@
 //! The job that finds messages: newest first, one page, two flights.
 //!
 //! A folder without conditions is read from its end by message number, so its size does not matter.
-//! With conditions the server searches, and only the page's messages are described.
+//! With conditions the server searches, and only the page's messages are described. What it found before it is not asked to
+//! find again while nothing has come or gone: then that is one flight.
 
 use std::sync::Mutex;
+use std::time::Instant;
 
 use imap::command::{Key, SearchReturn};
 use imap::{Command, Data, SequenceSet};
@@ -11,12 +13,13 @@ use mail::{
     Anchor, Condition, Cx, Fault, FaultKind, FolderName, Found, Search, Stage, Uid, UidValidity,
 };
 
+use super::answered::{Answered, Hits, Question};
 use super::cache::Cache;
 use super::describe::{self, Shelf};
 use super::job::Job;
 use super::link::Landed;
 use super::quirks::false_esearch::{self, is_believed};
-use super::session::{Pace, Session};
+use super::session::{Entry, Pace, Session};
 use super::sightings::Sightings;
 use super::{conditions, convert, faults};
 
@@ -24,6 +27,7 @@ pub(super) struct FindMessages<'a> {
     pub search: &'a Search,
     pub cache: &'a Mutex<Cache>,
     pub sightings: &'a Sightings,
+    pub answered: &'a Answered,
 }
 
 impl Job for FindMessages<'_> {
@@ -123,6 +127,13 @@ impl FindMessages<'_> {
         let condition = Condition::from(&search.query);
         let mut keys = conditions::keys(&condition)?;
         keys.extend(search.below.map(|below| Key::Uid(everything_below(below))));
+        let asked = Instant::now();
+        let question = Question::to(session, &keys);
+        if let Some(question) = &question
+            && let Some(found) = self.find_again(session, cx, question, asked).await?
+        {
+            return Ok(found);
+        }
         let returns = self.returns(session);
         let found = self
             .ask_search(session, cx, returns, &keys, Pace::Slow)
@@ -136,18 +147,73 @@ impl FindMessages<'_> {
         let below = search.below.map_or(u32::MAX, |anchor| anchor.uid.0);
         let uids = found.uids.descending().filter(|uid| *uid < below);
         let uids: Vec<u32> = uids.take(search.limit).collect();
+        // A stamp is of a folder that nothing came to or left in all flights since it was opened.
+        if let (Some(question), Some(stamp)) = (question, session.stamp(&search.folder)) {
+            let hits = Hits {
+                count: found.count,
+                newest: uids.iter().map(|uid| Uid(*uid)).collect(),
+            };
+            self.answered
+                .keep(&search.folder, question, stamp, hits, asked);
+        }
         if uids.is_empty() {
             return Ok(self.empty(found.uidvalidity));
         }
         cx.enter(Stage::Fetch);
-        let wanted = SequenceSet::of(uids.iter().copied());
-        let items = describe::items(session.capabilities(), search.snippets);
-        let fetch = Command::uid_fetch(&wanted, &items);
+        let fetch = self.fetch_each(session, &uids);
         let landed = session.ask_again(cx, vec![fetch], Pace::Prompt).await?;
         self.page(found.uidvalidity, found.count, &landed, Asked::Uids(&uids))
     }
 
-    /// Searches in the folder, opened on the way. Once more if the folder changed under the first look,
+    /// Describes what the search found before, in the flight that tells whether anything came or went since; `None` where
+    /// the server has to search.
+    async fn find_again(
+        &self,
+        session: &mut Session,
+        cx: &Cx,
+        question: &Question,
+        now: Instant,
+    ) -> Result<Option<Found>, Fault> {
+        let search = self.search;
+        let folder = &search.folder;
+        let stamp = session.stamp(folder);
+        // A folder that is opened on the way can be searched on the way.
+        let stamp = stamp.filter(|_| session.is_in(folder, Entry::Reading).is_some());
+        let fits = |uidvalidity| {
+            let below = search.below;
+            below.is_none_or(|below| below.uidvalidity == uidvalidity)
+        };
+        let Some(stamp) = stamp.filter(|stamp| fits(stamp.uidvalidity)) else {
+            return Ok(None);
+        };
+        let hits = self.answered.recall(folder, question, stamp, now);
+        let hits = hits.filter(|hits| hits.count <= search.most_matches);
+        let page = |hits: Hits| Some((hits.count, hits.page(search.limit)?));
+        let Some((count, uids)) = hits.and_then(page) else {
+            return Ok(None);
+        };
+        let fetch = (!uids.is_empty()).then(|| self.fetch_each(session, &uids));
+        let commands = fetch.into_iter().collect();
+        let opened = session.ask_in(cx, folder, commands, Pace::Prompt).await?;
+        if session.stamp(folder) != Some(stamp) {
+            return Ok(None);
+        }
+        if uids.is_empty() {
+            return Ok(Some(self.empty(stamp.uidvalidity)));
+        }
+        let asked = Asked::Uids(&uids);
+        let found = self.page(stamp.uidvalidity, count, &opened.landed, asked)?;
+        // INVARIANT: what is not as it was is searched for.
+        Ok(found.missing.is_empty().then_some(found))
+    }
+
+    fn fetch_each(&self, session: &Session, uids: &[u32]) -> Command {
+        let wanted = SequenceSet::of(uids.iter().copied());
+        let items = describe::items(session.capabilities(), self.search.snippets);
+        Command::uid_fetch(&wanted, &items)
+    }
+
+    /// Searches in the folder, opened on the way. Once more if the folder, or flags that count, changed under the first look,
     /// or if the server does not keep what it promised.
     async fn ask_search(
         &self,
@@ -174,8 +240,9 @@ impl FindMessages<'_> {
             count,
             uids,
         };
+        let reflagged = opened.is_reflagged() && conditions::heed_flags(keys);
         let told = match matches(&opened.landed, returns)? {
-            Some(_) if opened.is_stale() => {
+            Some(_) if opened.is_stale() || reflagged => {
                 let landed = session.ask_again(cx, vec![command], pace).await?;
                 matches(&landed, returns)?
             }

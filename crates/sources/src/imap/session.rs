@@ -304,10 +304,11 @@ impl Session {
         }
         let mut landed = self.fly(cx, &flight, pace).await?;
         let opening = landed.skip(skip);
-        if before.is_none()
-            && let Some(status) = opening
-        {
-            self.take_opened(folder, entry, &status, &landed.data)?;
+        match (before, opening) {
+            (None, Some(status)) => self.take_opened(folder, entry, &status, &landed.data)?,
+            // INVARIANT: who does not tell what came and went has not said that nothing did.
+            (Some(_), Some(status)) if !status.is_ok() => self.forget_next(),
+            _ => {}
         }
         self.note(&landed.data);
         let gone = gone(&landed.data);
@@ -500,6 +501,12 @@ impl Session {
         Ok(())
     }
 
+    fn forget_next(&mut self) {
+        if let Some(open) = &mut self.open {
+            open.uidnext = None;
+        }
+    }
+
     /// Keeps the folder's size, and what it lets be done, in step with what the server says.
     fn note(&mut self, data: &[Data]) {
         let Some(open) = &mut self.open else { return };
@@ -569,6 +576,12 @@ impl Opened {
     /// The flight saw the folder as it no longer is: ask again.
     pub(super) fn is_stale(&self) -> bool {
         self.grew || self.shrank
+    }
+
+    /// Flags changed while a flight was under way that fetched nothing, and it may have seen those of before.
+    pub(super) fn is_reflagged(&self) -> bool {
+        let mut data = self.landed.data.iter();
+        data.any(|one| matches!(one, Data::Fetch(_)))
     }
 }
 

@@ -1,24 +1,29 @@
 //! The job that sifts a folder: several tests, one flight, a set of messages for each.
 //!
 //! With `ESEARCH` each answer names its command. Plain answers do not: they are told apart by where they stand, and
-//! where that leaves a doubt they are asked for one by one.
+//! where that leaves a doubt they are asked for one by one. What was found before is not asked for again while nothing has
+//! come or gone.
+
+use std::time::Instant;
 
 use imap::command::{Key, SearchReturn};
 use imap::{Command, Data, Esearch, SequenceSet};
 use mail::{Condition, Cx, Fault, FaultKind, FolderName, Sifted, Stage, UidSet, UidValidity};
 
-use super::census::Censuses;
+use super::answered::{Answered, Hits, Question};
+use super::census::{Censuses, Stamp};
 use super::job::Job;
 use super::link::{Landed, Place};
 use super::quirks::false_esearch::is_believed;
 use super::quirks::short_lines;
-use super::session::{self, Pace, Session};
+use super::session::{self, Entry, Pace, Session};
 use super::{conditions, faults};
 
 pub(super) struct SiftFolder<'a> {
     pub folder: &'a FolderName,
     pub tests: &'a [Condition],
     pub censuses: &'a Censuses,
+    pub answered: &'a Answered,
 }
 
 impl Job for SiftFolder<'_> {
@@ -31,43 +36,103 @@ impl Job for SiftFolder<'_> {
     async fn run(&self, session: &mut Session, cx: &Cx) -> Result<Sifted, Fault> {
         cx.enter(Stage::Search);
         conditions::check(session, self.tests)?;
-        // A folder that is open and has changed has to be listed anyway.
-        let may_be_the_same =
-            !session.has_open(self.folder) || session.stamp(self.folder).is_some();
-        let census = self.censuses.of(self.folder).filter(|_| may_be_the_same);
-        if let Some((stamp, all)) = census {
-            let known = |test: &Condition| test.is_everything().then(|| all.as_ref().clone());
-            let sifted = self.sift(session, cx, &known).await?;
-            if session.stamp(self.folder) == Some(stamp) {
-                return Ok(sifted);
-            }
+        let asked = Instant::now();
+        if let Some(known) = self.recall(session, asked)?
+            && let Some(sifted) = self.sift(session, cx, &known).await?
+        {
+            self.keep(session, &known, &sifted, asked);
+            return Ok(sifted);
         }
-        let sifted = self.sift(session, cx, &|_| None).await?;
-        let everything = self.tests.iter().position(Condition::is_everything);
-        let all = everything.and_then(|at| sifted.sets.get(at));
-        if let (Some(stamp), Some(all)) = (session.stamp(self.folder), all) {
-            self.censuses.keep(self.folder, stamp, all);
-        }
+        let nothing = Known {
+            stamp: None,
+            sets: vec![None; self.tests.len()],
+        };
+        let sifted = self.sift(session, cx, &nothing).await?;
+        let sifted = sifted.ok_or_else(unanswered)?;
+        self.keep(session, &nothing, &sifted, asked);
         Ok(sifted)
     }
 }
 
+/// What need not be asked.
+struct Known {
+    /// As long as the folder is in this state.
+    stamp: Option<Stamp>,
+    /// One for each test.
+    sets: Vec<Option<UidSet>>,
+}
+
 impl SiftFolder<'_> {
-    /// Asks for what is not known.
+    /// None where everything has to be asked.
+    fn recall(&self, session: &Session, now: Instant) -> Result<Option<Known>, Fault> {
+        let census = self.censuses.of(self.folder);
+        let stamp = session.stamp(self.folder);
+        let stamp = match session.is_in(self.folder, Entry::Reading) {
+            Some(_) => stamp,
+            // A folder that is open and has changed has to be listed anyway.
+            None if session.has_open(self.folder) && stamp.is_none() => None,
+            // The flight that opens it tells whether a list of thousands can be spared.
+            None => census.as_ref().map(|(stamp, _)| *stamp),
+        };
+        let Some(stamp) = stamp else {
+            return Ok(None);
+        };
+        let all = census.filter(|(then, _)| *then == stamp);
+        let sets = self.tests.iter().map(|test| {
+            if let Some((_, all)) = all.as_ref().filter(|_| test.is_everything()) {
+                return Ok(Some(all.as_ref().clone()));
+            }
+            let question = Question::to(session, &conditions::keys(test)?);
+            let hits = question
+                .and_then(|question| self.answered.recall(self.folder, &question, stamp, now));
+            Ok(hits.and_then(Hits::whole))
+        });
+        let sets: Vec<Option<UidSet>> = sets.collect::<Result<_, Fault>>()?;
+        let stamp = Some(stamp);
+        let any = sets.iter().any(Option::is_some);
+        Ok(any.then_some(Known { stamp, sets }))
+    }
+
+    /// Of what was asked now, what may be told again.
+    fn keep(&self, session: &Session, known: &Known, sifted: &Sifted, asked: Instant) {
+        // INVARIANT: a stamp is of a folder that nothing came to or left in all flights since it was opened.
+        let Some(stamp) = session.stamp(self.folder) else {
+            return;
+        };
+        let each = self.tests.iter().zip(&sifted.sets).zip(&known.sets);
+        for ((test, found), _) in each.filter(|(_, known)| known.is_none()) {
+            if test.is_everything() {
+                self.censuses.keep(self.folder, stamp, found);
+            }
+            if let Ok(keys) = conditions::keys(test)
+                && let Some(question) = Question::to(session, &keys)
+            {
+                let hits = Hits::all(found);
+                self.answered
+                    .keep(self.folder, question, stamp, hits, asked);
+            }
+        }
+    }
+
+    /// Asks for what is not known; `None` where that is not so any more.
     async fn sift(
         &self,
         session: &mut Session,
         cx: &Cx,
-        known: &(dyn Fn(&Condition) -> Option<UidSet> + Send + Sync),
-    ) -> Result<Sifted, Fault> {
-        // A test that nothing can meet is not worth asking.
-        let told = |test: &Condition| match test {
-            Condition::Any(any) if any.is_empty() => Some(UidSet::default()),
-            other => known(other),
-        };
+        known: &Known,
+    ) -> Result<Option<Sifted>, Fault> {
+        let each = self.tests.iter().zip(&known.sets);
+        let told: Vec<Option<UidSet>> = each
+            .map(|(test, known)| match test {
+                // A test that nothing can meet is not worth asking.
+                Condition::Any(any) if any.is_empty() => Some(UidSet::default()),
+                _ => known.clone(),
+            })
+            .collect();
         let mut asked: Vec<Vec<Key<'_>>> = Vec::new();
         let mut shares = Vec::new();
-        for test in self.tests.iter().filter(|test| told(test).is_none()) {
+        let each = self.tests.iter().zip(&told);
+        for (test, _) in each.filter(|(_, told)| told.is_none()) {
             let searches = short_lines::cut(conditions::keys(test)?)?;
             shares.push(searches.len());
             asked.extend(searches);
@@ -75,8 +140,14 @@ impl SiftFolder<'_> {
         let questions = Questions {
             keys: &asked,
             pace: conditions::pace(self.tests),
+            given: known.stamp,
         };
-        let (uidvalidity, found) = questions.ask(session, cx, self.folder).await?;
+        let Some((uidvalidity, found)) = questions.ask(session, cx, self.folder).await? else {
+            return Ok(None);
+        };
+        if known.stamp.is_some() && session.stamp(self.folder) != known.stamp {
+            return Ok(None);
+        }
         let mut found = found.into_iter();
         let mut shares = shares.into_iter();
         let mut next = || {
@@ -87,15 +158,14 @@ impl SiftFolder<'_> {
                 .fold(UidSet::default(), |all, one| all.union(one));
             (own.len() == share).then_some(all)
         };
-        let sets = self.tests.iter().map(|test| match told(test) {
-            Some(set) => Ok(set),
-            None => next().ok_or_else(unanswered),
-        });
-        Ok(Sifted {
+        let sets = told
+            .into_iter()
+            .map(|told| told.or_else(&mut next).ok_or_else(unanswered));
+        Ok(Some(Sifted {
             uidvalidity,
             sets: sets.collect::<Result<_, _>>()?,
             order: mail::Order::ByUid,
-        })
+        }))
     }
 }
 
@@ -103,15 +173,18 @@ impl SiftFolder<'_> {
 struct Questions<'a> {
     keys: &'a [Vec<Key<'a>>],
     pace: Pace,
+    /// In another state of the folder there is more to ask.
+    given: Option<Stamp>,
 }
 
 impl Questions<'_> {
+    /// None where the folder is not in the state that is given.
     async fn ask(
         &self,
         session: &mut Session,
         cx: &Cx,
         folder: &FolderName,
-    ) -> Result<(UidValidity, Vec<UidSet>), Fault> {
+    ) -> Result<Option<(UidValidity, Vec<UidSet>)>, Fault> {
         let form = Form::of(session);
         let together = match form == Form::Plain && session.searches_mingle {
             true => 1,
@@ -122,8 +195,12 @@ impl Questions<'_> {
         let opened = session
             .ask_in(cx, folder, commands.clone(), self.pace)
             .await?;
+        if self.given.is_some() && session.stamp(folder) != self.given {
+            return Ok(None);
+        }
         let uidvalidity = opened.uidvalidity;
-        let landed = match opened.is_stale() {
+        let by_flags = self.keys.iter().any(|keys| conditions::heed_flags(keys));
+        let landed = match opened.is_stale() || (by_flags && opened.is_reflagged()) {
             true => session.ask_again(cx, commands, self.pace).await?,
             false => opened.landed,
         };
@@ -132,7 +209,7 @@ impl Questions<'_> {
                 || is_believed(session, cx, folder, sets.iter().map(UidSet::len).sum()).await?)
         {
             sets.extend(self.one_by_one(session, cx, rest).await?);
-            return Ok((uidvalidity, sets));
+            return Ok(Some((uidvalidity, sets)));
         }
         match form {
             // What is true of the account is found out where it is checked.
@@ -140,7 +217,7 @@ impl Questions<'_> {
             Form::Plain => session.searches_mingle = true,
         }
         let sets = self.one_by_one(session, cx, self.keys).await?;
-        Ok((uidvalidity, sets))
+        Ok(Some((uidvalidity, sets)))
     }
 
     /// The only answer in a flight is the answer to its only question.

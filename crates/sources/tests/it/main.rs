@@ -7,6 +7,7 @@
     reason = "tests stop at the first surprise"
 )]
 
+mod answered;
 mod appends;
 mod apple;
 mod census;

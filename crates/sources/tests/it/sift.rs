@@ -195,8 +195,9 @@ fn all_tests_are_one_flight() {
         .strip("ESEARCH IMAP4REV2 PARTIAL")
         .start();
     let runtime = runtime();
-    // Plain answers of this server cannot be told apart. That is found out once; then each test is a flight of its own.
-    for (port, flights) in [(server.port(), [1, 1]), (plain.port(), [5, 4])] {
+    // Plain answers of this server cannot be told apart. That is found out once; then each test is a flight of its own. The
+    // second time only flags are asked for.
+    for (port, flights) in [(server.port(), [1, 1]), (plain.port(), [5, 1])] {
         let source = ImapSource::new(crate::account(), settings(port));
         let tests = [
             text(Condition::From, "anna"),
@@ -239,6 +240,53 @@ fn what_came_and_went_meanwhile_is_seen() {
     assert_eq!(after.uidvalidity, before.uidvalidity);
     assert_eq!(after.sets[0], UidSet::range(Uid(2), Uid(6)));
     assert_eq!(after.sets[1], UidSet::from_ranges([(4, 4), (6, 6)]));
+}
+
+/// Dovecot searches first, and then hears of what others did.
+#[test]
+fn flags_that_changed_a_moment_ago_are_searched_by() {
+    let server = Dovecot::start();
+    server.deliver_many("alice", "INBOX", mail());
+    let plain = FaultProxy::builder(server.port())
+        .strip("ESEARCH IMAP4REV2 PARTIAL")
+        .start();
+    let runtime = runtime();
+    let mut other = server.login("alice", "secret");
+    other.command("SELECT INBOX");
+    for port in [server.port(), plain.port()] {
+        let source = ImapSource::new(crate::account(), settings(port));
+        let seen = || {
+            let tests = [
+                text(Condition::Subject, "o"),
+                not(not(flag("\\Seen"))),
+                Condition::EVERYTHING,
+            ];
+            let sifted = runtime.block_on(source.sift(&Cx::new(), &inbox(), &tests));
+            sifted.unwrap().sets[1].len()
+        };
+        let unread = || {
+            let search = mail::Search {
+                folder: inbox(),
+                query: mail::Query {
+                    unread_only: true,
+                    ..mail::Query::default()
+                },
+                below: None,
+                limit: 10,
+                snippets: Snippets::Without,
+                most_matches: 10,
+            };
+            let found = runtime.block_on(source.search(&Cx::new(), &search));
+            found.unwrap().matches
+        };
+        assert_eq!((seen(), unread()), (2, 3));
+        other.command("UID STORE 1 +FLAGS (\\Seen)");
+        assert_eq!(seen(), 3);
+        other.command("UID STORE 4 +FLAGS (\\Seen)");
+        assert_eq!(unread(), 1);
+        other.command("UID STORE 1,4 -FLAGS (\\Seen)");
+        assert_eq!(seen(), 2);
+    }
 }
 
 #[test]
