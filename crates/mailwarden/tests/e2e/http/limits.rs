@@ -1,9 +1,17 @@
 //! Limits over HTTP, with the status that clients and balancers know, and a reload that is refused, as it is counted.
 
-use serde_json::{Value, json};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
 
-use super::house::{ANNA, BERT, CALLERS, House, is};
+use serde_json::{Value, json};
+use testkit::FaultProxy;
+
+use super::house::{ANNA, BERT, CALLERS, House, first, is};
+use crate::directory::mailbox;
 use crate::operations::Scrape;
+
+/// How long whoever asks again too soon waits to be refused, at least.
+const HELD_BACK: Duration = Duration::from_secs(1);
 
 #[test]
 fn who_has_used_up_its_limits_hears_429_and_when_to_come_back() {
@@ -74,4 +82,49 @@ fn a_reload_that_does_not_fit_is_counted_as_one_that_changed_nothing() {
         printed.stdout
     );
     assert_eq!(counted(), [1.0, 1.0]);
+}
+
+/// More than it may have under way and waiting: the first refusal comes at once, and whoever asks on waits for theirs.
+#[test]
+fn who_asks_again_before_it_may_is_held_back_and_nobody_else_is() {
+    const CALLS: usize = 64;
+    let mail = mailbox();
+    let proxy = FaultProxy::to(mail.port());
+    let house = House::with(mail, proxy.port());
+    let server = house.serve(&[]);
+    server.client(ANNA).modern().call("fetch_body", first());
+    proxy.stall();
+    let (send, refused) = mpsc::channel();
+    std::thread::scope(|scope| {
+        for _ in 0..CALLS {
+            let (mut anna, send) = (server.client(ANNA).modern(), send.clone());
+            scope.spawn(move || {
+                let begun = Instant::now();
+                let reply = anna.try_call("fetch_body", first()).unwrap();
+                if reply.status == 503 {
+                    assert!(reply.response.header("retry-after").is_some());
+                    send.send(begun.elapsed()).unwrap();
+                }
+            });
+        }
+        let refused: Vec<Duration> = refused.iter().take(10).collect();
+        let held = refused.iter().filter(|took| **took >= HELD_BACK);
+        assert!(held.count() >= 5, "{refused:?}");
+        // Another caller is not held back, and neither is what is no call.
+        is(&mut server.client(BERT).modern(), "bert");
+        assert!(
+            server
+                .client(ANNA)
+                .modern()
+                .request("tools/list", json!({}))
+                .is_ok()
+        );
+        proxy.resume();
+    });
+    // One record for the first, and one that counts the others when its minute is over: not one for each.
+    let records = house.directory.home.records();
+    let calls = records.iter().filter(|one| one.event == "call");
+    let recorded = calls.filter(|one| one.json["reason"] == "overloaded");
+    let recorded = recorded.count();
+    assert!((1..CALLS / 4).contains(&recorded), "{recorded}");
 }
