@@ -81,6 +81,16 @@ struct Ground {
     /// As it was before anything was asked in it.
     edge: Option<Edge>,
     seen: UidSet,
+    probed: Probed,
+}
+
+/// How a folder was searched last. Its threads are asked for once, and again when what is not in them was found there: that
+/// may be part of another. To look for that the ids themselves are enough, and cost a server far less.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Probed {
+    /// Something was found that its threads were not asked for.
+    Loose,
+    Whole,
 }
 
 /// How answers come.
@@ -178,7 +188,7 @@ impl<'a> Hunt<'a> {
             let form = self.form(session);
             let (mut errands, mut stops) = (Vec::new(), Vec::new());
             for (place, folder) in left.into_iter().enumerate() {
-                let reach = self.reach(session, question.seeking, place);
+                let reach = self.reach(session, question.seeking, place, folder);
                 let orders = self.orders(session, folder, question, reach, form)?;
                 let (roles, commands) = orders.into_iter().unzip();
                 stops.push(Stop { folder, commands });
@@ -264,9 +274,17 @@ impl<'a> Hunt<'a> {
         }
     }
 
-    fn reach(&self, session: &Session, seeking: Seeking, place: usize) -> Reach {
-        match (seeking, self.direct) {
-            (Seeking::HavingOrNaming, false) => self.gear.in_thread.reach(session, place),
+    fn reach(
+        &self,
+        session: &Session,
+        seeking: Seeking,
+        place: usize,
+        folder: &FolderName,
+    ) -> Reach {
+        let probed = self.grounds.get(folder).map(|ground| ground.probed);
+        match (seeking, self.direct, probed) {
+            (_, _, Some(Probed::Whole)) => Reach::Direct,
+            (Seeking::HavingOrNaming, false, _) => self.gear.in_thread.reach(session, place),
             _ => Reach::Direct,
         }
     }
@@ -322,6 +340,7 @@ impl<'a> Hunt<'a> {
             uidvalidity: visit.uidvalidity,
             edge: Edge::of(visit),
             seen: UidSet::default(),
+            probed: Probed::Loose,
         });
         ground.uidvalidity == visit.uidvalidity
     }
@@ -373,6 +392,13 @@ impl<'a> Hunt<'a> {
         let part = part.difference(&whole);
         let uids = self.claim(errand.folder, &whole, Grip::Whole);
         let uids = uids.union(&self.claim(errand.folder, &part, Grip::Part));
+        if let Some(ground) = self.grounds.get_mut(errand.folder) {
+            ground.probed = match errand.reach {
+                Reach::Thread => Probed::Whole,
+                Reach::Direct if uids.is_empty() => ground.probed,
+                Reach::Direct => Probed::Loose,
+            };
+        }
         let mut descriptions = told.filter(|(role, _)| **role == Role::Description);
         session.searchres_fails |= !descriptions.all(|(_, status)| status.is_ok());
         Heard::Found {
