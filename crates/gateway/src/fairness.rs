@@ -35,6 +35,9 @@ const LEAST: usize = 1;
 const SPARE: usize = 8;
 /// So often it is looked how the machine does.
 const LOOKS: Duration = Duration::from_millis(100);
+/// Who asks once in so long asks for little.
+const OF_LATE: Duration = Duration::from_secs(5);
+const NEVER: u64 = u64::MAX;
 /// The waits of so many turns tell how long a turn takes.
 const TURNS: u32 = 4;
 
@@ -60,6 +63,8 @@ struct Paced {
     since: Instant,
     /// When it was last looked, in milliseconds of that.
     looked: AtomicU64,
+    /// And when somebody last came who had nothing else here, while others waited.
+    modest: AtomicU64,
 }
 
 /// Tells what the threads of this process have had of the processors so far; nothing where that is not known.
@@ -115,6 +120,7 @@ impl Door {
             breath: Mutex::new(Breath::new(cores * LEAST, places, cores * MOST)),
             since: Instant::now(),
             looked: AtomicU64::new(0),
+            modest: AtomicU64::new(NEVER),
         });
         Self::new(bounds, paced)
     }
@@ -202,10 +208,13 @@ impl Door {
             let mut inside = lock(&self.0.inside);
             (inside.hall.load().waiting, inside.hall.take_modest())
         };
-        let queue = match (waiting, modest) {
-            (0, _) => Queue::Empty,
-            (_, 0) => Queue::Waits,
-            _ => Queue::HoldsUp,
+        if modest > 0 {
+            paced.modest.store(paced.millis(begun), Ordering::Relaxed);
+        }
+        let queue = match waiting {
+            0 => Queue::Empty,
+            _ if paced.holds_up(begun) => Queue::HoldsUp,
+            _ => Queue::Waits,
         };
         let places = lock(&paced.breath).draw(strain, lag, queue);
         let mut inside = lock(&self.0.inside);
@@ -226,10 +235,20 @@ impl Inside {
 }
 
 impl Paced {
+    fn millis(&self, now: Instant) -> u64 {
+        let at = now.saturating_duration_since(self.since).as_millis();
+        u64::try_from(at).unwrap_or(NEVER)
+    }
+
+    /// Whether somebody who asks for little came of late.
+    fn holds_up(&self, now: Instant) -> bool {
+        let modest = self.modest.load(Ordering::Relaxed);
+        modest != NEVER && self.millis(now).saturating_sub(modest) < OF_LATE.as_millis() as u64
+    }
+
     /// Only now and then, and only for one of those who come.
     fn is_due(&self, now: Instant) -> bool {
-        let at = now.saturating_duration_since(self.since).as_millis();
-        let at = u64::try_from(at).unwrap_or(u64::MAX);
+        let at = self.millis(now);
         let looked = self.looked.load(Ordering::Relaxed);
         let due = looked.saturating_add(LOOKS.as_millis() as u64);
         at >= due

@@ -229,7 +229,11 @@ impl Desk {
         let mut ended = self.ended.subscribe();
         while found.state == State::Open && tokio::time::Instant::now() < until {
             match self.ledger.claim(&found.id).await {
-                Ok(claimed) => return Ok(self.resume(setup, cx, claimed).await?),
+                Ok(claimed) => {
+                    let (mut work, written) = self.go_on(setup, cx, claimed).await;
+                    unless_written(&mut work, written);
+                    return Ok(work);
+                }
                 // Somebody else is at it, or has just ended it.
                 Err(LedgerFault::Leased | LedgerFault::Over) => {}
                 Err(fault) => return Err(fault.into()),
@@ -299,11 +303,8 @@ impl Desk {
             Begun::Leaving => return Err(NotBegun::Leaving),
         };
         let manner = Manner::Called;
-        if let Err(fault) = self.drive(setup, cx, manner, &lease, &mut work).await {
-            // INVARIANT: what is not written down is not said to be done.
-            tracing::error!(%fault, id = %work.transaction.id, "how a change came out cannot be written down");
-            work.forget_the_end();
-        }
+        let written = self.drive(setup, cx, manner, &lease, &mut work).await;
+        unless_written(&mut work, written);
         Ok(work)
     }
 
@@ -502,6 +503,14 @@ fn first_step(order: &Order) -> StepName {
         order.source.as_ref().map(|at| &at.account),
         order.target.as_ref().map(|target| &target.account),
     )
+}
+
+/// INVARIANT: what is not written down is not said to be done, and not to be left undone either.
+fn unless_written(work: &mut Work, written: Result<(), LedgerFault>) {
+    if let Err(fault) = written {
+        tracing::error!(%fault, id = %work.transaction.id, "how a change came out cannot be written down");
+        work.forget_the_end();
+    }
 }
 
 #[cfg(test)]

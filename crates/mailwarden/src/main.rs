@@ -48,12 +48,6 @@ use serving::Choices;
 /// A configuration that cannot be used.
 const BAD_CONFIGURATION: u8 = 2;
 
-/// A call allocates hundreds of small things on one thread and frees them on another: the system's allocator takes a tenth of
-/// the processor longer over it.
-#[cfg(target_os = "linux")]
-#[global_allocator]
-static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
-
 /// So much longer an exit takes at most where a token is being refreshed: torn off, that may cost somebody a login.
 const LANDING: Duration = Duration::from_secs(4);
 

@@ -149,6 +149,7 @@ fn saturate_part(
     wanted: &Wanted,
 ) -> Result<Section, String> {
     let plan = Plan {
+        seed: 0,
         rounds: wanted.rounds,
         lasting: Duration::from_secs(wanted.seconds),
         open: wanted.open,
@@ -188,7 +189,7 @@ impl Wanted {
             },
             clients: 500,
             seconds: 10,
-            rounds: 5,
+            rounds: 7,
             open: 400,
             program: None,
             parts: Vec::new(),

@@ -47,6 +47,7 @@ impl Found {
 
 pub(super) fn run(world: &Arc<World>, program: &Program, crowd: Crowd) -> Result<Found, String> {
     let plan = Plan {
+        seed: 0,
         rounds: 1,
         lasting: Duration::from_secs(5),
         open: 64,

@@ -260,7 +260,8 @@ pub(super) fn saturation(world: &World, plan: saturate::Plan, found: &saturate::
     let mut out = format!(
         "## As many calls as there can be\n\n{}\n\n{} clients ask again as soon as they are answered; beside them, in turn, bare \
          connections ask the same of the same mail server: as many connections as the program had, as many questions open, \
-         commands written ahead of their answers, answers thrown away once their tag has come. {} rounds of {} s a side.\n",
+         commands written ahead of their answers, answers thrown away once their tag has come. {} rounds of {} s a side. \
+         The program begins with nothing remembered: the first round is the slowest.\n",
         machine([
             found.ours.first().map_or("", |round| &round.seen.load[0]),
             &load(last)
@@ -351,13 +352,13 @@ pub(super) fn overload(crowd: Crowd, found: &overload::Found) -> Section {
         "≤ 2 ×",
         ratio <= 2.0,
     );
-    let wanted = found.wanted / found.capacity;
+    let sent = found.asked / found.capacity;
     goal(
         &mut out,
-        "calls that the greedy were bent on, of what the program can do",
-        &format!("{wanted:.1} ×"),
+        "calls that the greedy sent, of what the program can do",
+        &format!("{sent:.1} ×"),
         "≥ 10 ×",
-        wanted >= 10.0,
+        sent >= 10.0,
     );
     let failed = found.errors + found.shed;
     goal(
@@ -377,7 +378,7 @@ pub(super) fn overload(crowd: Crowd, found: &overload::Found) -> Section {
     );
     let _ = writeln!(
         out,
-        "\nThe greedy were due to make {:.0} calls a second, and sent each as soon as its connection was free. Whoever asks again before it may is refused a second later rather than at once, \
+        "\nThe greedy were due to make {:.0} calls a second, and sent each as soon as its connection was free. Whoever is refused again and again is refused a second later rather than at once, \
          so they could send {:.0} a second ({:.1} × what the program can do); {:.0} of these were answered, and the others told to come back later.",
         found.wanted,
         found.asked,

@@ -17,6 +17,8 @@ use super::world::{CALLERS, World, token};
 
 #[derive(Clone, Copy)]
 pub(super) struct Plan {
+    /// Which questions are asked.
+    pub seed: u64,
     pub rounds: usize,
     pub lasting: Duration,
     /// Questions open at a time, on either side.
@@ -63,6 +65,11 @@ pub(super) fn run(world: &Arc<World>, program: &Program, plan: Plan) -> Result<F
     };
     let mut connections = ours(world, program, warm)?.connections;
     for round in 0..plan.rounds {
+        // INVARIANT: nobody is asked the same again because a round begins.
+        let plan = Plan {
+            seed: round as u64 + 1,
+            ..plan
+        };
         // Whoever comes second finds what the first left: each comes first in turn.
         if round % 2 == 1 {
             found.bare.push(bare(world, program, plan, connections)?);
@@ -110,7 +117,7 @@ pub(super) fn ours(world: &Arc<World>, program: &Program, plan: Plan) -> Result<
             .map(|number| {
                 let world = Arc::clone(world);
                 let agent = Agent::new(program.address, token(number % CALLERS));
-                tokio::spawn(client(world, agent, number, until))
+                tokio::spawn(client(world, agent, (plan.seed, number), until))
             })
             .collect();
         let mut heard = Heard::default();
@@ -122,8 +129,13 @@ pub(super) fn ours(world: &Arc<World>, program: &Program, plan: Plan) -> Result<
 }
 
 /// Asks again as soon as it is answered.
-async fn client(world: Arc<World>, mut agent: Agent, number: usize, until: Instant) -> Heard {
-    let mut rng = Rng::new(11, number as u64);
+async fn client(
+    world: Arc<World>,
+    mut agent: Agent,
+    (seed, number): (u64, usize),
+    until: Instant,
+) -> Heard {
+    let mut rng = Rng::new(11 + (seed << 8), number as u64);
     let mut heard = Heard::default();
     let Some(mailbox) = world.mailboxes.get(mailbox_of(&world, number)) else {
         return heard;
@@ -179,7 +191,7 @@ fn bare(
                 .map(|(number, mailbox, mut bare)| {
                     let world = Arc::clone(world);
                     tokio::spawn(async move {
-                        let mut rng = Rng::new(11, number as u64);
+                        let mut rng = Rng::new(11 + (plan.seed << 8), number as u64);
                         let Some(mailbox) = world.mailboxes.get(mailbox) else {
                             return Ok(0);
                         };

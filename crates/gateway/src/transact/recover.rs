@@ -36,14 +36,25 @@ impl Desk {
         cx: &Cx,
         claimed: Claimed,
     ) -> Result<Work, LedgerFault> {
+        let (work, written) = self.go_on(setup, cx, claimed).await;
+        written.map(|()| work)
+    }
+
+    /// The same, and whether how far it went could be written down.
+    pub(super) async fn go_on(
+        &self,
+        setup: &Setup,
+        cx: &Cx,
+        claimed: Claimed,
+    ) -> (Work, Result<(), LedgerFault>) {
         let mut work = Work::resumed(claimed.transaction);
         let manner = match claimed.answered {
             Answered::Yes => Manner::Recovering,
             Answered::Unknown => Manner::Clearing,
         };
         let lease = &claimed.lease;
-        self.drive(setup, cx, manner, lease, &mut work).await?;
-        Ok(work)
+        let written = self.drive(setup, cx, manner, lease, &mut work).await;
+        (work, written)
     }
 
     /// Until something may be due.

@@ -17,6 +17,7 @@ use crate::LedgerFault;
 const LONGEST: Duration = Duration::from_secs(10);
 /// So long it is tried at the least, however near the end is: a server that is there answers in less.
 const LEAST: Duration = Duration::from_secs(1);
+const TOLD_AGAIN: Duration = Duration::from_secs(60);
 
 #[derive(Debug)]
 pub(super) struct Patience {
@@ -31,6 +32,8 @@ struct State {
     absence: Absence,
     /// When this process wants to be done with it.
     ending: Option<Instant>,
+    /// When it was last told that a request was given up on a server that is there.
+    told: Option<Instant>,
 }
 
 /// Whether something is tried although its server is known to be away.
@@ -95,9 +98,23 @@ impl Patience {
 
     /// Of what was tried for long enough.
     pub(super) fn fault(&self, why: &str) -> LedgerFault {
+        let now = Instant::now();
+        let mut state = self.lock();
+        let again = state.absence.again_at(now);
+        // A server that is there and does not do what it is asked is told of too, now and then.
+        let news =
+            state.absence.why().is_none() && state.told.is_none_or(|told| now - told >= TOLD_AGAIN);
+        if news {
+            state.told = Some(now);
+        }
+        drop(state);
+        if news {
+            let place = &self.place;
+            tracing::warn!("the ledger at {place} did not do what it was asked in time ({why})");
+        }
         LedgerFault::Away {
             why: why.to_owned(),
-            again: self.lock().absence.again_at(Instant::now()),
+            again,
         }
     }
 
@@ -152,6 +169,7 @@ mod tests {
         let state = State {
             absence: away(begun),
             ending: None,
+            ..State::default()
         };
         assert_eq!(state.deadline(begun, Insistence::None), None);
         let usual = Some(begun + LONGEST);

@@ -221,7 +221,7 @@ impl Watched {
             return stands;
         }
         let stands = match (serving.gateway.ledger(), serving.changes) {
-            (Some(ledger), _) => ask(ledger).await,
+            (Some(ledger), _) => ask(ledger, known.map(|(_, before)| before)).await,
             (None, Changes::Wanted) => LedgerStands::Down,
             (None, Changes::NotWanted) => LedgerStands::Absent,
         };
@@ -230,9 +230,11 @@ impl Watched {
     }
 }
 
-async fn ask(ledger: &Ledger) -> LedgerStands {
+/// A server that takes its time is not away: then it stands as it stood before.
+async fn ask(ledger: &Ledger, before: Option<LedgerStands>) -> LedgerStands {
     match timeout(LEDGER_PATIENCE, ledger.unsettled()).await {
         Ok(Ok(unsettled)) => LedgerStands::Up(unsettled),
+        Err(_) if ledger.present().is_ok() => before.unwrap_or(LedgerStands::Down),
         _ => LedgerStands::Down,
     }
 }

@@ -12,17 +12,17 @@ use mail::{FolderName, HeaderId, Horizon, Member, Sought, Uid, UidSet, Within};
 
 use super::tour::Visit;
 
-const MOST: usize = 256;
+const MOST: usize = 128;
 
 /// Longer conversations are rare, and each would push out many.
 const MOST_MEMBERS: usize = 200;
 
 /// Octets of all of them, for one account.
-const MOST_OCTETS: usize = 128 << 10;
+const MOST_OCTETS: usize = 32 << 10;
 
 /// QUIRK: servers whose searches find a message only a while after it has come. A search that is older is made again, though
 /// nothing has come since.
-const TRUSTED: Duration = Duration::from_secs(300);
+const TRUSTED: Duration = Duration::from_secs(60);
 
 /// How a folder was when it was opened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -82,6 +82,8 @@ struct Ground {
     edge: Option<Edge>,
     seen: UidSet,
     probed: Probed,
+    /// From the next round on.
+    then: Probed,
 }
 
 /// How a folder was searched last. Its threads are asked for once, and again when what is not in them was found there: that
@@ -167,6 +169,13 @@ impl<'a> Hunt<'a> {
     pub(super) fn share_among(&mut self, folders: usize) {
         let folders = u64::try_from(folders).unwrap_or(u64::MAX).max(1);
         self.share = Some((self.room / folders).max(1));
+    }
+
+    /// All of a round was asked.
+    pub(super) fn end_round(&mut self) {
+        for ground in self.grounds.values_mut() {
+            ground.probed = ground.then;
+        }
     }
 
     /// What was not seen yet and may be what is asked for.
@@ -341,6 +350,7 @@ impl<'a> Hunt<'a> {
             edge: Edge::of(visit),
             seen: UidSet::default(),
             probed: Probed::Loose,
+            then: Probed::Loose,
         });
         ground.uidvalidity == visit.uidvalidity
     }
@@ -393,9 +403,9 @@ impl<'a> Hunt<'a> {
         let uids = self.claim(errand.folder, &whole, Grip::Whole);
         let uids = uids.union(&self.claim(errand.folder, &part, Grip::Part));
         if let Some(ground) = self.grounds.get_mut(errand.folder) {
-            ground.probed = match errand.reach {
+            ground.then = match errand.reach {
                 Reach::Thread => Probed::Whole,
-                Reach::Direct if uids.is_empty() => ground.probed,
+                Reach::Direct if uids.is_empty() => ground.then,
                 Reach::Direct => Probed::Loose,
             };
         }

@@ -129,6 +129,7 @@ impl Job for GatherKindred<'_> {
             if closure.is_closed() || closure.met_bound() || late_by_now {
                 break;
             }
+            hunt.end_round();
         }
         let end = match closure.is_whole() && !unspeakable && !late_by_now {
             true => End::Whole,

@@ -2,7 +2,7 @@
 //!
 //! `pool` lends sessions, `session` opens folders, `link` carries flights of pipelined commands, `net` and `tls` dial.
 //! Each read is a [`Job`](job::Job), each change a [`Change`](job::Change) in a file of its own; `change` is what they have
-//! in common. `cache`, `census`, `answered` and `sightings` remember what earlier reads learned; what could have changed since is
+//! in common. `cache`, `census`, `answered`, `gatherings` and `sightings` remember what earlier reads learned; what could have changed since is
 //! asked again. Nothing here tries a change again, takes one back that may have been made, or decides about one.
 
 mod answered;

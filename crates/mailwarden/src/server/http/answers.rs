@@ -1,4 +1,4 @@
-//! Answers that need no call: refusals, in few words, and what a client may make of them.
+//! Answers in one piece: refusals, in few words, with what a client may make of them, and what a call came to.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -42,11 +42,16 @@ pub(super) fn json(status: StatusCode, value: &serde_json::Value) -> Answer {
 pub(super) fn message(message: &ServerJsonRpcMessage) -> Answer {
     match serde_json::to_vec(message) {
         Ok(body) => whole(StatusCode::OK, "application/json", body),
-        Err(_) => plain(
-            StatusCode::INTERNAL_SERVER_ERROR,
-            "this could not be served\n",
-        ),
+        Err(_) => fell(),
     }
+}
+
+/// Something of ours fell over.
+pub(super) fn fell() -> Answer {
+    plain(
+        StatusCode::INTERNAL_SERVER_ERROR,
+        "this could not be served\n",
+    )
 }
 
 pub(super) fn not_found() -> Answer {

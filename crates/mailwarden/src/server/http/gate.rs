@@ -1,7 +1,11 @@
 //! The way of a request: whom it is meant for, where it comes from, whose it is, and only then what it says.
 
+use std::future::poll_fn;
 use std::net::SocketAddr;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::{Duration, SystemTime};
 
 use axum::http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
@@ -12,7 +16,7 @@ use hyper::body::Incoming;
 use mail::Cx;
 use rmcp::transport::streamable_http_server::StreamableHttpService;
 use serde_json::Value;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 
 use super::Form;
 use super::alone;
@@ -21,6 +25,7 @@ use super::body::{Room, Unread};
 use super::doors::Door;
 use super::metadata::{self, Ask};
 use super::names::{self, Astray, Names};
+use super::passed::{Moment, Passed, Refused};
 use super::refusals::{Refusals, Why};
 use super::roster::{Roster, Shown, Unproven};
 use super::sessions::{Entered, Sessions};
@@ -28,7 +33,7 @@ use super::streams::{Listening, Streams};
 use super::told::Told;
 use crate::server::Answering;
 use crate::server::health;
-use crate::server::mcp::Server;
+use crate::server::mcp::{Alone, Server};
 use crate::watched::{Unserved, Watched};
 
 pub(super) const SESSION: &str = "mcp-session-id";
@@ -48,8 +53,8 @@ const ISSUER_AWAY: Duration = Duration::from_secs(30);
 /// Timers know no longer times.
 const LONGEST_WAIT: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
-/// What is answered in place of what was asked for.
-type Refused = Box<Answer>;
+/// So many refusals are held back at a time.
+pub(super) const MOST_HELD_BACK: usize = 512;
 
 /// Everything that requests share.
 pub(super) struct Gate {
@@ -70,6 +75,8 @@ pub(super) struct Gate {
     pub reloaded: watch::Receiver<u64>,
     /// Closed when this process ends.
     pub ending: watch::Receiver<()>,
+    /// So many may be held back at a time; the others are answered at once.
+    pub held_back: Semaphore,
 }
 
 impl Gate {
@@ -78,7 +85,7 @@ impl Gate {
         request: Request<Incoming>,
         door: &Arc<Door>,
     ) -> axum::http::Response<Told> {
-        let busy = door.begin();
+        let mut busy = door.begin();
         let looked = self
             .names
             .look(request.uri(), request.headers(), door.local);
@@ -102,7 +109,16 @@ impl Gate {
             answer,
             until,
             held,
+            at,
         } = answer;
+        if at == Moment::Later
+            && let Ok(_place) = self.held_back.try_acquire()
+        {
+            // INVARIANT: who is held back takes nobody's room: its connection is the first to go.
+            drop(busy);
+            self.hold_back().await;
+            busy = door.begin();
+        }
         let mut answer = answer.map(|body| {
             let told = Told::new(body, (busy, held));
             match until {
@@ -134,7 +150,7 @@ impl Gate {
             }
             "/mcp" => {
                 let passed = self.mcp(request, door).await;
-                passed.unwrap_or_else(|refused| Passed::from(*refused))
+                passed.unwrap_or_else(Passed::from)
             }
             metadata::BELOW | metadata::OF_MCP => {
                 metadata::answer(request.method(), self.roster.vouched().as_deref()).into()
@@ -162,7 +178,9 @@ impl Gate {
         let method = request.method();
         if ![Method::POST, Method::GET, Method::DELETE].contains(method) {
             self.turned_away(door.peer, Unserved::Method);
-            return Err(Box::new(answers::method_not_allowed("POST, GET, DELETE")));
+            return Err(Refused::now(answers::method_not_allowed(
+                "POST, GET, DELETE",
+            )));
         }
         let Shown {
             caller,
@@ -196,7 +214,7 @@ impl Gate {
         let read = self.room.read(&caller, &parts.headers, body).await;
         let read = read.map_err(|unread| {
             self.turned_away(door.peer, unread.into());
-            Box::new(match unread {
+            Refused::now(match unread {
                 Unread::NoRoom => answers::busy(NO_ROOM),
                 Unread::TooLarge => answers::refusal(StatusCode::PAYLOAD_TOO_LARGE, ""),
                 Unread::Slow => answers::refusal(StatusCode::REQUEST_TIMEOUT, ""),
@@ -208,15 +226,16 @@ impl Gate {
         }
         let sent = Sent::of(&parts.headers);
         let accepts = both_accepted(&mut parts.headers);
-        if form == Form::Json
+        if parts.method == Method::POST
+            && form == Form::Json
             && accepts == Accepts::Ours
             && let Some(call) = alone::read(&parts.headers, &read.bytes)
         {
-            let told = self.calls.call_alone(&caller, call).await;
             return Ok(Passed {
-                answer: answers::message(&told),
+                answer: self.answer_alone(&caller, call).await,
                 until: None,
                 held: Some(Box::new((session, stream, read.room))),
+                at: Moment::Now,
             });
         }
         let service = match form {
@@ -230,7 +249,24 @@ impl Gate {
             answer: tidied(answer, sent),
             until: until.map(|until| Box::pin(until) as _),
             held: Some(Box::new((session, stream, read.room))),
+            at: Moment::Now,
         })
+    }
+
+    /// Who stumbles stumbles alone: the connection goes on.
+    async fn answer_alone(&self, caller: &Caller, call: Alone) -> Answer {
+        let mut call = pin!(self.calls.call_alone(caller, call));
+        let told = poll_fn(|cx| {
+            let polled = catch_unwind(AssertUnwindSafe(|| call.as_mut().poll(cx)));
+            match polled {
+                Ok(polled) => polled.map(Some),
+                Err(_) => Poll::Ready(None),
+            }
+        });
+        match told.await {
+            Some(told) => answers::message(&told),
+            None => answers::fell(),
+        }
     }
 
     /// INVARIANT: nothing of a request but its head is read before this.
@@ -249,7 +285,7 @@ impl Gate {
                 // INVARIANT: whose token may be good is not told to throw it away.
                 Unproven::Unknown => {
                     self.refusals.note(door.peer.ip(), Why::IssuerAway);
-                    return Box::new(answers::busy(ISSUER_AWAY));
+                    return Refused::now(answers::busy(ISSUER_AWAY));
                 }
                 Unproven::Nobody(Why::NoToken) => (Why::NoToken, Ask::NoToken),
                 Unproven::Nobody(why) => (*why, Ask::InvalidToken),
@@ -257,7 +293,7 @@ impl Gate {
             };
             self.refusals.note(door.peer.ip(), why);
             let vouched = self.roster.vouched();
-            Box::new(metadata::challenge(vouched.as_deref(), ask))
+            Refused::now(metadata::challenge(vouched.as_deref(), ask))
         })
     }
 
@@ -275,19 +311,18 @@ impl Gate {
             return Ok(());
         };
         if let Some(wait) = self.gateway.turn_away_at_once(caller, &tool) {
-            self.hold_back().await;
-            return Err(Box::new(answers::crowded(&id, wait)));
+            return Err(Refused::later(answers::crowded(&id, wait)));
         }
         let refusing = Cx::new();
         let refused = self.gateway.refuse_known_excess(caller, &refusing, &tool);
         match refused.await {
-            Some(refused) => Err(Box::new(answers::excess(&id, &refused))),
+            Some(refused) => Err(Refused::now(answers::excess(&id, &refused))),
             None => Ok(()),
         }
     }
 
-    /// Whoever was told to come back later and did not wait is answered when it should have come. So a connection asks
-    /// once a second at most, and refusing whoever asks without end costs nobody else anything.
+    /// Whoever is refused again and again is answered a second later. So a connection asks once a second at most, and one who
+    /// asks without end costs others little.
     async fn hold_back(&self) {
         let mut ending = self.ending.clone();
         tokio::select! {
@@ -305,7 +340,7 @@ impl Gate {
             .ok()
             .and_then(|id| self.sessions.enter(id, caller));
         let none = || answers::refusal(StatusCode::NOT_FOUND, "there is no such session\n");
-        entered.map(Some).ok_or_else(|| Box::new(none()))
+        entered.map(Some).ok_or_else(|| Refused::now(none()))
     }
 
     /// A place for who wants to listen.
@@ -320,7 +355,7 @@ impl Gate {
         }
         let full = || answers::busy(Duration::from_secs(30));
         let place = self.streams.begin(caller);
-        place.map(Some).ok_or_else(|| Box::new(full()))
+        place.map(Some).ok_or_else(|| Refused::now(full()))
     }
 
     /// Over when the caller is none any more, its proof is over, or this process ends.
@@ -386,23 +421,6 @@ async fn over(until: Option<SystemTime>) {
             tokio::time::sleep(left.unwrap_or_default().min(LONGEST_WAIT)).await;
         }
         None => std::future::pending().await,
-    }
-}
-
-/// An answer, and what goes with it.
-struct Passed {
-    answer: Answer,
-    until: Option<std::pin::Pin<Box<dyn Future<Output = ()> + Send + Sync>>>,
-    held: Option<Box<dyn Send + Sync>>,
-}
-
-impl From<Answer> for Passed {
-    fn from(answer: Answer) -> Self {
-        Self {
-            answer,
-            until: None,
-            held: None,
-        }
     }
 }
 
@@ -486,9 +504,7 @@ fn tidied(answer: Answer, sent: Sent) -> Answer {
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
             "send one JSON-RPC message as application/json\n",
         ),
-        (status, _) if status.is_server_error() => {
-            answers::plain(status, "this could not be served\n")
-        }
+        (status, _) if status.is_server_error() => answers::fell(),
         _ => answer,
     }
 }

@@ -12,6 +12,7 @@ mod gate;
 mod listen;
 mod metadata;
 mod names;
+mod passed;
 mod refusals;
 mod roster;
 mod sessions;
@@ -27,7 +28,7 @@ use std::sync::Arc;
 use audit::Log;
 use gateway::Caller;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 
 use super::mcp::{Server, Who};
 use super::stopping::Signals;
@@ -71,6 +72,7 @@ pub(crate) async fn run(
         streams: Arc::default(),
         reloaded: reloaded.clone(),
         ending: ending.clone(),
+        held_back: Semaphore::new(gate::MOST_HELD_BACK),
     });
     let mut signals = Signals::listen()?;
     let recovering = tokio::spawn(Arc::clone(&gateway).recover());

@@ -221,9 +221,37 @@ fn the_short_way_and_the_long_one_answer_alike() {
         });
         assert_eq!(short, long, "{tool} {arguments}");
     }
+    // A call is posted, whatever its head says.
+    let body = json!({
+        "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": { "name": "get_caller_identity", "_meta": {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {},
+        } },
+    });
+    let body = body.to_string();
+    let length = body.len().to_string();
+    let authorization = format!("Bearer {ANNA}");
+    for (method, status) in [("POST", 200), ("GET", 405), ("DELETE", 405)] {
+        let headers = [
+            ("Host", "localhost"),
+            ("Accept", "application/json"),
+            ("Content-Type", "application/json"),
+            ("MCP-Protocol-Version", "2026-07-28"),
+            ("Mcp-Method", "tools/call"),
+            ("Mcp-Name", "get_caller_identity"),
+            ("Content-Length", length.as_str()),
+            ("Authorization", authorization.as_str()),
+        ];
+        let mut wire = super::house::raw(&server);
+        let line = format!("{method} /mcp HTTP/1.1");
+        wire.send(super::house::request(&line, &headers, &body))
+            .unwrap();
+        assert_eq!(wire.response().unwrap().status, status, "{method}");
+    }
     let records = house.directory.home.records();
     let calls = records.iter().filter(|one| one.event == "call");
-    assert_eq!(calls.count(), 22, "each is recorded, by either way");
+    assert_eq!(calls.count(), 23, "each is recorded, by either way");
 }
 
 /// An answer without what is another each time.
