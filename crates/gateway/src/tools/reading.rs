@@ -65,12 +65,13 @@ pub(super) async fn read(
         let jobs = content::extractions(&fetched, &wish);
         match jobs.is_empty() {
             true => Ok(content::view(&fetched, &wish, &known)),
-            false => Err((fetched, wish, known, jobs)),
+            false => Err(Box::new((fetched, wish, known, jobs))),
         }
     });
     let mut view = match first.await? {
         Ok(view) => view,
-        Err((fetched, wish, mut known, jobs)) => {
+        Err(left) => {
+            let (fetched, wish, mut known, jobs) = *left;
             known.extractions = ctx.extract(jobs).await;
             let work = move || content::view(&fetched, &wish, &known);
             ctx.render(work).await?

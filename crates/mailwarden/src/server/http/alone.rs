@@ -231,7 +231,7 @@ mod tests {
     /// Nobody is asked on this way, and nothing goes on when its caller has left.
     #[test]
     fn what_may_change_something_goes_the_long_way() {
-        for tool in gateway::ALL.iter().copied() {
+        for tool in gateway::ALL {
             let mut headers = head();
             headers.insert(NAMES, HeaderValue::from_static(tool.name()));
             let mut call = message();
