@@ -7,12 +7,14 @@ use gateway::{Asked, Asking, Consent, Question, Returned};
 use rmcp::model::{
     BooleanSchema, CallToolRequestParams, ClientResult, ElicitRequest, ElicitRequestParams,
     ElicitResult, ElicitationAction, ElicitationSchema, InputRequest, InputRequests,
-    InputRequiredResult, PrimitiveSchemaDefinition, ProtocolVersion, ServerRequest,
+    InputRequiredResult, PrimitiveSchemaDefinition, ServerRequest,
 };
 use rmcp::service::{PeerRequestOptions, RequestContext};
 use rmcp::{Peer, RoleServer};
 use serde_json::Value;
 use tokio::sync::oneshot;
+
+use super::mcp::Era;
 
 /// The one field of the form, and the name of the one question.
 const AGREED: &str = "agreed";
@@ -26,14 +28,13 @@ pub(super) fn asking(
     request: &mut CallToolRequestParams,
     context: &RequestContext<RoleServer>,
 ) -> (Asking, Questions) {
-    let modern = context
-        .protocol_version()
-        .is_some_and(|version| version >= ProtocolVersion::V_2026_07_28);
     let returned = returned(request);
-    match (modern, can_be_asked(context)) {
+    match (Era::of(context), can_be_asked(context)) {
         // Whoever brings an answer was asked, whatever it says that it can.
-        (true, asks) if asks || returned.is_some() => (Asking::Later(returned), Questions(None)),
-        (false, true) => {
+        (Era::Modern, asks) if asks || returned.is_some() => {
+            (Asking::Later(returned), Questions(None))
+        }
+        (Era::Older, true) => {
             let (sender, questions) = oneshot::channel();
             (Asking::Now(sender), Questions(Some(questions)))
         }

@@ -170,13 +170,13 @@ pub(super) struct Alone {
 
 /// Since the revision of 2026-07-28 some things are said otherwise.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Era {
+pub(super) enum Era {
     Older,
     Modern,
 }
 
 impl Era {
-    fn of(context: &RequestContext<RoleServer>) -> Self {
+    pub(super) fn of(context: &RequestContext<RoleServer>) -> Self {
         match context.protocol_version() {
             Some(version) if version >= ProtocolVersion::V_2026_07_28 => Self::Modern,
             _ => Self::Older,

@@ -42,16 +42,13 @@ pub(super) fn json(status: StatusCode, value: &serde_json::Value) -> Answer {
 pub(super) fn message(message: &ServerJsonRpcMessage) -> Answer {
     match serde_json::to_vec(message) {
         Ok(body) => whole(StatusCode::OK, "application/json", body),
-        Err(_) => fell(),
+        Err(_) => fell(StatusCode::INTERNAL_SERVER_ERROR),
     }
 }
 
 /// Something of ours fell over.
-pub(super) fn fell() -> Answer {
-    plain(
-        StatusCode::INTERNAL_SERVER_ERROR,
-        "this could not be served\n",
-    )
+pub(super) fn fell(status: StatusCode) -> Answer {
+    plain(status, "this could not be served\n")
 }
 
 pub(super) fn not_found() -> Answer {

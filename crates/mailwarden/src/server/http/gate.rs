@@ -265,7 +265,7 @@ impl Gate {
         });
         match told.await {
             Some(told) => answers::message(&told),
-            None => answers::fell(),
+            None => answers::fell(StatusCode::INTERNAL_SERVER_ERROR),
         }
     }
 
@@ -504,7 +504,7 @@ fn tidied(answer: Answer, sent: Sent) -> Answer {
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
             "send one JSON-RPC message as application/json\n",
         ),
-        (status, _) if status.is_server_error() => answers::fell(),
+        (status, _) if status.is_server_error() => answers::fell(status),
         _ => answer,
     }
 }
