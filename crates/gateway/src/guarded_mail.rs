@@ -322,6 +322,17 @@ impl<'a> GuardedMail<'a> {
         let found = source
             .summaries(self.cx, folder, uidvalidity, &uids, snippets)
             .await?;
+        self.judged(folder, uidvalidity, &uids, found).await
+    }
+
+    /// Those of these messages that were asked for, each judged by what is told of it.
+    async fn judged(
+        &self,
+        folder: &FolderName,
+        uidvalidity: UidValidity,
+        uids: &UidSet,
+        found: Vec<Summary>,
+    ) -> Result<Vec<(Summary, Judged)>, Fault> {
         let scope = self.permit.scope();
         if let Scope::Alike(level) = scope {
             let by = By::Default;
@@ -399,13 +410,16 @@ impl<'a> GuardedMail<'a> {
         generation: Option<UidValidity>,
         uid: Uid,
     ) -> Result<MessageRef, Halt> {
-        let known = || lock(&self.account.knowledge.shelf(folder)).uidvalidity();
+        let shelf = self.account.knowledge.shelf(folder);
+        let known = || lock(&shelf).uidvalidity();
         let uidvalidity = match generation.or_else(known) {
             Some(uidvalidity) => uidvalidity,
             None => {
                 let nothing: &[mail::Condition] = &[];
                 let source = self.account.source();
                 let found = source.sift(self.cx, folder, nothing).await?;
+                // The next one need not ask.
+                lock(&shelf).settle(found.uidvalidity);
                 found.uidvalidity
             }
         };

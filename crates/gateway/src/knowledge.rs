@@ -7,8 +7,12 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use mail::{
-    Condition, Facts, FactsBuf, FolderName, Known, Recipients, Room, Uid, UidSet, UidValidity,
+    Anchor, Condition, Facts, FactsBuf, FolderName, Known, Recipients, Room, Uid, UidSet,
+    UidValidity,
 };
+
+use crate::criteria::Criteria;
+use crate::guarded_mail::Wanted;
 
 /// Octets that may be kept for one account.
 const MOST: usize = 96 << 20;
@@ -23,6 +27,8 @@ const PIECE_OVERHEAD: usize =
     size_of::<Arc<Vec<u8>>>() + 2 * size_of::<usize>() + size_of::<Vec<u8>>();
 /// Searches that are remembered for one folder: as many as there are policies that differ in it, in practice.
 const MOST_SIEVES: usize = 32;
+/// And pages.
+const MOST_PAGES: usize = 16;
 
 /// What is known about the folders of one account.
 pub(crate) struct Knowledge {
@@ -121,6 +127,24 @@ pub(crate) struct Shelf {
     waste: usize,
     /// For a search that went before: the messages that it did not find.
     sieves: Vec<(Condition, UidSet)>,
+    /// Pages that were shown, the latest last.
+    pages: Vec<Page>,
+}
+
+/// What was looked for in a folder, and what was shown of it. It says what is likely to be shown again, and nothing else.
+struct Page {
+    criteria: Criteria,
+    below: Option<Anchor>,
+    limit: usize,
+    uids: UidSet,
+}
+
+impl Page {
+    fn is_of(&self, wanted: &Wanted<'_>) -> bool {
+        self.below == wanted.below
+            && self.limit == wanted.limit
+            && self.criteria == *wanted.criteria
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -284,6 +308,33 @@ impl Shelf {
         }
     }
 
+    /// What was shown of it to whoever looked for the same last.
+    pub(crate) fn page(&self, wanted: &Wanted<'_>) -> Option<&UidSet> {
+        let page = self.pages.iter().find(|page| page.is_of(wanted))?;
+        Some(&page.uids)
+    }
+
+    pub(crate) fn note_page(
+        &mut self,
+        uidvalidity: UidValidity,
+        wanted: &Wanted<'_>,
+        uids: UidSet,
+    ) {
+        if self.uidvalidity != Some(uidvalidity) {
+            return;
+        }
+        self.pages.retain(|page| !page.is_of(wanted));
+        if self.pages.len() >= MOST_PAGES {
+            self.pages.remove(0);
+        }
+        self.pages.push(Page {
+            criteria: wanted.criteria.clone(),
+            below: wanted.below,
+            limit: wanted.limit,
+            uids,
+        });
+    }
+
     /// Octets that it takes.
     pub(crate) fn weight(&self) -> usize {
         let pieces = self
@@ -294,7 +345,14 @@ impl Shelf {
             .sieves
             .iter()
             .map(|(_, passed)| passed.ranges().len() * 8 + 256);
-        self.index.capacity() * size_of::<Slot>() + pieces.sum::<usize>() + sieves.sum::<usize>()
+        let pages = self
+            .pages
+            .iter()
+            .map(|page| page.uids.ranges().len() * 8 + 256);
+        self.index.capacity() * size_of::<Slot>()
+            + pieces.sum::<usize>()
+            + sieves.sum::<usize>()
+            + pages.sum::<usize>()
     }
 
     fn write(&mut self, facts: &FactsBuf) -> Option<(u16, u16)> {

@@ -49,7 +49,7 @@ pub use query::Query;
 pub use raw::Raw;
 pub use room::Room;
 pub use source::{
-    Anchor, Answer, Choose, Described, Fetched, Folders, Found, Granted, InAll, Keeping,
+    Anchor, Answer, Choose, Described, Fetched, Folders, Found, Granted, InAll, Keeping, Likely,
     MailSource, Order, Part, PartWish, RawMessage, Reach, Remedy, Search, Sifted, Snippets,
     Spelling, StoreId, Summary, TextPrefix, Unadmitted, Urgency, Verified,
 };

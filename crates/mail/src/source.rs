@@ -120,6 +120,18 @@ pub trait MailSource: Send + Sync {
         tests: &'a [Condition],
     ) -> Answer<'a, Sifted>;
 
+    /// The same, with descriptions of messages that are likely to be asked for next, as far as they cost no other round trip. Of
+    /// those that are not described nothing is said.
+    fn sift_ahead<'a>(
+        &'a self,
+        cx: &'a Cx,
+        folder: &'a FolderName,
+        tests: &'a [Condition],
+        _likely: Likely<'a>,
+    ) -> Answer<'a, (Sifted, Vec<Summary>)> {
+        Box::pin(async move { Ok((self.sift(cx, folder, tests).await?, Vec::new())) })
+    }
+
     /// These messages, described; those that are gone are left out. Any order.
     fn summaries<'a>(
         &'a self,
@@ -377,6 +389,13 @@ pub struct Sifted {
     pub uidvalidity: UidValidity,
     pub sets: Vec<UidSet>,
     pub order: Order,
+}
+
+/// Messages of a folder, as it was.
+#[derive(Clone, Copy, Debug)]
+pub struct Likely<'a> {
+    pub uidvalidity: UidValidity,
+    pub uids: &'a UidSet,
 }
 
 /// What is newest.

@@ -7,8 +7,8 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 
 use mail::{
-    Anchor, Condition, Fault, FaultKind, FolderName, Found, Level, Order, Search, Sifted, Snippets,
-    Stage, Summary, Uid, UidSet, UidValidity,
+    Anchor, Condition, Fault, FaultKind, FolderName, Found, Level, Likely, Order, Search, Sifted,
+    Snippets, Stage, Summary, Uid, UidSet, UidValidity,
 };
 use policy::{Judged, Scope};
 
@@ -49,7 +49,8 @@ impl GuardedMail<'_> {
     /// How many messages have each level.
     pub(crate) async fn tally(&self, folder: &FolderName) -> Result<Tally, Halt> {
         self.needs(folder, Level::Count)?;
-        Ok(self.survey(folder, &Criteria::default()).await?.tally)
+        let survey = self.survey(folder, &Criteria::default(), None).await?;
+        Ok(survey.tally)
     }
 
     pub(crate) async fn find(
@@ -58,7 +59,12 @@ impl GuardedMail<'_> {
         wanted: &Wanted<'_>,
     ) -> Result<Sighting, Halt> {
         self.needs(folder, Level::Metadata)?;
-        let survey = self.survey(folder, wanted.criteria).await?;
+        let likely = self.likely(folder, wanted);
+        let likely = likely.as_ref().map(|(uidvalidity, uids)| Likely {
+            uidvalidity: *uidvalidity,
+            uids,
+        });
+        let mut survey = self.survey(folder, wanted.criteria, likely).await?;
         let uidvalidity = survey.uidvalidity;
         if wanted
             .below
@@ -66,12 +72,15 @@ impl GuardedMail<'_> {
         {
             return Err(Fault::new(FaultKind::Conflict, Stage::OpenFolder).into());
         }
+        let described = std::mem::take(&mut survey.described);
         let mut left = survey.newest_first(wanted.below);
         let uids: Vec<(i64, Uid)> = left.by_ref().take(wanted.limit).collect();
         let behind = left.count();
         let count = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
         let left = count(uids.len()) + count(behind);
-        let page = self.page(folder, uidvalidity, &uids, wanted).await?;
+        let page = self
+            .page(folder, uidvalidity, &uids, wanted, described)
+            .await?;
         let next = uids
             .last()
             .filter(|_| behind > 0)
@@ -132,25 +141,45 @@ impl GuardedMail<'_> {
         })
     }
 
+    /// What was shown last of the same search: it is described together with the search, which spares a round trip where it is
+    /// what will be shown.
+    fn likely(&self, folder: &FolderName, wanted: &Wanted<'_>) -> Option<(UidValidity, UidSet)> {
+        if wanted.snippets != Snippets::Without {
+            return None;
+        }
+        let shelf = self.account.knowledge.shelf(folder);
+        let shelf = lock(&shelf);
+        Some((shelf.uidvalidity()?, shelf.page(wanted)?.clone()))
+    }
+
     async fn page(
         &self,
         folder: &FolderName,
         uidvalidity: UidValidity,
         uids: &[(i64, Uid)],
         wanted: &Wanted<'_>,
+        described: Vec<Summary>,
     ) -> Result<Vec<(Summary, Level)>, Halt> {
         if uids.is_empty() {
             return Ok(Vec::new());
         }
         self.cx.enter(Stage::Fetch);
         let set: UidSet = uids.iter().map(|(_, uid)| *uid).collect();
+        let told: UidSet = described.iter().map(|one| one.uid).collect();
         // Judged again by what is shown: a server whose UIDs move gains nothing by it.
-        let found = self.described_and_judged(folder, uidvalidity, set, wanted.snippets);
-        let mut found: HashMap<Uid, (Summary, Judged)> = found
-            .await?
-            .into_iter()
-            .map(|one| (one.0.uid, one))
-            .collect();
+        let found = match set.difference(&told).is_empty() {
+            true => self.judged(folder, uidvalidity, &set, described).await,
+            false => {
+                self.described_and_judged(folder, uidvalidity, set.clone(), wanted.snippets)
+                    .await
+            }
+        };
+        if wanted.snippets == Snippets::Without {
+            let shelf = self.account.knowledge.shelf(folder);
+            lock(&shelf).note_page(uidvalidity, wanted, set);
+        }
+        let mut found: HashMap<Uid, (Summary, Judged)> =
+            found?.into_iter().map(|one| (one.0.uid, one)).collect();
         // One that is gone since is passed over.
         let page = uids.iter().filter_map(|(_, uid)| {
             let (mut summary, judged) = found.remove(uid)?;
@@ -160,7 +189,12 @@ impl GuardedMail<'_> {
         Ok(page.collect())
     }
 
-    async fn survey(&self, folder: &FolderName, criteria: &Criteria) -> Result<Survey, Halt> {
+    async fn survey(
+        &self,
+        folder: &FolderName,
+        criteria: &Criteria,
+        likely: Option<Likely<'_>>,
+    ) -> Result<Survey, Halt> {
         self.cx.enter(Stage::Search);
         let scope = self.permit.scope();
         // INVARIANT: what cannot match for this caller is not even looked for.
@@ -182,13 +216,19 @@ impl GuardedMail<'_> {
         };
         tests.extend(unsifted.cloned());
         let source = self.account.source();
-        let sifted = source.sift(self.cx, folder, &tests).await;
-        let (mut sifted, sieve) = match sifted {
+        let sifted = match likely {
+            Some(likely) => source.sift_ahead(self.cx, folder, &tests, likely).await,
+            None => {
+                let sifted = source.sift(self.cx, folder, &tests).await;
+                sifted.map(|sifted| (sifted, Vec::new()))
+            }
+        };
+        let ((mut sifted, described), sieve) = match sifted {
             // A server may not like what narrows; then everything is looked at.
             Err(fault) if is_refusal(&fault) && unsifted.is_some() => {
                 tests.pop();
                 let sifted = source.sift(self.cx, folder, &tests).await?;
-                (sifted, Sieve::Everything)
+                ((sifted, Vec::new()), Sieve::Everything)
             }
             sifted => (sifted?, sieve.clone()),
         };
@@ -241,6 +281,7 @@ impl GuardedMail<'_> {
             order,
             hits,
             tally,
+            described,
         })
     }
 
@@ -311,6 +352,8 @@ struct Survey {
     /// What matches and may be seen.
     hits: UidSet,
     tally: Tally,
+    /// Messages that were described on the way, whoever may see them.
+    described: Vec<Summary>,
 }
 
 impl Survey {

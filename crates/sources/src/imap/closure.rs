@@ -10,7 +10,7 @@ use mail::{HeaderId, Member};
 
 /// Of the messages that one names so many are asked for: the nearest, and the first. A longer list is whole all the same
 /// where those are there which stand between: each of them asks for its own nearest.
-const MOST_OF_ONE: usize = 100;
+pub(super) const MOST_OF_ONE: usize = 100;
 
 /// So many names are kept, in all of the messages: nine hundred that each name all before them.
 const MOST_NAMES: usize = 500_000;

@@ -51,6 +51,11 @@ pub(super) fn tied_items(offered: &Capabilities) -> Vec<Item> {
     items
 }
 
+/// Only what ties a message to others.
+pub(super) fn links_items() -> Vec<Item> {
+    vec![Item::Peek(LINKS, None)]
+}
+
 /// Whether the server has its own word on which messages are of one conversation.
 pub(super) fn tells_threads(offered: &Capabilities) -> bool {
     gmail::is_offered(offered) || offered.has("OBJECTID")
@@ -113,12 +118,9 @@ pub(super) fn summary(uid: u32, fetch: Fetch, snippets: Snippets) -> Summary {
     }
 }
 
-/// The same of a message that was described before: only its flags are new. None where it is another by now.
+/// The same of a message that was described before, and is still the same: only its flags are new.
 pub(super) fn recalled(uid: u32, fetch: &Fetch, known: &Known) -> Option<Summary> {
     let label = known.label.as_ref()?;
-    if !known.is_of(fetch.size?, convert::arrived(fetch)) {
-        return None;
-    }
     Some(Summary {
         uid: Uid(uid),
         order: 0,

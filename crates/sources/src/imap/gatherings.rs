@@ -8,7 +8,7 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use mail::{FolderName, HeaderId, Horizon, Member, Sought, Uid, UidSet, Within};
+use mail::{FolderName, HeaderId, Horizon, Member, Sought, Uid, UidSet, UidValidity, Within};
 
 use super::tour::Visit;
 
@@ -39,6 +39,20 @@ impl Edge {
         let ends = visit.next.map(|next| Horizon { uidvalidity, next });
         let most = visit.most;
         ends.map(|ends| Self { ends, most })
+    }
+
+    pub(super) fn uidvalidity(self) -> UidValidity {
+        self.ends.uidvalidity
+    }
+
+    /// What comes next has this number, or a higher one.
+    pub(super) fn next(self) -> Uid {
+        self.ends.next
+    }
+
+    /// So many messages it held, at most.
+    pub(super) fn most(self) -> u64 {
+        self.most
     }
 
     /// Whether nothing has come since it was so: ids only grow, and what comes has the next (RFC 3501 section 2.3.1.1).
@@ -154,6 +168,17 @@ impl Gatherings {
 }
 
 impl Gathering {
+    /// One that nobody has told yet, and that is found by nobody: how each folder was, and where its messages lie.
+    pub(super) fn at(edges: Vec<Edge>, members: Vec<(u32, Uid)>, since: Instant) -> Self {
+        Self {
+            question: 0,
+            ids: Vec::new(),
+            edges,
+            members,
+            since,
+        }
+    }
+
     /// Beside the folders: how each was, and the messages there.
     pub(super) fn spots(&self) -> Vec<(Edge, UidSet)> {
         let spots = self.edges.iter().zip(0..).map(|(edge, place)| {
@@ -202,9 +227,7 @@ impl Gathering {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mail::{
-        AccountId, Effort, Links, MessageRef, SourceKind, Summary, UidValidity, Within::All,
-    };
+    use mail::{AccountId, Effort, Links, MessageRef, SourceKind, Summary, Within::All};
 
     fn id(number: usize) -> HeaderId {
         HeaderId::new(format!("{number}@x").as_bytes()).unwrap()

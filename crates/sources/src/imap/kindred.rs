@@ -1,5 +1,6 @@
 //! The job that gathers a conversation: every message that has or names an id of it, round by round, until no new id comes up.
-//! One that was gathered before is looked at instead, and is the answer where nothing has come to any folder since.
+//! One that was gathered before, or that lies in folders of which it is known who names whom, is looked at instead, and is the
+//! answer where nothing has come to any folder since.
 //!
 //! A round is one flight over all folders where the server lets it be. What the folders' own threads tie together comes with
 //! the first round that touches it; what only another folder ties needs another.
@@ -16,10 +17,12 @@ use mail::{Cx, Fault, FolderName, HeaderId, Kindred, Member, Sought, Within};
 
 use super::catalogue::{Catalogue, Places};
 use super::closure::{Bounds, Closure, Found, Tie};
+use super::descent;
 use super::describe;
 use super::gatherings::{Edge, Gathering, Gatherings};
 use super::hunt::{Gear, Hunt, Question};
 use super::job::Job;
+use super::lineages::{Lineages, Readiness};
 use super::needles::{Needle, Seeking};
 use super::pool::Wish;
 use super::revisit::revisit;
@@ -45,6 +48,7 @@ pub(super) struct GatherKindred<'a> {
     pub sought: &'a Sought,
     pub catalogue: &'a Catalogue,
     pub gatherings: &'a Gatherings,
+    pub lineages: &'a Lineages,
     pub gear: Gear<'a>,
 }
 
@@ -75,6 +79,9 @@ impl Job for GatherKindred<'_> {
             scope.take_up(&sightings.folders_of(ids));
         }
         if let Some(found) = self.as_it_was(session, cx, &scope).await? {
+            return Ok(found);
+        }
+        if let Some(found) = self.by_lineage(session, cx, &scope).await? {
             return Ok(found);
         }
         let mut hunt = Hunt::new(self.gear, most_described(effort.messages));
@@ -180,6 +187,40 @@ impl GatherKindred<'_> {
         found
     }
 
+    /// Without a search, where the folders are so small that it can be known who names whom. It is read by whoever asks for
+    /// a second conversation: one alone is found faster by a search.
+    async fn by_lineage(
+        &self,
+        session: &mut Session,
+        cx: &Cx,
+        scope: &Scope,
+    ) -> Result<Option<Kindred>, Fault> {
+        let folders = scope.searched();
+        let memory = self.lineages;
+        // What a server says of conversations is not in their headers.
+        if describe::tells_threads(session.capabilities()) {
+            return Ok(None);
+        }
+        match memory.readiness(folders, Instant::now()) {
+            Readiness::Out => return Ok(None),
+            Readiness::Unread => descent::read(session, cx, memory, folders).await?,
+            Readiness::Ready => {}
+        }
+        for _ in 0..2 {
+            let Some(known) = memory.gather(&self.sought.ids, folders) else {
+                return Ok(None);
+            };
+            let found = self.look_again(session, cx, scope, &known).await?;
+            if found.is_some() {
+                return Ok(found);
+            }
+            // Something has come, most likely.
+            descent::read(session, cx, memory, folders).await?;
+        }
+        memory.doubt(folders);
+        Ok(None)
+    }
+
     /// INVARIANT: all that is told is as it is now; the memory only stands for the search. Sightings learn of no search that
     /// was not made.
     async fn look_again(
@@ -226,6 +267,9 @@ impl GatherKindred<'_> {
         let told = |one: &Member| one.summary.envelope.is_some();
         let folders = scope.searched();
         let edges: Option<Vec<Edge>> = folders.iter().map(|one| hunt.edge(one)).collect();
+        for (folder, edge) in folders.iter().zip(edges.iter().flatten()) {
+            self.lineages.see(folder, *edge);
+        }
         if let Some(edges) = edges
             && members.iter().all(told)
         {

@@ -72,6 +72,19 @@ pub(super) struct Place {
 }
 
 impl Landed {
+    /// What commands from this one on came to, and all descriptions of messages.
+    pub(super) fn split_off(&mut self, command: usize) -> Self {
+        let (told, rest) = std::mem::take(&mut self.data)
+            .into_iter()
+            .partition(|one| matches!(one, Data::Fetch(_)));
+        self.data = rest;
+        Self {
+            statuses: self.statuses.split_off(command.min(self.statuses.len())),
+            places: self.places.split_off(command.min(self.places.len())),
+            data: told,
+        }
+    }
+
     /// Forgets the first commands; answers the status of the last of them.
     pub(super) fn skip(&mut self, commands: usize) -> Option<Status> {
         let commands = commands.min(self.statuses.len()).min(self.places.len());

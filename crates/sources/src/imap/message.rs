@@ -83,7 +83,8 @@ impl ReadMessage<'_> {
         Ok(same(&fetch, known).then(|| assemble(convert::flags(&fetch), known, body, parts)))
     }
 
-    /// The structure is known: header and parts in one flight.
+    /// The structure is known: header and parts in one flight. A small message comes whole: to find its parts a server would
+    /// have to read it through.
     async fn read_known(
         &self,
         session: &mut Session,
@@ -97,12 +98,22 @@ impl ReadMessage<'_> {
             Item::Size,
             Item::Peek(Wire::Header, Some(MOST_HEADER)),
         ];
-        items.extend(wishes.iter().map(item));
+        let small = (1..=u64::from(GUESS)).contains(&known.size);
+        match small {
+            true => items.push(Item::Peek(Wire::Text, Some(GUESS))),
+            false => items.extend(wishes.iter().map(item)),
+        }
         let fetch = raw::fetch_one(session, cx, self.at, &items).await?;
         if !same(&fetch, known) {
             return Ok(None);
         }
-        let parts = parts(&fetch, &known.structure, wishes);
+        let parts = match small {
+            true => {
+                self.complete(session, cx, &fetch, &known.structure, wishes)
+                    .await?
+            }
+            false => parts(&fetch, &known.structure, wishes),
+        };
         let body = body(&fetch, parts.clone());
         self.remember(known, &body);
         Ok(Some(assemble(convert::flags(&fetch), known, &body, parts)))
@@ -120,12 +131,29 @@ impl ReadMessage<'_> {
         ];
         let fetch = raw::fetch_one(session, cx, self.at, &items).await?;
         let known = known(&fetch);
-        let structure = &known.structure;
-        let wishes = (self.choose)(structure);
-        let mut have = parts_of_guess(&fetch, structure, &wishes);
+        let wishes = (self.choose)(&known.structure);
+        let parts = self
+            .complete(session, cx, &fetch, &known.structure, &wishes)
+            .await?;
+        let body = body(&fetch, parts.clone());
+        self.remember(&known, &body);
+        Ok(assemble(convert::flags(&fetch), &known, &body, parts))
+    }
+
+    /// The parts that the beginning of the text holds, and those that are needed beside them.
+    async fn complete(
+        &self,
+        session: &mut Session,
+        cx: &Cx,
+        fetch: &Fetch,
+        structure: &Structure,
+        wishes: &[PartWish],
+    ) -> Result<Vec<Part>, Fault> {
+        let mut have = parts_of_guess(fetch, structure, wishes);
         let missing: Vec<PartWish> = wishes
-            .into_iter()
+            .iter()
             .filter(|wish| !have.iter().any(|part| part.section == wish.section))
+            .cloned()
             .collect();
         // What is only convenient comes along with what is needed, or not at all.
         if missing.iter().any(|wish| wish.urgency == Urgency::Needed) {
@@ -138,9 +166,7 @@ impl ReadMessage<'_> {
                 have.extend(parts(&more, structure, &missing));
             }
         }
-        let body = body(&fetch, have.clone());
-        self.remember(&known, &body);
-        Ok(assemble(convert::flags(&fetch), &known, &body, have))
+        Ok(have)
     }
 
     fn remember(&self, known: &Known, body: &Body) {

@@ -19,6 +19,7 @@ mod closure;
 mod conditions;
 mod convert;
 mod departure;
+mod descent;
 mod describe;
 mod faults;
 mod folders;
@@ -29,6 +30,7 @@ mod hunt;
 mod in_thread;
 mod job;
 mod kindred;
+mod lineages;
 mod link;
 mod locate;
 mod login;
@@ -64,9 +66,9 @@ use bytes::Bytes;
 use mail::{
     AccountId, Answer, Append, Body, Broken, Candidate, Changed, Changing, Choose, Condition, Cx,
     Described, Fault, FaultKind, Fetched, FolderName, Folders, Found, Horizon, InAll, Keeping,
-    Kindred, Landing, MailSource, MessageRef, RawMessage, Reach, Removal, Search, Sifted, Snippets,
-    Sought, SourceKind, Spelling, Stage, Step, Summary, Uid, UidSet, UidValidity, Verified,
-    Witness,
+    Kindred, Landing, Likely, MailSource, MessageRef, RawMessage, Reach, Removal, Search, Sifted,
+    Snippets, Sought, SourceKind, Spelling, Stage, Step, Summary, Uid, UidSet, UidValidity,
+    Verified, Witness,
 };
 
 pub use imap::Bearer;
@@ -87,6 +89,7 @@ use horizon::Horizons;
 use hunt::Gear;
 use in_thread::InThread;
 use job::Job;
+use lineages::Lineages;
 use pool::Pool;
 use quirks::{echo, false_esearch};
 use session::Session;
@@ -104,6 +107,7 @@ pub struct ImapSource {
     horizons: Horizons,
     sightings: Sightings,
     gatherings: Gatherings,
+    lineages: Lineages,
     catalogue: Catalogue,
     in_thread: InThread,
     together: Together,
@@ -113,6 +117,21 @@ pub struct ImapSource {
 }
 
 impl ImapSource {
+    fn sifting<'a>(
+        &'a self,
+        folder: &'a FolderName,
+        tests: &'a [Condition],
+        likely: Option<summaries::DescribeMessages<'a>>,
+    ) -> sift::SiftFolder<'a> {
+        sift::SiftFolder {
+            folder,
+            tests,
+            censuses: &self.censuses,
+            answered: &self.answered,
+            likely,
+        }
+    }
+
     /// Connects to nothing yet: the first call that needs a connection makes it.
     pub fn new(account: AccountId, settings: Settings) -> Self {
         if settings.security != Security::Plain {
@@ -130,6 +149,7 @@ impl ImapSource {
             horizons: Horizons::default(),
             sightings: Sightings::default(),
             gatherings: Gatherings::default(),
+            lineages: Lineages::default(),
             catalogue: Catalogue::default(),
             in_thread: InThread::default(),
             together: Together::default(),
@@ -397,15 +417,28 @@ impl MailSource for ImapSource {
         folder: &'a FolderName,
         tests: &'a [Condition],
     ) -> Answer<'a, Sifted> {
-        Box::pin(self.run(
-            cx,
-            sift::SiftFolder {
-                folder,
-                tests,
-                censuses: &self.censuses,
-                answered: &self.answered,
-            },
-        ))
+        Box::pin(async move {
+            let job = self.sifting(folder, tests, None);
+            Ok(self.run(cx, job).await?.0)
+        })
+    }
+
+    fn sift_ahead<'a>(
+        &'a self,
+        cx: &'a Cx,
+        folder: &'a FolderName,
+        tests: &'a [Condition],
+        likely: Likely<'a>,
+    ) -> Answer<'a, (Sifted, Vec<Summary>)> {
+        let likely = summaries::DescribeMessages {
+            folder,
+            uidvalidity: likely.uidvalidity,
+            uids: likely.uids,
+            snippets: Snippets::Without,
+            cache: &self.cache,
+            sightings: &self.sightings,
+        };
+        Box::pin(self.run(cx, self.sifting(folder, tests, Some(likely))))
     }
 
     fn summaries<'a>(
@@ -489,6 +522,7 @@ impl MailSource for ImapSource {
             sought,
             catalogue: &self.catalogue,
             gatherings: &self.gatherings,
+            lineages: &self.lineages,
             gear: self.gear(manner),
         };
         Box::pin(self.hunt(cx, job))

@@ -10,7 +10,7 @@ use super::cargo::Cargo;
 use super::census::Stamp;
 use super::gmail::names::Names;
 use super::link::{Flown, Landed, Link, Patience};
-use super::quirks::{Finding, Findings, id_first, no_mailbox};
+use super::quirks::{Finding, Findings, id_first, moving_uids, no_mailbox};
 use super::settings::Settings;
 use super::{faults, gmail, login};
 
@@ -51,6 +51,9 @@ pub(super) enum Access {
 /// Messages are taken at this many octets in a second, or there is no end to them.
 const SLOWEST: u64 = 8 << 10;
 
+/// Whoever answered within this time is not asked first whether it is still there, where its answer comes as soon.
+const ALIVE: Duration = Duration::from_secs(5);
+
 /// A folder that has been open for longer is opened anew: its name may mean another one by now.
 const TRUSTED: Duration = Duration::from_secs(30);
 
@@ -66,6 +69,8 @@ pub(super) struct Session {
     introduced: bool,
     /// It lay idle since its last flight, and may have died meanwhile.
     pub(super) unproven: bool,
+    /// When it last answered.
+    heard: Instant,
     /// QUIRK: the server offers ESEARCH and does not answer with it.
     pub(super) esearch_fails: bool,
     /// QUIRK: plain answers to pipelined searches stand so that it cannot be told which is whose. Dovecot says that the
@@ -136,6 +141,7 @@ impl Session {
             open: None,
             introduced: false,
             unproven: false,
+            heard: Instant::now(),
             esearch_fails: false,
             searches_mingle: false,
             searchres_fails: false,
@@ -233,6 +239,18 @@ impl Session {
         self.link.is_sound()
     }
 
+    /// Whether it has to be asked if it lives before it is asked anything that it may think about for so long.
+    fn is_doubtful(&self, pace: Pace) -> bool {
+        self.unproven && (pace == Pace::Slow || self.heard.elapsed() >= ALIVE)
+    }
+
+    /// It is there, and knows who we are.
+    fn has_answered(&mut self) {
+        self.unproven = false;
+        self.introduced = true;
+        self.heard = Instant::now();
+    }
+
     /// It lay idle and has not answered anything since.
     pub(super) fn is_silent(&self) -> bool {
         self.unproven && !self.link.has_heard()
@@ -254,7 +272,7 @@ impl Session {
         commands: Vec<Command>,
         pace: Pace,
     ) -> Result<Landed, Fault> {
-        let mut flight = self.opening();
+        let mut flight = self.opening(pace);
         let skip = flight.len();
         flight.extend(commands);
         let mut landed = self.fly(cx, &flight, pace).await?;
@@ -285,7 +303,7 @@ impl Session {
         commands: Vec<Command>,
         pace: Pace,
     ) -> Result<Opened, Fault> {
-        let mut flight = self.opening();
+        let mut flight = self.opening(pace);
         let before = self
             .is_in(folder, entry)
             .and_then(|_| self.known_size(folder));
@@ -326,7 +344,7 @@ impl Session {
 
     /// One flight with a change in it, into the folder that is open. It is not sent to a server that has left.
     pub(super) async fn strike(&mut self, cx: &Cx, commands: Vec<Command>) -> Struck {
-        let mut flight = self.opening();
+        let mut flight = self.opening(Pace::Slow);
         flight.push(Command::noop());
         let skip = flight.len();
         flight.extend(commands);
@@ -346,7 +364,7 @@ impl Session {
         command: Command,
         cargo: &mut Cargo<'_>,
     ) -> Flown {
-        let mut flight = self.opening();
+        let mut flight = self.opening(Pace::Slow);
         let skip = flight.len();
         flight.push(command);
         let times = &self.settings.timeouts;
@@ -382,8 +400,7 @@ impl Session {
         let told = flown.outcomes.iter().flatten();
         let _ = self.hear_refusal(cx, told.map(|(status, _)| status));
         if flown.fault.is_none() {
-            self.unproven = false;
-            self.introduced = true;
+            self.has_answered();
         }
         flown
     }
@@ -404,8 +421,10 @@ impl Session {
         let patience = self.patience(pace);
         let landed = self.link.flight(cx, commands, patience).await?;
         self.hear_refusal(cx, landed.statuses.iter())?;
-        self.unproven = false;
-        self.introduced = true;
+        if !self.introduced && moving_uids::is_disclaimed(&landed.data) {
+            self.find_out(Finding::UidsStay);
+        }
+        self.has_answered();
         Ok(landed)
     }
 
@@ -459,13 +478,13 @@ impl Session {
     }
 
     /// What goes before everything else in a flight.
-    fn opening(&self) -> Vec<Command> {
+    fn opening(&self, pace: Pace) -> Vec<Command> {
         let alone = self.has_found_out(Finding::IdGoesAlone);
-        let due = self.capabilities.has("ID") && (self.unproven || !self.introduced);
+        let due = self.capabilities.has("ID") && (self.is_doubtful(pace) || !self.introduced);
         match id_first::command() {
             Ok(id) if due && !alone => vec![id],
             // Shows that an idle connection lives. Not a NOOP: Dovecot answers that after the commands behind it.
-            _ if self.unproven => vec![Command::capability()],
+            _ if self.is_doubtful(pace) => vec![Command::capability()],
             _ => Vec::new(),
         }
     }

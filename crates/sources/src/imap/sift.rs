@@ -8,7 +8,9 @@ use std::time::Instant;
 
 use imap::command::{Key, SearchReturn};
 use imap::{Command, Data, Esearch, SequenceSet};
-use mail::{Condition, Cx, Fault, FaultKind, FolderName, Sifted, Stage, UidSet, UidValidity};
+use mail::{
+    Condition, Cx, Fault, FaultKind, FolderName, Sifted, Stage, Summary, UidSet, UidValidity,
+};
 
 use super::answered::{Answered, Hits, Question};
 use super::census::{Censuses, Stamp};
@@ -17,6 +19,7 @@ use super::link::{Landed, Place};
 use super::quirks::false_esearch::is_believed;
 use super::quirks::short_lines;
 use super::session::{self, Entry, Pace, Session};
+use super::summaries::DescribeMessages;
 use super::{conditions, faults};
 
 pub(super) struct SiftFolder<'a> {
@@ -24,23 +27,25 @@ pub(super) struct SiftFolder<'a> {
     pub tests: &'a [Condition],
     pub censuses: &'a Censuses,
     pub answered: &'a Answered,
+    /// What is described in the same flight, where it asks for nothing that flags decide.
+    pub likely: Option<DescribeMessages<'a>>,
 }
 
 impl Job for SiftFolder<'_> {
-    type Out = Sifted;
+    type Out = (Sifted, Vec<Summary>);
 
     fn folder(&self) -> Option<&FolderName> {
         Some(self.folder)
     }
 
-    async fn run(&self, session: &mut Session, cx: &Cx) -> Result<Sifted, Fault> {
+    async fn run(&self, session: &mut Session, cx: &Cx) -> Result<Self::Out, Fault> {
         cx.enter(Stage::Search);
         conditions::check(session, self.tests)?;
         let asked = Instant::now();
         if let Some(known) = self.recall(session, asked)?
             && let Some(sifted) = self.sift(session, cx, &known).await?
         {
-            self.keep(session, &known, &sifted, asked);
+            self.keep(session, &known, &sifted.0, asked);
             return Ok(sifted);
         }
         let nothing = Known {
@@ -49,7 +54,7 @@ impl Job for SiftFolder<'_> {
         };
         let sifted = self.sift(session, cx, &nothing).await?;
         let sifted = sifted.ok_or_else(unanswered)?;
-        self.keep(session, &nothing, &sifted, asked);
+        self.keep(session, &nothing, &sifted.0, asked);
         Ok(sifted)
     }
 }
@@ -120,7 +125,7 @@ impl SiftFolder<'_> {
         session: &mut Session,
         cx: &Cx,
         known: &Known,
-    ) -> Result<Option<Sifted>, Fault> {
+    ) -> Result<Option<(Sifted, Vec<Summary>)>, Fault> {
         let each = self.tests.iter().zip(&known.sets);
         let told: Vec<Option<UidSet>> = each
             .map(|(test, known)| match test {
@@ -132,19 +137,31 @@ impl SiftFolder<'_> {
         let mut asked: Vec<Vec<Key<'_>>> = Vec::new();
         let mut shares = Vec::new();
         let each = self.tests.iter().zip(&told);
+        let mut pace = Pace::Prompt;
         for (test, _) in each.filter(|(_, told)| told.is_none()) {
             let searches = short_lines::cut(conditions::keys(test)?)?;
             shares.push(searches.len());
             asked.extend(searches);
+            if conditions::pace(std::slice::from_ref(test)) == Pace::Slow {
+                pace = Pace::Slow;
+            }
         }
+        let likely = self.likely.as_ref();
+        let ahead = likely.and_then(|likely| likely.ahead(session));
         let questions = Questions {
             keys: &asked,
-            pace: conditions::pace(self.tests),
+            pace,
             given: known.stamp,
+            beside: ahead.as_ref().map_or(&[], |ahead| &ahead.commands),
         };
-        let Some((uidvalidity, found)) = questions.ask(session, cx, self.folder).await? else {
+        let Some(heard) = questions.ask(session, cx, self.folder).await? else {
             return Ok(None);
         };
+        let Heard {
+            uidvalidity,
+            sets: found,
+            beside,
+        } = heard;
         if known.stamp.is_some() && session.stamp(self.folder) != known.stamp {
             return Ok(None);
         }
@@ -161,12 +178,27 @@ impl SiftFolder<'_> {
         let sets = told
             .into_iter()
             .map(|told| told.or_else(&mut next).ok_or_else(unanswered));
-        Ok(Some(Sifted {
+        let sifted = Sifted {
             uidvalidity,
             sets: sets.collect::<Result<_, _>>()?,
             order: mail::Order::ByUid,
-        }))
+        };
+        let described = match (likely, ahead, beside) {
+            (Some(likely), Some(ahead), Some(landed)) if likely.uidvalidity == uidvalidity => {
+                likely.came(&ahead, landed)
+            }
+            _ => Vec::new(),
+        };
+        Ok(Some((sifted, described)))
     }
+}
+
+/// What came of questions.
+struct Heard {
+    uidvalidity: UidValidity,
+    sets: Vec<UidSet>,
+    /// What came of those beside them, if the folder stood still.
+    beside: Option<Landed>,
 }
 
 /// What is asked, as often as it takes.
@@ -175,6 +207,8 @@ struct Questions<'a> {
     pace: Pace,
     /// In another state of the folder there is more to ask.
     given: Option<Stamp>,
+    /// Goes along with the first flight.
+    beside: &'a [Command],
 }
 
 impl Questions<'_> {
@@ -184,7 +218,7 @@ impl Questions<'_> {
         session: &mut Session,
         cx: &Cx,
         folder: &FolderName,
-    ) -> Result<Option<(UidValidity, Vec<UidSet>)>, Fault> {
+    ) -> Result<Option<Heard>, Fault> {
         let form = Form::of(session);
         let together = match form == Form::Plain && session.searches_mingle {
             true => 1,
@@ -192,15 +226,22 @@ impl Questions<'_> {
         };
         let (first, rest) = self.keys.split_at(together.min(self.keys.len()));
         let commands = form.commands(first)?;
-        let opened = session
-            .ask_in(cx, folder, commands.clone(), self.pace)
-            .await?;
+        let by_flags = self.keys.iter().any(|keys| conditions::heed_flags(keys));
+        // INVARIANT: answers that are told apart by where they stand have nothing between them.
+        let along = match by_flags || (form == Form::Plain && !commands.is_empty()) {
+            true => &[],
+            false => self.beside,
+        };
+        let flight = [commands.as_slice(), along].concat();
+        let mut opened = session.ask_in(cx, folder, flight, self.pace).await?;
         if self.given.is_some() && session.stamp(folder) != self.given {
             return Ok(None);
         }
         let uidvalidity = opened.uidvalidity;
-        let by_flags = self.keys.iter().any(|keys| conditions::heed_flags(keys));
-        let landed = match opened.is_stale() || (by_flags && opened.is_reflagged()) {
+        let stale = opened.is_stale() || (by_flags && opened.is_reflagged());
+        let beside = (!along.is_empty()).then(|| opened.landed.split_off(commands.len()));
+        let beside = beside.filter(|_| !stale);
+        let landed = match stale {
             true => session.ask_again(cx, commands, self.pace).await?,
             false => opened.landed,
         };
@@ -209,7 +250,11 @@ impl Questions<'_> {
                 || is_believed(session, cx, folder, sets.iter().map(UidSet::len).sum()).await?)
         {
             sets.extend(self.one_by_one(session, cx, rest).await?);
-            return Ok(Some((uidvalidity, sets)));
+            return Ok(Some(Heard {
+                uidvalidity,
+                sets,
+                beside,
+            }));
         }
         match form {
             // What is true of the account is found out where it is checked.
@@ -217,7 +262,11 @@ impl Questions<'_> {
             Form::Plain => session.searches_mingle = true,
         }
         let sets = self.one_by_one(session, cx, self.keys).await?;
-        Ok(Some((uidvalidity, sets)))
+        Ok(Some(Heard {
+            uidvalidity,
+            sets,
+            beside,
+        }))
     }
 
     /// The only answer in a flight is the answer to its only question.

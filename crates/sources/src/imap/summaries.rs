@@ -11,6 +11,7 @@ use super::cache::{Cache, Known};
 use super::describe::{self, Shelf};
 use super::job::Job;
 use super::link::Landed;
+use super::quirks::Finding;
 use super::quirks::short_lines::MOST_OF_A_SET;
 use super::session::{Pace, Session};
 use super::sightings::Sightings;
@@ -23,6 +24,8 @@ const WORTH_KEEPING: u64 = 100;
 /// Of a message whose description is known: whether it is still that one, and what may have changed. Or of one that cannot be
 /// described.
 const SHORT: [Item; 3] = [Item::Flags, Item::InternalDate, Item::Size];
+/// What may have changed of one that is still that one if it is there.
+const CHANGING: [Item; 1] = [Item::Flags];
 
 pub(super) struct DescribeMessages<'a> {
     pub folder: &'a FolderName,
@@ -43,10 +46,8 @@ impl Job for DescribeMessages<'_> {
     async fn run(&self, session: &mut Session, cx: &Cx) -> Result<Vec<Summary>, Fault> {
         cx.enter(Stage::Fetch);
         let known = self.known();
-        let items = describe::items(session.capabilities(), self.snippets);
-        let old: UidSet = known.keys().map(|uid| Uid(*uid)).collect();
-        let mut all = commands(&self.uids.difference(&old), &items);
-        all.extend(commands(&old, &SHORT));
+        let recall = Recall::at(session);
+        let all = self.orders(session, &known, recall);
         let mut flights = all.chunks(MOST_AT_ONCE);
         let first = flights.next().unwrap_or_default();
         let opened = session
@@ -67,7 +68,7 @@ impl Job for DescribeMessages<'_> {
             let landed = session.ask_again(cx, flight.to_vec(), Pace::Prompt).await?;
             found.take(landed, self.uids)?;
         }
-        let recalled = found.take_out(&known);
+        let recalled = found.take_out(&known, recall);
         if grew || found.is_another {
             self.ask_once_more(session, cx, &mut found, &recalled)
                 .await?;
@@ -163,6 +164,84 @@ impl DescribeMessages<'_> {
     }
 }
 
+/// Descriptions that are asked for in a flight that has other business.
+pub(super) struct Ahead {
+    pub commands: Vec<Command>,
+    known: HashMap<u32, Known>,
+    recall: Recall,
+}
+
+impl DescribeMessages<'_> {
+    /// None where they are too many for that.
+    pub(super) fn ahead(&self, session: &Session) -> Option<Ahead> {
+        let known = self.known();
+        let recall = Recall::at(session);
+        let commands = self.orders(session, &known, recall);
+        let fits = self.uids.len() <= WORTH_KEEPING && commands.len() <= MOST_AT_ONCE;
+        fits.then_some(Ahead {
+            commands,
+            known,
+            recall,
+        })
+    }
+
+    /// What came of it; nothing where anything would have to be asked again.
+    pub(super) fn came(&self, ahead: &Ahead, landed: Landed) -> Vec<Summary> {
+        let mut found = Descriptions::default();
+        if found.take(landed, self.uids).is_err() || found.unreadable {
+            return Vec::new();
+        }
+        let recalled = found.take_out(&ahead.known, ahead.recall);
+        match found.is_another {
+            true => Vec::new(),
+            false => self.summaries(found, recalled).unwrap_or_default(),
+        }
+    }
+
+    fn orders(
+        &self,
+        session: &Session,
+        known: &HashMap<u32, Known>,
+        recall: Recall,
+    ) -> Vec<Command> {
+        let items = describe::items(session.capabilities(), self.snippets);
+        let old: UidSet = known.keys().map(|uid| Uid(*uid)).collect();
+        let mut all = commands(&self.uids.difference(&old), &items);
+        all.extend(commands(&old, recall.items()));
+        all
+    }
+}
+
+/// How it is known that a message is still the one that was described.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Recall {
+    /// By its size and its arrival.
+    Comparing,
+    /// By its UID, at a server that never gives one to another.
+    Trusting,
+}
+
+impl Recall {
+    fn at(session: &Session) -> Self {
+        match session.has_found_out(Finding::UidsStay) {
+            true => Self::Trusting,
+            false => Self::Comparing,
+        }
+    }
+
+    fn items(self) -> &'static [Item] {
+        match self {
+            Self::Comparing => &SHORT,
+            Self::Trusting => &CHANGING,
+        }
+    }
+}
+
+fn is_same(fetch: &Fetch, known: &Known) -> bool {
+    let size = fetch.size;
+    size.is_some_and(|size| known.is_of(size, convert::arrived(fetch)))
+}
+
 /// What the server said of the messages that were asked for.
 #[derive(Default)]
 struct Descriptions {
@@ -178,13 +257,17 @@ impl Descriptions {
     }
 
     /// Those that were known before, as they are now.
-    fn take_out(&mut self, known: &HashMap<u32, Known>) -> Vec<Summary> {
+    fn take_out(&mut self, known: &HashMap<u32, Known>, recall: Recall) -> Vec<Summary> {
         let mut recalled = Vec::with_capacity(known.len());
         for (uid, known) in known {
             let Some(fetch) = self.by_uid.remove(uid) else {
                 continue;
             };
-            match describe::recalled(*uid, &fetch, known) {
+            let same = match recall {
+                Recall::Trusting => true,
+                Recall::Comparing => is_same(&fetch, known),
+            };
+            match describe::recalled(*uid, &fetch, known).filter(|_| same) {
                 Some(summary) => recalled.push(summary),
                 // QUIRK: UIDs that move (Proton Bridge). What we knew was another message.
                 None => self.is_another = true,

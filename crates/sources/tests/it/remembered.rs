@@ -28,10 +28,15 @@ fn message(subject: &str) -> Delivery {
 
 impl Place {
     fn with(subjects: &[&str]) -> Self {
+        Self::without("", subjects)
+    }
+
+    /// On a server that has not this capability.
+    fn without(lacking: &str, subjects: &[&str]) -> Self {
         let server = Dovecot::builder().folder("Box").start();
         let each = subjects.iter().map(|subject| message(subject));
         server.deliver_many("alice", "Box", each);
-        let proxy = FaultProxy::to(server.port());
+        let proxy = FaultProxy::builder(server.port()).strip(lacking).start();
         let source = ImapSource::new(crate::account(), settings(proxy.port()));
         Self {
             server,
@@ -65,14 +70,36 @@ impl Place {
 
     /// The same, when all that is there was listed before: nobody is asked for what they say.
     fn list_from_memory(&self, uidvalidity: UidValidity) -> Vec<Summary> {
-        let before = self.proxy.commands().len();
-        let found = self.list(uidvalidity).unwrap();
-        let asked = self.proxy.commands().split_off(before).join("\n");
+        let (found, asked) = self.asked_for(uidvalidity);
         assert!(
-            asked.contains("RFC822.SIZE") && !asked.contains("ENVELOPE"),
+            asked.contains("FLAGS") && !asked.contains("ENVELOPE"),
             "{asked}"
         );
         found
+    }
+
+    fn asked_for(&self, uidvalidity: UidValidity) -> (Vec<Summary>, String) {
+        let before = self.proxy.commands().len();
+        let found = self.list(uidvalidity).unwrap();
+        let asked = self.proxy.commands().split_off(before).join("\n");
+        (found, asked)
+    }
+}
+
+#[test]
+fn sizes_are_compared_where_it_is_not_known_that_uids_stay() {
+    for (lacking, compares) in [("ID", true), ("", false)] {
+        let place = Place::without(lacking, &["one...", "two...", "three."]);
+        let generation = place.generation();
+        let first = place.list(generation).unwrap();
+        let (again, asked) = place.asked_for(generation);
+        assert_eq!(again, first);
+        assert!(!asked.contains("ENVELOPE"), "{asked}");
+        assert_eq!(
+            asked.contains("INTERNALDATE RFC822.SIZE"),
+            compares,
+            "{asked}"
+        );
     }
 }
 

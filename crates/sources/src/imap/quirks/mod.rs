@@ -9,6 +9,7 @@ pub(super) mod echo;
 pub(super) mod false_esearch;
 pub(super) mod false_list;
 pub(super) mod id_first;
+pub(super) mod moving_uids;
 pub(super) mod no_mailbox;
 pub(super) mod own_authority;
 mod register;
@@ -30,6 +31,8 @@ pub(super) enum Finding {
     EsearchLies,
     /// It offers `LIST-EXTENDED` and answers wrongly.
     ListLies,
+    /// It is one of those that never give a UID to another message.
+    UidsStay,
 }
 
 impl Finding {
@@ -39,6 +42,7 @@ impl Finding {
             Self::EsearchHolds => 2,
             Self::EsearchLies => 4,
             Self::ListLies => 8,
+            Self::UidsStay => 16,
         }
     }
 
@@ -51,7 +55,7 @@ impl Finding {
             Self::ListLies => Some(
                 "the server offers LIST-EXTENDED and answers it wrongly; folders are listed without, and without counts",
             ),
-            Self::IdGoesAlone | Self::EsearchHolds => None,
+            Self::IdGoesAlone | Self::EsearchHolds | Self::UidsStay => None,
         }
     }
 }
@@ -93,6 +97,7 @@ mod tests {
             Finding::EsearchHolds,
             Finding::EsearchLies,
             Finding::ListLies,
+            Finding::UidsStay,
         ] {
             assert!(!findings.has(finding));
             findings.note(finding, "mail.example.org");

@@ -103,9 +103,9 @@ pub const REGISTER: &[Quirk] = &[
         name: "UIDs that move",
         who: "Proton Bridge",
         evidence: "reports of wrong messages under right numbers in the tracker of proton-bridge; new UIDVALIDITY after each rebuild of its cache",
-        remedy: "size and identity are compared before what is kept is used, and before anything is changed",
+        remedy: "size and identity are compared before what is kept is used, and before anything is changed; not in lists of servers that say they are Dovecot or Cyrus",
         told: "`conflict` where UIDVALIDITY is another; else the message as it is now",
-        at: "crates/sources/src/imap/message.rs",
+        at: "crates/sources/src/imap/quirks/moving_uids.rs",
         tried: Tried::Scripted,
     },
     Quirk {
