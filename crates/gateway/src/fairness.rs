@@ -63,7 +63,7 @@ struct Paced {
     since: Instant,
     /// When it was last looked, in milliseconds of that.
     looked: AtomicU64,
-    /// And when somebody last came who had nothing else here, while others waited.
+    /// And when somebody was last here who had nothing else, while others waited.
     modest: AtomicU64,
 }
 

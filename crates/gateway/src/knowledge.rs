@@ -28,7 +28,7 @@ const PIECE_OVERHEAD: usize =
 /// Searches that are remembered for one folder: as many as there are policies that differ in it, in practice.
 const MOST_SIEVES: usize = 32;
 /// And pages.
-const MOST_PAGES: usize = 16;
+const MOST_PAGES: usize = 32;
 
 /// What is known about the folders of one account.
 pub(crate) struct Knowledge {

@@ -1,10 +1,14 @@
 //! The name of an account: one mailbox owner at one source.
 
 use std::fmt;
+use std::sync::Arc;
 
 /// `^[A-Za-z0-9_-]{1,64}$`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct AccountId(String);
+pub struct AccountId(
+    /// Shared: it is part of the name of every message.
+    Arc<str>,
+);
 
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("account_id must be 1 to 64 letters, digits, '_' or '-'")]
@@ -18,7 +22,7 @@ impl AccountId {
                 .bytes()
                 .all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-');
         if fits {
-            Ok(Self(text))
+            Ok(Self(text.into()))
         } else {
             Err(BadAccountId)
         }

@@ -1,13 +1,17 @@
 //! Folders: their decoded names and what a source says about them.
 
 use std::fmt;
+use std::sync::Arc;
 
 /// A folder's decoded name: 1 to 256 characters, no control characters.
 ///
 /// One folder has exactly one spelling: UTF-8 here, and only the IMAP wire sees modified UTF-7.
 /// `INBOX` is spelled in capitals, whatever was typed.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct FolderName(String);
+pub struct FolderName(
+    /// Shared: it is part of the name of every message.
+    Arc<str>,
+);
 
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadFolderName {
@@ -28,9 +32,9 @@ impl FolderName {
         }
         // RFC 3501 section 5.1: INBOX is case-insensitive, every other name is what the server says it is.
         if text.eq_ignore_ascii_case("INBOX") {
-            return Ok(Self("INBOX".to_owned()));
+            return Ok(Self("INBOX".into()));
         }
-        Ok(Self(text))
+        Ok(Self(text.into()))
     }
 
     pub fn as_str(&self) -> &str {

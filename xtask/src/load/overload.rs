@@ -20,8 +20,8 @@ use super::world::{CALLERS, World, token};
 pub(super) const GREEDY: usize = 5;
 /// What they want, of what the program can do.
 const TIMES: f64 = 11.0;
-/// Connections of each of them: enough that waiting for answers slows them down only where they are made to wait.
-pub(super) const CONNECTIONS: usize = 100;
+/// Connections of each of them: with those of the modest nearly all that one address may have.
+pub(super) const CONNECTIONS: usize = 190;
 
 pub(super) struct Found {
     /// Calls a second when everybody asks as fast as can be.

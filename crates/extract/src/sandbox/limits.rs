@@ -13,7 +13,17 @@ const PROCESSOR: u64 = 10;
 /// stdin, stdout and stderr are open; nothing else can be.
 const OPEN_FILES: u64 = 3;
 
-pub(super) fn set() -> Vec<Protection> {
+/// Octets of addresses that the process has by now; none where the system does not tell.
+pub(super) fn taken() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let size = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmSize:"))?;
+    let kilobytes: u64 = size.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    kilobytes.checked_mul(1_024)
+}
+
+pub(super) fn set(taken: Option<u64>) -> Vec<Protection> {
     let mut found = vec![
         protection("processor time", limit(Resource::Cpu, PROCESSOR)),
         protection("open files", limit(Resource::Nofile, OPEN_FILES)),
@@ -22,7 +32,9 @@ pub(super) fn set() -> Vec<Protection> {
     ];
     // QUIRK: macOS takes a limit of address space and does not heed it.
     #[cfg(not(target_os = "macos"))]
-    found.push(protection("memory", limit(Resource::As, MEMORY)));
+    found.push(protection("memory", bound(taken)));
+    #[cfg(target_os = "macos")]
+    let _ = taken;
     #[cfg(target_os = "macos")]
     found.push(protection(
         "memory",
@@ -31,6 +43,16 @@ pub(super) fn set() -> Vec<Protection> {
     #[cfg(target_os = "linux")]
     found.extend(ties());
     found
+}
+
+/// INVARIANT: what was taken before is not bounded by it.
+#[cfg(not(target_os = "macos"))]
+fn bound(taken: Option<u64>) -> Result<(), String> {
+    limit(Resource::As, MEMORY)?;
+    match taken.filter(|taken| *taken > MEMORY) {
+        Some(taken) => Err(format!("{taken} octets of addresses were taken before")),
+        None => Ok(()),
+    }
 }
 
 fn limit(resource: Resource, most: u64) -> Result<(), String> {

@@ -19,10 +19,13 @@ use crate::protections::{Protection, State};
 /// Everything that this system has, in an order in which each can still be done.
 pub(crate) fn lock_in() -> Vec<Protection> {
     let mut found = Vec::new();
+    // As long as files can be read.
+    #[cfg(unix)]
+    let taken = limits::taken();
     #[cfg(target_os = "linux")]
     found.push(protection("file access", files::forbid()));
     #[cfg(unix)]
-    found.extend(limits::set());
+    found.extend(limits::set(taken));
     // The last, because it forbids what the others need.
     found.push(protection("system calls", restrict_calls()));
     found

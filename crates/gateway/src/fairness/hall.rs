@@ -16,7 +16,7 @@ pub(crate) struct Ticket(u64);
 pub(crate) struct Bounds {
     /// Calls under way at a time.
     pub places: usize,
-    /// So many more, each of a caller that has nothing else under way.
+    /// So many more, each the only call of its caller.
     pub spare: usize,
     /// Calls of one caller that wait.
     pub queue: usize,
@@ -25,10 +25,14 @@ pub(crate) struct Bounds {
 }
 
 impl Bounds {
-    /// Whether there is a place for one more call of a caller that has so many already.
-    fn have_place(&self, under_way: usize, own: usize) -> bool {
+    /// Whether there is a place for one more call of a caller that has so many under way, and so many others that wait.
+    ///
+    /// INVARIANT: whoever has more to ask than it is served never gets a place that is kept for those who ask for little,
+    /// though for a moment nothing of it is under way.
+    fn have_place(&self, under_way: usize, own: usize, others: usize) -> bool {
         let free = self.places.saturating_sub(under_way);
-        let spared = own == 0 && under_way < self.places.saturating_add(self.spare);
+        let alone = own == 0 && others == 0;
+        let spared = alone && under_way < self.places.saturating_add(self.spare);
         spared || own < free.saturating_mul(SHARE)
     }
 }
@@ -65,11 +69,44 @@ pub(crate) struct Hall {
     callers: BTreeMap<String, Guest>,
     next: Ticket,
     /// How long it takes, of late, until another one is let in while some wait.
-    pulse: Option<Duration>,
+    pulse: Pulse,
     /// When the last one left, if somebody waited then.
     last: Option<Instant>,
-    /// So many came of late who had nothing else here, while others waited.
+    /// So many went of late who had had nothing else here all the while, and others waited.
     modest: u64,
+}
+
+/// How long beats took of late, by two means of them. The lesser one counts: one beat that took long is no reason to send
+/// hundreds away, nor are the first ones, which connect and open.
+#[derive(Clone, Copy, Debug, Default)]
+struct Pulse {
+    late: Duration,
+    long: Duration,
+    beats: u32,
+    /// All of them together.
+    felt: Duration,
+}
+
+impl Pulse {
+    /// About so many count.
+    const LATE: u32 = 8;
+    const LONG: u32 = 64;
+    /// Before so many, or so much time, nothing is known.
+    const ENOUGH: u32 = 32;
+    const LONG_ENOUGH: Duration = Duration::from_secs(2);
+
+    fn beat(&mut self, beat: Duration) {
+        self.beats = self.beats.saturating_add(1);
+        self.felt = self.felt.saturating_add(beat);
+        let mean = |mean: Duration, of: u32| (mean * (of - 1) + beat) / of;
+        self.late = mean(self.late, self.beats.min(Self::LATE));
+        self.long = mean(self.long, self.beats.min(Self::LONG));
+    }
+
+    fn known(self) -> Option<Duration> {
+        let enough = self.beats >= Self::ENOUGH || self.felt >= Self::LONG_ENOUGH;
+        enough.then(|| self.late.min(self.long))
+    }
 }
 
 #[derive(Debug, Default)]
@@ -78,6 +115,8 @@ struct Guest {
     waiting: VecDeque<Ticket>,
     /// Since when it waits, or was last let in while it waited: then it is behind all who waited already.
     turn: u64,
+    /// It has had more than one call here since it came.
+    crowds: bool,
 }
 
 impl Hall {
@@ -91,13 +130,14 @@ impl Hall {
             waiting: 0,
             callers: BTreeMap::new(),
             next: Ticket(0),
-            pulse: None,
+            pulse: Pulse::default(),
             last: None,
             modest: 0,
         }
     }
 
-    /// How many came since this was last asked who had nothing else here, while others waited.
+    /// How many went since this was last asked who had had nothing else here, while others waited. The first of many calls
+    /// comes alone too, so this is known only in the end.
     pub(crate) fn take_modest(&mut self) -> u64 {
         std::mem::take(&mut self.modest)
     }
@@ -118,8 +158,8 @@ impl Hall {
     /// by one that comes and enters.
     pub(crate) fn arrive(&mut self, caller: &str) -> Arrival {
         let (own, queued) = self.calls_of(caller);
-        if own == 0 && queued == 0 && self.somebody_waits() {
-            self.modest = self.modest.saturating_add(1);
+        if let Some(guest) = self.callers.get_mut(caller) {
+            guest.crowds = true;
         }
         if queued == 0 && self.has_place(own) {
             self.under_way += 1;
@@ -189,9 +229,14 @@ impl Hall {
     }
 
     fn forget(&mut self, caller: &str) {
-        let idle = |guest: &Guest| guest.under_way == 0 && guest.waiting.is_empty();
-        if self.callers.get(caller).is_some_and(idle) {
-            self.callers.remove(caller);
+        let guest = self.callers.get(caller);
+        let idle = guest.filter(|guest| guest.under_way == 0 && guest.waiting.is_empty());
+        let Some(crowds) = idle.map(|guest| guest.crowds) else {
+            return;
+        };
+        self.callers.remove(caller);
+        if !crowds && self.somebody_waits() {
+            self.modest = self.modest.saturating_add(1);
         }
     }
 
@@ -201,8 +246,8 @@ impl Hall {
         while self.somebody_waits() {
             let (bounds, under_way) = (self.bounds, self.under_way);
             let waiting = self.callers.values_mut().filter_map(|guest| {
-                let waits =
-                    !guest.waiting.is_empty() && bounds.have_place(under_way, guest.under_way);
+                let others = guest.waiting.len().checked_sub(1)?;
+                let waits = bounds.have_place(under_way, guest.under_way, others);
                 waits.then_some(((guest.under_way, guest.turn), guest))
             });
             let next = waiting.min_by_key(|(order, _)| *order);
@@ -233,7 +278,7 @@ impl Hall {
     }
 
     fn has_place(&self, own: usize) -> bool {
-        self.bounds.have_place(self.under_way, own)
+        self.bounds.have_place(self.under_way, own, 0)
     }
 
     /// How long a call would wait that comes now, where the queue is full or that is longer than one waits.
@@ -256,23 +301,19 @@ impl Hall {
             .saturating_add(queued)
             .saturating_add(1);
         let turns = u32::try_from(turns).unwrap_or(u32::MAX);
-        self.pulse
-            .map_or(Duration::ZERO, |pulse| pulse.saturating_mul(turns))
+        let pulse = self.pulse.known();
+        pulse.map_or(Duration::ZERO, |pulse| pulse.saturating_mul(turns))
     }
 
     fn feel_pulse(&mut self, now: Instant) {
         let somebody = self.somebody_waits();
         if let (true, Some(last)) = (somebody, self.last) {
-            let beat = now.saturating_duration_since(last);
-            self.pulse = Some(match self.pulse {
-                Some(pulse) => (pulse * 7 + beat) / 8,
-                None => beat,
-            });
+            self.pulse.beat(now.saturating_duration_since(last));
         }
         self.last = somebody.then_some(now);
         if !somebody {
             // INVARIANT: what nobody waits for is not measured any more, and must not send anybody away for ever.
-            self.pulse = None;
+            self.pulse = Pulse::default();
         }
     }
 }

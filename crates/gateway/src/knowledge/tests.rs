@@ -1,7 +1,7 @@
 //! What the store of facts keeps, and what it takes.
 
 use super::*;
-use mail::{Folded, MailAddress};
+use mail::{Folded, MailAddress, Snippets};
 use proptest::prelude::*;
 
 fn facts() -> impl Strategy<Value = FactsBuf> {
@@ -157,4 +157,106 @@ fn many_accounts_together_stay_within_one_bound() {
         accounts[0].tidy();
     }
     assert!(weight(&accounts[0]) > 3 << 20);
+}
+
+fn subject(word: &str) -> Criteria {
+    let mut criteria = Criteria::default();
+    criteria.evaluated(Condition::Subject(word.to_owned()));
+    criteria
+}
+
+fn wanted(criteria: &Criteria) -> Wanted<'_> {
+    Wanted {
+        criteria,
+        below: None,
+        limit: 20,
+        snippets: Snippets::Without,
+    }
+}
+
+fn page(uid: usize) -> UidSet {
+    let uid = Uid(u32::try_from(uid).unwrap());
+    UidSet::range(uid, uid)
+}
+
+#[test]
+fn what_was_shown_last_of_a_search_is_likely_for_the_same_search_alone() {
+    let mut shelf = shelf();
+    let (plain, other) = (Criteria::default(), subject("a"));
+    let below = |uid: u32| {
+        Some(Anchor {
+            uidvalidity: UidValidity(7),
+            order: 0,
+            uid: Uid(uid),
+        })
+    };
+    let questions = [
+        wanted(&plain),
+        wanted(&other),
+        Wanted {
+            limit: 21,
+            ..wanted(&plain)
+        },
+        Wanted {
+            below: below(9),
+            ..wanted(&plain)
+        },
+        Wanted {
+            below: below(8),
+            ..wanted(&plain)
+        },
+    ];
+    for (number, question) in (1..).zip(&questions) {
+        assert_eq!(shelf.page(question), None);
+        shelf.note_page(UidValidity(7), question, page(number));
+    }
+    for (number, question) in (1..).zip(&questions) {
+        assert_eq!(shelf.page(question), Some(&page(number)));
+    }
+    // The latest is what counts, and it is kept once.
+    shelf.note_page(UidValidity(7), &questions[0], page(70));
+    shelf.note_page(UidValidity(7), &questions[0], page(71));
+    assert_eq!(shelf.page(&questions[0]), Some(&page(71)));
+    assert_eq!(shelf.page(&questions[1]), Some(&page(2)));
+    assert_eq!(shelf.pages.len(), questions.len());
+}
+
+#[test]
+fn what_was_shown_of_another_generation_is_not_likely() {
+    let mut shelf = Shelf::default();
+    let criteria = Criteria::default();
+    shelf.note_page(UidValidity(7), &wanted(&criteria), page(1));
+    assert_eq!(shelf.page(&wanted(&criteria)), None);
+    shelf.settle(UidValidity(7));
+    shelf.note_page(UidValidity(7), &wanted(&criteria), page(1));
+    shelf.note_page(UidValidity(8), &wanted(&criteria), page(2));
+    assert_eq!(shelf.page(&wanted(&criteria)), Some(&page(1)));
+    shelf.settle(UidValidity(7));
+    assert_eq!(shelf.page(&wanted(&criteria)), Some(&page(1)));
+    shelf.settle(UidValidity(8));
+    assert_eq!(shelf.page(&wanted(&criteria)), None);
+}
+
+#[test]
+fn few_pages_are_kept_and_the_oldest_goes_first() {
+    let mut shelf = shelf();
+    let each: Vec<Criteria> = (0..2 * MOST_PAGES)
+        .map(|number| subject(&number.to_string()))
+        .collect();
+    let light = shelf.weight();
+    for (number, criteria) in (1..).zip(&each) {
+        shelf.note_page(UidValidity(7), &wanted(criteria), page(number));
+        // Whoever is asked again is not old.
+        shelf.note_page(UidValidity(7), &wanted(&each[0]), page(number));
+        assert!(shelf.pages.len() <= MOST_PAGES);
+    }
+    assert_eq!(shelf.page(&wanted(&each[0])), Some(&page(2 * MOST_PAGES)));
+    let kept = each
+        .iter()
+        .skip(1)
+        .map(|one| shelf.page(&wanted(one)).is_some());
+    let kept: Vec<bool> = kept.collect();
+    let (gone, left) = kept.split_at(MOST_PAGES);
+    assert!(!gone.contains(&true) && !left.contains(&false), "{kept:?}");
+    assert!(shelf.weight() > light + MOST_PAGES * size_of::<UidSet>());
 }

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use super::Ctx;
 use crate::{Code, Refusal};
 
-/// So few octets of headers and envelopes are read in one pass, and hold up nobody for long. Bodies are never read at once: few
-/// octets of HTML and its styles can take long.
+/// So few octets of headers, envelopes and plain text are read in one pass, and hold up nobody for long. Other bodies are never
+/// read at once: few octets of HTML and its styles can take long.
 pub(crate) const LITTLE: usize = 16 << 10;
 
 impl Ctx<'_> {
-    /// Reads so many hostile octets of headers: a few at once, for sending them to another thread takes longer.
+    /// Reads so many hostile octets of headers or plain text: a few at once, for sending them to another thread takes longer.
     pub(crate) async fn read<R: Send + 'static>(
         &self,
         octets: usize,

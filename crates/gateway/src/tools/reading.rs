@@ -1,7 +1,7 @@
 //! Reading one message: what is fetched, rendered and told about it, for every tool that shows one.
 
 use content::{BodyWish, Changes, Known, Left, Note, View};
-use mail::{Level, MessageRef};
+use mail::{Fetched, Level, MessageRef};
 
 use crate::Refusal;
 use crate::envelope::{Status, Warning};
@@ -60,15 +60,20 @@ pub(super) async fn read(
         authserv_id: mail.describe().authserv_id,
         ..Known::default()
     };
+    let plain = is_plain(&fetched).then(|| octets(&fetched));
     // Most have nothing to be taken out of attachments: they are read in one go.
-    let first = ctx.render(move || {
+    let first = move || {
         let jobs = content::extractions(&fetched, &wish);
         match jobs.is_empty() {
             true => Ok(content::view(&fetched, &wish, &known)),
             false => Err(Box::new((fetched, wish, known, jobs))),
         }
-    });
-    let mut view = match first.await? {
+    };
+    let first = match plain {
+        Some(octets) => ctx.read(octets, first).await,
+        None => ctx.render(first).await,
+    };
+    let mut view = match first? {
         Ok(view) => view,
         Err(left) => {
             let (fetched, wish, mut known, jobs) = *left;
@@ -109,6 +114,17 @@ pub(super) async fn read(
         warnings,
         offset,
     }))
+}
+
+/// Whether there is nothing to read but a header and plain text.
+fn is_plain(fetched: &Fetched) -> bool {
+    let leaves = &fetched.structure.leaves;
+    leaves.iter().all(|leaf| leaf.mime_type == "text/plain")
+}
+
+fn octets(fetched: &Fetched) -> usize {
+    let parts = fetched.parts.iter().map(|part| part.bytes.len());
+    fetched.header.len() + parts.sum::<usize>()
 }
 
 impl Seen {

@@ -177,14 +177,14 @@ impl GatherKindred<'_> {
         let Some(known) = memory.find(self.sought, scope.searched(), Instant::now()) else {
             return Ok(None);
         };
-        let found = self.look_again(session, cx, scope, &known).await;
-        match &found {
-            Ok(Some(_)) => {}
+        let look = self.look_again(session, cx, scope, &known).await;
+        match &look {
+            Ok(Look::Found(_)) => {}
             // A connection that had died by then says nothing of it.
             Err(_) if session.is_silent() => {}
             _ => memory.forget(&known),
         }
-        found
+        Ok(look?.found())
     }
 
     /// Without a search, where the folders are so small that it can be known who names whom. It is read by whoever asks for
@@ -201,7 +201,8 @@ impl GatherKindred<'_> {
         if describe::tells_threads(session.capabilities()) {
             return Ok(None);
         }
-        match memory.readiness(folders, Instant::now()) {
+        let readiness = memory.readiness(folders, Instant::now());
+        match readiness {
             Readiness::Out => return Ok(None),
             Readiness::Unread => descent::read(session, cx, memory, folders).await?,
             Readiness::Ready => {}
@@ -210,14 +211,18 @@ impl GatherKindred<'_> {
             let Some(known) = memory.gather(&self.sought.ids, folders) else {
                 return Ok(None);
             };
-            let found = self.look_again(session, cx, scope, &known).await?;
-            if found.is_some() {
-                return Ok(found);
+            match self.look_again(session, cx, scope, &known).await? {
+                Look::Changed => {}
+                look => return Ok(look.found()),
             }
             // Something has come, most likely.
             descent::read(session, cx, memory, folders).await?;
         }
-        memory.doubt(folders);
+        match readiness {
+            // Something is gone, most likely.
+            Readiness::Ready => memory.forget(folders),
+            Readiness::Unread | Readiness::Out => memory.doubt(folders),
+        }
         Ok(None)
     }
 
@@ -229,25 +234,27 @@ impl GatherKindred<'_> {
         cx: &Cx,
         scope: &Scope,
         known: &Gathering,
-    ) -> Result<Option<Kindred>, Fault> {
+    ) -> Result<Look, Fault> {
         let hunt = Hunt::new(self.gear, most_described(self.sought.effort.messages));
         let coverage = scope.coverage(&hunt, End::Whole);
         if !coverage.exhausted {
-            return Ok(None);
+            return Ok(Look::Insufficient);
         }
         let folders = scope.searched();
         let Some(all) = revisit(&hunt, session, cx, folders, known).await? else {
-            return Ok(None);
+            return Ok(Look::Changed);
         };
         let mut closure = self.closure();
         for found in all {
             closure.add(found);
         }
         if closure.met_bound() || !has_anchor(&closure, &self.sought.ids) {
-            return Ok(None);
+            return Ok(Look::Insufficient);
         }
         let members = known.in_order(folders, closure.into_members());
-        Ok(members.map(|members| Kindred { members, coverage }))
+        Ok(members.map_or(Look::Changed, |members| {
+            Look::Found(Kindred { members, coverage })
+        }))
     }
 
     /// For whoever asks again, where it can be told then that a search would find the same.
@@ -275,6 +282,24 @@ impl GatherKindred<'_> {
         {
             self.gatherings
                 .keep(self.sought, folders, edges, members, since);
+        }
+    }
+}
+
+/// What came of a look where a conversation should be.
+enum Look {
+    Found(Kindred),
+    /// It is not as it was.
+    Changed,
+    /// Only a search answers this question, however well it is known where to look.
+    Insufficient,
+}
+
+impl Look {
+    fn found(self) -> Option<Kindred> {
+        match self {
+            Self::Found(kindred) => Some(kindred),
+            Self::Changed | Self::Insufficient => None,
         }
     }
 }

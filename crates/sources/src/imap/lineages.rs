@@ -145,6 +145,8 @@ impl Lineages {
     pub(super) fn read(&self, folder: &FolderName, from: Uid, edge: Edge, rows: &[Row]) {
         let mut folders = self.lock();
         let before = match folders.get(folder) {
+            // Somebody else has read as far meanwhile.
+            Some(Known::Read(before)) if from.0 > 1 && before.edge == edge => return,
             Some(Known::Read(before)) if from.0 > 1 => Some(Arc::clone(before)),
             _ => None,
         };
@@ -156,6 +158,17 @@ impl Lineages {
         self.put(&mut folders, folder, known);
         if weight(&folders) > self.room.bound(MOST) {
             self.put(&mut folders, folder, Known::Unfit(edge));
+        }
+    }
+
+    /// What was told of these is so no longer: they have to be read anew.
+    pub(super) fn forget(&self, folders: &[FolderName]) {
+        let mut known = self.lock();
+        for folder in folders {
+            if let Some(Known::Read(lineage)) = known.get(folder) {
+                let edge = lineage.edge;
+                self.put(&mut known, folder, Known::Seen(edge));
+            }
         }
     }
 
@@ -299,4 +312,476 @@ impl Known {
 
 fn weight(folders: &HashMap<FolderName, Known>) -> usize {
     folders.values().map(Known::octets).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::imap::link::Landed;
+    use crate::imap::tour::Visit;
+    use mail::{UidSet, UidValidity};
+    use proptest::prelude::*;
+
+    fn id(name: &str) -> HeaderId {
+        HeaderId::new(name.as_bytes()).unwrap()
+    }
+
+    fn name(folder: &str) -> FolderName {
+        FolderName::new(folder).unwrap()
+    }
+
+    fn names(folders: &[&str]) -> Vec<FolderName> {
+        folders.iter().map(|folder| name(folder)).collect()
+    }
+
+    fn edge(uidvalidity: u32, next: u32, most: u64) -> Edge {
+        let visit = Visit {
+            uidvalidity: UidValidity(uidvalidity),
+            next: Some(Uid(next)),
+            most,
+            landed: Landed {
+                statuses: Vec::new(),
+                places: Vec::new(),
+                data: Vec::new(),
+            },
+        };
+        Edge::of(&visit).unwrap()
+    }
+
+    fn row(uid: u32, own: &str, named: &[&str]) -> Row {
+        let links = Links {
+            id: HeaderId::new(own.as_bytes()),
+            references: named.iter().map(|name| id(name)).collect(),
+            in_reply_to: Vec::new(),
+        };
+        (Uid(uid), links)
+    }
+
+    /// Messages that name nobody.
+    fn strangers(uids: std::ops::RangeInclusive<u32>) -> Vec<Row> {
+        uids.map(|uid| row(uid, &format!("{uid}@x"), &[])).collect()
+    }
+
+    fn uids(uids: &[u32]) -> UidSet {
+        uids.iter().copied().map(Uid).collect()
+    }
+
+    /// One for each folder.
+    fn places(memory: &Lineages, sought: &str, folders: &[&str]) -> Option<Vec<UidSet>> {
+        let found = memory.gather(&[id(sought)], &names(folders))?;
+        Some(found.spots().into_iter().map(|(_, uids)| uids).collect())
+    }
+
+    fn readiness(memory: &Lineages, folders: &[&str]) -> Readiness {
+        memory.readiness(&names(folders), Instant::now())
+    }
+
+    /// A folder `a` of three messages, two of which are of one conversation.
+    fn three() -> Lineages {
+        let memory = Lineages::default();
+        let rows = [
+            row(1, "one", &[]),
+            row(2, "two", &["one"]),
+            row(3, "other", &[]),
+        ];
+        memory.read(&name("a"), Uid(1), edge(1, 4, 3), &rows);
+        memory
+    }
+
+    /// An id and a few that it names, out of a few.
+    fn letters() -> impl Strategy<Value = Vec<(usize, Option<u8>, Vec<u8>)>> {
+        let named = proptest::collection::vec(0..25_u8, 0..3);
+        let letter = (0..3_usize, proptest::option::of(0..25_u8), named);
+        proptest::collection::vec(letter, 0..40)
+    }
+
+    proptest! {
+        #[test]
+        fn all_is_gathered_that_is_tied_however_far_and_nothing_else(
+            letters in letters(),
+            cut in 0..20_usize,
+            sought in 0..25_u8,
+        ) {
+            let word = |number: u8| format!("{number}@x");
+            let mut rows: [Vec<Row>; 3] = Default::default();
+            for (folder, own, named) in &letters {
+                let own = own.map_or_else(String::new, word);
+                let named: Vec<String> = named.iter().map(|one| word(*one)).collect();
+                let named: Vec<&str> = named.iter().map(String::as_str).collect();
+                let uid = u32::try_from(rows[*folder].len()).unwrap() + 1;
+                rows[*folder].push(row(uid, &own, &named));
+            }
+            let folders = ["a", "b", "c"];
+            let memory = Lineages::default();
+            for (folder, rows) in folders.iter().zip(&rows) {
+                // Part of it was there before the rest came.
+                let (old, new) = rows.split_at(cut.min(rows.len()));
+                let until = |count: usize| {
+                    edge(1, u32::try_from(count).unwrap() + 1, u64::try_from(count).unwrap())
+                };
+                memory.read(&name(folder), Uid(1), until(old.len()), old);
+                let from = memory.unread_from(&name(folder));
+                memory.read(&name(folder), from, until(rows.len()), new);
+            }
+            let mut tied: HashSet<HeaderId> = HashSet::from([id(&word(sought))]);
+            let mut want: [UidSet; 3] = Default::default();
+            loop {
+                let before = (tied.len(), want.clone());
+                for (rows, want) in rows.iter().zip(&mut want) {
+                    for (uid, links) in rows {
+                        if links.all().any(|id| tied.contains(id)) {
+                            tied.extend(links.all().cloned());
+                            *want = want.union(&uids(&[uid.0]));
+                        }
+                    }
+                }
+                if before == (tied.len(), want.clone()) {
+                    break;
+                }
+            }
+            let found = places(&memory, &word(sought), &folders);
+            let want = want.iter().any(|set| !set.is_empty()).then_some(want.to_vec());
+            prop_assert_eq!(found, want);
+        }
+    }
+
+    #[test]
+    fn it_is_gathered_as_far_as_the_folders_go() {
+        let memory = Lineages::default();
+        memory.read(
+            &name("a"),
+            Uid(1),
+            edge(1, 3, 2),
+            &[row(1, "one", &[]), row(2, "three", &["two"])],
+        );
+        memory.read(
+            &name("b"),
+            Uid(1),
+            edge(7, 9, 1),
+            &[row(8, "two", &["one"])],
+        );
+        memory.see(&name("c"), edge(1, 1, 0));
+        for (sought, folders, want) in [
+            (
+                "one",
+                &["a", "b"][..],
+                Some(vec![uids(&[1, 2]), uids(&[8])]),
+            ),
+            ("two", &["b", "a"], Some(vec![uids(&[8]), uids(&[1, 2])])),
+            // Tied by another folder alone.
+            ("one", &["a"], Some(vec![uids(&[1])])),
+            ("three", &["b"], None),
+            ("nobody", &["a", "b"], None),
+            ("one", &[], None),
+            // Of those nobody knows who names whom.
+            ("one", &["a", "b", "c"], None),
+            ("one", &["a", "d"], None),
+        ] {
+            assert_eq!(
+                places(&memory, sought, folders),
+                want,
+                "{sought} {folders:?}"
+            );
+        }
+        let found = memory.gather(&[id("one")], &names(&["a", "b"])).unwrap();
+        let edges: Vec<Edge> = found.spots().into_iter().map(|(edge, _)| edge).collect();
+        assert_eq!(edges, [edge(1, 3, 2), edge(7, 9, 1)]);
+    }
+
+    #[test]
+    fn nothing_is_told_of_a_folder_that_is_not_known_as_a_whole() {
+        let many: Vec<String> = (0..=MOST_OF_ONE)
+            .map(|number| format!("{number}@y"))
+            .collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        let crowd = u32::try_from(MOST_MESSAGES).unwrap();
+        for (what, edge, rows, fit) in [
+            ("empty", edge(1, 1, 0), vec![], true),
+            ("whole", edge(1, 9, 2), strangers(3..=4), true),
+            // Some are gone since the folder was opened, or the server counts those that are going.
+            ("more rows", edge(1, 9, 2), strangers(3..=5), true),
+            ("fewer rows", edge(1, 9, 3), strangers(3..=4), false),
+            (
+                "names as many as are looked for",
+                edge(1, 2, 1),
+                vec![row(1, "one", &many[1..])],
+                true,
+            ),
+            (
+                "names more",
+                edge(1, 2, 1),
+                vec![row(1, "one", &many)],
+                false,
+            ),
+            (
+                "full",
+                edge(1, crowd + 1, MOST_MESSAGES),
+                strangers(1..=crowd),
+                true,
+            ),
+            (
+                "too full",
+                edge(1, crowd + 2, MOST_MESSAGES + 1),
+                strangers(1..=crowd + 1),
+                false,
+            ),
+        ] {
+            let memory = Lineages::default();
+            memory.see(&name("a"), edge);
+            memory.read(&name("a"), Uid(1), edge, &rows);
+            let want = match fit {
+                true => Readiness::Ready,
+                false => Readiness::Out,
+            };
+            assert_eq!(readiness(&memory, &["a"]), want, "{what}");
+            // It stays so while the folder does.
+            memory.see(&name("a"), edge);
+            assert_eq!(readiness(&memory, &["a"]), want, "{what}");
+        }
+    }
+
+    #[test]
+    fn what_came_since_is_read_from_the_edge_on_and_joins_what_was_there() {
+        let memory = three();
+        assert_eq!(memory.unread_from(&name("a")), Uid(4));
+        assert_eq!(memory.unread_from(&name("b")), Uid(1));
+        let late = [row(4, "late", &["two"]), row(6, "join", &["late", "other"])];
+        memory.read(&name("a"), Uid(4), edge(1, 7, 5), &late);
+        assert_eq!(memory.unread_from(&name("a")), Uid(7));
+        for sought in ["one", "late", "other"] {
+            assert_eq!(
+                places(&memory, sought, &["a"]),
+                Some(vec![uids(&[1, 2, 3, 4, 6])])
+            );
+        }
+        // Nothing came.
+        memory.read(&name("a"), Uid(7), edge(1, 7, 5), &[]);
+        // What is gone is still where one has to look.
+        memory.read(&name("a"), Uid(7), edge(1, 8, 2), &[row(7, "new", &[])]);
+        assert_eq!(
+            places(&memory, "one", &["a"]),
+            Some(vec![uids(&[1, 2, 3, 4, 6])])
+        );
+        assert_eq!(places(&memory, "new", &["a"]), Some(vec![uids(&[7])]));
+    }
+
+    #[test]
+    fn what_does_not_follow_on_is_not_joined() {
+        let late = [row(4, "late", &["two"])];
+        for (what, from, edge, rows) in [
+            ("another folder of that name", 4, edge(2, 5, 1), &late[..]),
+            ("a gap", 5, edge(1, 6, 3), &late),
+            ("an overlap", 3, edge(1, 5, 4), &late),
+            ("fewer than there are", 4, edge(1, 6, 5), &late),
+        ] {
+            let memory = three();
+            memory.read(&name("a"), Uid(from), edge, rows);
+            assert_eq!(readiness(&memory, &["a"]), Readiness::Out, "{what}");
+            assert_eq!(places(&memory, "one", &["a"]), None, "{what}");
+            assert_eq!(memory.unread_from(&name("a")), Uid(1), "{what}");
+        }
+        // Nor what has nothing to follow on.
+        let memory = Lineages::default();
+        memory.see(&name("a"), edge(1, 5, 4));
+        memory.read(&name("a"), Uid(4), edge(1, 5, 1), &late);
+        assert_eq!(readiness(&memory, &["a"]), Readiness::Out);
+        // Whoever reads all of it anew needs nothing of before.
+        let memory = three();
+        memory.read(&name("a"), Uid(1), edge(2, 5, 1), &late);
+        assert_eq!(places(&memory, "two", &["a"]), Some(vec![uids(&[4])]));
+        assert_eq!(places(&memory, "one", &["a"]), None);
+    }
+
+    #[test]
+    fn folders_are_read_together_as_long_as_they_are_small() {
+        let memory = three();
+        memory.see(&name("half"), edge(1, 9_000, MOST_MESSAGES / 2));
+        memory.see(&name("rest"), edge(1, 9_000, MOST_MESSAGES / 2 - 3));
+        memory.see(&name("one"), edge(1, 2, 1));
+        memory.see(&name("huge"), edge(1, 9_000, MOST_MESSAGES + 1));
+        memory.see(&name("endless"), edge(1, 9_000, u64::MAX));
+        for (folders, want) in [
+            (&["a"][..], Readiness::Ready),
+            (&["a", "half"], Readiness::Unread),
+            (&["half", "a"], Readiness::Unread),
+            (&["half", "rest", "a"], Readiness::Unread),
+            (&["half", "rest", "a", "one"], Readiness::Out),
+            (&["huge"], Readiness::Out),
+            (&["endless", "endless"], Readiness::Out),
+            (&["a", "unknown"], Readiness::Out),
+        ] {
+            assert_eq!(readiness(&memory, folders), want, "{folders:?}");
+        }
+        // Nobody forgets what was read for having seen the folder again.
+        memory.see(&name("a"), edge(1, 9_000, MOST_MESSAGES + 1));
+        assert_eq!(readiness(&memory, &["a"]), Readiness::Ready);
+        // One that has grown or shrunk is as large as it is now.
+        memory.see(&name("huge"), edge(1, 9_001, 2));
+        assert_eq!(readiness(&memory, &["huge"]), Readiness::Unread);
+    }
+
+    #[test]
+    fn what_was_read_long_ago_is_read_again_from_its_beginning() {
+        let memory = three();
+        let read = Instant::now();
+        let folders = names(&["a"]);
+        let late = read + TRUSTED;
+        memory.read(&name("a"), Uid(4), edge(1, 5, 4), &[row(4, "late", &[])]);
+        let soon = read + TRUSTED / 2;
+        assert_eq!(memory.readiness(&folders, soon), Readiness::Ready);
+        // What came since makes the rest no younger.
+        assert_eq!(memory.readiness(&folders, late), Readiness::Unread);
+        assert_eq!(memory.unread_from(&name("a")), Uid(1));
+        assert_eq!(places(&memory, "one", &["a"]), None);
+        memory.read(&name("a"), Uid(1), edge(1, 5, 1), &[row(4, "late", &[])]);
+        assert_eq!(readiness(&memory, &["a"]), Readiness::Ready);
+    }
+
+    #[test]
+    fn a_long_conversation_is_left_to_a_search() {
+        let most = u32::try_from(MOST_MEMBERS).unwrap();
+        for (length, told) in [(most, true), (most + 1, false)] {
+            let memory = Lineages::default();
+            let word = |uid: u32| format!("{uid}@x");
+            let chain = (1..=length).map(|uid| row(uid, &word(uid), &[&word(uid - 1)]));
+            let mut rows: Vec<Row> = chain.collect();
+            rows.push(row(length + 1, "stranger", &[]));
+            let edge = edge(1, length + 2, u64::from(length) + 1);
+            memory.read(&name("a"), Uid(1), edge, &rows);
+            for sought in [word(1), word(length)] {
+                let found = places(&memory, &sought, &["a"]);
+                let all = vec![UidSet::range(Uid(1), Uid(length))];
+                assert_eq!(found, told.then_some(all), "{length}");
+            }
+            assert!(places(&memory, "stranger", &["a"]).is_some());
+        }
+    }
+
+    #[test]
+    fn what_is_doubted_is_of_no_use_until_the_folder_is_another() {
+        let memory = three();
+        memory.see(&name("seen"), edge(1, 2, 1));
+        memory.doubt(&names(&["a", "seen", "unknown"]));
+        for (folder, before, now) in [
+            ("a", edge(1, 4, 3), edge(1, 5, 4)),
+            ("seen", edge(1, 2, 1), edge(1, 2, 0)),
+        ] {
+            assert_eq!(places(&memory, "one", &[folder]), None);
+            memory.see(&name(folder), before);
+            memory.doubt(&names(&[folder]));
+            assert_eq!(readiness(&memory, &[folder]), Readiness::Out, "{folder}");
+            memory.see(&name(folder), now);
+            assert_eq!(readiness(&memory, &[folder]), Readiness::Unread, "{folder}");
+            assert_eq!(memory.unread_from(&name(folder)), Uid(1));
+        }
+        memory.see(&name("unknown"), edge(1, 2, 1));
+        assert_eq!(readiness(&memory, &["unknown"]), Readiness::Unread);
+    }
+
+    #[test]
+    fn what_is_forgotten_is_read_anew() {
+        let memory = three();
+        memory.see(&name("seen"), edge(1, 2, 1));
+        memory.doubt(&names(&["seen"]));
+        memory.forget(&names(&["a", "seen", "unknown"]));
+        assert_eq!(readiness(&memory, &["a"]), Readiness::Unread);
+        assert_eq!(memory.unread_from(&name("a")), Uid(1));
+        assert_eq!(places(&memory, "one", &["a"]), None);
+        for other in ["seen", "unknown"] {
+            assert_eq!(readiness(&memory, &[other]), Readiness::Out, "{other}");
+        }
+    }
+
+    #[test]
+    fn two_who_read_the_same_at_once_are_in_nobodys_way() {
+        let memory = three();
+        let late = [row(4, "late", &["two"])];
+        for _ in 0..2 {
+            memory.read(&name("a"), Uid(4), edge(1, 5, 4), &late);
+            let all = Some(vec![uids(&[1, 2, 4])]);
+            assert_eq!(places(&memory, "one", &["a"]), all);
+        }
+    }
+
+    #[test]
+    fn no_more_folders_are_known_than_there_may_be() {
+        let memory = three();
+        for number in 0..2 * MOST_FOLDERS {
+            memory.see(&name(&format!("f{number}")), edge(1, 2, 1));
+        }
+        assert_eq!(memory.lock().len(), MOST_FOLDERS);
+        let last = format!("f{}", MOST_FOLDERS - 2);
+        assert_eq!(readiness(&memory, &["a", "f0", &last]), Readiness::Unread);
+        let beyond = format!("f{}", MOST_FOLDERS - 1);
+        assert_eq!(readiness(&memory, &[&beyond]), Readiness::Out);
+        // Those that are known stay up to date.
+        memory.see(&name("f0"), edge(1, 9_000, MOST_MESSAGES + 1));
+        assert_eq!(readiness(&memory, &["f0"]), Readiness::Out);
+    }
+
+    /// A room that is full as soon as anything is in it, in which each may hold so much.
+    fn room_for(each: usize) -> &'static Room {
+        Box::leak(Box::new(Room::new(0, each)))
+    }
+
+    fn is_empty(room: &Room) -> bool {
+        room.bound(usize::MAX) == usize::MAX
+    }
+
+    #[test]
+    fn the_room_gets_back_what_was_taken() {
+        let room = room_for(MOST);
+        let memory = Lineages::within(room);
+        let (a, b) = (name("a"), name("b"));
+        memory.see(&a, edge(1, 3, 2));
+        assert!(is_empty(room), "how large a folder is takes nothing");
+        memory.read(&a, Uid(1), edge(1, 3, 2), &strangers(1..=2));
+        assert!(!is_empty(room));
+        memory.read(&a, Uid(3), edge(1, 9, 8), &strangers(3..=8));
+        memory.read(&a, Uid(1), edge(2, 2, 1), &strangers(1..=1));
+        memory.doubt(std::slice::from_ref(&a));
+        assert!(is_empty(room), "doubted");
+        memory.read(&a, Uid(1), edge(1, 9, 8), &strangers(1..=8));
+        memory.readiness(std::slice::from_ref(&a), Instant::now() + TRUSTED);
+        assert!(is_empty(room), "too old");
+        memory.read(&a, Uid(1), edge(1, 9, 8), &strangers(1..=8));
+        memory.read(&a, Uid(5), edge(1, 10, 8), &[]);
+        assert!(is_empty(room), "does not follow on");
+        memory.read(&a, Uid(1), edge(1, 9, 8), &strangers(1..=8));
+        memory.forget(std::slice::from_ref(&a));
+        assert!(is_empty(room), "forgotten");
+        memory.read(&a, Uid(1), edge(1, 9, 8), &strangers(1..=8));
+        memory.read(&b, Uid(1), edge(1, 9, 8), &strangers(1..=8));
+        drop(memory);
+        assert!(is_empty(room), "gone");
+    }
+
+    #[test]
+    fn what_there_is_no_room_for_is_searched() {
+        let few = strangers(1..=8);
+        let others: Vec<String> = (0..15).map(|number| format!("{number}@y")).collect();
+        let others: Vec<&str> = others.iter().map(String::as_str).collect();
+        let crowd = u32::try_from(MOST_MESSAGES).unwrap();
+        let heavy: Vec<Row> = (1..=crowd)
+            .map(|uid| row(uid, &format!("{uid}@x"), &others))
+            .collect();
+        for (each, first, second, fit) in [
+            (MOST, &few, &few, [true, true]),
+            (size_of::<Lineage>() + 400, &few, &few, [true, false]),
+            (64, &few, &few, [false, false]),
+            // More than one account may ever hold.
+            (usize::MAX, &few, &heavy, [true, false]),
+        ] {
+            let room = room_for(each);
+            let memory = Lineages::within(room);
+            for (folder, rows) in [("a", first), ("b", second)] {
+                let most = u64::try_from(rows.len()).unwrap();
+                memory.read(&name(folder), Uid(1), edge(1, crowd + 1, most), rows);
+            }
+            let ready = |folder: &str| readiness(&memory, &[folder]) == Readiness::Ready;
+            assert_eq!([ready("a"), ready("b")], fit, "{each}");
+            drop(memory);
+            assert!(is_empty(room));
+        }
+    }
 }

@@ -7,6 +7,7 @@
     reason = "tests stop at the first surprise"
 )]
 
+mod ahead;
 mod answered;
 mod appends;
 mod apple;
@@ -23,6 +24,7 @@ mod gaps;
 mod gatherings;
 mod ground;
 mod lies;
+mod lineages;
 mod lookups;
 mod mail_room;
 mod many;

@@ -189,6 +189,27 @@ fn who_has_nothing_under_way_finds_a_place_beside_the_greedy() {
 }
 
 #[test]
+fn the_greedy_get_no_place_of_those_who_ask_for_little() {
+    let greedy = ["a", "b", "c", "d", "e"];
+    let mut crowd = Crowd::new(2);
+    crowd.hall.bounds.spare = 8;
+    for _ in 0..20 {
+        greedy.iter().for_each(|who| {
+            crowd.comes(who);
+        });
+    }
+    // Each came once with nothing else; from then on two are under way, whoever has nothing for a moment.
+    assert_eq!(crowd.inside.len(), 5);
+    for _ in 0..12 {
+        crowd.ends(0);
+        assert_eq!(crowd.comes("modest"), Arrival::Enters);
+        let own = crowd.inside.iter().position(|who| who == "modest");
+        crowd.ends(own.unwrap());
+    }
+    assert_eq!(crowd.inside.len(), 2);
+}
+
+#[test]
 fn places_come_and_go() {
     let mut crowd = Crowd::new(4);
     for who in 0..8 {
@@ -264,7 +285,7 @@ fn who_cannot_be_served_in_time_is_told_at_once() {
         crowd.ends(0);
         crowd.comes("a");
     }
-    assert_eq!(crowd.hall.pulse, Some(Duration::from_millis(300)));
+    assert_eq!(crowd.hall.pulse.known(), Some(Duration::from_millis(300)));
     let told: Vec<Arrival> = (0..6).map(|_| crowd.comes("a")).collect();
     let waits = |one: &Arrival| matches!(one, Arrival::Waits(_));
     assert!(told[..5].iter().all(waits), "{told:?}");
@@ -295,18 +316,47 @@ fn a_slow_hour_is_not_held_against_those_who_come_later() {
     assert!(matches!(crowd.comes(MODEST), Arrival::Waits(_)));
 }
 
+#[test]
+fn one_beat_that_took_long_sends_nobody_away() {
+    let mut crowd = Crowd::new(4);
+    let callers: Vec<String> = (0..50).map(|who| format!("c{who}")).collect();
+    let comes = |crowd: &mut Crowd| {
+        let each = callers.iter().cycle().take(300);
+        each.map(|who| crowd.comes(who)).collect::<Vec<_>>()
+    };
+    comes(&mut crowd);
+    // The first connect and open; after them 600 calls a second end, but for one moment.
+    let beats = [80; 10].into_iter().chain([2; 200]).chain([150, 2]);
+    for beat in beats {
+        crowd.now += Duration::from_millis(beat);
+        let sent_away = |one: &Arrival| matches!(one, Arrival::TurnedAway(_));
+        let who = crowd.inside[0].clone();
+        crowd.ends(0);
+        assert!(!sent_away(&crowd.comes(&who)), "after {beat} ms");
+    }
+}
+
 /// By these it is known that somebody is held up.
 #[test]
-fn who_comes_with_nothing_else_while_others_wait_is_noticed() {
+fn who_had_nothing_else_here_while_others_waited_is_noticed() {
     let mut crowd = Crowd::new(2);
-    assert_eq!(crowd.comes(MODEST), Arrival::Enters);
-    assert_eq!(crowd.hall.take_modest(), 0, "nobody waits");
+    crowd.hall.bounds.spare = 2;
+    let ends = |crowd: &mut Crowd, who: &str| {
+        let at = crowd.inside.iter().position(|one| one == who);
+        crowd.ends(at.unwrap());
+        crowd.hall.take_modest()
+    };
+    crowd.comes(MODEST);
+    assert_eq!(ends(&mut crowd, MODEST), 0, "nobody waits");
     for _ in 0..9 {
         crowd.comes("greedy");
     }
-    assert_eq!(crowd.hall.take_modest(), 0, "it had others already");
-    crowd.comes("another");
-    crowd.comes("another");
-    assert_eq!(crowd.hall.take_modest(), 1);
-    assert_eq!(crowd.hall.take_modest(), 0);
+    assert_eq!(crowd.hall.take_modest(), 0, "its first call came alone");
+    crowd.comes(MODEST);
+    assert_eq!(ends(&mut crowd, MODEST), 1);
+    crowd.comes("several");
+    crowd.comes("several");
+    while crowd.inside.iter().any(|who| who == "several") {
+        assert_eq!(ends(&mut crowd, "several"), 0, "it had others meanwhile");
+    }
 }

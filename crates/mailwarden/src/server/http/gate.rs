@@ -16,7 +16,7 @@ use hyper::body::Incoming;
 use mail::Cx;
 use rmcp::transport::streamable_http_server::StreamableHttpService;
 use serde_json::Value;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 
 use super::Form;
 use super::alone;
@@ -53,9 +53,6 @@ const ISSUER_AWAY: Duration = Duration::from_secs(30);
 /// Timers know no longer times.
 const LONGEST_WAIT: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
-/// So many refusals are held back at a time.
-pub(super) const MOST_HELD_BACK: usize = 512;
-
 /// Everything that requests share.
 pub(super) struct Gate {
     pub gateway: Arc<Gateway>,
@@ -75,8 +72,6 @@ pub(super) struct Gate {
     pub reloaded: watch::Receiver<u64>,
     /// Closed when this process ends.
     pub ending: watch::Receiver<()>,
-    /// So many may be held back at a time; the others are answered at once.
-    pub held_back: Semaphore,
 }
 
 impl Gate {
@@ -111,10 +106,9 @@ impl Gate {
             held,
             at,
         } = answer;
-        if at == Moment::Later
-            && let Ok(_place) = self.held_back.try_acquire()
-        {
-            // INVARIANT: who is held back takes nobody's room: its connection is the first to go.
+        if at == Moment::Later {
+            // INVARIANT: who is held back takes nobody's room: its connection is the first to go. So there are never more of
+            // them than connections, and all of them together are refused no more often than that in a second.
             drop(busy);
             self.hold_back().await;
             busy = door.begin();

@@ -12,7 +12,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -49,13 +49,27 @@ pub(super) struct Listener {
     tls: Option<Arc<Tls>>,
 }
 
+/// So many may have come that are not greeted yet, as far as the system allows. Whoever finds no room there tries again a second
+/// later, and all clients of a team may come at once.
+const UNGREETED: u32 = 4_096;
+
+fn bound(wanted: SocketAddr) -> std::io::Result<TcpListener> {
+    let socket = match wanted {
+        SocketAddr::V4(_) => TcpSocket::new_v4()?,
+        SocketAddr::V6(_) => TcpSocket::new_v6()?,
+    };
+    // As `TcpListener::bind` does: connections of a process before this one may linger.
+    #[cfg(not(windows))]
+    socket.set_reuseaddr(true)?;
+    socket.bind(wanted)?;
+    socket.listen(UNGREETED)
+}
+
 impl Listener {
     pub(super) async fn bind(settings: &Settings) -> anyhow::Result<Self> {
         let tls = settings.tls.clone().map(Tls::read).transpose()?;
         let wanted = SocketAddr::new(settings.host, settings.port);
-        let tcp = TcpListener::bind(wanted)
-            .await
-            .with_context(|| format!("cannot listen on {wanted}"))?;
+        let tcp = bound(wanted).with_context(|| format!("cannot listen on {wanted}"))?;
         let address = tcp.local_addr()?;
         let from_one = match settings.front {
             Front::Clients => BOUNDS.from_one,

@@ -28,7 +28,7 @@ use std::sync::Arc;
 use audit::Log;
 use gateway::Caller;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 
 use super::mcp::{Server, Who};
 use super::stopping::Signals;
@@ -72,7 +72,6 @@ pub(crate) async fn run(
         streams: Arc::default(),
         reloaded: reloaded.clone(),
         ending: ending.clone(),
-        held_back: Semaphore::new(gate::MOST_HELD_BACK),
     });
     let mut signals = Signals::listen()?;
     let recovering = tokio::spawn(Arc::clone(&gateway).recover());
