@@ -47,6 +47,8 @@ fn filter() -> Result<BpfProgram, seccompiler::BackendError> {
         ALLOWED.iter().map(|call| (*call, Vec::new())).collect();
     // A process that aborts sends a signal to itself, and to nobody else.
     rules.insert(libc::SYS_tgkill, vec![to_self()?]);
+    // The allocator gives its memory a name.
+    rules.insert(libc::SYS_prctl, vec![naming_memory()?]);
     // No memory becomes code.
     rules.insert(libc::SYS_mmap, vec![not_executable()?]);
     rules.insert(libc::SYS_mprotect, vec![not_executable()?]);
@@ -67,6 +69,16 @@ fn to_self() -> Result<SeccompRule, seccompiler::BackendError> {
         u64::from(std::process::id()),
     )?;
     SeccompRule::new(vec![own])
+}
+
+fn naming_memory() -> Result<SeccompRule, seccompiler::BackendError> {
+    let naming = SeccompCondition::new(
+        0,
+        SeccompCmpArgLen::Dword,
+        SeccompCmpOp::Eq,
+        u64::from(libc::PR_SET_VMA.unsigned_abs()),
+    )?;
+    SeccompRule::new(vec![naming])
 }
 
 fn not_executable() -> Result<SeccompRule, seccompiler::BackendError> {

@@ -14,7 +14,7 @@ use super::link::{Link, Patience};
 use super::net::{self, Stream};
 use super::quirks::{Finding, Findings, echo, id_first};
 use super::settings::{Login, Security, Settings};
-use super::{bearer, faults, session};
+use super::{bearer, faults};
 
 /// A logged-in link and what the server can do for it. However slowly the server speaks, this ends.
 pub(super) async fn dial(
@@ -140,7 +140,7 @@ async fn log_in(
         None => ask_capabilities(settings, cx, &mut link).await?,
     };
     if preauth {
-        link.use_literals(session::literals(&offered));
+        link.use_literals(literals(&offered));
         return Ok((link, offered));
     }
     let granted = authenticate(settings, cx, &mut link, &offered, shown).await?;
@@ -148,7 +148,7 @@ async fn log_in(
         Some(capabilities) => capabilities,
         None => ask_capabilities(settings, cx, &mut link).await?,
     };
-    link.use_literals(session::literals(&capabilities));
+    link.use_literals(literals(&capabilities));
     Ok((link, capabilities))
 }
 
@@ -382,4 +382,14 @@ fn prompt(settings: &Settings) -> Patience {
 
 fn offered_by(status: &Status) -> Option<Capabilities> {
     status.code.as_ref().and_then(|code| code.capabilities())
+}
+
+fn literals(capabilities: &Capabilities) -> Literals {
+    if capabilities.has("LITERAL+") {
+        Literals::Plus
+    } else if capabilities.has("LITERAL-") || capabilities.has("IMAP4REV2") {
+        Literals::Minus
+    } else {
+        Literals::Wait
+    }
 }

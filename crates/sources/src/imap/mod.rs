@@ -22,6 +22,7 @@ mod departure;
 mod descent;
 mod describe;
 mod faults;
+mod folder_words;
 mod folders;
 mod gatherings;
 mod gmail;
@@ -117,21 +118,6 @@ pub struct ImapSource {
 }
 
 impl ImapSource {
-    fn sifting<'a>(
-        &'a self,
-        folder: &'a FolderName,
-        tests: &'a [Condition],
-        likely: Option<summaries::DescribeMessages<'a>>,
-    ) -> sift::SiftFolder<'a> {
-        sift::SiftFolder {
-            folder,
-            tests,
-            censuses: &self.censuses,
-            answered: &self.answered,
-            likely,
-        }
-    }
-
     /// Connects to nothing yet: the first call that needs a connection makes it.
     pub fn new(account: AccountId, settings: Settings) -> Self {
         if settings.security != Security::Plain {

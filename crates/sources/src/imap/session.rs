@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use imap::{Capabilities, Code, Command, Data, Literals, PermanentFlags, Status};
+use imap::{Capabilities, Code, Command, Data, PermanentFlags, Status};
 use mail::{Cx, Fault, FaultKind, FolderName, Keeping, Stage, UidValidity};
 
 use super::cargo::Cargo;
 use super::census::Stamp;
+use super::folder_words::{codes, gone, uidnext, uidvalidity};
 use super::gmail::names::Names;
 use super::link::{Flown, Landed, Link, Patience};
 use super::quirks::{Finding, Findings, id_first, moving_uids, no_mailbox};
@@ -555,42 +556,6 @@ impl Session {
     }
 }
 
-/// Which generation of a folder was opened.
-pub(super) fn uidvalidity(data: &[Data]) -> Result<UidValidity, Fault> {
-    let told = codes(data)
-        .filter(|code| code.is("UIDVALIDITY"))
-        .find_map(|code| code.number()?.try_into().ok());
-    told.map(UidValidity).ok_or_else(|| {
-        let said = "the server gave no UIDVALIDITY";
-        Fault::saying(FaultKind::Protocol, Stage::OpenFolder, said)
-    })
-}
-
-/// Which number the next message will have, where the server says it.
-pub(super) fn uidnext(data: &[Data]) -> Option<u32> {
-    codes(data)
-        .filter(|code| code.is("UIDNEXT"))
-        .find_map(|code| code.number()?.try_into().ok())
-}
-
-/// The codes of untagged status responses.
-fn codes(data: &[Data]) -> impl Iterator<Item = &Code> + Clone {
-    data.iter().filter_map(|one| match one {
-        Data::Status(status) => status.code.as_ref(),
-        _ => None,
-    })
-}
-
-/// How many messages the server says are gone.
-pub(super) fn gone(data: &[Data]) -> u32 {
-    let counts = data.iter().map(|one| match one {
-        Data::Expunge(_) => 1,
-        Data::Vanished(uids) => u32::try_from(uids.len()).unwrap_or(u32::MAX),
-        _ => 0,
-    });
-    counts.fold(0, u32::saturating_add)
-}
-
 impl Opened {
     /// The flight saw the folder as it no longer is: ask again.
     pub(super) fn is_stale(&self) -> bool {
@@ -601,15 +566,5 @@ impl Opened {
     pub(super) fn is_reflagged(&self) -> bool {
         let mut data = self.landed.data.iter();
         data.any(|one| matches!(one, Data::Fetch(_)))
-    }
-}
-
-pub(super) fn literals(capabilities: &Capabilities) -> Literals {
-    if capabilities.has("LITERAL+") {
-        Literals::Plus
-    } else if capabilities.has("LITERAL-") || capabilities.has("IMAP4REV2") {
-        Literals::Minus
-    } else {
-        Literals::Wait
     }
 }

@@ -12,13 +12,15 @@ use mail::{
     Condition, Cx, Fault, FaultKind, FolderName, Sifted, Stage, Summary, UidSet, UidValidity,
 };
 
+use super::ImapSource;
 use super::answered::{Answered, Hits, Question};
 use super::census::{Censuses, Stamp};
+use super::folder_words;
 use super::job::Job;
 use super::link::{Landed, Place};
 use super::quirks::false_esearch::is_believed;
 use super::quirks::short_lines;
-use super::session::{self, Entry, Pace, Session};
+use super::session::{Entry, Pace, Session};
 use super::summaries::DescribeMessages;
 use super::{conditions, faults};
 
@@ -29,6 +31,23 @@ pub(super) struct SiftFolder<'a> {
     pub answered: &'a Answered,
     /// What is described in the same flight, where it asks for nothing that flags decide.
     pub likely: Option<DescribeMessages<'a>>,
+}
+
+impl ImapSource {
+    pub(super) fn sifting<'a>(
+        &'a self,
+        folder: &'a FolderName,
+        tests: &'a [Condition],
+        likely: Option<DescribeMessages<'a>>,
+    ) -> SiftFolder<'a> {
+        SiftFolder {
+            folder,
+            tests,
+            censuses: &self.censuses,
+            answered: &self.answered,
+            likely,
+        }
+    }
 }
 
 impl Job for SiftFolder<'_> {
@@ -406,7 +425,7 @@ fn lines(data: &[Data]) -> impl Iterator<Item = &SequenceSet> {
 
 /// So many messages the folder held at any time of the flight.
 fn most(landed: &Landed, session: &Session) -> u64 {
-    u64::from(session.exists()) + u64::from(session::gone(&landed.data))
+    u64::from(session.exists()) + u64::from(folder_words::gone(&landed.data))
 }
 
 /// INVARIANT: a server may claim billions of messages in a few octets. Nobody goes through more than there are.

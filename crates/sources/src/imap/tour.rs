@@ -7,9 +7,10 @@ use imap::{Command, Data};
 use mail::{Cx, Fault, FaultKind, FolderName, Stage, Uid, UidValidity};
 
 use super::faults;
+use super::folder_words;
 use super::gmail::names;
 use super::link::{Landed, Place};
-use super::session::{self, Pace, Session};
+use super::session::{Pace, Session};
 
 /// Octets of one flight: as much as fits into the buffers between here and there, while nobody reads.
 const MOST_OCTETS: u64 = 48 << 10;
@@ -148,15 +149,15 @@ fn visit(
     places: Vec<Place>,
     data: Vec<Data>,
 ) -> Result<Visit, Fault> {
-    let uidvalidity = session::uidvalidity(prelude)?;
+    let uidvalidity = folder_words::uidvalidity(prelude)?;
     let counts = prelude.iter().chain(&data).map(|one| match one {
         Data::Exists(exists) => u64::from(*exists),
         _ => 0,
     });
-    let most = counts.max().unwrap_or(0) + u64::from(session::gone(&data));
+    let most = counts.max().unwrap_or(0) + u64::from(folder_words::gone(&data));
     Ok(Visit {
         uidvalidity,
-        next: session::uidnext(prelude).map(Uid),
+        next: folder_words::uidnext(prelude).map(Uid),
         most,
         landed: Landed {
             statuses,
