@@ -33,8 +33,8 @@ impl Default for Limits {
 }
 
 /// The allocator takes addresses ahead, by itself a gigabyte: more than a child may have, and what it has before it is bounded
-/// nobody takes away. So many KiB at a time leave the bound in force.
-const ARENA: (&str, &str) = ("MIMALLOC_ARENA_RESERVE", "65536");
+/// nobody takes away. So much at a time leaves the bound in force.
+const ARENA: (&str, &str) = ("MIMALLOC_ARENA_RESERVE", "64MiB");
 
 /// Starts the program that calls [`crate::worker::run`].
 pub struct Runner {

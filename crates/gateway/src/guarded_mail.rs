@@ -410,16 +410,13 @@ impl<'a> GuardedMail<'a> {
         generation: Option<UidValidity>,
         uid: Uid,
     ) -> Result<MessageRef, Halt> {
-        let shelf = self.account.knowledge.shelf(folder);
-        let known = || lock(&shelf).uidvalidity();
+        let known = || lock(&self.account.knowledge.shelf(folder)).uidvalidity();
         let uidvalidity = match generation.or_else(known) {
             Some(uidvalidity) => uidvalidity,
             None => {
                 let nothing: &[mail::Condition] = &[];
                 let source = self.account.source();
                 let found = source.sift(self.cx, folder, nothing).await?;
-                // The next one need not ask.
-                lock(&shelf).settle(found.uidvalidity);
                 found.uidvalidity
             }
         };

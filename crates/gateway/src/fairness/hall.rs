@@ -25,16 +25,32 @@ pub(crate) struct Bounds {
 }
 
 impl Bounds {
-    /// Whether there is a place for one more call of a caller that has so many under way, and so many others that wait.
+    /// A place for one more call of a caller that has so many under way, and so many others that wait, while so many places
+    /// of each kind are taken.
     ///
-    /// INVARIANT: whoever has more to ask than it is served never gets a place that is kept for those who ask for little,
-    /// though for a moment nothing of it is under way.
-    fn have_place(&self, under_way: usize, own: usize, others: usize) -> bool {
-        let free = self.places.saturating_sub(under_way);
+    /// INVARIANT: whoever has more to ask than it is served never gets a place that is kept for those who ask for little, though
+    /// for a moment nothing of it is under way; and those who have these take none of the others, which all have in turn.
+    fn place(&self, taken: Taken, own: usize, others: usize) -> Option<Kind> {
+        let free = self.places.saturating_sub(taken.usual);
+        if own < free.saturating_mul(SHARE) {
+            return Some(Kind::Usual);
+        }
         let alone = own == 0 && others == 0;
-        let spared = alone && under_way < self.places.saturating_add(self.spare);
-        spared || own < free.saturating_mul(SHARE)
+        (alone && taken.spare < self.spare).then_some(Kind::Spare)
     }
+}
+
+/// What a place is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Kind {
+    Usual,
+    Spare,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Taken {
+    usual: usize,
+    spare: usize,
 }
 
 impl Ticket {
@@ -63,6 +79,8 @@ pub(crate) enum Arrival {
 pub(crate) struct Hall {
     bounds: Bounds,
     under_way: usize,
+    /// So many of them have places that are kept for those who ask for little.
+    spared: usize,
     /// Of all callers.
     waiting: usize,
     /// Those with something under way or waiting.
@@ -117,6 +135,8 @@ struct Guest {
     turn: u64,
     /// It has had more than one call here since it came.
     crowds: bool,
+    /// One of those under way has a place that is kept for those who ask for little.
+    spared: bool,
 }
 
 impl Hall {
@@ -127,6 +147,7 @@ impl Hall {
                 ..bounds
             },
             under_way: 0,
+            spared: 0,
             waiting: 0,
             callers: BTreeMap::new(),
             next: Ticket(0),
@@ -161,9 +182,14 @@ impl Hall {
         if let Some(guest) = self.callers.get_mut(caller) {
             guest.crowds = true;
         }
-        if queued == 0 && self.has_place(own) {
+        if queued == 0
+            && let Some(kind) = self.place_for(own)
+        {
             self.under_way += 1;
-            self.guest(caller).under_way += 1;
+            self.spared += usize::from(kind == Kind::Spare);
+            let guest = self.guest(caller);
+            guest.under_way += 1;
+            guest.spared |= kind == Kind::Spare;
             return Arrival::Enters;
         }
         if let Some(expected) = self.too_long(caller, own, queued) {
@@ -183,7 +209,7 @@ impl Hall {
     /// How long a call would have to wait that came now, where that is too long. Nobody comes by this.
     pub(crate) fn is_closed_to(&self, caller: &str) -> Option<Duration> {
         let (own, queued) = self.calls_of(caller);
-        if queued == 0 && self.has_place(own) {
+        if queued == 0 && self.place_for(own).is_some() {
             return None;
         }
         self.too_long(caller, own, queued)
@@ -200,6 +226,9 @@ impl Hall {
         self.under_way = self.under_way.saturating_sub(1);
         if let Some(guest) = self.callers.get_mut(caller) {
             guest.under_way = guest.under_way.saturating_sub(1);
+            if std::mem::take(&mut guest.spared) {
+                self.spared = self.spared.saturating_sub(1);
+            }
         }
         self.forget(caller);
         self.feel_pulse(now);
@@ -244,19 +273,21 @@ impl Hall {
     fn let_in(&mut self) -> Vec<Ticket> {
         let mut entered = Vec::new();
         while self.somebody_waits() {
-            let (bounds, under_way) = (self.bounds, self.under_way);
+            let (bounds, taken) = (self.bounds, self.taken());
             let waiting = self.callers.values_mut().filter_map(|guest| {
                 let others = guest.waiting.len().checked_sub(1)?;
-                let waits = bounds.have_place(under_way, guest.under_way, others);
-                waits.then_some(((guest.under_way, guest.turn), guest))
+                let kind = bounds.place(taken, guest.under_way, others)?;
+                Some(((guest.under_way, guest.turn), kind, guest))
             });
-            let next = waiting.min_by_key(|(order, _)| *order);
-            let Some((guest, head)) = next.and_then(|(_, guest)| {
+            let next = waiting.min_by_key(|(order, _, _)| *order);
+            let Some((kind, guest, head)) = next.and_then(|(_, kind, guest)| {
                 let head = guest.waiting.pop_front()?;
-                Some((guest, head))
+                Some((kind, guest, head))
             }) else {
                 break;
             };
+            guest.spared |= kind == Kind::Spare;
+            self.spared += usize::from(kind == Kind::Spare);
             guest.turn = self.next.0;
             self.next = Ticket(self.next.0.wrapping_add(1));
             guest.under_way += 1;
@@ -277,8 +308,16 @@ impl Hall {
         self.waiting > 0
     }
 
-    fn has_place(&self, own: usize) -> bool {
-        self.bounds.have_place(self.under_way, own, 0)
+    fn taken(&self) -> Taken {
+        Taken {
+            usual: self.under_way.saturating_sub(self.spared),
+            spare: self.spared,
+        }
+    }
+
+    /// For a call that comes while none of its caller's waits.
+    fn place_for(&self, own: usize) -> Option<Kind> {
+        self.bounds.place(self.taken(), own, 0)
     }
 
     /// How long a call would wait that comes now, where the queue is full or that is longer than one waits.

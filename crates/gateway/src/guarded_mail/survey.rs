@@ -144,12 +144,15 @@ impl GuardedMail<'_> {
     /// What was shown last of the same search: it is described together with the search, which spares a round trip where it is
     /// what will be shown.
     fn likely(&self, folder: &FolderName, wanted: &Wanted<'_>) -> Option<(UidValidity, UidSet)> {
-        if wanted.snippets != Snippets::Without {
+        // INVARIANT: what cannot match for this caller is not even looked for.
+        let can_match = self.permit.ceiling() >= wanted.criteria.reads;
+        if wanted.snippets != Snippets::Without || !can_match {
             return None;
         }
         let shelf = self.account.knowledge.shelf(folder);
         let shelf = lock(&shelf);
-        Some((shelf.uidvalidity()?, shelf.page(wanted)?.clone()))
+        let page = shelf.page(self.permit.scope(), wanted)?;
+        Some((shelf.uidvalidity()?, page.clone()))
     }
 
     async fn page(
@@ -176,7 +179,7 @@ impl GuardedMail<'_> {
         };
         if wanted.snippets == Snippets::Without {
             let shelf = self.account.knowledge.shelf(folder);
-            lock(&shelf).note_page(uidvalidity, wanted, set);
+            lock(&shelf).note_page(uidvalidity, self.permit.scope(), wanted, set);
         }
         let mut found: HashMap<Uid, (Summary, Judged)> =
             found?.into_iter().map(|one| (one.0.uid, one)).collect();

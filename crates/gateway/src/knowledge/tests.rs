@@ -165,6 +165,9 @@ fn subject(word: &str) -> Criteria {
     criteria
 }
 
+/// Whoever may see everything.
+const ALL: Scope<'static> = Scope::Alike(Level::Full);
+
 fn wanted(criteria: &Criteria) -> Wanted<'_> {
     Wanted {
         criteria,
@@ -207,17 +210,17 @@ fn what_was_shown_last_of_a_search_is_likely_for_the_same_search_alone() {
         },
     ];
     for (number, question) in (1..).zip(&questions) {
-        assert_eq!(shelf.page(question), None);
-        shelf.note_page(UidValidity(7), question, page(number));
+        assert_eq!(shelf.page(ALL, question), None);
+        shelf.note_page(UidValidity(7), ALL, question, page(number));
     }
     for (number, question) in (1..).zip(&questions) {
-        assert_eq!(shelf.page(question), Some(&page(number)));
+        assert_eq!(shelf.page(ALL, question), Some(&page(number)));
     }
     // The latest is what counts, and it is kept once.
-    shelf.note_page(UidValidity(7), &questions[0], page(70));
-    shelf.note_page(UidValidity(7), &questions[0], page(71));
-    assert_eq!(shelf.page(&questions[0]), Some(&page(71)));
-    assert_eq!(shelf.page(&questions[1]), Some(&page(2)));
+    shelf.note_page(UidValidity(7), ALL, &questions[0], page(70));
+    shelf.note_page(UidValidity(7), ALL, &questions[0], page(71));
+    assert_eq!(shelf.page(ALL, &questions[0]), Some(&page(71)));
+    assert_eq!(shelf.page(ALL, &questions[1]), Some(&page(2)));
     assert_eq!(shelf.pages.len(), questions.len());
 }
 
@@ -225,16 +228,16 @@ fn what_was_shown_last_of_a_search_is_likely_for_the_same_search_alone() {
 fn what_was_shown_of_another_generation_is_not_likely() {
     let mut shelf = Shelf::default();
     let criteria = Criteria::default();
-    shelf.note_page(UidValidity(7), &wanted(&criteria), page(1));
-    assert_eq!(shelf.page(&wanted(&criteria)), None);
+    shelf.note_page(UidValidity(7), ALL, &wanted(&criteria), page(1));
+    assert_eq!(shelf.page(ALL, &wanted(&criteria)), None);
     shelf.settle(UidValidity(7));
-    shelf.note_page(UidValidity(7), &wanted(&criteria), page(1));
-    shelf.note_page(UidValidity(8), &wanted(&criteria), page(2));
-    assert_eq!(shelf.page(&wanted(&criteria)), Some(&page(1)));
+    shelf.note_page(UidValidity(7), ALL, &wanted(&criteria), page(1));
+    shelf.note_page(UidValidity(8), ALL, &wanted(&criteria), page(2));
+    assert_eq!(shelf.page(ALL, &wanted(&criteria)), Some(&page(1)));
     shelf.settle(UidValidity(7));
-    assert_eq!(shelf.page(&wanted(&criteria)), Some(&page(1)));
+    assert_eq!(shelf.page(ALL, &wanted(&criteria)), Some(&page(1)));
     shelf.settle(UidValidity(8));
-    assert_eq!(shelf.page(&wanted(&criteria)), None);
+    assert_eq!(shelf.page(ALL, &wanted(&criteria)), None);
 }
 
 #[test]
@@ -245,16 +248,19 @@ fn few_pages_are_kept_and_the_oldest_goes_first() {
         .collect();
     let light = shelf.weight();
     for (number, criteria) in (1..).zip(&each) {
-        shelf.note_page(UidValidity(7), &wanted(criteria), page(number));
+        shelf.note_page(UidValidity(7), ALL, &wanted(criteria), page(number));
         // Whoever is asked again is not old.
-        shelf.note_page(UidValidity(7), &wanted(&each[0]), page(number));
+        shelf.note_page(UidValidity(7), ALL, &wanted(&each[0]), page(number));
         assert!(shelf.pages.len() <= MOST_PAGES);
     }
-    assert_eq!(shelf.page(&wanted(&each[0])), Some(&page(2 * MOST_PAGES)));
+    assert_eq!(
+        shelf.page(ALL, &wanted(&each[0])),
+        Some(&page(2 * MOST_PAGES))
+    );
     let kept = each
         .iter()
         .skip(1)
-        .map(|one| shelf.page(&wanted(one)).is_some());
+        .map(|one| shelf.page(ALL, &wanted(one)).is_some());
     let kept: Vec<bool> = kept.collect();
     let (gone, left) = kept.split_at(MOST_PAGES);
     assert!(!gone.contains(&true) && !left.contains(&false), "{kept:?}");

@@ -20,7 +20,7 @@ use super::closure::{Bounds, Closure, Found, Tie};
 use super::descent;
 use super::describe;
 use super::gatherings::{Edge, Gathering, Gatherings};
-use super::hunt::{Gear, Hunt, Question};
+use super::hunt::{Gear, Hunt, Manner, Question};
 use super::job::Job;
 use super::lineages::{Lineages, Readiness};
 use super::needles::{Needle, Seeking};
@@ -190,6 +190,24 @@ impl GatherKindred<'_> {
     /// Without a search, where the folders are so small that it can be known who names whom. It is read by whoever asks for
     /// a second conversation: one alone is found faster by a search.
     async fn by_lineage(
+        &self,
+        session: &mut Session,
+        cx: &Cx,
+        scope: &Scope,
+    ) -> Result<Option<Kindred>, Fault> {
+        // Whoever failed at it before searches.
+        if self.gear.manner == Manner::Apart {
+            return Ok(None);
+        }
+        let found = self.try_lineage(session, cx, scope).await;
+        // INVARIANT: what a server chokes on is not asked for by the next one too. A connection that had died says nothing of it.
+        if found.is_err() && !session.is_silent() {
+            self.lineages.doubt(scope.searched());
+        }
+        found
+    }
+
+    async fn try_lineage(
         &self,
         session: &mut Session,
         cx: &Cx,

@@ -98,7 +98,7 @@ impl ReadMessage<'_> {
             Item::Size,
             Item::Peek(Wire::Header, Some(MOST_HEADER)),
         ];
-        let small = (1..=u64::from(GUESS)).contains(&known.size);
+        let small = !wishes.is_empty() && (1..=u64::from(GUESS)).contains(&known.size);
         match small {
             true => items.push(Item::Peek(Wire::Text, Some(GUESS))),
             false => items.extend(wishes.iter().map(item)),

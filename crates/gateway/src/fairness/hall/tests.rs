@@ -316,6 +316,29 @@ fn a_slow_hour_is_not_held_against_those_who_come_later() {
     assert!(matches!(crowd.comes(MODEST), Arrival::Waits(_)));
 }
 
+/// However many come alone, and however often.
+#[test]
+fn whoever_has_several_calls_gets_on_beside_those_who_have_one() {
+    let mut crowd = Crowd::new(2);
+    crowd.hall.bounds.spare = 4;
+    let singles: Vec<String> = (0..12).map(|who| format!("s{who}")).collect();
+    singles.iter().for_each(|who| {
+        crowd.comes(who);
+    });
+    for _ in 0..4 {
+        crowd.comes("several");
+    }
+    for turn in 0..40 {
+        let who = crowd.inside[turn % crowd.inside.len()].clone();
+        crowd.ends(turn % crowd.inside.len());
+        if who != "several" {
+            crowd.comes(&who);
+        }
+    }
+    let left = crowd.waiting.iter().filter(|(_, who)| who == "several");
+    assert_eq!(left.count(), 0, "all of them were let in");
+}
+
 #[test]
 fn one_beat_that_took_long_sends_nobody_away() {
     let mut crowd = Crowd::new(4);
