@@ -47,12 +47,16 @@ pub(crate) struct Door(Arc<Shared>);
 
 struct Shared {
     inside: Mutex<Inside>,
+    /// So many calls that are done may wait to be recorded without a place.
+    most_parting: usize,
     /// Where nobody chose a number.
     paced: Option<Paced>,
 }
 
 struct Inside {
     hall: Hall,
+    /// Calls that are done and have left their places, and are not recorded yet.
+    parting: usize,
     waiting: HashMap<u64, oneshot::Sender<()>>,
 }
 
@@ -63,7 +67,7 @@ struct Paced {
     since: Instant,
     /// When it was last looked, in milliseconds of that.
     looked: AtomicU64,
-    /// And when somebody was last here who had nothing else, while others waited.
+    /// And when it was last seen that somebody asks for little.
     modest: AtomicU64,
 }
 
@@ -103,11 +107,14 @@ impl Door {
             Crowd::One => (usize::MAX, PATIENCE_ALONE),
             Crowd::Many => (QUEUE, PATIENCE),
         };
-        let (places, spare, gauge) = match (places, crowd) {
-            (Places::Fixed(places), _) => (places, 0, None),
+        let most = cores * MOST;
+        let (places, spare, parting, gauge) = match (places, crowd) {
+            (Places::Fixed(places), _) => (places, 0, places, None),
             // It holds up nobody but itself.
-            (Places::Usual(_), Crowd::One) => (cores * MOST, 0, None),
-            (Places::Usual(gauge), Crowd::Many) => (cores * AT_FIRST, cores * SPARE, Some(gauge)),
+            (Places::Usual(_), Crowd::One) => (most, 0, most, None),
+            (Places::Usual(gauge), Crowd::Many) => {
+                (cores * AT_FIRST, cores * SPARE, most, Some(gauge))
+            }
         };
         let bounds = Bounds {
             places,
@@ -117,20 +124,22 @@ impl Door {
         };
         let paced = gauge.map(|gauge| Paced {
             gauge,
-            breath: Mutex::new(Breath::new(cores * LEAST, places, cores * MOST)),
+            breath: Mutex::new(Breath::new(cores * LEAST, places, most)),
             since: Instant::now(),
             looked: AtomicU64::new(0),
             modest: AtomicU64::new(NEVER),
         });
-        Self::new(bounds, paced)
+        Self::new(bounds, parting, paced)
     }
 
-    fn new(bounds: Bounds, paced: Option<Paced>) -> Self {
+    fn new(bounds: Bounds, most_parting: usize, paced: Option<Paced>) -> Self {
         Self(Arc::new(Shared {
             inside: Mutex::new(Inside {
                 hall: Hall::new(bounds),
+                parting: 0,
                 waiting: HashMap::new(),
             }),
+            most_parting,
             paced,
         }))
     }
@@ -140,6 +149,7 @@ impl Door {
         let place = || Place {
             door: self.clone(),
             caller: caller.to_owned(),
+            held: Holds::Place,
         };
         let (mut wait, patience) = {
             let mut inside = lock(&self.0.inside);
@@ -206,9 +216,9 @@ impl Door {
         };
         let (waiting, modest) = {
             let mut inside = lock(&self.0.inside);
-            (inside.hall.load().waiting, inside.hall.take_modest())
+            (inside.hall.load().waiting, inside.hall.take_modest(begun))
         };
-        if modest > 0 {
+        if modest {
             paced.modest.store(paced.millis(begun), Ordering::Relaxed);
         }
         let queue = match waiting {
@@ -263,11 +273,40 @@ impl Paced {
 pub(crate) struct Place {
     door: Door,
     caller: String,
+    held: Holds,
+}
+
+/// What a call has of the hall.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Holds {
+    Place,
+    /// A mark that it is on its way out.
+    Parting,
+}
+
+impl Place {
+    /// All that is left to do is to wait for a disk: another call can have the place meanwhile.
+    ///
+    /// INVARIANT: what waits like this is bounded, so that a disk that hangs does not let calls in without end.
+    pub(crate) fn hand_on(&mut self) {
+        {
+            let mut inside = lock(&self.door.0.inside);
+            if self.held == Holds::Parting || inside.parting >= self.door.0.most_parting {
+                return;
+            }
+            inside.parting += 1;
+        }
+        self.held = Holds::Parting;
+        self.door.end(&self.caller);
+    }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        self.door.end(&self.caller);
+        match self.held {
+            Holds::Place => self.door.end(&self.caller),
+            Holds::Parting => lock(&self.door.0.inside).parting -= 1,
+        }
     }
 }
 
@@ -285,7 +324,7 @@ impl Drop for Wait {
         let left = {
             let mut inside = lock(&self.door.0.inside);
             inside.waiting.remove(&ticket.number());
-            inside.hall.leave(&self.caller, ticket)
+            inside.hall.leave(&self.caller, ticket, Instant::now())
         };
         if !left {
             self.door.end(&self.caller);
@@ -304,12 +343,12 @@ mod tests {
             queue,
             patience: PATIENCE,
         };
-        Door::new(bounds, None)
+        Door::new(bounds, places, None)
     }
 
     fn is_empty(door: &Door) -> bool {
         let inside = lock(&door.0.inside);
-        inside.waiting.is_empty() && inside.hall.is_empty()
+        inside.waiting.is_empty() && inside.hall.is_empty() && inside.parting == 0
     }
 
     #[tokio::test(start_paused = true)]
@@ -350,6 +389,23 @@ mod tests {
             served += usize::from(one.await.is_ok_and(|entered| entered.is_ok()));
         }
         assert_eq!(served, 2);
+        assert!(is_empty(&door));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn whoever_only_waits_to_be_recorded_leaves_its_place_but_not_without_bound() {
+        let door = door(1, 8);
+        let mut first = door.enter("a").await.unwrap();
+        first.hand_on();
+        first.hand_on();
+        let mut second = door.enter("b").await.unwrap();
+        // One is on its way out already, and the disk hangs.
+        second.hand_on();
+        assert_eq!(door.enter("c").await.err(), Some(Crowded(PATIENCE)));
+        drop(first);
+        second.hand_on();
+        drop(door.enter("c").await.unwrap());
+        drop(second);
         assert!(is_empty(&door));
     }
 

@@ -354,6 +354,7 @@ pub(crate) async fn pass<T: Tool>(
     let verdict = *lock(&verdict);
     recording::decided(&mut entry, verdict, outcome.as_ref().err());
     begun.decided(entry.decision(), entry.reason());
+    admitted.is_done();
     // INVARIANT: what happened is durable before anybody is told.
     match outcome {
         Ok(done) => {

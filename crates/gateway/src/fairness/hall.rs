@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 /// So many times what is free a caller may have under way itself: alone it gets three quarters of all places. However many
 /// others are greedy, and however slow, one that asks for little finds a place free.
 const SHARE: usize = 3;
+/// Whoever asks for much has another call here sooner than this.
+const A_WHILE: Duration = Duration::from_secs(1);
 
 /// A call that waits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -47,10 +49,24 @@ enum Kind {
     Spare,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// How many places of each kind are taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Taken {
     usual: usize,
     spare: usize,
+}
+
+impl Taken {
+    fn all(self) -> usize {
+        self.usual + self.spare
+    }
+
+    fn of(&mut self, kind: Kind) -> &mut usize {
+        match kind {
+            Kind::Usual => &mut self.usual,
+            Kind::Spare => &mut self.spare,
+        }
+    }
 }
 
 impl Ticket {
@@ -78,9 +94,8 @@ pub(crate) enum Arrival {
 #[derive(Debug)]
 pub(crate) struct Hall {
     bounds: Bounds,
-    under_way: usize,
-    /// So many of them have places that are kept for those who ask for little.
-    spared: usize,
+    /// By the calls under way.
+    taken: Taken,
     /// Of all callers.
     waiting: usize,
     /// Those with something under way or waiting.
@@ -90,8 +105,9 @@ pub(crate) struct Hall {
     pulse: Pulse,
     /// When the last one left, if somebody waited then.
     last: Option<Instant>,
-    /// So many went of late who had had nothing else here all the while, and others waited.
-    modest: u64,
+    /// Who had nothing else here while it was served, and when that was: one of many calls may end before the next comes,
+    /// so it takes a while until this says that they ask for little.
+    alone: BTreeMap<String, Instant>,
 }
 
 /// How long beats took of late, by two means of them. The lesser one counts: one beat that took long is no reason to send
@@ -139,6 +155,22 @@ struct Guest {
     spared: bool,
 }
 
+impl Guest {
+    fn enters(&mut self, kind: Kind) {
+        self.under_way += 1;
+        self.spared |= kind == Kind::Spare;
+    }
+
+    /// One of its calls is over: the kind of place that is free now.
+    fn ends(&mut self) -> Kind {
+        self.under_way = self.under_way.saturating_sub(1);
+        match std::mem::take(&mut self.spared) {
+            true => Kind::Spare,
+            false => Kind::Usual,
+        }
+    }
+}
+
 impl Hall {
     pub(crate) fn new(bounds: Bounds) -> Self {
         Self {
@@ -146,26 +178,28 @@ impl Hall {
                 places: bounds.places.max(1),
                 ..bounds
             },
-            under_way: 0,
-            spared: 0,
+            taken: Taken::default(),
             waiting: 0,
             callers: BTreeMap::new(),
             next: Ticket(0),
             pulse: Pulse::default(),
             last: None,
-            modest: 0,
+            alone: BTreeMap::new(),
         }
     }
 
-    /// How many went since this was last asked who had had nothing else here, while others waited. The first of many calls
-    /// comes alone too, so this is known only in the end.
-    pub(crate) fn take_modest(&mut self) -> u64 {
-        std::mem::take(&mut self.modest)
+    /// Whether somebody asks for little: has been here with one call, and for a while with no more than that. Asked again, it
+    /// speaks of those who came since.
+    pub(crate) fn take_modest(&mut self, now: Instant) -> bool {
+        let before = self.alone.len();
+        self.alone
+            .retain(|_, since| now.saturating_duration_since(*since) < A_WHILE);
+        self.alone.len() < before
     }
 
     pub(crate) fn load(&self) -> Load {
         Load {
-            under_way: self.under_way,
+            under_way: self.taken.all(),
             waiting: self.waiting,
             places: self.bounds.places,
         }
@@ -181,15 +215,13 @@ impl Hall {
         let (own, queued) = self.calls_of(caller);
         if let Some(guest) = self.callers.get_mut(caller) {
             guest.crowds = true;
+            self.alone.remove(caller);
         }
         if queued == 0
             && let Some(kind) = self.place_for(own)
         {
-            self.under_way += 1;
-            self.spared += usize::from(kind == Kind::Spare);
-            let guest = self.guest(caller);
-            guest.under_way += 1;
-            guest.spared |= kind == Kind::Spare;
+            *self.taken.of(kind) += 1;
+            self.guest(caller).enters(kind);
             return Arrival::Enters;
         }
         if let Some(expected) = self.too_long(caller, own, queued) {
@@ -223,20 +255,17 @@ impl Hall {
 
     /// A call is over: those who are let in now.
     pub(crate) fn end(&mut self, caller: &str, now: Instant) -> Vec<Ticket> {
-        self.under_way = self.under_way.saturating_sub(1);
         if let Some(guest) = self.callers.get_mut(caller) {
-            guest.under_way = guest.under_way.saturating_sub(1);
-            if std::mem::take(&mut guest.spared) {
-                self.spared = self.spared.saturating_sub(1);
-            }
+            let taken = self.taken.of(guest.ends());
+            *taken = taken.saturating_sub(1);
         }
-        self.forget(caller);
+        self.forget(caller, now);
         self.feel_pulse(now);
         self.let_in()
     }
 
     /// Whoever waited under this ticket goes. False where it was let in before.
-    pub(crate) fn leave(&mut self, caller: &str, ticket: Ticket) -> bool {
+    pub(crate) fn leave(&mut self, caller: &str, ticket: Ticket, now: Instant) -> bool {
         let Some(guest) = self.callers.get_mut(caller) else {
             return false;
         };
@@ -244,28 +273,28 @@ impl Hall {
         guest.waiting.retain(|one| *one != ticket);
         let left = guest.waiting.len() < before;
         self.waiting -= usize::from(left);
-        self.forget(caller);
+        self.forget(caller, now);
         left
     }
 
     #[cfg(test)]
     pub(crate) fn is_empty(&self) -> bool {
-        self.under_way == 0 && self.waiting == 0 && self.callers.is_empty()
+        self.taken.all() == 0 && self.waiting == 0 && self.callers.is_empty()
     }
 
     fn guest(&mut self, caller: &str) -> &mut Guest {
         self.callers.entry(caller.to_owned()).or_default()
     }
 
-    fn forget(&mut self, caller: &str) {
+    fn forget(&mut self, caller: &str, now: Instant) {
         let guest = self.callers.get(caller);
         let idle = guest.filter(|guest| guest.under_way == 0 && guest.waiting.is_empty());
         let Some(crowds) = idle.map(|guest| guest.crowds) else {
             return;
         };
         self.callers.remove(caller);
-        if !crowds && self.somebody_waits() {
-            self.modest = self.modest.saturating_add(1);
+        if !crowds {
+            self.alone.entry(caller.to_owned()).or_insert(now);
         }
     }
 
@@ -273,7 +302,7 @@ impl Hall {
     fn let_in(&mut self) -> Vec<Ticket> {
         let mut entered = Vec::new();
         while self.somebody_waits() {
-            let (bounds, taken) = (self.bounds, self.taken());
+            let (bounds, taken) = (self.bounds, self.taken);
             let waiting = self.callers.values_mut().filter_map(|guest| {
                 let others = guest.waiting.len().checked_sub(1)?;
                 let kind = bounds.place(taken, guest.under_way, others)?;
@@ -286,12 +315,10 @@ impl Hall {
             }) else {
                 break;
             };
-            guest.spared |= kind == Kind::Spare;
-            self.spared += usize::from(kind == Kind::Spare);
+            guest.enters(kind);
             guest.turn = self.next.0;
             self.next = Ticket(self.next.0.wrapping_add(1));
-            guest.under_way += 1;
-            self.under_way += 1;
+            *self.taken.of(kind) += 1;
             self.waiting -= 1;
             entered.push(head);
         }
@@ -308,16 +335,9 @@ impl Hall {
         self.waiting > 0
     }
 
-    fn taken(&self) -> Taken {
-        Taken {
-            usual: self.under_way.saturating_sub(self.spared),
-            spare: self.spared,
-        }
-    }
-
     /// For a call that comes while none of its caller's waits.
     fn place_for(&self, own: usize) -> Option<Kind> {
-        self.bounds.place(self.taken(), own, 0)
+        self.bounds.place(self.taken, own, 0)
     }
 
     /// How long a call would wait that comes now, where the queue is full or that is longer than one waits.

@@ -47,7 +47,7 @@ pub(super) struct Came {
 /// A call that there is room for. The room is free again when this is dropped, however the call ends.
 pub struct Admitted {
     since: Instant,
-    _place: Place,
+    place: Mutex<Place>,
     used: Mutex<Used>,
 }
 
@@ -231,7 +231,7 @@ impl Gateway {
         let drawn = self.turnstile.draw(wanted).await?;
         Ok(Admitted {
             since,
-            _place: place,
+            place: Mutex::new(place),
             used: Mutex::new(Used {
                 held: vec![held],
                 drawn,
@@ -341,6 +341,11 @@ impl Admitted {
     /// When the call came.
     pub(super) fn since(&self) -> Instant {
         self.since
+    }
+
+    /// Nothing is left to do but to wait until it is recorded.
+    pub(super) fn is_done(&self) {
+        lock(&self.place).hand_on();
     }
 
     /// How many messages its caller gets to see. Folders and accounts are no messages, nor is what is only counted.

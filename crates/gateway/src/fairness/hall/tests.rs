@@ -84,7 +84,7 @@ impl Crowd {
     fn leaves(&mut self, which: usize) {
         if !self.waiting.is_empty() {
             let (ticket, caller) = self.waiting.remove(which % self.waiting.len());
-            assert!(self.hall.leave(&caller, ticket), "it waited");
+            assert!(self.hall.leave(&caller, ticket, self.now), "it waited");
         }
     }
 
@@ -109,7 +109,7 @@ proptest! {
                 Happens::Leaves(which) => crowd.leaves(which),
             }
             prop_assert!(crowd.inside.len() <= places);
-            prop_assert_eq!(crowd.hall.under_way, crowd.inside.len());
+            prop_assert_eq!(crowd.hall.taken.all(), crowd.inside.len());
             let poor = crowd.waiting.iter().any(|(_, name)| crowd.of(name) == 0);
             prop_assert!(!poor || crowd.inside.len() == places, "a place is free and somebody with none waits");
         }
@@ -361,25 +361,42 @@ fn one_beat_that_took_long_sends_nobody_away() {
 
 /// By these it is known that somebody is held up.
 #[test]
-fn who_had_nothing_else_here_while_others_waited_is_noticed() {
+fn who_has_no_more_than_one_call_here_for_a_while_asks_for_little() {
     let mut crowd = Crowd::new(2);
     crowd.hall.bounds.spare = 2;
     let ends = |crowd: &mut Crowd, who: &str| {
         let at = crowd.inside.iter().position(|one| one == who);
         crowd.ends(at.unwrap());
-        crowd.hall.take_modest()
+    };
+    let later = |crowd: &mut Crowd, after: Duration| {
+        crowd.now += after;
+        crowd.hall.take_modest(crowd.now)
     };
     crowd.comes(MODEST);
-    assert_eq!(ends(&mut crowd, MODEST), 0, "nobody waits");
+    assert!(!later(&mut crowd, A_WHILE), "it is still here");
+    ends(&mut crowd, MODEST);
+    assert!(!later(&mut crowd, A_WHILE / 2), "others may follow");
+    crowd.comes(MODEST);
+    ends(&mut crowd, MODEST);
+    assert!(later(&mut crowd, A_WHILE / 2));
+    assert!(!later(&mut crowd, A_WHILE), "nobody came since");
+}
+
+/// As when many connections of one caller are opened one after the other.
+#[test]
+fn the_first_of_many_calls_says_nothing_though_it_ends_before_the_next_comes() {
+    let mut crowd = Crowd::new(2);
+    crowd.comes("greedy");
+    crowd.ends(0);
+    crowd.now += A_WHILE / 2;
     for _ in 0..9 {
         crowd.comes("greedy");
     }
-    assert_eq!(crowd.hall.take_modest(), 0, "its first call came alone");
-    crowd.comes(MODEST);
-    assert_eq!(ends(&mut crowd, MODEST), 1);
-    crowd.comes("several");
-    crowd.comes("several");
-    while crowd.inside.iter().any(|who| who == "several") {
-        assert_eq!(ends(&mut crowd, "several"), 0, "it had others meanwhile");
+    while !crowd.inside.is_empty() {
+        crowd.now += A_WHILE;
+        crowd.ends(0);
+        assert!(!crowd.hall.take_modest(crowd.now));
     }
+    crowd.now += A_WHILE;
+    assert!(!crowd.hall.take_modest(crowd.now));
 }
