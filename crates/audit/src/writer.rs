@@ -18,7 +18,7 @@ const NAP: Duration = Duration::from_secs(30);
 const MOST_AT_ONCE: usize = 4_096;
 /// In a crowd, those about to end are given this long to share a sync. Nobody has to wake the writer meanwhile, which costs
 /// more than all it does with a record.
-const LINGER: Duration = Duration::from_millis(1);
+const LINGER: Duration = Duration::from_millis(2);
 /// So many records wait for a disk that is out of order. Calls that come after them are only counted.
 const MOST_UNSAID: usize = 4_096;
 

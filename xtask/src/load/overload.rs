@@ -36,6 +36,8 @@ pub(super) struct Found {
     pub wanted: f64,
     pub asked: f64,
     pub served: f64,
+    /// Calls of theirs whose connection was closed before an answer came, in a second.
+    pub lost: f64,
     pub load: String,
 }
 
@@ -76,10 +78,11 @@ pub(super) fn run(world: &Arc<World>, program: &Program, crowd: Crowd) -> Result
         beside: beside.samples.all(),
         errors: alone.errors + beside.errors,
         shed: alone.shed + beside.shed,
-        words: beside.words.into_iter().chain(greedy.words).collect(),
+        words: alone.words.into_iter().chain(beside.words).collect(),
         wanted,
         asked: (served + greedy.shed + greedy.errors) as f64 / seconds,
         served: served as f64 / seconds,
+        lost: greedy.errors as f64 / seconds,
         load: watch::load(),
     })
 }

@@ -371,11 +371,12 @@ pub(super) fn overload(crowd: Crowd, found: &overload::Found) -> Section {
     let _ = writeln!(
         out,
         "\nThe greedy were due to make {:.0} calls a second, and sent each as soon as its connection was free. Whoever is refused again and again is refused a second later rather than at once, \
-         so of these only {:.0} a second ({:.1} × what the program can do) ever reached it; {:.0} of them were answered, and the others told to come back later.",
+         so of these only {:.0} a second ({:.1} × what the program can do) ever reached it; {:.0} of them were answered, {:.0} lost their connection, and the others were told to come back later.",
         found.wanted,
         found.asked,
         found.asked / found.capacity,
-        found.served
+        found.served,
+        found.lost
     );
     words(&mut out, &found.words);
     Section {

@@ -66,14 +66,15 @@ impl Breath {
             false => waited.as_nanos() * 100 / wanted.as_nanos(),
         };
         let step = (self.places / 4).max(1);
-        let floor = match queue {
-            Queue::HoldsUp => self.least,
-            Queue::Empty | Queue::Waits => self.usual,
+        // Whoever is held up is so from the first moment of a rush on.
+        let (floor, fewer) = match queue {
+            Queue::HoldsUp => (self.least, self.places.div_ceil(2)),
+            Queue::Empty | Queue::Waits => (self.usual, step),
         };
         let strained = share > TOO_LONG || lag > LATE;
         let easy = share < SHORT && lag < PROMPT;
         self.places = match () {
-            () if strained && self.places > floor => self.places.saturating_sub(step).max(floor),
+            () if strained && self.places > floor => self.places.saturating_sub(fewer).max(floor),
             () if self.places < floor => (self.places + step).min(floor),
             () if easy && queue != Queue::Empty => (self.places + step).min(self.most),
             () => self.places,
@@ -120,6 +121,12 @@ mod tests {
         assert_eq!(after(&mut breath, 30, 80, Queue::HoldsUp), 4);
         assert_eq!(after(&mut breath, 30, 20, Queue::HoldsUp), 4);
         assert_eq!(after(&mut breath, 30, 5, Queue::HoldsUp), 256);
+    }
+
+    #[test]
+    fn a_rush_that_holds_somebody_up_is_over_in_a_few_looks() {
+        let mut breath = Breath::new(2, 16, 256);
+        assert_eq!(after(&mut breath, 4, 80, Queue::HoldsUp), 2);
     }
 
     #[test]
