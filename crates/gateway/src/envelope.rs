@@ -150,8 +150,6 @@ pub(crate) struct Facts {
     pub cache_hit: bool,
     /// INVARIANT: what it took to answer depends on hidden mail too, so only the owner is told.
     pub telemetry: bool,
-    /// Proof that the call is in the audit log; none when it could not be written.
-    pub receipt: Option<Receipt>,
 }
 
 impl Facts {
@@ -174,15 +172,19 @@ impl Facts {
             });
             meta.insert("telemetry".into(), telemetry);
         }
-        if let Some(receipt) = &self.receipt {
-            let receipt = json!({
-                "log_id": receipt.log_id.as_str(),
-                "seq": receipt.seq,
-                "leaf_hash": receipt.leaf_hash.to_string(),
-            });
-            meta.insert("receipt".into(), receipt);
-        }
         meta
+    }
+}
+
+/// Puts proof into `meta` that the call is in the audit log.
+fn prove(envelope: &mut Value, receipt: &Receipt) {
+    if let Some(Value::Object(meta)) = envelope.get_mut("meta") {
+        let receipt = json!({
+            "log_id": receipt.log_id.as_str(),
+            "seq": receipt.seq,
+            "leaf_hash": receipt.leaf_hash.to_string(),
+        });
+        meta.insert("receipt".into(), receipt);
     }
 }
 
@@ -210,6 +212,24 @@ pub struct Refused {
     pub refusal: Refusal,
     /// `{ code, details?, meta }`
     pub data: Value,
+    pub again: Again,
+}
+
+/// How often somebody was refused like that of late.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Again {
+    #[default]
+    First,
+    /// For asking too much, as others of its calls in this minute: it is answered later, so that whoever asks without end costs
+    /// others little.
+    OneOfMany,
+}
+
+impl Answered {
+    pub(crate) fn recorded(mut self, receipt: &Receipt) -> Self {
+        prove(&mut self.structured, receipt);
+        self
+    }
 }
 
 /// `untrusted` are the fields of the data that hold text written by strangers.
@@ -282,10 +302,16 @@ pub(crate) fn refused(refusal: Refusal, facts: &Facts) -> Refused {
     Refused {
         refusal,
         data: Value::Object(data),
+        again: Again::First,
     }
 }
 
 impl Refused {
+    pub(crate) fn recorded(mut self, receipt: &Receipt) -> Self {
+        prove(&mut self.data, receipt);
+        self
+    }
+
     /// The policy refused: that is an answer in every style of errors.
     pub fn is_denial(&self) -> bool {
         self.refusal.denial.is_some()

@@ -16,8 +16,7 @@ use tokio::sync::oneshot;
 use crate::knowledge::lock;
 pub use breath::Strain;
 use breath::{Breath, Queue};
-pub use hall::Load;
-use hall::{Arrival, Bounds, Hall, Ticket};
+use hall::{Arrival, Bounds, Hall, OF_LATE, Ticket};
 
 /// Calls of one caller that wait at a time.
 const QUEUE: usize = 32;
@@ -35,8 +34,6 @@ const LEAST: usize = 1;
 const SPARE: usize = 8;
 /// So often it is looked how the machine does.
 const LOOKS: Duration = Duration::from_millis(100);
-/// Who asks once in so long asks for little.
-const OF_LATE: Duration = Duration::from_secs(5);
 const NEVER: u64 = u64::MAX;
 /// The waits of so many turns tell how long a turn takes.
 const TURNS: u32 = 4;
@@ -55,8 +52,6 @@ struct Shared {
 
 struct Inside {
     hall: Hall,
-    /// Calls that are done and have left their places, and are not recorded yet.
-    parting: usize,
     waiting: HashMap<u64, oneshot::Sender<()>>,
 }
 
@@ -73,6 +68,16 @@ struct Paced {
 
 /// Tells what the threads of this process have had of the processors so far; nothing where that is not known.
 pub(crate) type Gauge = fn() -> Option<Strain>;
+
+/// How many calls there are, and how many could be under way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Load {
+    pub under_way: usize,
+    pub waiting: usize,
+    /// Done, and without a place; they wait to be recorded.
+    pub parting: usize,
+    pub places: usize,
+}
 
 /// There is no place, and there will be none soon: how long until there may be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -136,7 +141,6 @@ impl Door {
         Self(Arc::new(Shared {
             inside: Mutex::new(Inside {
                 hall: Hall::new(bounds),
-                parting: 0,
                 waiting: HashMap::new(),
             }),
             most_parting,
@@ -180,7 +184,13 @@ impl Door {
     }
 
     pub(crate) fn load(&self) -> Load {
-        lock(&self.0.inside).hall.load()
+        let inside = lock(&self.0.inside);
+        Load {
+            under_way: inside.hall.under_way(),
+            waiting: inside.hall.waiting(),
+            parting: inside.hall.parting(),
+            places: inside.hall.bounds().places,
+        }
     }
 
     /// How long a call of this caller would have to wait, where that is too long to wait at all.
@@ -189,10 +199,15 @@ impl Door {
     }
 
     fn end(&self, caller: &str) {
+        self.leave_place(|hall, now| hall.end(caller, now));
+    }
+
+    /// Calls those who are let in, and looks now and then how the machine does.
+    fn leave_place(&self, leave: impl FnOnce(&mut Hall, Instant) -> Vec<Ticket>) {
         let now = Instant::now();
         {
             let mut inside = lock(&self.0.inside);
-            let entered = inside.hall.end(caller, now);
+            let entered = leave(&mut inside.hall, now);
             inside.call(entered);
         }
         if self.0.paced.as_ref().is_some_and(|paced| paced.is_due(now))
@@ -216,7 +231,7 @@ impl Door {
         };
         let (waiting, modest) = {
             let mut inside = lock(&self.0.inside);
-            (inside.hall.load().waiting, inside.hall.take_modest(begun))
+            (inside.hall.waiting(), inside.hall.take_modest(begun))
         };
         if modest {
             paced.modest.store(paced.millis(begun), Ordering::Relaxed);
@@ -289,15 +304,17 @@ impl Place {
     ///
     /// INVARIANT: what waits like this is bounded, so that a disk that hangs does not let calls in without end.
     pub(crate) fn hand_on(&mut self) {
-        {
-            let mut inside = lock(&self.door.0.inside);
-            if self.held == Holds::Parting || inside.parting >= self.door.0.most_parting {
-                return;
-            }
-            inside.parting += 1;
+        let door = &self.door;
+        if self.held == Holds::Parting {
+            return;
         }
-        self.held = Holds::Parting;
-        self.door.end(&self.caller);
+        door.leave_place(|hall, now| {
+            if hall.parting() >= door.0.most_parting {
+                return Vec::new();
+            }
+            self.held = Holds::Parting;
+            hall.part(&self.caller, now)
+        });
     }
 }
 
@@ -305,7 +322,10 @@ impl Drop for Place {
     fn drop(&mut self) {
         match self.held {
             Holds::Place => self.door.end(&self.caller),
-            Holds::Parting => lock(&self.door.0.inside).parting -= 1,
+            Holds::Parting => {
+                let mut inside = lock(&self.door.0.inside);
+                inside.hall.parted(&self.caller, Instant::now());
+            }
         }
     }
 }
@@ -324,9 +344,10 @@ impl Drop for Wait {
         let left = {
             let mut inside = lock(&self.door.0.inside);
             inside.waiting.remove(&ticket.number());
-            inside.hall.leave(&self.caller, ticket, Instant::now())
+            let left = inside.hall.leave(&self.caller, ticket, Instant::now());
+            left.map(|entered| inside.call(entered))
         };
-        if !left {
+        if left.is_none() {
             self.door.end(&self.caller);
         }
     }
@@ -348,7 +369,7 @@ mod tests {
 
     fn is_empty(door: &Door) -> bool {
         let inside = lock(&door.0.inside);
-        inside.waiting.is_empty() && inside.hall.is_empty() && inside.parting == 0
+        inside.waiting.is_empty() && inside.hall.is_empty()
     }
 
     #[tokio::test(start_paused = true)]

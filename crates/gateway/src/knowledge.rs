@@ -3,18 +3,18 @@
 //! Facts never change under a UID, so they need no expiry. Flags do, and are not kept here. Nothing here is decided:
 //! a policy judges what is kept anew in every call.
 
+mod pages;
+
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use mail::{
-    Anchor, Condition, Facts, FactsBuf, FolderName, Known, Level, Recipients, Room, Uid, UidSet,
-    UidValidity,
+    Condition, Facts, FactsBuf, FolderName, Known, Recipients, Room, Uid, UidSet, UidValidity,
 };
+use policy::Scope;
 
-use policy::{FolderPolicy, Scope};
-
-use crate::criteria::Criteria;
 use crate::guarded_mail::Wanted;
+use pages::Pages;
 
 /// Octets that may be kept for one account.
 const MOST: usize = 96 << 20;
@@ -29,12 +29,6 @@ const PIECE_OVERHEAD: usize =
     size_of::<Arc<Vec<u8>>>() + 2 * size_of::<usize>() + size_of::<Vec<u8>>();
 /// Searches that are remembered for one folder: as many as there are policies that differ in it, in practice.
 const MOST_SIEVES: usize = 32;
-/// And pages.
-const MOST_PAGES: usize = 32;
-/// Of searches that look for no more than so much: each part may be long.
-const MOST_PARTS: usize = 1;
-/// What a page takes beside its numbers, at most: what was looked for, and by whom.
-const PAGE_OVERHEAD: usize = 2 << 10;
 
 /// What is known about the folders of one account.
 pub(crate) struct Knowledge {
@@ -133,53 +127,7 @@ pub(crate) struct Shelf {
     waste: usize,
     /// For a search that went before: the messages that it did not find.
     sieves: Vec<(Condition, UidSet)>,
-    /// Pages that were shown, the latest last.
-    pages: Vec<Page>,
-}
-
-/// What was looked for in a folder, and what was shown of it. It says what is likely to be shown again, and nothing else.
-struct Page {
-    /// INVARIANT: what one caller was shown says nothing to another who may see something else, not even by how long it takes.
-    scope: Seen,
-    criteria: Criteria,
-    below: Option<Anchor>,
-    limit: usize,
-    uids: UidSet,
-}
-
-/// What a caller may see of a folder.
-#[derive(Clone, PartialEq, Eq)]
-pub(crate) enum Seen {
-    Alike(Level),
-    Each(Box<FolderPolicy>),
-}
-
-impl From<Scope<'_>> for Seen {
-    fn from(scope: Scope<'_>) -> Self {
-        match scope {
-            Scope::Alike(level) => Self::Alike(level),
-            Scope::Each(folder) => Self::Each(Box::new(folder.clone())),
-        }
-    }
-}
-
-impl Seen {
-    fn is(&self, scope: Scope<'_>) -> bool {
-        match (self, scope) {
-            (Self::Alike(level), Scope::Alike(other)) => *level == other,
-            (Self::Each(folder), Scope::Each(other)) => **folder == *other,
-            _ => false,
-        }
-    }
-}
-
-impl Page {
-    fn is_of(&self, scope: Scope<'_>, wanted: &Wanted<'_>) -> bool {
-        self.scope.is(scope)
-            && self.below == wanted.below
-            && self.limit == wanted.limit
-            && self.criteria == *wanted.criteria
-    }
+    pages: Pages,
 }
 
 #[derive(Clone, Copy)]
@@ -345,8 +293,7 @@ impl Shelf {
 
     /// What was shown of it to whoever looked for the same last.
     pub(crate) fn page(&self, scope: Scope<'_>, wanted: &Wanted<'_>) -> Option<&UidSet> {
-        let page = self.pages.iter().find(|page| page.is_of(scope, wanted))?;
-        Some(&page.uids)
+        self.pages.find(scope, wanted)
     }
 
     pub(crate) fn note_page(
@@ -356,22 +303,9 @@ impl Shelf {
         wanted: &Wanted<'_>,
         uids: UidSet,
     ) {
-        let criteria = wanted.criteria;
-        let parts = criteria.predicates.len() + criteria.conditions.len();
-        if self.uidvalidity != Some(uidvalidity) || parts > MOST_PARTS {
-            return;
+        if self.uidvalidity == Some(uidvalidity) {
+            self.pages.note(scope, wanted, uids);
         }
-        self.pages.retain(|page| !page.is_of(scope, wanted));
-        if self.pages.len() >= MOST_PAGES {
-            self.pages.remove(0);
-        }
-        self.pages.push(Page {
-            scope: scope.into(),
-            criteria: wanted.criteria.clone(),
-            below: wanted.below,
-            limit: wanted.limit,
-            uids,
-        });
     }
 
     /// Octets that it takes.
@@ -384,14 +318,10 @@ impl Shelf {
             .sieves
             .iter()
             .map(|(_, passed)| passed.ranges().len() * 8 + 256);
-        let pages = self
-            .pages
-            .iter()
-            .map(|page| page.uids.ranges().len() * 8 + PAGE_OVERHEAD);
         self.index.capacity() * size_of::<Slot>()
             + pieces.sum::<usize>()
             + sieves.sum::<usize>()
-            + pages.sum::<usize>()
+            + self.pages.weight()
     }
 
     fn write(&mut self, facts: &FactsBuf) -> Option<(u16, u16)> {

@@ -27,14 +27,14 @@ mod trouble;
 mod watch;
 
 pub use cursor::CursorKey;
-pub use envelope::{Answered, Link, Refused};
+pub use envelope::{Again, Answered, Link, Refused};
 pub use fairness::{Crowd, Load, Places, Strain};
 pub use guarded_mail::{Inspected, Inspection, Progress, Which};
 pub use inspect::FolderList;
 pub use limits::{Limits, Measure, Rate};
 pub use pipeline::{
-    Admitted, Asked, Asking, Call, Caller, Consent, Deletes, Gateway, NotUndone, Outcome, Pace,
-    Question, Returned,
+    Admitted, Asked, Asking, Call, Caller, Consent, Deletes, Gateway, HELD_BACK, NotUndone,
+    Outcome, Pace, Question, Returned,
 };
 pub use refusal::{Code, Refusal};
 pub use resources::{Content, TEMPLATES, Template};

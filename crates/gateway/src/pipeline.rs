@@ -24,7 +24,7 @@ use serde_json::{Map, Value};
 use tokio::sync::Semaphore;
 
 use crate::cursor::CursorKey;
-use crate::envelope::{self, Answered, Done, Facts, Refused, Reply};
+use crate::envelope::{self, Answered, Facts, Refused, Reply};
 use crate::extracting;
 use crate::guarded_mail::{GuardedMail, Verdict};
 use crate::knowledge::lock;
@@ -35,8 +35,8 @@ use crate::tools::{AnyTool, Tool};
 use crate::watch::Watch;
 use crate::{Code, Refusal};
 
-use admission::Came;
-pub use admission::{Admitted, Pace};
+pub use admission::{Admitted, HELD_BACK, Pace};
+use admission::{Came, hold_back};
 pub use asking::{Asked, Asking, Consent, Question, Returned};
 pub(crate) use hostile::{LITTLE, at_once};
 pub(crate) use operator::{Look, Looked, POLICY_INSPECT};
@@ -263,7 +263,7 @@ impl Gateway {
             Ok(_) => ended.result,
             Err(_) => UNRECORDED,
         });
-        refuse(refusal, facts, receipt)
+        refuse(refusal, &facts, receipt)
     }
 }
 
@@ -309,8 +309,9 @@ pub(crate) async fn pass<T: Tool>(
             tool: Some(T::NAME),
             since: admitted.since(),
         };
+        admitted.leave_place();
         let refused = gateway.refuse_excess(standing, call.caller, came, call.cx, excess);
-        return Outcome::Refused(refused.await);
+        return Outcome::Refused(hold_back(refused.await).await);
     }
     let asked = recording::permitted::<T>(call.caller, &begun.request_id, &args, &permit);
     // INVARIANT: a call that may change something is durably said to be about to.
@@ -354,21 +355,42 @@ pub(crate) async fn pass<T: Tool>(
     let verdict = *lock(&verdict);
     recording::decided(&mut entry, verdict, outcome.as_ref().err());
     begun.decided(entry.decision(), entry.reason());
-    admitted.is_done();
-    // INVARIANT: what happened is durable before anybody is told.
+    // INVARIANT: what happened is durable before anybody is told. What is told is ready before: from then on there is only a
+    // disk to wait for, and another call can have the place.
     match outcome {
         Ok(done) => {
             admitted.shows(&ask, &done.data);
             let ended = recording::done(&done, &facts);
             let result = ended.result;
+            let changed = Some(&done.data).filter(|_| !T::ANNOTATIONS.read_only);
+            let changed = changed.and_then(Reply::transaction);
+            let answered = envelope::answered(done, T::UNTRUSTED, &facts);
+            admitted.hand_on_place();
             let receipt = entry.close(ended).await;
             begun.came_to(receipt.as_ref().map_or(UNRECORDED, |_| result));
-            answer::<T>(done, facts, receipt)
+            match (receipt, changed) {
+                (Ok(receipt), _) => {
+                    tracing::debug!(
+                        tool = T::NAME,
+                        request = facts.request_id,
+                        ms = facts.duration_ms,
+                        "answered"
+                    );
+                    Outcome::Answered(answered.recorded(&receipt))
+                }
+                // INVARIANT: that nothing was done is not said of what may have been.
+                (Err(why), Some(id)) => Outcome::Refused(envelope::refused(
+                    Refusal::unrecorded_change(&why, &id),
+                    &facts,
+                )),
+                (Err(why), None) => Outcome::Refused(withheld(&why, &facts)),
+            }
         }
         Err(refusal) => {
             let argument = recording::argument::<T>(&refusal);
             let ended = recording::refused(&refusal, &facts, argument);
             let result = ended.result;
+            admitted.hand_on_place();
             let receipt = entry.close(ended).await;
             begun.came_to(receipt.as_ref().map_or(UNRECORDED, |_| result));
             tracing::info!(
@@ -377,46 +399,16 @@ pub(crate) async fn pass<T: Tool>(
                 code = refusal.code.name(),
                 "refused"
             );
-            Outcome::Refused(refuse(refusal, facts, receipt))
+            Outcome::Refused(refuse(refusal, &facts, receipt))
         }
     }
 }
 
-fn answer<T: Tool>(
-    done: Done<T::Reply>,
-    facts: Facts,
-    receipt: Result<Receipt, Unavailable>,
-) -> Outcome {
-    let receipt = match receipt {
-        Ok(receipt) => Some(receipt),
-        // INVARIANT: that nothing was done is not said of what may have been.
-        Err(why) => {
-            let changed = Some(&done.data).filter(|_| !T::ANNOTATIONS.read_only);
-            let refused = match changed.and_then(Reply::transaction) {
-                Some(id) => envelope::refused(Refusal::unrecorded_change(&why, &id), &facts),
-                None => withheld(&why, &facts),
-            };
-            return Outcome::Refused(refused);
-        }
-    };
-    tracing::debug!(
-        tool = T::NAME,
-        request = facts.request_id,
-        ms = facts.duration_ms,
-        "answered"
-    );
-    let facts = Facts { receipt, ..facts };
-    Outcome::Answered(envelope::answered(done, T::UNTRUSTED, &facts))
-}
-
-fn refuse(refusal: Refusal, facts: Facts, receipt: Result<Receipt, Unavailable>) -> Refused {
+fn refuse(refusal: Refusal, facts: &Facts, receipt: Result<Receipt, Unavailable>) -> Refused {
     match receipt {
-        Ok(receipt) => {
-            let receipt = Some(receipt);
-            envelope::refused(refusal, &Facts { receipt, ..facts })
-        }
+        Ok(receipt) => envelope::refused(refusal, facts).recorded(&receipt),
         // A refusal that could not be recorded is itself withheld.
-        Err(why) => withheld(&why, &facts),
+        Err(why) => withheld(&why, facts),
     }
 }
 

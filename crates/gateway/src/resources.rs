@@ -3,7 +3,7 @@
 use mail::{Cx, Level, MessageRef};
 use serde_json::{Map, Value, json};
 
-use crate::envelope::Bytes;
+use crate::envelope::{Again, Bytes};
 use crate::pipeline::{Asking, Call, Caller, Gateway, Outcome};
 use crate::tools::{AnyTool, MESSAGE, NAMES_OF_ACCOUNTS, NAMES_OF_FOLDERS, PART_RESOURCE, SOURCE};
 use crate::{Refusal, Refused};
@@ -259,5 +259,6 @@ fn failed(envelope: &Value) -> Refused {
     Refused {
         refusal: Refusal::new(code, summary),
         data,
+        again: Again::First,
     }
 }

@@ -196,7 +196,7 @@ impl Ledger {
         ask!(self, one => one.next_due(self.0.homes()))
     }
 
-    /// What transactions other than this one are known to have put into a folder.
+    /// What transactions other than this one are known to have put into a folder, and what of it they take away again.
     pub async fn landed(
         &self,
         place: &Place,

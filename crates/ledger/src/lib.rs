@@ -5,6 +5,7 @@
 mod fault;
 mod filed;
 mod files;
+mod going;
 mod id;
 mod identity;
 mod lease;
@@ -24,6 +25,7 @@ mod transaction;
 mod writer;
 
 pub use fault::LedgerFault;
+pub use going::{going, read_going};
 pub use id::TransactionId;
 pub use lease::{Answered, Claimed, Lease};
 pub use ledger::Ledger;

@@ -1,4 +1,4 @@
-//! The mixed reads: what a client asks for, and the least that somebody who knows IMAP would send to know the same.
+//! The mixed reads: what a client asks for, and the least that somebody who knows IMAP, and remembers nothing, would send to know the same.
 //!
 //! The expert is logged in, has INBOX open, knows UIDs, and asks (NOOP) whether the folder changed wherever the answer
 //! depends on it. What it is told it throws away.

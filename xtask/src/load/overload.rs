@@ -20,6 +20,8 @@ use super::world::{CALLERS, World, token};
 pub(super) const GREEDY: usize = 5;
 /// What they want, of what the program can do.
 const TIMES: f64 = 11.0;
+/// What of theirs must at least reach the program in a second, or it was not overloaded: something on every other connection.
+pub(super) const LEAST: f64 = (GREEDY * CONNECTIONS) as f64 / 2.0;
 /// Connections of each of them: with those of the modest nearly all that one address may have.
 pub(super) const CONNECTIONS: usize = 190;
 
@@ -32,16 +34,22 @@ pub(super) struct Found {
     pub errors: usize,
     pub shed: usize,
     pub words: Vec<String>,
-    /// What the greedy would have asked for in a second, what they could ask for, and what they were given.
+    /// What the greedy would have asked for in a second, what they were given, and what they were told to wait for.
     pub wanted: f64,
-    pub asked: f64,
     pub served: f64,
-    /// Calls of theirs whose connection was closed before an answer came, in a second.
+    pub refused: f64,
+    /// Calls of theirs that were not answered at all, in a second, and what became of the first.
     pub lost: f64,
+    pub lost_first: Option<String>,
     pub load: String,
 }
 
 impl Found {
+    /// What reached the program of the greedy, in a second.
+    pub(super) fn reached(&self) -> f64 {
+        self.served + self.refused
+    }
+
     pub(super) fn ratio(&self) -> f64 {
         self.beside.p99 / self.alone.p99
     }
@@ -80,9 +88,10 @@ pub(super) fn run(world: &Arc<World>, program: &Program, crowd: Crowd) -> Result
         shed: alone.shed + beside.shed,
         words: alone.words.into_iter().chain(beside.words).collect(),
         wanted,
-        asked: (served + greedy.shed + greedy.errors) as f64 / seconds,
         served: served as f64 / seconds,
+        refused: greedy.shed as f64 / seconds,
         lost: greedy.errors as f64 / seconds,
+        lost_first: greedy.words.into_iter().next(),
         load: watch::load(),
     })
 }

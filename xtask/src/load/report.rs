@@ -261,7 +261,8 @@ pub(super) fn saturation(world: &World, plan: saturate::Plan, found: &saturate::
         "## As many calls as there can be\n\n{}\n\n{} clients ask again as soon as they are answered; beside them, in turn, bare \
          connections ask the same of the same mail server: as many connections as the program had, as many questions open, \
          commands written ahead of their answers, answers thrown away once their tag has come. {} rounds of {} s a side. \
-         The program begins with nothing remembered: the first round is the slowest.\n",
+         It is all warm when the first round begins. The program remembers what it was told before and looks whether that is still so; the bare connections remember nothing, \
+         so that in later rounds the program may ask the mail server for less than they do.\n",
         machine([
             found.ours.first().map_or("", |round| &round.seen.load[0]),
             &load(last)
@@ -335,13 +336,14 @@ pub(super) fn saturation(world: &World, plan: saturate::Plan, found: &saturate::
 pub(super) fn overload(crowd: Crowd, found: &overload::Found) -> Section {
     let mut out = format!(
         "## Overload\n\n{}\n\n{} clients of {} callers ask about once a second, first alone and then beside {} callers that have eleven times as much to ask as the \
-         program can do ({:.0} calls a second), on {} connections each, and wait for nothing that they are told to wait for. With those of the modest these are nearly all the connections that one address may have. The modest and the greedy are threads of their own.\n",
+         program can do ({:.0} calls a second), on {} connections each, and wait for nothing that they are told to wait for. Either takes {:.1} minutes. With those of the modest these are nearly all the connections that one address may have. The modest and the greedy are threads of their own.\n",
         machine([&found.load, &super::watch::load()]),
         crowd.clients,
         CALLERS - overload::GREEDY,
         overload::GREEDY,
         found.capacity,
-        overload::CONNECTIONS
+        overload::CONNECTIONS,
+        crowd.lasting.as_secs_f64() / 60.0
     );
     out.push_str(GOALS);
     let ratio = found.ratio();
@@ -360,6 +362,13 @@ pub(super) fn overload(crowd: Crowd, found: &overload::Found) -> Section {
         "none",
         failed == 0,
     );
+    goal(
+        &mut out,
+        "calls of the greedy that were answered, or refused",
+        &format!("{:.0} a second", found.reached()),
+        &format!("≥ {:.0} a second", overload::LEAST),
+        found.reached() >= overload::LEAST,
+    );
     spreads(
         &mut out,
         [
@@ -371,13 +380,17 @@ pub(super) fn overload(crowd: Crowd, found: &overload::Found) -> Section {
     let _ = writeln!(
         out,
         "\nThe greedy were due to make {:.0} calls a second, and sent each as soon as its connection was free. Whoever is refused again and again is refused a second later rather than at once, \
-         so of these only {:.0} a second ({:.1} × what the program can do) ever reached it; {:.0} of them were answered, {:.0} lost their connection, and the others were told to come back later.",
+         so of these only {:.0} a second ({:.1} × what the program can do) ever reached it: {:.0} were answered, and {:.0} told to come back later. {:.1} a second were lost with their connection.",
         found.wanted,
-        found.asked,
-        found.asked / found.capacity,
+        found.reached(),
+        found.reached() / found.capacity,
         found.served,
+        found.refused,
         found.lost
     );
+    if let Some(words) = &found.lost_first {
+        let _ = writeln!(out, "\nThe first of these: {words}.");
+    }
     words(&mut out, &found.words);
     Section {
         name: "overload",

@@ -6,8 +6,12 @@ use std::time::{Duration, Instant};
 /// So many times what is free a caller may have under way itself: alone it gets three quarters of all places. However many
 /// others are greedy, and however slow, one that asks for little finds a place free.
 const SHARE: usize = 3;
-/// Whoever asks for much has another call here sooner than this.
+/// Whoever asks for much has another call here sooner than this,
 const A_WHILE: Duration = Duration::from_secs(1);
+/// or has had more than these in that time.
+const FEW: u32 = 4;
+/// What was longer ago says nothing of now.
+pub(super) const OF_LATE: Duration = Duration::from_secs(5);
 
 /// A call that waits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -27,19 +31,24 @@ pub(crate) struct Bounds {
 }
 
 impl Bounds {
-    /// A place for one more call of a caller that has so many under way, and so many others that wait, while so many places
-    /// of each kind are taken.
+    /// A place for one more call of a caller that has so many under way, while so many places of each kind are taken.
     ///
-    /// INVARIANT: whoever has more to ask than it is served never gets a place that is kept for those who ask for little, though
+    /// INVARIANT: whoever has had another call here of late never gets a place that is kept for those who ask for little, though
     /// for a moment nothing of it is under way; and those who have these take none of the others, which all have in turn.
-    fn place(&self, taken: Taken, own: usize, others: usize) -> Option<Kind> {
+    fn place(&self, taken: Taken, own: usize, company: Company) -> Option<Kind> {
         let free = self.places.saturating_sub(taken.usual);
         if own < free.saturating_mul(SHARE) {
             return Some(Kind::Usual);
         }
-        let alone = own == 0 && others == 0;
-        (alone && taken.spare < self.spare).then_some(Kind::Spare)
+        (company == Company::Alone && taken.spare < self.spare).then_some(Kind::Spare)
     }
+}
+
+/// Whether a call is the only one of its caller, and has been since its caller came.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Company {
+    Alone,
+    Crowds,
 }
 
 /// What a place is for.
@@ -75,14 +84,6 @@ impl Ticket {
     }
 }
 
-/// How many calls there are, and how many could be under way.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Load {
-    pub under_way: usize,
-    pub waiting: usize,
-    pub places: usize,
-}
-
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Arrival {
     Enters,
@@ -96,18 +97,20 @@ pub(crate) struct Hall {
     bounds: Bounds,
     /// By the calls under way.
     taken: Taken,
+    /// Calls that are done and not over: they have no place any more.
+    parting: usize,
     /// Of all callers.
     waiting: usize,
-    /// Those with something under way or waiting.
+    /// Those with something under way, waiting or parting.
     callers: BTreeMap<String, Guest>,
     next: Ticket,
     /// How long it takes, of late, until another one is let in while some wait.
     pulse: Pulse,
     /// When the last one left, if somebody waited then.
     last: Option<Instant>,
-    /// Who had nothing else here while it was served, and when that was: one of many calls may end before the next comes,
-    /// so it takes a while until this says that they ask for little.
-    alone: BTreeMap<String, Instant>,
+    /// Who had nothing else here while it was served: one of many calls may end before the next comes, so it takes a while
+    /// until this says that they ask for little.
+    alone: BTreeMap<String, Alone>,
 }
 
 /// How long beats took of late, by two means of them. The lesser one counts: one beat that took long is no reason to send
@@ -143,9 +146,17 @@ impl Pulse {
     }
 }
 
+/// Calls that were their caller's only ones, one after the other.
+#[derive(Clone, Copy, Debug)]
+struct Alone {
+    since: Instant,
+    calls: u32,
+}
+
 #[derive(Debug, Default)]
 struct Guest {
     under_way: usize,
+    parting: usize,
     waiting: VecDeque<Ticket>,
     /// Since when it waits, or was last let in while it waited: then it is behind all who waited already.
     turn: u64,
@@ -156,13 +167,25 @@ struct Guest {
 }
 
 impl Guest {
+    fn company(&self) -> Company {
+        match self.crowds {
+            true => Company::Crowds,
+            false => Company::Alone,
+        }
+    }
+
+    /// It has nothing here any more.
+    fn is_gone(&self) -> bool {
+        self.under_way + self.parting + self.waiting.len() == 0
+    }
+
     fn enters(&mut self, kind: Kind) {
         self.under_way += 1;
         self.spared |= kind == Kind::Spare;
     }
 
-    /// One of its calls is over: the kind of place that is free now.
-    fn ends(&mut self) -> Kind {
+    /// One of its calls leaves its place: the kind of place that is free now.
+    fn leaves(&mut self) -> Kind {
         self.under_way = self.under_way.saturating_sub(1);
         match std::mem::take(&mut self.spared) {
             true => Kind::Spare,
@@ -179,6 +202,7 @@ impl Hall {
                 ..bounds
             },
             taken: Taken::default(),
+            parting: 0,
             waiting: 0,
             callers: BTreeMap::new(),
             next: Ticket(0),
@@ -188,21 +212,28 @@ impl Hall {
         }
     }
 
-    /// Whether somebody asks for little: has been here with one call, and for a while with no more than that. Asked again, it
-    /// speaks of those who came since.
+    /// Whether somebody asks for little: has been here of late, for a while never with two calls at a time, and with few one
+    /// after the other. Asked again, it speaks of those who came since.
     pub(crate) fn take_modest(&mut self, now: Instant) -> bool {
-        let before = self.alone.len();
-        self.alone
-            .retain(|_, since| now.saturating_duration_since(*since) < A_WHILE);
-        self.alone.len() < before
+        let mut modest = false;
+        self.alone.retain(|_, alone| {
+            let age = now.saturating_duration_since(alone.since);
+            modest |= (A_WHILE..A_WHILE + OF_LATE).contains(&age) && alone.calls <= FEW;
+            age < A_WHILE
+        });
+        modest
     }
 
-    pub(crate) fn load(&self) -> Load {
-        Load {
-            under_way: self.taken.all(),
-            waiting: self.waiting,
-            places: self.bounds.places,
-        }
+    pub(crate) fn under_way(&self) -> usize {
+        self.taken.all()
+    }
+
+    pub(crate) fn parting(&self) -> usize {
+        self.parting
+    }
+
+    pub(crate) fn waiting(&self) -> usize {
+        self.waiting
     }
 
     pub(crate) fn bounds(&self) -> Bounds {
@@ -218,7 +249,7 @@ impl Hall {
             self.alone.remove(caller);
         }
         if queued == 0
-            && let Some(kind) = self.place_for(own)
+            && let Some(kind) = self.place_for(caller, own)
         {
             *self.taken.of(kind) += 1;
             self.guest(caller).enters(kind);
@@ -241,7 +272,7 @@ impl Hall {
     /// How long a call would have to wait that came now, where that is too long. Nobody comes by this.
     pub(crate) fn is_closed_to(&self, caller: &str) -> Option<Duration> {
         let (own, queued) = self.calls_of(caller);
-        if queued == 0 && self.place_for(own).is_some() {
+        if queued == 0 && self.place_for(caller, own).is_some() {
             return None;
         }
         self.too_long(caller, own, queued)
@@ -255,46 +286,75 @@ impl Hall {
 
     /// A call is over: those who are let in now.
     pub(crate) fn end(&mut self, caller: &str, now: Instant) -> Vec<Ticket> {
-        if let Some(guest) = self.callers.get_mut(caller) {
-            let taken = self.taken.of(guest.ends());
-            *taken = taken.saturating_sub(1);
-        }
+        self.leave_place(caller);
         self.forget(caller, now);
         self.feel_pulse(now);
         self.let_in()
     }
 
-    /// Whoever waited under this ticket goes. False where it was let in before.
-    pub(crate) fn leave(&mut self, caller: &str, ticket: Ticket, now: Instant) -> bool {
-        let Some(guest) = self.callers.get_mut(caller) else {
-            return false;
-        };
-        let before = guest.waiting.len();
-        guest.waiting.retain(|one| *one != ticket);
-        let left = guest.waiting.len() < before;
-        self.waiting -= usize::from(left);
+    /// A call is done, and not over: those who are let in now.
+    pub(crate) fn part(&mut self, caller: &str, now: Instant) -> Vec<Ticket> {
+        self.leave_place(caller);
+        self.parting += 1;
+        self.guest(caller).parting += 1;
+        self.feel_pulse(now);
+        self.let_in()
+    }
+
+    /// And now it is over.
+    pub(crate) fn parted(&mut self, caller: &str, now: Instant) {
+        self.parting = self.parting.saturating_sub(1);
+        if let Some(guest) = self.callers.get_mut(caller) {
+            guest.parting = guest.parting.saturating_sub(1);
+        }
         self.forget(caller, now);
-        left
+    }
+
+    /// Whoever waited under this ticket goes: those who are let in now, where it was in their way. None where it was let in
+    /// before.
+    pub(crate) fn leave(
+        &mut self,
+        caller: &str,
+        ticket: Ticket,
+        now: Instant,
+    ) -> Option<Vec<Ticket>> {
+        let guest = self.callers.get_mut(caller)?;
+        let at = guest.waiting.iter().position(|one| *one == ticket)?;
+        guest.waiting.remove(at);
+        self.waiting -= 1;
+        self.forget(caller, now);
+        Some(self.let_in())
     }
 
     #[cfg(test)]
     pub(crate) fn is_empty(&self) -> bool {
-        self.taken.all() == 0 && self.waiting == 0 && self.callers.is_empty()
+        let none = self.taken.all() + self.parting + self.waiting == 0;
+        none && self.callers.is_empty()
     }
 
     fn guest(&mut self, caller: &str) -> &mut Guest {
         self.callers.entry(caller.to_owned()).or_default()
     }
 
+    fn leave_place(&mut self, caller: &str) {
+        if let Some(guest) = self.callers.get_mut(caller) {
+            let taken = self.taken.of(guest.leaves());
+            *taken = taken.saturating_sub(1);
+        }
+    }
+
     fn forget(&mut self, caller: &str, now: Instant) {
         let guest = self.callers.get(caller);
-        let idle = guest.filter(|guest| guest.under_way == 0 && guest.waiting.is_empty());
+        let idle = guest.filter(|guest| guest.is_gone());
         let Some(crowds) = idle.map(|guest| guest.crowds) else {
             return;
         };
         self.callers.remove(caller);
         if !crowds {
-            self.alone.entry(caller.to_owned()).or_insert(now);
+            let (since, calls) = (now, 0);
+            let alone = self.alone.entry(caller.to_owned());
+            let alone = alone.or_insert(Alone { since, calls });
+            alone.calls = alone.calls.saturating_add(1);
         }
     }
 
@@ -304,8 +364,8 @@ impl Hall {
         while self.somebody_waits() {
             let (bounds, taken) = (self.bounds, self.taken);
             let waiting = self.callers.values_mut().filter_map(|guest| {
-                let others = guest.waiting.len().checked_sub(1)?;
-                let kind = bounds.place(taken, guest.under_way, others)?;
+                guest.waiting.front()?;
+                let kind = bounds.place(taken, guest.under_way, guest.company())?;
                 Some(((guest.under_way, guest.turn), kind, guest))
             });
             let next = waiting.min_by_key(|(order, _, _)| *order);
@@ -336,8 +396,12 @@ impl Hall {
     }
 
     /// For a call that comes while none of its caller's waits.
-    fn place_for(&self, own: usize) -> Option<Kind> {
-        self.bounds.place(self.taken, own, 0)
+    fn place_for(&self, caller: &str, own: usize) -> Option<Kind> {
+        let company = match self.callers.contains_key(caller) {
+            true => Company::Crowds,
+            false => Company::Alone,
+        };
+        self.bounds.place(self.taken, own, company)
     }
 
     /// How long a call would wait that comes now, where the queue is full or that is longer than one waits.

@@ -1,7 +1,10 @@
 //! What the store of facts keeps, and what it takes.
 
+use super::pages::tests::{ALL, MOST_RULES, friend_of, page, wanted};
 use super::*;
-use mail::{Folded, MailAddress, Snippets};
+use crate::criteria::Criteria;
+use mail::{Folded, MailAddress};
+use policy::Rule;
 use proptest::prelude::*;
 
 fn facts() -> impl Strategy<Value = FactsBuf> {
@@ -159,71 +162,6 @@ fn many_accounts_together_stay_within_one_bound() {
     assert!(weight(&accounts[0]) > 3 << 20);
 }
 
-fn subject(word: &str) -> Criteria {
-    let mut criteria = Criteria::default();
-    criteria.evaluated(Condition::Subject(word.to_owned()));
-    criteria
-}
-
-/// Whoever may see everything.
-const ALL: Scope<'static> = Scope::Alike(Level::Full);
-
-fn wanted(criteria: &Criteria) -> Wanted<'_> {
-    Wanted {
-        criteria,
-        below: None,
-        limit: 20,
-        snippets: Snippets::Without,
-    }
-}
-
-fn page(uid: usize) -> UidSet {
-    let uid = Uid(u32::try_from(uid).unwrap());
-    UidSet::range(uid, uid)
-}
-
-#[test]
-fn what_was_shown_last_of_a_search_is_likely_for_the_same_search_alone() {
-    let mut shelf = shelf();
-    let (plain, other) = (Criteria::default(), subject("a"));
-    let below = |uid: u32| {
-        Some(Anchor {
-            uidvalidity: UidValidity(7),
-            order: 0,
-            uid: Uid(uid),
-        })
-    };
-    let questions = [
-        wanted(&plain),
-        wanted(&other),
-        Wanted {
-            limit: 21,
-            ..wanted(&plain)
-        },
-        Wanted {
-            below: below(9),
-            ..wanted(&plain)
-        },
-        Wanted {
-            below: below(8),
-            ..wanted(&plain)
-        },
-    ];
-    for (number, question) in (1..).zip(&questions) {
-        assert_eq!(shelf.page(ALL, question), None);
-        shelf.note_page(UidValidity(7), ALL, question, page(number));
-    }
-    for (number, question) in (1..).zip(&questions) {
-        assert_eq!(shelf.page(ALL, question), Some(&page(number)));
-    }
-    // The latest is what counts, and it is kept once.
-    shelf.note_page(UidValidity(7), ALL, &questions[0], page(70));
-    shelf.note_page(UidValidity(7), ALL, &questions[0], page(71));
-    assert_eq!(shelf.page(ALL, &questions[0]), Some(&page(71)));
-    assert_eq!(shelf.page(ALL, &questions[1]), Some(&page(2)));
-    assert_eq!(shelf.pages.len(), questions.len());
-}
-
 #[test]
 fn what_was_shown_of_another_generation_is_not_likely() {
     let mut shelf = Shelf::default();
@@ -241,28 +179,16 @@ fn what_was_shown_of_another_generation_is_not_likely() {
 }
 
 #[test]
-fn few_pages_are_kept_and_the_oldest_goes_first() {
+fn what_pages_hold_on_to_is_counted() {
     let mut shelf = shelf();
-    let each: Vec<Criteria> = (0..2 * MOST_PAGES)
-        .map(|number| subject(&number.to_string()))
-        .collect();
+    let (criteria, policy) = (Criteria::default(), friend_of(MOST_RULES));
     let light = shelf.weight();
-    for (number, criteria) in (1..).zip(&each) {
-        shelf.note_page(UidValidity(7), ALL, &wanted(criteria), page(number));
-        // Whoever is asked again is not old.
-        shelf.note_page(UidValidity(7), ALL, &wanted(&each[0]), page(number));
-        assert!(shelf.pages.len() <= MOST_PAGES);
-    }
-    assert_eq!(
-        shelf.page(ALL, &wanted(&each[0])),
-        Some(&page(2 * MOST_PAGES))
+    shelf.note_page(
+        UidValidity(7),
+        Scope::Each(&policy),
+        &wanted(&criteria),
+        page(1),
     );
-    let kept = each
-        .iter()
-        .skip(1)
-        .map(|one| shelf.page(ALL, &wanted(one)).is_some());
-    let kept: Vec<bool> = kept.collect();
-    let (gone, left) = kept.split_at(MOST_PAGES);
-    assert!(!gone.contains(&true) && !left.contains(&false), "{kept:?}");
-    assert!(shelf.weight() > light + MOST_PAGES * size_of::<UidSet>());
+    let rules = MOST_RULES * size_of::<Rule>();
+    assert!(shelf.weight() > light + rules, "{}", shelf.weight());
 }

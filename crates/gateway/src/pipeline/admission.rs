@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::turnstile::{NoRoom, SOON};
 use super::{Begun, Call, Caller, Gateway, Outcome};
-use crate::envelope::{self, Answered, Refused, Reply};
+use crate::envelope::{self, Again, Answered, Refused, Reply};
 use crate::fairness::{Crowd, Door, Load, Place, Places};
 use crate::knowledge::lock;
 use crate::limits::excess::{Excess, Kind, Recorded};
@@ -24,6 +24,9 @@ use crate::setup::{Setup, Standing};
 use crate::tools::AnyTool;
 use crate::watch::{Cache, OTHER};
 use crate::{Code, Refusal, recording};
+
+/// So much later whoever asks too much, again and again, is refused: no longer than the least that anybody is told to wait.
+pub const HELD_BACK: Duration = Duration::from_secs(1);
 
 /// What all calls that name no tool of ours are counted as.
 const NO_TOOL: &str = "(unknown)";
@@ -47,7 +50,7 @@ pub(super) struct Came {
 /// A call that there is room for. The room is free again when this is dropped, however the call ends.
 pub struct Admitted {
     since: Instant,
-    place: Mutex<Place>,
+    place: Mutex<Option<Place>>,
     used: Mutex<Used>,
 }
 
@@ -151,7 +154,8 @@ impl Gateway {
                 Ok(admitted) => Some(admitted),
                 Err(excess) => {
                     let came = Came { tool: None, since };
-                    return self.refuse_excess(standing, caller, came, cx, excess).await;
+                    let refused = self.refuse_excess(standing, caller, came, cx, excess);
+                    return hold_back(refused.await).await;
                 }
             },
             None => None,
@@ -205,7 +209,7 @@ impl Gateway {
             Err(excess) => {
                 let came = Came { tool: name, since };
                 let refused = self.refuse_excess(standing, call.caller, came, call.cx, excess);
-                return Outcome::Refused(refused.await);
+                return Outcome::Refused(hold_back(refused.await).await);
             }
         };
         let outcome = match tool {
@@ -231,7 +235,7 @@ impl Gateway {
         let drawn = self.turnstile.draw(wanted).await?;
         Ok(Admitted {
             since,
-            place: Mutex::new(place),
+            place: Mutex::new(Some(place)),
             used: Mutex::new(Used {
                 held: vec![held],
                 drawn,
@@ -293,7 +297,10 @@ impl Gateway {
             Recorded::Counted => {
                 begun.decided(audit::Decision::Deny, reason);
                 begun.came_to(refusal.recorded());
-                envelope::refused(*refusal, &begun.facts(cx))
+                Refused {
+                    again: Again::OneOfMany,
+                    ..envelope::refused(*refusal, &begun.facts(cx))
+                }
             }
         };
         tell(&mut refused.data, stands);
@@ -344,8 +351,15 @@ impl Admitted {
     }
 
     /// Nothing is left to do but to wait until it is recorded.
-    pub(super) fn is_done(&self) {
-        lock(&self.place).hand_on();
+    pub(super) fn hand_on_place(&self) {
+        if let Some(place) = &mut *lock(&self.place) {
+            place.hand_on();
+        }
+    }
+
+    /// Nothing is done at all.
+    pub(super) fn leave_place(&self) {
+        *lock(&self.place) = None;
     }
 
     /// How many messages its caller gets to see. Folders and accounts are no messages, nor is what is only counted.
@@ -382,6 +396,15 @@ impl Drop for Waiting<'_> {
             self.log.note(Event::call(&asked, &Ended::of(CANCELLED)));
         }
     }
+}
+
+/// Whoever is refused for asking too much, again and again, is answered later. So a flood of such calls is no more than one a
+/// second for each that a client can have open.
+pub(super) async fn hold_back(refused: Refused) -> Refused {
+    if refused.again == Again::OneOfMany {
+        tokio::time::sleep(HELD_BACK).await;
+    }
+    refused
 }
 
 /// What an answer weighs on its way: both of its forms, and what travels beside it.

@@ -116,7 +116,6 @@ impl Begun {
             round_trips: cx.round_trips(),
             cache_hit: cx.cache_hit(),
             telemetry: self.telemetry,
-            receipt: None,
         }
     }
 

@@ -20,6 +20,7 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use super::*;
+use crate::envelope::Done;
 use crate::envelope::Reply;
 use crate::tools::{Annotations, Toolset};
 

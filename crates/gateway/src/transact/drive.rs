@@ -112,7 +112,7 @@ impl<'a> Driver<'a> {
                 *taken += usize::from(work.attempts(step) > 0);
                 self.take(work, step).await?
             }
-            Next::FindOut(StepName::Thin) => self.thin(work).await,
+            Next::FindOut(StepName::Thin) => self.thin(work).await?,
             Next::FindOut(step) => self.find_out(work, step).await?,
         })
     }
@@ -194,10 +194,12 @@ impl<'a> Driver<'a> {
                 }
             }
         }
-        if step == StepName::Withdraw
-            && let Some(flow) = self.keep_the_last(work).await
-        {
-            return Ok(flow);
+        if step == StepName::Withdraw {
+            if let Some(flow) = self.keep_the_last(work).await {
+                return Ok(flow);
+            }
+            // INVARIANT: what is taken away is ours before it goes.
+            self.write(work).await?;
         }
         let came = match step {
             StepName::Confirm => return Ok(self.confirm(work).await),

@@ -33,6 +33,11 @@ pub(super) enum Next {
 }
 
 pub(super) fn next(transaction: &Transaction) -> Next {
+    let thinned = last(transaction, StepName::Thin);
+    // Which copy is the one that was made comes before anything else that is done with it.
+    if let Some((StepState::Intended | StepState::Unknown, _)) = thinned {
+        return Next::FindOut(StepName::Thin);
+    }
     let mut code = None;
     for step in route(transaction).iter().copied() {
         match last(transaction, step) {
@@ -55,12 +60,8 @@ pub(super) fn next(transaction: &Transaction) -> Next {
             }
         }
     }
-    match last(transaction, StepName::Thin) {
-        Some((StepState::Intended | StepState::Unknown, _)) => {
-            return Next::FindOut(StepName::Thin);
-        }
-        Some((StepState::Refused, why)) => code = code.or(why.map(str::to_owned)),
-        Some((StepState::Done, _)) | None => {}
+    if let Some((StepState::Refused, why)) = thinned {
+        code = code.or(why.map(str::to_owned));
     }
     let ending = Ending { code, words: None };
     Next::End(State::Done, ending)
@@ -390,7 +391,7 @@ mod tests {
             (
                 Move,
                 "across",
-                "append:refused:not_done append:done thin:done confirm:done remove:refused:read_only",
+                "append:refused:not_done append:done thin:done:7:42 confirm:done remove:refused:read_only",
                 "take withdraw",
             ),
             (

@@ -9,6 +9,7 @@ use super::conn::Conn;
 use super::desk::Desk;
 use super::text::{digest, read, spelled};
 use super::trouble::Trouble;
+use crate::going::taken;
 use crate::rows::{self, Columns, Unread};
 use crate::{Filter, LedgerFault, Place, Transaction, TransactionId, Unsettled};
 
@@ -126,10 +127,10 @@ pub(super) async fn landed(
     uidvalidity: UidValidity,
     but: &TransactionId,
 ) -> Result<Vec<Uid>, Trouble> {
-    const LANDED: &str = "SELECT DISTINCT landed_uid FROM transactions
+    const LANDED: &str = "SELECT landed_uid, why FROM transactions
+        LEFT JOIN steps ON transaction_id = id AND name = 'thin'
         WHERE target_account = $1 AND left(target_folder, 100) = left($2, 100) AND target_folder = $2 AND landed_uidvalidity = $3
-            AND landed_uid IS NOT NULL AND id <> $4
-        ORDER BY landed_uid";
+            AND landed_uid IS NOT NULL AND id <> $4";
     let (account, folder) = (
         spelled(place.account.as_str()),
         spelled(place.folder.as_str()),
@@ -138,12 +139,13 @@ pub(super) async fn landed(
     let found = conn
         .query(LANDED, &[&account, &folder, &validity, &but.as_str()])
         .await?;
-    let mut uids = Vec::with_capacity(found.len());
+    let mut rows = Vec::with_capacity(found.len());
     for row in &found {
         let uid: i64 = row.try_get(0)?;
-        uids.push(Uid(u32::try_from(uid).map_err(|_| unknown("landed_uid"))?));
+        let uid = Uid(u32::try_from(uid).map_err(|_| unknown("landed_uid"))?);
+        rows.push((uid, row.try_get(1)?));
     }
-    Ok(uids)
+    Ok(taken(rows, uidvalidity))
 }
 
 /// A caller's name for its request.

@@ -4,6 +4,7 @@ use bytes::Bytes;
 use mail::{Uid, UidValidity};
 use rusqlite::{Connection, OptionalExtension as _, Params, Row, params_from_iter};
 
+use crate::going::taken;
 use crate::rows::{self, Columns, Unread};
 use crate::{Filter, LedgerFault, Place, Transaction, TransactionId, Unsettled};
 
@@ -91,21 +92,21 @@ pub(crate) fn landed(
     but: &TransactionId,
 ) -> Result<Vec<Uid>, LedgerFault> {
     let mut found = conn.prepare(
-        "SELECT DISTINCT landed_uid FROM transactions
+        "SELECT landed_uid, why FROM transactions
+         LEFT JOIN steps ON transaction_id = id AND name = 'thin'
          WHERE target_account = ?1 AND target_folder = ?2 AND landed_uidvalidity = ?3 AND landed_uid IS NOT NULL
-             AND id <> ?4
-         ORDER BY landed_uid",
+             AND id <> ?4",
     )?;
-    let uids = found.query_map(
+    let rows = found.query_map(
         (
             place.account.as_str(),
             place.folder.as_str(),
             uidvalidity.0,
             but.as_str(),
         ),
-        |row| row.get(0).map(Uid),
+        |row| Ok((row.get(0).map(Uid)?, row.get(1)?)),
     )?;
-    Ok(uids.collect::<Result<_, _>>()?)
+    Ok(taken(rows.collect::<Result<_, _>>()?, uidvalidity))
 }
 
 fn one(

@@ -255,10 +255,32 @@ pub(crate) async fn what_others_put_into_a_folder_is_known(ground: &Ground) {
             .unwrap();
         ids.push(lease.id().clone());
     }
+    // One that was there twice: the second goes, and is nobody else's meanwhile, nor once it is gone.
     let place = folder("work", "Archiv \"ü\"/2026");
+    let asked = Asked {
+        target: Some(place.clone()),
+        ..asked()
+    };
+    let twice = begin(&ledger, asked).await;
+    let landing = |uid| Landing {
+        uidvalidity: UidValidity(7),
+        uid: Uid(uid),
+    };
+    let known = Known {
+        landed: Some(landing(25)),
+        ..Known::default()
+    };
+    let why = ledger::going(landing(26));
+    for state in [StepState::Intended, StepState::Done] {
+        let thins = Note::Step(StepName::Thin, state, Some(why.clone()));
+        let notes = vec![Note::Knows(known.clone()), thins];
+        ledger.write(&twice, notes).await.unwrap();
+        let uids = ledger.landed(&place, UidValidity(7), &ids[3]).await;
+        assert_eq!(uids, Ok([20, 25, 26, 30].map(Uid).to_vec()), "{state:?}");
+    }
     for (validity, but, want) in [
-        (7, &ids[3], vec![20, 30]),
-        (7, &ids[0], vec![20]),
+        (7, twice.id(), vec![20, 30]),
+        (7, &ids[0], vec![20, 25, 26]),
         (8, &ids[0], vec![21]),
         (9, &ids[0], vec![]),
     ] {

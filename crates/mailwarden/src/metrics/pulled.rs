@@ -73,6 +73,7 @@ impl Reading {
 impl Pulled {
     pub(super) async fn pull(&self, watched: &Watched) {
         let mut all = about_the_log(watched);
+        all.extend(about_calls(watched));
         all.extend(about_connections(watched));
         all.extend(about_the_ledger(watched.ledger().await));
         all.extend(about_the_process(watched));
@@ -125,6 +126,32 @@ fn about_the_log(watched: &Watched) -> Vec<Reading> {
         ));
     }
     all
+}
+
+fn about_calls(watched: &Watched) -> Vec<Reading> {
+    let Some(load) = watched.calls() else {
+        return Vec::new();
+    };
+    let number = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
+    vec![
+        Reading::by(
+            Kind::Gauge,
+            "calls_here",
+            "Calls that have come and are not answered: under way, waiting for a place, done and waiting to be recorded",
+            "state",
+            [
+                ("under_way", number(load.under_way)),
+                ("waiting", number(load.waiting)),
+                ("recording", number(load.parting)),
+            ],
+        ),
+        Reading::one(
+            Kind::Gauge,
+            "places",
+            "Calls that may be under way at a time, as things stand",
+            load.places as f64,
+        ),
+    ]
 }
 
 fn about_connections(watched: &Watched) -> Vec<Reading> {

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use audit::{Health, Lag, Log};
-use gateway::Gateway;
+use gateway::{Gateway, Load};
 use ledger::{Ledger, Unsettled};
 use tokio::time::{Instant, timeout};
 
@@ -183,6 +183,11 @@ impl Watched {
 
     pub(crate) fn counted(&self) -> Option<&Counted> {
         Some(&self.0.serving.get()?.counted)
+    }
+
+    /// How many calls are here, as soon as there can be any.
+    pub(crate) fn calls(&self) -> Option<Load> {
+        Some(self.0.serving.get()?.gateway.load())
     }
 
     /// What keeps it from serving; nothing, if it is ready for reading.

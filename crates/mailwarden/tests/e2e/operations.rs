@@ -165,6 +165,14 @@ fn calls_are_counted_when_they_end() {
         (decided("unknown_tool"), decided("invalid_input")),
         (1.0, 1.0)
     );
+    for state in ["under_way", "waiting", "recording"] {
+        assert_eq!(
+            seen.sum("mailwarden_calls_here", &[("state", state)]),
+            0.0,
+            "{state}: all of them are over"
+        );
+    }
+    assert!(seen.sum("mailwarden_places", &[]) >= 2.0);
     assert!(seen.sum("mailwarden_imap_dials_total", &[]) >= 1.0);
     assert_eq!(
         seen.sum("mailwarden_imap_connections", &[("state", "lent")]),
@@ -209,7 +217,17 @@ fn every_label_is_of_a_closed_list() {
     let tools: BTreeSet<&str> = tools.chain(["other"]).collect();
     let known: BTreeMap<&str, &[&str]> = BTreeMap::from([
         ("decision", &["ALLOW", "DENY"][..]),
-        ("state", &["open", "lent", "needs_operator"]),
+        (
+            "state",
+            &[
+                "open",
+                "lent",
+                "needs_operator",
+                "under_way",
+                "waiting",
+                "recording",
+            ],
+        ),
         (
             "standing",
             &["good", "read_only", "needs_login", "unreadable"],

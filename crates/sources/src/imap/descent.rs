@@ -33,7 +33,7 @@ pub(super) async fn read(
         let read = visit.ok().and_then(|visit| rows(visit, from));
         match read {
             Some((edge, rows)) => lineages.read(folder, from, edge, &rows),
-            None => lineages.doubt(std::slice::from_ref(folder)),
+            None => lineages.give_up(std::slice::from_ref(folder)),
         }
     }
     Ok(())

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use imap::ThreadId;
 use jiff::Timestamp;
-use mail::{Cx, Fault, FolderName, HeaderId, Kindred, Member, Sought, Within};
+use mail::{Cx, Fault, FaultKind, FolderName, HeaderId, Kindred, Member, Sought, Within};
 
 use super::catalogue::{Catalogue, Places};
 use super::closure::{Bounds, Closure, Found, Tie};
@@ -200,11 +200,13 @@ impl GatherKindred<'_> {
             return Ok(None);
         }
         let found = self.try_lineage(session, cx, scope).await;
-        // INVARIANT: what a server chokes on is not asked for by the next one too. A connection that had died says nothing of it.
-        if found.is_err() && !session.is_silent() {
-            self.lineages.doubt(scope.searched());
+        // A connection that had died says nothing of it.
+        if found.is_ok() || session.is_silent() {
+            return found;
         }
-        found
+        // INVARIANT: what a server chokes on is not asked for by the next one too.
+        self.lineages.give_up(scope.searched());
+        found.map_err(unread)
     }
 
     async fn try_lineage(
@@ -301,6 +303,18 @@ impl GatherKindred<'_> {
             self.gatherings
                 .keep(self.sought, folders, edges, members, since);
         }
+    }
+}
+
+/// INVARIANT: what a search may answer fails for no other reason. Whoever broke off is not waited for again, and is taken for
+/// one that cannot say so much at once: it is begun again, and searched.
+fn unread(fault: Fault) -> Fault {
+    match fault.kind {
+        FaultKind::TimedOut | FaultKind::Lost | FaultKind::Bye => Fault {
+            kind: FaultKind::Protocol,
+            ..fault
+        },
+        _ => fault,
     }
 }
 

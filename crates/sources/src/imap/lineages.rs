@@ -21,7 +21,7 @@ const MOST_MESSAGES: u64 = 3_000;
 /// Longer conversations are searched for.
 const MOST_MEMBERS: usize = 200;
 
-/// QUIRK: UIDs that move (Proton Bridge). What was read longer ago is read again.
+/// QUIRK: UIDs that move (Proton Bridge). What was read longer ago is read again. What could not be read is let alone as long.
 const TRUSTED: Duration = Duration::from_secs(10 * 60);
 
 /// Folders of which anything is known.
@@ -46,8 +46,14 @@ pub(super) struct Lineage {
 enum Known {
     /// How large it is.
     Seen(Edge),
-    /// Nothing can be told of it as long as it is so.
-    Unfit(Edge),
+    /// What was told of it is of no use as long as it is so.
+    Doubted(Edge),
+    /// It cannot be told who names whom there. What is in the way stays, whatever else comes: nobody tries again for a while,
+    /// unless it is another folder by then.
+    Unfit {
+        edge: Edge,
+        since: Instant,
+    },
     Read(Arc<Lineage>),
 }
 
@@ -97,12 +103,21 @@ impl Lineages {
     /// A search went through this folder, which was so.
     pub(super) fn see(&self, folder: &FolderName, edge: Edge) {
         let mut folders = self.lock();
-        match folders.get(folder) {
-            Some(Known::Read(_)) => {}
-            Some(Known::Unfit(then)) if *then == edge => {}
-            None if folders.len() >= MOST_FOLDERS => {}
-            _ => self.put(&mut folders, folder, Known::Seen(edge)),
-        }
+        let known = match folders.get(folder) {
+            Some(Known::Read(_)) => return,
+            Some(Known::Doubted(then)) if *then == edge => return,
+            Some(Known::Unfit { edge: then, since })
+                if then.uidvalidity() == edge.uidvalidity() =>
+            {
+                Known::Unfit {
+                    edge,
+                    since: *since,
+                }
+            }
+            None if folders.len() >= MOST_FOLDERS => return,
+            _ => Known::Seen(edge),
+        };
+        self.put(&mut folders, folder, known);
     }
 
     pub(super) fn readiness(&self, folders: &[FolderName], now: Instant) -> Readiness {
@@ -110,19 +125,17 @@ impl Lineages {
         let mut messages: u64 = 0;
         let mut readiness = Readiness::Ready;
         for folder in folders {
-            let old = match known.get(folder) {
-                None | Some(Known::Unfit(_)) => return Readiness::Out,
-                Some(Known::Seen(edge)) => {
-                    readiness = Readiness::Unread;
-                    messages = messages.saturating_add(edge.most());
-                    None
-                }
+            let (size, unread) = match known.get(folder) {
+                None | Some(Known::Doubted(_)) => return Readiness::Out,
+                Some(Known::Unfit { since, .. }) if !is_old(*since, now) => return Readiness::Out,
+                Some(Known::Seen(edge) | Known::Unfit { edge, .. }) => (edge.most(), Some(*edge)),
                 Some(Known::Read(lineage)) => {
-                    messages = messages.saturating_add(lineage.messages);
-                    lineage.is_old(now).then_some(lineage.edge)
+                    let old = is_old(lineage.since, now);
+                    (lineage.messages, old.then_some(lineage.edge))
                 }
             };
-            if let Some(edge) = old {
+            messages = messages.saturating_add(size);
+            if let Some(edge) = unread {
                 readiness = Readiness::Unread;
                 self.put(&mut known, folder, Known::Seen(edge));
             }
@@ -143,21 +156,29 @@ impl Lineages {
 
     /// The folder was read from there on, and these are all that it holds up to its edge.
     pub(super) fn read(&self, folder: &FolderName, from: Uid, edge: Edge, rows: &[Row]) {
-        let mut folders = self.lock();
-        let before = match folders.get(folder) {
-            // Somebody else has read as far meanwhile.
-            Some(Known::Read(before)) if from.0 > 1 && before.edge == edge => return,
+        let known_of = |folders: &HashMap<FolderName, Known>| match folders.get(folder) {
             Some(Known::Read(before)) if from.0 > 1 => Some(Arc::clone(before)),
             _ => None,
         };
-        let grown = self.grown(before.as_deref(), from, edge, rows);
-        let known = match grown {
-            Some(lineage) => Known::Read(Arc::new(lineage)),
-            None => Known::Unfit(edge),
-        };
+        let before = known_of(&self.lock());
+        match &before {
+            // Somebody else has read as far meanwhile.
+            Some(before) if before.edge == edge => return,
+            // What it followed on is forgotten: it is read anew when it is asked for.
+            None if from.0 > 1 => return,
+            _ => {}
+        }
+        // Thousands are put in order here: nobody waits for the lock meanwhile.
+        let known = self.grown(before.as_deref(), from, edge, rows);
+        let mut folders = self.lock();
+        let still = known_of(&folders);
+        if still.as_ref().map(Arc::as_ptr) != before.as_ref().map(Arc::as_ptr) {
+            // It was read or doubted meanwhile: that holds, and this is read again when it is asked for.
+            return;
+        }
         self.put(&mut folders, folder, known);
         if weight(&folders) > self.room.bound(MOST) {
-            self.put(&mut folders, folder, Known::Unfit(edge));
+            self.put(&mut folders, folder, Known::unfit(edge));
         }
     }
 
@@ -179,9 +200,22 @@ impl Lineages {
             let edge = match known.get(folder) {
                 Some(Known::Read(lineage)) => lineage.edge,
                 Some(Known::Seen(edge)) => *edge,
-                Some(Known::Unfit(_)) | None => continue,
+                Some(Known::Doubted(_) | Known::Unfit { .. }) | None => continue,
             };
-            self.put(&mut known, folder, Known::Unfit(edge));
+            self.put(&mut known, folder, Known::Doubted(edge));
+        }
+    }
+
+    /// These could not be read.
+    pub(super) fn give_up(&self, folders: &[FolderName]) {
+        let mut known = self.lock();
+        for folder in folders {
+            let edge = match known.get(folder) {
+                Some(Known::Read(lineage)) => lineage.edge,
+                Some(Known::Seen(edge) | Known::Doubted(edge)) => *edge,
+                Some(Known::Unfit { .. }) | None => continue,
+            };
+            self.put(&mut known, folder, Known::unfit(edge));
         }
     }
 
@@ -220,44 +254,55 @@ impl Lineages {
         (!members.is_empty()).then(|| Gathering::at(edges, members, since))
     }
 
-    /// None where it cannot be told who names whom there.
-    fn grown(
-        &self,
-        before: Option<&Lineage>,
-        from: Uid,
-        edge: Edge,
-        rows: &[Row],
-    ) -> Option<Lineage> {
-        let follows = |one: &&Lineage| {
-            one.edge.next() == from && one.edge.uidvalidity() == edge.uidvalidity()
-        };
-        let before = match from.0 {
-            0 | 1 => None,
-            _ => Some(before.filter(follows)?),
-        };
-        let mut by_uid = before.map_or_else(Vec::new, |one| one.by_uid.clone());
-        for (uid, links) in rows {
-            // INVARIANT: whoever names more than a search would ask for is not half known.
-            if links.ancestors().len() > MOST_OF_ONE {
-                return None;
-            }
-            by_uid.extend(links.all().map(|id| (uid.0, self.key(id))));
-        }
-        by_uid.sort_unstable();
-        by_uid.dedup();
-        by_uid.shrink_to_fit();
-        let mut by_id: Vec<(u64, u32)> = by_uid.iter().map(|(uid, id)| (*id, *uid)).collect();
-        by_id.sort_unstable();
+    /// What is known of the folder by what was known before and these.
+    fn grown(&self, before: Option<&Lineage>, from: Uid, edge: Edge, rows: &[Row]) -> Known {
+        let follows =
+            |one: &Lineage| one.edge.next() == from && one.edge.uidvalidity() == edge.uidvalidity();
         let new = u64::try_from(rows.len()).unwrap_or(u64::MAX);
         let messages = before.map_or(0, |one| one.messages).saturating_add(new);
         // INVARIANT: a message that was not told of is not one that names nobody.
-        (messages >= edge.most() && messages <= MOST_MESSAGES).then(|| Lineage {
+        let adds_up = messages >= edge.most() && messages <= MOST_MESSAGES;
+        match before {
+            // Read anew it may: much of what is known may be gone.
+            Some(before) if !adds_up || !follows(before) => return Known::Seen(edge),
+            None if !adds_up => return Known::unfit(edge),
+            _ => {}
+        }
+        let Some(by_uid) = self.ties(before, rows) else {
+            return Known::unfit(edge);
+        };
+        let mut by_id: Vec<(u64, u32)> = by_uid.iter().map(|(uid, id)| (*id, *uid)).collect();
+        by_id.sort_unstable();
+        Known::Read(Arc::new(Lineage {
             edge,
             since: before.map_or_else(Instant::now, |one| one.since),
             messages,
             by_uid,
             by_id,
-        })
+        }))
+    }
+
+    /// None where somebody names too many, or all together do: no more are looked at than can be kept.
+    fn ties(&self, before: Option<&Lineage>, rows: &[Row]) -> Option<Vec<(u32, u64)>> {
+        let bound = self.room.bound(MOST);
+        let mut ties = before.map_or_else(Vec::new, |one| one.by_uid.clone());
+        for (uid, links) in rows {
+            // INVARIANT: whoever names more than a search would ask for is not half known.
+            if links.ancestors().len() > MOST_OF_ONE {
+                return None;
+            }
+            let mut ids: Vec<u64> = links.all().map(|id| self.key(id)).collect();
+            ids.sort_unstable();
+            ids.dedup();
+            ties.extend(ids.into_iter().map(|id| (uid.0, id)));
+            if octets(ties.len()) > bound {
+                return None;
+            }
+        }
+        ties.sort_unstable();
+        ties.dedup();
+        ties.shrink_to_fit();
+        Some(ties)
     }
 
     fn put(&self, folders: &mut HashMap<FolderName, Known>, folder: &FolderName, known: Known) {
@@ -277,10 +322,6 @@ impl Lineages {
 }
 
 impl Lineage {
-    fn is_old(&self, now: Instant) -> bool {
-        now.saturating_duration_since(self.since) >= TRUSTED
-    }
-
     /// Messages that have or name it.
     fn tied_by(&self, id: u64) -> impl Iterator<Item = u32> {
         let from = self.by_id.partition_point(|(other, _)| *other < id);
@@ -298,16 +339,26 @@ impl Lineage {
 }
 
 impl Known {
+    fn unfit(edge: Edge) -> Self {
+        let since = Instant::now();
+        Self::Unfit { edge, since }
+    }
+
     fn octets(&self) -> usize {
         match self {
-            Self::Seen(_) | Self::Unfit(_) => 0,
-            Self::Read(one) => {
-                size_of::<Lineage>()
-                    + one.by_uid.capacity() * size_of::<(u32, u64)>()
-                    + one.by_id.capacity() * size_of::<(u64, u32)>()
-            }
+            Self::Seen(_) | Self::Doubted(_) | Self::Unfit { .. } => 0,
+            Self::Read(one) => octets(one.by_uid.capacity().max(one.by_id.capacity())),
         }
     }
+}
+
+fn is_old(since: Instant, now: Instant) -> bool {
+    now.saturating_duration_since(since) >= TRUSTED
+}
+
+/// Of one folder with so many ties, each of which is kept both ways.
+fn octets(ties: usize) -> usize {
+    size_of::<Lineage>() + ties * (size_of::<(u32, u64)>() + size_of::<(u64, u32)>())
 }
 
 fn weight(folders: &HashMap<FolderName, Known>) -> usize {
@@ -355,6 +406,13 @@ mod tests {
             in_reply_to: Vec::new(),
         };
         (Uid(uid), links)
+    }
+
+    /// One that names so many.
+    fn naming(uid: u32, others: usize) -> Row {
+        let others: Vec<String> = (0..others).map(|number| format!("{number}@y")).collect();
+        let others: Vec<&str> = others.iter().map(String::as_str).collect();
+        row(uid, &format!("{uid}@x"), &others)
     }
 
     /// Messages that name nobody.
@@ -490,10 +548,6 @@ mod tests {
 
     #[test]
     fn nothing_is_told_of_a_folder_that_is_not_known_as_a_whole() {
-        let many: Vec<String> = (0..=MOST_OF_ONE)
-            .map(|number| format!("{number}@y"))
-            .collect();
-        let many: Vec<&str> = many.iter().map(String::as_str).collect();
         let crowd = u32::try_from(MOST_MESSAGES).unwrap();
         for (what, edge, rows, fit) in [
             ("empty", edge(1, 1, 0), vec![], true),
@@ -504,13 +558,13 @@ mod tests {
             (
                 "names as many as are looked for",
                 edge(1, 2, 1),
-                vec![row(1, "one", &many[1..])],
+                vec![naming(1, MOST_OF_ONE)],
                 true,
             ),
             (
                 "names more",
                 edge(1, 2, 1),
-                vec![row(1, "one", &many)],
+                vec![naming(1, MOST_OF_ONE + 1)],
                 false,
             ),
             (
@@ -538,6 +592,65 @@ mod tests {
             memory.see(&name("a"), edge);
             assert_eq!(readiness(&memory, &["a"]), want, "{what}");
         }
+    }
+
+    #[test]
+    fn what_is_in_the_way_stays_there_whatever_else_comes() {
+        let crowd = u32::try_from(MOST_MESSAGES).unwrap();
+        let heavy: Vec<Row> = (1..=crowd).map(|uid| naming(uid, 15)).collect();
+        let named = [naming(4, MOST_OF_ONE + 1)];
+        let none = Lineages::default;
+        for (what, memory, from, rows) in [
+            ("somebody names too many", none(), 1, &named[..]),
+            ("so does who came since", three(), 4, &named),
+            ("all together name too many", none(), 1, &heavy),
+            ("fewer than there are", none(), 1, &[]),
+        ] {
+            let begun = Instant::now();
+            let most = u64::try_from(rows.len()).unwrap().max(1);
+            memory.read(&name("a"), Uid(from), edge(1, 9_000, most), rows);
+            let ended = Instant::now();
+            for later in 1..=3_u32 {
+                memory.see(&name("a"), edge(1, 9_000 + later, most));
+                assert_eq!(readiness(&memory, &["a"]), Readiness::Out, "{what}");
+            }
+            // It is no younger for that, and as large as it is by then.
+            let folders = names(&["a"]);
+            let soon = begun + TRUSTED / 2;
+            assert_eq!(memory.readiness(&folders, soon), Readiness::Out, "{what}");
+            let late = ended + TRUSTED;
+            memory.see(&name("a"), edge(1, 9_004, MOST_MESSAGES + 1));
+            assert_eq!(memory.readiness(&folders, late), Readiness::Out, "{what}");
+            memory.see(&name("a"), edge(1, 9_005, 1));
+            let tried = memory.readiness(&folders, late);
+            assert_eq!(tried, Readiness::Unread, "{what}");
+            assert_eq!(memory.unread_from(&name("a")), Uid(1), "{what}");
+            // Another folder of that name has nothing to do with it.
+            memory.give_up(&folders);
+            memory.see(&name("a"), edge(2, 9_005, 1));
+            assert_eq!(readiness(&memory, &["a"]), Readiness::Unread, "{what}");
+        }
+    }
+
+    #[test]
+    fn what_could_not_be_read_is_let_alone_for_a_while() {
+        let memory = three();
+        memory.see(&name("seen"), edge(1, 2, 1));
+        memory.see(&name("doubted"), edge(1, 2, 1));
+        memory.doubt(&names(&["doubted"]));
+        memory.give_up(&names(&["a", "seen", "doubted", "unknown"]));
+        for folder in ["a", "seen", "doubted"] {
+            memory.see(&name(folder), edge(1, 5, 4));
+            // Nor does doubt make it any better.
+            memory.doubt(&names(&[folder]));
+            memory.see(&name(folder), edge(1, 6, 5));
+            assert_eq!(readiness(&memory, &[folder]), Readiness::Out, "{folder}");
+            assert_eq!(places(&memory, "one", &[folder]), None);
+            let late = memory.readiness(&names(&[folder]), Instant::now() + TRUSTED);
+            assert_eq!(late, Readiness::Unread, "{folder}");
+        }
+        memory.see(&name("unknown"), edge(1, 2, 1));
+        assert_eq!(readiness(&memory, &["unknown"]), Readiness::Unread);
     }
 
     #[test]
@@ -576,15 +689,37 @@ mod tests {
         ] {
             let memory = three();
             memory.read(&name("a"), Uid(from), edge, rows);
-            assert_eq!(readiness(&memory, &["a"]), Readiness::Out, "{what}");
             assert_eq!(places(&memory, "one", &["a"]), None, "{what}");
+            // It has to be read anew.
+            assert_eq!(readiness(&memory, &["a"]), Readiness::Unread, "{what}");
             assert_eq!(memory.unread_from(&name("a")), Uid(1), "{what}");
         }
-        // Nor what has nothing to follow on.
+        // Much of what is known may be gone by the time that more comes.
         let memory = Lineages::default();
-        memory.see(&name("a"), edge(1, 5, 4));
-        memory.read(&name("a"), Uid(4), edge(1, 5, 1), &late);
-        assert_eq!(readiness(&memory, &["a"]), Readiness::Out);
+        let crowd = u32::try_from(MOST_MESSAGES).unwrap();
+        let full = edge(1, crowd + 1, MOST_MESSAGES);
+        memory.read(&name("a"), Uid(1), full, &strangers(1..=crowd));
+        let next = crowd + 1;
+        memory.read(
+            &name("a"),
+            Uid(next),
+            edge(1, next + 1, 1),
+            &strangers(next..=next),
+        );
+        assert_eq!(readiness(&memory, &["a"]), Readiness::Unread);
+        // Nor is it joined to what somebody let go meanwhile.
+        type LetGo = fn(&Lineages, &[FolderName]);
+        for (meanwhile, want) in [
+            (Lineages::forget as LetGo, Readiness::Unread),
+            (Lineages::doubt, Readiness::Out),
+            (Lineages::give_up, Readiness::Out),
+        ] {
+            let memory = three();
+            meanwhile(&memory, &names(&["a"]));
+            memory.read(&name("a"), Uid(4), edge(1, 5, 4), &late);
+            assert_eq!(readiness(&memory, &["a"]), want);
+            assert_eq!(places(&memory, "two", &["a"]), None);
+        }
         // Whoever reads all of it anew needs nothing of before.
         let memory = three();
         memory.read(&name("a"), Uid(1), edge(2, 5, 1), &late);
@@ -759,12 +894,8 @@ mod tests {
     #[test]
     fn what_there_is_no_room_for_is_searched() {
         let few = strangers(1..=8);
-        let others: Vec<String> = (0..15).map(|number| format!("{number}@y")).collect();
-        let others: Vec<&str> = others.iter().map(String::as_str).collect();
         let crowd = u32::try_from(MOST_MESSAGES).unwrap();
-        let heavy: Vec<Row> = (1..=crowd)
-            .map(|uid| row(uid, &format!("{uid}@x"), &others))
-            .collect();
+        let heavy: Vec<Row> = (1..=crowd).map(|uid| naming(uid, 15)).collect();
         for (each, first, second, fit) in [
             (MOST, &few, &few, [true, true]),
             (size_of::<Lineage>() + 400, &few, &few, [true, false]),
@@ -782,6 +913,35 @@ mod tests {
             assert_eq!([ready("a"), ready("b")], fit, "{each}");
             drop(memory);
             assert!(is_empty(room));
+        }
+    }
+
+    #[test]
+    fn no_more_is_put_in_order_than_can_be_kept() {
+        let twice = row(2, "two", &["one", "one", "two"]);
+        let room = room_for(octets(3));
+        let memory = Lineages::within(room);
+        // So that each must keep to its share.
+        memory.room.take(1);
+        for (what, rows, fit) in [
+            ("as many as fit", strangers(1..=3), true),
+            ("one more", strangers(1..=4), false),
+            (
+                "told twice and kept once",
+                vec![row(1, "one", &[]), twice],
+                true,
+            ),
+            ("in one message", vec![naming(1, 3)], false),
+        ] {
+            assert_eq!(memory.ties(None, &rows).is_some(), fit, "{what}");
+        }
+        memory.read(&name("a"), Uid(1), edge(1, 3, 2), &strangers(1..=2));
+        let known = memory.lock().remove(&name("a"));
+        let Some(Known::Read(before)) = known else {
+            panic!("two fit");
+        };
+        for (new, fit) in [(3..=3, true), (3..=4, false)] {
+            assert_eq!(memory.ties(Some(&before), &strangers(new)).is_some(), fit);
         }
     }
 }

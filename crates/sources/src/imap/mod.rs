@@ -201,7 +201,8 @@ impl ImapSource {
         Ok(folders.as_ref().clone())
     }
 
-    /// A hunt that brought more than a flight carries is begun again in smaller steps.
+    /// A hunt that brought more than a flight carries is begun again in smaller steps, and so is one that could not read who
+    /// names whom.
     async fn hunt<J: Job>(
         &self,
         cx: &Cx,

@@ -1,11 +1,10 @@
 //! A conversation that is asked for again: not searched for while nothing has come, and never other than a search would find.
 
 use mail::{Cx, Kindred, MailSource as _, Sought, Within};
-use sources::imap::ImapSource;
 use testkit::proxy::Refusal;
 use testkit::{Cut, Delivery};
 
-use crate::mail_room::{EFFORT, Letter, MailRoom, name, set, shown, skipped, sought};
+use crate::mail_room::{EFFORT, Letter, MailRoom, name, same, set, shown, skipped, sought};
 
 /// Letters of one conversation, and one that is not of it.
 const LETTERS: [(&str, &str, &str); 5] = [
@@ -50,22 +49,6 @@ fn one() -> Sought {
     sought(&["one@x.example"])
 }
 
-/// What somebody finds who remembers nothing.
-fn fresh(room: &MailRoom, asked: &Sought) -> Kindred {
-    let source = ImapSource::new(crate::account(), crate::settings(room.server.port()));
-    let cx = Cx::new();
-    let found = source.kindred(&cx, asked);
-    room.runtime.block_on(found).unwrap()
-}
-
-fn same(mut one: Kindred, mut other: Kindred) {
-    for found in [&mut one, &mut other] {
-        let members = &mut found.members;
-        members.sort_by_key(|member| (member.at.folder.clone(), member.at.uid));
-    }
-    assert_eq!(one, other);
-}
-
 /// The answer, whether it took a look at whole folders, and how many round trips.
 fn ask(room: &MailRoom, asked: &Sought) -> (Kindred, bool, u32) {
     let before = room.proxy.commands().len();
@@ -93,17 +76,12 @@ fn what_was_gathered_is_told_again_in_one_flight_whichever_of_it_is_asked_for() 
             let (again, searched, trips) = ask(&room, &asked);
             assert_eq!(again, first, "{lacking} {own}");
             assert_eq!((searched, trips), (false, 1), "{lacking} {own}");
-            same(again, fresh(&room, &asked));
+            same(again, room.fresh(&asked));
         }
         let (other, searched, _) = ask(&room, &sought(&["stranger@x.example"]));
         assert!(searched);
         assert_eq!(shown(&other), set(&["INBOX:stranger@x.example"]));
-        let commands = room.proxy.commands();
-        let mut changing = ["SELECT", "STORE", "BODY["].iter();
-        assert!(
-            !changing.any(|word| commands.iter().any(|line| line.contains(word))),
-            "EXAMINE and PEEK only"
-        );
+        room.was_only_read();
     }
 }
 
@@ -157,7 +135,7 @@ fn what_is_gone_or_elsewhere_is_so_at_once() {
             eyes.command(command);
             let (found, searched, _) = ask(&room, &asked);
             assert!(searched, "{command}");
-            same(found.clone(), fresh(&room, &asked));
+            same(found.clone(), room.fresh(&asked));
             if own == "three" || command.ends_with("Archive") {
                 assert_eq!(shown(&found), set(want), "{command}");
             }
@@ -193,7 +171,7 @@ fn flags_are_as_they_are() {
         let (found, searched, trips) = ask(&room, &one());
         assert_eq!((searched, trips), (false, 1), "{change}");
         assert_ne!(found.members, first.members);
-        same(found, fresh(&room, &one()));
+        same(found, room.fresh(&one()));
     }
 }
 
@@ -221,7 +199,7 @@ fn who_may_search_elsewhere_is_told_what_lies_there() {
             let has_anchor = want.contains(&"INBOX:one@x.example");
             assert_eq!(searched, searches || !has_anchor, "{asked:?}");
             assert_eq!(shown(&found), set(want));
-            same(found, fresh(&room, &asked));
+            same(found, room.fresh(&asked));
         }
         let Within::Only(folders) = &asked.within else {
             continue;
@@ -240,7 +218,7 @@ fn who_may_search_elsewhere_is_told_what_lies_there() {
     };
     let (found, searched, _) = ask(&room, &asked);
     assert!(!searched);
-    same(found, fresh(&room, &asked));
+    same(found, room.fresh(&asked));
     let few = mail::Effort {
         messages: 3,
         ..EFFORT
@@ -276,7 +254,7 @@ fn a_folder_that_was_made_anew_is_another() {
         }
         let (found, searched, _) = ask(&room, &one());
         assert!(searched, "{folder}");
-        same(found.clone(), fresh(&room, &one()));
+        same(found.clone(), room.fresh(&one()));
         if !left.is_empty() {
             assert_eq!(shown(&found), set(left));
         }
@@ -312,7 +290,7 @@ fn what_was_thrown_away_is_searched_for_every_time() {
         for _ in 0..2 {
             let (found, searched, _) = ask(&room, &sought(&[ids]));
             assert!(searched, "{ids}");
-            same(found, fresh(&room, &sought(&[ids])));
+            same(found, room.fresh(&sought(&[ids])));
         }
     }
 }
@@ -448,7 +426,7 @@ fn whatever_happens_it_is_told_what_a_search_would_find() {
             };
             let (found, searched, _) = ask(&room, &asked);
             quick += usize::from(!searched);
-            same(found, fresh(&room, &asked));
+            same(found, room.fresh(&asked));
         }
         assert!(quick > 0, "{seed}: it was always searched for");
     }

@@ -1,11 +1,13 @@
 //! Conversations in small folders: found by who names whom, without a search, and never other than a search would find.
 
+use std::time::Duration;
+
 use mail::{Cx, Effort, Kindred, MailSource as _, Sought, Within};
-use sources::imap::ImapSource;
+use sources::imap::{ImapSource, Settings, Timeouts};
 use testkit::proxy::Refusal;
 use testkit::{Cut, Cyrus, Delivery, FaultProxy};
 
-use crate::mail_room::{EFFORT, Letter, MailRoom, name, set, shown, sought};
+use crate::mail_room::{EFFORT, Letter, MailRoom, name, same, set, shown, sought};
 use crate::{runtime, settings};
 
 /// Letters of three conversations.
@@ -29,6 +31,9 @@ const B: [&str; 4] = [
     "Archive:b4@x.example",
 ];
 const C: [&str; 2] = ["Archive:c1@x.example", "INBOX:c2@x.example"];
+
+/// By this a command is known that reads who names whom.
+const READING: &str = ":4294967295 (";
 
 /// What somebody took to find an answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -71,34 +76,18 @@ fn of(own: &str) -> Sought {
     sought(&[&format!("{own}@x.example")])
 }
 
-/// What somebody finds who remembers nothing.
-fn fresh(room: &MailRoom, asked: &Sought) -> Kindred {
-    let source = ImapSource::new(crate::account(), settings(room.server.port()));
-    let cx = Cx::new();
-    let found = source.kindred(&cx, asked);
-    room.runtime.block_on(found).unwrap()
-}
-
-fn same(mut one: Kindred, mut other: Kindred) {
-    for found in [&mut one, &mut other] {
-        let members = &mut found.members;
-        members.sort_by_key(|member| (member.at.folder.clone(), member.at.uid));
-    }
-    assert_eq!(one, other);
-}
-
 /// The answer, which is what a search finds, and the way to it.
 fn ask(room: &MailRoom, asked: &Sought) -> (Kindred, Way, u32) {
     let before = room.proxy.commands().len();
     let (found, trips) = room.kindred(asked);
     let way = way(&room.proxy.commands()[before..]);
-    same(found.clone(), fresh(room, asked));
+    same(found.clone(), room.fresh(asked));
     (found, way, trips)
 }
 
 fn way(commands: &[String]) -> Way {
     let has = |word: &str| commands.iter().any(|line| line.contains(word));
-    match (has("SEARCH") || has("THREAD"), has(":4294967295 (")) {
+    match (has("SEARCH") || has("THREAD"), has(READING)) {
         (true, _) => Way::Searched,
         (false, true) => Way::Read,
         (false, false) => Way::Knew,
@@ -127,12 +116,7 @@ fn whoever_asks_for_a_second_conversation_learns_where_all_of_them_are() {
             assert_eq!(shown(&found), set(want), "{own}");
             assert!(found.coverage.exhausted);
         }
-        let commands = room.proxy.commands();
-        let mut changing = ["SELECT", "STORE", "BODY["].iter();
-        assert!(
-            !changing.any(|word| commands.iter().any(|line| line.contains(word))),
-            "EXAMINE and PEEK only"
-        );
+        room.was_only_read();
     }
 }
 
@@ -316,6 +300,18 @@ fn a_letter_that_names_more_than_is_looked_for_leaves_its_folder_to_searches() {
     for own in ["a1", "b1", "c1"] {
         assert_eq!(ask(&room, &of(own)).1, Way::Searched, "{own}");
     }
+    // It is not read again to find out the same, whatever else comes.
+    let readings = || {
+        let lines = room.proxy.commands().into_iter();
+        lines.filter(|line| line.contains(READING)).count()
+    };
+    let before = readings();
+    assert!(before > 0);
+    for (late, own) in [("d1", "a1"), ("d2", "b1"), ("d3", "c1"), ("d4", "b1")] {
+        post(&room, "Archive", &format!("{late}@x.example"), &[]);
+        assert_eq!(ask(&room, &of(own)).1, Way::Searched, "{own}");
+    }
+    assert_eq!(readings(), before);
     let elsewhere = Sought {
         within: Within::Only(vec![name("INBOX"), name("Sent")]),
         ..of("b1")
@@ -326,7 +322,7 @@ fn a_letter_that_names_more_than_is_looked_for_leaves_its_folder_to_searches() {
 #[test]
 fn what_cannot_be_read_is_searched() {
     for kind in [Refusal::No, Refusal::Bad] {
-        for word in ["EXAMINE \"Archive\"", ":4294967295 ("] {
+        for word in ["EXAMINE \"Archive\"", READING] {
             let room = room_without("");
             ask(&room, &of("a1"));
             room.proxy
@@ -338,18 +334,39 @@ fn what_cannot_be_read_is_searched() {
             assert_eq!(shown(&found), set(&B));
         }
     }
-    for cut in [Cut::Reset, Cut::Close] {
-        let room = room_without("");
-        ask(&room, &of("a1"));
-        room.proxy.cut_reply(cut, |line| line.contains("FETCH"));
-        let (cx, asked) = (Cx::new(), of("b1"));
-        let outcome = room.runtime.block_on(room.source.kindred(&cx, &asked));
-        if let Ok(found) = outcome {
-            same(found, fresh(&room, &asked));
-        }
-        let found = room.runtime.block_on(room.source.kindred(&cx, &asked));
-        same(found.unwrap(), fresh(&room, &asked));
+    for cut in [Cut::Reset, Cut::Close, Cut::Stall] {
+        let room = room_that_cuts_readings(cut);
+        assert_eq!(ask(&room, &of("a1")).1, Way::Searched);
+        // Every time that somebody tries.
+        let (found, _, _) = ask(&room, &of("b1"));
+        assert_eq!(shown(&found), set(&B), "{cut:?}");
+        let before = room.proxy.commands().len();
+        post(&room, "Archive", "late@x.example", &[]);
+        let (found, _, _) = ask(&room, &of("c1"));
+        assert_eq!(shown(&found), set(&C), "{cut:?}");
+        let lines = room.proxy.commands().split_off(before);
+        let tried = lines.iter().find(|line| line.contains(READING));
+        assert_eq!(tried, None, "{cut:?}: nor does the next one");
     }
+}
+
+/// The connection of whoever reads who names whom is cut, and a search goes through.
+fn room_that_cuts_readings(cut: Cut) -> MailRoom {
+    let mut room = room_without("");
+    room.proxy = FaultProxy::builder(room.server.port())
+        .cut_reply(cut, |line| line.contains(READING))
+        .start();
+    // Longer than a busy machine takes for anything that is asked here.
+    let timeouts = Timeouts {
+        prompt: Duration::from_secs(3),
+        ..Timeouts::default()
+    };
+    let settings = Settings {
+        timeouts,
+        ..settings(room.proxy.port())
+    };
+    room.source = ImapSource::new(crate::account(), settings);
+    room
 }
 
 #[test]

@@ -81,6 +81,23 @@ impl MailRoom {
         })
     }
 
+    /// What somebody finds who remembers nothing.
+    pub(crate) fn fresh(&self, sought: &Sought) -> Kindred {
+        let source = ImapSource::new(crate::account(), settings(self.server.port()));
+        let cx = Cx::new();
+        let found = source.kindred(&cx, sought);
+        self.runtime.block_on(found).unwrap()
+    }
+
+    /// By EXAMINE and PEEK only, so far.
+    pub(crate) fn was_only_read(&self) {
+        let commands = self.proxy.commands();
+        for word in ["SELECT", "STORE", "BODY["] {
+            let changing = commands.iter().find(|line| line.contains(word));
+            assert_eq!(changing, None);
+        }
+    }
+
     fn counted<T>(&self, ask: impl FnOnce(&Cx) -> Result<T, Fault>) -> (T, u32) {
         let cx = Cx::new();
         let before = self.proxy.stats().flights;
@@ -178,6 +195,15 @@ pub(crate) fn shown(kindred: &Kindred) -> BTreeSet<String> {
         .collect();
     assert_eq!(places.len(), kindred.members.len(), "each copy once");
     shown
+}
+
+/// Alike, in whichever order they were found.
+pub(crate) fn same(mut one: Kindred, mut other: Kindred) {
+    for found in [&mut one, &mut other] {
+        let members = &mut found.members;
+        members.sort_by_key(|member| (member.at.folder.clone(), member.at.uid));
+    }
+    assert_eq!(one, other);
 }
 
 pub(crate) fn set(names: &[&str]) -> BTreeSet<String> {

@@ -23,6 +23,10 @@ enum Happens {
     Comes(usize),
     /// One of those under way is over.
     Ends(usize),
+    /// One of them is done, and not over.
+    Parts(usize),
+    /// And now it is.
+    Parted(usize),
     /// One of those who wait goes.
     Leaves(usize),
 }
@@ -30,7 +34,9 @@ enum Happens {
 fn happenings(callers: usize) -> impl Strategy<Value = Vec<(Happens, u64)>> {
     let one = prop_oneof![
         4 => (0..callers).prop_map(Happens::Comes),
-        3 => any::<usize>().prop_map(Happens::Ends),
+        2 => any::<usize>().prop_map(Happens::Ends),
+        2 => any::<usize>().prop_map(Happens::Parts),
+        2 => any::<usize>().prop_map(Happens::Parted),
         1 => any::<usize>().prop_map(Happens::Leaves),
     ];
     proptest::collection::vec((one, 0u64..5_000), 1..400)
@@ -41,6 +47,7 @@ struct Crowd {
     hall: Hall,
     now: Instant,
     inside: Vec<String>,
+    parting: Vec<String>,
     waiting: Vec<(Ticket, String)>,
 }
 
@@ -50,7 +57,28 @@ impl Crowd {
             hall: Hall::new(bounds(places)),
             now: Instant::now(),
             inside: Vec::new(),
+            parting: Vec::new(),
             waiting: Vec::new(),
+        }
+    }
+
+    /// What happens, and who is let in by it.
+    fn happens(&mut self, happens: &Happens) -> Vec<String> {
+        match happens {
+            Happens::Comes(who) => {
+                let name = format!("c{who}");
+                match self.comes(&name) {
+                    Arrival::Enters => vec![name],
+                    Arrival::Waits(_) | Arrival::TurnedAway(_) => Vec::new(),
+                }
+            }
+            Happens::Ends(which) => self.ends(*which),
+            Happens::Parts(which) => self.parts(*which),
+            Happens::Parted(which) => {
+                self.parted(*which);
+                Vec::new()
+            }
+            Happens::Leaves(which) => self.leaves(*which),
         }
     }
 
@@ -71,6 +99,28 @@ impl Crowd {
         }
         let caller = self.inside.swap_remove(which % self.inside.len());
         let entered = self.hall.end(&caller, self.now);
+        self.let_in(entered)
+    }
+
+    /// Who was let in.
+    fn parts(&mut self, which: usize) -> Vec<String> {
+        if self.inside.is_empty() {
+            return Vec::new();
+        }
+        let caller = self.inside.swap_remove(which % self.inside.len());
+        let entered = self.hall.part(&caller, self.now);
+        self.parting.push(caller);
+        self.let_in(entered)
+    }
+
+    fn parted(&mut self, which: usize) {
+        if !self.parting.is_empty() {
+            let caller = self.parting.swap_remove(which % self.parting.len());
+            self.hall.parted(&caller, self.now);
+        }
+    }
+
+    fn let_in(&mut self, entered: Vec<Ticket>) -> Vec<String> {
         let mut names = Vec::new();
         for ticket in entered {
             let at = self.waiting.iter().position(|(one, _)| *one == ticket);
@@ -81,11 +131,20 @@ impl Crowd {
         names
     }
 
-    fn leaves(&mut self, which: usize) {
-        if !self.waiting.is_empty() {
-            let (ticket, caller) = self.waiting.remove(which % self.waiting.len());
-            assert!(self.hall.leave(&caller, ticket, self.now), "it waited");
+    /// Who was let in.
+    fn leaves(&mut self, which: usize) -> Vec<String> {
+        if self.waiting.is_empty() {
+            return Vec::new();
         }
+        let (ticket, caller) = self.waiting.remove(which % self.waiting.len());
+        let entered = self.hall.leave(&caller, ticket, self.now);
+        self.let_in(entered.expect("it waited"))
+    }
+
+    /// Whether it has one call here, has not had another since it came, and nothing else is known of it.
+    fn is_alone(&self, caller: &str) -> bool {
+        let guest = self.hall.callers.get(caller);
+        guest.is_some_and(|guest| guest.company() == Company::Alone)
     }
 
     fn of(&self, caller: &str) -> usize {
@@ -98,24 +157,30 @@ proptest! {
     #[test]
     fn places_are_all_used_and_none_is_used_twice(
         places in 1usize..12,
+        spare in 0usize..6,
         happenings in happenings(6),
     ) {
         let mut crowd = Crowd::new(places);
+        crowd.hall.bounds.spare = spare;
         for (happens, after) in happenings {
             crowd.now += Duration::from_millis(after);
-            match happens {
-                Happens::Comes(who) => { crowd.comes(&format!("c{who}")); }
-                Happens::Ends(which) => { crowd.ends(which); }
-                Happens::Leaves(which) => crowd.leaves(which),
-            }
-            prop_assert!(crowd.inside.len() <= places);
-            prop_assert_eq!(crowd.hall.taken.all(), crowd.inside.len());
+            crowd.happens(&happens);
+            let taken = crowd.hall.taken;
+            prop_assert!(taken.usual <= places && taken.spare <= spare);
+            prop_assert_eq!(crowd.hall.under_way(), crowd.inside.len());
+            prop_assert_eq!(crowd.hall.parting(), crowd.parting.len());
+            prop_assert_eq!(crowd.hall.waiting(), crowd.waiting.len());
             let poor = crowd.waiting.iter().any(|(_, name)| crowd.of(name) == 0);
-            prop_assert!(!poor || crowd.inside.len() == places, "a place is free and somebody with none waits");
+            prop_assert!(!poor || taken.usual == places, "a place is free and somebody with none waits");
+            let alone = crowd.waiting.iter().any(|(_, name)| crowd.is_alone(name));
+            prop_assert!(!alone || taken.spare == spare, "one is kept for somebody who waits");
         }
         while !crowd.inside.is_empty() {
             crowd.now += Duration::from_millis(1);
             crowd.ends(0);
+        }
+        while !crowd.parting.is_empty() {
+            crowd.parted(0);
         }
         prop_assert!(crowd.waiting.is_empty(), "all who wait get their turn");
         prop_assert!(crowd.hall.is_empty());
@@ -125,18 +190,16 @@ proptest! {
     #[test]
     fn one_call_at_a_time_waits_at_most_one_turn(
         places in 1usize..12,
+        spare in 0usize..6,
         before in happenings(6),
         after in happenings(6),
     ) {
         let mut crowd = Crowd::new(places);
+        crowd.hall.bounds.spare = spare;
         // Nobody is sent away for being slow here: that is another law.
         crowd.hall.bounds.patience = Duration::MAX;
         for (happens, _) in before {
-            match happens {
-                Happens::Comes(who) => { crowd.comes(&format!("c{who}")); }
-                Happens::Ends(which) => { crowd.ends(which); }
-                Happens::Leaves(which) => crowd.leaves(which),
-            }
+            crowd.happens(&happens);
         }
         let waits = match crowd.comes(MODEST) {
             Arrival::Enters => return Ok(()),
@@ -146,15 +209,9 @@ proptest! {
         let mut let_in: HashMap<String, usize> = HashMap::new();
         for (happens, _) in after {
             let entered = match happens {
-                Happens::Comes(who) => {
-                    let name = format!("c{who}");
-                    match crowd.comes(&name) {
-                        Arrival::Enters => vec![name],
-                        _ => Vec::new(),
-                    }
-                }
-                Happens::Ends(which) => crowd.ends(which),
+                // Should it be the modest one that goes, there is nothing to see.
                 Happens::Leaves(_) => Vec::new(),
+                happens => crowd.happens(&happens),
             };
             for name in entered {
                 if name == MODEST {
@@ -217,7 +274,7 @@ fn places_come_and_go() {
     }
     assert_eq!(crowd.hall.make_room(6).len(), 2);
     assert!(crowd.hall.make_room(1).is_empty());
-    assert_eq!(crowd.hall.load().under_way, 6);
+    assert_eq!(crowd.hall.under_way(), 6);
     assert!(
         crowd.ends(0).is_empty(),
         "there are more than places already"
@@ -399,4 +456,51 @@ fn the_first_of_many_calls_says_nothing_though_it_ends_before_the_next_comes() {
     }
     crowd.now += A_WHILE;
     assert!(!crowd.hall.take_modest(crowd.now));
+}
+
+/// On one connection, as fast as it is answered: it takes what there is, though never two places at a time.
+#[test]
+fn who_asks_again_as_soon_as_it_is_answered_asks_for_much() {
+    for (calls, modest) in [(1, true), (FEW, true), (FEW + 1, false), (500, false)] {
+        let mut crowd = Crowd::new(2);
+        for _ in 0..calls {
+            crowd.comes(MODEST);
+            crowd.ends(0);
+        }
+        crowd.now += A_WHILE;
+        assert_eq!(crowd.hall.take_modest(crowd.now), modest, "{calls}");
+    }
+}
+
+#[test]
+fn who_was_here_last_night_is_not_spared_now() {
+    let mut crowd = Crowd::new(2);
+    crowd.comes(MODEST);
+    crowd.ends(0);
+    crowd.now += A_WHILE + OF_LATE;
+    assert!(!crowd.hall.take_modest(crowd.now));
+    assert!(crowd.hall.alone.is_empty());
+}
+
+/// What is done and not yet recorded is still its caller's.
+#[test]
+fn whoever_has_others_on_their_way_out_is_not_alone() {
+    let mut crowd = Crowd::new(1);
+    crowd.hall.bounds.spare = 4;
+    crowd.comes("greedy");
+    for _ in 0..3 {
+        assert!(matches!(
+            crowd.comes("several"),
+            Arrival::Enters | Arrival::Waits(_)
+        ));
+    }
+    // The first had a place that is kept for those who ask for little; nobody knew better.
+    assert_eq!(crowd.inside, ["greedy", "several"]);
+    assert!(
+        crowd.parts(1).is_empty(),
+        "the others wait for a place of all"
+    );
+    crowd.parted(0);
+    assert_eq!(crowd.inside, ["greedy"]);
+    assert_eq!(crowd.comes(MODEST), Arrival::Enters);
 }

@@ -1,9 +1,8 @@
 //! How many connections there may be, and who has to go when there are too many. It reads and writes none of them.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
 
 use tokio::sync::Notify;
 
@@ -24,23 +23,63 @@ pub(super) struct Doors {
 
 #[derive(Default)]
 struct State {
-    next: u64,
+    /// Numbers connections, and what becomes of them: the lower, the longer ago. No clock is asked.
+    last: u64,
     held: HashMap<u64, Held>,
+    from: Tally,
+    strangers: Strangers,
 }
 
 struct Held {
     peer: IpAddr,
     proven: bool,
     under_way: usize,
+    held_back: usize,
     /// Since when it has been as it is.
-    since: Instant,
+    since: u64,
     hang_up: Arc<Notify>,
 }
 
+/// What a connection is that has no request under way, in the order in which they go.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Rest {
+    Unproven,
+    HeldBack,
+    Idle,
+}
+
 impl Held {
-    fn is_idle(&self) -> bool {
-        self.proven && self.under_way == 0
+    fn rest(&self) -> Option<Rest> {
+        match self {
+            _ if self.under_way > 0 => None,
+            _ if !self.proven => Some(Rest::Unproven),
+            _ if self.held_back > 0 => Some(Rest::HeldBack),
+            _ => Some(Rest::Idle),
+        }
     }
+}
+
+/// Those who have proven nothing. Their number and order are kept, not looked for: they may come by the thousand in a
+/// second.
+#[derive(Default)]
+struct Strangers {
+    in_all: usize,
+    /// Who of them may go, by since when.
+    line: BTreeMap<u64, (u64, IpAddr)>,
+    /// Where those of the line are from.
+    from: Tally,
+}
+
+/// How many there are from each address.
+#[derive(Default)]
+struct Tally(HashMap<IpAddr, usize>);
+
+/// Whose room is needed.
+#[derive(Clone, Copy)]
+enum Among {
+    All,
+    Strangers,
+    From(IpAddr),
 }
 
 /// One connection, from when it is accepted until it is gone.
@@ -64,6 +103,9 @@ pub(super) enum Standing {
 /// A request under way.
 pub(super) struct Busy(Arc<Door>);
 
+/// A request whose answer is held back. Its connection may go meanwhile.
+pub(super) struct HeldBack(Arc<Door>);
+
 impl Doors {
     pub(super) fn new(bounds: Bounds) -> Arc<Self> {
         Arc::new(Self {
@@ -74,8 +116,9 @@ impl Doors {
 
     /// Lets a connection in; none where there is no room, and nobody who could go instead.
     ///
-    /// INVARIANT: nobody goes who has a request under way. Who has proven nothing goes before who is idle, and who has
-    /// been so for longest goes first.
+    /// INVARIANT: nobody goes who has a request under way. Who has proven nothing goes before who is held back, who is
+    /// held back before who is idle, and who has been so for longest goes first. But of those who have proven nothing, one
+    /// goes whose address has the most of them: else one address could keep all others from proving anything.
     pub(super) fn enter(
         self: &Arc<Self>,
         peer: SocketAddr,
@@ -83,28 +126,18 @@ impl Doors {
     ) -> Option<Arc<Door>> {
         let mut state = self.state();
         let address = peer.ip().to_canonical();
-        let from_one = |held: &Held| held.peer == address;
-        if state.count(from_one) >= self.bounds.from_one && !state.make_room(from_one) {
+        if state.from.of(address) >= self.bounds.from_one && !state.make_room(Among::From(address))
+        {
             return None;
         }
-        let unproven = |held: &Held| !held.proven;
-        if state.count(unproven) >= self.bounds.unproven && !state.make_room(unproven) {
+        if state.strangers.in_all >= self.bounds.unproven && !state.make_room(Among::Strangers) {
             return None;
         }
-        if state.held.len() >= self.bounds.in_all && !state.make_room(|_| true) {
+        if state.held.len() >= self.bounds.in_all && !state.make_room(Among::All) {
             return None;
         }
-        let number = state.next;
-        state.next += 1;
         let hang_up = Arc::new(Notify::new());
-        let held = Held {
-            peer: address,
-            proven: false,
-            under_way: 0,
-            since: Instant::now(),
-            hang_up: Arc::clone(&hang_up),
-        };
-        state.held.insert(number, held);
+        let number = state.let_in(address, Arc::clone(&hang_up));
         Some(Arc::new(Door {
             doors: Arc::clone(self),
             number,
@@ -120,33 +153,141 @@ impl Doors {
 }
 
 impl State {
-    fn count(&self, of: impl Fn(&Held) -> bool) -> usize {
-        self.held.values().filter(|held| of(held)).count()
+    fn next(&mut self) -> u64 {
+        self.last += 1;
+        self.last
     }
 
-    fn make_room(&mut self, among: impl Fn(&Held) -> bool) -> bool {
-        let may_go = |held: &&Held| held.under_way == 0 && among(held);
-        let first = self
-            .held
-            .iter()
-            .filter(|(_, held)| may_go(held))
-            .min_by_key(|(_, held)| (held.is_idle(), held.since));
-        let Some(number) = first.map(|(number, _)| *number) else {
+    fn let_in(&mut self, peer: IpAddr, hang_up: Arc<Notify>) -> u64 {
+        let number = self.next();
+        let held = Held {
+            peer,
+            proven: false,
+            under_way: 0,
+            held_back: 0,
+            since: number,
+            hang_up,
+        };
+        self.from.add(peer);
+        self.strangers.add(number, &held);
+        self.held.insert(number, held);
+        number
+    }
+
+    /// INVARIANT: no connection changes but here, so that what is counted stays true.
+    fn change(&mut self, number: u64, change: impl FnOnce(&mut Held)) {
+        if let Some(held) = self.held.get_mut(&number) {
+            self.strangers.remove(held);
+            change(held);
+            self.strangers.add(number, held);
+        }
+    }
+
+    fn remove(&mut self, number: u64) -> Option<Held> {
+        let gone = self.held.remove(&number)?;
+        self.from.remove(gone.peer);
+        self.strangers.remove(&gone);
+        Some(gone)
+    }
+
+    fn make_room(&mut self, among: Among) -> bool {
+        let first = match among {
+            Among::All => {
+                let stranger = self.strangers.first();
+                stranger.or_else(|| self.first_known(|_| true))
+            }
+            Among::Strangers => self.strangers.first(),
+            Among::From(peer) => {
+                let stranger = self.strangers.first_from(peer);
+                stranger.or_else(|| self.first_known(|held| held.peer == peer))
+            }
+        };
+        let Some(gone) = first.and_then(|number| self.remove(number)) else {
             return false;
         };
-        if let Some(gone) = self.held.remove(&number) {
-            gone.hang_up.notify_one();
-        }
+        gone.hang_up.notify_one();
         true
+    }
+
+    /// Looks at everybody, which only who has a token can make it do again and again.
+    fn first_known(&self, among: impl Fn(&Held) -> bool) -> Option<u64> {
+        self.held
+            .iter()
+            .filter(|(_, held)| held.proven && among(held))
+            .filter_map(|(number, held)| Some((held.rest()?, held.since, *number)))
+            .min()
+            .map(|(_, _, number)| number)
+    }
+}
+
+impl Strangers {
+    /// Who is known is none of them.
+    fn add(&mut self, number: u64, held: &Held) {
+        if held.proven {
+            return;
+        }
+        self.in_all += 1;
+        if held.rest().is_some() {
+            self.line.insert(held.since, (number, held.peer));
+            self.from.add(held.peer);
+        }
+    }
+
+    fn remove(&mut self, held: &Held) {
+        if held.proven {
+            return;
+        }
+        self.in_all = self.in_all.saturating_sub(1);
+        if held.rest().is_some() {
+            self.line.remove(&held.since);
+            self.from.remove(held.peer);
+        }
+    }
+
+    /// Where many are from one address, one of those is near the front.
+    fn first(&self) -> Option<u64> {
+        let most = self.from.most();
+        self.first_of(|peer| self.from.of(peer) == most)
+    }
+
+    fn first_from(&self, address: IpAddr) -> Option<u64> {
+        (self.from.of(address) > 0)
+            .then(|| self.first_of(|peer| peer == address))
+            .flatten()
+    }
+
+    fn first_of(&self, from: impl Fn(IpAddr) -> bool) -> Option<u64> {
+        let mut line = self.line.values();
+        line.find(|(_, peer)| from(*peer))
+            .map(|(number, _)| *number)
+    }
+}
+
+impl Tally {
+    fn of(&self, address: IpAddr) -> usize {
+        self.0.get(&address).copied().unwrap_or_default()
+    }
+
+    fn most(&self) -> usize {
+        self.0.values().copied().max().unwrap_or_default()
+    }
+
+    fn add(&mut self, address: IpAddr) {
+        *self.0.entry(address).or_default() += 1;
+    }
+
+    fn remove(&mut self, address: IpAddr) {
+        match self.of(address) {
+            0 | 1 => self.0.remove(&address),
+            more => self.0.insert(address, more - 1),
+        };
     }
 }
 
 impl Door {
     /// Somebody who is known speaks here.
     pub(super) fn proven(&self) {
-        if let Some(held) = self.doors.state().held.get_mut(&self.number) {
-            held.proven = true;
-        }
+        self.change(|held| held.proven = true);
     }
 
     /// What is to be thought of whoever is there.
@@ -160,9 +301,7 @@ impl Door {
     }
 
     pub(super) fn begin(self: &Arc<Self>) -> Busy {
-        if let Some(held) = self.doors.state().held.get_mut(&self.number) {
-            held.under_way += 1;
-        }
+        self.change(|held| held.under_way += 1);
         Busy(Arc::clone(self))
     }
 
@@ -170,25 +309,53 @@ impl Door {
     pub(super) async fn hung_up(&self) {
         self.hang_up.notified().await;
     }
+
+    fn change(&self, change: impl FnOnce(&mut Held)) {
+        self.doors.state().change(self.number, change);
+    }
+}
+
+impl Busy {
+    pub(super) fn hold_back(self) -> HeldBack {
+        self.0.change(|held| held.held_back += 1);
+        HeldBack(Arc::clone(&self.0))
+    }
+}
+
+impl HeldBack {
+    pub(super) fn go_on(self) -> Busy {
+        self.0.begin()
+    }
 }
 
 impl Drop for Busy {
     fn drop(&mut self) {
-        if let Some(held) = self.0.doors.state().held.get_mut(&self.0.number) {
+        let mut state = self.0.doors.state();
+        let now = state.next();
+        state.change(self.0.number, |held| {
             held.under_way = held.under_way.saturating_sub(1);
-            held.since = Instant::now();
-        }
+            held.since = now;
+        });
+    }
+}
+
+impl Drop for HeldBack {
+    fn drop(&mut self) {
+        let over = |held: &mut Held| held.held_back = held.held_back.saturating_sub(1);
+        self.0.change(over);
     }
 }
 
 impl Drop for Door {
     fn drop(&mut self) {
-        self.doors.state().held.remove(&self.number);
+        self.doors.state().remove(self.number);
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     const BOUNDS: Bounds = Bounds {
@@ -207,6 +374,12 @@ mod tests {
     fn enter(doors: &Arc<Doors>, address: &str) -> Option<Arc<Door>> {
         let (peer, local) = from(address);
         doors.enter(peer, local)
+    }
+
+    fn known(doors: &Arc<Doors>, address: &str) -> Arc<Door> {
+        let door = enter(doors, address).unwrap();
+        door.proven();
+        door
     }
 
     fn is_there(door: &Door) -> bool {
@@ -259,6 +432,77 @@ mod tests {
         assert!(enter(&doors, "192.0.2.4").is_none());
     }
 
+    /// Whatever came first: who is held back has been so for a second at most, and others have been idle for longer.
+    #[test]
+    fn who_is_held_back_goes_after_who_has_proven_nothing_and_before_who_is_idle() {
+        let doors = Doors::new(BOUNDS);
+        let [later_idle, idle, held_back] =
+            ["192.0.2.1", "192.0.2.2", "192.0.2.3"].map(|address| known(&doors, address));
+        drop(idle.begin());
+        drop(later_idle.begin());
+        let held = held_back.begin().hold_back();
+        let stranger = enter(&doors, "192.0.2.4").unwrap();
+        let mut came = Vec::new();
+        for (first, address) in [
+            (&stranger, "192.0.2.5"),
+            (&held_back, "192.0.2.6"),
+            (&idle, "192.0.2.7"),
+            (&later_idle, "192.0.2.8"),
+        ] {
+            assert!(is_there(first), "gone before {address} came");
+            let door = known(&doors, address);
+            came.push((door.begin(), door));
+            assert!(!is_there(first), "still there after {address} came");
+        }
+        drop(held);
+    }
+
+    #[test]
+    fn who_was_held_back_is_busy_when_it_is_answered_and_idle_afterwards() {
+        let doors = Doors::new(BOUNDS);
+        let door = known(&doors, "192.0.2.1");
+        let rest = || doors.state().held[&door.number].rest();
+        let held_back = door.begin().hold_back();
+        assert!(rest() == Some(Rest::HeldBack));
+        let busy = held_back.go_on();
+        assert!(rest().is_none());
+        drop(busy);
+        assert!(rest() == Some(Rest::Idle));
+        drop(door.begin().hold_back());
+        assert!(rest() == Some(Rest::Idle));
+    }
+
+    #[test]
+    fn an_address_that_comes_without_end_takes_room_from_itself_alone() {
+        let doors = Doors::new(Bounds {
+            in_all: 20,
+            unproven: 8,
+            from_one: 16,
+        });
+        let slow = enter(&doors, "192.0.2.1").unwrap();
+        let flood = || enter(&doors, "192.0.2.9").unwrap();
+        let mut came: Vec<_> = (0..100).map(|_| flood()).collect();
+        let another = enter(&doors, "192.0.2.2").unwrap();
+        came.extend((0..100).map(|_| flood()));
+        assert!(is_there(&slow) && is_there(&another));
+        let there: Vec<_> = came.iter().map(|door| is_there(door)).collect();
+        assert_eq!(there.iter().rposition(|there| !there), Some(193));
+        assert_eq!(there.iter().filter(|there| **there).count(), 6);
+    }
+
+    #[test]
+    fn behind_a_proxy_who_has_proven_nothing_for_longest_goes_first() {
+        let doors = Doors::new(Bounds {
+            from_one: usize::MAX,
+            ..BOUNDS
+        });
+        let came: Vec<_> = (0..5)
+            .map(|_| enter(&doors, "192.0.2.1").unwrap())
+            .collect();
+        let there: Vec<_> = came.iter().map(|door| is_there(door)).collect();
+        assert_eq!(there, [false, false, false, true, true]);
+    }
+
     #[test]
     fn whoever_leaves_leaves_nothing() {
         let doors = Doors::new(BOUNDS);
@@ -268,5 +512,86 @@ mod tests {
         assert_eq!(doors.state().held.len(), 1);
         drop(busy);
         assert_eq!(doors.state().held.len(), 0);
+        assert_eq!(counted(&doors.state()), Counted::default());
+    }
+
+    #[derive(Clone, Copy, Debug)]
+    enum Step {
+        Enter(u8),
+        Prove,
+        Begin,
+        End,
+        HoldBack,
+        GoOn,
+        Leave,
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        prop_oneof![
+            4 => (1u8..4).prop_map(Step::Enter),
+            1 => Just(Step::Prove),
+            2 => Just(Step::Begin),
+            1 => Just(Step::End),
+            1 => Just(Step::HoldBack),
+            1 => Just(Step::GoOn),
+            1 => Just(Step::Leave),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_counted_is_what_there_is(steps in prop::collection::vec((step(), any::<prop::sample::Index>()), 1..80)) {
+            let doors = Doors::new(BOUNDS);
+            let (mut all, mut busy, mut held_back) = (Vec::new(), Vec::new(), Vec::new());
+            for (step, which) in steps {
+                match step {
+                    Step::Enter(host) => all.extend(enter(&doors, &format!("192.0.2.{host}"))),
+                    Step::Prove => if !all.is_empty() { which.get(&all).proven() },
+                    Step::Begin => if !all.is_empty() { busy.push(which.get(&all).begin()) },
+                    Step::End => drop(taken(&mut busy, which)),
+                    Step::HoldBack => held_back.extend(taken(&mut busy, which).map(Busy::hold_back)),
+                    Step::GoOn => busy.extend(taken(&mut held_back, which).map(HeldBack::go_on)),
+                    Step::Leave => drop(taken(&mut all, which)),
+                }
+                let state = doors.state();
+                prop_assert_eq!(counted(&state), recounted(&state));
+            }
+        }
+    }
+
+    fn taken<T>(from: &mut Vec<T>, which: prop::sample::Index) -> Option<T> {
+        (!from.is_empty()).then(|| from.swap_remove(which.index(from.len())))
+    }
+
+    /// What is kept of many, put so that it can be compared.
+    #[derive(Default, PartialEq, Debug)]
+    struct Counted {
+        from: BTreeMap<IpAddr, usize>,
+        strangers: usize,
+        line: BTreeMap<u64, (u64, IpAddr)>,
+        strangers_from: BTreeMap<IpAddr, usize>,
+    }
+
+    fn counted(state: &State) -> Counted {
+        let sorted = |tally: &Tally| tally.0.iter().map(|(peer, many)| (*peer, *many)).collect();
+        Counted {
+            from: sorted(&state.from),
+            strangers: state.strangers.in_all,
+            line: state.strangers.line.clone(),
+            strangers_from: sorted(&state.strangers.from),
+        }
+    }
+
+    fn recounted(state: &State) -> Counted {
+        let mut found = Counted::default();
+        for (number, held) in &state.held {
+            *found.from.entry(held.peer).or_default() += 1;
+            found.strangers += usize::from(!held.proven);
+            if held.rest() == Some(Rest::Unproven) {
+                found.line.insert(held.since, (*number, held.peer));
+                *found.strangers_from.entry(held.peer).or_default() += 1;
+            }
+        }
+        found
     }
 }

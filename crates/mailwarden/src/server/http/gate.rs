@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 
 use axum::http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
-use gateway::{Caller, Gateway, Pace};
+use gateway::{Again, Caller, Gateway, HELD_BACK, Pace};
 use http_body_util::Full;
 use hyper::body::Incoming;
 use mail::Cx;
@@ -46,8 +46,6 @@ pub(super) const NAMES: &str = "mcp-name";
 const CALLS: [&str; 3] = ["tools/call", "resources/read", "completion/complete"];
 /// After this there may be room for a body again.
 const NO_ROOM: Duration = Duration::from_secs(1);
-/// No longer than the least that anybody is told to wait.
-const HELD_BACK: Duration = Duration::from_secs(1);
 /// An issuer that did not answer is not asked again before.
 const ISSUER_AWAY: Duration = Duration::from_secs(30);
 /// Timers know no longer times.
@@ -107,11 +105,11 @@ impl Gate {
             at,
         } = answer;
         if at == Moment::Later {
-            // INVARIANT: who is held back takes nobody's room: its connection is the first to go. So there are never more of
-            // them than connections, and all of them together are refused no more often than that in a second.
-            drop(busy);
+            // INVARIANT: who is held back takes nobody's room: of all who are known, its connection is the first to go. So there
+            // are never more of them than connections, and all of them together are refused no more often than that in a second.
+            let held_back = busy.hold_back();
             self.hold_back().await;
-            busy = door.begin();
+            busy = held_back.go_on();
         }
         let mut answer = answer.map(|body| {
             let told = Told::new(body, (busy, held));
@@ -310,7 +308,13 @@ impl Gate {
         let refusing = Cx::new();
         let refused = self.gateway.refuse_known_excess(caller, &refusing, &tool);
         match refused.await {
-            Some(refused) => Err(Refused::now(answers::excess(&id, &refused))),
+            Some(refused) => {
+                let answer = answers::excess(&id, &refused);
+                Err(match refused.again {
+                    Again::First => Refused::now(answer),
+                    Again::OneOfMany => Refused::later(answer),
+                })
+            }
             None => Ok(()),
         }
     }

@@ -228,14 +228,7 @@ fn a_second_copy_goes_also_after_a_crash() {
         let proxy = copies.proxy(&plot);
         proxy.cut_before(Cut::Stall, |line| line.contains("+FLAGS"));
         client.send_call("copy", copies.arguments());
-        let thinning = |lines: &[Line]| {
-            let mut stories = lines.iter().map(|line| &line.story);
-            stories.any(|story| story.contains("thin:intended"))
-        };
-        let begun = Instant::now();
-        while !thinning(&plot.transactions()) {
-            assert!(begun.elapsed() < Duration::from_secs(60), "{copies:?}");
-        }
+        until(&plot, copies, "thin:unknown");
         client.kill();
         drop(client);
         plot.calm();
@@ -247,6 +240,43 @@ fn a_second_copy_goes_also_after_a_crash() {
             "{copies:?}: {lines:?}"
         );
         same(&plot.world(), &want, &format!("{copies:?}"));
+    }
+}
+
+/// Until the story of a change says so.
+fn until(plot: &Plot<'_>, copies: Copies, says: &str) {
+    let begun = Instant::now();
+    let told = |lines: &[Line]| lines.iter().any(|line| line.story.contains(says));
+    while !told(&plot.transactions()) {
+        assert!(begun.elapsed() < Duration::from_secs(60), "{copies:?}");
+    }
+}
+
+/// Another process looks for a copy of its own while the second one goes.
+#[test]
+fn a_copy_that_goes_is_nobody_elses_meanwhile() {
+    let ground = Ground::new();
+    for copies in BOTH {
+        let (plot, mut client, want) = slow(&ground, copies);
+        let want = want.with(plot.subject(HOME).lying_in(copies.account(), "Target"));
+        let proxy = copies.proxy(&plot);
+        proxy.cut_before(Cut::Stall, |line| line.contains("+FLAGS"));
+        client.send_call("copy", copies.arguments());
+        until(&plot, copies, "thin:unknown");
+        let mut other = start(plot.program());
+        copies.hold_up(&plot);
+        let mut another = copies.arguments();
+        another["idempotency_key"] = json!("another");
+        ask(&mut other, "copy", another);
+        leave(other);
+        client.kill();
+        drop(client);
+        plot.calm();
+        let client = start(plot.program());
+        let lines = plot.settled();
+        leave(client);
+        assert!(lines.iter().all(|line| line.state == "done"), "{lines:?}");
+        same(&plot.world(), &want, &format!("{copies:?}: {lines:?}"));
     }
 }
 
