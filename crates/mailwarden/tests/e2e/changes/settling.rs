@@ -178,9 +178,13 @@ fn slow(ground: &Ground, copies: Copies) -> (Plot<'_>, testkit::McpClient, World
     let plot = ground.plot("", &[]);
     let client = start(plot.program());
     let want = copies.wanted(&plot);
-    copies.hold_up(&plot);
-    meanwhile(copies, &plot, come_to_it);
+    be_slow(copies, &plot);
     (plot, client, want)
+}
+
+fn be_slow(copies: Copies, plot: &Plot<'_>) {
+    copies.hold_up(plot);
+    meanwhile(copies, plot, come_to_it);
 }
 
 #[test]
@@ -228,7 +232,7 @@ fn a_second_copy_goes_also_after_a_crash() {
         let proxy = copies.proxy(&plot);
         proxy.cut_before(Cut::Stall, |line| line.contains("+FLAGS"));
         client.send_call("copy", copies.arguments());
-        until(&plot, copies, "thin:unknown");
+        until(&plot, copies, thins);
         client.kill();
         drop(client);
         plot.calm();
@@ -243,32 +247,46 @@ fn a_second_copy_goes_also_after_a_crash() {
     }
 }
 
-/// Until the story of a change says so.
-fn until(plot: &Plot<'_>, copies: Copies, says: &str) {
+/// The second copy is about to go.
+fn thins(lines: &[Line]) -> bool {
+    lines.iter().any(|line| line.story.contains("thin:unknown"))
+}
+
+/// Until it is so.
+fn until(plot: &Plot<'_>, copies: Copies, is_so: impl Fn(&[Line]) -> bool) {
     let begun = Instant::now();
-    let told = |lines: &[Line]| lines.iter().any(|line| line.story.contains(says));
-    while !told(&plot.transactions()) {
+    while !is_so(&plot.transactions()) {
         assert!(begun.elapsed() < Duration::from_secs(60), "{copies:?}");
     }
 }
 
-/// Another process looks for a copy of its own while the second one goes.
+/// Another process, which was killed before its command was sent, is looked for a copy of its own while the second one goes.
 #[test]
 fn a_copy_that_goes_is_nobody_elses_meanwhile() {
     let ground = Ground::new();
     for copies in BOTH {
-        let (plot, mut client, want) = slow(&ground, copies);
+        let plot = ground.plot("", &[]);
+        let want = copies.wanted(&plot);
         let want = want.with(plot.subject(HOME).lying_in(copies.account(), "Target"));
         let proxy = copies.proxy(&plot);
-        proxy.cut_before(Cut::Stall, |line| line.contains("+FLAGS"));
-        client.send_call("copy", copies.arguments());
-        until(&plot, copies, "thin:unknown");
         let mut other = start(plot.program());
-        copies.hold_up(&plot);
+        proxy.cut_before(Cut::Stall, move |line| line.contains(copies.command()));
         let mut another = copies.arguments();
         another["idempotency_key"] = json!("another");
-        ask(&mut other, "copy", another);
-        leave(other);
+        other.send_call("copy", another);
+        while copies.times(&plot) == 0 {}
+        let mut client = start(plot.program());
+        be_slow(copies, &plot);
+        proxy.cut_before(Cut::Stall, |line| line.contains("+FLAGS"));
+        client.send_call("copy", copies.arguments());
+        until(&plot, copies, thins);
+        other.kill();
+        drop(other);
+        let third = start(plot.program());
+        until(&plot, copies, |lines| {
+            lines.iter().any(|line| line.state == "done")
+        });
+        leave(third);
         client.kill();
         drop(client);
         plot.calm();
