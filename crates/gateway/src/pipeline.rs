@@ -311,7 +311,7 @@ pub(crate) async fn pass<T: Tool>(
         };
         admitted.leave_place();
         let refused = gateway.refuse_excess(standing, call.caller, came, call.cx, excess);
-        return Outcome::Refused(hold_back(refused.await).await);
+        return Outcome::Refused(hold_back(refused.await, admitted.since()).await);
     }
     let asked = recording::permitted::<T>(call.caller, &begun.request_id, &args, &permit);
     // INVARIANT: a call that may change something is durably said to be about to.

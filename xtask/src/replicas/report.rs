@@ -147,6 +147,10 @@ pub(super) fn text(wanted: &Wanted, found: &Found) -> String {
         &mut out,
         rows.into_iter().map(|(name, row)| (name.to_owned(), row)),
     );
+    out.push_str(
+        "\nA copy or draft whose answer was lost with its replica is answered as unknown, and \
+         not made again while the server may still come to it (a minute): these take longest.\n",
+    );
     counts(
         &mut out,
         "changes done",

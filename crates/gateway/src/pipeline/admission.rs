@@ -9,7 +9,7 @@ use audit::{Ended, Event, Log};
 use ledger::{Drawn, Level as Fill};
 use mail::{Cx, Level};
 use policy::Ask;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::turnstile::{NoRoom, SOON};
 use super::{Begun, Call, Caller, Gateway, Outcome};
@@ -155,7 +155,7 @@ impl Gateway {
                 Err(excess) => {
                     let came = Came { tool: None, since };
                     let refused = self.refuse_excess(standing, caller, came, cx, excess);
-                    return hold_back(refused.await).await;
+                    return hold_back(refused.await, since).await;
                 }
             },
             None => None,
@@ -209,7 +209,7 @@ impl Gateway {
             Err(excess) => {
                 let came = Came { tool: name, since };
                 let refused = self.refuse_excess(standing, call.caller, came, call.cx, excess);
-                return Outcome::Refused(hold_back(refused.await).await);
+                return Outcome::Refused(hold_back(refused.await, since).await);
             }
         };
         let outcome = match tool {
@@ -398,11 +398,16 @@ impl Drop for Waiting<'_> {
     }
 }
 
-/// Whoever is refused for asking too much, again and again, is answered later. So a flood of such calls is no more than one a
-/// second for each that a client can have open.
-pub(super) async fn hold_back(refused: Refused) -> Refused {
-    if refused.again == Again::OneOfMany {
-        tokio::time::sleep(HELD_BACK).await;
+/// Whoever is refused for asking too much, again and again, is answered later, unless it has waited as long already. So a flood of
+/// such calls is no more than one a second for each that a client can have open.
+pub(super) async fn hold_back(mut refused: Refused, since: Instant) -> Refused {
+    let left = HELD_BACK.saturating_sub(since.elapsed());
+    if refused.again == Again::First || left.is_zero() {
+        return refused;
+    }
+    tokio::time::sleep(left).await;
+    if let Some(took) = refused.data.pointer_mut("/meta/duration_ms") {
+        *took = json!(u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX));
     }
     refused
 }

@@ -62,7 +62,8 @@ impl Record {
             "ALLOW" => screen.good(format!("{decision:<5}")),
             other => screen.bad(format!("{:<5}", safe(&cut(other, 5)))),
         };
-        let who = cut(&safe(self.text("caller_id")), 10);
+        // Two callers must not look like one.
+        let who = cut(&safe(self.text("caller_id")), 32);
         let tool = cut(&safe(self.text("tool")), 22);
         let what = format!("{who:<10} {tool:<22} {}", self.detail());
         format!("{head}{painted} {}", cut(&what, rest.saturating_sub(6)))

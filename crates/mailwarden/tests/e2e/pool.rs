@@ -98,9 +98,15 @@ fn a_server_restart_costs_no_call() {
     server.kill();
     let down = client.call("imap_search_messages", inbox(json!({})));
     assert_eq!(down.data("/status"), "failed");
+    client.await_stderr("no connection to a mail server");
+    client.call("imap_search_messages", inbox(json!({})));
     server.restart();
     let up = client.call("imap_search_messages", inbox(json!({})));
     assert_eq!(up.number("/total"), 1, "{}", up.text);
+    client.await_stderr("a mail server is back");
+    let told = client.stderr();
+    let times = told.matches("no connection to a mail server").count();
+    assert_eq!(times, 1, "it is told once: {told}");
 }
 
 #[test]

@@ -73,6 +73,8 @@ struct State {
     flight: Option<Duration>,
     crowded_until: Option<Instant>,
     refused: Option<Refused>,
+    /// Since when no connection can be made, while there is none.
+    away: Option<Instant>,
     reaping: bool,
     dials: u64,
     failures: u64,
@@ -297,6 +299,24 @@ impl Pool {
         });
     }
 
+    /// Whoever runs this hears of it once, and again when it is over; what calls say of it is told to their callers alone.
+    fn say_away(&self, fault: &Fault) {
+        let (host, port) = (&self.settings.host, self.settings.port);
+        tracing::warn!(
+            host,
+            port,
+            stage = fault.stage.name(),
+            kind = ?fault.kind,
+            "no connection to a mail server: calls of its account fail until there is one"
+        );
+    }
+
+    fn say_back(&self, since: Instant) {
+        let (host, port) = (&self.settings.host, self.settings.port);
+        let seconds = since.elapsed().as_secs();
+        tracing::warn!(host, port, seconds, "a mail server is back");
+    }
+
     /// To the first who still waits, else to rest: in one step, so that nobody queues up in between.
     fn place(&self, state: &mut State, mut session: Session, origin: Origin) {
         while let Some(next) = state.waiting.pop_front() {
@@ -420,6 +440,9 @@ impl Slot {
         state.note_flight(&mut session);
         state.crowded_until = None;
         state.refused = None;
+        if let Some(since) = state.away.take() {
+            pool.say_back(since);
+        }
         pool.place(&mut state, session, Origin::Dialled(cx.round_trips()));
     }
 
@@ -439,6 +462,10 @@ impl Slot {
                 fault: fault.clone(),
                 attempt: pool.settings.login.attempt(),
             });
+        }
+        if state.open == 0 && state.away.is_none() {
+            state.away = Some(Instant::now());
+            pool.say_away(fault);
         }
         let told = match state.open {
             0 => state.waiting.len(),

@@ -11,9 +11,9 @@ use audit::{Event, Log};
 use super::asides::Asides;
 use crate::watched::{Unserved, Watched};
 
-/// In this time each address is told of once as it happens, and once by how often it was.
+/// In this time each address is told of once as it happens, and once by how often it was, for each reason.
 const SPAN: Duration = Duration::from_secs(60);
-/// Addresses that are told apart in that time; all others are counted together.
+/// Addresses and reasons that are told apart in that time; all others are counted together.
 const MOST: usize = 64;
 
 pub(super) struct Refusals {
@@ -26,12 +26,12 @@ pub(super) struct Refusals {
 struct State {
     since: Instant,
     /// How often after the first time.
-    again: HashMap<IpAddr, u64>,
+    again: HashMap<(IpAddr, Why), u64>,
     others: u64,
 }
 
 /// Why somebody is nobody. It is told to the log and not to them.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Why {
     NoToken,
     UnknownToken,
@@ -127,10 +127,10 @@ impl State {
             false => self.tell(now),
         };
         let room = self.again.len() < MOST;
-        match self.again.get_mut(&peer) {
+        match self.again.get_mut(&(peer, why)) {
             Some(times) => *times += 1,
             None if room => {
-                self.again.insert(peer, 0);
+                self.again.insert((peer, why), 0);
                 events.push(Event::callers_refused(&address(peer), why.word(), 1));
             }
             None => self.others += 1,
@@ -141,8 +141,8 @@ impl State {
     fn tell(&mut self, now: Instant) -> Vec<Event> {
         let State { again, others, .. } = std::mem::replace(self, Self::new(now));
         let again = again.into_iter().filter(|(_, times)| *times > 0);
-        let told =
-            again.map(|(peer, times)| Event::callers_refused(&address(peer), "again", times));
+        let told = again
+            .map(|((peer, why), times)| Event::callers_refused(&address(peer), why.word(), times));
         let others = (others > 0).then(|| Event::callers_refused("http:others", "again", others));
         told.chain(others).collect()
     }
@@ -156,6 +156,19 @@ fn address(peer: IpAddr) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Behind a proxy all of them have one address.
+    #[test]
+    fn one_who_comes_often_hides_nobody_who_comes_for_another_reason() {
+        let begin = Instant::now();
+        let mut state = State::new(begin);
+        let peer = IpAddr::from([127, 0, 0, 1]);
+        let mut come = |why| state.note(peer, why, begin).len();
+        let told = [Why::UnknownToken, Why::UnknownToken, Why::Expired].map(&mut come);
+        assert_eq!(told, [1, 0, 1]);
+        assert_eq!(come(Why::Expired), 0);
+        assert_eq!(state.tell(begin).len(), 2);
+    }
 
     #[test]
     fn a_flood_becomes_a_few_records() {
