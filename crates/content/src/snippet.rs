@@ -1,11 +1,11 @@
 //! The beginning of a message's text, for lists of mail.
 
+use html::Links;
 use mail::{Leaf, TextPrefix};
 
 use crate::agree::Reach;
 use crate::body::{Pick, Readable, pick, readable};
 use crate::changes::Changes;
-use crate::html::Links;
 use crate::outline::{Completeness, outline};
 use crate::roles::{Role, is_html, roles};
 use crate::shield::{self, Shape, shield};
