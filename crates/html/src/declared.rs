@@ -2,6 +2,7 @@
 
 use cssparser::{Parser, Token};
 
+use crate::elements;
 use crate::properties::{COLOR_SCHEME, GUARDED, Longhand as L, SMALL_PX};
 use crate::style::{Display, Image, Position, Value};
 use crate::values::{self, Bare, Colour, Rgba, Units};
@@ -874,13 +875,7 @@ fn images(value: &str) -> Option<Value> {
 
 /// Pictures are not loaded, unless they stand in the mail itself.
 fn remote(url: &str) -> Option<Value> {
-    let scheme = url
-        .trim_start()
-        .get(..5)
-        .unwrap_or_default()
-        .to_ascii_lowercase();
-    let inside = scheme.starts_with("data:") || scheme.starts_with("cid:") || scheme == "blob:";
-    (!inside).then_some(Value::Image(Image::Remote))
+    (!elements::is_embedded(url)).then_some(Value::Image(Image::Remote))
 }
 
 /// The box of colours that a gradient runs through.

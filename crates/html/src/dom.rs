@@ -30,6 +30,7 @@ pub(crate) struct Dom {
     /// The tree ends before the HTML does.
     pub cut: bool,
     shadow_roots: bool,
+    autofocus: bool,
 }
 
 pub(crate) struct Node {
@@ -97,8 +98,14 @@ impl Dom {
             quirks: limiter.builder.sink.quirks.get(),
             depth: limiter.builder.sink.deepest.get(),
             shadow_roots: limiter.builder.sink.shadow_roots.get(),
+            autofocus: limiter.builder.sink.autofocus.get(),
             nodes: limiter.builder.sink.nodes.into_inner(),
         }
+    }
+
+    /// Some element takes the focus by itself.
+    pub(crate) fn has_autofocus(&self) -> bool {
+        self.autofocus
     }
 
     /// The page has no doctype, or one of old.
@@ -185,6 +192,7 @@ pub(crate) struct Builder {
     quirks: Cell<QuirksMode>,
     pub(crate) deepest: Cell<usize>,
     pub(crate) shadow_roots: Cell<bool>,
+    pub(crate) autofocus: Cell<bool>,
 }
 
 impl Builder {
@@ -196,6 +204,7 @@ impl Builder {
             quirks: Cell::new(QuirksMode::NoQuirks),
             deepest: Cell::default(),
             shadow_roots: Cell::default(),
+            autofocus: Cell::default(),
         };
         builder.add(Data::Document);
         builder
@@ -329,6 +338,9 @@ impl TreeSink for Builder {
         let is_root = |one: &Attribute| one.name.local.starts_with("shadowroot");
         if name.local == local_name!("template") && attributes.iter().any(is_root) {
             self.shadow_roots.set(true);
+        }
+        if attributes.iter().any(|one| &*one.name.local == "autofocus") {
+            self.autofocus.set(true);
         }
         self.add(Data::Element(Box::new(Element {
             name: Rc::new(name),

@@ -124,9 +124,32 @@ pub(crate) fn is_painted(element: &Element) -> bool {
 
 /// Whether an address names a picture that is part of the mail, and so is shown.
 pub(crate) fn is_embedded(address: &str) -> bool {
-    let scheme = address.trim_start().get(..5).unwrap_or_default();
+    // Browsers take these out of addresses wherever they stand.
+    let ignored = |char: &char| matches!(char, '\t' | '\n' | '\r');
+    let plain = address.trim_start_matches(|char: char| char <= ' ').chars();
+    let scheme: String = plain.filter(|char| !ignored(char)).take(5).collect();
     let scheme = scheme.to_ascii_lowercase();
     scheme == "data:" || scheme.starts_with("cid:") || scheme == "blob:"
+}
+
+/// Whether an attribute gives so much space that text may be pushed out of its box or window.
+pub(crate) fn pushes_text(element: &Element) -> bool {
+    const SPACES: [&str; 9] = [
+        "cellpadding",
+        "cellspacing",
+        "border",
+        "hspace",
+        "vspace",
+        "leftmargin",
+        "topmargin",
+        "marginwidth",
+        "marginheight",
+    ];
+    let mut all = element.attributes().iter();
+    all.any(|one| {
+        SPACES.contains(&&*one.name.local)
+            && values::leading(&one.value).is_some_and(|px| px > 100.0)
+    })
 }
 
 /// How an element is laid out when no style says otherwise.

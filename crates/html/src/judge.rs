@@ -19,6 +19,8 @@ const NOTHING_PX: f32 = 1.0;
 const TINY_PX: f32 = 2.0;
 /// Smaller fonts may not be readable.
 const SMALL_PX: f32 = 5.0;
+/// Larger letters do not fit into a window.
+const LARGE_PX: f32 = 200.0;
 /// Boxes wider than this may reach beyond the window.
 const WIDE_PX: f32 = 900.0;
 /// The narrowest window.
@@ -188,7 +190,7 @@ impl Context {
             inner.clip(self, style, node, boxed)
         };
         inner.strays |= overflows.may() || style.get(L::Float).may(|value| value == Value::On);
-        inner.paint(self, element, style, boxed, overflows);
+        inner.paint(self, element, node, boxed, overflows);
         if display.may(|value| value != Value::Display(Display::Contents)) {
             inner.display = display;
         }
@@ -357,10 +359,12 @@ impl Context {
         &mut self,
         around: &Self,
         element: &Element,
-        style: &Style,
+        node: &BoxNode,
         boxed: Truth,
         overflows: Truth,
     ) {
+        let style = &*node.style;
+        let shifted = node.shifted;
         let display = style.get(L::Display);
         let floats = style.get(L::Float).is(|value| value == Value::On);
         let absolute = style
@@ -370,6 +374,16 @@ impl Context {
             .is(|value| value == Value::Display(Display::Inline))
             .and(boxed.not());
         self.outer_papers = around.papers.clone();
+        let around = &if shifted {
+            Self {
+                papers: Papers::any(),
+                block_papers: Papers::any(),
+                float_papers: Papers::any(),
+                ..around.clone()
+            }
+        } else {
+            around.clone()
+        };
         // What lies behind the box itself.
         let mut papers = around.papers.clone();
         if absolute.may() {
@@ -478,7 +492,7 @@ impl Context {
             return Verdict::Hidden(Reason::TinyFont);
         }
         let small = fonts.may(|value| match value {
-            Value::Font { px, .. } => px * self.scale.0 < SMALL_PX || px > 200.0,
+            Value::Font { px, .. } => px * self.scale.0 < SMALL_PX || px * self.scale.1 > LARGE_PX,
             _ => true,
         });
         if small {
@@ -513,7 +527,10 @@ impl Context {
         if style.get(L::TextStroke).may(|value| value == Value::On) {
             suspect(Reason::Property("-webkit-text-stroke"));
         }
-        if self.clips && line_is_flat(style) {
+        let indented = style
+            .get(L::TextIndent)
+            .may(|value| !matches!(value, Value::Px(px) if px == 0.0));
+        if self.clips && (indented || line_is_flat(style)) {
             suspect(Reason::Clipped);
         }
         if self.strays && page.lifted_paint {

@@ -34,6 +34,8 @@ pub(crate) struct BoxNode {
     pub doubt: Option<Reason>,
     /// A rule for a part of the element that holds its text.
     pub styled_part: bool,
+    /// It may be a little beside the background around.
+    pub shifted: bool,
     pub metrics: Metrics,
     /// A bound of the width of boxes that stand before it in its row.
     pub offset: f32,
@@ -98,6 +100,8 @@ struct Movement {
     doubt: Option<Reason>,
     /// It may be painted over other text.
     covers: bool,
+    /// It may be a little beside its place.
+    shifted: bool,
 }
 
 impl Movement {
@@ -167,6 +171,9 @@ impl Page {
                             .is(|value| value == Value::Display(Display::None))
                             .is_certain();
                     let mut movement = movement(&style);
+                    if elements::pushes_text(element) {
+                        movement.doubt(Reason::Moved);
+                    }
                     if computed.styled_part {
                         movement.doubt(Reason::Property("::first-line"));
                     }
@@ -187,6 +194,7 @@ impl Page {
                             rendering,
                             doubt: movement.doubt,
                             styled_part: computed.styled_part,
+                            shifted: movement.shifted,
                             metrics: Metrics::default(),
                             offset: 0.0,
                         });
@@ -284,6 +292,7 @@ impl Page {
         into.complex |= metrics.complex
             || beside
             || done.movement.doubt.is_some()
+            || done.movement.shifted
             || style.get(L::Float).may(|value| value == Value::On)
             || style
                 .get(L::Position)
@@ -323,7 +332,7 @@ fn measure_text(text: &str, frame: &mut Frame, run: &mut f32) {
             if !unbroken || char == '\n' && style.keeps_space {
                 *run = 0.0;
             } else {
-                *run += font * 0.4;
+                *run += font * 0.4 + largest(&style.get(L::WordSpacing)).max(0.0);
             }
             total += font * 0.4;
             metrics.lines += f32::from(u8::from(char == '\n' && style.keeps_space));
@@ -511,15 +520,16 @@ fn movement(style: &Style) -> Movement {
                 movement.doubt(Reason::Moved);
             }
             movement.covers |= beyond(&inset, COVERING_PX, 0.0);
+            movement.shifted |= beyond(&inset, COVERING_PX, 0.0);
         }
         movement.covers |= absolute.may();
-        let below = style.get(L::ZIndex).may(|value| match value {
-            Value::Number(number) => number < 0.0,
-            _ => false,
-        });
-        if below {
-            movement.doubt(Reason::Covered);
-        }
+    }
+    let below = style.get(L::ZIndex).may(|value| match value {
+        Value::Number(number) => number < 0.0,
+        _ => false,
+    });
+    if below {
+        movement.doubt(Reason::Covered);
     }
     if style.get(L::Clip).may(|value| value == Value::On) && absolute.may() {
         movement.doubt(Reason::Clipped);
@@ -537,6 +547,7 @@ fn movement(style: &Style) -> Movement {
             })
         };
         movement.covers |= below(COVERING_PX);
+        movement.shifted |= below(2.0);
         if below(NEAR_PX) || beyond(&margin, FAR_PX, 60.0) {
             movement.doubt(Reason::Moved);
         }
@@ -559,6 +570,7 @@ fn movement(style: &Style) -> Movement {
         movement.doubt(Reason::Moved);
         movement.covers = true;
     }
+    movement.shifted |= beyond(&style.get(L::VerticalAlign), COVERING_PX, 30.0);
     // The paddings and borders of words in a line reach over the lines around.
     let inline = style
         .get(L::Display)

@@ -136,7 +136,7 @@ impl<'a> Matcher<'a> {
     /// Whether a selector matches. One that asks what is not known is matched twice: with every unknown state such
     /// that the selector matches more, and less. Negation turns that around, as often as it is nested.
     pub(crate) fn matches(&mut self, selector: &One, id: NodeId) -> Truth {
-        if !asks_unknown(selector) {
+        if !self.asks_unknown(selector) {
             let mut caches = std::mem::take(&mut self.caches);
             let matches = self.run(selector, id, Unknowns::Match, &mut caches);
             self.caches = caches;
@@ -155,6 +155,24 @@ impl<'a> Matcher<'a> {
             return Truth::Yes;
         }
         Truth::Unknown
+    }
+
+    fn asks_unknown(&self, selector: &One) -> bool {
+        selector
+            .iter_raw_match_order()
+            .any(|component| match component {
+                Component::NonTSPseudoClass(State::Unknown) => true,
+                Component::NonTSPseudoClass(State::Focus) => self.dom.has_autofocus(),
+                Component::Is(list) | Component::Where(list) | Component::Negation(list) => {
+                    list.slice().iter().any(|one| self.asks_unknown(one))
+                }
+                Component::Has(inner) => inner.iter().any(|one| self.asks_unknown(&one.selector)),
+                Component::NthOf(inner) => {
+                    inner.selectors().iter().any(|one| self.asks_unknown(one))
+                }
+                Component::Host(_) | Component::Slotted(_) | Component::Part(_) => true,
+                _ => false,
+            })
     }
 
     fn run(
@@ -198,21 +216,6 @@ enum Unknowns {
     Match,
     /// It matches as little as it can.
     Fail,
-}
-
-fn asks_unknown(selector: &One) -> bool {
-    selector
-        .iter_raw_match_order()
-        .any(|component| match component {
-            Component::NonTSPseudoClass(State::Unknown) => true,
-            Component::Is(list) | Component::Where(list) | Component::Negation(list) => {
-                list.slice().iter().any(asks_unknown)
-            }
-            Component::Has(inner) => inner.iter().any(|one| asks_unknown(&one.selector)),
-            Component::NthOf(inner) => inner.selectors().iter().any(asks_unknown),
-            Component::Host(_) | Component::Slotted(_) | Component::Part(_) => true,
-            _ => false,
-        })
 }
 
 /// An element in its tree.
@@ -339,7 +342,10 @@ impl selectors::Element for At<'_> {
     ) -> bool {
         match state {
             State::Link => self.is_link(),
-            State::Unknown => (self.unknowns == Unknowns::Match) != context.in_negation(),
+            State::Focus if !self.dom.has_autofocus() => false,
+            State::Unknown | State::Focus => {
+                (self.unknowns == Unknowns::Match) != context.in_negation()
+            }
             State::Never => false,
         }
     }

@@ -16,6 +16,8 @@ use crate::selector::matching::{Mail, One, Selectors};
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum State {
     Link,
+    /// Nothing has the focus, unless an element takes it by itself.
+    Focus,
     /// Depends on what is not known here.
     Unknown,
     /// Holds for nothing while mail is read.
@@ -60,9 +62,6 @@ impl PseudoElement for Pseudo {}
 /// Pseudo-classes that hold for nothing while mail is read.
 const NEVER: &[&str] = &[
     "active",
-    "focus",
-    "focus-visible",
-    "focus-within",
     "fullscreen",
     "-webkit-full-screen",
     "hover",
@@ -146,6 +145,7 @@ impl<'i> selectors::parser::Parser<'i> for Syntax {
     ) -> Result<State, ParseError<SelectorParseErrorKind>> {
         Ok(match name.to_ascii_lowercase().as_str() {
             "link" | "any-link" | "-webkit-any-link" => State::Link,
+            "focus" | "focus-visible" | "focus-within" => State::Focus,
             known if NEVER.contains(&known) => State::Never,
             foreign if is_foreign(foreign) => {
                 return Err(ParseError::custom(
