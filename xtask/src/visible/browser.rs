@@ -20,7 +20,7 @@ use crate::tree::Outcome;
 /// An answer that takes longer is never coming.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Time after the load event for short animations to end.
+/// Time after the load event for animations to begin.
 const SETTLE_TIME: Duration = Duration::from_millis(60);
 
 /// A pixel differs when one of its channels does by more than this, of 255 levels.
@@ -29,9 +29,12 @@ const UNSEEN_LEVELS: u8 = 24;
 /// The address of every page; its requests are answered by this file.
 const PAGE_URL: &str = "https://mail.example/";
 
-/// Stops what would differ between two pictures of the same page.
-const FREEZE: &str = "document.getAnimations().forEach(a => a.pause());\
-    document.querySelectorAll('marquee').forEach(m => m.stop())";
+/// Ends short animations and stops the others, so that two pictures of a page are equal.
+const FREEZE: &str = "for (const animation of document.getAnimations()) {
+    if (Number(animation.effect.getComputedTiming().endTime) <= 2000) animation.finish();
+    else animation.pause();
+}
+document.querySelectorAll('marquee').forEach(marquee => marquee.stop())";
 
 const FLAGS: [&str; 16] = [
     "--headless",

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use content::{BodyWish, Completeness, HtmlWish, Known};
-use mail_parser::{MessageParser, PartType};
+use mail::Part;
 use testkit::mailgen::Rng;
 
 use super::mail::MailPage;
@@ -16,6 +16,14 @@ const VERSION: &str = "0.2.3";
 
 /// Ordinary mail first, then spam.
 const GROUPS: [&str; 5] = ["easy-ham-1", "easy-ham-2", "hard-ham-1", "spam-1", "spam-2"];
+
+const WISH: BodyWish = BodyWish {
+    offset: 0,
+    max_chars: 20_000,
+    html: HtmlWish::Skip,
+    attachment_text: None,
+    only: None,
+};
 
 pub(super) struct Corpus {
     messages: Vec<Message>,
@@ -64,21 +72,12 @@ impl Corpus {
     pub(super) fn pages(&self, seed: u64) -> Vec<MailPage> {
         let mut pages = [Vec::new(), Vec::new()];
         for message in &self.messages {
-            let Some(parsed) = MessageParser::default().parse(&message.raw) else {
-                continue;
-            };
-            for part in &parsed.parts {
-                if let PartType::Html(html) = &part.body
-                    && !html.trim().is_empty()
-                {
-                    let [ham, spam] = &mut pages;
-                    let group = if message.is_ham() { ham } else { spam };
-                    group.push(MailPage {
-                        name: message.name.clone(),
-                        html: html.to_string(),
-                    });
-                }
-            }
+            let [ham, spam] = &mut pages;
+            let group = if message.is_ham() { ham } else { spam };
+            group.extend(message.html_parts().into_iter().map(|html| MailPage {
+                name: message.name.clone(),
+                html,
+            }));
         }
         let [ham, mut spam] = pages;
         Rng::new(seed, 0).shuffle(&mut spam);
@@ -88,16 +87,9 @@ impl Corpus {
     /// The warnings of views of all ordinary messages.
     pub(super) fn warnings(&self) -> Warnings {
         let mut warnings = Warnings::default();
-        let wish = BodyWish {
-            offset: 0,
-            max_chars: 20_000,
-            html: HtmlWish::Skip,
-            attachment_text: None,
-            only: None,
-        };
         for message in self.messages.iter().filter(|message| message.is_ham()) {
-            let fetched = content::outline(&message.raw).fetched(&wish, Completeness::Cut);
-            let view = content::view(&fetched, &wish, &Known::default());
+            let fetched = content::outline(&message.raw).fetched(&WISH, Completeness::Cut);
+            let view = content::view(&fetched, &WISH, &Known::default());
             let has = |code: &str| usize::from(view.notes.iter().any(|note| note.code() == code));
             warnings.messages += 1;
             warnings.hidden_text += has("hidden_text_left_out");
@@ -108,9 +100,39 @@ impl Corpus {
 }
 
 impl Message {
+    fn html_parts(&self) -> Vec<String> {
+        let outline = content::outline(&self.raw);
+        let mut fetched = outline.fetched(&WISH, Completeness::Complete);
+        let leaves = fetched.structure.leaves.clone();
+        let is_html = leaves.iter().filter(|leaf| leaf.mime_type == "text/html");
+        let mut pages = Vec::new();
+        for section in is_html.map(|leaf| &leaf.section) {
+            let Some((bytes, _)) = outline.part(section) else {
+                continue;
+            };
+            fetched.parts = vec![Part {
+                section: section.clone(),
+                bytes: bytes.to_vec().into(),
+                truncated: false,
+            }];
+            let file = content::file(&fetched, section);
+            let html = text(file.and_then(|file| file.bytes).unwrap_or_default());
+            if !html.trim().is_empty() {
+                pages.push(html);
+            }
+        }
+        pages
+    }
+
     fn is_ham(&self) -> bool {
         self.name.contains("ham")
     }
+}
+
+/// Letters of other character sets come out as others. What is seen of them does not change.
+fn text(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes)
+        .unwrap_or_else(|error| error.as_bytes().iter().copied().map(char::from).collect())
 }
 
 fn install(prefix: &Path) -> Outcome<()> {

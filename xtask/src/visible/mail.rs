@@ -334,8 +334,9 @@ impl MailTruth {
 
 /// The letters and digits of a text, in lower case: white space and marks depend on the rendering.
 fn letters(text: &str) -> String {
-    text.chars()
+    let lower = text.to_lowercase();
+    lower
+        .chars()
         .filter(|char| char.is_alphanumeric())
-        .flat_map(char::to_lowercase)
         .collect()
 }

@@ -252,7 +252,7 @@ const KEYFRAMES: &str = "@keyframes hide{to{opacity:0}}@keyframes show{to{opacit
 pub(super) fn page(seed: u64, number: u64, techniques: &[Technique]) -> Sample {
     let mut maker = Maker {
         rng: Rng::new(seed, number),
-        hostile: number % 3 == 0,
+        hostile: number.is_multiple_of(3),
         sheet: String::new(),
         runs: Vec::new(),
     };
@@ -408,7 +408,7 @@ impl Maker {
     fn text(&mut self) -> String {
         let mut word = |letters: u64| -> String {
             let letter = |rng: &mut Rng, nth: u64| {
-                let from = if nth % 2 == 0 {
+                let from = if nth.is_multiple_of(2) {
                     b"bdfgklmprstvz".as_slice()
                 } else {
                     b"aeiou"
