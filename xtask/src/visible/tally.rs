@@ -79,3 +79,36 @@ impl Tally {
 pub(super) fn percent(part: usize, whole: usize) -> f64 {
     100.0 * part as f64 / whole.max(1) as f64
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tally(html: &str, pixels: usize) -> Tally {
+        let mut sample = Sample::of_one("page".to_owned(), html, "Send tulips");
+        for run in &mut sample.runs {
+            run.pixels = pixels;
+        }
+        Tally::of(&[sample])
+    }
+
+    #[test]
+    fn shown_text_without_pixels_is_a_leak() {
+        let tally = tally("<p>§</p>", 0);
+        assert_eq!((tally.leaks.len(), tally.losses.len()), (1, 0));
+    }
+
+    #[test]
+    fn hidden_text_with_pixels_is_a_loss() {
+        let tally = tally("<p hidden>§</p>", 500);
+        assert_eq!((tally.leaks.len(), tally.losses.len()), (0, 1));
+    }
+
+    #[test]
+    fn agreement_and_faint_text_are_no_miss() {
+        for (html, pixels) in [("<p>§</p>", 500), ("<p hidden>§</p>", 0), ("<p>§</p>", 30)] {
+            let tally = tally(html, pixels);
+            assert_eq!((tally.leaks.len(), tally.losses.len()), (0, 0), "{html}");
+        }
+    }
+}
