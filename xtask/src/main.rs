@@ -13,6 +13,7 @@ mod otel;
 mod replicas;
 mod tidy;
 mod tree;
+mod visible;
 
 use std::io::{self, Write as _};
 use std::process::ExitCode;
@@ -39,6 +40,8 @@ cargo xtask conformance    build with fixtures, run the official MCP conformance
 cargo xtask corpora          view all sample messages, and write docs/corpora.md
 cargo xtask corpora --check  fail when one panics, takes too much memory, or reads otherwise than expected
 cargo xtask corpora --also DIR  tell the same of the messages in a folder, and write nothing
+cargo xtask visible        compare the judge of `html` with Chromium on techniques, random pages and real mail, write docs/visible.md
+cargo xtask visible --techniques, --random N or --mail   only a part of it; docs/visible.md stays
 ";
 
 /// Counts the heap that a message takes. The system's allocator does the work.
@@ -77,6 +80,7 @@ fn main() -> ExitCode {
         ["corpora"] => corpora::write(),
         ["corpora", "--check"] => corpora::check(),
         ["corpora", "--also", folder] => corpora::also(folder),
+        ["visible", words @ ..] => visible::run(words),
         _ => {
             say(HELP.trim_end());
             return ExitCode::from(u8::from(!words.is_empty()) * 2);

@@ -6,7 +6,6 @@
     reason = "tests stop at the first surprise"
 )]
 
-mod chromium;
 mod corpus;
 mod hostile;
 mod matrix;

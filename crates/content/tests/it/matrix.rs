@@ -22,8 +22,6 @@ pub(crate) struct Case {
     pub(crate) group: &'static str,
     pub(crate) technique: String,
     pub(crate) carrier: &'static str,
-    /// By how many carriers this technique is tried.
-    pub(crate) carriers: usize,
     pub(crate) html: String,
     pub(crate) secret: String,
     /// The words before and after it.
@@ -53,7 +51,6 @@ impl Case {
             group,
             technique: technique.to_owned(),
             carrier: filled.carrier,
-            carriers: filled.carriers,
             html,
             secret,
             around,
@@ -68,7 +65,6 @@ impl Case {
 
 struct Filled {
     carrier: &'static str,
-    carriers: usize,
     sheet: String,
     body: String,
     noted: Noted,
@@ -85,7 +81,6 @@ pub(crate) fn hiding() -> Vec<Case> {
                     let (carrier, sheet, body) = carried(technique, text).swap_remove(nth);
                     Filled {
                         carrier,
-                        carriers,
                         sheet,
                         body,
                         noted: Noted::Yes,
@@ -98,7 +93,6 @@ pub(crate) fn hiding() -> Vec<Case> {
     for markup in MARKUP {
         let make = |text: &str| Filled {
             carrier: "markup",
-            carriers: 1,
             sheet: String::new(),
             body: markup.html.replace('§', text),
             noted: markup.noted,
@@ -114,7 +108,6 @@ pub(crate) fn showing() -> Vec<Case> {
     for (name, sheet, body) in SHOWN {
         let make = |text: &str| Filled {
             carrier: "as written",
-            carriers: 1,
             sheet: (*sheet).to_owned(),
             body: body.replace('§', text),
             noted: Noted::NoText,
@@ -128,7 +121,6 @@ pub(crate) fn showing() -> Vec<Case> {
                 let (carrier, sheet, body) = carried(technique, text).swap_remove(nth);
                 Filled {
                     carrier,
-                    carriers,
                     sheet,
                     body,
                     noted: Noted::NoText,
