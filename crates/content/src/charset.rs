@@ -2,6 +2,8 @@
 
 use encoding_rs::{Encoding, ISO_2022_JP, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
 
+use mail::Structure;
+
 use crate::mime;
 use crate::outline::Completeness;
 
@@ -131,6 +133,14 @@ fn is_certain(bytes: &[u8]) -> bool {
     let look = bytes.get(..2_048).unwrap_or(bytes);
     let zeros = look.iter().filter(|byte| **byte == 0).count();
     matches!(bytes, [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..]) || zeros * 8 >= look.len() * 3
+}
+
+/// The charset of the first text that declares one: raw 8-bit header fields are written in it, too.
+pub(crate) fn of_structure(structure: &Structure) -> Option<&str> {
+    let texts = structure.leaves.iter();
+    texts
+        .filter(|leaf| leaf.mime_type.starts_with("text/"))
+        .find_map(|leaf| leaf.charset.as_deref())
 }
 
 /// The charset that HTML declares for itself, near its beginning.

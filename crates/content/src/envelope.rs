@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use mail::{Address, Envelope, Raw};
 
-use crate::address::{self, MOST_READ};
+use crate::address::{AddressList, MOST_READ};
 use crate::header::{self, fields};
 use crate::mime;
 
@@ -66,7 +66,7 @@ fn moment(raw: &Raw) -> Option<Timestamp> {
 
 fn extend(list: &mut Vec<Address>, value: &[u8]) {
     if list.len() < MOST_READ {
-        list.extend(address::parse(value));
+        list.extend(AddressList::parse(value).into_envelope());
     }
 }
 
@@ -98,7 +98,7 @@ mod tests {
     #[test]
     fn a_header_that_was_cut_names_somebody_unknown() {
         for (header, from, to, cc) in [
-            (&b"From: a@b\nTo: c@d\n e@f\nCc: g@h, i"[..], 1, 1, 1),
+            (&b"From: a@b\nTo: c@d\n e@f\nCc: g@h, i"[..], 1, 2, 1),
             (b"From: a@b\nTo: c@d,\n e@f,\n g", 1, 0, 1),
             (b"From: a@b", 0, 0, 1),
             (b"From: a@b\nCc: c@d\n", 1, 0, 1),

@@ -44,7 +44,7 @@ mod view;
 mod window;
 mod words;
 
-pub use address::addresses;
+pub use address::{AddressList, Entry, Form, Mailbox, addresses};
 pub use attachment::{Attachment, File, file};
 pub use authentication::{Authentication, Trust, Verdict};
 pub use body::{Left, Truncation};

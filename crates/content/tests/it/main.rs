@@ -6,6 +6,7 @@
     reason = "tests stop at the first surprise"
 )]
 
+mod addresses;
 mod chromium;
 mod corpus;
 mod hostile;

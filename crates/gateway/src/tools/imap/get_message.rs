@@ -346,9 +346,10 @@ fn hidden_text(note: &Note) -> Option<HiddenText> {
 
 fn suspicious(note: &Note) -> Option<String> {
     match note {
-        Note::LinkNamesOther { .. } | Note::LookAlike { .. } | Note::NameHoldsAddress { .. } => {
-            note.quote()
-        }
+        Note::LinkNamesOther { .. }
+        | Note::LookAlike { .. }
+        | Note::NameHoldsAddress { .. }
+        | Note::AddressAmbiguous { .. } => note.quote(),
         _ => None,
     }
 }
