@@ -10,7 +10,8 @@ use crate::changes::Changes;
 use crate::charset;
 use crate::choose::BodyWish;
 use crate::crypto;
-use crate::envelope::{date, envelope};
+use crate::date::{Date, date};
+use crate::envelope::envelope;
 use crate::extract::{Extractions, Extracts};
 use crate::headers::headers;
 use crate::lookalike;
@@ -22,8 +23,7 @@ use crate::words;
 /// INVARIANT: every string in here has passed the shield and is bounded.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct View {
-    /// RFC 3339, UTC.
-    pub date: Option<String>,
+    pub date: Option<Date>,
     pub from: Option<String>,
     pub to: Option<String>,
     pub cc: Option<String>,

@@ -123,7 +123,7 @@ fn decode(value: &[u8], charset: Option<&str>) -> String {
 /// Each word of these begins in the initial state (RFC 2047 section 3), so joined ones decode wrongly.
 fn is_stateful(charset: &str) -> bool {
     let charset = charset.to_ascii_lowercase();
-    charset.starts_with("iso-2022-") || charset == "utf-7" || charset == "hz-gb-2312"
+    charset.starts_with("iso-2022-") || charset.contains("utf-7") || charset.starts_with("hz")
 }
 
 fn close(open: &mut Option<(String, Vec<u8>)>, out: &mut String) {
@@ -138,7 +138,10 @@ fn text(bytes: &[u8], charset: Option<&str>) -> String {
 
 /// Text outside of encoded words. ASCII is ASCII, whatever the body is written in.
 fn raw_text(bytes: &[u8], charset: Option<&str>) -> String {
-    text(bytes, charset.filter(|_| !bytes.is_ascii()))
+    if bytes.is_ascii() {
+        return text(bytes, None);
+    }
+    charset::decode_header(bytes, charset)
 }
 
 struct Word {
@@ -191,7 +194,9 @@ fn ext_value(value: &[u8]) -> Option<String> {
         return None;
     }
     let charset = std::str::from_utf8(charset).ok()?;
-    encoding_rs::Encoding::for_label(charset.as_bytes())?;
+    if !charset::is_known(charset) {
+        return None;
+    }
     let bytes = transfer::percent(data);
     Some(text(&bytes, Some(charset)))
 }
