@@ -337,7 +337,7 @@ fn is_weekday(word: &str) -> bool {
 fn named(word: &str, names: &[&str]) -> Option<usize> {
     let word = word.trim_end_matches('.');
     let fits = |name: &&str| word.len() >= 3 && name.starts_with(word);
-    names.iter().position(|name| fits(name))
+    names.iter().position(fits)
 }
 
 /// `09.55.06`: with colons.

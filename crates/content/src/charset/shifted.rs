@@ -55,7 +55,7 @@ fn sextet(byte: u8) -> Option<u8> {
 
 /// Big endian, unless a byte order mark or the zeros say otherwise.
 pub(super) fn utf32(bytes: &[u8]) -> String {
-    let little = |unit: &&[u8; 4]| matches!(unit, [_, _, 0 | 1..=0x10, 0] if unit != &&[0; 4]);
+    let little = |unit: &&[u8; 4]| matches!(unit, [_, _, 0..=0x10, 0] if unit != &&[0; 4]);
     let (units, _) = bytes.as_chunks::<4>();
     let is_little = units.iter().filter(little).count() * 2 > units.len();
     let read = |unit: &[u8; 4]| {
