@@ -1,8 +1,8 @@
 //! What the receiving server found out about a sender: Authentication-Results (RFC 8601).
 //!
-//! Anybody can write such a header. Only the one of the server that took the mail in counts, and which that is has
-//! to be configured; without that the topmost is shown, and it is said that it could be forged. Nothing is
-//! verified here.
+//! Anybody can write such a header. Only the one of the server that took the mail in counts: the one with its
+//! configured name, else one above every `Received`, where no other server writes. Without either the topmost is
+//! shown as not verified. Nothing is verified here.
 
 use std::fmt;
 
@@ -31,8 +31,12 @@ pub struct Authentication {
 pub enum Trust {
     /// It carries the configured name of the receiving server, as no other does.
     Configured,
-    /// No name is configured, or another header carries it, too: it could be forged.
-    Unconfirmed,
+    /// It stands above every `Received`, so that the last server wrote it.
+    Position,
+    /// No name is configured, and the place proves nothing.
+    Unverified,
+    /// Another header claims to be from the same server, or from the last one: it could be forged.
+    Contested,
 }
 
 /// One method's result, and the domain it is about.
@@ -68,6 +72,7 @@ pub(crate) fn authentication(
     let mut used = 0;
     let mut ignored = 0;
     let mut certain = false;
+    let mut other_above = false;
     for field in fields(header) {
         above &= !field.is("Received");
         if !field.is("Authentication-Results") {
@@ -77,6 +82,7 @@ pub(crate) fn authentication(
         let said = Said::read(&String::from_utf8_lossy(&value));
         let own = server.get_or_insert_with(|| said.server.clone());
         if !said.server.eq_ignore_ascii_case(own) {
+            other_above |= above;
             continue;
         }
         if above && used < MOST_HEADERS || used == 0 {
@@ -100,7 +106,11 @@ pub(crate) fn authentication(
         server: server.map(|name| shield::bounded(&name, Shape::Line, 253, changes)),
         trust: match authserv_id {
             Some(_) if certain || ignored == 0 => Trust::Configured,
-            _ => Trust::Unconfirmed,
+            None if ignored == 0 && !other_above => match certain && !above {
+                true => Trust::Position,
+                false => Trust::Unverified,
+            },
+            _ => Trust::Contested,
         },
     })
 }
@@ -392,11 +402,20 @@ mod tests {
         ] {
             assert_eq!(line(&header, id), want, "{header}");
         }
-        assert_eq!(read(real, None).unwrap().trust, Trust::Unconfirmed);
-        assert_eq!(
-            read(real, Some("mx.EXAMPLE")).unwrap().trust,
-            Trust::Configured
-        );
+        let id = Some("mx.EXAMPLE");
+        for (header, id, want) in [
+            (real.to_owned(), id, Trust::Configured),
+            (real.to_owned(), None, Trust::Unverified),
+            (format!("{hop}{forged}"), None, Trust::Unverified),
+            (format!("{real}{hop}"), None, Trust::Position),
+            (format!("{real}{second}{hop}{other}"), None, Trust::Position),
+            (format!("{real}{hop}{forged}"), None, Trust::Contested),
+            (format!("{real}{hop}{forged}"), id, Trust::Configured),
+            (format!("{other}{real}{hop}"), None, Trust::Contested),
+            (format!("{hop}{real}{hop}{forged}"), id, Trust::Contested),
+        ] {
+            assert_eq!(read(&header, id).unwrap().trust, want, "{header}");
+        }
     }
 
     #[test]

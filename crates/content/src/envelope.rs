@@ -1,11 +1,11 @@
-//! The envelope of a message from its raw header, and its date.
+//! The envelope of a message from its raw header.
 
 use jiff::Timestamp;
 use mail::{Address, Envelope, Raw};
 
-use crate::address::{self, MOST_READ};
+use crate::address::{AddressList, MOST_READ};
+use crate::date;
 use crate::header::{self, fields};
-use crate::mime;
 
 /// The header fields that IMAP's ENVELOPE gives, undecoded. The first field of a name counts; but of addresses all do, as
 /// if they stood in one field: else a second field would hide some.
@@ -46,27 +46,14 @@ pub fn envelope_of_beginning(header: &[u8]) -> Envelope {
     found
 }
 
-/// RFC 3339 in UTC: what the header says, else when the message arrived.
-pub fn date(raw: Option<&Raw>, arrived: Option<Timestamp>) -> Option<String> {
-    raw.and_then(moment)
-        .or_else(|| Timestamp::from_second(arrived?.as_second()).ok())
-        .map(|time| time.to_string())
-}
-
 /// When the header says that it was sent, where it can be read.
 pub(crate) fn sent(envelope: &Envelope) -> Option<Timestamp> {
-    envelope.date.as_ref().and_then(moment)
-}
-
-fn moment(raw: &Raw) -> Option<Timestamp> {
-    let value = raw.bytes().get(..200).unwrap_or(raw.bytes());
-    let seconds = mime::date(&String::from_utf8_lossy(value))?;
-    Timestamp::from_second(seconds).ok()
+    envelope.date.as_ref().and_then(date::sent)
 }
 
 fn extend(list: &mut Vec<Address>, value: &[u8]) {
     if list.len() < MOST_READ {
-        list.extend(address::parse(value));
+        list.extend(AddressList::parse(value).into_envelope());
     }
 }
 
@@ -98,7 +85,7 @@ mod tests {
     #[test]
     fn a_header_that_was_cut_names_somebody_unknown() {
         for (header, from, to, cc) in [
-            (&b"From: a@b\nTo: c@d\n e@f\nCc: g@h, i"[..], 1, 1, 1),
+            (&b"From: a@b\nTo: c@d\n e@f\nCc: g@h, i"[..], 1, 2, 1),
             (b"From: a@b\nTo: c@d,\n e@f,\n g", 1, 0, 1),
             (b"From: a@b", 0, 0, 1),
             (b"From: a@b\nCc: c@d\n", 1, 0, 1),
@@ -110,33 +97,10 @@ mod tests {
         }
     }
 
-    #[test]
-    fn dates_become_utc() {
-        let arrived = Timestamp::from_second(0).unwrap();
-        for (text, want) in [
-            ("Fri, 21 Nov 1997 09:55:06 -0600", "1997-11-21T15:55:06Z"),
-            ("21 Nov 1997 09:55:06 +0000 (UTC)", "1997-11-21T09:55:06Z"),
-            ("Fri, 21 Nov 97 09:55:06 GMT", "1997-11-21T09:55:06Z"),
-            ("nonsense", "1970-01-01T00:00:00Z"),
-            ("Fri, 99 Nov 1997 99:55:06 -0600", "1970-01-01T00:00:00Z"),
-            ("", "1970-01-01T00:00:00Z"),
-        ] {
-            let found = date(Some(&Raw::copied(text.as_bytes())), Some(arrived));
-            assert_eq!(found.as_deref(), Some(want), "{text}");
-        }
-        assert_eq!(date(None, None), None);
-    }
-
     proptest! {
         #[test]
         fn no_bytes_make_it_fall(bytes: Vec<u8>) {
             envelope(&bytes);
-            date(Some(&Raw::new(bytes)), None);
-        }
-
-        #[test]
-        fn no_near_dates_make_it_fall(text in "[A-Z][a-z]{2}, [0-9]{1,9} [A-Z][a-z]{2} [0-9]{1,12} [0-9:]{1,12} [+-][0-9]{1,9}") {
-            date(Some(&Raw::new(text.into_bytes())), None);
         }
     }
 }

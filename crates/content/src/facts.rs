@@ -7,7 +7,7 @@ use std::str;
 
 use mail::{Address, Envelope, FactsBuf, Folded, Known, MailAddress, Raw, Structure, Summary};
 
-use crate::address::{MOST_READ, is_no_host, is_no_mailbox};
+use crate::address::{MOST_READ, is_no_host, is_no_mailbox, unquoted};
 use crate::roles::{attached, roles};
 use crate::words;
 
@@ -71,30 +71,16 @@ pub(crate) fn is_group_mark(one: &Address) -> bool {
 pub(crate) fn address(one: &Address) -> Option<MailAddress> {
     let local = spelled(one.mailbox.as_ref()?)?;
     let host = spelled(one.host.as_ref()?)?;
-    if is_no_mailbox(local) || is_no_host(host) {
+    if is_no_mailbox(local.as_bytes()) || is_no_host(host.as_bytes()) {
         return None;
     }
-    MailAddress::new(&unquoted(local), host)
+    MailAddress::new(str::from_utf8(&unquoted(local.as_bytes())).ok()?, host)
 }
 
 /// RFC 2047 section 5: no encoded word stands in an address. One that does would be read by some and not by others.
 fn spelled(raw: &Raw) -> Option<&str> {
     let text = str::from_utf8(raw.bytes()).ok()?;
     (!text.contains("=?")).then_some(text)
-}
-
-/// `"john.doe"@example.com` is `john.doe@example.com` (RFC 5321 section 4.1.2); servers leave the quotes away.
-fn unquoted(local: &str) -> String {
-    let inner = local.strip_prefix('"').and_then(|l| l.strip_suffix('"'));
-    let Some(inner) = inner else {
-        return local.to_owned();
-    };
-    let mut scan = inner.chars();
-    let next = || match scan.next() {
-        Some('\\') => scan.next(),
-        other => other,
-    };
-    std::iter::from_fn(next).collect()
 }
 
 fn subject(raw: &Raw) -> Option<Folded> {
@@ -172,7 +158,7 @@ mod tests {
             ("From: (boss@good.com) x@evil.com\n\n", Some("x@evil.com")),
             ("From: x@evil.com (boss@good.com)\n\n", Some("x@evil.com")),
             ("From: x(c)@evil.com\n\n", Some("x@evil.com")),
-            ("From: <x@evil.com(c)>\n\n", None),
+            ("From: <x@evil.com(c)>\n\n", Some("x@evil.com")),
             ("From: a@b.example, c@d.example\n\n", Some("a@b.example")),
             (
                 "From: a@b.example\nFrom: c@d.example\n\n",

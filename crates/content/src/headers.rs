@@ -2,7 +2,7 @@
 
 use mail::Fetched;
 
-use crate::address::{self, addresses};
+use crate::address::AddressList;
 use crate::changes::Changes;
 use crate::header::{Field, fields};
 use crate::note::Note;
@@ -46,10 +46,10 @@ pub(crate) struct Headers {
 pub fn values<'a>(header: &'a [u8], name: &'a str) -> impl Iterator<Item = String> + 'a {
     fields(header)
         .filter(|field| field.is(name))
-        .map(|field| shown_value(name, field.value, &mut Changes::default()).text)
+        .map(|field| shown_value(name, field.value, None, &mut Changes::default()).text)
 }
 
-pub(crate) fn headers(fetched: &Fetched, notes: &mut Vec<Note>) -> Headers {
+pub(crate) fn headers(fetched: &Fetched, charset: Option<&str>, notes: &mut Vec<Note>) -> Headers {
     let mut shown = Headers::default();
     let mut left = MOST_HEADER_CHARS;
     let mut cut = fetched.header_truncated;
@@ -57,7 +57,7 @@ pub(crate) fn headers(fetched: &Fetched, notes: &mut Vec<Note>) -> Headers {
     for field in fields(&fetched.header) {
         let mut changes = Changes::default();
         let name = shown_name(&field, &mut changes);
-        let value = shown_value(&name, field.value, &mut changes);
+        let value = shown_value(&name, field.value, charset, &mut changes);
         let chars = name.len() + value.text.chars().count();
         let single = SINGLE
             .iter()
@@ -135,15 +135,16 @@ fn shown_name(field: &Field<'_>, changes: &mut Changes) -> String {
     shield::bounded(&plain, Shape::Line, 128, changes)
 }
 
-/// Address fields are written anew, so that a name cannot pass for an address beside it.
-fn shown_value(name: &str, value: &[u8], changes: &mut Changes) -> Fitted {
+/// Address fields are printed anew, so that a name cannot pass for an address beside it. Raw 8-bit text is in `charset`.
+fn shown_value(name: &str, value: &[u8], charset: Option<&str>, changes: &mut Changes) -> Fitted {
     const ADDRESSES: [&str; 6] = ["From", "Sender", "Reply-To", "To", "Cc", "Bcc"];
-    let written = is_among(&ADDRESSES, name)
-        .then(|| addresses(&address::parse(value), changes))
-        .flatten();
-    match written {
-        Some(text) => Fitted { text, cut: false },
-        None => words::shown(value, changes),
+    if !is_among(&ADDRESSES, name) {
+        return words::shown_in(value, charset, changes);
+    }
+    let printed = AddressList::parse(value).print(charset, changes);
+    Fitted {
+        text: printed.unwrap_or_default(),
+        cut: false,
     }
 }
 
@@ -164,7 +165,7 @@ mod tests {
             parts: Vec::new(),
         };
         let mut notes = Vec::new();
-        (headers(&fetched, &mut notes), notes)
+        (headers(&fetched, None, &mut notes), notes)
     }
 
     #[test]

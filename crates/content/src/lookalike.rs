@@ -3,12 +3,11 @@
 //!
 //! Reported, never changed. ASCII that looks like other ASCII (`rn` for `m`) is not judged here.
 
-use mail::Address;
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_security::mixed_script::AugmentedScriptSet;
 use unicode_security::skeleton;
 
-use crate::address;
+use crate::address::{AddressList, Entry, Form, Mailbox, readable};
 use crate::changes::Changes;
 use crate::header::fields;
 use crate::note::Note;
@@ -28,7 +27,8 @@ pub(crate) fn note(header: &[u8], notes: &mut Vec<Note>) {
     let mut found: Vec<Note> = Vec::new();
     let looked_at = fields(header).filter(|field| LOOKED_AT.iter().any(|name| field.is(name)));
     for field in looked_at.take(2 * LOOKED_AT.len()) {
-        for one in address::parse(field.value).iter().take(MOST_ADDRESSES) {
+        let list = AddressList::parse(field.value);
+        for one in list.entries.iter().take(MOST_ADDRESSES) {
             for note in judged(one) {
                 if !found.contains(&note) && found.len() < MOST_NOTES {
                     found.push(note);
@@ -153,14 +153,30 @@ fn has_punycode(host: &str) -> bool {
     })
 }
 
-/// What is wrong with one address.
-fn judged(one: &Address) -> Vec<Note> {
-    let text = |raw: &Option<mail::Raw>| {
-        let raw = raw.as_ref().map(mail::Raw::bytes).unwrap_or_default();
-        words::shown(raw, &mut Changes::default()).text
+/// What is wrong with one element of an address field.
+fn judged(entry: &Entry) -> Vec<Note> {
+    let one = match entry {
+        Entry::Mailbox(one) => one,
+        Entry::GroupEnd => return Vec::new(),
+        Entry::GroupStart(name) => {
+            let name = words::shown(name.bytes(), &mut Changes::default()).text;
+            let held = address_in(&name).map(|_| Note::AddressAmbiguous {
+                shown: shown(&name),
+            });
+            return held.into_iter().collect();
+        }
     };
-    let (name, mailbox, host) = (text(&one.name), text(&one.mailbox), text(&one.host));
+    let name = one.display_name.as_ref().map(mail::Raw::bytes);
+    let name = words::shown(name.unwrap_or_default(), &mut Changes::default()).text;
+    let mailbox = readable(one.local_part.bytes());
+    let host = one.domain.as_ref().map(mail::Raw::bytes);
+    let host = readable(host.unwrap_or_default());
     let mut notes = Vec::new();
+    if is_ambiguous(one, &mailbox) {
+        notes.push(Note::AddressAmbiguous {
+            shown: shown(&one.spec()),
+        });
+    }
     let last = host.rsplit(['.', '。']).next().unwrap_or_default();
     let home = Home::of(&Label::read(last).text);
     let mapped: String = mailbox.nfkc().collect();
@@ -171,7 +187,7 @@ fn judged(one: &Address) -> Vec<Note> {
         });
     }
     notes.extend(host_is_suspicious(&host).map(|shown| Note::LookAlike { shown }));
-    let real = format!("{mailbox}@{host}");
+    let real = one.spec();
     if let Some(other) = address_in(&name).filter(|other| !other.eq_ignore_ascii_case(&real)) {
         notes.push(Note::NameHoldsAddress {
             shown: shown(&other),
@@ -179,6 +195,13 @@ fn judged(one: &Address) -> Vec<Note> {
         });
     }
     notes
+}
+
+/// Other programs may read another address, or show another one than mail to it goes to.
+fn is_ambiguous(one: &Mailbox, local: &str) -> bool {
+    let is_address = one.domain.is_some() || local.contains('@');
+    let disguised = |c: char| "@<>\u{FFFD}".contains(c);
+    is_address && (one.form == Form::Repaired || local.contains(disguised) || local.contains("=?"))
 }
 
 /// The first thing in a name that reads as an address.
@@ -285,6 +308,48 @@ mod tests {
         }
         let many: String = (0..99).map(|n| format!("a@pаypal{n}.com, ")).collect();
         assert_eq!(read(&format!("To: {many}\r\n")).len(), MOST_NOTES);
+    }
+
+    #[test]
+    fn addresses_that_read_in_two_ways_are_suspicious() {
+        for header in [
+            "From: root\r\nTo: undisclosed-recipients:;\r\n",
+            "From: \"J. Doe\" <j@d.example>, a@b.example; c@d.example\r\n",
+            "From: =?utf-8?q?Ann_@_home?= <ann@example.com>\r\n",
+            "From: Ann B\r\n",
+        ] {
+            assert_eq!(read(header), [""; 0], "{header}");
+        }
+        for (field, want) in [
+            ("boss@corp.com@evil.com", "\"boss@corp.com\"@evil.com"),
+            (
+                "\"Boss <boss@corp.com>, x\"@evil.com",
+                "\"Boss <boss@corp.com>, x\"@evil.com",
+            ),
+            (
+                "<\"boss@corp.com> (via\"@evil.com>",
+                "\"boss@corp.com> (via\"@evil.com",
+            ),
+            (
+                "=?utf-8?q?boss?=@evil.com",
+                "\"=\\?utf-8?q?boss?=\"@evil.com",
+            ),
+            ("boss@corp.com: m@evil.com;", "boss@corp.com"),
+            ("Boss <m@evil.com", "m@evil.com"),
+            ("Boss m@evil.com", "m@evil.com"),
+            ("bo\u{200b}ss@corp.com", "\"bo\u{fffd}ss\"@corp.com"),
+            ("boss@corp..com", "\"boss@corp..com\""),
+        ] {
+            assert_eq!(read(&format!("From: {field}\r\n")), [want], "{field}");
+        }
+        for (field, real) in [
+            ("boss@corp.com <m@evil.com>", "m@evil.com"),
+            ("<boss@corp.com> <m@evil.com>", "m@evil.com"),
+            ("\"a\" <m@evil.com> <boss@corp.com>", "boss@corp.com"),
+        ] {
+            let found = read(&format!("From: {field}\r\n"));
+            assert!(found.iter().any(|one| one.contains(real)), "{found:?}");
+        }
     }
 
     proptest! {

@@ -7,7 +7,8 @@ use crate::attachment::{base_name, decoded_size};
 use crate::body::{Readable, body};
 use crate::changes::Changes;
 use crate::choose::{BodyWish, HtmlWish};
-use crate::envelope::{date, envelope};
+use crate::date::date;
+use crate::envelope::envelope;
 use crate::note::Note;
 use crate::outline::{Completeness, outline};
 use crate::parts::Parts;
@@ -135,7 +136,10 @@ fn head(header: &[u8], changes: &mut Changes) -> String {
         ("From", addresses(&envelope.from, changes)),
         ("To", addresses(&envelope.to, changes)),
         ("Cc", addresses(&envelope.cc, changes)),
-        ("Date", date(envelope.date.as_ref(), None)),
+        (
+            "Date",
+            date(envelope.date.as_ref(), None).map(|date| date.text),
+        ),
         (
             "Subject",
             subject.map(|raw| words::header_text(raw, changes)),

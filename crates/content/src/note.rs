@@ -50,6 +50,10 @@ pub enum Note {
         shown: String,
         real: String,
     },
+    /// An address that programs read in different ways: malformed, or with a disguised local part.
+    AddressAmbiguous {
+        shown: String,
+    },
     /// Signed with S/MIME or OpenPGP; nothing was verified.
     Signed {
         with: &'static str,
@@ -173,7 +177,7 @@ impl Note {
                 Some(excerpt.clone()).filter(|text| !text.is_empty())
             }
             Self::LinkNamesOther { shown, target } => Some(format!("{shown} -> {target}")),
-            Self::LookAlike { shown } => Some(shown.clone()),
+            Self::LookAlike { shown } | Self::AddressAmbiguous { shown } => Some(shown.clone()),
             Self::NameHoldsAddress { shown, real } => Some(format!("{shown} -> {real}")),
             Self::TypeDiffers { claimed, .. } => Some(claimed.clone()),
             _ => None,
@@ -194,6 +198,7 @@ impl Note {
             Self::LinkNamesOther { .. } => "link_names_other_host",
             Self::LookAlike { .. } => "look_alike",
             Self::NameHoldsAddress { .. } => "name_holds_other_address",
+            Self::AddressAmbiguous { .. } => "address_ambiguous",
             Self::Signed { .. } => "signed",
             Self::Encrypted { .. } => "encrypted",
             Self::Tnef { .. } => "tnef",
@@ -268,6 +273,9 @@ impl fmt::Display for Note {
             }
             Self::NameHoldsAddress { .. } => {
                 f.write_str("a name holds another address than the one it stands for")
+            }
+            Self::AddressAmbiguous { .. } => {
+                f.write_str("an address is written so that programs read it in different ways")
             }
             Self::Signed { with } => write!(f, "signed with {with}; the signature was not checked"),
             Self::Encrypted { with } => {

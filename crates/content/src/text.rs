@@ -7,15 +7,14 @@ use crate::outline::Completeness;
 use crate::roles::is_html;
 use crate::transfer;
 
-/// The text of a leaf. HTML without a declared charset may declare its own.
+/// The text of a leaf. HTML may declare its charset itself.
 pub(crate) fn of_leaf(leaf: &Leaf, bytes: &[u8], whole: Completeness) -> Decoded {
     let bytes = transfer::decode(bytes, &leaf.encoding);
-    match &leaf.charset {
-        Some(charset) => charset::decode(&bytes, Some(charset), whole),
-        None if is_html(leaf) => {
-            charset::decode(&bytes, charset::of_html(&bytes).as_deref(), whole)
-        }
-        None => charset::decode(&bytes, None, whole),
+    let charset = leaf.charset.as_deref();
+    if is_html(leaf) {
+        charset::decode_html(&bytes, charset, whole)
+    } else {
+        charset::decode(&bytes, charset, whole)
     }
 }
 

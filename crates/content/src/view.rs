@@ -2,14 +2,16 @@
 
 use mail::Fetched;
 
-use crate::address::addresses;
+use crate::address::AddressList;
 use crate::attachment::{Attachment, attachments};
 use crate::authentication::{Authentication, authentication};
 use crate::body::{self, Truncation};
 use crate::changes::Changes;
+use crate::charset;
 use crate::choose::BodyWish;
 use crate::crypto;
-use crate::envelope::{date, envelope};
+use crate::date::{Date, date};
+use crate::envelope::envelope;
 use crate::extract::{Extractions, Extracts};
 use crate::headers::headers;
 use crate::lookalike;
@@ -21,8 +23,7 @@ use crate::words;
 /// INVARIANT: every string in here has passed the shield and is bounded.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct View {
-    /// RFC 3339, UTC.
-    pub date: Option<String>,
+    pub date: Option<Date>,
     pub from: Option<String>,
     pub to: Option<String>,
     pub cc: Option<String>,
@@ -55,7 +56,8 @@ pub fn view(fetched: &Fetched, wish: &BodyWish, known: &Known) -> View {
     let roles = roles(&fetched.structure);
     let parts = Parts::new(fetched, wish);
     let mut notes = Vec::new();
-    let headers = headers(fetched, &mut notes);
+    let charset = charset::of_structure(&fetched.structure);
+    let headers = headers(fetched, charset, &mut notes);
     let mut changes = headers.changes;
     lookalike::note(&fetched.header, &mut notes);
     if fetched.structure.cut {
@@ -81,11 +83,14 @@ pub fn view(fetched: &Fetched, wish: &BodyWish, known: &Known) -> View {
         &mut notes,
     );
     let envelope = envelope(&fetched.header);
-    let from = addresses(&envelope.from, &mut changes);
-    let to = addresses(&envelope.to, &mut changes);
-    let cc = addresses(&envelope.cc, &mut changes);
+    let mut people = |list| AddressList::of_envelope(list).print(charset, &mut changes);
+    let (from, to, cc) = (
+        people(&envelope.from),
+        people(&envelope.to),
+        people(&envelope.cc),
+    );
     let subject = envelope.subject.as_ref();
-    let subject = subject.map(|raw| words::header_text(raw, &mut changes));
+    let subject = subject.map(|raw| words::shown_in(raw.bytes(), charset, &mut changes).text);
     let authentication =
         authentication(&fetched.header, known.authserv_id.as_deref(), &mut changes);
     let beyond_header = fetched.size.saturating_sub(fetched.header.len() as u64);

@@ -46,8 +46,13 @@ pub fn name(text: &str, changes: &mut Changes) -> String {
 
 /// As [`header_text`], and whether there was more.
 pub(crate) fn shown(value: &[u8], changes: &mut Changes) -> Fitted {
+    shown_in(value, None, changes)
+}
+
+/// As [`shown`]. Raw 8-bit text is in `charset`, which is the one of the body.
+pub(crate) fn shown_in(value: &[u8], charset: Option<&str>, changes: &mut Changes) -> Fitted {
     let near = value.get(..MOST_BYTES);
-    let mut text = decoded(near.unwrap_or(value));
+    let mut text = decoded_in(near.unwrap_or(value), charset);
     if near.is_some_and(|near| near.len() < value.len()) {
         // Encoded words take many bytes for few characters: what was not decoded is cut too.
         text.push('…');
@@ -59,9 +64,13 @@ pub(crate) fn shown(value: &[u8], changes: &mut Changes) -> Fitted {
 
 /// As the sender wrote it: decoded and unfolded, neither shielded nor bounded.
 pub(crate) fn decoded(value: &[u8]) -> String {
+    decoded_in(value, None)
+}
+
+fn decoded_in(value: &[u8], charset: Option<&str>) -> String {
     match plain(value) {
         Some(text) => text.trim_matches(' ').to_owned(),
-        None => decode(&header::unfolded(value)).trim().to_owned(),
+        None => decode(&header::unfolded(value), charset).trim().to_owned(),
     }
 }
 
@@ -75,7 +84,7 @@ fn plain(value: &[u8]) -> Option<&str> {
 }
 
 /// Adjacent words of one charset are joined before decoding: senders cut characters in two.
-fn decode(value: &[u8]) -> String {
+fn decode(value: &[u8], charset: Option<&str>) -> String {
     let mut out = String::new();
     let mut open: Option<(String, Vec<u8>)> = None;
     let mut rest = value;
@@ -84,16 +93,14 @@ fn decode(value: &[u8]) -> String {
         let Some((word, after)) = word(from) else {
             let (kept, after) = rest.split_at(index + 2);
             close(&mut open, &mut out);
-            out.push_str(&text(kept, None));
+            out.push_str(&raw_text(kept, charset));
             rest = after;
             continue;
         };
         let joins = before.trim_ascii().is_empty();
         match &mut open {
-            Some((charset, bytes))
-                if joins
-                    && charset.eq_ignore_ascii_case(&word.charset)
-                    && !is_stateful(charset) =>
+            Some((label, bytes))
+                if joins && label.eq_ignore_ascii_case(&word.charset) && !is_stateful(label) =>
             {
                 bytes.extend_from_slice(&word.bytes);
             }
@@ -101,7 +108,7 @@ fn decode(value: &[u8]) -> String {
                 let blank = joins && open.is_some();
                 close(&mut open, &mut out);
                 if !blank {
-                    out.push_str(&text(before, None));
+                    out.push_str(&raw_text(before, charset));
                 }
                 open = Some((word.charset, word.bytes));
             }
@@ -109,14 +116,14 @@ fn decode(value: &[u8]) -> String {
         rest = after;
     }
     close(&mut open, &mut out);
-    out.push_str(&text(rest, None));
+    out.push_str(&raw_text(rest, charset));
     out
 }
 
 /// Each word of these begins in the initial state (RFC 2047 section 3), so joined ones decode wrongly.
 fn is_stateful(charset: &str) -> bool {
     let charset = charset.to_ascii_lowercase();
-    charset.starts_with("iso-2022-") || charset == "utf-7" || charset == "hz-gb-2312"
+    charset.starts_with("iso-2022-") || charset.contains("utf-7") || charset.starts_with("hz")
 }
 
 fn close(open: &mut Option<(String, Vec<u8>)>, out: &mut String) {
@@ -127,6 +134,14 @@ fn close(open: &mut Option<(String, Vec<u8>)>, out: &mut String) {
 
 fn text(bytes: &[u8], charset: Option<&str>) -> String {
     charset::decode(bytes, charset, Completeness::Complete).text
+}
+
+/// Text outside of encoded words. ASCII is ASCII, whatever the body is written in.
+fn raw_text(bytes: &[u8], charset: Option<&str>) -> String {
+    if bytes.is_ascii() {
+        return text(bytes, None);
+    }
+    charset::decode_header(bytes, charset)
 }
 
 struct Word {
@@ -179,7 +194,9 @@ fn ext_value(value: &[u8]) -> Option<String> {
         return None;
     }
     let charset = std::str::from_utf8(charset).ok()?;
-    encoding_rs::Encoding::for_label(charset.as_bytes())?;
+    if !charset::is_known(charset) {
+        return None;
+    }
     let bytes = transfer::percent(data);
     Some(text(&bytes, Some(charset)))
 }
@@ -248,7 +265,7 @@ mod tests {
         /// The quick look and the long one see the same.
         #[test]
         fn what_is_plain_is_what_it_decodes_to(value in "[ -~]{0,40}(=[?])?[ -~]{0,40}") {
-            let long = decode(&header::unfolded(value.as_bytes())).trim().to_owned();
+            let long = decode(&header::unfolded(value.as_bytes()), None).trim().to_owned();
             prop_assert_eq!(decoded(value.as_bytes()), long);
         }
 

@@ -43,8 +43,9 @@ What an answer says about a message, beside the message:
 |---|---|
 | `changes` | how many `invisible` characters, chat `markers` and written `links` were taken out or made harmless; in lists also how many `hidden` characters were left out |
 | `hidden_text` | how much text a person would not have seen and why; the first words of the longest piece |
-| `suspicious` | `shown -> real`: a link whose text names another host, a name that holds another address; or an address or host that imitates another |
-| `authentication` | SPF, DKIM and DMARC as the receiving server judged them; `could_be_forged` unless the server is named by `MAIL_IMAP_<ACCOUNT>_AUTHSERV_ID` |
+| `suspicious` | `shown -> real`: a link whose text names another host, a name that holds another address; or an address or host that imitates another, or an address that programs read in different ways |
+| `date_basis` | `zone_assumed`: the Date field names no certain zone, UTC is assumed where it names none; `arrival`: the field is missing or cannot be read, and `date` is when the message arrived |
+| `authentication` | SPF, DKIM and DMARC as the receiving server judged them. `could_be_forged` is false where `MAIL_IMAP_<ACCOUNT>_AUTHSERV_ID` names the server or only the last server can have written them, true where headers contradict each other; otherwise `verified` is false |
 | `body_next_offset`, `body_chars_left` | the `body_offset` that goes on, and how much is known to follow |
 | `detected_type` | what an attachment is by its bytes, where it says something else or nothing |
 ";

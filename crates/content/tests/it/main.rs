@@ -6,6 +6,7 @@
     reason = "tests stop at the first surprise"
 )]
 
+mod addresses;
 mod corpus;
 mod hostile;
 mod matrix;

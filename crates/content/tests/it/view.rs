@@ -19,7 +19,8 @@ fn multipart(kind: &str, parts: &[(&str, &str)]) -> String {
 #[test]
 fn envelope_headers_and_text() {
     let found = view(format!("{HEADER}\r\nHello\r\nworld  \r\n"), &wish());
-    assert_eq!(found.date.as_deref(), Some("1997-11-21T15:55:06Z"));
+    let date = found.date.as_ref().unwrap();
+    assert_eq!(date.text, "1997-11-21T15:55:06Z");
     assert_eq!(found.from.as_deref(), Some("Jürgen <j@example.com>"));
     assert_eq!(found.to.as_deref(), Some("a@b.c, Bo <b@b.c>"));
     assert_eq!(found.cc, None);
@@ -34,6 +35,77 @@ fn envelope_headers_and_text() {
         .collect();
     assert_eq!(names, ["Date", "From", "To", "Subject"]);
     assert!(found.notes.is_empty(), "{:?}", found.notes);
+}
+
+#[test]
+fn dates_say_what_they_were_taken_from() {
+    let arrived = jiff::Timestamp::from_second(0).unwrap();
+    for (field, want, basis) in [
+        (
+            "Date: Fri, 21 Nov 1997 09:55:06 -0600",
+            "1997-11-21T15:55:06Z",
+            None,
+        ),
+        (
+            "Date: Fri Nov 21 09:55:06 1997",
+            "1997-11-21T09:55:06Z",
+            Some("zone_assumed"),
+        ),
+        ("Date: nonsense", "1970-01-01T00:00:00Z", Some("arrival")),
+        ("Subject: x", "1970-01-01T00:00:00Z", Some("arrival")),
+    ] {
+        let raw = format!("{field}\r\n\r\nhi\r\n");
+        let source = mail::Fetched {
+            arrived: Some(arrived),
+            ..fetched(raw.as_bytes(), &wish())
+        };
+        let date = content::view(&source, &wish(), &Known::default())
+            .date
+            .unwrap();
+        assert_eq!(
+            (date.text.as_str(), date.basis.name()),
+            (want, basis),
+            "{field}"
+        );
+    }
+}
+
+#[test]
+fn raw_headers_are_read_in_the_charset_of_the_body() {
+    let raw =
+        b"From: \xcf\xf0\xe8\xe2\xe5\xf2 <a@b.example>\r\nSubject: \xcf\xf0\xe8\xe2\xe5\xf2\r\n\
+        Content-Type: text/plain; charset=windows-1251\r\n\r\n\xcf\xf0\xe8\xe2\xe5\xf2\r\n";
+    let found = view(raw, &wish());
+    assert_eq!(found.subject.as_deref(), Some("Привет"));
+    assert_eq!(found.from.as_deref(), Some("Привет <a@b.example>"));
+    assert_eq!(found.body_text.as_deref(), Some("Привет"));
+    let header = |name: &str| found.headers.iter().find(|(known, _)| known == name);
+    assert_eq!(header("Subject").unwrap().1, "Привет");
+    assert!(found.notes.is_empty(), "{:?}", found.notes);
+}
+
+#[test]
+fn html_names_its_charset_where_ascii_was_invented() {
+    for (declared, codes_wanted) in [
+        ("; charset=us-ascii", &["html_converted"]),
+        ("", &["html_converted"]),
+    ] {
+        let mut raw = format!("Content-Type: text/html{declared}\r\n\r\n<meta charset=koi8-r><p>")
+            .into_bytes();
+        raw.extend(b"\xf0\xd2\xc9\xd7\xc5\xd4");
+        let found = view(&raw, &wish());
+        assert_eq!(found.body_text.as_deref(), Some("Привет"));
+        assert_eq!(codes(&found), codes_wanted);
+    }
+}
+
+#[test]
+fn undeclared_text_is_detected_and_said_to_be() {
+    let (body, _, _) = encoding_rs::KOI8_R.encode("Здравствуйте, как дела?");
+    let raw = [b"Subject: x\r\n\r\n", &body[..]].concat();
+    let found = view(&raw, &wish());
+    assert_eq!(found.body_text.as_deref(), Some("Здравствуйте, как дела?"));
+    assert_eq!(codes(&found), ["charset_guessed"]);
 }
 
 #[test]

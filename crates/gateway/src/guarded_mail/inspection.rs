@@ -108,7 +108,8 @@ fn line(summary: &Summary) -> String {
     let from = envelope.and_then(|said| content::addresses(&said.from, &mut changes));
     let subject = envelope.and_then(|said| said.subject.as_ref());
     let subject = subject.map(|raw| content::header_text(raw, &mut changes));
-    let parts = [date, from, subject].map(|part| part.unwrap_or_else(|| "-".to_owned()));
+    let parts = [date.map(|date| date.text), from, subject]
+        .map(|part| part.unwrap_or_else(|| "-".to_owned()));
     let line = parts.join("  ");
     // The shield leaves line breaks in no header; a line stays one whatever comes.
     let one_line = |sign: char| if sign.is_control() { ' ' } else { sign };

@@ -1,6 +1,6 @@
 //! What several tools show in the same way.
 
-use content::{Changes, Note};
+use content::{Changes, Date, Note};
 use mail::{Flag, MessageRef};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -30,6 +30,25 @@ impl From<&MessageRef> for Located {
             mailbox: at.folder.to_string(),
             uidvalidity: at.uidvalidity.0,
             uid: at.uid.0,
+        }
+    }
+}
+
+/// When a message was sent.
+#[derive(Serialize, JsonSchema)]
+pub(in crate::tools) struct Dated {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    date: Option<String>,
+    /// zone_assumed: the Date field has no certain zone; arrival: it is missing or unreadable.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    date_basis: Option<&'static str>,
+}
+
+impl From<Option<Date>> for Dated {
+    fn from(date: Option<Date>) -> Self {
+        Self {
+            date_basis: date.as_ref().and_then(|date| date.basis.name()),
+            date: date.map(|date| date.text),
         }
     }
 }

@@ -25,8 +25,8 @@ impl Shown for Who {}
 
 #[derive(Serialize, JsonSchema)]
 struct Envelope {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    date: Option<String>,
+    #[serde(flatten)]
+    date: shown::Dated,
     #[serde(skip_serializing_if = "Option::is_none")]
     from: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -92,7 +92,7 @@ impl Envelope {
         let said = summary.envelope.as_ref().unwrap_or(&nothing);
         let subject = said.subject.as_ref();
         let envelope = Self {
-            date: content::date(said.date.as_ref(), summary.arrived),
+            date: content::date(said.date.as_ref(), summary.arrived).into(),
             from: content::addresses(&said.from, &mut changes),
             to: content::addresses(&said.to, &mut changes),
             cc: content::addresses(&said.cc, &mut changes),

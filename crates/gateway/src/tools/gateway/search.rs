@@ -67,8 +67,8 @@ struct Line {
     received: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     flags: Option<Vec<String>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    date: Option<String>,
+    #[serde(flatten)]
+    date: shown::Dated,
     #[serde(skip_serializing_if = "Option::is_none")]
     from: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -85,9 +85,11 @@ impl Line {
         Self {
             uid: summary.uid.0,
             size_bytes: summary.size,
-            received: content::date(None, summary.arrived),
+            received: content::date(None, summary.arrived).map(|date| date.text),
             flags: shown::flags(summary.flags.as_deref(), changes),
-            date: said.and_then(|said| content::date(said.date.as_ref(), summary.arrived)),
+            date: said
+                .and_then(|said| content::date(said.date.as_ref(), summary.arrived))
+                .into(),
             from: said.and_then(|said| content::addresses(&said.from, changes)),
             subject: subject.map(|raw| content::header_text(raw, changes)),
             visibility: level.name(),

@@ -20,7 +20,7 @@ use crate::schema::plain_object;
 use crate::tools::{Annotations, Tool, Toolset};
 use crate::trouble::{Issue, MOST_MATCHES, NextAction};
 
-use crate::tools::shown::{self, Changed, Located};
+use crate::tools::shown::{self, Changed, Dated, Located};
 use crate::tools::store_ids::{self, OfPage, StoreIds};
 
 /// So much of each text is fetched for its snippet.
@@ -84,8 +84,8 @@ pub(crate) struct Page {
 struct Line {
     #[serde(flatten)]
     at: Located,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    date: Option<String>,
+    #[serde(flatten)]
+    date: Dated,
     #[serde(skip_serializing_if = "Option::is_none")]
     from: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -534,7 +534,7 @@ impl Lines {
         Line {
             ids: self.ids.of(summary.uid),
             at: Located::from(&at),
-            date: content::date(envelope.date.as_ref(), summary.arrived),
+            date: content::date(envelope.date.as_ref(), summary.arrived).into(),
             from,
             subject,
             flags: shown::flags(summary.flags.as_deref(), &mut changes),

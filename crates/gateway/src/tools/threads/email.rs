@@ -1,6 +1,6 @@
 //! One message of a conversation, in the fields that the clients of these tools know.
 
-use content::{BodyWish, Changes, HtmlWish, Note, View};
+use content::{BodyWish, Changes, Date, HtmlWish, Note, View};
 use mail::{Fetched, HeaderId, Level, MessageRef, Section};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -20,6 +20,7 @@ pub(super) struct Email {
     pub from: String,
     pub to: String,
     pub cc: String,
+    /// As it was sent; where the message has none, when it arrived.
     pub date: String,
     pub references: String,
     pub in_reply_to: String,
@@ -187,10 +188,7 @@ pub(super) async fn render(
     email.from = view.from.clone().unwrap_or_default();
     email.to = view.to.clone().unwrap_or_default();
     email.cc = view.cc.clone().unwrap_or_default();
-    email.date = match header("date") {
-        said if said.is_empty() => view.date.clone().unwrap_or_default(),
-        said => said,
-    };
+    email.date = dated(header("date"), view.date.as_ref());
     email.references = header("references");
     email.in_reply_to = header("in-reply-to");
     let notes = view
@@ -221,10 +219,10 @@ pub(super) fn bare(known: &Known, missing: Missing) -> Email {
         raw.map(|raw| content::header_text(raw, &mut changes))
             .unwrap_or_default()
     };
-    let (subject, date) = (
-        words(envelope.subject.as_ref()),
-        words(envelope.date.as_ref()),
-    );
+    let subject = words(envelope.subject.as_ref());
+    let seen = summary.envelope.as_ref();
+    let arrived = seen.and_then(|_| content::date(None, summary.arrived));
+    let date = dated(words(envelope.date.as_ref()), arrived.as_ref());
     Email {
         success: missing == Missing::NotAsked,
         message_id: links.id.as_ref().map(written).unwrap_or_default(),
@@ -242,6 +240,14 @@ pub(super) fn bare(known: &Known, missing: Missing) -> Email {
         unread: is_unread(summary),
         attachments: Vec::new(),
         also_in: Vec::new(),
+    }
+}
+
+/// The Date field as it was sent, else when the message arrived.
+fn dated(field: String, read: Option<&Date>) -> String {
+    match read {
+        Some(date) if field.is_empty() => format!("{} (arrival)", date.text),
+        _ => field,
     }
 }
 

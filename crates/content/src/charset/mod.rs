@@ -1,9 +1,19 @@
 //! Bytes to text: the declared charset where it can be true, what the bytes say where it cannot.
 
-use encoding_rs::{Encoding, ISO_2022_JP, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
+mod labels;
+mod shifted;
+mod tables;
 
-use crate::mime;
+use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
+use encoding_rs::{Encoding, ISO_2022_JP, UTF_8, UTF_16BE, UTF_16LE};
+use mail::Structure;
+
 use crate::outline::Completeness;
+use labels::{Charset, charset};
+use tables::Table;
+
+/// Bytes that a guess is made from.
+const DETECTOR_BYTES: usize = 64 * 1024;
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Decoded {
@@ -16,14 +26,16 @@ pub(crate) struct Decoded {
 enum Declared {
     /// Missing, unknown, ASCII or UTF-8: the bytes decide.
     Bytes,
-    /// ASCII bytes that mean something else (iso-2022-jp, utf-7, utf-16): only the label can tell.
+    /// ASCII bytes that mean something else (iso-2022-jp, utf-16): only the label can tell.
     Shifting(&'static Encoding),
+    /// As [`Declared::Shifting`], of charsets that encoding_rs does not know.
+    Shifted(fn(&[u8]) -> String),
     /// Mistakes show: malformed bytes disprove it.
     MultiByte(&'static Encoding),
     /// Every byte is a character: only valid UTF-8 can disprove it.
     SingleByte(&'static Encoding),
-    /// Not known to encoding_rs.
-    Rare(String),
+    /// As [`Declared::SingleByte`].
+    Table(&'static Table),
 }
 
 pub(crate) fn decode(bytes: &[u8], label: Option<&str>, whole: Completeness) -> Decoded {
@@ -35,6 +47,7 @@ pub(crate) fn decode(bytes: &[u8], label: Option<&str>, whole: Completeness) -> 
             Wide::Known(found) if is_wide(encoding) => by_label(bytes, found),
             _ => by_label(bytes, encoding),
         },
+        Declared::Shifted(read) => told(read(bytes)),
         Declared::MultiByte(encoding) => {
             let (text, malformed) = encoding.decode_without_bom_handling(bytes);
             match utf8(bytes, whole) {
@@ -46,9 +59,9 @@ pub(crate) fn decode(bytes: &[u8], label: Option<&str>, whole: Completeness) -> 
             Some(text) if !text.is_ascii() => guess(text),
             _ => by_label(bytes, encoding),
         },
-        Declared::Rare(label) => match mime::rare_charset(&label, bytes) {
-            Some(text) => told(text),
-            None => by_bytes(bytes, None, whole),
+        Declared::Table(table) => match utf8(bytes, whole) {
+            Some(text) if !text.is_ascii() => guess(text),
+            _ => told(table.decode(bytes)),
         },
     };
     if decoded.text.starts_with('\u{FEFF}') {
@@ -61,23 +74,73 @@ pub(crate) fn decode(bytes: &[u8], label: Option<&str>, whole: Completeness) -> 
     decoded
 }
 
+/// As [`decode`], of HTML. Its own `<meta charset>` counts where the mail declares none or ASCII: servers invent
+/// `us-ascii` where the sender declared nothing.
+pub(crate) fn decode_html(bytes: &[u8], label: Option<&str>, whole: Completeness) -> Decoded {
+    match declared(label) {
+        Declared::Bytes if !is_utf8_label(label) => {
+            decode(bytes, of_html(bytes).as_deref().or(label), whole)
+        }
+        _ => decode(bytes, label, whole),
+    }
+}
+
+/// Raw 8-bit text of a header field, where the body's charset is `label`.
+pub(crate) fn decode_header(bytes: &[u8], label: Option<&str>) -> String {
+    let by_body = match declared(label) {
+        Declared::MultiByte(encoding) | Declared::SingleByte(encoding) => {
+            let (text, malformed) = encoding.decode_without_bom_handling(bytes);
+            (!malformed).then(|| text.into_owned())
+        }
+        Declared::Table(table) => Some(table.decode(bytes)),
+        Declared::Bytes | Declared::Shifting(_) | Declared::Shifted(_) => None,
+    };
+    match (utf8(bytes, Completeness::Complete), by_body) {
+        (Some(text), _) | (None, Some(text)) => text,
+        (None, None) => by_bytes(bytes, label, Completeness::Complete).text,
+    }
+}
+
 fn declared(label: Option<&str>) -> Declared {
-    let Some(label) = label.map(bare).filter(|label| !label.is_empty()) else {
+    let Some(charset) = label.map(bare).and_then(charset) else {
         return Declared::Bytes;
     };
-    let lower = label.to_ascii_lowercase();
-    if matches!(
-        lower.as_str(),
-        "us-ascii" | "ascii" | "utf8" | "utf-8" | "unknown-8bit"
-    ) {
-        return Declared::Bytes;
+    match charset {
+        Charset::Ascii => Declared::Bytes,
+        Charset::Web(encoding) if encoding == UTF_8 => Declared::Bytes,
+        Charset::Web(encoding) if !encoding.is_ascii_compatible() => Declared::Shifting(encoding),
+        Charset::Web(encoding) if encoding.is_single_byte() => Declared::SingleByte(encoding),
+        Charset::Web(encoding) => Declared::MultiByte(encoding),
+        Charset::Table(table) => Declared::Table(table),
+        Charset::Utf7 => Declared::Shifted(shifted::utf7),
+        Charset::Utf32 => Declared::Shifted(shifted::utf32),
+        Charset::Hz => Declared::Shifted(shifted::hz),
+        Charset::Iso2022Kr => Declared::Shifted(shifted::iso_2022_kr),
+        Charset::Iso2022Cn => Declared::Shifted(shifted::iso_2022_cn),
     }
-    match Encoding::for_label_no_replacement(label.as_bytes()) {
-        Some(encoding) if encoding == UTF_8 => Declared::Bytes,
-        Some(encoding) if !encoding.is_ascii_compatible() => Declared::Shifting(encoding),
-        Some(encoding) if encoding.is_single_byte() => Declared::SingleByte(encoding),
-        Some(encoding) => Declared::MultiByte(encoding),
-        None => Declared::Rare(lower),
+}
+
+/// Whether text in a charset of that name can be decoded.
+pub(crate) fn is_known(label: &str) -> bool {
+    charset(bare(label)).is_some()
+}
+
+fn is_utf8_label(label: Option<&str>) -> bool {
+    let known = label.map(bare).and_then(charset);
+    matches!(known, Some(Charset::Web(encoding)) if encoding == UTF_8)
+}
+
+impl Table {
+    fn decode(&self, bytes: &[u8]) -> String {
+        let high: Vec<char> = self.high.chars().collect();
+        let read = |byte: &u8| match byte.checked_sub(0x80) {
+            Some(index) => high.get(usize::from(index)).copied().unwrap_or('\u{FFFD}'),
+            None => {
+                let low = self.low.iter().find(|(code, _)| code == byte);
+                low.map_or(char::from(*byte), |(_, char)| *char)
+            }
+        };
+        bytes.iter().map(read).collect()
     }
 }
 
@@ -133,22 +196,36 @@ fn is_certain(bytes: &[u8]) -> bool {
     matches!(bytes, [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..]) || zeros * 8 >= look.len() * 3
 }
 
+/// The charset of the first text that declares one: raw 8-bit header fields are written in it, too.
+pub(crate) fn of_structure(structure: &Structure) -> Option<&str> {
+    let texts = structure.leaves.iter();
+    texts
+        .filter(|leaf| leaf.mime_type.starts_with("text/"))
+        .find_map(|leaf| leaf.charset.as_deref())
+        .filter(|label| !matches!(declared(Some(label)), Declared::Bytes))
+}
+
 /// The charset that HTML declares for itself, near its beginning.
 pub(crate) fn of_html(html: &[u8]) -> Option<String> {
     let look = html.get(..2_048).unwrap_or(html).to_ascii_lowercase();
     let meta = memchr::memmem::find(&look, b"<meta")?;
     let rest = look.get(meta..)?;
-    let at = memchr::memmem::find(rest, b"charset=")?;
-    let label = rest.get(at + "charset=".len()..)?.trim_ascii_start();
+    let at = memchr::memmem::find(rest, b"charset")?;
+    let label = rest.get(at + "charset".len()..)?.trim_ascii_start();
+    let label = label.strip_prefix(b"=")?.trim_ascii_start();
     let label = label
         .strip_prefix(b"\"")
         .or(label.strip_prefix(b"'"))
         .unwrap_or(label);
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_:.".contains(byte);
     let label: Vec<u8> = label.iter().copied().take_while(plain).take(40).collect();
+    let label = String::from_utf8(label).ok()?;
     // A mark that is read at all is in ASCII: no document declares UTF-16 from within.
-    Encoding::for_label_no_replacement(&label).filter(|found| !is_wide(found))?;
-    String::from_utf8(label).ok()
+    match charset(&label)? {
+        Charset::Web(encoding) if is_wide(encoding) => None,
+        Charset::Utf32 => None,
+        _ => Some(label),
+    }
 }
 
 fn by_label(bytes: &[u8], encoding: &'static Encoding) -> Decoded {
@@ -168,7 +245,7 @@ fn by_bytes(bytes: &[u8], label: Option<&str>, whole: Completeness) -> Decoded {
     if japanese && bytes.is_ascii() {
         return guess(by_label(bytes, ISO_2022_JP).text);
     }
-    let declared_utf8 = label.is_some_and(|label| label.to_ascii_lowercase().starts_with("utf"));
+    let declared_utf8 = is_utf8_label(label);
     if let Some(text) = utf8(bytes, whole) {
         return Decoded {
             guessed: !bytes.is_ascii() && !declared_utf8,
@@ -180,12 +257,15 @@ fn by_bytes(bytes: &[u8], label: Option<&str>, whole: Completeness) -> Decoded {
     if declared_utf8 && holds_utf8 {
         return guess(String::from_utf8_lossy(bytes).into_owned());
     }
-    guess(
-        WINDOWS_1252
-            .decode_without_bom_handling(bytes)
-            .0
-            .into_owned(),
-    )
+    let encoding = detected(bytes);
+    guess(encoding.decode_without_bom_handling(bytes).0.into_owned())
+}
+
+/// The legacy charset that the bytes look like.
+fn detected(bytes: &[u8]) -> &'static Encoding {
+    let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
+    detector.feed(bytes.get(..DETECTOR_BYTES).unwrap_or(bytes), true);
+    detector.guess(None, Utf8Detection::Deny)
 }
 
 /// Valid UTF-8; where the bytes were cut, so may be their last character.
@@ -217,6 +297,7 @@ fn guess(text: String) -> Decoded {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tables::TABLES;
 
     fn check(bytes: &[u8], label: Option<&str>, want: &str, guessed: bool) {
         let found = decode(bytes, label, Completeness::Cut);
@@ -237,7 +318,42 @@ mod tests {
             (b"\xc4\xe3\xba\xc3", "gb2312", "你好"),
             (b"\xa7A\xa6n", "big5", "你好"),
             (b"+ZYeB9FH6ckh5Pg-", "utf-7", "文致出版社"),
+            (b"+ZYeB9FH6ckh5Pg -x", "utf-7", "文致出版社 -x"),
+            (b"a+-b +AOQ-+AOQ.", "unicode-1-1-utf-7", "a+b ää."),
             (b"\x9b\x9c", "ibm850", "ø£"),
+            (b"\x81\x9f", "cp437", "üƒ"),
+            (b"\x88\xa9", "CP852", "łę"),
+            (b"\x88\xa9", "dos-852", "łę"),
+            (b"\xe1\xe2", "cp855", "рР"),
+            (b"\x8f\xe0", "866", "Пр"),
+            (b"\xcf\xf0\xe8", "win-1251", "При"),
+            (b"\xcf\xf0\xe8", "windows_1251", "При"),
+            (b"\x82\xa0", "cp932", "あ"),
+            (b"\x82\xa0", "Windows-31J", "あ"),
+            (b"\xb0\xa1", "cp949", "가"),
+            (b"\xb0\xa1\x81\x41", "x-windows-949", "가갂"),
+            (b"\xb0\xa1", "UHC", "가"),
+            (b"\xa7A\xa6n", "cp950", "你好"),
+            (b"\xc4\xe3\xba\xc3", "euc-cn", "你好"),
+            (b"\x81\x30\x81\x30", "gb18030", "\u{80}"),
+            (b"\x1b$)C\x0e0!\x0f hi", "iso-2022-kr", "가 hi"),
+            (b"\x1b$)A\x0eDc:C\x0f.", "iso-2022-cn", "你好."),
+            (b"\x1b$)G\x0e!!\x0f.", "iso-2022-cn", "\u{fffd}."),
+            (b"~{Dc:C~} ~~", "hz-gb-2312", "你好 ~"),
+            (b"\x8a\x9f", "macintosh", "äü"),
+            (b"\x8a\xa5", "x-mac-ce", "ä•"),
+            (b"\xa1\xd2", "tis-620", "กา"),
+            (b"\xc0", "koi8-ru", "ю"),
+            (b"\x8b\xc0", "koi8-t", "‹ю"),
+            (b"\xb2\xb3", "armscii-8", "Աա"),
+            (b"Vi\xaet", "viscii", "Việt"),
+            (b"\x02", "viscii", "Ẳ"),
+            (b"Vi\xd6t", "tcvn", "Việt"),
+            (b"\xe4", "iso8859_1", "ä"),
+            (b"\xb1", "iso8859-2", "ą"),
+            (b"\xb1", "cp28592", "ą"),
+            (b"\0\0\0h\0\x01\xf6\0", "utf-32be", "h😀"),
+            (b"\xff\xfe\0\0h\0\0\0", "utf-32", "h"),
             (b"h\x00i\x00", "utf-16le", "hi"),
             ("ü".as_bytes(), "utf-8", "ü"),
             (b"\xEF\xBB\xBFbom", "utf-8", "bom"),
@@ -263,6 +379,10 @@ mod tests {
         check(b"f\xfcr", Some("utf-8"), "für", true);
         check(b"f\xfcr", Some("us-ascii"), "für", true);
         check(b"plain", None, "plain", false);
+        let russian = "\u{417}\u{434}\u{440}\u{430}\u{432}\u{441}\u{442}\u{432}\u{443}\u{439}\u{442}\u{435}, \u{43a}\u{430}\u{43a} \u{434}\u{435}\u{43b}\u{430}?";
+        let (koi8, _, _) = encoding_rs::KOI8_R.encode(russian);
+        check(&koi8, None, russian, true);
+        check(&koi8, Some("us-ascii"), russian, true);
         check(b"\xFF\xFEh\x00i\x00", None, "hi", true);
         check(b"h\x00i\x00", None, "hi", true);
         check(b"\x00h\x00i", Some("utf-8"), "hi", true);
@@ -290,6 +410,62 @@ mod tests {
             ("charset=utf-8", None),
         ] {
             assert_eq!(of_html(html.as_bytes()).as_deref(), want, "{html}");
+        }
+    }
+
+    #[test]
+    fn html_is_decoded_as_it_declares_where_the_mail_does_not() {
+        let html = b"<meta charset=koi8-r>\xf0\xd2\xc9\xd7\xc5\xd4";
+        for (label, want, guessed) in [
+            (None, "Привет", false),
+            (Some("us-ascii"), "Привет", false),
+            (Some("x-nonsense"), "Привет", false),
+            (Some("windows-1251"), "рТЙЧЕФ", false),
+        ] {
+            let found = decode_html(html, label, Completeness::Complete);
+            assert!(found.text.ends_with(want), "{label:?} {}", found.text);
+            assert_eq!(found.guessed, guessed, "{label:?}");
+        }
+    }
+
+    #[test]
+    fn headers_are_decoded_as_the_body() {
+        for (bytes, label, want) in [
+            (&b"\xcf\xf0\xe8\xe2\xe5\xf2"[..], "windows-1251", "Привет"),
+            (b"\xf0\xd2\xc9\xd7\xc5\xd4", "koi8-r", "Привет"),
+            (b"\x88\xa9", "cp852", "łę"),
+            (b"\xc4\xe3\xba\xc3", "gb2312", "你好"),
+            ("ü".as_bytes(), "windows-1251", "ü"),
+            (b"J\xfcrgen", "utf-16", "Jürgen"),
+            (b"J\xfcrgen", "us-ascii", "Jürgen"),
+            (b"J\xfcrgen", "shift_jis", "Jürgen"),
+        ] {
+            assert_eq!(decode_header(bytes, Some(label)), want, "{label}");
+        }
+    }
+
+    #[test]
+    fn tables_are_whole() {
+        for table in TABLES {
+            assert_eq!(table.high.chars().count(), 128, "{:?}", table.names);
+        }
+        let names: Vec<&str> = TABLES
+            .iter()
+            .flat_map(|table| table.names)
+            .copied()
+            .collect();
+        for (at, name) in names.iter().enumerate() {
+            assert!(!names[..at].contains(name), "{name} twice");
+            assert!(is_known(name), "{name}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_bytes_make_it_fall(bytes: Vec<u8>, label in "(utf-7|utf-32|hz|iso-2022-kr|iso-2022-cn|cp437|viscii|[a-z0-9-]{0,12})") {
+            decode(&bytes, Some(&label), Completeness::Complete);
+            decode_html(&bytes, Some(&label), Completeness::Cut);
+            decode_header(&bytes, Some(&label));
         }
     }
 
