@@ -123,11 +123,19 @@ impl Extracts<'_> {
             cut: found.cut,
             ..Readable::default()
         };
-        read.findings.hidden = Hidden::in_document(found.hidden);
-        if found.invisible > 0 {
+        read.findings.hidden = Hidden::in_document(found.hidden_chars());
+        let lengths = found.uncertain.iter().map(|run| run.end - run.start);
+        let uncertain: usize = lengths.sum();
+        if uncertain > 0 {
             notes.push(Note::InvisibleInDocument {
                 part: leaf.section.clone(),
-                chars: found.invisible,
+                chars: uncertain,
+            });
+        }
+        if let Some(why) = found.empty {
+            notes.push(Note::ExtractionEmpty {
+                part: leaf.section.clone(),
+                why,
             });
         }
         let read = read.of_text(&String::from_utf8_lossy(found.text.bytes()));

@@ -1,7 +1,7 @@
 //! Invitations, forwarded mail, signatures, and attachments that are not what they claim.
 
 use content::Note;
-use mail::{ExtractFault, ExtractedText, Format, Raw, Section};
+use mail::{ExtractFault, ExtractedText, Format, HidingReason, Raw, Section, UncertainRun};
 
 use crate::source::{codes, fetched, view, wish};
 
@@ -224,8 +224,13 @@ fn documents_go_to_their_reader_and_come_back_shielded() {
             Ok(ExtractedText {
                 text: Raw::copied("a <|x|> \u{202E}b and so on and on".as_bytes()),
                 cut: true,
-                hidden: 7,
-                invisible: 0,
+                hidden: vec![(HidingReason::Marked, 7)],
+                uncertain: vec![UncertainRun {
+                    start: 2,
+                    end: 7,
+                    reason: HidingReason::Colour,
+                }],
+                empty: None,
             }),
         ),
         (at("3"), Err(ExtractFault::Encrypted)),
@@ -247,6 +252,7 @@ fn documents_go_to_their_reader_and_come_back_shielded() {
     assert_eq!(
         codes(&found),
         [
+            "invisible_text_in_document",
             "hidden_text_left_out",
             "invisible_characters_removed",
             "chat_markers_broken",
@@ -259,8 +265,8 @@ fn documents_go_to_their_reader_and_come_back_shielded() {
         part: at(part),
         why,
     };
-    assert_eq!(found.notes[4], failed("3", ExtractFault::Encrypted));
-    assert_eq!(found.notes[5], failed("5", ExtractFault::Unavailable));
+    assert_eq!(found.notes[5], failed("3", ExtractFault::Encrypted));
+    assert_eq!(found.notes[6], failed("5", ExtractFault::Unavailable));
 }
 
 #[test]
