@@ -8,7 +8,6 @@ use crate::calendar;
 use crate::charset;
 use crate::choose::{BodyWish, MOST_DOCUMENT, is_too_large, looked_at};
 use crate::claim::{self, Family, Promise, promise};
-use crate::html::Hidden;
 use crate::nested::{self, Place};
 use crate::note::Note;
 use crate::parts::{Parts, Piece, Sought};
@@ -119,11 +118,18 @@ impl Extracts<'_> {
     }
 
     fn received(&self, leaf: &Leaf, found: &ExtractedText, notes: &mut Vec<Note>) -> String {
-        let mut read = Readable {
+        let read = Readable {
             cut: found.cut,
             ..Readable::default()
         };
-        read.findings.hidden = Hidden::in_document(found.hidden_chars());
+        if !found.hidden.is_empty() {
+            let reasons = found.hidden.iter();
+            notes.push(Note::HiddenText {
+                chars: found.hidden_chars(),
+                reasons: reasons.map(|(why, chars)| (why.name(), *chars)).collect(),
+                excerpt: String::new(),
+            });
+        }
         let lengths = found.uncertain.iter().map(|run| run.end - run.start);
         let uncertain: usize = lengths.sum();
         if uncertain > 0 {

@@ -43,17 +43,6 @@ impl Hidden {
         }
     }
 
-    /// So many characters that a document says not to show.
-    pub(crate) fn in_document(chars: usize) -> Self {
-        Self {
-            reasons: (chars > 0)
-                .then_some((Why::Document, chars))
-                .into_iter()
-                .collect(),
-            ..Self::default()
-        }
-    }
-
     pub(crate) fn merge(&mut self, other: &Self) {
         for (why, chars) in &other.reasons {
             match self.reasons.iter_mut().find(|(known, _)| known == why) {

@@ -23,8 +23,6 @@ pub(crate) enum Why {
     Pixel,
     /// Browsers do not show what stands in such elements.
     NotRendered,
-    /// A document says not to show it.
-    Document,
     /// The style could not be judged.
     Unjudged,
 }
@@ -45,7 +43,6 @@ impl Why {
             Self::Comment => "comment",
             Self::Pixel => "text of a tracking pixel",
             Self::NotRendered => "not rendered",
-            Self::Document => "hidden in the document",
             Self::Unjudged => "style too complex to judge",
         }
     }

@@ -252,8 +252,8 @@ fn documents_go_to_their_reader_and_come_back_shielded() {
     assert_eq!(
         codes(&found),
         [
-            "invisible_text_in_document",
             "hidden_text_left_out",
+            "invisible_text_in_document",
             "invisible_characters_removed",
             "chat_markers_broken",
             "attachment_text_truncated",
@@ -261,6 +261,10 @@ fn documents_go_to_their_reader_and_come_back_shielded() {
             "extraction_failed",
         ]
     );
+    assert!(matches!(
+        &found.notes[0],
+        Note::HiddenText { chars: 7, reasons, .. } if *reasons == [("hidden in the document", 7)]
+    ));
     let failed = |part: &str, why| Note::ExtractionFailed {
         part: at(part),
         why,

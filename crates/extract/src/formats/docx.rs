@@ -27,6 +27,7 @@ const FAR: f64 = 1_584.0;
 struct Setting {
     theme: Theme,
     styles: Styles,
+    pages: Sight,
 }
 
 pub(super) fn read(bytes: &[u8], draft: &mut Draft) -> Result<(), ExtractFault> {
@@ -51,8 +52,12 @@ pub(super) fn read(bytes: &[u8], draft: &mut Draft) -> Result<(), ExtractFault> 
         Some(text) => Styles::read(&text, &theme)?,
         None => Styles::default(),
     };
-    let setting = Setting { theme, styles };
     let body = package.required(&document)?;
+    let setting = Setting {
+        theme,
+        styles,
+        pages: sight_of_pages(&body)?,
+    };
     let parts = |package: &Package<'_>, kind: &str| {
         let mut names = package.names(&format!("{folder}{kind}"), ".xml");
         names.truncate(MAX_PARTS);
@@ -75,6 +80,32 @@ pub(super) fn read(bytes: &[u8], draft: &mut Draft) -> Result<(), ExtractFault> 
         read_part(&mut package, &name, &setting, Some("footer"), draft)?;
     }
     Ok(())
+}
+
+/// Pages without room for text, of any section: which text stands in it is told only behind the text.
+fn sight_of_pages(body: &str) -> Result<Sight, ExtractFault> {
+    /// Twentieths of a point.
+    const ROOM: f64 = 400.0;
+    let mut xml = Xml::new(body);
+    let (mut width, mut height) = (12_240.0, 15_840.0);
+    while let Some(node) = xml.next()? {
+        let Node::Open(tag) = node else { continue };
+        let side = |name: &str| signed(&tag, name);
+        match tag.name() {
+            "pgSz" => (width, height) = (side("w").unwrap_or(width), side("h").unwrap_or(height)),
+            "pgMar" => {
+                let margin = |name: &str| side(name).unwrap_or(0.0);
+                let across = width - margin("left") - margin("right");
+                let along = height - margin("top") - margin("bottom");
+                let starts = margin("left") < -ROOM || margin("right") < -ROOM;
+                if across < ROOM || along < ROOM || starts {
+                    return Ok(Sight::Uncertain(HidingReason::OffPage));
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(Sight::Visible)
 }
 
 fn read_settings(text: &str, theme: &mut Theme) -> Result<(), ExtractFault> {
@@ -300,12 +331,7 @@ impl<'a> Reader<'a> {
             false => Sight::Visible,
         };
         match tag.name() {
-            "anchor" => {
-                if is_set(tag, "hidden") {
-                    shape.sight = shape.sight.and(Sight::Hidden(HidingReason::Marked));
-                }
-            }
-            "docPr" | "cNvPr" if is_set(tag, "hidden") => {
+            "anchor" | "docPr" | "cNvPr" if is_set(tag, "hidden") => {
                 shape.sight = shape.sight.and(Sight::Hidden(HidingReason::Marked));
             }
             "posOffset" => {
@@ -562,6 +588,7 @@ impl<'a> Reader<'a> {
         if self.fields.contains(&FieldPart::Code) {
             sight = sight.and(Sight::Hidden(HidingReason::Marked));
         }
+        sight = sight.and(self.setting.pages);
         for frame in &self.boxes {
             sight = sight.and(frame.sight);
         }

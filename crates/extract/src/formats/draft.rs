@@ -225,10 +225,12 @@ impl Draft {
         let end = self.text.trim_end().len();
         self.truncate(end);
         let uncertain = runs_in_chars(&self.text, &self.uncertain);
-        let empty = match self.text.is_empty() && !self.cut {
-            false => None,
-            true if self.hidden.is_empty() => self.empty.or(Some(EmptyReason::NoText)),
-            true => Some(EmptyReason::AllHidden),
+        let empty = if !self.text.is_empty() {
+            None
+        } else if !self.hidden.is_empty() && !self.cut {
+            Some(EmptyReason::AllHidden)
+        } else {
+            self.empty.or((!self.cut).then_some(EmptyReason::NoText))
         };
         ExtractedText {
             text: Raw::new(self.text.into_bytes()),

@@ -142,13 +142,15 @@ fn show(page: &unpdf::Page, drawn: DrawnPage, label: Option<String>, draft: &mut
     draft.end_block();
 }
 
-/// Why a page may have no text.
+/// Why a page may have no text, or not all of it.
 fn explain(page: &unpdf::Page, draft: &mut Draft) {
     if page.undecodable_content_streams > 0 {
         draft.explain_empty(EmptyReason::Undecodable);
+        draft.cut();
     } else if page.suppressed_text_runs > 0 || page.undecoded_text_codes > 0 {
         draft.explain_empty(EmptyReason::UnreadableFonts);
-    } else if page.text_op_count == 0 && page.image_op_count > 0 {
+        draft.cut();
+    } else if page.ocr_text_suppressed || (page.text_op_count == 0 && page.image_op_count > 0) {
         draft.explain_empty(EmptyReason::Scanned);
     } else if page.text_op_count == 0 && page.fill_op_count > 20 {
         draft.explain_empty(EmptyReason::Outlines);

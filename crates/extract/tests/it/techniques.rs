@@ -19,10 +19,10 @@ use Verdict::{Hidden, Uncertain, Visible};
 
 fn verdict(done: &ExtractedText, word: &str) -> Verdict {
     let text = String::from_utf8_lossy(done.text.bytes()).into_owned();
-    let Some(at) = text.find(word) else {
+    let Some((before, _)) = text.split_once(word) else {
         return Hidden;
     };
-    let start = text[..at].chars().count();
+    let start = before.chars().count();
     let end = start + word.chars().count();
     let marked = done
         .uncertain
@@ -208,6 +208,13 @@ fn word_styles_and_paragraphs_decide() {
         (
             "a frame beyond the page",
             paragraph("<w:framePr w:x='-20000' w:y='1'/>", &marked),
+            String::new(),
+            Uncertain,
+        ),
+        (
+            "margins beyond the page",
+            paragraph("", &marked)
+                + "<w:sectPr><w:pgSz w:w='12240' w:h='15840'/><w:pgMar w:left='20000' w:right='0'/></w:sectPr>",
             String::new(),
             Uncertain,
         ),
