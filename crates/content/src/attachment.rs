@@ -83,6 +83,13 @@ pub(crate) fn attachments(
     looked_at(&fetched.structure, roles, wish)
         .map(|leaf| {
             let piece = parts.piece(leaf);
+            // What is noted as empty may only not be here.
+            let is_absent = fetched.not_downloaded.contains(&leaf.section);
+            if is_absent && leaf.octets == 0 {
+                notes.push(Note::PartMissing {
+                    part: leaf.section.clone(),
+                });
+            }
             Attachment {
                 filename: leaf
                     .filename

@@ -1,7 +1,6 @@
 //! The text of attachments: what is text already is read here, the rest becomes jobs for readers behind a seam.
 
 use bytes::Bytes;
-use html::Hidden;
 use mail::{ExtractFault, ExtractJob, ExtractedText, Fetched, Leaf, Section};
 
 use crate::body::Readable;
@@ -119,15 +118,30 @@ impl Extracts<'_> {
     }
 
     fn received(&self, leaf: &Leaf, found: &ExtractedText, notes: &mut Vec<Note>) -> String {
-        let mut read = Readable {
+        let read = Readable {
             cut: found.cut,
             ..Readable::default()
         };
-        read.findings.hidden = Hidden::in_document(found.hidden);
-        if found.invisible > 0 {
+        if !found.hidden.is_empty() {
+            let reasons = found.hidden.iter();
+            notes.push(Note::HiddenText {
+                chars: found.hidden_chars(),
+                reasons: reasons.map(|(why, chars)| (why.name(), *chars)).collect(),
+                excerpt: String::new(),
+            });
+        }
+        let lengths = found.uncertain.iter().map(|run| run.end - run.start);
+        let uncertain: usize = lengths.sum();
+        if uncertain > 0 {
             notes.push(Note::InvisibleInDocument {
                 part: leaf.section.clone(),
-                chars: found.invisible,
+                chars: uncertain,
+            });
+        }
+        if let Some(why) = found.empty {
+            notes.push(Note::ExtractionEmpty {
+                part: leaf.section.clone(),
+                why,
             });
         }
         let read = read.of_text(&String::from_utf8_lossy(found.text.bytes()));

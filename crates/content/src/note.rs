@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use mail::{ExtractFault, Section};
+use mail::{EmptyReason, ExtractFault, Section};
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Note {
@@ -80,7 +80,12 @@ pub enum Note {
         part: Section,
         why: ExtractFault,
     },
-    /// Text that a reader of the document does not see is among what was extracted.
+    /// A document was read and has no text to show.
+    ExtractionEmpty {
+        part: Section,
+        why: EmptyReason,
+    },
+    /// Text that a reader of the document may not see is among what was extracted.
     InvisibleInDocument {
         part: Section,
         chars: usize,
@@ -206,6 +211,7 @@ impl Note {
             Self::TypeDiffers { .. } => "attachment_type_differs",
             Self::InvisibleInDocument { .. } => "invisible_text_in_document",
             Self::ExtractionFailed { .. } => "extraction_failed",
+            Self::ExtractionEmpty { .. } => "extraction_empty",
             Self::InvisibleRemoved { .. } => "invisible_characters_removed",
             Self::MarkersBroken { .. } => "chat_markers_broken",
             Self::BodyTruncated => "body_truncated",
@@ -295,9 +301,11 @@ impl fmt::Display for Note {
             ),
             Self::InvisibleInDocument { part, chars } => write!(
                 f,
-                "{chars} characters of the text of attachment {part} are invisible in the document, \
-                 and cannot be told apart"
+                "{chars} characters of the text of attachment {part} may be invisible in the document"
             ),
+            Self::ExtractionEmpty { part, why } => {
+                write!(f, "attachment {part} gave no text: {why}")
+            }
             Self::ExtractionFailed { part, why } => {
                 write!(f, "no text was extracted from attachment {part}: {why}")
             }

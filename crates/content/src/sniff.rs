@@ -29,6 +29,31 @@ pub(crate) enum Reader {
 /// Bytes looked at to tell text from other things.
 const MOST_LOOK: usize = 8 * 1024;
 
+/// Bytes that readers of PDF pass over before its first line.
+const MOST_BEFORE_PDF: usize = 1_024;
+
+/// Text may quote the first line of a PDF; only a PDF goes on with comments and an object.
+fn is_pdf_behind_text(bytes: &[u8]) -> bool {
+    let head = bytes.get(..MOST_BEFORE_PDF).unwrap_or(bytes);
+    let Some(at) = memchr::memmem::find(head, b"%PDF-") else {
+        return false;
+    };
+    let mut rest = bytes.get(at..).unwrap_or_default();
+    rest = rest.get(..MOST_BEFORE_PDF).unwrap_or(rest);
+    while rest.first() == Some(&b'%') {
+        let end = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r'));
+        rest = rest.get(end.unwrap_or(rest.len())..).unwrap_or_default();
+        rest = rest.trim_ascii_start();
+    }
+    let mut words = rest.split(u8::is_ascii_whitespace).take(3);
+    let mut is_number = || {
+        let word = words.next().unwrap_or_default();
+        !word.is_empty() && word.iter().all(u8::is_ascii_digit)
+    };
+    let is_numbered = is_number() && is_number();
+    is_numbered && words.next().is_some_and(|word| word.starts_with(b"obj"))
+}
+
 /// `None` when the bytes tell nothing.
 pub(crate) fn sniff(bytes: &[u8]) -> Option<Nature> {
     if bytes.is_empty() {
@@ -48,11 +73,14 @@ pub(crate) fn sniff(bytes: &[u8]) -> Option<Nature> {
     if look.starts_with(b"PK\x03\x04") || look.starts_with(b"PK\x05\x06") {
         return Some(archive(bytes));
     }
+    if is_pdf_behind_text(bytes) {
+        return Some(PDF);
+    }
     if is_text(look) {
         return Some(text(look));
     }
-    // Readers of PDF pass over rubbish before it.
-    if memchr::memmem::find(look.get(..1024).unwrap_or(look), b"%PDF-").is_some() {
+    // Readers of PDF pass over what stands before it.
+    if memchr::memmem::find(look.get(..MOST_BEFORE_PDF).unwrap_or(look), b"%PDF-").is_some() {
         return Some(PDF);
     }
     infer::get(look).and_then(|found| foreign(&found))
@@ -283,6 +311,11 @@ mod tests {
         for (bytes, want) in [
             (&b"%PDF-1.7\n"[..], "application/pdf"),
             (b"\0junk\n%PDF-1.4", "application/pdf"),
+            (
+                b"Content-Type: application/pdf\n\n%PDF-1.4\n%\xE2\xE3\n1 0 obj\n<<>>\nendobj",
+                "application/pdf",
+            ),
+            (b"A file begins with\n%PDF-1.4\nand so on", "text/plain"),
             (b"{\\rtf1\\ansi", "application/rtf"),
             (
                 OOXML,

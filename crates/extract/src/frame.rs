@@ -1,17 +1,26 @@
 //! What parent and child say to each other: a line of words, then bytes.
 //!
 //! A request is `extract FORMAT MAX_CHARS LENGTH` and the attachment, or `probe WHAT`. A reply is
-//! `text CUT HIDDEN INVISIBLE LENGTH` and the text, `fault NAME`, or `probed` and its findings. The parent believes
-//! nothing that a reply says beyond what it can check.
+//! `text CUT EMPTY HIDDEN UNCERTAIN LENGTH`, as many lines `REASON CHARS` and `REASON START END`, and the text;
+//! `fault NAME`, or `probed` and its findings. Reasons are numbers. The parent believes nothing that a reply says
+//! beyond what it can check.
 
 use std::io::{self, Read, Write};
 
-use mail::{ExtractFault, ExtractedText, Format, Raw};
+use mail::{
+    EmptyReason, ExtractFault, ExtractedText, Format, HidingReason, MAX_UNCERTAIN_RUNS, Raw,
+    UncertainRun,
+};
 
 use crate::protections::{Protection, State};
 
 /// Of the first line, either way.
 pub(crate) const MAX_LINE: usize = 80;
+/// Bytes of the lines between the first one and the text.
+pub(crate) const MAX_REASONS_BYTES: usize =
+    (MAX_UNCERTAIN_RUNS + HidingReason::ALL.len()) * MAX_REASON_LINE;
+/// Three numbers.
+const MAX_REASON_LINE: usize = 48;
 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Request {
@@ -94,8 +103,22 @@ impl Reply {
             Self::Text(done) => {
                 let bytes = done.text.bytes();
                 let cut = u8::from(done.cut);
-                let (hidden, invisible) = (done.hidden, done.invisible);
-                writeln!(to, "text {cut} {hidden} {invisible} {}", bytes.len())?;
+                let empty = EmptyReason::ALL
+                    .iter()
+                    .position(|reason| Some(*reason) == done.empty);
+                let empty = empty.map_or_else(|| "-".to_owned(), |at| at.to_string());
+                let (hidden, uncertain) = (done.hidden.len(), done.uncertain.len());
+                writeln!(
+                    to,
+                    "text {cut} {empty} {hidden} {uncertain} {}",
+                    bytes.len()
+                )?;
+                for (reason, chars) in &done.hidden {
+                    writeln!(to, "{} {chars}", number_of(*reason))?;
+                }
+                for run in &done.uncertain {
+                    writeln!(to, "{} {} {}", number_of(run.reason), run.start, run.end)?;
+                }
                 to.write_all(bytes)?;
             }
             Self::Fault(fault) => {
@@ -125,17 +148,26 @@ impl Reply {
         let rest = rest.get(1..)?;
         let words: Vec<&str> = std::str::from_utf8(line).ok()?.split(' ').collect();
         match words.as_slice() {
-            ["text", cut, hidden, invisible, length] => {
+            ["text", cut, empty, hidden, uncertain, length] => {
+                let (hidden, rest) = hidden_counts(rest, hidden.parse().ok()?)?;
+                let (uncertain, rest) = uncertain_runs(rest, uncertain.parse().ok()?)?;
                 let text = std::str::from_utf8(rest).ok()?;
                 let whole = length.parse() == Ok(rest.len());
-                if !whole || text.chars().count() > max_chars {
+                let chars = text.chars().count();
+                let inside = uncertain.last().is_none_or(|run| run.end <= chars);
+                if !whole || chars > max_chars || !inside {
                     return None;
                 }
+                let empty = match *empty {
+                    "-" => None,
+                    number => Some(*EmptyReason::ALL.get(number.parse::<usize>().ok()?)?),
+                };
                 Some(Self::Text(ExtractedText {
                     text: Raw::copied(rest),
                     cut: *cut == "1",
-                    hidden: hidden.parse().ok()?,
-                    invisible: invisible.parse().ok()?,
+                    hidden,
+                    uncertain,
+                    empty,
                 }))
             }
             ["fault", name] => {
@@ -159,6 +191,62 @@ impl Reply {
             _ => None,
         }
     }
+}
+
+fn number_of(reason: HidingReason) -> usize {
+    let known = HidingReason::ALL.iter().position(|one| *one == reason);
+    known.unwrap_or_default()
+}
+
+/// Numbers of one line, the first of them a reason.
+fn reason_line(bytes: &[u8]) -> Option<(HidingReason, Vec<usize>, &[u8])> {
+    let end = bytes
+        .iter()
+        .take(MAX_REASON_LINE)
+        .position(|octet| *octet == b'\n')?;
+    let line = std::str::from_utf8(bytes.get(..end)?).ok()?;
+    let mut numbers = line.split(' ').map(|word| word.parse::<usize>().ok());
+    let reason = HidingReason::ALL.get(numbers.next()??)?;
+    let numbers = numbers.collect::<Option<Vec<_>>>()?;
+    Some((*reason, numbers, bytes.get(end + 1..)?))
+}
+
+type Counts = Vec<(HidingReason, usize)>;
+
+fn hidden_counts(mut bytes: &[u8], lines: usize) -> Option<(Counts, &[u8])> {
+    let mut counts = Counts::new();
+    if lines > HidingReason::ALL.len() {
+        return None;
+    }
+    for _ in 0..lines {
+        let (reason, numbers, rest) = reason_line(bytes)?;
+        let [chars] = numbers.as_slice() else {
+            return None;
+        };
+        counts.push((reason, *chars));
+        bytes = rest;
+    }
+    Some((counts, bytes))
+}
+
+/// In order, none empty, none overlapping another.
+fn uncertain_runs(mut bytes: &[u8], lines: usize) -> Option<(Vec<UncertainRun>, &[u8])> {
+    let mut runs: Vec<UncertainRun> = Vec::new();
+    if lines > MAX_UNCERTAIN_RUNS {
+        return None;
+    }
+    for _ in 0..lines {
+        let (reason, numbers, rest) = reason_line(bytes)?;
+        let [start, end] = *numbers.as_slice() else {
+            return None;
+        };
+        if start >= end || runs.last().is_some_and(|last| start < last.end) {
+            return None;
+        }
+        runs.push(UncertainRun { start, end, reason });
+        bytes = rest;
+    }
+    Some((runs, bytes))
 }
 
 /// What a child may say of itself; that it took too long is for the parent to say.
@@ -225,8 +313,24 @@ mod tests {
         let text = Reply::Text(ExtractedText {
             text: Raw::copied("fünf\nlines".as_bytes()),
             cut: true,
-            hidden: 7,
-            invisible: 3,
+            hidden: vec![(HidingReason::Marked, 7), (HidingReason::Colour, 3)],
+            uncertain: vec![
+                UncertainRun {
+                    start: 0,
+                    end: 4,
+                    reason: HidingReason::Conditional,
+                },
+                UncertainRun {
+                    start: 5,
+                    end: 10,
+                    reason: HidingReason::NotUnderstood,
+                },
+            ],
+            empty: None,
+        });
+        let empty = Reply::Text(ExtractedText {
+            empty: Some(EmptyReason::Scanned),
+            ..ExtractedText::default()
         });
         let probed = Reply::Probed(vec![
             Protection {
@@ -239,7 +343,7 @@ mod tests {
             },
         ]);
         let faults = FAULTS.map(|(fault, _)| Reply::Fault(fault));
-        for reply in [text, probed].into_iter().chain(faults) {
+        for reply in [text, empty, probed].into_iter().chain(faults) {
             let mut bytes = Vec::new();
             reply.write(&mut bytes).expect("written");
             assert_eq!(Reply::parse(&bytes, 10), Some(reply));
@@ -250,11 +354,19 @@ mod tests {
     fn a_reply_that_is_none_is_not_believed() {
         for bytes in [
             &b""[..],
-            b"text 0 0 0 5\nabc",
-            b"text 0 0 0 2\nabc",
-            b"text 0 0 0 2\n\xFF\xFE",
-            b"text 0 -1 0 2\nab",
-            b"text 0 0 0 12\nabcdefghijkl",
+            b"text 0 - 0 0 5\nabc",
+            b"text 0 - 0 0 2\nabc",
+            b"text 0 - 0 0 2\n\xFF\xFE",
+            b"text 0 - -1 0 2\nab",
+            b"text 0 9 0 0 0\n",
+            b"text 0 - 0 0 12\nabcdefghijkl",
+            b"text 0 - 99 0 2\nab",
+            b"text 0 - 1 0 2\n99 1\nab",
+            b"text 0 - 1 0 2\n0 1 2\nab",
+            b"text 0 - 0 1 2\n0 0 3\nab",
+            b"text 0 - 0 1 2\n0 1 1\nab",
+            b"text 0 - 0 2 2\n0 0 2\n0 1 2\nab",
+            b"text 0 - 0 1001 2\nab",
             b"fault timed-out\n",
             b"fault crashed",
             b"probed\nno tab\n",

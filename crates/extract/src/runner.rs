@@ -12,7 +12,7 @@ use tokio::process::{Child, Command};
 use tokio::sync::Semaphore;
 
 use crate::formats::{MAX_BYTES, MAX_CHARS};
-use crate::frame::{MAX_LINE, Probe, Reply, Request};
+use crate::frame::{MAX_LINE, MAX_REASONS_BYTES, Probe, Reply, Request};
 use crate::protections::{Protection, Protections, State};
 
 #[derive(Debug, Clone, Copy)]
@@ -176,7 +176,7 @@ async fn converse(
         drop(input);
     };
     // A character has at most four bytes; findings of a probe are few lines.
-    let most = 4 * max_chars + MAX_LINE + 4_096;
+    let most = 4 * max_chars + MAX_LINE + MAX_REASONS_BYTES + 4_096;
     let mut reply = Vec::new();
     let mut bounded = output.take(most as u64 + 1);
     let hear = bounded.read_to_end(&mut reply);

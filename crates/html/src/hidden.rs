@@ -58,18 +58,6 @@ impl Hidden {
         }
     }
 
-    /// So many characters that a document says not to show.
-    pub fn in_document(chars: usize) -> Self {
-        Self {
-            reasons: (chars > 0)
-                .then_some((Reason::Document, chars))
-                .into_iter()
-                .collect(),
-            notable: chars,
-            ..Self::default()
-        }
-    }
-
     pub fn merge(&mut self, other: &Self) {
         for (reason, chars) in &other.reasons {
             self.count(*reason, *chars);

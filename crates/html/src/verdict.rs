@@ -29,8 +29,6 @@ pub enum Reason {
     Pixel,
     /// Browsers do not render what stands in such elements.
     NotRendered,
-    /// A document (an attachment) says not to show it.
-    Document,
     /// Something may be painted over it.
     Covered,
     /// It is moved away from its place.
@@ -63,7 +61,6 @@ impl Reason {
             Self::Comment => "comment",
             Self::Pixel => "text of a tracking pixel",
             Self::NotRendered => "not rendered",
-            Self::Document => "hidden in the document",
             Self::Covered => "may be covered",
             Self::Moved => "moved from its place",
             Self::Element => "element not understood",

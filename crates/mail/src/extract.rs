@@ -56,11 +56,120 @@ pub struct ExtractedText {
     pub text: Raw,
     /// The attachment holds more text than `max_chars`, or more pages, sheets or cells than are looked at.
     pub cut: bool,
-    /// Characters left out because a reader of the document would not see them.
-    pub hidden: usize,
-    /// Characters that are in `text` though a reader would not see them, where nothing tells them apart. The text
-    /// under a scanned page is not among them: it says what the picture shows.
-    pub invisible: usize,
+    /// Characters left out because a reader of the document would not see them, by reason.
+    pub hidden: Vec<(HidingReason, usize)>,
+    /// Runs of `text` that may not be seen, in order and without overlap.
+    pub uncertain: Vec<UncertainRun>,
+    /// Why `text` is empty although the document was read.
+    pub empty: Option<EmptyReason>,
+}
+
+impl ExtractedText {
+    pub fn hidden_chars(&self) -> usize {
+        let counts = self.hidden.iter().map(|(_, chars)| *chars);
+        counts.fold(0, usize::saturating_add)
+    }
+}
+
+/// A run of text of which it is not known whether a reader of the document sees it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct UncertainRun {
+    /// Code points from the start of the text.
+    pub start: usize,
+    /// The code point after the last one.
+    pub end: usize,
+    pub reason: HidingReason,
+}
+
+/// Uncertain runs of one text; more than these become one.
+pub const MAX_UNCERTAIN_RUNS: usize = 1_000;
+
+/// What hides text of a document, or may hide it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum HidingReason {
+    /// The document says not to show it.
+    Marked,
+    Colour,
+    TinyFont,
+    ZeroSize,
+    OffPage,
+    Transparent,
+    Clipped,
+    Covered,
+    NumberFormat,
+    /// A format that holds under a condition.
+    Conditional,
+    /// A layer that is switched on and off.
+    Layer,
+    /// The text layer of a scanned page: a picture is shown in its place.
+    ScanLayer,
+    /// A property or value that is not understood.
+    NotUnderstood,
+}
+
+/// Why a document that was read has no text.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+pub enum EmptyReason {
+    #[error("its pages are pictures without a text layer")]
+    Scanned,
+    #[error("its letters are drawn as shapes")]
+    Outlines,
+    #[error("its fonts do not tell which characters they show")]
+    UnreadableFonts,
+    #[error("its content could not be decoded")]
+    Undecodable,
+    #[error("all of its text is hidden")]
+    AllHidden,
+    #[error("it has no text")]
+    NoText,
+}
+
+impl HidingReason {
+    pub const ALL: [Self; 13] = [
+        Self::Marked,
+        Self::Colour,
+        Self::TinyFont,
+        Self::ZeroSize,
+        Self::OffPage,
+        Self::Transparent,
+        Self::Clipped,
+        Self::Covered,
+        Self::NumberFormat,
+        Self::Conditional,
+        Self::Layer,
+        Self::ScanLayer,
+        Self::NotUnderstood,
+    ];
+
+    /// In the words of a warning.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Marked => "hidden in the document",
+            Self::Colour => "colour of its background",
+            Self::TinyFont => "tiny font",
+            Self::ZeroSize => "zero-size box",
+            Self::OffPage => "off the page",
+            Self::Transparent => "transparent",
+            Self::Clipped => "clipped",
+            Self::Covered => "covered",
+            Self::NumberFormat => "number format",
+            Self::Conditional => "conditional format",
+            Self::Layer => "optional layer",
+            Self::ScanLayer => "text layer of a scan",
+            Self::NotUnderstood => "not understood",
+        }
+    }
+}
+
+impl EmptyReason {
+    pub const ALL: [Self; 6] = [
+        Self::Scanned,
+        Self::Outlines,
+        Self::UnreadableFonts,
+        Self::Undecodable,
+        Self::AllHidden,
+        Self::NoText,
+    ];
 }
 
 /// Why there is no text.

@@ -36,8 +36,8 @@ pub use conversation::{
 pub use cx::{Cx, Stage};
 pub use envelope::{Address, Envelope};
 pub use extract::{
-    ExtractFault, ExtractJob, ExtractedText, Extracting, Extractor, Format, MOST_EXTRACT_BYTES,
-    MOST_EXTRACT_CHARS,
+    EmptyReason, ExtractFault, ExtractJob, ExtractedText, Extracting, Extractor, Format,
+    HidingReason, MAX_UNCERTAIN_RUNS, MOST_EXTRACT_BYTES, MOST_EXTRACT_CHARS, UncertainRun,
 };
 pub use facts::{Domain, Facts, FactsBuf, Folded, Known, MailAddress, Recipients};
 pub use fault::{Fault, FaultKind};

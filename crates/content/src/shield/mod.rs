@@ -14,7 +14,6 @@ use crate::changes::Changes;
 
 use fold::fold;
 
-#[cfg(test)]
 pub(crate) use unicode::is_banned;
 
 /// What the text is for.

@@ -1,7 +1,7 @@
 //! Invitations, forwarded mail, signatures, and attachments that are not what they claim.
 
 use content::Note;
-use mail::{ExtractFault, ExtractedText, Format, Raw, Section};
+use mail::{ExtractFault, ExtractedText, Format, HidingReason, Raw, Section, UncertainRun};
 
 use crate::source::{codes, fetched, view, wish};
 
@@ -224,8 +224,13 @@ fn documents_go_to_their_reader_and_come_back_shielded() {
             Ok(ExtractedText {
                 text: Raw::copied("a <|x|> \u{202E}b and so on and on".as_bytes()),
                 cut: true,
-                hidden: 7,
-                invisible: 0,
+                hidden: vec![(HidingReason::Marked, 7)],
+                uncertain: vec![UncertainRun {
+                    start: 2,
+                    end: 7,
+                    reason: HidingReason::Colour,
+                }],
+                empty: None,
             }),
         ),
         (at("3"), Err(ExtractFault::Encrypted)),
@@ -248,6 +253,7 @@ fn documents_go_to_their_reader_and_come_back_shielded() {
         codes(&found),
         [
             "hidden_text_left_out",
+            "invisible_text_in_document",
             "invisible_characters_removed",
             "chat_markers_broken",
             "attachment_text_truncated",
@@ -255,12 +261,16 @@ fn documents_go_to_their_reader_and_come_back_shielded() {
             "extraction_failed",
         ]
     );
+    assert!(matches!(
+        &found.notes[0],
+        Note::HiddenText { chars: 7, reasons, .. } if *reasons == [("hidden in the document", 7)]
+    ));
     let failed = |part: &str, why| Note::ExtractionFailed {
         part: at(part),
         why,
     };
-    assert_eq!(found.notes[4], failed("3", ExtractFault::Encrypted));
-    assert_eq!(found.notes[5], failed("5", ExtractFault::Unavailable));
+    assert_eq!(found.notes[5], failed("3", ExtractFault::Encrypted));
+    assert_eq!(found.notes[6], failed("5", ExtractFault::Unavailable));
 }
 
 #[test]

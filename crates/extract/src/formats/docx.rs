@@ -1,18 +1,34 @@
 //! Word documents: headers, body, notes, comments and footers, without what is hidden or deleted.
 //!
-//! Deleted text that Word still tracks is left out. Text that a reader would not see (hidden, a point high, white on
-//! white) is left out and counted.
+//! Deleted text that Word still tracks is left out. Text that a reader would not see is left out and counted, and
+//! what may not be seen is marked.
 
-use mail::ExtractFault;
+use std::rc::Rc;
 
+use mail::{ExtractFault, HidingReason};
+
+use super::colour::{Colours, Rgb, WHITE};
 use super::draft::Draft;
+use super::drawing::{self, Area, EMU_PER_POINT, Fill, Paint, Theme, signed};
 use super::package::Package;
 use super::relations;
-use super::word_style::{Look, Styles};
+use super::sight::Sight;
+use super::word_style::{Ink, Level, Look, Resolved, Styles, is_on, of_height, vanishing};
 use super::xml::{Node, Tag, Xml};
 
 /// Headers, footers and the like; a document has a few of each.
 const MAX_PARTS: usize = 60;
+/// Fields in fields.
+const MAX_FIELDS: usize = 100;
+/// Points: no page is as large.
+const FAR: f64 = 1_584.0;
+
+/// What is the same for all parts of a document.
+struct Setting {
+    theme: Theme,
+    styles: Styles,
+    pages: Sight,
+}
 
 pub(super) fn read(bytes: &[u8], draft: &mut Draft) -> Result<(), ExtractFault> {
     let mut package = Package::open(bytes)?;
@@ -21,31 +37,85 @@ pub(super) fn read(bytes: &[u8], draft: &mut Draft) -> Result<(), ExtractFault> 
         Some((folder, _)) => format!("{folder}/"),
         None => String::new(),
     };
-    let styles = match package.text(&format!("{folder}styles.xml"))? {
-        Some(text) => Styles::read(&text)?,
+    let related = relations::of(&mut package, &document)?;
+    let part = |kind: &str, usual: &str| {
+        let found = related
+            .iter()
+            .find(|one| one.kind == kind && !one.target.is_empty());
+        found.map_or_else(|| format!("{folder}{usual}"), |one| one.target.clone())
+    };
+    let mut theme = Theme::load(&mut package, &part("theme", "theme/theme1.xml"))?;
+    if let Some(text) = package.text(&part("settings", "settings.xml"))? {
+        read_settings(&text, &mut theme)?;
+    }
+    let styles = match package.text(&part("styles", "styles.xml"))? {
+        Some(text) => Styles::read(&text, &theme)?,
         None => Styles::default(),
     };
     let body = package.required(&document)?;
+    let setting = Setting {
+        theme,
+        styles,
+        pages: sight_of_pages(&body)?,
+    };
     let parts = |package: &Package<'_>, kind: &str| {
         let mut names = package.names(&format!("{folder}{kind}"), ".xml");
         names.truncate(MAX_PARTS);
         names
     };
     for name in parts(&package, "header") {
-        read_part(&mut package, &name, &styles, Some("header"), draft)?;
+        read_part(&mut package, &name, &setting, Some("header"), draft)?;
     }
-    Reader::new(&body, &styles, draft, None).run()?;
+    Reader::new(&body, &setting, draft, None).run()?;
     for kind in ["footnotes", "endnotes", "comments"] {
         read_part(
             &mut package,
             &format!("{folder}{kind}.xml"),
-            &styles,
+            &setting,
             None,
             draft,
         )?;
     }
     for name in parts(&package, "footer") {
-        read_part(&mut package, &name, &styles, Some("footer"), draft)?;
+        read_part(&mut package, &name, &setting, Some("footer"), draft)?;
+    }
+    Ok(())
+}
+
+/// Pages without room for text, of any section: which text stands in it is told only behind the text.
+fn sight_of_pages(body: &str) -> Result<Sight, ExtractFault> {
+    /// Twentieths of a point.
+    const ROOM: f64 = 400.0;
+    let mut xml = Xml::new(body);
+    let (mut width, mut height) = (12_240.0, 15_840.0);
+    while let Some(node) = xml.next()? {
+        let Node::Open(tag) = node else { continue };
+        let side = |name: &str| signed(&tag, name);
+        match tag.name() {
+            "pgSz" => (width, height) = (side("w").unwrap_or(width), side("h").unwrap_or(height)),
+            "pgMar" => {
+                let margin = |name: &str| side(name).unwrap_or(0.0);
+                let across = width - margin("left") - margin("right");
+                let along = height - margin("top") - margin("bottom");
+                let starts = margin("left") < -ROOM || margin("right") < -ROOM;
+                if across < ROOM || along < ROOM || starts {
+                    return Ok(Sight::Uncertain(HidingReason::OffPage));
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(Sight::Visible)
+}
+
+fn read_settings(text: &str, theme: &mut Theme) -> Result<(), ExtractFault> {
+    let mut xml = Xml::new(text);
+    while let Some(node) = xml.next()? {
+        if let Node::Open(tag) = node
+            && tag.name() == "clrSchemeMapping"
+        {
+            theme.map(&tag);
+        }
     }
     Ok(())
 }
@@ -53,31 +123,40 @@ pub(super) fn read(bytes: &[u8], draft: &mut Draft) -> Result<(), ExtractFault> 
 fn read_part(
     package: &mut Package<'_>,
     name: &str,
-    styles: &Styles,
+    setting: &Setting,
     label: Option<&'static str>,
     draft: &mut Draft,
 ) -> Result<(), ExtractFault> {
     match package.text(name)? {
-        Some(text) => Reader::new(&text, styles, draft, label).run(),
+        Some(text) => Reader::new(&text, setting, draft, label).run(),
         None => Ok(()),
     }
 }
 
 struct Reader<'a> {
     xml: Xml<'a>,
-    styles: &'a Styles,
+    setting: &'a Setting,
     draft: &'a mut Draft,
     /// Said once, before the first text.
     label: Option<String>,
     /// Paragraphs that are open: a text box puts some into a run of another.
     paragraphs: Vec<Paragraph>,
-    runs: Vec<Look>,
-    /// What the cells around say, outermost first.
-    cells: Vec<Look>,
-    /// Tables and text boxes with a look of their own, and pages with a background: white may show there.
-    coloured: usize,
+    runs: Vec<Run>,
+    /// Tables, rows, cells and text boxes that are open, outermost first.
+    boxes: Vec<Frame>,
+    /// Pictures and shapes that are open.
+    drawings: Vec<Shape>,
+    /// Fields that are open: whether each is at its code, which is not shown.
+    fields: Vec<FieldPart>,
+    page: Colours,
     /// What the open properties belong to.
     properties: Vec<Properties>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum FieldPart {
+    Code,
+    Result,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -87,32 +166,63 @@ enum Properties {
     Mark,
     Run,
     Cell,
+    Row,
     Table,
+}
+
+#[derive(Default)]
+struct Run {
+    look: Look,
+    style: Option<String>,
 }
 
 #[derive(Default)]
 struct Paragraph {
     look: Look,
+    style: Option<String>,
     /// The level of a list's item, until its first text.
     item: Option<usize>,
+}
+
+/// What lies around paragraphs.
+#[derive(Default)]
+struct Frame {
+    /// What it hides, for whatever reason of its own.
+    sight: Sight,
+    fill: Fill,
+    /// A table's style.
+    style: Option<Rc<Resolved>>,
+    /// The colour of text where nothing else is said.
+    ink: Option<Paint>,
+    /// Fields and paragraphs do not go on inside a text box.
+    fields: usize,
+}
+
+#[derive(Default)]
+struct Shape {
+    sight: Sight,
+    fill: Fill,
+    ink: Option<Paint>,
 }
 
 impl<'a> Reader<'a> {
     fn new(
         text: &'a str,
-        styles: &'a Styles,
+        setting: &'a Setting,
         draft: &'a mut Draft,
         label: Option<&'static str>,
     ) -> Self {
         Self {
             xml: Xml::new(text),
-            styles,
+            setting,
             draft,
             label: label.map(str::to_owned),
             paragraphs: Vec::new(),
             runs: Vec::new(),
-            cells: Vec::new(),
-            coloured: 0,
+            boxes: Vec::new(),
+            drawings: Vec::new(),
+            fields: Vec::new(),
+            page: Colours::one(WHITE),
             properties: Vec::new(),
         }
     }
@@ -139,8 +249,9 @@ impl<'a> Reader<'a> {
                 self.paragraphs.push(Paragraph::default());
             }
             "pPr" => self.properties.push(Properties::Paragraph),
-            "r" => self.runs.push(Look::default()),
+            "r" => self.runs.push(Run::default()),
             "rPr" => self.properties.push(Properties::Run),
+            "sdtPr" | "sdtEndPr" | "sectPr" | "tblGrid" => self.xml.skip()?,
             "t" => {
                 let mut text = String::new();
                 self.xml.inner(|piece| text.push_str(piece))?;
@@ -149,6 +260,7 @@ impl<'a> Reader<'a> {
             "tab" | "ptab" => self.text("\t"),
             "br" | "cr" => self.text("\n"),
             "noBreakHyphen" => self.text("-"),
+            "fldChar" => self.field(tag),
             "footnoteReference" | "endnoteReference" => {
                 let id = tag.attribute("id").unwrap_or_default();
                 self.text(&format!("[note {id}]"));
@@ -161,39 +273,151 @@ impl<'a> Reader<'a> {
                     author => format!("comment by {author}"),
                 });
             }
-            "tbl" => {}
+            "tbl" => self.boxes.push(Frame {
+                style: Some(self.setting.styles.resolve("table", None)),
+                ..Frame::default()
+            }),
             "tblPr" => self.properties.push(Properties::Table),
             "tr" => {
                 // A label is a line of its own, and there are none in a row.
                 self.say_label();
                 self.draft.begin_row();
+                self.boxes.push(Frame::default());
             }
+            "trPr" | "tblPrEx" => self.properties.push(Properties::Row),
             "tc" => {
                 self.draft.begin_cell();
-                self.cells.push(Look::default());
+                self.boxes.push(Frame::default());
             }
             "tcPr" => self.properties.push(Properties::Cell),
             "txbxContent" => {
                 self.draft.end_line();
-                self.coloured += 1;
+                let shape = self.drawings.last_mut().map(std::mem::take);
+                let shape = shape.unwrap_or_default();
+                self.boxes.push(Frame {
+                    sight: shape.sight,
+                    fill: shape.fill,
+                    style: None,
+                    ink: shape.ink,
+                    fields: self.fields.len(),
+                });
             }
-            "background" => self.coloured += 1,
+            "background" => {
+                // Shown on the screen where the settings say so, and never printed.
+                match tag.attribute("color").and_then(|color| Rgb::parse(&color)) {
+                    Some(colour) => self.page.add(colour),
+                    None => self.page = Colours::any(),
+                }
+            }
+            "drawing" | "pict" | "object" => self.drawings.push(Shape::default()),
             // Deleted or moved away, and the same once more for old programs.
             "del" | "moveFrom" | "Fallback" | "instrText" | "delText" => self.xml.skip()?,
+            _ if !self.drawings.is_empty() => self.drawing(tag)?,
             _ => {}
         }
         Ok(())
     }
 
+    /// What says where a shape lies, how large it is and what fills it.
+    fn drawing(&mut self, tag: &Tag<'_>) -> Result<(), ExtractFault> {
+        let Some(shape) = self.drawings.last_mut() else {
+            return Ok(());
+        };
+        let theme = &self.setting.theme;
+        let far = |points: f64| match points.abs() > FAR {
+            true => Sight::Hidden(HidingReason::OffPage),
+            false if points < -36.0 => Sight::Uncertain(HidingReason::OffPage),
+            false if points > FAR / 2.0 => Sight::Uncertain(HidingReason::OffPage),
+            false => Sight::Visible,
+        };
+        match tag.name() {
+            "anchor" | "docPr" | "cNvPr" if is_set(tag, "hidden") => {
+                shape.sight = shape.sight.and(Sight::Hidden(HidingReason::Marked));
+            }
+            "posOffset" => {
+                let mut offset = String::new();
+                self.xml.inner(|piece| offset.push_str(piece))?;
+                let points = offset.trim().parse::<f64>().map(|emu| emu / EMU_PER_POINT);
+                shape.sight = shape.sight.and(match points {
+                    Ok(points) => far(points),
+                    Err(_) => Sight::Uncertain(HidingReason::NotUnderstood),
+                });
+            }
+            "extent" => {
+                let small = [signed(tag, "cx"), signed(tag, "cy")]
+                    .into_iter()
+                    .flatten()
+                    .any(|size| size < 2.0 * EMU_PER_POINT);
+                if small {
+                    shape.sight = shape.sight.and(Sight::Uncertain(HidingReason::ZeroSize));
+                }
+            }
+            "spPr" => {
+                let found = drawing::shape_properties(&mut self.xml, theme)?;
+                if found.area.as_ref().is_some_and(Area::is_tiny) {
+                    shape.sight = shape.sight.and(Sight::Uncertain(HidingReason::ZeroSize));
+                }
+                if found.fill != Fill::Unset {
+                    shape.fill = found.fill;
+                }
+            }
+            // A fill of the theme: which one it is takes more than its colour.
+            "fillRef" => {
+                let none = tag.is("idx", "0") || tag.is("idx", "1000");
+                let paint = drawing::paint(&mut self.xml, theme)?;
+                if !none && shape.fill == Fill::Unset {
+                    shape.fill = Fill::Paint(paint);
+                }
+            }
+            "fontRef" => shape.ink = Some(drawing::paint(&mut self.xml, theme)?),
+            // VML, as old programs write it.
+            "shape" | "rect" | "roundrect" | "oval" | "group" => {
+                let style = tag.attribute("style").unwrap_or_default();
+                shape.sight = shape.sight.and(of_vml(&style, far));
+                let filled = !tag.is("filled", "f") && !tag.is("filled", "false");
+                shape.fill = match tag.attribute("fillcolor") {
+                    _ if !filled => Fill::Nothing,
+                    Some(value) => {
+                        let value = value.split(' ').next().unwrap_or_default();
+                        let colour = Rgb::parse(value).or_else(|| Rgb::named(value));
+                        Fill::Paint(Paint::opaque(
+                            colour.map_or_else(Colours::any, Colours::one),
+                        ))
+                    }
+                    None => Fill::Paint(Paint::opaque(Colours::one(WHITE))),
+                };
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn field(&mut self, tag: &Tag<'_>) {
+        let around = self.boxes.last().map_or(0, |frame| frame.fields);
+        if tag.is("fldCharType", "begin") && self.fields.len() < MAX_FIELDS {
+            self.fields.push(FieldPart::Code);
+        } else if tag.is("fldCharType", "separate") && self.fields.len() > around {
+            if let Some(field) = self.fields.last_mut() {
+                *field = FieldPart::Result;
+            }
+        } else if tag.is("fldCharType", "end") && self.fields.len() > around {
+            self.fields.pop();
+        }
+    }
+
     fn property(&mut self, of: Properties, tag: &Tag<'_>) -> Result<(), ExtractFault> {
+        let theme = &self.setting.theme;
         match (of, tag.name()) {
             (Properties::Paragraph, "rPr") => self.properties.push(Properties::Mark),
             // What the properties were before a tracked change.
-            (_, "rPrChange" | "pPrChange" | "tcPrChange" | "tblPrChange") => self.xml.skip()?,
+            (
+                _,
+                "rPrChange" | "pPrChange" | "tcPrChange" | "tblPrChange" | "trPrChange"
+                | "tblPrExChange" | "sectPr",
+            ) => self.xml.skip()?,
             (Properties::Paragraph, "pStyle") => {
-                let look = self.style(tag);
                 if let Some(paragraph) = self.paragraphs.last_mut() {
-                    paragraph.look = paragraph.look.over(look);
+                    paragraph.style = tag.attribute("val").map(|id| id.into_owned());
                 }
             }
             (Properties::Paragraph, "numPr") => {
@@ -212,32 +436,74 @@ impl<'a> Reader<'a> {
                     paragraph.item = None;
                 }
             }
-            (Properties::Paragraph, "shd") => {
+            (Properties::Paragraph, _) => {
                 if let Some(paragraph) = self.paragraphs.last_mut() {
-                    paragraph.look.read(tag);
+                    let look = &mut paragraph.look;
+                    look.read(Level::Paragraph, tag, &mut self.xml, theme)?;
                 }
             }
             (Properties::Run, "rStyle") => {
-                let look = self.style(tag);
                 if let Some(run) = self.runs.last_mut() {
-                    *run = run.over(look);
+                    run.style = tag.attribute("val").map(|id| id.into_owned());
                 }
             }
             (Properties::Run, _) => {
                 if let Some(run) = self.runs.last_mut() {
-                    run.read(tag);
+                    run.look.read(Level::Run, tag, &mut self.xml, theme)?;
                 }
             }
-            (Properties::Cell, "shd") => {
-                if let Some(cell) = self.cells.last_mut() {
-                    cell.read(tag);
+            (Properties::Table, "tblStyle") => {
+                let id = tag.attribute("val");
+                if let Some(table) = self.boxes.last_mut() {
+                    table.style = Some(self.setting.styles.resolve("table", id.as_deref()));
                 }
             }
-            // A table's style may colour any cell: from there on white is not taken for hidden.
-            (Properties::Table, "tblStyle" | "shd") => self.coloured += 1,
+            (Properties::Table, "tblpPr") => {
+                let far = ["tblpX", "tblpY"]
+                    .iter()
+                    .filter_map(|name| signed(tag, name))
+                    .any(|by| !(-1_440.0..=FAR * 10.0).contains(&by));
+                self.doubt_box(far, HidingReason::OffPage);
+            }
+            (Properties::Table, "tblInd") => {
+                let by = signed(tag, "w").unwrap_or(0.0);
+                self.doubt_box(!(-1_440.0..=FAR * 5.0).contains(&by), HidingReason::OffPage);
+            }
+            (Properties::Table | Properties::Cell, "shd") => {
+                let mut look = Look::default();
+                look.read(Level::Cell, tag, &mut self.xml, theme)?;
+                if let Some(frame) = self.boxes.last_mut() {
+                    frame.fill = look.cell_fill.unwrap_or_default();
+                }
+            }
+            (Properties::Row, "trHeight") if tag.is("hRule", "exact") => {
+                let sight = of_height(signed(tag, "val").unwrap_or(0.0));
+                if let Some(row) = self.boxes.last_mut() {
+                    row.sight = row.sight.and(sight);
+                }
+            }
+            (Properties::Row, "hidden") if is_on(tag) => {
+                if let Some(row) = self.boxes.last_mut() {
+                    row.sight = row.sight.and(Sight::Hidden(HidingReason::Marked));
+                }
+            }
+            // Merged into the cell above or before, which is shown in its place.
+            (Properties::Cell, "vMerge" | "hMerge") => {
+                self.doubt_box(!tag.is("val", "restart"), HidingReason::Covered);
+            }
+            (Properties::Cell, "tcW") if tag.is("type", "dxa") => {
+                let width = signed(tag, "w").unwrap_or(0.0);
+                self.doubt_box(width > 0.0 && width < 80.0, HidingReason::ZeroSize);
+            }
             _ => {}
         }
         Ok(())
+    }
+
+    fn doubt_box(&mut self, is_so: bool, reason: HidingReason) {
+        if is_so && let Some(frame) = self.boxes.last_mut() {
+            frame.sight = frame.sight.and(Sight::Uncertain(reason));
+        }
     }
 
     fn close(&mut self, name: &str) {
@@ -249,16 +515,24 @@ impl<'a> Reader<'a> {
             "r" => {
                 self.runs.pop();
             }
-            "pPr" | "rPr" | "tcPr" | "tblPr" => {
+            "pPr" | "rPr" | "tcPr" | "tblPr" | "trPr" | "tblPrEx" => {
                 self.properties.pop();
             }
-            "tc" => {
-                self.cells.pop();
+            "tc" | "tbl" => {
+                self.boxes.pop();
             }
-            "tr" => self.draft.end_row(),
+            "tr" => {
+                self.boxes.pop();
+                self.draft.end_row();
+            }
             "txbxContent" => {
                 self.draft.end_line();
-                self.coloured = self.coloured.saturating_sub(1);
+                if let Some(frame) = self.boxes.pop() {
+                    self.fields.truncate(frame.fields);
+                }
+            }
+            "drawing" | "pict" | "object" => {
+                self.drawings.pop();
             }
             _ => {}
         }
@@ -277,20 +551,89 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn style(&self, tag: &Tag<'_>) -> Look {
-        tag.attribute("val")
-            .map_or_else(Look::default, |id| self.styles.look(&id))
+    /// Whether text that stands here is seen.
+    fn sight(&self) -> Sight {
+        let styles = &self.setting.styles;
+        let none = Run::default();
+        let run = self.runs.last().unwrap_or(&none);
+        let blank = Paragraph::default();
+        let paragraph = self.paragraphs.last().unwrap_or(&blank);
+        let of_run = styles.resolve("character", run.style.as_deref());
+        let of_paragraph = styles.resolve("paragraph", paragraph.style.as_deref());
+        let table = self
+            .boxes
+            .iter()
+            .rev()
+            .find_map(|frame| frame.style.as_ref());
+        let plain = Rc::new(Resolved::default());
+        let of_table = table.unwrap_or(&plain);
+        let ink = self.boxes.iter().rev().find_map(|frame| frame.ink.clone());
+        let own = run
+            .look
+            .clone()
+            .over(&of_run.look)
+            .over(&paragraph.look)
+            .over(&of_paragraph.look);
+        let mut around = Look::default();
+        around.ink = ink.map(Ink::Paint);
+        let usual = of_table.look.clone().over(&around).over(&styles.defaults);
+        let vanishing_of = |table: &Look| {
+            let looks = [&of_run.look, &of_paragraph.look, table];
+            vanishing(&run.look, &looks, &styles.defaults)
+        };
+        let mut sight = vanishing_of(&of_table.look);
+        if of_run.is_unknown || of_paragraph.is_unknown || of_table.is_unknown {
+            sight = sight.and(Sight::Uncertain(HidingReason::NotUnderstood));
+        }
+        if self.fields.contains(&FieldPart::Code) {
+            sight = sight.and(Sight::Hidden(HidingReason::Marked));
+        }
+        sight = sight.and(self.setting.pages);
+        for frame in &self.boxes {
+            sight = sight.and(frame.sight);
+        }
+        let mut seen = own.clone().over(&usual).sight_on(&self.behind(None));
+        if of_run.is_missing || of_paragraph.is_missing || of_table.is_missing {
+            seen = seen.doubted();
+        }
+        // What a table's style says of some cells may hold for this one, or not.
+        let mut sometimes = of_table.sometimes.iter().map(|look| {
+            let seen = own.clone().over(look).over(&usual);
+            seen.sight_on(&self.behind(Some(look)))
+                .and(vanishing_of(look))
+        });
+        if sometimes.any(|other| other != seen) {
+            return sight.and(match seen {
+                Sight::Visible => Sight::Uncertain(HidingReason::Conditional),
+                other => other.doubted(),
+            });
+        }
+        sight.and(seen)
+    }
+
+    /// The colours that may lie behind a paragraph.
+    fn behind(&self, sometimes: Option<&Look>) -> Colours {
+        let innermost = self.boxes.iter().rposition(|frame| frame.style.is_some());
+        let mut behind = self.page.clone();
+        for (at, frame) in self.boxes.iter().enumerate() {
+            if let Some(style) = &frame.style {
+                if let Some(fill) = &style.look.cell_fill {
+                    behind = fill.on(&behind);
+                }
+                let fill = sometimes.and_then(|look| look.cell_fill.as_ref());
+                if let Some(fill) = fill.filter(|_| Some(at) == innermost) {
+                    behind = fill.on(&behind);
+                }
+            }
+            behind = frame.fill.on(&behind);
+        }
+        behind
     }
 
     fn text(&mut self, text: &str) {
-        let run = self.runs.last().copied().unwrap_or_default();
-        let mut look = match self.paragraphs.last() {
-            Some(paragraph) => run.over(paragraph.look),
-            None => run,
-        };
-        look.shaded |= self.cells.iter().any(|cell| cell.shaded);
-        if look.is_hidden() || (look.is_white_on_white() && self.coloured == 0) {
-            self.draft.hide(text.trim_matches(['\t', '\n']));
+        let sight = self.sight();
+        if let Sight::Hidden(_) = sight {
+            self.draft.show(text, sight);
             return;
         }
         if text.trim().is_empty() && self.label.is_some() {
@@ -305,7 +648,7 @@ impl<'a> Reader<'a> {
             self.draft.push(&"  ".repeat(level));
             self.draft.push("- ");
         }
-        self.draft.push(text);
+        self.draft.show(text, sight);
     }
 
     fn say_label(&mut self) {
@@ -313,6 +656,44 @@ impl<'a> Reader<'a> {
             self.draft.label(&label);
         }
     }
+}
+
+fn is_set(tag: &Tag<'_>, name: &str) -> bool {
+    ["1", "true", "on", "t"].iter().any(|on| tag.is(name, on))
+}
+
+/// The style of a VML shape, as CSS.
+fn of_vml(style: &str, far: impl Fn(f64) -> Sight) -> Sight {
+    let mut sight = Sight::Visible;
+    for entry in style.split(';') {
+        let Some((name, value)) = entry.split_once(':') else {
+            continue;
+        };
+        let value = value.trim();
+        let digits = value.trim_end_matches(|char: char| char.is_ascii_alphabetic() || char == '%');
+        let unit = match value.get(digits.len()..).unwrap_or_default() {
+            "in" => 72.0,
+            "cm" => 28.35,
+            "mm" => 2.835,
+            "px" => 0.75,
+            _ => 1.0,
+        };
+        let points = digits
+            .trim()
+            .parse::<f64>()
+            .ok()
+            .map(|number| number * unit);
+        sight = sight.and(match (name.trim(), points) {
+            ("visibility", _) if value == "hidden" => Sight::Hidden(HidingReason::Marked),
+            ("display", _) if value == "none" => Sight::Hidden(HidingReason::Marked),
+            ("width" | "height", Some(points)) if points < 2.0 => {
+                Sight::Uncertain(HidingReason::ZeroSize)
+            }
+            ("left" | "top" | "margin-left" | "margin-top", Some(points)) => far(points),
+            _ => Sight::Visible,
+        });
+    }
+    sight
 }
 
 #[cfg(test)]
@@ -383,6 +764,7 @@ mod tests {
             ),
             ("<w:color w:val='FF0000'/>", false),
             ("<w:sz w:val='2'/>", true),
+            ("<w:color w:val='FEFEFE'/>", true),
             ("<w:sz w:val='24'/>", false),
             ("<w:rStyle w:val='Secret'/>", true),
             (

@@ -2,15 +2,21 @@
 //!
 //! Formats say what happens (text, end of a paragraph, a cell, a row); how that looks is decided here, once.
 
-use mail::{ExtractedText, Raw};
+use mail::{EmptyReason, ExtractedText, HidingReason, MAX_UNCERTAIN_RUNS, Raw, UncertainRun};
+
+use super::sight::Sight;
 
 pub(super) struct Draft {
     text: String,
     /// Characters that may still come.
     left: usize,
     cut: bool,
-    hidden: usize,
-    invisible: usize,
+    hidden: Vec<(HidingReason, usize)>,
+    /// Runs of `text` in bytes, in order.
+    uncertain: Vec<UncertainRun>,
+    /// Of the text that is written next.
+    sight: Option<HidingReason>,
+    empty: Option<EmptyReason>,
     /// A break that is written when something follows it.
     pending: Pending,
     /// The rows that are open; a table in a cell opens one inside another.
@@ -43,10 +49,25 @@ impl Draft {
             text: String::new(),
             left: max_chars,
             cut: false,
-            hidden: 0,
-            invisible: 0,
+            hidden: Vec::new(),
+            uncertain: Vec::new(),
+            sight: None,
+            empty: None,
             pending: Pending::Nothing,
             rows: Vec::new(),
+        }
+    }
+
+    /// Text of the author's: written, written and marked, or counted.
+    pub(super) fn show(&mut self, text: &str, sight: Sight) {
+        match sight {
+            Sight::Visible => self.push(text),
+            Sight::Uncertain(reason) => {
+                self.sight = Some(reason);
+                self.push(text);
+                self.sight = None;
+            }
+            Sight::Hidden(reason) => self.hide(text, reason),
         }
     }
 
@@ -63,7 +84,11 @@ impl Draft {
                 {
                     row.filled = true;
                 }
+                let start = self.text.len();
                 self.put(line);
+                if let Some(reason) = self.sight {
+                    self.mark(start, self.text.len(), reason);
+                }
             }
         }
     }
@@ -126,10 +151,10 @@ impl Draft {
     /// The open cell stands for so many more beside it.
     pub(super) fn repeat_cell(&mut self, times: usize) {
         let Some(row) = self.rows.last() else { return };
-        let text = self.text.get(row.cell..).unwrap_or_default().to_owned();
+        let (start, end) = (row.cell, self.text.len());
         for _ in 0..times {
             self.begin_cell();
-            self.put(&text);
+            self.repeat_from(start, end);
         }
     }
 
@@ -139,10 +164,10 @@ impl Draft {
         let filled = self.rows.last().is_some_and(|row| row.filled);
         self.end_row();
         if let Some(start) = start.filter(|_| filled) {
-            let line = self.text.get(start..).unwrap_or_default().to_owned();
+            let end = self.text.len();
             for _ in 0..times {
                 self.put_pending();
-                self.put(&line);
+                self.repeat_from(start, end);
                 self.end_line();
             }
         }
@@ -157,26 +182,33 @@ impl Draft {
             self.pending = Pending::Nothing;
             let kept = self.text.trim_end_matches([' ', '|']).len().max(row.start);
             self.left += self.text.get(kept..).map_or(0, |tail| tail.chars().count());
-            self.text.truncate(kept);
+            self.truncate(kept);
             self.end_line();
         } else {
-            self.text.truncate(row.start);
+            self.truncate(row.start);
             self.left = row.left;
         }
     }
 
-    /// Text that a reader of the document would not see.
-    pub(super) fn hide(&mut self, text: &str) {
-        self.hidden += text.chars().count();
+    /// Text that a reader of the document would not see. White space is not counted.
+    pub(super) fn hide(&mut self, text: &str, reason: HidingReason) {
+        let chars = text.chars().filter(|char| !char.is_whitespace()).count();
+        self.hide_chars(chars, reason);
     }
 
-    pub(super) fn hide_chars(&mut self, chars: usize) {
-        self.hidden += chars;
+    pub(super) fn hide_chars(&mut self, chars: usize, reason: HidingReason) {
+        if chars == 0 {
+            return;
+        }
+        match self.hidden.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, count)) => *count = count.saturating_add(chars),
+            None => self.hidden.push((reason, chars)),
+        }
     }
 
-    /// Characters that are in the text though a reader would not see them, because nothing tells them apart.
-    pub(super) fn mark_invisible(&mut self, chars: usize) {
-        self.invisible += chars;
+    /// Why there may be no text at all. The first reason stays.
+    pub(super) fn explain_empty(&mut self, reason: EmptyReason) {
+        self.empty.get_or_insert(reason);
     }
 
     /// More is there than is looked at.
@@ -191,12 +223,62 @@ impl Draft {
 
     pub(super) fn finish(mut self) -> ExtractedText {
         let end = self.text.trim_end().len();
-        self.text.truncate(end);
+        self.truncate(end);
+        let uncertain = runs_in_chars(&self.text, &self.uncertain);
+        let empty = if !self.text.is_empty() {
+            None
+        } else if !self.hidden.is_empty() && !self.cut {
+            Some(EmptyReason::AllHidden)
+        } else {
+            self.empty.or((!self.cut).then_some(EmptyReason::NoText))
+        };
         ExtractedText {
             text: Raw::new(self.text.into_bytes()),
             cut: self.cut,
             hidden: self.hidden,
-            invisible: self.invisible,
+            uncertain,
+            empty,
+        }
+    }
+
+    fn truncate(&mut self, end: usize) {
+        self.text.truncate(end);
+        while let Some(run) = self.uncertain.last_mut() {
+            run.end = run.end.min(end);
+            if run.start < run.end {
+                break;
+            }
+            self.uncertain.pop();
+        }
+    }
+
+    /// What was written from `start` on, once more.
+    fn repeat_from(&mut self, start: usize, end: usize) {
+        let text = self.text.get(start..end).unwrap_or_default().to_owned();
+        let runs: Vec<UncertainRun> = self
+            .uncertain
+            .iter()
+            .rev()
+            .take_while(|run| run.end > start)
+            .filter(|run| run.start < end)
+            .copied()
+            .collect();
+        let at = self.text.len();
+        self.put(&text);
+        let written = self.text.len();
+        for run in runs.into_iter().rev() {
+            let moved = |place: usize| (place.max(start) - start + at).min(written);
+            self.mark(moved(run.start), moved(run.end), run.reason);
+        }
+    }
+
+    fn mark(&mut self, start: usize, end: usize, reason: HidingReason) {
+        if start >= end {
+            return;
+        }
+        match self.uncertain.last_mut() {
+            Some(last) if last.end == start && last.reason == reason => last.end = end,
+            _ => self.uncertain.push(UncertainRun { start, end, reason }),
         }
     }
 
@@ -236,6 +318,36 @@ impl Draft {
             }
         }
     }
+}
+
+/// In code points, with runs joined that only white space stands between, and no more than are sent.
+fn runs_in_chars(text: &str, runs: &[UncertainRun]) -> Vec<UncertainRun> {
+    let mut counted: Vec<UncertainRun> = Vec::new();
+    let (mut bytes, mut chars) = (0, 0);
+    let mut end_of_last = 0;
+    for run in runs {
+        let between = text.get(end_of_last..run.start).unwrap_or_default();
+        let joins = between.trim().is_empty();
+        let mut count_to = |place: usize| {
+            chars += text
+                .get(bytes..place)
+                .map_or(0, |more| more.chars().count());
+            bytes = place;
+            chars
+        };
+        let (start, end) = (count_to(run.start), count_to(run.end));
+        end_of_last = run.end;
+        let full = counted.len() >= MAX_UNCERTAIN_RUNS;
+        match counted.last_mut() {
+            Some(last) if full || (joins && last.reason == run.reason) => last.end = end,
+            _ => counted.push(UncertainRun {
+                start,
+                end,
+                reason: run.reason,
+            }),
+        }
+    }
+    counted
 }
 
 #[cfg(test)]
@@ -320,5 +432,45 @@ mod tests {
             });
             assert_eq!(seen, (expected.to_owned(), cut), "{max}");
         }
+    }
+
+    #[test]
+    fn uncertain_text_is_marked_in_code_points() {
+        let mut draft = Draft::new(100);
+        let unsure = Sight::Uncertain(HidingReason::Conditional);
+        draft.show("äö ", Sight::Visible);
+        draft.show("ü1", unsure);
+        draft.end_line();
+        draft.show("2", unsure);
+        draft.show("gone  ", Sight::Hidden(HidingReason::Colour));
+        draft.end_line();
+        draft.begin_row();
+        draft.begin_cell();
+        draft.show("x", unsure);
+        draft.repeat_cell(1);
+        draft.repeat_row(1);
+        let done = draft.finish();
+        assert_eq!(done.text.bytes(), "äö ü1\n2\nx | x\nx | x".as_bytes());
+        let runs: Vec<_> = done
+            .uncertain
+            .iter()
+            .map(|run| (run.start, run.end))
+            .collect();
+        assert_eq!(runs, [(3, 9), (12, 15), (18, 19)]);
+        assert_eq!(done.hidden, [(HidingReason::Colour, 4)]);
+        assert_eq!(done.empty, None);
+    }
+
+    #[test]
+    fn uncertain_runs_beyond_the_bound_become_one() {
+        let mut draft = Draft::new(10_000);
+        for _ in 0..MAX_UNCERTAIN_RUNS + 10 {
+            draft.show("a", Sight::Uncertain(HidingReason::Covered));
+            draft.push("b");
+        }
+        let done = draft.finish();
+        assert_eq!(done.uncertain.len(), MAX_UNCERTAIN_RUNS);
+        let last = done.uncertain.last().expect("a run");
+        assert_eq!(last.end, 2 * (MAX_UNCERTAIN_RUNS + 10) - 1);
     }
 }

@@ -1,18 +1,26 @@
 //! The formats, each in a file of its own, behind one function that runs in the child and nowhere else.
 
 mod archive;
+mod colour;
 mod docx;
 mod draft;
+mod drawing;
 mod odf;
 mod odf_style;
 mod package;
 mod pdf;
 mod pdf_guard;
+mod pdf_look;
 mod pptx;
 mod relations;
 mod rtf;
+mod rtf_look;
 mod sheet;
+mod sheet_format;
 mod sheet_look;
+mod sheet_style;
+mod sight;
+mod slide_look;
 mod word_style;
 mod xml;
 
@@ -77,17 +85,26 @@ mod tests {
     pub(super) struct Seen {
         pub(super) text: String,
         pub(super) cut: bool,
+        /// Characters, for whatever reason.
         pub(super) hidden: usize,
-        pub(super) invisible: usize,
+        /// Words that are marked as uncertain.
+        pub(super) uncertain: Vec<String>,
+        pub(super) empty: Option<mail::EmptyReason>,
     }
 
     pub(super) fn seen(format: Format, bytes: &[u8]) -> Seen {
         let done = extract(format, bytes, MAX_CHARS).expect("text");
+        let text = String::from_utf8(done.text.bytes().to_vec()).expect("UTF-8");
+        let uncertain = done.uncertain.iter().map(|run| {
+            let chars = text.chars().skip(run.start);
+            chars.take(run.end - run.start).collect()
+        });
         Seen {
-            text: String::from_utf8(done.text.bytes().to_vec()).expect("UTF-8"),
+            uncertain: uncertain.collect(),
             cut: done.cut,
-            hidden: done.hidden,
-            invisible: done.invisible,
+            hidden: done.hidden_chars(),
+            empty: done.empty,
+            text,
         }
     }
 

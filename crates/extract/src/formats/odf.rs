@@ -3,17 +3,26 @@
 //! Cells of a spreadsheet hold their value as it is shown, so dates and amounts need no counting back. Hidden text,
 //! rows, sheets and slides are left out and counted; tracked deletions are left out.
 
-use mail::ExtractFault;
+use std::rc::Rc;
 
+use mail::{ExtractFault, HidingReason};
+
+use super::colour::Colours;
 use super::draft::Draft;
+use super::drawing::Fill;
 use super::odf_style::{Look, Styles};
 use super::package::Package;
+use super::sight::Sight;
 use super::xml::{Node, Tag, Xml};
 
 /// Cells of all tables together that are looked at.
 const MAX_CELLS: usize = 100_000;
 /// A cell or a row that stands for many is written this often at most.
 const MAX_REPEATED: usize = 20;
+/// Formats under a condition that are looked at.
+const MAX_FORMATS: usize = 200;
+/// Columns of one table that are told apart.
+const MAX_COLUMNS: usize = 16_384;
 /// Spaces that one element stands for.
 const MAX_SPACES: usize = 100;
 
@@ -25,13 +34,32 @@ pub(super) fn read(bytes: &[u8], draft: &mut Draft) -> Result<(), ExtractFault> 
         return Err(ExtractFault::Encrypted);
     }
     let content = package.required("content.xml")?;
+    let formats = conditional_formats(&content)?;
     let mut styles = Styles::default();
     if let Some(text) = package.text("styles.xml")? {
         // Headers and footers are kept with the styles of pages.
         styles = Reader::new(&text, styles, draft, Part::Styles).run()?;
     }
-    Reader::new(&content, styles, draft, Part::Content).run()?;
+    let mut reader = Reader::new(&content, styles, draft, Part::Content);
+    reader.formats = formats;
+    reader.run()?;
     Ok(())
+}
+
+/// Styles that cells may take under a condition: which cells is told behind the cells.
+fn conditional_formats(content: &str) -> Result<Vec<String>, ExtractFault> {
+    let mut names = Vec::new();
+    let mut xml = Xml::new(content);
+    while let Some(node) = xml.next()? {
+        if let Node::Open(tag) = node
+            && tag.name() == "condition"
+            && names.len() < MAX_FORMATS
+            && let Some(name) = tag.attribute("apply-style-name")
+        {
+            names.push(name.into_owned());
+        }
+    }
+    Ok(names)
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -41,11 +69,15 @@ enum Part {
 }
 
 /// What an open element does to what is in it.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone)]
 struct Scope {
     /// With all that is around.
     look: Look,
-    hides: bool,
+    /// What hides all that is in it.
+    sight: Sight,
+    behind: Colours,
+    /// Looks that may take the place of this one.
+    sometimes: Rc<[Look]>,
 }
 
 struct Reader<'a> {
@@ -56,8 +88,12 @@ struct Reader<'a> {
     label: Option<String>,
     /// One for each open element.
     scopes: Vec<Scope>,
-    /// How many of them hide what is in them.
-    hidden: usize,
+    /// Styles that cells may take under a condition.
+    formats: Vec<String>,
+    /// Of the tables that are open, what each column says.
+    columns: Vec<Vec<Sight>>,
+    /// The next cell's column, of each open row.
+    column: Vec<usize>,
     /// Headers and footers that are open: nothing else is text in the part of styles.
     margins: usize,
     /// Paragraphs that are open: what stands outside of them is white space.
@@ -82,7 +118,9 @@ impl<'a> Reader<'a> {
             part,
             label: None,
             scopes: Vec::new(),
-            hidden: 0,
+            formats: Vec::new(),
+            columns: Vec::new(),
+            column: Vec::new(),
             margins: 0,
             paragraphs: 0,
             comments: 0,
@@ -126,10 +164,15 @@ impl<'a> Reader<'a> {
             _ => {}
         }
         let scope = self.scope(tag);
-        self.hidden += usize::from(scope.hides);
         self.scopes.push(scope);
         match tag.name() {
-            "style" => self.styles.begin(tag),
+            "style" | "default-style" => self.styles.begin(tag),
+            "map" => self.styles.map(tag),
+            name if self.styles.is_data() => self.styles.data_part(name),
+            name if is_data_style(name) => self.styles.begin_data(tag),
+            "layer" => self.styles.layer(tag),
+            "master-page" => self.styles.begin_master(tag),
+            "table-column" => self.add_columns(tag),
             name if name.ends_with("-properties") => self.styles.property(tag),
             name if self.is_margin(name) => {
                 self.margins += 1;
@@ -162,14 +205,19 @@ impl<'a> Reader<'a> {
             "line-break" => self.text("\n"),
             "list" => self.lists += 1,
             "list-item" => self.item = true,
-            "table" if self.spreadsheet && self.repeats.is_empty() => {
-                let name = tag.attribute("name").unwrap_or_default();
-                self.label = Some(format!("sheet {name}"));
+            "table" => {
+                self.columns.push(Vec::new());
+                if self.spreadsheet && self.repeats.is_empty() {
+                    let name = tag.attribute("name").unwrap_or_default();
+                    self.label = Some(format!("sheet {name}"));
+                }
             }
             "table-row" => {
-                if self.hidden == 0 {
+                let hidden = self.scopes.last().map(|scope| scope.sight);
+                if !matches!(hidden, Some(Sight::Hidden(_))) {
                     self.say_label();
                 }
+                self.column.push(0);
                 self.draft.begin_row();
                 self.repeats.push(more(tag, "number-rows-repeated"));
             }
@@ -180,15 +228,45 @@ impl<'a> Reader<'a> {
                 }
                 self.draft.begin_cell();
                 self.repeats.push(more(tag, "number-columns-repeated"));
+                if let Some(column) = self.column.last_mut() {
+                    let width = tag.number("number-columns-repeated").unwrap_or(1);
+                    *column = column.saturating_add(width);
+                }
+            }
+            name if SHAPES.contains(&name) && tag.attribute("class").is_none() => {
+                self.styles.master_shape();
             }
             _ => {}
         }
         Ok(())
     }
 
+    fn add_columns(&mut self, tag: &Tag<'_>) {
+        let hidden = tag.is("visibility", "collapse") || tag.is("visibility", "filter");
+        let name = tag.attribute("style-name").unwrap_or_default();
+        let sight = match hidden {
+            true => Sight::Hidden(HidingReason::Marked),
+            false => self
+                .styles
+                .look("table-column", &name)
+                .room
+                .unwrap_or_default(),
+        };
+        let count = tag.number("number-columns-repeated").unwrap_or(1);
+        if let Some(columns) = self.columns.last_mut() {
+            let room = MAX_COLUMNS.saturating_sub(columns.len());
+            columns.extend(std::iter::repeat_n(sight, count.min(room)));
+        }
+    }
+
     fn close(&mut self, name: &str) {
         match name {
-            "style" => self.styles.end(),
+            "style" | "default-style" => self.styles.end(),
+            name if is_data_style(name) => self.styles.end_data(),
+            "master-page" => self.styles.end_master(),
+            "table" => {
+                self.columns.pop();
+            }
             name if self.is_margin(name) => {
                 self.margins = self.margins.saturating_sub(1);
                 self.label = None;
@@ -215,14 +293,13 @@ impl<'a> Reader<'a> {
                 }
             }
             "table-row" => {
+                self.column.pop();
                 let more = self.repeats.pop().unwrap_or(0);
                 self.draft.repeat_row(more);
             }
             _ => {}
         }
-        if let Some(scope) = self.scopes.pop() {
-            self.hidden -= usize::from(scope.hides);
-        }
+        self.scopes.pop();
     }
 
     fn is_margin(&self, name: &str) -> bool {
@@ -238,32 +315,145 @@ impl<'a> Reader<'a> {
             )
     }
 
+    fn around(&self) -> Scope {
+        self.scopes.last().cloned().unwrap_or_else(|| Scope {
+            look: Look::default(),
+            sight: Sight::Visible,
+            behind: self.styles.page(),
+            sometimes: Rc::default(),
+        })
+    }
+
     fn scope(&self, tag: &Tag<'_>) -> Scope {
-        let around = self.scopes.last().copied().unwrap_or_default().look;
-        let styled = |family: &str| {
-            tag.attribute("style-name")
-                .map_or_else(Look::default, |name| self.styles.look(family, &name))
+        let around = self.around();
+        let name = tag.attribute("style-name").unwrap_or_default();
+        let styled = |family: &str| self.styles.look(family, &name);
+        let filled = |look: &Look| {
+            let fill = look.fill.clone().unwrap_or(Fill::Unset);
+            fill.on(&around.behind)
         };
-        let (family, hides) = match tag.name() {
+        let marked = |is_so: bool| match is_so {
+            true => Sight::Hidden(HidingReason::Marked),
+            false => Sight::Visible,
+        };
+        let (look, sight) = match tag.name() {
             // Text may show again inside of hidden text: the innermost decides.
-            "p" | "h" => return with(styled("paragraph").over(around)),
-            "span" | "a" => return with(styled("text").over(around)),
-            "page" => ("drawing-page", false),
-            "frame" | "custom-shape" | "rect" | "text-box" => ("graphic", false),
-            "table" => ("table", false),
-            "table-cell" | "covered-table-cell" => ("table-cell", false),
-            "table-row" => (
-                "table-row",
-                tag.is("visibility", "collapse") || tag.is("visibility", "filter"),
-            ),
-            "section" => ("section", tag.is("display", "none")),
-            _ => return with(around),
+            "p" | "h" => {
+                let own = match &*name {
+                    "" => self.styles.look("paragraph", "Standard"),
+                    _ => styled("paragraph"),
+                };
+                let behind = filled(&own);
+                let mut look = own.over(&around.look);
+                look.fill = None;
+                return Scope {
+                    look,
+                    behind,
+                    ..around
+                };
+            }
+            "span" | "a" => {
+                let own = styled("text");
+                return Scope {
+                    look: own.over(&around.look),
+                    ..around
+                };
+            }
+            "page" => {
+                let look = styled("drawing-page");
+                let master = tag.attribute("master-page-name").unwrap_or_default();
+                return Scope {
+                    sight: around.sight.and(look.hidden()),
+                    behind: self.styles.slide(&look, &master),
+                    look: around.look,
+                    sometimes: Rc::default(),
+                };
+            }
+            "notes" => {
+                return Scope {
+                    behind: self.styles.page(),
+                    ..around
+                };
+            }
+            "table" => (styled("table"), marked(tag.is("display", "false"))),
+            "table-cell" | "covered-table-cell" => return self.cell(tag, around),
+            "table-row" => {
+                let look = styled("table-row");
+                let hidden = tag.is("visibility", "collapse") || tag.is("visibility", "filter");
+                let room = look.room.unwrap_or_default();
+                (look, marked(hidden).and(room))
+            }
+            "section" => {
+                let sight = match tag.is("display", "condition") {
+                    true => Sight::Uncertain(HidingReason::Conditional),
+                    false => marked(tag.is("display", "none")),
+                };
+                (styled("section"), sight)
+            }
+            name if SHAPES.contains(&name) => {
+                let look = styled("graphic")
+                    .over(&styled("presentation"))
+                    .over(&self.styles.usual("graphic"));
+                let layer = tag.attribute("layer").unwrap_or_default();
+                let hidden = self.styles.is_hidden_layer(&layer) || tag.is("display", "none");
+                let place = self.styles.place(tag, self.slides > 0);
+                (look, marked(hidden).and(place))
+            }
+            _ => return around,
         };
-        let look = styled(family);
         Scope {
-            look: look.only_colours().over(around),
-            hides: hides || look.is_hidden(),
+            sight: around.sight.and(sight).and(look.hidden()),
+            behind: filled(&look),
+            look: look.of_text().over(&around.look),
+            sometimes: around.sometimes,
         }
+    }
+
+    fn cell(&self, tag: &Tag<'_>, around: Scope) -> Scope {
+        let name = tag.attribute("style-name").unwrap_or_default();
+        let look = match &*name {
+            "" => self.styles.look("table-cell", "Default"),
+            name => self.styles.look("table-cell", name),
+        };
+        let column = self.column.last().copied().unwrap_or(0);
+        let mut sight = self
+            .columns
+            .last()
+            .and_then(|columns| columns.get(column))
+            .copied()
+            .unwrap_or_default();
+        if tag.name() == "covered-table-cell" {
+            sight = sight.and(Sight::Hidden(HidingReason::Covered));
+        }
+        if let Some(format) = &look.data_style {
+            sight = sight.and(self.styles.data_sight(format));
+        }
+        let fill = look.fill.clone().unwrap_or(Fill::Unset);
+        let mut sometimes = self.styles.sometimes("table-cell", &name);
+        let formats = self.formats.iter();
+        sometimes.extend(formats.map(|name| self.styles.look("table-cell", name)));
+        Scope {
+            sight: around.sight.and(sight),
+            behind: fill.on(&around.behind),
+            look: look.of_text().over(&around.look),
+            sometimes: sometimes.into(),
+        }
+    }
+
+    fn sight(&self) -> Sight {
+        let scope = self.around();
+        let usual = self.styles.usual("paragraph");
+        let seen = scope.look.clone().over(&usual).sight_on(&scope.behind);
+        let changes = scope.sometimes.iter().any(|look| {
+            let fill = look.fill.clone().unwrap_or(Fill::Unset);
+            let other = look.of_text().over(&scope.look).over(&usual);
+            other.sight_on(&fill.on(&scope.behind)) != seen
+        });
+        scope.sight.and(match (changes, seen) {
+            (true, Sight::Visible) => Sight::Uncertain(HidingReason::Conditional),
+            (true, seen) => seen.doubted(),
+            (false, seen) => seen,
+        })
     }
 
     /// What shows under a condition only has its text inside or as an attribute.
@@ -277,7 +467,7 @@ impl<'a> Reader<'a> {
         if shown {
             self.text(&text);
         } else {
-            self.draft.hide(&text);
+            self.draft.hide(&text, HidingReason::Marked);
         }
         Ok(())
     }
@@ -286,11 +476,9 @@ impl<'a> Reader<'a> {
         if self.part == Part::Styles && self.margins == 0 {
             return;
         }
-        let look = self.scopes.last().copied().unwrap_or_default().look;
-        // Slides have backgrounds of many kinds: white is no sign there.
-        let white = self.slides == 0 && !self.styles.has_coloured_page();
-        if self.hidden > 0 || look.is_hidden() || (white && look.is_white_on_white()) {
-            self.draft.hide(text.trim_matches(['\t', '\n']));
+        let sight = self.sight();
+        if let Sight::Hidden(_) = sight {
+            self.draft.show(text, sight);
             return;
         }
         let between = text.trim().is_empty() && self.label.is_some();
@@ -302,7 +490,7 @@ impl<'a> Reader<'a> {
             self.draft.push(&"  ".repeat(self.lists.clamp(1, 9) - 1));
             self.draft.push("- ");
         }
-        self.draft.push(text);
+        self.draft.show(text, sight);
     }
 
     fn say_label(&mut self) {
@@ -312,8 +500,29 @@ impl<'a> Reader<'a> {
     }
 }
 
-fn with(look: Look) -> Scope {
-    Scope { look, hides: false }
+const SHAPES: [&str; 9] = [
+    "frame",
+    "custom-shape",
+    "rect",
+    "text-box",
+    "ellipse",
+    "circle",
+    "polygon",
+    "path",
+    "caption",
+];
+
+fn is_data_style(name: &str) -> bool {
+    matches!(
+        name,
+        "number-style"
+            | "text-style"
+            | "currency-style"
+            | "percentage-style"
+            | "date-style"
+            | "time-style"
+            | "boolean-style"
+    )
 }
 
 /// How many more an element stands for, within reason: sheets end in a row that stands for a million empty ones.

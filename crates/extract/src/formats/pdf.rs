@@ -1,12 +1,12 @@
 //! PDF: pages in reading order, tables as rows, and what was filled into forms.
 //!
-//! Text that is drawn invisibly is what scanners put under the picture of a page. Where there is no such picture, and
-//! nothing else to see on the page, it is left out and counted; beside visible text it cannot be told apart, and is
-//! only counted.
+//! The library that takes the text out tells neither colours nor sizes. What is hidden is found by following the page
+//! once more ([`pdf_look`]), and looked for in the text. Where the two cannot be matched, the page is uncertain.
 
+use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 
-use mail::ExtractFault;
+use mail::{EmptyReason, ExtractFault, HidingReason};
 use unpdf::{
     Block, ErrorMode, FieldType, FormField, PageSelection, PageStreamOptions, ParseEvent,
     ParseOptions, PdfParser, Table,
@@ -14,33 +14,43 @@ use unpdf::{
 
 use super::draft::Draft;
 use super::pdf_guard;
+use super::pdf_look::{DrawnPage, Look};
+use super::sight::Sight;
 
 /// Pages that are looked at.
 const MAX_PAGES: u32 = 500;
 const MAX_FIELDS: usize = 1_000;
-/// The share of a page that a scan's picture covers.
-const SCANNED: f32 = 0.5;
+/// Bytes before the first line that readers pass over.
+const MAX_BEFORE: usize = 1_024;
+/// Stretches of hidden and uncertain text that are looked for in the text of a page.
+const MAX_SOUGHT: usize = 500;
 
 pub(super) fn read(bytes: &[u8], draft: &mut Draft) -> Result<(), ExtractFault> {
     pdf_guard::check(bytes)?;
+    let head = bytes.get(..MAX_BEFORE).unwrap_or(bytes);
+    let begin = memchr::memmem::find(head, b"%PDF-").unwrap_or(0);
+    let bytes = bytes.get(begin..).unwrap_or(bytes);
     let parser = PdfParser::from_bytes_with_options(bytes, ParseOptions::new().sequential())
         .map_err(|error| fault(&error))?;
     let pages = parser.page_count();
     if pages == 0 {
         return Err(ExtractFault::Malformed);
     }
+    let look = Look::open(bytes);
     let mut fields = Vec::new();
     parser
         .for_each_page(options(looked_at(pages, draft)), |event| {
             match event {
                 ParseEvent::DocumentStart { form_fields, .. } => fields = form_fields,
                 ParseEvent::PageParsed(page) => {
-                    if pages > 1 {
-                        draft.label(&format!("page {}", page.number));
-                    }
-                    show(&page, draft);
+                    let drawn = look.as_ref().and_then(|look| look.page(page.number));
+                    let label = (pages > 1).then(|| format!("page {}", page.number));
+                    show(&page, drawn.unwrap_or_else(unknown), label, draft);
                 }
-                ParseEvent::PageFailed { .. } => draft.cut(),
+                ParseEvent::PageFailed { .. } => {
+                    draft.explain_empty(EmptyReason::Undecodable);
+                    draft.cut();
+                }
                 ParseEvent::Progress { .. } | ParseEvent::DocumentEnd { .. } => {}
             }
             if draft.is_full() {
@@ -52,6 +62,14 @@ pub(super) fn read(bytes: &[u8], draft: &mut Draft) -> Result<(), ExtractFault> 
         .map_err(|error| fault(&error))?;
     show_fields(&fields, draft);
     Ok(())
+}
+
+/// A page that could not be followed.
+fn unknown() -> DrawnPage {
+    DrawnPage {
+        runs: Vec::new(),
+        is_cut: true,
+    }
 }
 
 fn looked_at(pages: u32, draft: &mut Draft) -> u32 {
@@ -77,38 +95,258 @@ fn options(pages: u32) -> PageStreamOptions {
     }
 }
 
-fn show(page: &unpdf::Page, draft: &mut Draft) {
-    let invisible = page.invisible_text_chars as usize;
-    if invisible > 0 && page.image_coverage < SCANNED {
-        if page.painted_text_chars == 0 {
-            draft.hide_chars(invisible);
-            return;
-        }
-        draft.mark_invisible(invisible);
-    }
+/// A piece of a page's text, in the order of reading.
+enum Piece {
+    Text(String),
+    BeginRow,
+    BeginCell,
+    EndRow,
+    EndLine,
+}
+
+fn show(page: &unpdf::Page, drawn: DrawnPage, label: Option<String>, draft: &mut Draft) {
+    explain(page, draft);
+    let mut pieces = Vec::new();
     for block in &page.elements {
         match block {
-            Block::Table(table) => show_table(table, draft),
+            Block::Table(table) => table_pieces(table, &mut pieces),
             block => {
                 let mut text = String::new();
                 block.append_plain_text(&mut text);
-                draft.push(&text);
+                pieces.push(Piece::Text(text));
             }
         }
-        draft.end_line();
+        pieces.push(Piece::EndLine);
+    }
+    for run in &drawn.runs {
+        if let Sight::Hidden(reason) = run.sight {
+            draft.hide(&run.text, reason);
+        }
+    }
+    let mut sights = Sights::of(&pieces, &drawn);
+    if sights.all_hidden() {
+        return;
+    }
+    if let Some(label) = label {
+        draft.label(&label);
+    }
+    for piece in &pieces {
+        match piece {
+            Piece::Text(text) => sights.show(text, draft),
+            Piece::BeginRow => draft.begin_row(),
+            Piece::BeginCell => draft.begin_cell(),
+            Piece::EndRow => draft.end_row(),
+            Piece::EndLine => draft.end_line(),
+        }
     }
     draft.end_block();
 }
 
-fn show_table(table: &Table, draft: &mut Draft) {
-    for row in &table.rows {
-        draft.begin_row();
-        for cell in &row.cells {
-            draft.begin_cell();
-            draft.push(&cell.plain_text());
-        }
-        draft.end_row();
+/// Why a page may have no text, or not all of it.
+fn explain(page: &unpdf::Page, draft: &mut Draft) {
+    if page.undecodable_content_streams > 0 {
+        draft.explain_empty(EmptyReason::Undecodable);
+        draft.cut();
+    } else if page.suppressed_text_runs > 0 || page.undecoded_text_codes > 0 {
+        draft.explain_empty(EmptyReason::UnreadableFonts);
+        draft.cut();
+    } else if page.ocr_text_suppressed || (page.text_op_count == 0 && page.image_op_count > 0) {
+        draft.explain_empty(EmptyReason::Scanned);
+    } else if page.text_op_count == 0 && page.fill_op_count > 20 {
+        draft.explain_empty(EmptyReason::Outlines);
     }
+}
+
+fn table_pieces(table: &Table, pieces: &mut Vec<Piece>) {
+    for row in &table.rows {
+        pieces.push(Piece::BeginRow);
+        for cell in &row.cells {
+            pieces.push(Piece::BeginCell);
+            pieces.push(Piece::Text(cell.plain_text()));
+        }
+        pieces.push(Piece::EndRow);
+    }
+}
+
+/// For each character of a page's text that is no white space, whether it is seen.
+struct Sights {
+    of_chars: Vec<Sight>,
+    /// Characters that begin a line.
+    line_starts: HashSet<usize>,
+    next: usize,
+}
+
+impl Sights {
+    fn of(pieces: &[Piece], drawn: &DrawnPage) -> Self {
+        let text: String = pieces
+            .iter()
+            .filter_map(|piece| match piece {
+                Piece::Text(text) => Some(text.as_str()),
+                _ => None,
+            })
+            .flat_map(str::chars)
+            .filter(|char| !char.is_whitespace())
+            .collect();
+        let mut sights = Self {
+            of_chars: vec![Sight::Visible; text.chars().count()],
+            line_starts: line_starts(&text, drawn),
+            next: 0,
+        };
+        if drawn.is_cut {
+            sights.doubt_all(Sight::Uncertain(HidingReason::NotUnderstood));
+        }
+        let stretches = stretches(drawn);
+        let hidden_or_not = |stretch: &&Stretch| stretch.sight != Sight::Visible;
+        let sought: Vec<&Stretch> = stretches.iter().filter(hidden_or_not).collect();
+        if sought.is_empty() {
+            return sights;
+        }
+        let shown: String = stretches
+            .iter()
+            .filter(|stretch| !matches!(stretch.sight, Sight::Hidden(_)))
+            .map(|stretch| stretch.text.as_str())
+            .collect();
+        let doubt = match sought.first().map(|stretch| stretch.sight) {
+            Some(Sight::Hidden(reason) | Sight::Uncertain(reason)) => Sight::Uncertain(reason),
+            _ => Sight::Uncertain(HidingReason::NotUnderstood),
+        };
+        if sought.len() > MAX_SOUGHT {
+            sights.doubt_all(doubt);
+            return sights;
+        }
+        let mut counts: HashMap<(&str, bool), usize> = HashMap::new();
+        for stretch in &sought {
+            let is_hidden = matches!(stretch.sight, Sight::Hidden(_));
+            *counts.entry((&stretch.text, is_hidden)).or_default() += 1;
+        }
+        for stretch in &sought {
+            let found = sights.places(&text, &stretch.text);
+            let is_hidden = matches!(stretch.sight, Sight::Hidden(_));
+            let drawn = counts.get(&(stretch.text.as_str(), is_hidden));
+            let sight = match drawn {
+                Some(count) if found.len() <= *count && !shown.contains(&stretch.text) => {
+                    stretch.sight
+                }
+                // The same words are there visibly, too.
+                _ => stretch.sight.doubted(),
+            };
+            // The library may have left it out; if not, it stands where it is not found.
+            if found.is_empty() && text.chars().count() > shown.chars().count() {
+                sights.doubt_all(doubt);
+            }
+            for place in found {
+                sights.mark(place, sight);
+            }
+        }
+        sights
+    }
+
+    fn all_hidden(&self) -> bool {
+        !self.of_chars.is_empty()
+            && self
+                .of_chars
+                .iter()
+                .all(|sight| matches!(sight, Sight::Hidden(_)))
+    }
+
+    /// In characters, as they follow one another without white space.
+    fn places(&self, text: &str, sought: &str) -> Vec<std::ops::Range<usize>> {
+        let length = sought.chars().count();
+        let mut places = Vec::new();
+        let (mut bytes, mut chars) = (0, 0);
+        for (at, _) in text.match_indices(sought) {
+            chars += text.get(bytes..at).map_or(0, |more| more.chars().count());
+            bytes = at;
+            places.push(chars..chars + length);
+        }
+        places
+    }
+
+    fn mark(&mut self, place: std::ops::Range<usize>, sight: Sight) {
+        for one in self.of_chars.get_mut(place).into_iter().flatten() {
+            *one = one.and(sight);
+        }
+    }
+
+    fn doubt_all(&mut self, sight: Sight) {
+        self.mark(0..self.of_chars.len(), sight);
+    }
+
+    /// The next piece of the page's text.
+    fn show(&mut self, text: &str, draft: &mut Draft) {
+        let mut pending = String::new();
+        let mut open = Sight::Visible;
+        for char in text.chars() {
+            let runs_on = pending.ends_with(|char: char| !char.is_whitespace());
+            if runs_on && !char.is_whitespace() && self.line_starts.contains(&self.next) {
+                pending.push('\n');
+            }
+            let sight = match char.is_whitespace() {
+                true => open,
+                false => {
+                    let sight = self.of_chars.get(self.next).copied();
+                    self.next += 1;
+                    sight.unwrap_or(Sight::Uncertain(HidingReason::NotUnderstood))
+                }
+            };
+            if sight != open {
+                Self::write(&pending, open, draft);
+                pending.clear();
+                open = sight;
+            }
+            pending.push(char);
+        }
+        Self::write(&pending, open, draft);
+    }
+
+    /// What is hidden was counted as it was drawn.
+    fn write(text: &str, sight: Sight, draft: &mut Draft) {
+        if !matches!(sight, Sight::Hidden(_)) {
+            draft.show(text, sight);
+        }
+    }
+}
+
+/// Where lines begin, if the text has the order in which it was drawn.
+fn line_starts(text: &str, drawn: &DrawnPage) -> HashSet<usize> {
+    let mut starts = HashSet::new();
+    let mut all = String::new();
+    let mut count = 0;
+    for run in &drawn.runs {
+        if run.starts_line {
+            starts.insert(count);
+        }
+        for char in run.text.chars().filter(|char| !char.is_whitespace()) {
+            all.push(char);
+            count += 1;
+        }
+    }
+    match all == text {
+        true => starts,
+        false => HashSet::new(),
+    }
+}
+
+/// Runs that follow one another and are seen alike, without white space.
+struct Stretch {
+    text: String,
+    sight: Sight,
+}
+
+fn stretches(drawn: &DrawnPage) -> Vec<Stretch> {
+    let mut stretches: Vec<Stretch> = Vec::new();
+    for run in &drawn.runs {
+        let chars = run.text.chars().filter(|char| !char.is_whitespace());
+        match stretches.last_mut() {
+            Some(last) if last.sight == run.sight => last.text.extend(chars),
+            _ => stretches.push(Stretch {
+                text: chars.collect(),
+                sight: run.sight,
+            }),
+        }
+    }
+    stretches.retain(|stretch| !stretch.text.is_empty());
+    stretches
 }
 
 fn show_fields(fields: &[FormField], draft: &mut Draft) {
@@ -124,7 +362,9 @@ fn show_fields(fields: &[FormField], draft: &mut Draft) {
         if !std::mem::replace(&mut said, true) {
             draft.label("form");
         }
-        draft.push(&format!("{}: {value}", field.name));
+        // Where and whether the field is drawn is not known.
+        draft.push(&format!("{}: ", field.name));
+        draft.show(&value, Sight::Uncertain(HidingReason::NotUnderstood));
         draft.end_line();
     }
 }
@@ -163,8 +403,59 @@ mod tests {
         assert_eq!((found.text.as_str(), found.hidden), ("", 11));
         let mixed = lines(&["Hello World"]) + "\n" + hidden;
         let found = seen(Format::Pdf, &pdf_pages(&[&mixed]));
-        assert!(found.text.contains("Hello World"));
-        assert_eq!((found.hidden, found.invisible), (0, 11));
+        assert_eq!((found.text.as_str(), found.hidden), ("Hello World", 11));
+        assert_eq!(found.uncertain, [""; 0]);
+    }
+
+    #[test]
+    fn bytes_before_the_first_line_are_passed_over() {
+        let file = pdf_pages(&[&lines(&["Hello World"])]);
+        for before in [
+            &b"\n"[..],
+            b"Content-Type: application/pdf\n\n",
+            &[0x42; 1_000],
+        ] {
+            let moved = [before, &file].concat();
+            assert_eq!(seen(Format::Pdf, &moved).text, "Hello World");
+        }
+        // Places in the file that are counted from its very first byte.
+        let mut padded = pdf_pages(&[&lines(&["Hello World"])]);
+        padded.splice(0..0, *b"xxxxxxxxxx");
+        assert_eq!(seen(Format::Pdf, &padded).text, "Hello World");
+    }
+
+    #[test]
+    fn operators_that_begin_a_line_do() {
+        for content in [
+            "BT /F1 12 Tf 14 TL 72 720 Td (one) Tj T* (two) Tj ET",
+            "BT /F1 12 Tf 14 TL 72 720 Td (one) Tj (two) ' ET",
+            "BT /F1 12 Tf 14 TL 72 720 Td (one) Tj 0 0 (two) \" ET",
+            "BT /F1 12 Tf 72 720 Td (one) Tj 0 -14 TD (two) Tj ET",
+            "BT /F1 12 Tf 72 720 Td (one) Tj 0 -14 Td (two) Tj ET",
+            "BT /F1 12 Tf 72 720 Td (one) Tj T* (two) Tj ET",
+        ] {
+            let text = seen(Format::Pdf, &pdf_pages(&[content])).text;
+            let words: Vec<&str> = text.split_whitespace().collect();
+            assert_eq!(words, ["one", "two"], "{content}: {text}");
+        }
+    }
+
+    #[test]
+    fn an_empty_document_says_why() {
+        for (content, why) in [
+            ("", EmptyReason::NoText),
+            ("BI /W 1 /H 1 /BPC 8 /CS /G ID x EI", EmptyReason::Scanned),
+            (
+                "BT 3 Tr /F1 12 Tf 72 700 Td (secret words) Tj ET",
+                EmptyReason::AllHidden,
+            ),
+        ] {
+            let found = seen(Format::Pdf, &pdf_pages(&[content]));
+            assert_eq!(found.empty, Some(why), "{content}");
+        }
+        let outlines = "0 0 m 5 5 l 9 0 l f ".repeat(30);
+        let found = seen(Format::Pdf, &pdf_pages(&[&outlines]));
+        assert_eq!(found.empty, Some(EmptyReason::Outlines));
     }
 
     #[test]

@@ -1,29 +1,40 @@
 //! Presentations: slides in their order and number, with tables and notes, without hidden slides and shapes.
 
-use mail::ExtractFault;
+use mail::{ExtractFault, HidingReason};
 
 use super::draft::Draft;
+use super::drawing::Theme;
 use super::package::Package;
 use super::relations;
+use super::sight::Sight;
+use super::slide_look::{self, Levels, SHAPES, Sheet, Stage, TextLook};
 use super::xml::{Node, Tag, Xml};
 
 /// Slides that are looked at.
 const MAX_SLIDES: usize = 1_000;
-/// Hundredths of a point.
-const TINY: usize = 100;
+
+/// What the presentation says of all slides.
+struct Show {
+    /// The ids of the slides' relations in their order.
+    order: Vec<String>,
+    size: Option<(f64, f64)>,
+    usual: Levels,
+}
 
 pub(super) fn read(bytes: &[u8], draft: &mut Draft) -> Result<(), ExtractFault> {
     let mut package = Package::open(bytes)?;
     let main = relations::document(&mut package, "ppt/presentation.xml")?;
-    let order = order(&package.required(&main)?)?;
+    let show = Show::read(&package.required(&main)?)?;
     let relations = relations::of(&mut package, &main)?;
-    let slides: Vec<&str> = order
+    let slides: Vec<&str> = show
+        .order
         .iter()
         .filter_map(|id| {
             let found = relations.iter().find(|relation| relation.id == *id)?;
             Some(found.target.as_str())
         })
         .collect();
+    let mut sheets = Sheets::default();
     for (index, slide) in slides.iter().enumerate() {
         if index >= MAX_SLIDES {
             draft.cut();
@@ -33,7 +44,19 @@ pub(super) fn read(bytes: &[u8], draft: &mut Draft) -> Result<(), ExtractFault> 
             continue;
         };
         let label = format!("slide {}", index + 1);
-        let shown = Reader::new(&text, draft, label).run()?;
+        sheets.open(&mut package, slide)?;
+        let mut theme = sheets.theme.clone();
+        read_map(&text, "overrideClrMapping", &mut theme)?;
+        let sheet = Sheet::read(&text, &theme)?;
+        let stage = Stage {
+            slide: &sheet,
+            layout: &sheets.layout,
+            master: &sheets.master,
+            usual: &show.usual,
+            theme: &theme,
+            size: show.size,
+        };
+        let shown = Reader::new(&text, draft, label, Some(&stage), &theme).run()?;
         let notes = relations::of(&mut package, slide)?
             .into_iter()
             .find(|relation| relation.kind == "notesSlide");
@@ -41,33 +64,120 @@ pub(super) fn read(bytes: &[u8], draft: &mut Draft) -> Result<(), ExtractFault> 
             && let Some(text) = package.text(&notes.target)?
         {
             let label = format!("notes of slide {}", index + 1);
-            let mut reader = Reader::new(&text, draft, label);
+            let sheet = Sheet::read(&text, &theme)?;
+            let usual = slide_look::plain_text();
+            let stage = Stage {
+                slide: &sheet,
+                layout: &Sheet::default(),
+                master: &Sheet::default(),
+                usual: &usual,
+                theme: &theme,
+                size: None,
+            };
+            let mut reader = Reader::new(&text, draft, label, Some(&stage), &theme);
             reader.hidden += usize::from(shown == Shown::Hidden);
             reader.run()?;
         }
     }
     for name in package.names("ppt/comments/", ".xml") {
         if let Some(text) = package.text(&name)? {
-            Reader::new(&text, draft, "comments".to_owned()).run()?;
+            Reader::new(&text, draft, "comments".to_owned(), None, &Theme::default()).run()?;
         }
     }
     Ok(())
 }
 
-/// The ids of the slides' relations, as the presentation lists them.
-fn order(text: &str) -> Result<Vec<String>, ExtractFault> {
-    let mut ids = Vec::new();
+impl Show {
+    fn read(text: &str) -> Result<Self, ExtractFault> {
+        let mut show = Self {
+            order: Vec::new(),
+            size: None,
+            usual: Levels::new(),
+        };
+        let mut xml = Xml::new(text);
+        while let Some(node) = xml.next()? {
+            let Node::Open(tag) = node else { continue };
+            match tag.name() {
+                "sldId" if show.order.len() <= MAX_SLIDES => {
+                    show.order
+                        .extend(tag.prefixed("id").map(|id| id.into_owned()));
+                }
+                "sldSz" => {
+                    let side = |name: &str| tag.number(name).map(|emu| emu as f64);
+                    show.size = side("cx").zip(side("cy"));
+                }
+                "defaultTextStyle" => {
+                    show.usual = slide_look::read_levels(&mut xml, &Theme::default())?;
+                }
+                _ => {}
+            }
+        }
+        Ok(show)
+    }
+}
+
+/// The layout and the master of the slide that was opened last.
+#[derive(Default)]
+struct Sheets {
+    layout_part: Option<String>,
+    layout: Sheet,
+    master: Sheet,
+    theme: Theme,
+}
+
+impl Sheets {
+    fn open(&mut self, package: &mut Package<'_>, slide: &str) -> Result<(), ExtractFault> {
+        let part = related(package, slide, "slideLayout")?;
+        if part == self.layout_part && part.is_some() {
+            return Ok(());
+        }
+        *self = Self::default();
+        let Some(part) = part else {
+            return Ok(());
+        };
+        let master = related(package, &part, "slideMaster")?;
+        let mut master_text = None;
+        if let Some(master) = &master {
+            if let Some(theme) = related(package, master, "theme")? {
+                self.theme = Theme::load(package, &theme)?;
+            }
+            master_text = package.text(master)?;
+        }
+        if let Some(text) = &master_text {
+            read_map(text, "clrMap", &mut self.theme)?;
+            self.master = Sheet::read(text, &self.theme)?;
+        }
+        if let Some(text) = package.text(&part)? {
+            read_map(&text, "overrideClrMapping", &mut self.theme)?;
+            self.layout = Sheet::read(&text, &self.theme)?;
+        }
+        self.layout_part = Some(part);
+        Ok(())
+    }
+}
+
+fn related(
+    package: &mut Package<'_>,
+    part: &str,
+    kind: &str,
+) -> Result<Option<String>, ExtractFault> {
+    let found = relations::of(package, part)?
+        .into_iter()
+        .find(|relation| relation.kind == kind && !relation.target.is_empty());
+    Ok(found.map(|relation| relation.target))
+}
+
+/// Which colours of the theme are called background and text.
+fn read_map(text: &str, element: &str, theme: &mut Theme) -> Result<(), ExtractFault> {
     let mut xml = Xml::new(text);
     while let Some(node) = xml.next()? {
         if let Node::Open(tag) = node
-            && tag.name() == "sldId"
-            && ids.len() <= MAX_SLIDES
-            && let Some(id) = tag.prefixed("id")
+            && tag.name() == element
         {
-            ids.push(id.into_owned());
+            theme.map(&tag);
         }
     }
-    Ok(ids)
+    Ok(())
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -80,27 +190,44 @@ struct Reader<'a> {
     xml: Xml<'a>,
     draft: &'a mut Draft,
     label: Option<String>,
+    stage: Option<&'a Stage<'a>>,
+    theme: &'a Theme,
     /// How many of the elements around hide what is in them.
     hidden: usize,
-    /// Shapes that are open, and whether each is hidden.
-    shapes: Vec<Shown>,
-    tiny: bool,
+    /// Shapes that are open, whether each is hidden, and its number unless it is a group.
+    shapes: Vec<(Shown, Option<usize>)>,
+    /// Shapes and table cells that were met.
+    count: usize,
+    cells: usize,
+    cell: Option<usize>,
+    level: usize,
+    run: TextLook,
     /// Slide numbers and dates of notes pages repeat what the label says.
     placeholder: bool,
     slide: Shown,
 }
 
-const SHAPES: [&str; 5] = ["sp", "grpSp", "graphicFrame", "pic", "cxnSp"];
-
 impl<'a> Reader<'a> {
-    fn new(text: &'a str, draft: &'a mut Draft, label: String) -> Self {
+    fn new(
+        text: &'a str,
+        draft: &'a mut Draft,
+        label: String,
+        stage: Option<&'a Stage<'a>>,
+        theme: &'a Theme,
+    ) -> Self {
         Self {
             xml: Xml::new(text),
             draft,
             label: Some(label),
+            stage,
+            theme,
             hidden: 0,
             shapes: Vec::new(),
-            tiny: false,
+            count: 0,
+            cells: 0,
+            cell: None,
+            level: 0,
+            run: TextLook::default(),
             placeholder: false,
             slide: Shown::Shown,
         }
@@ -124,13 +251,18 @@ impl<'a> Reader<'a> {
                 self.slide = Shown::Hidden;
                 self.hidden += 1;
             }
+            "grpSp" => {
+                self.shapes.push((Shown::Shown, None));
+                self.placeholder = false;
+            }
             name if SHAPES.contains(&name) => {
-                self.shapes.push(Shown::Shown);
+                self.shapes.push((Shown::Shown, Some(self.count)));
+                self.count += 1;
                 self.placeholder = false;
             }
             // It says of the shape around it that nobody sees it.
             "cNvPr" if is_on(tag, "hidden") => {
-                if let Some(shape) = self.shapes.last_mut()
+                if let Some((shape, _)) = self.shapes.last_mut()
                     && *shape == Shown::Shown
                 {
                     *shape = Shown::Hidden;
@@ -142,9 +274,14 @@ impl<'a> Reader<'a> {
                     .iter()
                     .any(|kind| tag.is("type", kind));
             }
-            "p" => self.draft.end_line(),
-            "r" | "fld" => self.tiny = false,
-            "rPr" => self.tiny = tag.number("sz").is_some_and(|size| size <= TINY),
+            "p" => {
+                self.draft.end_line();
+                self.level = 0;
+                self.run = TextLook::default();
+            }
+            "pPr" => self.level = tag.number("lvl").unwrap_or(0),
+            "r" | "fld" => self.run = TextLook::default(),
+            "rPr" => self.run = TextLook::read(tag, &mut self.xml, self.theme)?,
             // `text` is what comments have.
             "t" | "text" => {
                 let mut text = String::new();
@@ -159,7 +296,11 @@ impl<'a> Reader<'a> {
                 }
                 self.draft.begin_row();
             }
-            "tc" => self.draft.begin_cell(),
+            "tc" => {
+                self.cell = Some(self.cells);
+                self.cells += 1;
+                self.draft.begin_cell();
+            }
             "Fallback" => self.xml.skip()?,
             _ => {}
         }
@@ -169,9 +310,10 @@ impl<'a> Reader<'a> {
     fn close(&mut self, name: &str) {
         match name {
             "p" | "text" | "cm" => self.draft.end_line(),
+            "tc" => self.cell = None,
             "tr" => self.draft.end_row(),
-            name if SHAPES.contains(&name) => {
-                if self.shapes.pop() == Some(Shown::Hidden) {
+            name if name == "grpSp" || SHAPES.contains(&name) => {
+                if let Some((Shown::Hidden, _)) = self.shapes.pop() {
                     self.hidden -= 1;
                 }
                 self.placeholder = false;
@@ -184,12 +326,20 @@ impl<'a> Reader<'a> {
         if self.placeholder {
             return;
         }
-        if self.hidden > 0 || self.tiny {
-            self.draft.hide(text.trim_matches('\n'));
+        let sight = match self.stage {
+            _ if self.hidden > 0 => Sight::Hidden(HidingReason::Marked),
+            Some(stage) => {
+                let shape = self.shapes.last().and_then(|(_, number)| *number);
+                stage.sight(shape, self.cell, self.level, &self.run)
+            }
+            None => Sight::Visible,
+        };
+        if let Sight::Hidden(_) = sight {
+            self.draft.show(text, sight);
             return;
         }
         self.say_label();
-        self.draft.push(text);
+        self.draft.show(text, sight);
     }
 
     fn say_label(&mut self) {

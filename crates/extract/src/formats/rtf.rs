@@ -1,7 +1,7 @@
 //! Rich Text Format: groups, control words, and text in many code pages.
 //!
 //! Our own reader: the format is small, and hidden text and bounds matter more here than looks. Pictures, objects and
-//! tables of fonts and styles are passed over; deleted text that is still tracked is left out; hidden text is counted.
+//! tables of fonts are passed over; deleted text that is still tracked is left out; hidden text is counted.
 
 use std::collections::HashMap;
 
@@ -9,6 +9,7 @@ use encoding_rs::Encoding;
 use mail::ExtractFault;
 
 use super::draft::Draft;
+use super::rtf_look::{Look, Looks};
 
 /// Groups in groups; deeper ones are passed over.
 const MAX_DEPTH: usize = 1_000;
@@ -32,6 +33,9 @@ pub(super) fn read(bytes: &[u8], draft: &mut Draft) -> Result<(), ExtractFault> 
         octets: Vec::new(),
         lead: None,
         in_row: false,
+        cell: 0,
+        looks: Looks::default(),
+        styles_at: 0,
     }
     .run();
     Ok(())
@@ -41,8 +45,10 @@ pub(super) fn read(bytes: &[u8], draft: &mut Draft) -> Result<(), ExtractFault> 
 #[derive(Clone)]
 struct Group {
     place: Place,
-    hidden: bool,
+    look: Look,
     deleted: bool,
+    /// Inside the text of a shape.
+    in_shape: bool,
     /// Characters that stand for a `\u` before them.
     substitutes: usize,
     to_skip: usize,
@@ -55,6 +61,10 @@ struct Group {
 enum Place {
     Text,
     Fonts,
+    Colours,
+    Styles,
+    ShapeName,
+    ShapeValue,
     /// Passed over.
     Skipped,
 }
@@ -63,8 +73,9 @@ impl Default for Group {
     fn default() -> Self {
         Self {
             place: Place::Text,
-            hidden: false,
+            look: Look::default(),
             deleted: false,
+            in_shape: false,
             substitutes: 1,
             to_skip: 0,
             font: None,
@@ -87,6 +98,11 @@ struct Reader<'a> {
     /// The first half of a character that UTF-16 writes in two.
     lead: Option<u16>,
     in_row: bool,
+    /// The cell of the row that is open.
+    cell: usize,
+    looks: Looks,
+    /// How many groups are around the style sheet.
+    styles_at: usize,
 }
 
 impl Reader<'_> {
@@ -123,6 +139,13 @@ impl Reader<'_> {
         if self.beyond > 0 {
             self.beyond -= 1;
         } else if let Some(group) = self.groups.pop() {
+            // Of the groups in a style sheet, each that stands in it directly is a style.
+            let is_style = self.group.place == Place::Styles
+                && group.place == Place::Styles
+                && self.styles_at == self.groups.len();
+            if is_style {
+                self.looks.end_style(&self.group.look);
+            }
             self.group = group;
         }
     }
@@ -204,18 +227,40 @@ impl Reader<'_> {
             }
             b"fcharset" if self.group.place == Place::Fonts => self.font(number.unwrap_or(0)),
             b"fonttbl" => self.enter(Place::Fonts),
-            b"v" => {
-                self.flush();
-                self.group.hidden = on;
-            }
             b"deleted" => {
                 self.flush();
                 self.group.deleted = on;
             }
+            b"colortbl" => self.enter(Place::Colours),
+            b"stylesheet" => {
+                self.enter(Place::Styles);
+                self.styles_at = self.groups.len();
+            }
+            b"red" | b"green" | b"blue" if self.group.place == Place::Colours => {
+                self.looks.colour_word(word, number);
+            }
+            b"shp" => self.looks.begin_shape(),
+            b"sn" => self.enter(Place::ShapeName),
+            b"sv" => self.enter(Place::ShapeValue),
+            b"shpleft" | b"shptop" => self.looks.shape_edge(number.unwrap_or(0)),
+            b"shptxt" => {
+                self.flush();
+                self.group.in_shape = true;
+                // What a shape holds has the look of nothing around it.
+                self.group.look = Look::default();
+            }
+            b"background" => {
+                self.looks.has_background = true;
+                self.enter(Place::Skipped);
+            }
+            b"trrh" | b"clcbpat" | b"clvmrg" | b"clmrg" | b"cellx" => {
+                self.flush();
+                self.looks.row_word(word, number);
+            }
             b"plain" => {
                 self.flush();
-                self.group.hidden = false;
                 self.group.deleted = false;
+                self.group.look.word(word, number);
             }
             b"par" | b"line" | b"sect" | b"page" | b"softline" => self.end_line(),
             b"tab" => self.text("\t"),
@@ -229,14 +274,28 @@ impl Reader<'_> {
             b"trowd" => self.begin_row(),
             b"cell" | b"nestcell" => self.end_cell(),
             b"row" | b"nestrow" => self.end_row(),
+            word if self.group.place == Place::Styles && self.changes_look(word, number) => {}
             word if SKIPPED.contains(&word) => self.enter(Place::Skipped),
             // An unknown destination that says it may be passed over.
             word if self.group.starred && !SHOWN.contains(&word) => self.enter(Place::Skipped),
+            word if self.changes_look(word, number) => {}
             b"footnote" => self.text(" [note] "),
             b"annotation" => self.text(" [comment] "),
             _ => {}
         }
         self.group.starred = false;
+    }
+
+    fn changes_look(&mut self, word: &[u8], number: Option<i64>) -> bool {
+        let mut look = self.group.look;
+        if !look.word(word, number) {
+            return false;
+        }
+        if look != self.group.look {
+            self.flush();
+            self.group.look = look;
+        }
+        true
     }
 
     fn enter(&mut self, place: Place) {
@@ -269,8 +328,13 @@ impl Reader<'_> {
             self.group.to_skip -= 1;
             return;
         }
-        if self.group.place == Place::Text && self.beyond == 0 {
-            self.octets.push(octet);
+        if self.beyond > 0 {
+            return;
+        }
+        match self.group.place {
+            Place::Text | Place::ShapeName | Place::ShapeValue => self.octets.push(octet),
+            Place::Colours if octet == b';' => self.looks.end_colour(),
+            Place::Colours | Place::Fonts | Place::Styles | Place::Skipped => {}
         }
     }
 
@@ -295,14 +359,17 @@ impl Reader<'_> {
     }
 
     fn write(&mut self, text: &str) {
-        if self.group.place != Place::Text || self.beyond > 0 || self.group.deleted {
-            return;
+        match self.group.place {
+            _ if self.beyond > 0 => return,
+            Place::ShapeName => return self.looks.shape_property(text),
+            Place::ShapeValue => return self.looks.shape_value(text),
+            Place::Text if !self.group.deleted => {}
+            _ => return,
         }
-        if self.group.hidden {
-            self.draft.hide(text);
-        } else {
-            self.draft.push(text);
-        }
+        let cell = self.in_row.then_some(self.cell);
+        let group = &self.group;
+        let sight = self.looks.sight(&group.look, cell, group.in_shape);
+        self.draft.show(text, sight);
     }
 
     fn end_line(&mut self) {
@@ -315,6 +382,8 @@ impl Reader<'_> {
 
     fn begin_row(&mut self) {
         self.flush();
+        self.looks.row_word(b"trowd", None);
+        self.cell = 0;
         if !self.in_row && self.group.place == Place::Text {
             self.in_row = true;
             self.draft.begin_row();
@@ -325,6 +394,7 @@ impl Reader<'_> {
     fn end_cell(&mut self) {
         self.flush();
         if self.in_row {
+            self.cell += 1;
             self.draft.begin_cell();
         } else {
             self.write(" | ");
@@ -333,6 +403,7 @@ impl Reader<'_> {
 
     fn end_row(&mut self) {
         self.flush();
+        self.cell = 0;
         if std::mem::take(&mut self.in_row) {
             self.draft.end_row();
         } else {
@@ -367,9 +438,7 @@ impl Reader<'_> {
 }
 
 /// Destinations without text of the author's.
-const SKIPPED: [&[u8]; 34] = [
-    b"colortbl",
-    b"stylesheet",
+const SKIPPED: [&[u8]; 32] = [
     b"listtable",
     b"listoverridetable",
     b"listtext",
@@ -483,6 +552,27 @@ mod tests {
             (r"{\rtf1 seen {\v secret} more}", "seen  more", 6),
             (r"{\rtf1 seen \v secret\v0  more}", "seen  more", 6),
             (r"{\rtf1 \v se\'e9\plain  more}", " more", 3),
+            (
+                r"{\rtf1{\colortbl;\red255\green255\blue255;}{\cf1 white} seen}",
+                " seen",
+                5,
+            ),
+            (
+                r"{\rtf1{\colortbl;\red250\green250\blue250;}{\cf1 white} seen}",
+                " seen",
+                5,
+            ),
+            (
+                r"{\rtf1{\colortbl;\red255\green0\blue0;}{\cf1 red} seen}",
+                "red seen",
+                0,
+            ),
+            (
+                r"{\rtf1{\colortbl;\red0\green0\blue0;}{\cf1\highlight1 black} seen}",
+                " seen",
+                5,
+            ),
+            (r"{\rtf1{\fs2 tiny} seen}", " seen", 4),
         ] {
             let found = seen(Format::Rtf, rtf.as_bytes());
             assert_eq!((found.text.as_str(), found.hidden), (text, hidden), "{rtf}");

@@ -5,11 +5,13 @@
 use std::io::Cursor;
 
 use calamine::{DataRef, ExcelDateTime, Reader as _, SheetVisible, Xlsx, XlsxError};
-use mail::ExtractFault;
+use mail::{ExtractFault, HidingReason};
 
 use super::draft::Draft;
 use super::package::Package;
-use super::sheet_look::{self, Unseen};
+use super::sheet_look::{Book, SheetLook};
+use super::sheet_style::Value;
+use super::sight::Sight;
 
 const MAX_SHEETS: usize = 200;
 /// Cells of all sheets together that are looked at.
@@ -21,7 +23,7 @@ pub(super) fn read(bytes: &[u8], draft: &mut Draft) -> Result<(), ExtractFault> 
     // The library unpacks without a bound.
     Package::open(bytes)?.prove_bounded()?;
     let mut package = Package::open(bytes)?;
-    let places = sheet_look::places(&mut package)?;
+    let look = Book::read(&mut package)?;
     let mut book: Xlsx<_> = Xlsx::new(Cursor::new(bytes)).map_err(|error| fault(&error))?;
     let sheets = book.sheets_metadata().to_vec();
     let mut cells = MAX_CELLS;
@@ -32,85 +34,106 @@ pub(super) fn read(bytes: &[u8], draft: &mut Draft) -> Result<(), ExtractFault> 
         }
         match sheet.visible {
             SheetVisible::Visible => {
-                let unseen = match places.get(&sheet.name) {
-                    Some(place) => sheet_look::unseen(&mut package, place)?,
-                    None => Unseen::default(),
-                };
+                let sheet_look = look.sheet(&mut package, &sheet.name)?;
                 draft.label(&format!("sheet {}", sheet.name));
-                show(&mut book, &sheet.name, &unseen, &mut cells, draft)?;
+                let shown = Shown {
+                    look: &look,
+                    sheet: &sheet_look,
+                };
+                show(&mut book, &sheet.name, &shown, &mut cells, draft)?;
             }
             SheetVisible::Hidden | SheetVisible::VeryHidden => {
                 let hidden = count(&mut book, &sheet.name, &mut cells)?;
-                draft.hide_chars(hidden);
+                draft.hide_chars(hidden, HidingReason::Marked);
             }
         }
     }
     Ok(())
 }
 
-type Book<'a> = Xlsx<Cursor<&'a [u8]>>;
+type Workbook<'a> = Xlsx<Cursor<&'a [u8]>>;
+
+/// A sheet that is shown.
+struct Shown<'a> {
+    look: &'a Book,
+    sheet: &'a SheetLook,
+}
 
 fn show(
-    book: &mut Book<'_>,
+    book: &mut Workbook<'_>,
     sheet: &str,
-    unseen: &Unseen,
+    shown: &Shown<'_>,
     cells: &mut usize,
     draft: &mut Draft,
 ) -> Result<(), ExtractFault> {
     // The row that is open, and the column of its last cell.
     let mut at: Option<(u32, u32)> = None;
-    each(book, sheet, cells, draft, |draft, (row, column), text| {
-        if text.is_empty() {
-            return;
-        }
-        if unseen.holds((row, column)) {
-            draft.hide(text);
-            return;
-        }
-        let last = match at {
-            Some((open, last)) if open == row => Some(last),
-            Some(_) => {
-                draft.end_row();
-                draft.begin_row();
-                None
+    each(
+        book,
+        sheet,
+        cells,
+        draft,
+        |draft, (row, column), value, text| {
+            if text.is_empty() {
+                return;
             }
-            None => {
-                draft.begin_row();
-                None
+            let pieces = shown.look.pieces(shown.sheet, (row, column), value, text);
+            if pieces
+                .iter()
+                .all(|(_, sight)| matches!(sight, Sight::Hidden(_)))
+            {
+                pieces
+                    .iter()
+                    .for_each(|(text, sight)| draft.show(text, *sight));
+                return;
             }
-        };
-        let gap = match last {
-            Some(last) => column.saturating_sub(last),
-            None => column + 1,
-        };
-        for _ in 0..if gap > MAX_GAP { 1 } else { gap.max(1) } {
-            draft.begin_cell();
-        }
-        draft.push(text);
-        at = Some((row, column));
-    })?;
+            let last = match at {
+                Some((open, last)) if open == row => Some(last),
+                Some(_) => {
+                    draft.end_row();
+                    draft.begin_row();
+                    None
+                }
+                None => {
+                    draft.begin_row();
+                    None
+                }
+            };
+            let gap = match last {
+                Some(last) => column.saturating_sub(last),
+                None => column + 1,
+            };
+            for _ in 0..if gap > MAX_GAP { 1 } else { gap.max(1) } {
+                draft.begin_cell();
+            }
+            pieces
+                .iter()
+                .for_each(|(text, sight)| draft.show(text, *sight));
+            at = Some((row, column));
+        },
+    )?;
     if at.is_some() {
         draft.end_row();
     }
     Ok(())
 }
 
-fn count(book: &mut Book<'_>, sheet: &str, cells: &mut usize) -> Result<usize, ExtractFault> {
+fn count(book: &mut Workbook<'_>, sheet: &str, cells: &mut usize) -> Result<usize, ExtractFault> {
     let mut chars = 0usize;
     // Nothing of it is written; that not all of it was counted is no news either.
     let mut nowhere = Draft::new(0);
-    each(book, sheet, cells, &mut nowhere, |_, _, text| {
-        chars += text.chars().count();
+    each(book, sheet, cells, &mut nowhere, |_, _, _, text| {
+        chars += text.chars().filter(|char| !char.is_whitespace()).count();
     })?;
     Ok(chars)
 }
 
 fn each(
-    book: &mut Book<'_>,
+    book: &mut Workbook<'_>,
     sheet: &str,
     cells: &mut usize,
     draft: &mut Draft,
-    mut use_cell: impl FnMut(&mut Draft, (u32, u32), &str),
+    mut use_cell: impl FnMut(&mut Draft, (u32, u32), Value, &str),
 ) -> Result<(), ExtractFault> {
     let mut reader = match book.worksheet_cells_reader(sheet) {
         Ok(reader) => reader,
@@ -124,12 +147,24 @@ fn each(
             return Ok(());
         }
         *cells -= 1;
-        use_cell(draft, cell.get_position(), &shown(cell.get_value()));
+        let value = cell.get_value();
+        use_cell(draft, cell.get_position(), kind(value), &written(value));
     }
     Ok(())
 }
 
-fn shown(value: &DataRef<'_>) -> String {
+fn kind(value: &DataRef<'_>) -> Value {
+    match value {
+        DataRef::Int(number) => Value::Number(*number as f64),
+        DataRef::Float(number) => Value::Number(*number),
+        DataRef::DateTime(moment) => Value::Number(moment.as_f64()),
+        DataRef::String(_) | DataRef::SharedString(_) => Value::Text,
+        DataRef::DateTimeIso(_) | DataRef::DurationIso(_) => Value::Number(1.0),
+        DataRef::Bool(_) | DataRef::Error(_) | DataRef::Empty => Value::Other,
+    }
+}
+
+fn written(value: &DataRef<'_>) -> String {
     match value {
         DataRef::Int(number) => number.to_string(),
         DataRef::Float(number) => number.to_string(),

@@ -1,65 +1,322 @@
-//! What the properties of Word text say about whether anybody would see it.
+//! What the properties of Word text say about whether it is seen, and the styles that they come from.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
+use std::rc::Rc;
 
-use mail::ExtractFault;
+use mail::{ExtractFault, HidingReason};
 
+use super::colour::{BLACK, Colours, Rgb};
+use super::drawing::{self, Fill, Paint, Theme, signed};
+use super::sight::Sight;
 use super::xml::{Node, Tag, Xml};
 
-/// What one set of properties says; nothing said leaves it to what is around.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub(super) struct Look {
-    pub(super) vanished: Option<bool>,
-    pub(super) white: Option<bool>,
-    pub(super) tiny: Option<bool>,
-    pub(super) shaded: bool,
-}
-
-/// Half points: text of one point is there to be found by machines.
-const TINY: usize = 2;
 /// Styles based on styles: Word stops at 11.
 const MAX_CHAIN: usize = 11;
 const MAX_STYLES: usize = 10_000;
+/// Twentieths of a point: the smallest line and row that letters of a readable size fit in.
+const MIN_LINE: f64 = 80.0;
+/// Twentieths of a point: further than this from its place, text may leave the page.
+const FAR: f64 = 2_880.0;
+
+/// What colours the letters.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) enum Ink {
+    /// Word takes black or white, whichever shows on the shading.
+    Auto,
+    Paint(Paint),
+}
+
+/// What one set of properties says; nothing said leaves it to what is around.
+#[derive(Clone, Default, PartialEq, Debug)]
+pub(super) struct Look {
+    pub(super) vanish: Option<bool>,
+    spec_vanish: Option<bool>,
+    pub(super) ink: Option<Ink>,
+    text_fill: Option<Ink>,
+    half_points: Option<usize>,
+    /// Width of the letters in hundredths.
+    scale: Option<usize>,
+    raised: Option<f64>,
+    spacing: Option<f64>,
+    fits: Option<bool>,
+    highlight: Option<Fill>,
+    run_fill: Option<Fill>,
+    pub(super) paragraph_fill: Option<Fill>,
+    pub(super) cell_fill: Option<Fill>,
+    line: Option<Sight>,
+    indent: Option<Sight>,
+    frame: Option<Sight>,
+}
+
+/// What the properties belong to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Level {
+    Run,
+    Paragraph,
+    Cell,
+}
 
 impl Look {
-    /// One property of a run, a style, a paragraph or a cell.
-    pub(super) fn read(&mut self, tag: &Tag<'_>) {
-        match tag.name() {
+    /// One property of a run, a paragraph, a cell or a style. Its element may be read to its end.
+    pub(super) fn read(
+        &mut self,
+        level: Level,
+        tag: &Tag<'_>,
+        xml: &mut Xml<'_>,
+        theme: &Theme,
+    ) -> Result<(), ExtractFault> {
+        match (level, tag.name()) {
             // `webHidden` is not among them: it hides from browsers alone, and every table of contents has it.
-            "vanish" | "specVanish" => self.vanished = Some(is_on(tag)),
-            "color" => {
-                let white = tag.is("val", "FFFFFF") || tag.is("themeColor", "background1");
-                self.white = Some(white);
+            (Level::Run, "vanish") => self.vanish = Some(is_on(tag)),
+            (Level::Run, "specVanish") => self.spec_vanish = Some(is_on(tag)),
+            (Level::Run, "color") => self.ink = Some(ink(tag, theme)),
+            (Level::Run, "textFill") => {
+                self.text_fill = Some(Ink::Paint(text_fill(xml, theme)?));
             }
-            "sz" => self.tiny = tag.number("val").map(|size| size <= TINY),
-            "shd" => {
-                let fill = tag.attribute("fill").unwrap_or_default();
-                let coloured = !matches!(&*fill, "" | "auto" | "FFFFFF" | "ffffff")
-                    || tag.attribute("themeFill").is_some();
-                self.shaded |= coloured;
+            (Level::Run, "sz") => self.half_points = tag.number("val").or(self.half_points),
+            (Level::Run, "w") => self.scale = tag.number("val"),
+            (Level::Run, "position") => self.raised = signed(tag, "val"),
+            (Level::Run, "spacing") => self.spacing = signed(tag, "val"),
+            (Level::Run, "fitText") => self.fits = Some(!tag.is("val", "0")),
+            (Level::Run, "highlight") => {
+                let name = tag.attribute("val").unwrap_or_default();
+                self.highlight = Some(match &*name {
+                    "none" => Fill::Nothing,
+                    name => Fill::Paint(Paint::opaque(
+                        highlight(name).map_or_else(Colours::any, Colours::one),
+                    )),
+                });
             }
-            "highlight" => self.shaded |= !tag.is("val", "none"),
+            (Level::Run, "shd") => self.run_fill = Some(shading(tag, theme)),
+            (Level::Paragraph, "shd") => self.paragraph_fill = Some(shading(tag, theme)),
+            (Level::Cell, "shd") => self.cell_fill = Some(shading(tag, theme)),
+            (Level::Paragraph, "spacing") if tag.attribute("line").is_some() => {
+                let line = signed(tag, "line").unwrap_or(0.0);
+                self.line = Some(match tag.is("lineRule", "exact") {
+                    true => of_height(line),
+                    false => Sight::Visible,
+                });
+            }
+            (Level::Paragraph, "ind") => {
+                let far = ["left", "start", "right", "end", "firstLine", "hanging"]
+                    .iter()
+                    .filter_map(|name| signed(tag, name))
+                    .any(|by| !(-FAR..=3.0 * FAR).contains(&by));
+                self.indent = Some(moved(far));
+            }
+            (Level::Paragraph, "framePr") => {
+                let far = ["x", "y"]
+                    .iter()
+                    .filter_map(|name| signed(tag, name))
+                    .any(|at| !(-FAR / 2.0..=6.0 * FAR).contains(&at));
+                let height = signed(tag, "h").filter(|_| tag.is("hRule", "exact"));
+                let room = height.map_or(Sight::Visible, of_height);
+                self.frame = Some(moved(far).and(room));
+            }
             _ => {}
         }
+        Ok(())
     }
 
     /// This over that: what this leaves open, that decides.
-    pub(super) fn over(self, under: Self) -> Self {
+    pub(super) fn over(self, under: &Self) -> Self {
         Self {
-            vanished: self.vanished.or(under.vanished),
-            white: self.white.or(under.white),
-            tiny: self.tiny.or(under.tiny),
-            shaded: self.shaded || under.shaded,
+            vanish: self.vanish.or(under.vanish),
+            spec_vanish: self.spec_vanish.or(under.spec_vanish),
+            ink: self.ink.or_else(|| under.ink.clone()),
+            text_fill: self.text_fill.or_else(|| under.text_fill.clone()),
+            half_points: self.half_points.or(under.half_points),
+            scale: self.scale.or(under.scale),
+            raised: self.raised.or(under.raised),
+            spacing: self.spacing.or(under.spacing),
+            fits: self.fits.or(under.fits),
+            highlight: self.highlight.or_else(|| under.highlight.clone()),
+            run_fill: self.run_fill.or_else(|| under.run_fill.clone()),
+            paragraph_fill: self.paragraph_fill.or_else(|| under.paragraph_fill.clone()),
+            cell_fill: self.cell_fill.or_else(|| under.cell_fill.clone()),
+            line: self.line.or(under.line),
+            indent: self.indent.or(under.indent),
+            frame: self.frame.or(under.frame),
         }
     }
 
-    pub(super) fn is_hidden(self) -> bool {
-        self.vanished == Some(true) || self.tiny == Some(true)
+    /// All but vanishing, which styles switch on and off again, on a background of one of these colours.
+    pub(super) fn sight_on(&self, behind: &Colours) -> Sight {
+        let points = self.half_points.map_or(10.0, |half| half as f32 / 2.0);
+        let mut sight = Sight::of_size(points);
+        sight = sight.and(match self.scale {
+            Some(0..=5) => Sight::Hidden(HidingReason::ZeroSize),
+            Some(6..=32) => Sight::Uncertain(HidingReason::ZeroSize),
+            _ => Sight::Visible,
+        });
+        let raised = self.raised.is_some_and(|half| half.abs() > 72.0);
+        let squeezed = self.spacing.is_some_and(|by| by < -40.0) || self.fits == Some(true);
+        sight = sight.and(moved(raised));
+        if squeezed {
+            sight = sight.and(Sight::Uncertain(HidingReason::ZeroSize));
+        }
+        for place in [self.line, self.indent, self.frame].into_iter().flatten() {
+            sight = sight.and(place);
+        }
+        let shaded = [&self.paragraph_fill, &self.run_fill]
+            .into_iter()
+            .flatten()
+            .fold(behind.clone(), |behind, fill| fill.on(&behind));
+        let lit = self.highlight.as_ref().unwrap_or(&Fill::Unset);
+        let background = lit.on(&shaded);
+        match self.text_fill.as_ref().or(self.ink.as_ref()) {
+            Some(Ink::Paint(paint)) => sight.and(paint.sight_on(&background)),
+            // Whether it heeds a highlighter depends on the program.
+            Some(Ink::Auto) | None if lit.is_opaque() => {
+                let black = Colours::one(BLACK);
+                sight.and(Sight::of_colours(&black, &background).doubted())
+            }
+            Some(Ink::Auto) | None => sight,
+        }
     }
+}
 
-    pub(super) fn is_white_on_white(self) -> bool {
-        self.white == Some(true) && !self.shaded
+/// A style that is set on the mark of a paragraph hides nothing by `specVanish`; on text it is for programs to know.
+pub(super) fn vanishing(direct: &Look, styles: &[&Look], defaults: &Look) -> Sight {
+    let spec = std::iter::once(direct)
+        .chain(styles.iter().copied())
+        .any(|look| look.spec_vanish == Some(true));
+    if let Some(vanish) = direct.vanish {
+        return match vanish {
+            true => Sight::Hidden(HidingReason::Marked),
+            false => Sight::Visible,
+        };
     }
+    // ECMA-376 part 1, 17.7.3: a property that styles of several kinds switch is on when an odd number of them does.
+    let on = styles
+        .iter()
+        .filter(|look| look.vanish == Some(true))
+        .count();
+    match (on, defaults.vanish == Some(true)) {
+        (0, false) if spec => Sight::Uncertain(HidingReason::Marked),
+        (0, false) => Sight::Visible,
+        (0, true) | (1, false) => Sight::Hidden(HidingReason::Marked),
+        _ => Sight::Uncertain(HidingReason::Marked),
+    }
+}
+
+/// Room of so many twentieths of a point, and nothing beyond it shows.
+pub(super) fn of_height(twentieths: f64) -> Sight {
+    if twentieths <= 20.0 {
+        Sight::Hidden(HidingReason::ZeroSize)
+    } else if twentieths < MIN_LINE {
+        Sight::Uncertain(HidingReason::Clipped)
+    } else {
+        Sight::Visible
+    }
+}
+
+fn moved(far: bool) -> Sight {
+    match far {
+        true => Sight::Uncertain(HidingReason::OffPage),
+        false => Sight::Visible,
+    }
+}
+
+fn ink(tag: &Tag<'_>, theme: &Theme) -> Ink {
+    let value = tag.attribute("val").unwrap_or_default();
+    let themed = tag
+        .attribute("themeColor")
+        .filter(|name| &**name != "none")
+        .map(|name| themed(tag, &name, ["themeTint", "themeShade"], theme));
+    match (themed, Rgb::parse(&value)) {
+        (None, None) if matches!(&*value, "auto" | "") => Ink::Auto,
+        (themed, plain) => Ink::Paint(Paint::opaque(either(themed, plain))),
+    }
+}
+
+/// Word takes the colour of the theme, other programs the one that was written beside it.
+fn either(themed: Option<Colours>, plain: Option<Rgb>) -> Colours {
+    match (themed, plain) {
+        (Some(mut colours), Some(plain)) => {
+            colours.add(plain);
+            colours
+        }
+        (None, Some(plain)) => Colours::one(plain),
+        (Some(themed), None) => themed,
+        (None, None) => Colours::any(),
+    }
+}
+
+fn themed(tag: &Tag<'_>, name: &str, [tint, shade]: [&str; 2], theme: &Theme) -> Colours {
+    let share = |name: &str| {
+        let value = tag.attribute(name)?;
+        Some(f32::from(u8::from_str_radix(&value, 16).ok()?) / 255.0)
+    };
+    let colours = theme.colour(name);
+    match (share(tint), share(shade)) {
+        (Some(tint), _) => colours.map(|one| one.relit(|light| light * tint + 1.0 - tint)),
+        (None, Some(shade)) => colours.map(|one| one.relit(|light| light * shade)),
+        (None, None) => colours,
+    }
+}
+
+pub(super) fn shading(tag: &Tag<'_>, theme: &Theme) -> Fill {
+    let colour = |name: &str, theme_name: &str, changes: [&str; 2]| {
+        let themed = tag
+            .attribute(theme_name)
+            .map(|name| themed(tag, &name, changes, theme));
+        let value = tag.attribute(name).unwrap_or_default();
+        let plain = Rgb::parse(&value);
+        let is_auto = themed.is_none() && plain.is_none() && matches!(&*value, "auto" | "");
+        (!is_auto).then(|| either(themed, plain))
+    };
+    let fill = || colour("fill", "themeFill", ["themeFillTint", "themeFillShade"]);
+    let painted = |colours: Option<Colours>, auto: Fill| {
+        colours.map_or(auto, |colours| Fill::Paint(Paint::opaque(colours)))
+    };
+    let pattern = tag.attribute("val").unwrap_or_default();
+    match &*pattern {
+        "clear" | "" => painted(fill(), Fill::Nothing),
+        "nil" => Fill::Nothing,
+        "solid" => {
+            let colours = colour("color", "themeColor", ["themeTint", "themeShade"]);
+            painted(colours, Fill::Paint(Paint::opaque(Colours::one(BLACK))))
+        }
+        _ => Fill::Paint(Paint::any()),
+    }
+}
+
+fn highlight(name: &str) -> Option<Rgb> {
+    Some(match name {
+        "green" => Rgb(0, 255, 0),
+        "darkYellow" => Rgb(128, 128, 0),
+        name => Rgb::named(name)?,
+    })
+}
+
+/// Word 2010 paints letters with it, whatever their colour says. Its alpha says how much shows through.
+fn text_fill(xml: &mut Xml<'_>, theme: &Theme) -> Result<Paint, ExtractFault> {
+    let mut paint = Paint::any();
+    let mut open = 1usize;
+    while open > 0 {
+        match xml.next()?.ok_or(ExtractFault::Malformed)? {
+            Node::Open(tag) if drawing::is_fill(tag.name()) => {
+                let name = tag.name().to_owned();
+                paint = match drawing::fill(xml, &name, theme)? {
+                    Fill::Paint(paint) if paint.alpha < 1.0 => Paint {
+                        alpha: 1.0 - paint.alpha,
+                        ..paint
+                    },
+                    Fill::Paint(paint) => paint,
+                    Fill::Unset | Fill::Nothing => Paint {
+                        colours: Colours::any(),
+                        alpha: 0.0,
+                    },
+                };
+            }
+            Node::Open(_) => open += 1,
+            Node::Close(_) => open -= 1,
+            Node::Text(_) => {}
+        }
+    }
+    Ok(paint)
 }
 
 /// A switch is on unless it says otherwise.
@@ -69,58 +326,135 @@ pub(super) fn is_on(tag: &Tag<'_>) -> bool {
         .any(|off| tag.is("val", off))
 }
 
+/// A style, and what its parts that hold for some cells only may change.
+#[derive(Clone, Default, Debug)]
+struct Style {
+    kind: String,
+    look: Look,
+    based_on: Option<String>,
+    sometimes: Vec<Look>,
+}
+
 #[derive(Default)]
 pub(super) struct Styles {
-    named: HashMap<String, (Look, Option<String>)>,
+    named: HashMap<String, Style>,
+    pub(super) defaults: Look,
+    /// The style of each kind that holds where none is named.
+    usual: HashMap<String, String>,
+    /// Text has few styles and many runs.
+    resolved: RefCell<HashMap<String, Rc<Resolved>>>,
+}
+
+/// What a style says, with all that it is based on.
+#[derive(Clone, Default, Debug)]
+pub(super) struct Resolved {
+    pub(super) look: Look,
+    pub(super) sometimes: Vec<Look>,
+    /// It is based on itself.
+    pub(super) is_unknown: bool,
+    /// It is not there: programs may know one of this name.
+    pub(super) is_missing: bool,
 }
 
 impl Styles {
-    pub(super) fn read(text: &str) -> Result<Self, ExtractFault> {
+    pub(super) fn read(text: &str, theme: &Theme) -> Result<Self, ExtractFault> {
         let mut styles = Self::default();
         let mut xml = Xml::new(text);
-        let mut open: Option<(String, Look, Option<String>)> = None;
+        let mut open: Option<(String, Style)> = None;
+        let mut in_defaults = false;
+        let mut sometimes: Option<Look> = None;
+        let mut level: Option<Level> = None;
         while let Some(node) = xml.next()? {
             match node {
-                Node::Open(tag) if tag.name() == "style" => {
-                    let id = tag.attribute("styleId").unwrap_or_default().into_owned();
-                    open = Some((id, Look::default(), None));
-                }
-                // Conditional parts of table styles hold for some cells only.
-                Node::Open(tag) if tag.name() == "tblStylePr" => xml.skip()?,
-                Node::Open(tag) => {
-                    if let Some((_, look, based_on)) = &mut open {
-                        match tag.name() {
-                            "basedOn" => {
-                                *based_on = tag.attribute("val").map(|id| id.into_owned());
-                            }
-                            _ => look.read(&tag),
+                Node::Open(tag) => match tag.name() {
+                    "style" => {
+                        let text =
+                            |name: &str| tag.attribute(name).unwrap_or_default().into_owned();
+                        let style = Style {
+                            kind: text("type"),
+                            ..Style::default()
+                        };
+                        if ["1", "true", "on"].iter().any(|on| tag.is("default", on)) {
+                            styles.usual.insert(style.kind.clone(), text("styleId"));
+                        }
+                        open = Some((text("styleId"), style));
+                    }
+                    "rPrDefault" | "pPrDefault" => in_defaults = true,
+                    "rPr" => level = Some(Level::Run),
+                    "pPr" => level = Some(Level::Paragraph),
+                    "tcPr" | "tblPr" => level = Some(Level::Cell),
+                    "tblStylePr" => sometimes = Some(Look::default()),
+                    "basedOn" => {
+                        if let Some((_, style)) = &mut open {
+                            style.based_on = tag.attribute("val").map(|id| id.into_owned());
                         }
                     }
-                }
-                Node::Close(name) if name == "style" => {
-                    if let Some((id, look, based_on)) = open.take()
-                        && styles.named.len() < MAX_STYLES
-                    {
-                        styles.named.insert(id, (look, based_on));
+                    _ => {
+                        let look = match (&mut sometimes, &mut open) {
+                            (Some(look), _) => look,
+                            (None, Some((_, style))) => &mut style.look,
+                            (None, None) if in_defaults => &mut styles.defaults,
+                            (None, None) => continue,
+                        };
+                        if let Some(level) = level {
+                            look.read(level, &tag, &mut xml, theme)?;
+                        }
                     }
-                }
-                Node::Close(_) | Node::Text(_) => {}
+                },
+                Node::Close(name) => match &*name {
+                    "style" => {
+                        if let Some((id, style)) = open.take()
+                            && styles.named.len() < MAX_STYLES
+                        {
+                            styles.named.insert(id, style);
+                        }
+                    }
+                    "tblStylePr" => {
+                        if let (Some(look), Some((_, style))) = (sometimes.take(), &mut open) {
+                            style.sometimes.push(look);
+                        }
+                    }
+                    "rPrDefault" | "pPrDefault" => in_defaults = false,
+                    "rPr" | "pPr" | "tcPr" | "tblPr" => level = None,
+                    _ => {}
+                },
+                Node::Text(_) => {}
             }
         }
         Ok(styles)
     }
 
-    pub(super) fn look(&self, id: &str) -> Look {
-        let mut look = Look::default();
-        let mut next = Some(id);
-        for _ in 0..MAX_CHAIN {
-            let Some((under, based_on)) = next.and_then(|id| self.named.get(id)) else {
-                break;
-            };
-            look = look.over(*under);
-            next = based_on.as_deref();
+    /// The style of this name; where none is named, the usual one of its kind.
+    pub(super) fn resolve(&self, kind: &str, id: Option<&str>) -> Rc<Resolved> {
+        let key = format!("{kind} {}", id.unwrap_or("\0"));
+        if let Some(known) = self.resolved.borrow().get(&key) {
+            return Rc::clone(known);
         }
-        look
+        let found = Rc::new(self.chain(kind, id));
+        let mut resolved = self.resolved.borrow_mut();
+        if resolved.len() < MAX_STYLES {
+            resolved.insert(key, Rc::clone(&found));
+        }
+        found
+    }
+
+    fn chain(&self, kind: &str, id: Option<&str>) -> Resolved {
+        let usual = || self.usual.get(kind).map(String::as_str);
+        let mut resolved = Resolved::default();
+        // QUIRK: Word takes the usual style for one that is not there.
+        let known = id.filter(|id| self.named.contains_key(*id));
+        resolved.is_missing = id.is_some() && known.is_none();
+        let mut next = known.or_else(usual);
+        for _ in 0..MAX_CHAIN {
+            let Some(style) = next.and_then(|id| self.named.get(id)) else {
+                return resolved;
+            };
+            resolved.look = std::mem::take(&mut resolved.look).over(&style.look);
+            resolved.sometimes.extend(style.sometimes.iter().cloned());
+            next = style.based_on.as_deref();
+        }
+        resolved.is_unknown = next.is_some();
+        resolved
     }
 }
 
@@ -132,23 +466,29 @@ mod tests {
     fn styles_inherit_and_loops_end() {
         let styles = Styles::read(
             "<w:styles>\
+             <w:style w:type='paragraph' w:default='1' w:styleId='N'><w:rPr><w:sz w:val='2'/></w:rPr></w:style>\
              <w:style w:styleId='A'><w:rPr><w:vanish/></w:rPr></w:style>\
              <w:style w:styleId='B'><w:basedOn w:val='A'/></w:style>\
              <w:style w:styleId='C'><w:basedOn w:val='A'/><w:rPr><w:vanish w:val='0'/></w:rPr></w:style>\
              <w:style w:styleId='L'><w:basedOn w:val='L'/></w:style>\
              <w:style w:styleId='T'><w:tblStylePr><w:rPr><w:vanish/></w:rPr></w:tblStylePr></w:style>\
              </w:styles>",
+            &Theme::default(),
         )
         .expect("styles");
-        for (id, hidden) in [
-            ("A", true),
-            ("B", true),
-            ("C", false),
-            ("L", false),
-            ("T", false),
-            ("?", false),
+        for (id, vanish) in [
+            ("A", Some(true)),
+            ("B", Some(true)),
+            ("C", Some(false)),
+            ("L", None),
+            ("T", None),
+            ("?", None),
         ] {
-            assert_eq!(styles.look(id).is_hidden(), hidden, "{id}");
+            let found = styles.resolve("character", Some(id));
+            assert_eq!(found.look.vanish, vanish, "{id}");
         }
+        assert!(styles.resolve("character", Some("L")).is_unknown);
+        let usual = styles.resolve("paragraph", None);
+        assert_eq!(usual.look.half_points, Some(2));
     }
 }

@@ -46,7 +46,7 @@ async fn text_comes_back() {
     ] {
         let done = runner.text(job(format, bytes)).await.expect("text");
         assert_eq!(
-            (shown(&done), done.hidden, done.cut),
+            (shown(&done), done.hidden_chars(), done.cut),
             ("Hello", hidden, false),
             "{format:?}"
         );

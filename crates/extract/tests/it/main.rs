@@ -9,3 +9,4 @@
 mod built;
 mod child;
 mod hostile;
+mod techniques;

@@ -10,7 +10,7 @@ use std::path::Path;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use mail::{Leaf, Section};
+use mail::{Disposition, Leaf, Section};
 
 use super::emlx;
 use super::files::{Extent, Filed};
@@ -89,11 +89,21 @@ fn filled(
             continue;
         };
         let note = noted(part(&head));
+        let is_empty = part(&body).trim_ascii().is_empty();
+        let is_file = leaf.filename.is_some() || leaf.disposition == Some(Disposition::Attachment);
         let new = match note {
-            Some(length) if part(&body).trim_ascii().is_empty() => {
+            Some(length) if is_empty => {
                 let found = sidecars.part(leaf, &section, length)?;
                 if found.is_none() && length > 0 {
                     missing.push((section, length));
+                }
+                found.unwrap_or_default()
+            }
+            // QUIRK: some versions take the content out and note no size.
+            None if is_empty && is_file => {
+                let found = sidecars.part(leaf, &section, 0)?;
+                if found.is_none() {
+                    missing.push((section, 0));
                 }
                 found.unwrap_or_default()
             }

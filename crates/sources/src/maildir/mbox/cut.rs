@@ -17,8 +17,10 @@ use super::unquote::is_quoted;
 const MOST_MESSAGES: usize = 2_000_000;
 /// So much of a text is part of what a message is.
 const MOST_TEXT: usize = 4 * 1024;
-/// The end of one message and the line that begins the next.
-const BETWEEN: u64 = 1_100;
+/// The end of one message, the line that begins the next, and its first field.
+const BETWEEN: u64 = 1_200;
+/// The name of a field, and what ends it.
+const FIELD_NAME: u64 = 80;
 
 /// One message as it was cut.
 #[derive(Debug)]
@@ -51,6 +53,8 @@ struct Open {
     separator: u64,
     begin: u64,
     sent: i64,
+    /// Whether the line that begins it told when it came; if not, its header may.
+    dated: Dated,
     part: Part,
     /// The last field was one that programs write for themselves: so are the lines that go on with it.
     own: Own,
@@ -73,6 +77,12 @@ enum Part {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
+enum Dated {
+    Yes,
+    No,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Own {
     Yes,
     No,
@@ -90,8 +100,8 @@ impl Cutter {
     }
 
     pub(super) fn take(&mut self, line: &Line<'_>) -> io::Result<()> {
-        match self.begins(line) {
-            Some(sent) => self.begin(line, sent)?,
+        match self.begins(line)? {
+            Some((sent, dated)) => self.begin(line, sent, dated)?,
             None => self.go_on(line)?,
         }
         self.blank = line.is_blank().then_some(line.offset);
@@ -105,16 +115,44 @@ impl Cutter {
     }
 
     /// When the message came that begins here, if one does: after an empty line, or where the one before said it ends.
-    fn begins(&self, line: &Line<'_>) -> Option<i64> {
-        let told = self.open.as_ref().and_then(|open| open.told);
-        let may = match told {
-            Some(told) => line.offset >= told,
-            None => self.blank.is_some() || self.open.is_none(),
+    ///
+    /// QUIRK: some programs leave out the empty line, and some the date. A header must follow then, or it is a sentence.
+    fn begins(&mut self, line: &Line<'_>) -> io::Result<Option<(i64, Dated)>> {
+        if !line.head.starts_with(b"From ") {
+            return Ok(None);
+        }
+        let before = self.open.as_ref();
+        let in_header = before.is_some_and(|open| open.part == Part::Header);
+        let (may, is_apart) = match before.and_then(|open| open.told) {
+            Some(told) => (line.offset >= told, true),
+            None => (
+                !in_header || self.blank.is_some(),
+                self.blank.is_some() || before.is_none(),
+            ),
         };
-        may.then(|| separator::sent(line.head)).flatten()
+        let sent = separator::sent(line.head).map(|sent| (sent, Dated::Yes));
+        if !may || (sent.is_some() && is_apart) {
+            return Ok(sent.filter(|_| may));
+        }
+        let undated = || is_apart && separator::is_undated(line.head);
+        if (sent.is_some() || undated()) && self.header_at(line.after())? {
+            let latest = self.cuts.last().map_or(0, |cut| cut.sent);
+            return Ok(sent.or(Some((latest, Dated::No))));
+        }
+        Ok(None)
     }
 
-    fn begin(&mut self, line: &Line<'_>, sent: i64) -> io::Result<()> {
+    fn header_at(&mut self, place: u64) -> io::Result<bool> {
+        self.probe.seek(SeekFrom::Start(place))?;
+        let mut here = Vec::new();
+        self.probe
+            .by_ref()
+            .take(FIELD_NAME)
+            .read_to_end(&mut here)?;
+        Ok(separator::is_header(&here))
+    }
+
+    fn begin(&mut self, line: &Line<'_>, sent: i64, dated: Dated) -> io::Result<()> {
         self.close()?;
         let mut digest = Sha256::new();
         digest.update(line.head);
@@ -122,6 +160,7 @@ impl Cutter {
             separator: line.offset,
             begin: line.after(),
             sent,
+            dated,
             part: Part::Header,
             own: Own::No,
             length: None,
@@ -195,6 +234,12 @@ impl Cutter {
 impl Open {
     fn header(&mut self, line: &[u8]) {
         self.internal.line(line);
+        if self.dated == Dated::No
+            && let Some(sent) = dated(line)
+        {
+            self.sent = sent;
+            self.dated = Dated::Yes;
+        }
         let goes_on = matches!(line.first(), Some(b' ' | b'\t'));
         if goes_on && self.own == Own::Yes {
             return;
@@ -241,14 +286,22 @@ fn fits(probe: &mut File, end: u64) -> io::Result<bool> {
     let Some((last, rest)) = here.split_first() else {
         return Ok(false);
     };
-    let begins = |rest: &[u8]| {
-        rest.is_empty() || separator::line(rest).is_some_and(|line| separator::sent(line).is_some())
-    };
+    let begins = |rest: &[u8]| rest.is_empty() || separator::begins(rest);
     let behind_blank = rest
         .strip_prefix(b"\r\n")
         .or_else(|| rest.strip_prefix(b"\n"));
     let fits = behind_blank.is_some_and(begins) || (*last == b'\n' && begins(rest));
     Ok(fits || rest.is_empty())
+}
+
+/// The time that a `Date` field tells, if this line is one.
+fn dated(line: &[u8]) -> Option<i64> {
+    const NAME: &[u8] = b"date:";
+    let (name, value) = line.split_at_checked(NAME.len())?;
+    let value = std::str::from_utf8(value).ok()?.trim();
+    let zoned = jiff::fmt::rfc2822::parse(value);
+    let found = zoned.ok().filter(|_| name.eq_ignore_ascii_case(NAME))?;
+    Some(found.timestamp().as_second())
 }
 
 fn number(value: &[u8]) -> Option<u64> {

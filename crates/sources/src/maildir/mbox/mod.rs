@@ -72,7 +72,7 @@ pub(super) fn is_mbox(store: &Beneath, path: &Path) -> bool {
     };
     let mut begin = Vec::new();
     let read = file.take(FIRST_LINE).read_to_end(&mut begin);
-    read.is_ok() && separator::line(&begin).is_some_and(|line| separator::sent(line).is_some())
+    read.is_ok() && separator::begins(&begin)
 }
 
 pub(super) fn stamps(store: &Beneath, path: &Path) -> Stamps {

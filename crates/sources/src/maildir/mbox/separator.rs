@@ -43,6 +43,38 @@ pub(super) fn sent(line: &[u8]) -> Option<i64> {
     Some(zoned.timestamp().as_second())
 }
 
+/// Whether the line begins a message without telling when it came: a sender or a `-` alone. Sentences begin with `From `
+/// too, so this holds only where a header follows.
+pub(super) fn is_undated(line: &[u8]) -> bool {
+    let Some(rest) = line.strip_prefix(b"From ") else {
+        return false;
+    };
+    let sender = rest.trim_ascii();
+    let is_word = sender.len() <= 320 && !sender.iter().any(u8::is_ascii_whitespace);
+    is_word && (matches!(sender, b"" | b"-" | b"MAILER-DAEMON") || sender.contains(&b'@'))
+}
+
+/// Whether a message begins here, as far as its first two lines tell.
+pub(super) fn begins(octets: &[u8]) -> bool {
+    let Some(line) = line(octets) else {
+        return false;
+    };
+    let end = memchr::memchr(b'\n', octets).map_or(octets.len(), |end| end + 1);
+    let next = octets.get(end..).unwrap_or_default();
+    sent(line).is_some() || (is_undated(line) && is_header(next))
+}
+
+/// Whether a header field begins here (RFC 5322 section 2.2).
+pub(super) fn is_header(octets: &[u8]) -> bool {
+    const LONGEST: usize = 77;
+    let name = octets
+        .iter()
+        .take(LONGEST)
+        .take_while(|byte| byte.is_ascii_graphic() && **byte != b':')
+        .count();
+    name > 0 && octets.get(name) == Some(&b':')
+}
+
 fn clock(word: &str) -> Option<Time> {
     let mut pieces = word.split(':');
     let hour = pieces.next().and_then(number)?;
@@ -105,6 +137,29 @@ mod tests {
             ("", None),
         ] {
             assert_eq!(sent(line.as_bytes()), want, "{line}");
+        }
+        for (line, want) in [
+            ("From -", true),
+            ("From - ", true),
+            ("From ", true),
+            ("From a@b", true),
+            ("From MAILER-DAEMON", true),
+            ("From here on it is easy", false),
+            ("From home", false),
+            ("From: a@b", false),
+            (">From a@b", false),
+        ] {
+            assert_eq!(is_undated(line.as_bytes()), want, "{line}");
+        }
+        for (line, want) in [
+            ("Subject: x", true),
+            ("X-A: b", true),
+            (": x", false),
+            ("two words: x", false),
+            ("word", false),
+            ("", false),
+        ] {
+            assert_eq!(is_header(line.as_bytes()), want, "{line}");
         }
         let long = format!("From {} Mon Nov  3 10:12:30 2025", "a".repeat(MOST));
         assert_eq!(sent(long.as_bytes()), None);

@@ -92,8 +92,29 @@ fn messages_end_where_the_next_begins() {
             "{F}\nA: b\n\none\n\n{F}\nC: d\n\ntwo\n\n",
             &["A: b\n\none\n", "C: d\n\ntwo\n"],
         ),
-        // Without an empty line, or without a time, it is a sentence.
+        // Without an empty line it is a sentence, unless a header follows.
         ("{F}\nA: b\n\none\n{F}\ntwo\n", &["A: b\n\none\n{F}\ntwo\n"]),
+        (
+            "{F}\nA: b\n\none\n{F}\nC: d\n\ntwo\n",
+            &["A: b\n\none\n", "C: d\n\ntwo\n"],
+        ),
+        (
+            "{F}\nA: b\n{F}\nC: d\n\ntwo\n",
+            &["A: b\n{F}\nC: d\n\ntwo\n"],
+        ),
+        // Without a date it takes a header, too.
+        (
+            "From -\nA: b\n\none\n\nFrom - \nC: d\n\ntwo\n\nFrom a@b\nE: f\n\nthree\n",
+            &["A: b\n\none\n", "C: d\n\ntwo\n", "E: f\n\nthree\n"],
+        ),
+        (
+            "{F}\nA: b\n\none\n\nFrom a@b\nto c@d\n\nFrom -\n\nx\n",
+            &["A: b\n\none\n\nFrom a@b\nto c@d\n\nFrom -\n\nx\n"],
+        ),
+        (
+            "{F}\nA: b\n\none\nFrom -\nC: d\n",
+            &["A: b\n\none\nFrom -\nC: d\n"],
+        ),
         (
             "{F}\nA: b\n\none\n\nFrom here on\n",
             &["A: b\n\none\n\nFrom here on\n"],

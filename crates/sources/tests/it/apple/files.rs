@@ -231,6 +231,20 @@ async fn numbers_that_do_not_fit_are_no_messages() {
 }
 
 #[tokio::test]
+async fn an_attachment_without_a_size_is_missing() {
+    let mut cases = Cases::new(Generation::Modern);
+    let text = "Content-Type: multipart/mixed; boundary=b\n\n--b\nContent-Type: text/plain\n\nhi\n--b\n\
+                Content-Type: application/pdf; name=a.pdf\nContent-Disposition: attachment; filename=a.pdf\n\
+                Content-Transfer-Encoding: base64\n\n\n--b\nContent-Type: text/plain\n\n\n--b--\n";
+    let letter = Letter::new(text).row(803).stored(Stored::Partial);
+    cases.store.message(cases.inbox, letter);
+    let reader = reader(&cases);
+    let message = reader.message("INBOX", 803).await.unwrap();
+    let absent = Section::parse("2").unwrap();
+    assert_eq!(message.not_downloaded, [absent]);
+}
+
+#[tokio::test]
 async fn parts_of_old_stores_and_of_messages_in_messages_come_back_too() {
     let mut cases = Cases::new(Generation::Modern);
     let old = "Content-Type: multipart/mixed; boundary=b\n\n--b\nContent-Type: text/plain\n\nhi\n--b\n\
