@@ -6,6 +6,7 @@
     reason = "tests stop at the first surprise"
 )]
 
+mod bodies;
 mod chromium;
 mod corpus;
 mod hostile;
