@@ -4,7 +4,7 @@ use mail::{Leaf, Structure, TextPrefix};
 
 use crate::body::readable;
 use crate::changes::Changes;
-use crate::outline::{Completeness, outline};
+use crate::outline::{Completeness, Outline, is_declared, outline};
 use crate::roles::{Role, is_in, roles};
 use crate::shield::{self, Shape, shield};
 
@@ -28,7 +28,7 @@ pub fn snippet(prefix: &TextPrefix, max_chars: usize) -> Option<Snippet> {
     let header = prefix.header.trim_ascii_end();
     let raw = [header, b"\r\n\r\n", &prefix.text].concat();
     let outline = outline(&raw);
-    for leaf in body(prefix, &outline.structure) {
+    for leaf in body(prefix, &outline) {
         let Some((bytes, whole)) = outline.part(&leaf.section) else {
             continue;
         };
@@ -55,7 +55,7 @@ pub fn snippet(prefix: &TextPrefix, max_chars: usize) -> Option<Snippet> {
 }
 
 /// The first parts of the body that the beginning of a message holds.
-fn body(prefix: &TextPrefix, ours: &Structure) -> Vec<Leaf> {
+fn body(prefix: &TextPrefix, outline: &Outline<'_>) -> Vec<Leaf> {
     let of_body = |structure: &Structure| {
         let leaves = structure.leaves.iter().zip(roles(structure));
         let body = leaves.filter(|(_, role)| *role == Role::Body);
@@ -64,21 +64,28 @@ fn body(prefix: &TextPrefix, ours: &Structure) -> Vec<Leaf> {
     let mut body = match &prefix.structure {
         Some(structure) => {
             let same = |leaf: &Leaf| {
-                let ours = ours.leaf(&leaf.section);
+                let ours = outline.structure.leaf(&leaf.section);
                 ours.filter(|ours| ours.mime_type == leaf.mime_type)
                     .cloned()
             };
             of_body(structure).iter().filter_map(same).collect()
         }
-        None => {
-            let mut ours = ours.clone();
+        None if prefix.truncated => {
+            let mut ours = outline.structure.clone();
             // INVARIANT: an attachment is none of the text. What seems to be the only part may be one, once the
             // others are seen.
-            ours.cut |= prefix.truncated && !ours.multiparts.is_empty();
-            let mut body = of_body(&ours);
-            body.retain(|leaf| !prefix.truncated || !is_in_alternative(leaf, &ours));
-            body
+            ours.cut |= !ours.multiparts.is_empty();
+            let body = of_body(&ours).into_iter();
+            let is_known = |leaf: &Leaf| {
+                let part = outline.part(&leaf.section);
+                let is_whole = part.is_some_and(|(_, end)| end == Completeness::Complete);
+                // A multipart whose parts are not here yet looks like a text.
+                is_whole && is_declared(&prefix.header, &ours)
+            };
+            body.take_while(|leaf| is_known(leaf) && !is_in_alternative(leaf, &ours))
+                .collect()
         }
+        None => of_body(&outline.structure),
     };
     body.truncate(MOST_PARTS);
     body

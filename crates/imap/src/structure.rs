@@ -13,7 +13,7 @@ pub struct BodyStructure {
     pub leaves: Vec<Leaf>,
     /// Those with parts, outer ones first.
     pub multiparts: Vec<Multipart>,
-    /// A multipart without parts, or with NIL or nothing intelligible in the place of one.
+    /// A multipart without parts or with an empty boundary, NIL in the place of a part, or a part without a type.
     pub has_gaps: bool,
     /// Something lay deeper than we read, or there were more leaves or multiparts than
     /// [`BodyStructure::MOST_LEAVES`].
@@ -76,7 +76,9 @@ impl BodyStructure {
                     found.cut = true;
                     break;
                 }
-                found.leaves.push(leaf(frame, fields, &visit));
+                let leaf = leaf(frame, fields, &visit);
+                found.has_gaps |= is_typeless(fields);
+                found.leaves.push(leaf);
                 continue;
             }
             // QUIRK: a part may be NIL; those behind it keep their numbers.
@@ -93,10 +95,14 @@ impl BodyStructure {
                 found.cut = true;
                 break;
             }
+            let parameters = parameters(frame, fields.get(children + 1));
+            let mut boundaries = parameters.iter().filter(|(name, _)| name == "boundary");
+            found.has_gaps |= boundaries.any(|(_, boundary)| boundary.is_empty());
+            found.has_gaps |= within.as_ref().is_none_or(String::is_empty);
             found.multiparts.push(Multipart {
                 path: path.clone(),
                 subtype: within.clone().unwrap_or_default(),
-                parameters: parameters(frame, fields.get(children + 1)),
+                parameters,
             });
             let parent = Rc::new(Parent { path, within });
             let parts = fields.iter().take(children).zip(1u32..);
@@ -150,6 +156,19 @@ fn is_leaf(fields: &[Value<'_>]) -> bool {
     let named = kind.string().is_some() && subtype.string().is_some();
     let sized = fields.get(6).is_some_and(|size| size.number().is_some());
     (named && fields.len() >= 5) || (!is_part(kind) && !is_part(subtype) && sized)
+}
+
+/// The type or the subtype is missing, though not that of a text.
+fn is_typeless(fields: &[Value<'_>]) -> bool {
+    let missing = |index: usize| {
+        fields
+            .get(index)
+            .and_then(Value::string)
+            .is_none_or(|s| s.is_empty())
+    };
+    let is_text = fields.first().and_then(Value::string);
+    let is_text = is_text.is_some_and(|kind| kind.eq_ignore_ascii_case(b"text"));
+    missing(0) || (missing(1) && !is_text)
 }
 
 fn leaf(frame: &Bytes, fields: &[Value<'_>], visit: &Visit<'_, '_>) -> Leaf {

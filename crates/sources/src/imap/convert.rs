@@ -84,7 +84,7 @@ fn address(wire: imap::Address) -> Address {
 /// Copies, so that a structure that is kept does not keep the whole response. One with gaps is of no use and becomes
 /// empty: which of its parts are the body is not known.
 pub(super) fn structure(wire: &imap::BodyStructure) -> Structure {
-    if wire.has_gaps {
+    if wire.has_gaps || has_empty_multipart(wire) {
         return Structure::default();
     }
     let leaves: Vec<Leaf> = wire.leaves.iter().filter_map(leaf).collect();
@@ -93,6 +93,25 @@ pub(super) fn structure(wire: &imap::BodyStructure) -> Structure {
         leaves,
         multiparts: wire.multiparts.iter().map(multipart).collect(),
     }
+}
+
+/// QUIRK: Dovecot describes a multipart in which it finds no parts, for want of a boundary or of its delimiters, as one
+/// with a single empty part.
+fn has_empty_multipart(wire: &imap::BodyStructure) -> bool {
+    let mut rest = wire.leaves.as_slice();
+    while let [leaf, after @ ..] = rest {
+        rest = after;
+        let Some((1, around)) = leaf.section.split_last() else {
+            continue;
+        };
+        let is_empty = leaf.octets == 0 && leaf.within.is_some();
+        let mut next = after.iter().take(1);
+        let is_sole = !next.any(|next| next.section.starts_with(around));
+        if is_empty && is_sole && leaf.mime_type == "text/plain" {
+            return true;
+        }
+    }
+    false
 }
 
 fn multipart(wire: &imap::Multipart) -> Multipart {
