@@ -46,8 +46,7 @@ pub(crate) fn without_data_urls(html: &str) -> Cow<'_, str> {
         return Cow::Borrowed(html);
     }
     let mut cuts = Cuts::new(html);
-    let mut tags = Tags::new(html);
-    while let Some(event) = tags.next() {
+    for event in Tags::new(html) {
         match event {
             Event::Attribute { name, begin, end } if ADDRESSES.iter().any(|one| is(name, one)) => {
                 cuts.address(begin, end);

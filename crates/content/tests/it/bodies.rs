@@ -12,9 +12,10 @@ fn body(raw: &str) -> String {
 
 fn snippet(raw: &str) -> String {
     let outline = content::outline(raw.as_bytes());
+    let text = raw.get(outline.header_len..).unwrap();
     let prefix = TextPrefix {
         header: outline.header().to_vec().into(),
-        text: raw.as_bytes()[outline.header_len..].to_vec().into(),
+        text: text.as_bytes().to_vec().into(),
         truncated: false,
         structure: None,
     };
