@@ -55,6 +55,7 @@ fuzz_target!(|raw: &[u8]| {
         header: Bytes::copy_from_slice(outline.header()),
         text: Bytes::copy_from_slice(&raw[outline.header_len..]),
         truncated: false,
+        structure: None,
     };
     content::snippet(&prefix, 200);
 });

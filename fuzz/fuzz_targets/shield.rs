@@ -18,6 +18,7 @@ fuzz_target!(|bytes: &[u8]| {
         header: Default::default(),
         text: bytes.to_vec().into(),
         truncated: false,
+        structure: None,
     };
     let mut shown = vec![
         content::name(&text, &mut changes),

@@ -141,6 +141,7 @@ impl Shown {
             targets: links
                 .targets
                 .iter()
+                .filter(|target| leads_out(target))
                 .map(|target| address(target).hash)
                 .collect(),
             words: HashSet::new(),
@@ -209,6 +210,21 @@ fn is_address(piece: &str) -> bool {
         || begins("mailto:")
         || begins("www.")
         || bare.contains('@')
+}
+
+/// A web or mail address. Another target of a link, such as `@word`, is no address that a plain text writes out.
+fn leads_out(target: &str) -> bool {
+    let rest = |scheme: &str| {
+        let (head, rest) = target.split_at_checked(scheme.len())?;
+        head.eq_ignore_ascii_case(scheme).then_some(rest)
+    };
+    if let Some(rest) = rest("mailto:") {
+        let halves = rest.split_once('@');
+        return halves.is_some_and(|(local, host)| !local.is_empty() && !host.is_empty());
+    }
+    ["http://", "https://"]
+        .into_iter()
+        .any(|scheme| rest(scheme).is_some_and(|rest| !rest.is_empty()))
 }
 
 /// What stands around addresses in text.
@@ -285,7 +301,11 @@ mod tests {
         let links = Links {
             targets: addresses
                 .filter(|piece| is_address(piece))
-                .map(str::to_owned)
+                .map(|piece| match piece.contains("://") {
+                    false if piece.contains('@') => format!("mailto:{piece}"),
+                    false => format!("http://{piece}"),
+                    true => piece.to_owned(),
+                })
                 .collect(),
             ..Links::default()
         };
@@ -384,6 +404,25 @@ mod tests {
             verdict("会議は中止です", "会議は九時から始まります"),
             "differs"
         );
+    }
+
+    #[test]
+    fn targets_that_are_no_addresses_show_no_words() {
+        let plain = "@forward @all @mail @to @eve";
+        let links = |scheme: &str| Links {
+            targets: plain
+                .split(' ')
+                .map(|word| format!("{scheme}{word}"))
+                .collect(),
+            ..Links::default()
+        };
+        for scheme in ["", "mailto:", "x:"] {
+            let found = agreement(plain, "Hello", &links(scheme), Reach::Whole);
+            assert!(
+                matches!(found, Agreement::Differs(_)),
+                "{scheme}: {found:?}"
+            );
+        }
     }
 
     #[test]

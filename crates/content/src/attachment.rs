@@ -198,8 +198,6 @@ mod tests {
             let leaf = Leaf {
                 section: Section::parse("2").unwrap(),
                 mime_type: "application/pdf".to_owned(),
-                within: None,
-                group: 0,
                 charset: None,
                 encoding: "base64".to_owned(),
                 octets: text.len() as u64,

@@ -1,6 +1,6 @@
 //! The body of a message: the text of its parts in order, and sanitized HTML when it is wished.
 //!
-//! Where plain text and HTML tell the same, the plain text is shown; where they differ, the HTML that people see.
+//! Of an alternative, the version that people see is shown; a plain text that says the same may stand for it.
 
 use html::Links;
 use mail::{Fetched, Flow, Leaf};
@@ -10,11 +10,13 @@ use crate::calendar;
 use crate::changes::Changes;
 use crate::charset::Decoded;
 use crate::choose::{BodyWish, HtmlWish};
+use crate::enriched;
 use crate::findings::Findings;
+use crate::html_source;
 use crate::note::Note;
 use crate::outline::Completeness;
 use crate::parts::{Parts, Piece, Sought};
-use crate::roles::{Role, is_html, is_inline_calendar};
+use crate::roles::{Alternative, Role, Selection, is_enriched, is_html, is_in, is_inline_calendar};
 use crate::shield::{self, Shape, Shielded, shield};
 use crate::text;
 use crate::window::{Window, window};
@@ -67,28 +69,33 @@ pub(crate) struct Readable {
 
 pub(crate) fn body(
     fetched: &Fetched,
-    roles: &[Role],
+    selection: &Selection,
     parts: &Parts<'_>,
     wish: &BodyWish,
     notes: &mut Vec<Note>,
 ) -> Body {
-    let leaves = || fetched.structure.leaves.iter().zip(roles);
+    let leaves = || fetched.structure.leaves.iter().zip(&selection.roles);
     let mut left_out = 0;
+    let mut versions = leaves().filter(|(_, role)| **role == Role::Version).count();
     let mut reads = Vec::new();
-    for (leaf, role) in leaves().filter(|(_, role)| role.is_text()) {
+    for (leaf, role) in leaves().filter(|(_, role)| role.is_read()) {
         match parts.find(leaf) {
             Sought::Here(piece) => reads.push(Read::new(leaf, *role, piece)),
             Sought::Missing if leaf.octets > 0 => notes.push(Note::PartMissing {
                 part: leaf.section.clone(),
             }),
             Sought::Missing => {}
+            Sought::Left if *role == Role::Plain => versions += 1,
             Sought::Left => left_out += 1,
         }
     }
     if left_out > 0 {
         notes.push(Note::PartsLeftOut { count: left_out });
     }
-    pick_versions(&mut reads, notes);
+    if versions > 0 {
+        notes.push(Note::VersionsLeftOut { count: versions });
+    }
+    pick_versions(&mut reads, &selection.alternatives, notes);
     let mut whole = Assembled {
         open: left_out > 0,
         ..Assembled::default()
@@ -99,35 +106,30 @@ pub(crate) fn body(
     }
     for read in reads.iter().filter(|read| read.shown == Shown::Yes) {
         whole.add(read, notes);
-        // What stands behind a gap has no place yet.
-        if read.piece.can_grow() {
-            whole.growing = true;
-            break;
-        }
     }
-    if !whole.growing {
-        let invited = leaves().map(|(leaf, _)| leaf);
-        for leaf in invited.filter(|leaf| is_inline_calendar(leaf)) {
-            whole.invite(leaf, parts);
-        }
+    if whole.text.is_empty() {
+        notes.extend(nothing_shown(&reads));
+    }
+    let invited = leaves().map(|(leaf, _)| leaf);
+    for leaf in invited.filter(|leaf| is_inline_calendar(leaf)) {
+        whole.invite(leaf, parts);
     }
     let html = match wish.html {
         HtmlWish::Include => whole.sanitize(&reads, wish.max_chars, notes),
         HtmlWish::Skip => None,
     };
     let (shown, stretch) = stretch(&whole.text, wish);
-    if wish.offset > 0 && shown.text.is_empty() && !whole.growing {
+    if wish.offset > 0 && shown.text.is_empty() {
         notes.push(Note::BeyondEnd {
             chars: whole.text.chars().count(),
         });
     }
-    let more = shown.left > 0 || whole.growing || whole.open;
+    let more = shown.left > 0 || whole.open;
     let truncated = more.then(|| Truncation {
         shown_chars: shown.text.chars().count(),
         // INVARIANT: an offset that brings nothing new is no way to go on.
-        next_offset: (shown.end > wish.offset && (shown.left > 0 || whole.growing))
-            .then_some(shown.end),
-        left: if whole.growing || whole.open {
+        next_offset: (shown.end > wish.offset && shown.left > 0).then_some(shown.end),
+        left: if whole.open {
             Left::AtLeast(shown.left)
         } else {
             Left::Exactly(shown.left)
@@ -164,6 +166,12 @@ pub(crate) fn readable(leaf: &Leaf, bytes: &[u8], whole: Completeness) -> Readab
     if is_html(leaf) {
         return read.of_html(&decoded.text);
     }
+    if is_enriched(leaf) {
+        return read.of_text(&match leaf.mime_type.as_str() {
+            "text/richtext" => enriched::richtext(&decoded.text),
+            _ => enriched::enriched(&decoded.text),
+        });
+    }
     match leaf.flow {
         Flow::Fixed => read.of_text(&decoded.text),
         flow => read.of_text(&text::unflow(&decoded.text, flow)),
@@ -183,7 +191,7 @@ impl Readable {
     }
 
     pub(crate) fn of_html(mut self, html: &str) -> Self {
-        let rendered = html::to_text(html, MOST_CHARS);
+        let rendered = html::to_text(&html_source::without_data_urls(html), MOST_CHARS);
         self.findings.take(&rendered);
         self.cut = rendered.cut;
         self.of_text(&rendered.text)
@@ -225,7 +233,6 @@ enum Shown {
 /// A part that was read.
 struct Read<'a> {
     leaf: &'a Leaf,
-    role: Role,
     piece: Piece<'a>,
     readable: Readable,
     shown: Shown,
@@ -235,78 +242,106 @@ impl<'a> Read<'a> {
     fn new(leaf: &'a Leaf, role: Role, piece: Piece<'a>) -> Self {
         Self {
             leaf,
-            role,
             piece,
             readable: readable(leaf, piece.bytes, piece.whole),
-            shown: Shown::Yes,
+            shown: if role == Role::Body {
+                Shown::Yes
+            } else {
+                Shown::No
+            },
         }
     }
 }
 
-/// Of each alternative, one version.
-fn pick_versions(reads: &mut [Read<'_>], notes: &mut Vec<Note>) {
-    let mut numbers: Vec<usize> = reads
-        .iter()
-        .filter_map(|read| match read.role {
-            Role::Plain(number) => Some(number),
-            _ => None,
-        })
-        .collect();
-    numbers.dedup();
-    for number in numbers {
-        let joined = |role: Role| {
-            let texts = reads.iter().filter(|read| read.role == role);
-            let texts: Vec<&str> = texts.map(|read| read.readable.text.as_str()).collect();
-            texts.join("\n\n")
-        };
-        let cut = reads.iter().any(|read| {
-            read.role == Role::Html(number) && (read.piece.is_cut() || read.readable.cut)
-        });
-        let reach = if cut { Reach::Beginning } else { Reach::Whole };
-        let (plain, html) = (joined(Role::Plain(number)), joined(Role::Html(number)));
-        let mut links = Links::default();
-        for read in reads.iter().filter(|read| read.role == Role::Html(number)) {
-            links.merge(&read.readable.findings.links);
+/// That there is HTML, and that all of it shows no text.
+fn nothing_shown(reads: &[Read<'_>]) -> Option<Note> {
+    let is_seen = |read: &&Read<'_>| read.shown == Shown::Yes && is_html(read.leaf);
+    let mut pages = reads.iter().filter(is_seen).peekable();
+    pages.peek()?;
+    let mut pictures = 0;
+    for page in pages {
+        // Of a page that breaks off it is not known.
+        if page.piece.is_cut() || page.readable.cut || page.readable.findings.too_deep > 0 {
+            return None;
         }
-        let displaced = match pick(&plain, &html, &links, reach) {
-            Pick::Plain => {
-                if html.is_empty() && !plain.is_empty() {
-                    notes.push(Note::HtmlShowsNothing);
-                }
-                Role::Html(number)
+        let decoded = text::of_leaf(page.leaf, page.piece.bytes, page.piece.whole);
+        pictures += html_source::pictures(&decoded.text);
+    }
+    Some(Note::HtmlShowsNothing { pictures })
+}
+
+/// The versions of the body that people do not see are compared with the one they see, and never shown in its place.
+/// Only a plain text that says the same word for word is shown for it, because its lines are the sender's.
+fn pick_versions(reads: &mut [Read<'_>], alternatives: &[Alternative], notes: &mut Vec<Note>) {
+    for alternative in alternatives {
+        let mut agreeing = None;
+        let seen = Version::of(reads, &alternative.shown, Shown::Yes);
+        if seen.parts == 0 {
+            continue;
+        }
+        for branch in &alternative.plain {
+            let plain = Version::of(reads, branch, Shown::No);
+            match plain.compared_with(&seen) {
+                Agreement::Agrees => agreeing = Some(branch),
+                Agreement::Differs(chars) => notes.push(Note::PlainDiffers { chars }),
+                Agreement::Unknown | Agreement::Lacks | Agreement::Strays => {}
             }
-            Pick::Html => Role::Plain(number),
-            Pick::HtmlDespite(chars) => {
-                notes.push(Note::PlainDiffers { chars });
-                Role::Plain(number)
-            }
+        }
+        let Some(agreeing) = agreeing else {
+            continue;
         };
-        for read in reads.iter_mut().filter(|read| read.role == displaced) {
-            read.shown = Shown::No;
+        for read in reads.iter_mut() {
+            if is_in(&read.leaf.section, &alternative.shown) {
+                read.shown = Shown::No;
+            } else if is_in(&read.leaf.section, agreeing) {
+                read.shown = Shown::Yes;
+            }
         }
     }
 }
 
-/// Which of two versions of a text is shown.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Pick {
-    Plain,
-    Html,
-    /// So many characters stand only in the plain text.
-    HtmlDespite(usize),
+/// What the parts of one branch of an alternative say together.
+struct Version {
+    text: String,
+    links: Links,
+    reach: Reach,
+    parts: usize,
 }
 
-pub(crate) fn pick(plain: &str, html: &str, links: &Links, reach: Reach) -> Pick {
-    if html.is_empty() {
-        return Pick::Plain;
+impl Version {
+    fn of(reads: &[Read<'_>], branch: &[u32], shown: Shown) -> Self {
+        let mut version = Self {
+            text: String::new(),
+            links: Links::default(),
+            reach: Reach::Whole,
+            parts: 0,
+        };
+        let here = |read: &&Read<'_>| read.shown == shown && is_in(&read.leaf.section, branch);
+        for read in reads.iter().filter(here) {
+            if version.parts > 0 {
+                version.text.push_str("\n\n");
+            }
+            version.text.push_str(&read.readable.text);
+            version.links.merge(&read.readable.findings.links);
+            if read.piece.is_cut() || read.readable.cut {
+                version.reach = Reach::Beginning;
+            }
+            version.parts += 1;
+        }
+        version
     }
-    if plain.is_empty() {
-        return Pick::Html;
-    }
-    match agreement(plain, html, links, reach) {
-        Agreement::Agrees => Pick::Plain,
-        Agreement::Differs(chars) => Pick::HtmlDespite(chars),
-        Agreement::Unknown | Agreement::Lacks | Agreement::Strays => Pick::Html,
+
+    /// A plain text with the version that people see.
+    fn compared_with(&self, seen: &Self) -> Agreement {
+        let (plain, shown) = (self.text.trim(), seen.text.trim());
+        match (plain.is_empty(), shown.is_empty(), seen.reach) {
+            (true, _, _) => Agreement::Lacks,
+            (false, true, Reach::Beginning) => Agreement::Unknown,
+            (false, true, Reach::Whole) => {
+                Agreement::Differs(plain.chars().filter(|c| !c.is_whitespace()).count())
+            }
+            (false, false, reach) => agreement(plain, shown, &seen.links, reach),
+        }
     }
 }
 
@@ -314,8 +349,6 @@ pub(crate) fn pick(plain: &str, html: &str, links: &Links, reach: Reach) -> Pick
 #[derive(Default)]
 struct Assembled {
     text: String,
-    /// A bolder wish would bring more.
-    growing: bool,
     /// There is more that no wish brings.
     open: bool,
     html_cut: bool,
@@ -327,7 +360,7 @@ impl Assembled {
     fn add(&mut self, read: &Read<'_>, notes: &mut Vec<Note>) {
         let readable = &read.readable;
         self.paragraph(&readable.text);
-        self.converted |= is_html(read.leaf);
+        self.converted |= is_html(read.leaf) && !readable.text.is_empty();
         self.open |= readable.cut || read.piece.is_cut();
         self.findings.merge(&readable.findings);
         if readable.findings.guessed {
@@ -371,8 +404,9 @@ impl Assembled {
             let room = max_chars.saturating_sub(safe.chars().count());
             let piece = read.piece;
             let decoded = text::of_leaf(read.leaf, piece.bytes, piece.whole);
+            let html = html_source::without_data_urls(&decoded.text);
             let mut filter = HtmlShield::default();
-            let sanitized = html::sanitize(&decoded.text, room, &mut filter);
+            let sanitized = html::sanitize(&html, room, &mut filter);
             self.html_cut |= sanitized.cut || piece.is_cut();
             // The same text is counted once.
             if read.shown == Shown::No {

@@ -26,17 +26,15 @@ pub enum HtmlWish {
     Include,
 }
 
-/// Bytes of one text.
-pub(crate) const MOST_PART: u64 = 1024 * 1024;
-/// Bytes of all texts of one message.
-const MOST_ALL: u64 = 4 * 1024 * 1024;
+/// Encoded bytes of one text.
+const MAX_TEXT_BYTES: u64 = 1024 * 1024;
+/// Encoded bytes of one HTML text, which may hold its pictures.
+const MAX_HTML_BYTES: u64 = 8 * 1024 * 1024;
+/// Encoded bytes of all texts of one message.
+const MAX_TEXTS_BYTES: u64 = 12 * 1024 * 1024;
 /// Texts of one message.
 const MOST_PARTS: usize = 40;
 const MOST_CALENDARS: usize = 4;
-/// HTML travels so far even for a short wish: whether the plain text tells the same shows only in the whole.
-const LEAST_HTML: u64 = 512 * 1024;
-/// So does the plain text beside it.
-const LEAST_PLAIN: u64 = 64 * 1024;
 
 /// Attachments that are looked at.
 pub(crate) const MOST_ATTACHMENTS: usize = 50;
@@ -55,10 +53,12 @@ pub fn choose(structure: &Structure, wish: &BodyWish) -> Vec<PartWish> {
     let leaves = || structure.leaves.iter().zip(&roles);
     let mut chosen = Chosen::default();
     let besides = || leaves().filter(|_| wish.only.is_none());
-    let texts = besides().filter(|(_, role)| role.is_text());
-    let mut left = MOST_ALL;
-    for (leaf, role) in texts.take(MOST_PARTS) {
-        left = chosen.add(leaf, text_budget(leaf, *role, wish), left);
+    let of_role = |wanted: Role| besides().filter(move |(_, role)| **role == wanted);
+    // What is shown comes before what it is compared with.
+    let texts = of_role(Role::Body).chain(of_role(Role::Plain));
+    let mut left = MAX_TEXTS_BYTES;
+    for (leaf, _) in texts.take(MOST_PARTS) {
+        left = chosen.add(leaf, max_text_bytes(leaf), left);
     }
     let calendars = besides().map(|(leaf, _)| leaf);
     for leaf in calendars
@@ -129,12 +129,13 @@ impl Chosen {
     }
 }
 
-fn text_budget(leaf: &Leaf, role: Role, wish: &BodyWish) -> u64 {
-    let wanted = budget(leaf, wish.offset.saturating_add(wish.max_chars));
-    match role {
-        Role::Plain(_) => wanted.max(LEAST_PLAIN),
-        _ if is_html(leaf) => wanted.max(LEAST_HTML),
-        _ => wanted,
+/// Texts travel whole, however short the wish: where the first character of a text that is shown lies among
+/// pictures, markup and blanks is known only behind it.
+fn max_text_bytes(leaf: &Leaf) -> u64 {
+    if is_html(leaf) {
+        MAX_HTML_BYTES
+    } else {
+        MAX_TEXT_BYTES
     }
 }
 
@@ -143,7 +144,7 @@ fn document_budget(leaf: &Leaf, max_chars: usize, left: u64) -> u64 {
         Promise::Text => budget(leaf, max_chars),
         Promise::Calendar => calendar::MOST_ENCODED,
         // Of a message, the beginning is worth reading too.
-        Promise::Mail => MOST_PART,
+        Promise::Mail => MAX_TEXT_BYTES,
         Promise::Document if leaf.octets > MOST_DOCUMENT_ENCODED.min(left) => 0,
         Promise::Document => MOST_DOCUMENT_ENCODED,
         Promise::Nothing => 0,
@@ -166,7 +167,7 @@ fn budget(leaf: &Leaf, max_chars: usize) -> u64 {
         let bytes = chars.saturating_mul(longest).div_ceil(width);
         bytes.saturating_add(4 * 1024)
     };
-    bytes.min(MOST_PART)
+    bytes.min(MAX_TEXT_BYTES)
 }
 
 /// Whether the declared charset has one byte a character. A missing one says nothing.
@@ -178,14 +179,12 @@ fn is_one_byte(leaf: &Leaf) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mail::{Disposition, Flow, Raw};
+    use mail::{Disposition, Flow, Multipart, Raw};
 
-    fn leaf(section: &str, mime_type: &str, within: &str, octets: u64) -> Leaf {
+    fn leaf(section: &str, mime_type: &str, octets: u64) -> Leaf {
         Leaf {
             section: Section::parse(section).unwrap(),
             mime_type: mime_type.to_owned(),
-            within: (!within.is_empty()).then(|| within.to_owned()),
-            group: 0,
             charset: None,
             encoding: "7bit".to_owned(),
             octets,
@@ -200,7 +199,20 @@ mod tests {
         Leaf {
             filename: Some(Raw::copied(name.as_bytes())),
             disposition: Some(Disposition::Attachment),
-            ..leaf(section, mime_type, "mixed", octets)
+            ..leaf(section, mime_type, octets)
+        }
+    }
+
+    fn structure(leaves: Vec<Leaf>, multiparts: &[(&[u32], &str)]) -> Structure {
+        let multiparts = multiparts.iter().map(|(path, subtype)| Multipart {
+            path: path.to_vec(),
+            subtype: (*subtype).to_owned(),
+            start: None,
+        });
+        Structure {
+            leaves,
+            multiparts: multiparts.collect(),
+            cut: false,
         }
     }
 
@@ -215,9 +227,8 @@ mod tests {
     }
 
     /// The sections that are needed.
-    fn chosen(leaves: Vec<Leaf>, wish: &BodyWish) -> Vec<String> {
-        let structure = Structure { leaves, cut: false };
-        choose(&structure, wish)
+    fn chosen(structure: &Structure, wish: &BodyWish) -> Vec<String> {
+        choose(structure, wish)
             .iter()
             .filter(|part| part.urgency == Urgency::Needed)
             .map(|part| part.section.to_string())
@@ -225,35 +236,42 @@ mod tests {
     }
 
     #[test]
-    fn both_versions_travel_unless_one_is_empty() {
-        let both = |plain| {
+    fn versions_to_compare_travel_behind_the_body() {
+        let both = structure(
             vec![
-                leaf("1", "text/plain", "alternative", plain),
-                leaf("2.1", "text/html", "related", 900),
-                leaf("2.2", "image/png", "related", 900),
-            ]
-        };
-        assert_eq!(chosen(both(100), &wish()), ["1", "2.1"]);
-        assert_eq!(chosen(both(2), &wish()), ["2.1"]);
+                leaf("1", "text/plain", 100),
+                leaf("2.1", "text/html", 900),
+                leaf("2.2", "image/png", 900),
+            ],
+            &[(&[], "alternative"), (&[2], "related")],
+        );
+        assert_eq!(chosen(&both, &wish()), ["2.1", "1"]);
+        let html = structure(
+            vec![leaf("1", "text/html", 100), leaf("2", "text/html", 100)],
+            &[(&[], "alternative")],
+        );
+        assert_eq!(chosen(&html, &wish()), ["2"]);
     }
 
     #[test]
-    fn every_inline_text_is_shown() {
-        let leaves = vec![
-            leaf("1.1", "text/plain", "alternative", 100),
-            leaf("1.2", "text/html", "alternative", 100),
-            leaf("2", "text/plain", "mixed", 100),
-            leaf("3", "text/html", "mixed", 100),
-            leaf("4", "text/calendar", "mixed", 100),
-            leaf("5", "text/markdown", "mixed", 100),
-            leaf("6", "text/csv", "mixed", 100),
-        ];
-        let structure = Structure { leaves, cut: false };
+    fn every_inline_text_of_mixed_is_chosen() {
+        let structure = structure(
+            vec![
+                leaf("1.1", "text/plain", 100),
+                leaf("1.2", "text/html", 100),
+                leaf("2", "text/plain", 100),
+                leaf("3", "text/html", 100),
+                leaf("4", "text/calendar", 100),
+                leaf("5", "text/markdown", 100),
+                leaf("6", "text/csv", 100),
+            ],
+            &[(&[], "mixed"), (&[1], "alternative")],
+        );
         assert_eq!(
             roles(&structure),
             [
-                Role::Plain(0),
-                Role::Html(0),
+                Role::Plain,
+                Role::Body,
                 Role::Body,
                 Role::Body,
                 Role::Attachment,
@@ -262,15 +280,15 @@ mod tests {
             ]
         );
         assert_eq!(
-            chosen(structure.leaves, &wish()),
-            ["1.1", "1.2", "2", "3", "5", "4"]
+            chosen(&structure, &wish()),
+            ["1.2", "2", "3", "5", "1.1", "4"]
         );
     }
 
     #[test]
     fn attachments_travel_only_when_wished() {
         let leaves = vec![
-            leaf("1", "text/html", "mixed", 100),
+            leaf("1", "text/html", 100),
             named("2", "text/plain", "a.txt", 100),
             named("3", "text/csv", "a.csv", 100),
             named("4", "application/pdf", "a.pdf", 100),
@@ -279,16 +297,16 @@ mod tests {
             named("7", "message/rfc822", "a.eml", 8_000_000),
         ];
         let mut wish = wish();
-        assert_eq!(chosen(leaves.clone(), &wish), ["1"]);
+        let structure = structure(leaves, &[(&[], "mixed")]);
+        assert_eq!(chosen(&structure, &wish), ["1"]);
         wish.attachment_text = Some(100);
-        assert_eq!(chosen(leaves.clone(), &wish), ["1", "2", "3", "4", "7"]);
-        let structure = Structure { leaves, cut: false };
+        assert_eq!(chosen(&structure, &wish), ["1", "2", "3", "4", "7"]);
         assert_eq!(choose(&structure, &wish).len(), 7, "the others are tasted");
     }
 
     #[test]
     fn one_attachment_alone_travels_wherever_it_stands() {
-        let texts = [leaf("1", "text/html", "mixed", 100)].into_iter();
+        let texts = [leaf("1", "text/html", 100)].into_iter();
         let files = (2..=90).map(|n| named(&n.to_string(), "application/pdf", "a.pdf", 7_000_000));
         let leaves: Vec<Leaf> = texts.chain(files).collect();
         let wish = |section: &str| BodyWish {
@@ -296,37 +314,38 @@ mod tests {
             only: Section::parse(section),
             ..wish()
         };
-        assert_eq!(chosen(leaves.clone(), &wish("80")), ["80"]);
-        assert_eq!(chosen(leaves, &wish("1")), [""; 0], "no attachment");
+        let structure = structure(leaves, &[(&[], "mixed")]);
+        assert_eq!(chosen(&structure, &wish("80")), ["80"]);
+        assert_eq!(chosen(&structure, &wish("1")), [""; 0], "no attachment");
     }
 
     #[test]
     fn a_sole_text_with_a_name_is_the_body() {
-        let mut sole = leaf("1", "text/plain", "", 100);
+        let mut sole = leaf("1", "text/plain", 100);
         sole.filename = Some(Raw::copied(b"mail.txt"));
-        assert_eq!(chosen(vec![sole], &wish()), ["1"]);
+        assert_eq!(chosen(&structure(vec![sole], &[]), &wish()), ["1"]);
     }
 
     #[test]
-    fn a_later_stretch_needs_more_bytes() {
-        let structure = Structure {
-            leaves: vec![leaf("1", "text/plain", "", 900_000)],
-            cut: false,
-        };
-        let bytes = |offset| choose(&structure, &BodyWish { offset, ..wish() })[0].max_bytes;
-        assert!(bytes(0) < 20_000 && bytes(100_000) > 400_000);
-        assert_eq!(bytes(usize::MAX), MOST_PART);
+    fn texts_travel_whole_however_short_the_wish() {
+        for (mime_type, want) in [
+            ("text/plain", MAX_TEXT_BYTES),
+            ("text/html", MAX_HTML_BYTES),
+        ] {
+            let structure = structure(vec![leaf("1", mime_type, 9_000_000)], &[]);
+            for offset in [0, 100_000, usize::MAX] {
+                let wishes = choose(&structure, &BodyWish { offset, ..wish() });
+                assert_eq!(wishes[0].max_bytes, want);
+            }
+        }
     }
 
     #[test]
     fn bytes_are_bounded() {
-        let texts = (1..=500).map(|n| leaf(&n.to_string(), "text/html", "mixed", 10_000_000));
+        let texts = (1..=500).map(|n| leaf(&n.to_string(), "text/html", 10_000_000));
         let documents =
             (501..=900).map(|n| named(&n.to_string(), "application/pdf", "a.pdf", 7_000_000));
-        let structure = Structure {
-            leaves: texts.chain(documents).collect(),
-            cut: false,
-        };
+        let structure = structure(texts.chain(documents).collect(), &[(&[], "mixed")]);
         let wish = BodyWish {
             max_chars: 20_000,
             html: HtmlWish::Include,
@@ -335,6 +354,9 @@ mod tests {
         };
         let chosen = choose(&structure, &wish);
         let total: u64 = chosen.iter().map(|part| part.max_bytes).sum();
-        assert!(total <= MOST_ALL + MOST_DOCUMENTS + 50 * TASTE, "{total}");
+        assert!(
+            total <= MAX_TEXTS_BYTES + MOST_DOCUMENTS + 50 * TASTE,
+            "{total}"
+        );
     }
 }

@@ -205,8 +205,6 @@ mod tests {
             let leaf = Leaf {
                 section: Section::parse("2").unwrap(),
                 mime_type: mime_type.to_owned(),
-                within: None,
-                group: 0,
                 charset: None,
                 encoding: "7bit".to_owned(),
                 octets: 1,

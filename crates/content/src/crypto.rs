@@ -24,14 +24,13 @@ enum Wrapped {
 pub(crate) fn recognize(fetched: &Fetched, parts: &Parts<'_>, body: Option<&str>) -> Vec<Note> {
     let mut notes = Vec::new();
     for leaf in &fetched.structure.leaves {
-        let within = leaf.within.as_deref();
-        let note = match (leaf.mime_type.as_str(), within) {
-            ("application/pgp-signature", _) => Some(Note::Signed { with: PGP }),
-            ("application/pkcs7-signature" | "application/x-pkcs7-signature", _) => {
+        let note = match leaf.mime_type.as_str() {
+            "application/pgp-signature" => Some(Note::Signed { with: PGP }),
+            "application/pkcs7-signature" | "application/x-pkcs7-signature" => {
                 Some(Note::Signed { with: SMIME })
             }
-            ("application/pgp-encrypted", _) => Some(Note::Encrypted { with: PGP }),
-            ("application/pkcs7-mime" | "application/x-pkcs7-mime", _) => {
+            "application/pgp-encrypted" => Some(Note::Encrypted { with: PGP }),
+            "application/pkcs7-mime" | "application/x-pkcs7-mime" => {
                 match wrapped(fetched, leaf, parts) {
                     Wrapped::Signed => Some(Note::Sealed {
                         part: leaf.section.clone(),
@@ -40,7 +39,7 @@ pub(crate) fn recognize(fetched: &Fetched, parts: &Parts<'_>, body: Option<&str>
                     Wrapped::Other => None,
                 }
             }
-            ("application/ms-tnef" | "application/vnd.ms-tnef", _) => Some(Note::Tnef {
+            "application/ms-tnef" | "application/vnd.ms-tnef" => Some(Note::Tnef {
                 part: leaf.section.clone(),
             }),
             _ if is_winmail(leaf) => Some(Note::Tnef {

@@ -12,7 +12,7 @@ use crate::envelope::envelope;
 use crate::note::Note;
 use crate::outline::{Completeness, outline};
 use crate::parts::Parts;
-use crate::roles::{attached, roles};
+use crate::roles::{attached, selection};
 use crate::shield::{self, Shape};
 use crate::transfer;
 use crate::words;
@@ -69,10 +69,10 @@ fn message(raw: &[u8], around: Around<'_>, max_chars: usize, depth: usize, told:
         only: None,
     };
     let fetched = outline.fetched(&wish, whole);
-    let roles = roles(&fetched.structure);
+    let selection = selection(&fetched.structure);
     let parts = Parts::new(&fetched, &wish);
     let mut notes = Vec::new();
-    let body = body(&fetched, &roles, &parts, &wish, &mut notes);
+    let body = body(&fetched, &selection, &parts, &wish, &mut notes);
     told.read.cut |= body.truncated.is_some() || fetched.structure.cut;
     told.notes
         .extend(notes.into_iter().filter(concerns_the_reader));
@@ -83,7 +83,7 @@ fn message(raw: &[u8], around: Around<'_>, max_chars: usize, depth: usize, told:
         out.push_str("\n\n");
         out.push_str(text);
     }
-    let attached: Vec<&Leaf> = attached(&fetched.structure, &roles).collect();
+    let attached: Vec<&Leaf> = attached(&fetched.structure, &selection.roles).collect();
     list(&attached, place, &parts, out, changes);
     if depth >= MOST_DEPTH {
         return;
@@ -120,6 +120,8 @@ fn concerns_the_reader(note: &Note) -> bool {
         note,
         Note::HiddenText { .. }
             | Note::PlainDiffers { .. }
+            | Note::HtmlShowsNothing { .. }
+            | Note::VersionsLeftOut { .. }
             | Note::InvisibleRemoved { .. }
             | Note::LinkNamesOther { .. }
             | Note::LinksInert { .. }

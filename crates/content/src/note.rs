@@ -20,12 +20,18 @@ pub enum Note {
         /// How the longest piece begins.
         excerpt: String,
     },
-    /// The plain text says something else than the HTML that people are shown; the HTML is the body.
+    /// A plain-text version of the body holds text that the version people see does not show.
     PlainDiffers {
         chars: usize,
     },
-    /// The HTML that people are shown holds no text that could be read; the plain text is the body.
-    HtmlShowsNothing,
+    /// The version of the body that people see shows no text.
+    HtmlShowsNothing {
+        pictures: usize,
+    },
+    /// Versions of the body that people are not shown, beside those that were compared.
+    VersionsLeftOut {
+        count: usize,
+    },
     /// Neither text nor attachment was found, though the message is not empty.
     NothingFound,
     /// HTML nested beyond any use was left out.
@@ -169,6 +175,11 @@ impl Note {
                 *chars += more;
             }
             (Self::MarkersBroken { count }, Self::MarkersBroken { count: more })
+            | (Self::VersionsLeftOut { count }, Self::VersionsLeftOut { count: more })
+            | (
+                Self::HtmlShowsNothing { pictures: count },
+                Self::HtmlShowsNothing { pictures: more },
+            )
             | (Self::LinksInert { count }, Self::LinksInert { count: more }) => *count += more,
             _ => return false,
         }
@@ -196,7 +207,8 @@ impl Note {
             Self::HtmlConverted => "html_converted",
             Self::HiddenText { .. } => "hidden_text_left_out",
             Self::PlainDiffers { .. } => "plain_text_differs",
-            Self::HtmlShowsNothing => "html_shows_no_text",
+            Self::HtmlShowsNothing { .. } => "html_shows_no_text",
+            Self::VersionsLeftOut { .. } => "versions_left_out",
             Self::NothingFound => "nothing_found",
             Self::TooDeep { .. } => "nested_too_deeply",
             Self::LinksInert { .. } => "links_made_inert",
@@ -252,11 +264,21 @@ impl fmt::Display for Note {
             }
             Self::PlainDiffers { chars } => write!(
                 f,
-                "the plain-text part differs from the HTML that people see; the HTML is shown, \
-                 {chars} characters stand only in the plain text"
+                "the plain-text version holds {chars} characters that the version people see does not \
+                 show; they are not delivered"
             ),
-            Self::HtmlShowsNothing => f.write_str(
-                "the HTML that people see holds no text that could be read; this is the plain-text part",
+            Self::HtmlShowsNothing { pictures: 0 } => {
+                f.write_str("the HTML that people see shows no text")
+            }
+            Self::HtmlShowsNothing { pictures } => write!(
+                f,
+                "the HTML that people see shows no text, only pictures ({pictures}), whose words cannot \
+                 be read here"
+            ),
+            Self::VersionsLeftOut { count } => write!(
+                f,
+                "{count} other versions of the text are left out: mail programs show the last one that \
+                 they can render"
             ),
             Self::NothingFound => f.write_str(
                 "no text and no attachment was found in this message, which is not empty: its parts may be \

@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use bytes::Bytes;
-use mail::{Disposition, Fetched, Flow, Leaf, Part, Raw, Section, Structure};
+use mail::{Disposition, Fetched, Flow, Leaf, Multipart, Part, Raw, Section, Structure};
 
 use crate::choose::{BodyWish, choose};
 use crate::header;
@@ -15,6 +15,7 @@ use crate::params::Params;
 
 const MOST_DEPTH: usize = 64;
 const MOST_LEAVES: usize = 1_000;
+const MOST_MULTIPARTS: usize = 1_000;
 /// RFC 2046 allows 70. Of a longer one, the beginning decides.
 const MOST_BOUNDARY: usize = 80;
 
@@ -107,7 +108,6 @@ pub fn outline(raw: &[u8]) -> Outline<'_> {
         structure: Structure::default(),
         spans: Vec::new(),
         stack: Vec::new(),
-        groups: 0,
     };
     match split.begin(0..header_len, None) {
         Begun::Leaf(leaf) => {
@@ -129,21 +129,52 @@ pub fn outline(raw: &[u8]) -> Outline<'_> {
     }
 }
 
+/// Whether a header may be that of a message with this structure: a multipart of the type that it declares, or one
+/// part.
+pub fn is_declared(header: &[u8], structure: &Structure) -> bool {
+    let kind = header::first(header, "content-type").map(Params::parse);
+    let outermost = structure.multiparts.iter().find(|one| one.path.is_empty());
+    match (kind.as_ref().and_then(boundary), outermost) {
+        (Some(_), Some(multipart)) => kind.is_some_and(|kind| subtype(&kind) == multipart.subtype),
+        (None, None) => match structure.leaves.as_slice() {
+            [leaf] => leaf.mime_type == mime_type(kind.as_ref(), None),
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+/// The boundary of a multipart; none where it is another type, or lacks it.
+fn boundary(params: &Params) -> Option<Vec<u8>> {
+    if !params.value.starts_with("multipart/") {
+        return None;
+    }
+    params
+        .raw("boundary")
+        .filter(|boundary| !boundary.is_empty())
+}
+
+/// What follows `multipart/`.
+fn subtype(params: &Params) -> &str {
+    let subtype = params.value.get("multipart/".len()..).unwrap_or_default();
+    let end = subtype.floor_char_boundary(Multipart::MAX_SUBTYPE_BYTES);
+    subtype.get(..end).unwrap_or(subtype)
+}
+
 struct Splitter<'a> {
     raw: &'a [u8],
     structure: Structure,
     spans: Vec<Span>,
-    stack: Vec<Multipart>,
-    groups: u32,
+    stack: Vec<OpenMultipart>,
 }
 
 /// A multipart whose end has not been seen.
-struct Multipart {
+struct OpenMultipart {
     /// With the two hyphens.
     delimiter: Vec<u8>,
-    subtype: String,
-    group: u32,
-    path: Vec<u32>,
+    multipart: Multipart,
+    /// It stands in the structure.
+    is_listed: bool,
     children: u32,
     /// The header, for a multipart that turns out to have no parts.
     header: Range<usize>,
@@ -212,7 +243,7 @@ impl Splitter<'_> {
     fn next_child(&mut self, header: Range<usize>) -> Option<Begun> {
         let parent = self.stack.last_mut()?;
         parent.children += 1;
-        let mut path = parent.path.clone();
+        let mut path = parent.multipart.path.clone();
         path.push(parent.children);
         Some(self.begin(header, Some(path)))
     }
@@ -221,11 +252,7 @@ impl Splitter<'_> {
     fn begin(&mut self, header: Range<usize>, path: Option<Vec<u32>>) -> Begun {
         let block = self.raw.get(header.clone()).unwrap_or_default();
         let content_type = header::first(block, "content-type").map(Params::parse);
-        let boundary = content_type
-            .as_ref()
-            .filter(|params| params.value.starts_with("multipart/"))
-            .and_then(|params| params.raw("boundary"))
-            .filter(|boundary| !boundary.is_empty());
+        let boundary = content_type.as_ref().and_then(boundary);
         let (Some(boundary), Some(params)) = (boundary, &content_type) else {
             return Begun::Leaf(Box::new(self.leaf(block, content_type.as_ref(), path)));
         };
@@ -233,13 +260,18 @@ impl Splitter<'_> {
             self.structure.cut = true;
             return Begun::TooDeep;
         }
-        self.groups += 1;
         let boundary = boundary.get(..MOST_BOUNDARY).unwrap_or(&boundary);
-        self.stack.push(Multipart {
+        self.stack.push(OpenMultipart {
             delimiter: [b"--", boundary].concat(),
-            subtype: params.value.chars().skip("multipart/".len()).collect(),
-            group: self.groups,
-            path: path.unwrap_or_default(),
+            multipart: Multipart {
+                path: path.unwrap_or_default(),
+                subtype: subtype(params).to_owned(),
+                start: params
+                    .raw("start")
+                    .filter(|start| start.len() <= Multipart::MAX_START_BYTES)
+                    .map(Raw::new),
+            },
+            is_listed: false,
             children: 0,
             header,
         });
@@ -257,8 +289,6 @@ impl Splitter<'_> {
         Leaf {
             section: path.and_then(Section::new).unwrap_or_else(first_section),
             mime_type: mime_type(kind, parent),
-            within: parent.map(|parent| parent.subtype.clone()),
-            group: parent.map_or(0, |parent| parent.group),
             charset: kind.and_then(|params| params.text("charset")),
             encoding: encoding.map_or_else(|| "7bit".to_owned(), |params| params.value),
             octets: 0,
@@ -280,8 +310,22 @@ impl Splitter<'_> {
 
     fn add(&mut self, mut leaf: Leaf, span: Span) {
         leaf.octets = u64::try_from(span.body.len()).unwrap_or(u64::MAX);
+        self.list_multiparts();
         self.structure.leaves.push(leaf);
         self.spans.push(span);
+    }
+
+    /// Puts those that a leaf lies in into the structure. One that no leaf lies in is of no use there.
+    fn list_multiparts(&mut self) {
+        let open = self.stack.iter_mut();
+        for open in open.filter(|open| !open.is_listed && open.children > 0) {
+            if self.structure.multiparts.len() >= MOST_MULTIPARTS {
+                self.structure.cut = true;
+                return;
+            }
+            open.is_listed = true;
+            self.structure.multiparts.push(open.multipart.clone());
+        }
     }
 
     /// Ends all multiparts but the outermost `keep`. One without parts becomes a leaf, so that its text is not lost.
@@ -294,7 +338,7 @@ impl Splitter<'_> {
                 continue;
             }
             let block = self.raw.get(ended.header.clone()).unwrap_or_default();
-            let path = Some(ended.path).filter(|path| !path.is_empty());
+            let path = Some(ended.multipart.path).filter(|path| !path.is_empty());
             let leaf = self.leaf(block, None, path);
             let head = ended.header;
             let body = head.end..end.max(head.end);
@@ -341,8 +385,8 @@ fn header_end(raw: &[u8], from: usize) -> usize {
         .map_or(raw.len(), |line| line.next)
 }
 
-fn mime_type(kind: Option<&Params>, parent: Option<&Multipart>) -> String {
-    let digest = parent.is_some_and(|parent| parent.subtype == "digest");
+fn mime_type(kind: Option<&Params>, parent: Option<&OpenMultipart>) -> String {
+    let digest = parent.is_some_and(|parent| parent.multipart.subtype == "digest");
     let value = kind.map(|params| params.value.as_str()).unwrap_or_default();
     match value.split_once('/') {
         Some((main, sub)) if !main.is_empty() && !sub.is_empty() => value.to_owned(),

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use mail::{Fetched, Leaf, Section};
 
-use crate::choose::{BodyWish, MOST_PART, choose};
+use crate::choose::{BodyWish, choose};
 use crate::outline::Completeness;
 
 pub(crate) struct Parts<'a> {
@@ -74,10 +74,5 @@ impl<'a> Parts<'a> {
 impl Piece<'_> {
     pub(crate) fn is_cut(&self) -> bool {
         self.whole == Completeness::Cut
-    }
-
-    /// A bolder wish would bring more of it.
-    pub(crate) fn can_grow(&self) -> bool {
-        self.is_cut() && u64::try_from(self.bytes.len()).is_ok_and(|length| length < MOST_PART)
     }
 }

@@ -287,8 +287,6 @@ mod tests {
         Leaf {
             section: Section::parse("2").unwrap(),
             mime_type: mime_type.to_owned(),
-            within: None,
-            group: 0,
             charset: None,
             encoding: "7bit".to_owned(),
             octets: 1,

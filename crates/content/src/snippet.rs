@@ -1,13 +1,11 @@
 //! The beginning of a message's text, for lists of mail.
 
-use html::Links;
-use mail::{Leaf, TextPrefix};
+use mail::{Leaf, Structure, TextPrefix};
 
-use crate::agree::Reach;
-use crate::body::{Pick, Readable, pick, readable};
+use crate::body::readable;
 use crate::changes::Changes;
-use crate::outline::{Completeness, outline};
-use crate::roles::{Role, is_html, roles};
+use crate::outline::{Completeness, Outline, is_declared, outline};
+use crate::roles::{Role, is_in, roles};
 use crate::shield::{self, Shape, shield};
 
 /// Text looked at before quotes are taken out.
@@ -24,16 +22,16 @@ pub struct Snippet {
     pub hidden: usize,
 }
 
-/// The first words of the body on one line, at most `max_chars` characters. `None` when there is no text.
+/// The first words of the body on one line, at most `max_chars` characters. `None` when there is no text, or when the
+/// beginning of the message does not hold the part that people see.
 pub fn snippet(prefix: &TextPrefix, max_chars: usize) -> Option<Snippet> {
     let header = prefix.header.trim_ascii_end();
     let raw = [header, b"\r\n\r\n", &prefix.text].concat();
-    let mut outline = outline(&raw);
-    // INVARIANT: an attachment is none of the text. What seems to be the only part may be one, once the others are seen.
-    outline.structure.cut |= prefix.truncated && outline.structure.leaves.iter().any(is_inside);
-    let roles = roles(&outline.structure);
-    let read = |leaf: &Leaf| {
-        let (bytes, whole) = outline.part(&leaf.section)?;
+    let outline = outline(&raw);
+    for leaf in body(prefix, &outline) {
+        let Some((bytes, whole)) = outline.part(&leaf.section) else {
+            continue;
+        };
         // A part is whole when its end was seen, or the message's.
         let whole = match (whole, prefix.truncated) {
             (Completeness::Complete, true) if outline.structure.leaves.len() == 1 => {
@@ -42,23 +40,7 @@ pub fn snippet(prefix: &TextPrefix, max_chars: usize) -> Option<Snippet> {
             (Completeness::Cut, false) => Completeness::Complete,
             (whole, _) => whole,
         };
-        Some((readable(leaf, bytes, whole), whole))
-    };
-    let texts: Vec<(Role, Readable, Completeness)> = outline
-        .structure
-        .leaves
-        .iter()
-        .zip(&roles)
-        .filter(|(leaf, role)| role.is_text() || (**role == Role::Double && is_html(leaf)))
-        .take(MOST_PARTS)
-        .filter_map(|(leaf, role)| read(leaf).map(|(read, whole)| (*role, read, whole)))
-        .collect();
-    // What is shown comes first; an empty text may still have a double that says something.
-    let shown = texts
-        .iter()
-        .filter(|(role, ..)| *role != Role::Double && is_shown(*role, &texts));
-    let doubles = texts.iter().filter(|(role, ..)| *role == Role::Double);
-    for (_, read, _) in shown.chain(doubles) {
+        let read = readable(&leaf, bytes, whole);
         // INVARIANT: lines put together may read as what none of them was.
         let line = shield(&one_line(&read.text), Shape::Line);
         if !line.text.is_empty() {
@@ -72,36 +54,50 @@ pub fn snippet(prefix: &TextPrefix, max_chars: usize) -> Option<Snippet> {
     None
 }
 
-fn is_inside(leaf: &Leaf) -> bool {
-    leaf.within.is_some()
+/// The first parts of the body that the beginning of a message holds.
+fn body(prefix: &TextPrefix, outline: &Outline<'_>) -> Vec<Leaf> {
+    let of_body = |structure: &Structure| {
+        let leaves = structure.leaves.iter().zip(roles(structure));
+        let body = leaves.filter(|(_, role)| *role == Role::Body);
+        body.map(|(leaf, _)| leaf.clone()).collect::<Vec<Leaf>>()
+    };
+    let mut body = match &prefix.structure {
+        Some(structure) => {
+            let same = |leaf: &Leaf| {
+                let ours = outline.structure.leaf(&leaf.section);
+                ours.filter(|ours| ours.mime_type == leaf.mime_type)
+                    .cloned()
+            };
+            of_body(structure).iter().filter_map(same).collect()
+        }
+        None if prefix.truncated => {
+            let mut ours = outline.structure.clone();
+            // INVARIANT: an attachment is none of the text. What seems to be the only part may be one, once the
+            // others are seen.
+            ours.cut |= !ours.multiparts.is_empty();
+            let body = of_body(&ours).into_iter();
+            let is_known = |leaf: &Leaf| {
+                let part = outline.part(&leaf.section);
+                let is_whole = part.is_some_and(|(_, end)| end == Completeness::Complete);
+                // A multipart whose parts are not here yet looks like a text.
+                is_whole && is_declared(&prefix.header, &ours)
+            };
+            body.take_while(|leaf| is_known(leaf) && !is_in_alternative(leaf, &ours))
+                .collect()
+        }
+        None => of_body(&outline.structure),
+    };
+    body.truncate(MOST_PARTS);
+    body
 }
 
-/// HTML that is here in full decides as in a view; of HTML that is not, the plain text is the better beginning.
-fn is_shown(role: Role, texts: &[(Role, Readable, Completeness)]) -> bool {
-    let (Role::Plain(number) | Role::Html(number)) = role else {
-        return true;
-    };
-    let version = |wanted: Role| {
-        let found = texts.iter().filter(move |(role, ..)| *role == wanted);
-        found
-            .map(|(_, read, _)| read.text.as_str())
-            .collect::<Vec<_>>()
-            .join("\n\n")
-    };
-    let cut = texts.iter().any(|(role, read, whole)| {
-        *role == Role::Html(number) && (read.cut || *whole == Completeness::Cut)
-    });
-    let (plain, html) = (version(Role::Plain(number)), version(Role::Html(number)));
-    let mut links = Links::default();
-    for (_, read, _) in texts
+/// Whether a version that is not here may be shown in the place of this part.
+fn is_in_alternative(leaf: &Leaf, structure: &Structure) -> bool {
+    let mut alternatives = structure
+        .multiparts
         .iter()
-        .filter(|(role, ..)| *role == Role::Html(number))
-    {
-        links.merge(&read.findings.links);
-    }
-    let plain_wins =
-        (cut && !plain.is_empty()) || pick(&plain, &html, &links, Reach::Whole) == Pick::Plain;
-    plain_wins == (role == Role::Plain(number))
+        .filter(|multipart| multipart.subtype == "alternative");
+    alternatives.any(|alternative| is_in(&leaf.section, &alternative.path))
 }
 
 /// Without quoted lines and the line that introduces them, unless there is nothing else.
@@ -154,6 +150,7 @@ mod tests {
             header: Bytes::copy_from_slice(header.as_bytes()),
             text: Bytes::from(text.into()),
             truncated: true,
+            structure: None,
         }
     }
 
@@ -184,12 +181,7 @@ mod tests {
         check(
             "Content-Type: multipart/alternative; boundary=b",
             "preamble\r\n--b\r\nContent-Type: text/plain\r\n\r\nplain\r\n--b\r\nContent-Type: text/html\r\n\r\n<p>html",
-            "plain",
-        );
-        check(
-            "Content-Type: multipart/alternative; boundary=b",
-            "--b\n\n \n\n--b\nContent-Type: text/html\n\n<p>html",
-            "html",
+            "",
         );
         check(
             "",
@@ -200,6 +192,33 @@ mod tests {
         check("", "  \r\n", "");
         check("", "[a\n\nb]: https://c.d", "[a b] : https://c.d");
         check("Content-Type: image/png", "xxxx", "");
+    }
+
+    #[test]
+    fn the_beginning_of_the_version_that_people_see_is_shown() {
+        let header = "Content-Type: multipart/alternative; boundary=b\n\n";
+        let plain = "--b\nContent-Type: text/plain\n\nplain\n";
+        let html = "--b\nContent-Type: text/html\n\n<p>html\n";
+        let both = format!("{plain}{html}");
+        let longer = format!("{both}{}--b--", html.replace("<p>html", "<p>other"));
+        let check = |text: &str, whole: &str, truncated: bool, want: Option<&str>| {
+            let structure = outline(format!("{header}{whole}").as_bytes()).structure;
+            for structure in [None, Some(std::sync::Arc::new(structure))] {
+                let known = structure.is_some() || !truncated;
+                let prefix = TextPrefix {
+                    truncated,
+                    structure,
+                    ..prefix(header, text)
+                };
+                let found = snippet(&prefix, 60).map(|found| found.text);
+                assert_eq!(found.as_deref(), want.filter(|_| known), "{text}");
+            }
+        };
+        check(&both, &both, false, Some("html"));
+        check(&both, &both, true, Some("html"));
+        check(plain, &both, true, None);
+        check(&both, &longer, true, None);
+        check(&longer, &longer, true, Some("other"));
     }
 
     /// Whoever may read the text may not know of attachments.

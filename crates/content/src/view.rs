@@ -17,7 +17,7 @@ use crate::headers::headers;
 use crate::lookalike;
 use crate::note::Note;
 use crate::parts::Parts;
-use crate::roles::roles;
+use crate::roles::selection;
 use crate::words;
 
 /// INVARIANT: every string in here has passed the shield and is bounded.
@@ -53,7 +53,7 @@ pub struct Known {
 }
 
 pub fn view(fetched: &Fetched, wish: &BodyWish, known: &Known) -> View {
-    let roles = roles(&fetched.structure);
+    let selection = selection(&fetched.structure);
     let parts = Parts::new(fetched, wish);
     let mut notes = Vec::new();
     let charset = charset::of_structure(&fetched.structure);
@@ -64,7 +64,7 @@ pub fn view(fetched: &Fetched, wish: &BodyWish, known: &Known) -> View {
         notes.push(Note::StructureCut);
     }
     let body = match wish.only {
-        None => body::body(fetched, &roles, &parts, wish, &mut notes),
+        None => body::body(fetched, &selection, &parts, wish, &mut notes),
         Some(_) => body::Body::default(),
     };
     notes.extend(crypto::recognize(fetched, &parts, body.text.as_deref()));
@@ -75,7 +75,7 @@ pub fn view(fetched: &Fetched, wish: &BodyWish, known: &Known) -> View {
     });
     let attachments = attachments(
         fetched,
-        &roles,
+        &selection.roles,
         &parts,
         wish,
         extracts.as_ref(),
@@ -99,6 +99,7 @@ pub fn view(fetched: &Fetched, wish: &BodyWish, known: &Known) -> View {
         && attachments.is_empty()
         && beyond_header > 8
         && wish.only.is_none()
+        && !notes.iter().any(is_explanation)
     {
         notes.push(Note::NothingFound);
     }
@@ -120,6 +121,14 @@ pub fn view(fetched: &Fetched, wish: &BodyWish, known: &Known) -> View {
         rare_changes: headers.rare,
         notes,
     }
+}
+
+/// It says already why there is no text.
+fn is_explanation(note: &Note) -> bool {
+    matches!(
+        note,
+        Note::HtmlShowsNothing { .. } | Note::VersionsLeftOut { .. } | Note::PlainDiffers { .. }
+    )
 }
 
 /// What was counted in several places is said once.

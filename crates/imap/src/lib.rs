@@ -38,6 +38,6 @@ pub use response::{Data, Response};
 pub use search::{Esearch, PartialResult};
 pub use sequence::SequenceSet;
 pub use status::{Code, Status, StatusKind};
-pub use structure::{BodyStructure, Leaf};
+pub use structure::{BodyStructure, Leaf, Multipart};
 pub use thread::ThreadId;
 pub use value::{Malformed, Value};

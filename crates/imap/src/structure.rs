@@ -11,8 +11,24 @@ use crate::Value;
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct BodyStructure {
     pub leaves: Vec<Leaf>,
-    /// Something lay deeper than we read, or there were more leaves than [`BodyStructure::MOST_LEAVES`].
+    /// Those with parts, outer ones first.
+    pub multiparts: Vec<Multipart>,
+    /// A multipart without parts or with an empty boundary, NIL in the place of a part, or a part without a type.
+    pub has_gaps: bool,
+    /// Something lay deeper than we read, or there were more leaves or multiparts than
+    /// [`BodyStructure::MOST_LEAVES`].
     pub cut: bool,
+}
+
+/// A part that consists of parts.
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub struct Multipart {
+    /// The section number of its parts without the last number.
+    pub path: Vec<u32>,
+    /// Lower case.
+    pub subtype: String,
+    /// Names lower case, values as sent; absent when the server left them out or sent NIL.
+    pub parameters: Vec<(String, Bytes)>,
 }
 
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
@@ -22,8 +38,6 @@ pub struct Leaf {
     pub mime_type: String,
     /// The subtype of the innermost enclosing multipart, lower case.
     pub within: Option<String>,
-    /// Leaves of one multipart share the number.
-    pub group: u32,
     /// Names lower case, values as sent.
     pub parameters: Vec<(String, Bytes)>,
     pub id: Option<Bytes>,
@@ -43,7 +57,6 @@ impl BodyStructure {
             return None;
         }
         let mut found = Self::default();
-        let mut groups = 0u32;
         // Depth is bounded by the tokenizer; the stack here is ours, not the thread's.
         let mut stack = vec![Visit {
             value,
@@ -52,7 +65,10 @@ impl BodyStructure {
         }];
         while let Some(visit) = stack.pop() {
             let Some(fields) = visit.value.list() else {
-                found.cut |= matches!(visit.value, Value::TooDeep);
+                match visit.value {
+                    Value::TooDeep => found.cut = true,
+                    _ => found.has_gaps = true,
+                }
                 continue;
             };
             if is_leaf(fields) {
@@ -60,19 +76,35 @@ impl BodyStructure {
                     found.cut = true;
                     break;
                 }
-                found.leaves.push(leaf(frame, fields, &visit));
+                let leaf = leaf(frame, fields, &visit);
+                found.has_gaps |= is_typeless(fields);
+                found.leaves.push(leaf);
                 continue;
             }
             // QUIRK: a part may be NIL; those behind it keep their numbers.
             let children = fields.iter().take_while(|f| is_part(f) || f.is_nil());
             let children = children.count();
-            groups += 1;
             let subtype = fields.get(children).and_then(Value::string);
-            let parent = Rc::new(Parent {
-                path: visit.path(),
-                within: subtype.map(|bytes| lower(bytes.get(..LONGEST_TYPE).unwrap_or(bytes))),
-                group: groups,
+            let within = subtype.map(|bytes| lower(bytes.get(..LONGEST_TYPE).unwrap_or(bytes)));
+            let path = visit.path();
+            if !fields.iter().take(children).any(is_part) {
+                found.has_gaps = true;
+                continue;
+            }
+            if found.multiparts.len() >= Self::MOST_LEAVES {
+                found.cut = true;
+                break;
+            }
+            let parameters = parameters(frame, fields.get(children + 1));
+            let mut boundaries = parameters.iter().filter(|(name, _)| name == "boundary");
+            found.has_gaps |= boundaries.any(|(_, boundary)| boundary.is_empty());
+            found.has_gaps |= within.as_ref().is_none_or(String::is_empty);
+            found.multiparts.push(Multipart {
+                path: path.clone(),
+                subtype: within.clone().unwrap_or_default(),
+                parameters,
             });
+            let parent = Rc::new(Parent { path, within });
             let parts = fields.iter().take(children).zip(1u32..);
             let parts = parts.map(|(value, number)| Visit {
                 value,
@@ -102,7 +134,6 @@ struct Visit<'v, 'a> {
 struct Parent {
     path: Vec<u32>,
     within: Option<String>,
-    group: u32,
 }
 
 impl Visit<'_, '_> {
@@ -127,6 +158,19 @@ fn is_leaf(fields: &[Value<'_>]) -> bool {
     (named && fields.len() >= 5) || (!is_part(kind) && !is_part(subtype) && sized)
 }
 
+/// The type or the subtype is missing, though not that of a text.
+fn is_typeless(fields: &[Value<'_>]) -> bool {
+    let missing = |index: usize| {
+        fields
+            .get(index)
+            .and_then(Value::string)
+            .is_none_or(|s| s.is_empty())
+    };
+    let is_text = fields.first().and_then(Value::string);
+    let is_text = is_text.is_some_and(|kind| kind.eq_ignore_ascii_case(b"text"));
+    missing(0) || (missing(1) && !is_text)
+}
+
 fn leaf(frame: &Bytes, fields: &[Value<'_>], visit: &Visit<'_, '_>) -> Leaf {
     let word = |index: usize| fields.get(index).and_then(Value::string).map(lower);
     let kind = word(0).unwrap_or_default();
@@ -138,6 +182,8 @@ fn leaf(frame: &Bytes, fields: &[Value<'_>], visit: &Visit<'_, '_>) -> Leaf {
         _ => 7,
     };
     let mime_type = match (kind.as_str(), subtype.as_str()) {
+        // RFC 2045 section 5.2: what is malformed is plain text.
+        ("text", "") => "text/plain".to_owned(),
         ("", _) | (_, "") => "application/octet-stream".to_owned(),
         (kind, subtype) => format!("{kind}/{subtype}"),
     };
@@ -150,7 +196,6 @@ fn leaf(frame: &Bytes, fields: &[Value<'_>], visit: &Visit<'_, '_>) -> Leaf {
         section: if path.is_empty() { vec![1] } else { path },
         mime_type,
         within: visit.parent.within.clone(),
-        group: visit.parent.group,
         parameters: parameters(frame, fields.get(2)),
         id: fields.get(3).and_then(|f| f.owned(frame)),
         encoding: word(5).unwrap_or_default(),
@@ -248,8 +293,21 @@ mod tests {
             ]
         );
         assert_eq!(found.leaves[0].within.as_deref(), Some("alternative"));
-        assert_eq!(found.leaves[0].group, found.leaves[1].group);
-        assert_ne!(found.leaves[0].group, found.leaves[3].group);
+        let multiparts = found.multiparts.iter();
+        let multiparts: Vec<_> = multiparts
+            .map(|one| {
+                (
+                    one.path.as_slice(),
+                    one.subtype.as_str(),
+                    one.parameters.len(),
+                )
+            })
+            .collect();
+        assert_eq!(
+            multiparts,
+            [(&[][..], "mixed", 0), (&[1][..], "alternative", 1)]
+        );
+        assert!(!found.has_gaps);
         assert_eq!(found.leaves[1].within.as_deref(), Some("alternative"));
         assert_eq!(found.leaves[2].disposition.as_deref(), Some("attachment"));
         assert_eq!(found.leaves[3].id.as_deref(), Some(&b"<cid>"[..]));
@@ -275,6 +333,21 @@ mod tests {
             ),
         ] {
             assert_eq!(shown(&read(text)), want, "{text}");
+        }
+        for (text, gaps) in [
+            (r#"("mixed")"#, true),
+            (r#"(NIL "mixed" ("boundary" "x"))"#, true),
+            (
+                r#"(("mixed")("text" "plain" NIL NIL NIL NIL "7") "mixed")"#,
+                true,
+            ),
+            (
+                r#"(NIL ("text" "plain" NIL NIL NIL NIL "7") "mixed")"#,
+                true,
+            ),
+            (r#"(("text" "plain" NIL NIL NIL NIL "7") "mixed")"#, false),
+        ] {
+            assert_eq!(read(text).has_gaps, gaps, "{text}");
         }
         let early = read(r#"("image" "png" NIL NIL NIL "base64" 9 ("inline" NIL))"#);
         assert_eq!(early.leaves[0].disposition.as_deref(), Some("inline"));

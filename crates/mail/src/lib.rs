@@ -53,6 +53,6 @@ pub use source::{
     MailSource, Order, Part, PartWish, RawMessage, Reach, Remedy, Search, Sifted, Snippets,
     Spelling, StoreId, Summary, TextPrefix, Unadmitted, Urgency, Verified,
 };
-pub use structure::{Disposition, Flow, Leaf, Section, Structure};
+pub use structure::{Disposition, Flow, Leaf, Multipart, Section, Structure};
 pub use trace::{Sampled, TraceParent};
 pub use uids::UidSet;

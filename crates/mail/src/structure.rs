@@ -1,6 +1,7 @@
-//! The MIME structure of a message: a flat list of its leaf parts, each with its IMAP section number.
+//! The MIME structure of a message: flat lists of its leaf parts and of its multiparts, each with its place.
 //!
-//! Flat on purpose: nesting is the sender's choice, and no code of ours has to recurse into it.
+//! Flat on purpose: nesting is the sender's choice, and no code of ours has to recurse into it. Section numbers are
+//! paths, so the tree can be read from them.
 
 use std::fmt;
 
@@ -42,6 +43,8 @@ impl fmt::Display for Section {
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Structure {
     pub leaves: Vec<Leaf>,
+    /// The multiparts that leaves lie in.
+    pub multiparts: Vec<Multipart>,
     /// The source stopped describing parts: there are more, or they lie deeper, than it would say.
     pub cut: bool,
 }
@@ -58,7 +61,32 @@ impl Structure {
             let names = names.into_iter().flatten().map(Raw::len);
             64 + leaf.mime_type.len() + names.sum::<usize>()
         });
-        each.sum()
+        let multiparts = self.multiparts.iter().map(Multipart::octets);
+        each.chain(multiparts).sum()
+    }
+}
+
+/// A part that consists of parts.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Multipart {
+    /// The section number of its parts without the last number; empty for the outermost multipart.
+    pub path: Vec<u32>,
+    /// Lower case (`alternative`, `related`, …), at most [`Multipart::MAX_SUBTYPE_BYTES`] long.
+    pub subtype: String,
+    /// The `start` parameter of a multipart/related (RFC 2387 section 3.2): the Content-ID of its root.
+    pub start: Option<Raw>,
+}
+
+impl Multipart {
+    /// RFC 6838 section 4.2.
+    pub const MAX_SUBTYPE_BYTES: usize = 127;
+    /// A longer `start` parameter names no part (RFC 5322 section 2.1.1).
+    pub const MAX_START_BYTES: usize = 998;
+
+    /// About as many as it takes in memory.
+    pub fn octets(&self) -> usize {
+        let start = self.start.as_ref().map_or(0, Raw::len);
+        64 + self.path.len() * size_of::<u32>() + self.subtype.len() + start
     }
 }
 
@@ -68,10 +96,6 @@ pub struct Leaf {
     pub section: Section,
     /// Lower case, such as `text/plain`; `application/octet-stream` when the source gave none.
     pub mime_type: String,
-    /// The subtype of the innermost enclosing multipart, lower case (`alternative`, `related`, …).
-    pub within: Option<String>,
-    /// Which multipart encloses it: leaves of one multipart share the number.
-    pub group: u32,
     pub charset: Option<String>,
     /// `Content-Transfer-Encoding`, lower case.
     pub encoding: String,

@@ -18,6 +18,7 @@
 //! | [`crash`] | cells of a crash matrix: where a change is struck, how it may end, and whether it did |
 //! | [`chromium`] | what a reader sees of an HTML page |
 //! | [`mailgen`], [`fixtures`], [`hostile`] | mail |
+//! | [`mime_tree`] | multiparts in multiparts, and which of their texts a mail program shows |
 //! | [`corpora`] | public sample messages, when they are there, and what should be read in them |
 //! | [`tls`], [`ports`] | certificates, and ports that are free, closed or silent |
 #![allow(
@@ -48,6 +49,7 @@ mod literal;
 pub mod mailgen;
 pub mod mcp;
 pub mod mcp_http;
+pub mod mime_tree;
 pub mod oidc;
 pub mod ports;
 pub mod postgres;
@@ -72,6 +74,7 @@ pub use gmail::Gmail;
 pub use mailgen::Mailgen;
 pub use mcp::McpClient;
 pub use mcp_http::{HttpServer, McpHttp};
+pub use mime_tree::MimeTree;
 pub use oidc::Oidc;
 pub use ports::{BlackHole, closed_port};
 pub use postgres::Postgres;

@@ -30,6 +30,7 @@ fn every_sample_is_viewed() {
             header: outline.header().to_vec().into(),
             text: raw[outline.header_len..].to_vec().into(),
             truncated: false,
+            structure: None,
         };
         content::snippet(&prefix, 200);
         for end in [raw.len() / 3, raw.len() / 2] {

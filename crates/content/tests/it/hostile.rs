@@ -160,6 +160,7 @@ fn long_text() {
             header: format!("Content-Transfer-Encoding: {encoding}\r\n\r\n").into(),
             text: text.into(),
             truncated: false,
+            structure: None,
         };
         shown(what, || content::snippet(&prefix, 200));
     }

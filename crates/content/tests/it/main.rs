@@ -7,6 +7,7 @@
 )]
 
 mod addresses;
+mod bodies;
 mod corpus;
 mod hostile;
 mod matrix;

@@ -72,10 +72,11 @@ fn nested_parts_are_numbered_by_path() {
     );
     let outline = outline(NESTED.as_bytes());
     let leaves = &outline.structure.leaves;
-    assert_eq!(leaves[0].within.as_deref(), Some("alternative"));
-    assert_eq!(leaves[0].group, leaves[1].group);
-    assert_ne!(leaves[0].group, leaves[2].group);
-    assert_eq!(leaves[2].group, leaves[3].group);
+    let multiparts = outline.structure.multiparts.iter();
+    let multiparts: Vec<_> = multiparts
+        .map(|one| (one.path.as_slice(), one.subtype.as_str()))
+        .collect();
+    assert_eq!(multiparts, [(&[][..], "mixed"), (&[1][..], "alternative")]);
     assert_eq!(leaves[3].encoding, "base64");
     assert!(!outline.structure.cut);
     assert!(outline.header().ends_with(b"\n\n"));
@@ -92,6 +93,14 @@ fn header_fields_of_a_part() {
     assert_eq!(leaf.disposition, Some(Disposition::Attachment));
     assert_eq!(leaf.filename.as_ref().unwrap().bytes(), b"utf-8''%C3%A4");
     assert_eq!(leaf.content_id.as_ref().unwrap().bytes(), b"<1@x>");
+}
+
+#[test]
+fn start_of_related_is_kept() {
+    let raw = "Content-Type: multipart/related; boundary=b; start=\"<a@x>\"\n\n--b\n\nt\n--b--\n";
+    let outline = outline(raw.as_bytes());
+    let start = outline.structure.multiparts[0].start.as_ref();
+    assert_eq!(start.unwrap().bytes(), b"<a@x>");
 }
 
 #[test]

@@ -78,6 +78,7 @@ fn everywhere(text: &str) -> Vec<String> {
         header: Bytes::new(),
         text: Bytes::copy_from_slice(text.as_bytes()),
         truncated: false,
+        structure: None,
     };
     let line = text.replace(['\r', '\n'], " ");
     let message = format!(

@@ -289,7 +289,6 @@ fn leaves(one: &BodyStructure<'_>, path: &[u32], within: Option<&str>, out: &mut
                 },
                 mime_type,
                 within: within.map(str::to_owned),
-                group: 0,
                 parameters: named(&body.basic.parameter_list),
                 id: maybe(&body.basic.id),
                 encoding: lower(&body.basic.content_transfer_encoding),
@@ -419,10 +418,7 @@ proptest! {
         let mut expected = Vec::new();
         leaves(&want, &[], None, &mut expected);
         let item = if extended { MessageDataItem::BodyStructure } else { MessageDataItem::Body };
-        let mut found = read_fetch(vec![item(want)]).structure.unwrap();
-        for leaf in &mut found.leaves {
-            leaf.group = 0;
-        }
+        let found = read_fetch(vec![item(want)]).structure.unwrap();
         prop_assert_eq!(found.leaves, expected);
         prop_assert!(!found.cut);
     }

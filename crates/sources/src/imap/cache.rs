@@ -8,7 +8,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use jiff::Timestamp;
 use mail::{
-    Address, Envelope, FolderName, Part, PartWish, Raw, Room, StoreId, Structure, Summary, Urgency,
+    Address, Envelope, FolderName, Multipart, Part, PartWish, Raw, Room, StoreId, Structure,
+    Summary, Urgency,
 };
 
 /// Octets that may be kept for one account.
@@ -168,8 +169,9 @@ impl Known {
             let id = leaf.content_id.as_ref().map_or(0, Raw::len);
             256 + name + id + leaf.mime_type.len()
         });
+        let multiparts = self.structure.multiparts.iter().map(Multipart::octets);
         let label = self.label.as_ref().map_or(0, |label| label.weight);
-        256 + leaves.sum::<usize>() + label + body
+        256 + multiparts.sum::<usize>() + leaves.sum::<usize>() + label + body
     }
 }
 

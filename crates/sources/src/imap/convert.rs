@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use bytes::Bytes;
 use imap::{Data, Fetch};
 use jiff::Timestamp;
-use mail::{Address, Disposition, Envelope, Flag, Flow, Leaf, Raw, Section, Structure};
+use mail::{Address, Disposition, Envelope, Flag, Flow, Leaf, Multipart, Raw, Section, Structure};
 
 /// The messages that replies describe, by UID. A server may describe one in several pieces.
 pub(super) fn by_uid<'r>(data: impl IntoIterator<Item = &'r Data>) -> HashMap<u32, Fetch> {
@@ -81,12 +81,47 @@ fn address(wire: imap::Address) -> Address {
     }
 }
 
-/// Copies, so that a structure that is kept does not keep the whole response.
+/// Copies, so that a structure that is kept does not keep the whole response. One with gaps is of no use and becomes
+/// empty: which of its parts are the body is not known.
 pub(super) fn structure(wire: &imap::BodyStructure) -> Structure {
+    if wire.has_gaps || has_empty_multipart(wire) {
+        return Structure::default();
+    }
     let leaves: Vec<Leaf> = wire.leaves.iter().filter_map(leaf).collect();
     Structure {
         cut: wire.cut || leaves.len() < wire.leaves.len(),
         leaves,
+        multiparts: wire.multiparts.iter().map(multipart).collect(),
+    }
+}
+
+/// QUIRK: Dovecot describes a multipart in which it finds no parts, for want of a boundary or of its delimiters, as one
+/// with a single empty part.
+fn has_empty_multipart(wire: &imap::BodyStructure) -> bool {
+    let mut rest = wire.leaves.as_slice();
+    while let [leaf, after @ ..] = rest {
+        rest = after;
+        let Some((1, around)) = leaf.section.split_last() else {
+            continue;
+        };
+        let is_empty = leaf.octets == 0 && leaf.within.is_some();
+        let mut next = after.iter().take(1);
+        let is_sole = !next.any(|next| next.section.starts_with(around));
+        if is_empty && is_sole && leaf.mime_type == "text/plain" {
+            return true;
+        }
+    }
+    false
+}
+
+fn multipart(wire: &imap::Multipart) -> Multipart {
+    let start = content::parameter(&wire.parameters, "start");
+    Multipart {
+        path: wire.path.clone(),
+        subtype: wire.subtype.clone(),
+        start: start
+            .filter(|start| start.len() <= Multipart::MAX_START_BYTES)
+            .map(Raw::new),
     }
 }
 
@@ -104,8 +139,6 @@ fn leaf(wire: &imap::Leaf) -> Option<Leaf> {
     Some(Leaf {
         section: Section::new(wire.section.clone())?,
         mime_type,
-        within: wire.within.clone(),
-        group: wire.group,
         charset: parameter("charset").map(|value| text(value).to_ascii_lowercase()),
         encoding: wire.encoding.clone(),
         octets: wire.octets,

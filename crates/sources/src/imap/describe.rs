@@ -6,12 +6,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use imap::command::{Item, Part as Wire};
 use imap::{Capabilities, Data, Fetch, SectionData, ThreadId};
 use mail::{
-    FolderName, HeaderId, Links, Snippets, StoreId, Summary, TextPrefix, Uid, UidSet, UidValidity,
+    FolderName, HeaderId, Links, Snippets, StoreId, Structure, Summary, TextPrefix, Uid, UidSet,
+    UidValidity,
 };
 
 use super::cache::{Body, Cache, Key, Known, Label};
 use super::sightings::{Place, Sightings};
-use super::{convert, gmail};
+use super::{convert, gmail, whole};
 
 /// Enough of the header to read the text behind it, and to know that it is text of the message and no attachment.
 const CONTENT_FIELDS: Wire = Wire::HeaderFields(&[
@@ -102,18 +103,17 @@ fn link_fields(fetch: &Fetch) -> Option<&SectionData> {
 
 /// What the server did not tell is absent.
 pub(super) fn summary(uid: u32, fetch: Fetch, snippets: Snippets) -> Summary {
+    let structure = fetch.structure.as_ref();
+    let structure = structure.map(|wire| Arc::new(convert::structure(wire)));
     Summary {
         uid: Uid(uid),
         order: 0,
         flags: convert::flags(&fetch),
         arrived: convert::arrived(&fetch),
         size: fetch.size,
-        text: text(&fetch, snippets),
+        text: text(&fetch, snippets, structure.as_ref()),
         store_id: store_id(&fetch),
-        structure: fetch
-            .structure
-            .as_ref()
-            .map(|wire| Arc::new(convert::structure(wire))),
+        structure,
         envelope: fetch.envelope.map(convert::envelope),
     }
 }
@@ -143,7 +143,11 @@ fn store_id(fetch: &Fetch) -> Option<StoreId> {
     Some(StoreId { message, thread })
 }
 
-fn text(fetch: &Fetch, snippets: Snippets) -> Option<TextPrefix> {
+fn text(
+    fetch: &Fetch,
+    snippets: Snippets,
+    structure: Option<&Arc<Structure>>,
+) -> Option<TextPrefix> {
     let Snippets::Bytes(asked) = snippets else {
         return None;
     };
@@ -155,6 +159,9 @@ fn text(fetch: &Fetch, snippets: Snippets) -> Option<TextPrefix> {
             .unwrap_or_default(),
         truncated: text.len() >= asked as usize,
         text,
+        structure: structure
+            .filter(|structure| !whole::is_needed(structure))
+            .cloned(),
     })
 }
 

@@ -6,6 +6,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
+use content::Completeness;
 use imap::command::{Item, Part as Wire};
 use imap::{Command, Fetch, SequenceSet};
 use mail::{
@@ -18,7 +19,7 @@ use super::describe::Shelf;
 use super::job::Job;
 use super::session::{Pace, Session};
 use super::sightings::Sightings;
-use super::{convert, faults, raw};
+use super::{convert, faults, raw, whole};
 
 /// A header block beyond this is cut.
 pub(super) const MOST_HEADER: u32 = 64 << 10;
@@ -45,6 +46,9 @@ impl Job for ReadMessage<'_> {
         let Some(known) = self.with_cache(|cache| cache.find(&self.key())) else {
             return self.read_unknown(session, cx).await;
         };
+        if whole::is_needed(&known.structure) {
+            return self.read_source(session, cx).await;
+        }
         let wishes = (self.choose)(&known.structure);
         let kept = known
             .body
@@ -107,6 +111,9 @@ impl ReadMessage<'_> {
         if !same(&fetch, known) {
             return Ok(None);
         }
+        if !describes(&fetch, &known.structure) {
+            return self.read_source(session, cx).await.map(Some);
+        }
         let parts = match small {
             true => {
                 self.complete(session, cx, &fetch, &known.structure, wishes)
@@ -130,7 +137,22 @@ impl ReadMessage<'_> {
             Item::Peek(Wire::Text, Some(GUESS)),
         ];
         let fetch = raw::fetch_one(session, cx, self.at, &items).await?;
-        let known = known(&fetch);
+        let mut known = known(&fetch);
+        let guess = Guess::of(&fetch);
+        if !describes(&fetch, &known.structure) {
+            known.structure = Arc::default();
+        }
+        if whole::is_needed(&known.structure) {
+            let body = body(&fetch, Vec::new());
+            self.remember(&known, &body);
+            return match guess.end {
+                Completeness::Complete => {
+                    let source = Bytes::from(guess.bytes);
+                    Ok(whole::chosen(&source, &fetch, guess.end, self.choose))
+                }
+                Completeness::Cut => self.read_source(session, cx).await,
+            };
+        }
         let wishes = (self.choose)(&known.structure);
         let parts = self
             .complete(session, cx, &fetch, &known.structure, &wishes)
@@ -138,6 +160,11 @@ impl ReadMessage<'_> {
         let body = body(&fetch, parts.clone());
         self.remember(&known, &body);
         Ok(assemble(convert::flags(&fetch), &known, &body, parts))
+    }
+
+    async fn read_source(&self, session: &mut Session, cx: &Cx) -> Result<Fetched, Fault> {
+        let fetch = raw::fetch_one(session, cx, self.at, &whole::items()).await?;
+        whole::fetched(&fetch, self.choose)
     }
 
     /// The parts that the beginning of the text holds, and those that are needed beside them.
@@ -190,6 +217,36 @@ impl ReadMessage<'_> {
     fn with_cache<T>(&self, work: impl FnOnce(&mut Cache) -> T) -> T {
         work(&mut self.cache.lock().unwrap_or_else(PoisonError::into_inner))
     }
+}
+
+/// The beginning of a message: its header, and what came of its text.
+struct Guess {
+    bytes: Vec<u8>,
+    end: Completeness,
+}
+
+impl Guess {
+    fn of(fetch: &Fetch) -> Self {
+        let section = |name| fetch.section(name).map(|bytes| bytes.as_ref());
+        let (header, text) = (section("HEADER"), section("TEXT"));
+        let fits = |bytes: Option<&[u8]>, most: u32| bytes.is_some_and(|b| b.len() < most as usize);
+        let whole = fits(header, MOST_HEADER) && fits(text, GUESS);
+        Self {
+            bytes: [header.unwrap_or_default(), text.unwrap_or_default()].concat(),
+            end: if whole {
+                Completeness::Complete
+            } else {
+                Completeness::Cut
+            },
+        }
+    }
+}
+
+/// Whether the structure may be that of the message that came, as far as it came.
+fn describes(fetch: &Fetch, structure: &Structure) -> bool {
+    let guess = Guess::of(fetch);
+    whole::is_declared(fetch, structure)
+        && whole::agrees(structure, &content::outline(&guess.bytes), guess.end)
 }
 
 /// What a description tells that stays true.

@@ -23,6 +23,7 @@ use super::raw::Spot;
 use super::session::{Pace, Session};
 use super::sightings::Sightings;
 use super::tour::{Stop, Visit, tour};
+use super::whole::{self, MAX_SOURCE_BYTES};
 
 /// What a message was taken for may turn out wrong once, and be learned and read then.
 const MOST_PASSES: usize = 4;
@@ -56,6 +57,8 @@ enum Step {
     Look { known: Known, parts: Vec<Part> },
     /// Header and parts of a message whose structure is known.
     Read { known: Known, wishes: Vec<PartWish> },
+    /// A message whose structure is of no use.
+    Source,
     /// The parts of a message that was learned a moment ago.
     Rest {
         known: Known,
@@ -137,6 +140,9 @@ impl ReadMessages<'_> {
         let Some(known) = self.with_cache(|cache| cache.find(&key(at))) else {
             return Step::Learn;
         };
+        if whole::is_needed(&known.structure) {
+            return Step::Source;
+        }
         let wishes = (self.choose)(&known.structure);
         let kept = known.body.as_ref().and_then(|body| body.parts_for(&wishes));
         match kept {
@@ -152,6 +158,7 @@ impl ReadMessages<'_> {
         };
         match step {
             Step::Learn => self.learn(at, &fetch),
+            Step::Source => Turn::Over(whole::fetched(&fetch, self.choose)),
             Step::Look { known, .. } | Step::Read { known, .. } | Step::Rest { known, .. }
                 if !message::same(&fetch, &known) =>
             {
@@ -164,6 +171,9 @@ impl ReadMessages<'_> {
                 let body = known.body.clone().unwrap_or_default();
                 let flags = convert::flags(&fetch);
                 Turn::Over(Ok(message::assemble(flags, &known, &body, parts)))
+            }
+            Step::Read { known, .. } if !whole::is_declared(&fetch, &known.structure) => {
+                Turn::Next(Step::Source)
             }
             Step::Read { known, wishes } => {
                 cx.note_cache_hit();
@@ -185,6 +195,9 @@ impl ReadMessages<'_> {
 
     fn learn(&self, at: Spot<'_>, fetch: &Fetch) -> Turn {
         let known = message::known(fetch);
+        if whole::is_needed(&known.structure) || !whole::is_declared(fetch, &known.structure) {
+            return Turn::Next(Step::Source);
+        }
         let wishes = (self.choose)(&known.structure);
         let (body, flags) = (message::body(fetch, Vec::new()), convert::flags(fetch));
         // What is only convenient comes along with what is needed, or not at all.
@@ -224,11 +237,12 @@ impl Step {
         let mut items = match self {
             // Parts of the message whose header was read, and of no other that has its UID by now.
             Self::Rest { .. } => vec![Item::InternalDate, Item::Size],
+            Self::Source => return whole::items(),
             Self::Learn | Self::Look { .. } | Self::Read { .. } => outside.to_vec(),
         };
         match self {
             Self::Learn => items.extend([Item::BodyStructure, header()]),
-            Self::Look { .. } => {}
+            Self::Look { .. } | Self::Source => {}
             Self::Read { wishes, .. } => {
                 items.push(header());
                 items.extend(wishes.iter().map(message::item));
@@ -243,6 +257,7 @@ impl Step {
         match self {
             Self::Look { .. } => AROUND,
             Self::Learn => AROUND + u64::from(MOST_HEADER),
+            Self::Source => AROUND + u64::from(MAX_SOURCE_BYTES),
             Self::Read { known, wishes } => {
                 AROUND + u64::from(MOST_HEADER) + octets(&known.structure, wishes)
             }

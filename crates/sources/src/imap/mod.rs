@@ -58,6 +58,7 @@ mod tls;
 mod together;
 mod tour;
 mod transfer;
+mod whole;
 mod witness;
 
 use std::sync::{Arc, Mutex, PoisonError};

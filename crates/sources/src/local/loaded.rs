@@ -81,6 +81,7 @@ impl Loaded {
     /// The message in a line, its structure with it; `order` is what comes before the UID.
     pub(crate) fn line(self, uid: Uid, order: i64, snippets: Snippets) -> Summary {
         // Copied, so that a line does not hold a message in memory.
+        let structure = Arc::new(self.structure);
         let text = match snippets {
             Snippets::Without => None,
             Snippets::Bytes(bytes) => {
@@ -91,6 +92,7 @@ impl Loaded {
                     header: Bytes::copy_from_slice(&self.header),
                     text: Bytes::copy_from_slice(text),
                     truncated: self.size > shown,
+                    structure: Some(Arc::clone(&structure)),
                 })
             }
         };
@@ -105,7 +107,7 @@ impl Loaded {
                 true => content::envelope_of_beginning(&self.header),
                 false => content::envelope(&self.header),
             }),
-            structure: Some(Arc::new(self.structure)),
+            structure: Some(structure),
             text,
         }
     }

@@ -1,13 +1,16 @@
 //! A page of a folder, newest first. Listing opens the files of the page alone; a search opens what it must.
 
+use std::sync::Arc;
+
 use content::Completeness;
 use mail::{
-    Anchor, Condition, Fault, FaultKind, Found, Search, Snippets, Stage, Summary, TextPrefix,
+    Anchor, Condition, Fault, FaultKind, Found, Search, Snippets, Stage, Structure, Summary,
+    TextPrefix,
 };
 
 use super::catalog::Catalog;
 use super::matching::{Test, Verdict, judge};
-use super::open::Shelf;
+use super::open::{Beginning, Shelf};
 use super::scan::{Entry, Sharing};
 use super::work::{Stop, unreadable};
 use super::{UIDVALIDITY, count};
@@ -107,6 +110,10 @@ fn matched<'a>(
     Ok(picked)
 }
 
+/// So much of a message is read for its structure, when its text is shown: which part is the body is not known from a
+/// beginning.
+const STRUCTURE_BYTES: usize = 1 << 20;
+
 /// `None` when the message is gone or cannot be read.
 fn summary(shelf: &mut Shelf<'_>, entry: &Entry, snippets: Snippets) -> Option<Summary> {
     let wanted = match snippets {
@@ -114,11 +121,17 @@ fn summary(shelf: &mut Shelf<'_>, entry: &Entry, snippets: Snippets) -> Option<S
         Snippets::Bytes(bytes) => usize::try_from(bytes).unwrap_or_default(),
     };
     let read = shelf.read(entry, |opened| {
-        let beginning = opened.beginning(wanted)?;
+        let read = match snippets {
+            Snippets::Without => wanted,
+            Snippets::Bytes(_) => wanted.max(STRUCTURE_BYTES),
+        };
+        let beginning = opened.beginning(read)?;
+        let structure = (snippets != Snippets::Without).then(|| structure(&beginning));
         let size = opened.wire_size()?;
-        Ok((beginning.on_the_wire(wanted), opened.entry.clone(), size))
+        let beginning = beginning.on_the_wire(wanted);
+        Ok((beginning, structure.flatten(), opened.entry.clone(), size))
     });
-    let (beginning, opened, size) = read.ok()??;
+    let (beginning, structure, opened, size) = read.ok()??;
     let envelope = match beginning.header_whole {
         Completeness::Complete => content::envelope(&beginning.header),
         Completeness::Cut => content::envelope_of_beginning(&beginning.header),
@@ -136,8 +149,16 @@ fn summary(shelf: &mut Shelf<'_>, entry: &Entry, snippets: Snippets) -> Option<S
             header: beginning.header,
             text: beginning.text,
             truncated: beginning.text_truncated,
+            structure,
         }),
     })
+}
+
+/// None where not all of the message was read.
+fn structure(beginning: &Beginning) -> Option<Arc<Structure>> {
+    let message = [beginning.header.as_ref(), beginning.text.as_ref()].concat();
+    let outline = content::outline(&message);
+    (!beginning.text_truncated).then(|| Arc::new(outline.structure))
 }
 
 fn anchor(entry: &Entry) -> Anchor {

@@ -11,6 +11,7 @@ mod ahead;
 mod answered;
 mod appends;
 mod apple;
+mod bodies;
 mod census;
 mod chance;
 mod changes;

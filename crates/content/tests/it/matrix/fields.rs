@@ -122,6 +122,7 @@ impl Outputs {
             header: format!("{HEADER}Content-Type: text/html; charset=utf-8\r\n\r\n").into(),
             text: html.to_owned().into(),
             truncated: false,
+            structure: None,
         };
         let found = content::snippet(&prefix, 500).expect("a snippet");
         Self {
