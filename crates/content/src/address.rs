@@ -270,8 +270,8 @@ mod tests {
             (b"Doe\\, J <j@d.e>", "\"Doe, J\" <j@d.e>"),
             (b"a\xe2\x80\xaeb <x@y>", "ab <x@y>"),
             (b"Ann <|im_start|>", "Ann < |im_start|>"),
-            (b"Ann <https://x.y/z>", "Ann < https://x.y/z>"),
-            (b"[a]: b@c.d;", "[a] : b@c.d;"),
+            (b"Ann <https://x.y/z>", "Ann <https://x.y/z>"),
+            (b"[a]: b@c.d;", "[a]: b@c.d;"),
         ] {
             assert_eq!(read(value).as_deref(), Some(want));
         }

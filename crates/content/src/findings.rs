@@ -6,11 +6,9 @@ use crate::changes::Changes;
 use crate::html::{Hidden, Links, Rendered};
 use crate::lookalike;
 use crate::note::Note;
-use crate::shield::{self, Shape};
 
 /// Links and hosts told of in one text.
 const MOST_TOLD: usize = 5;
-const MOST_EXCERPT: usize = 40;
 
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub(crate) struct Findings {
@@ -49,12 +47,9 @@ impl Findings {
     /// Says everything but a guessed charset, which belongs to a part.
     pub(crate) fn tell(&self, notes: &mut Vec<Note>) {
         if self.hidden.chars() > 0 {
-            let mut unsaid = Changes::default();
-            let excerpt = self.hidden.excerpt();
             notes.push(Note::HiddenText {
                 chars: self.hidden.chars(),
                 reasons: self.hidden.reasons().collect(),
-                excerpt: shield::bounded(excerpt, Shape::Line, MOST_EXCERPT, &mut unsaid),
             });
         }
         if self.too_deep > 0 {

@@ -15,11 +15,20 @@ pub enum Note {
     /// Text that a reader of the HTML would not see was left out.
     HiddenText {
         chars: usize,
-        /// Why, and how many characters each.
-        reasons: Vec<(&'static str, usize)>,
-        /// How the longest piece begins.
-        excerpt: String,
+        reasons: Vec<HiddenReason>,
     },
+    /// Text that may not be visible is shown and marked.
+    UncertainText {
+        chars: usize,
+        reasons: Vec<&'static str>,
+    },
+    /// Text that may not be visible was left out.
+    UncertainWithheld {
+        chars: usize,
+        reasons: Vec<&'static str>,
+    },
+    /// The sanitized HTML holds text that may not be visible, and is left out with it.
+    HtmlWithheld,
     /// The plain text says something else than the HTML that people are shown; the HTML is the body.
     PlainDiffers {
         chars: usize,
@@ -31,10 +40,6 @@ pub enum Note {
     /// HTML nested beyond any use was left out.
     TooDeep {
         chars: usize,
-    },
-    /// Markdown or HTML links and images written in text were made inert.
-    LinksInert {
-        count: usize,
     },
     /// A link whose text names another host than the one it leads to.
     LinkNamesOther {
@@ -85,7 +90,7 @@ pub enum Note {
     InvisibleRemoved {
         chars: usize,
     },
-    /// Markers that only a language model reacts to were broken up.
+    /// Control tokens of chat models were broken up by one blank each.
     MarkersBroken {
         count: usize,
     },
@@ -129,7 +134,25 @@ pub enum Note {
     },
 }
 
+/// One reason for which text of a page is hidden.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct HiddenReason {
+    pub name: &'static str,
+    pub chars: usize,
+    /// Ordinary mail has it: comments, scripts, tracking pixels, a preheader.
+    pub is_ordinary: bool,
+}
+
 impl Note {
+    /// The structured answer says it; a warning would only distract.
+    pub fn is_ordinary(&self) -> bool {
+        match self {
+            Self::HtmlConverted => true,
+            Self::HiddenText { reasons, .. } => reasons.iter().all(|reason| reason.is_ordinary),
+            _ => false,
+        }
+    }
+
     /// It counts something, so that two of it make one.
     pub(crate) fn is_count(&self) -> bool {
         self.clone().absorb(self)
@@ -139,18 +162,38 @@ impl Note {
     pub(crate) fn absorb(&mut self, other: &Self) -> bool {
         match (self, other) {
             (
-                Self::HiddenText { chars, reasons, .. },
+                Self::HiddenText { chars, reasons },
                 Self::HiddenText {
                     chars: more,
                     reasons: others,
-                    ..
                 },
             ) => {
                 *chars += more;
-                for (why, count) in others {
-                    match reasons.iter_mut().find(|(known, _)| known == why) {
-                        Some((_, sum)) => *sum += count,
-                        None => reasons.push((why, *count)),
+                for other in others {
+                    match reasons.iter_mut().find(|known| known.name == other.name) {
+                        Some(known) => known.chars += other.chars,
+                        None => reasons.push(*other),
+                    }
+                }
+            }
+            (
+                Self::UncertainText { chars, reasons },
+                Self::UncertainText {
+                    chars: more,
+                    reasons: others,
+                },
+            )
+            | (
+                Self::UncertainWithheld { chars, reasons },
+                Self::UncertainWithheld {
+                    chars: more,
+                    reasons: others,
+                },
+            ) => {
+                *chars += more;
+                for other in others {
+                    if !reasons.contains(other) {
+                        reasons.push(other);
                     }
                 }
             }
@@ -159,8 +202,7 @@ impl Note {
             | (Self::InvisibleRemoved { chars }, Self::InvisibleRemoved { chars: more }) => {
                 *chars += more;
             }
-            (Self::MarkersBroken { count }, Self::MarkersBroken { count: more })
-            | (Self::LinksInert { count }, Self::LinksInert { count: more }) => *count += more,
+            (Self::MarkersBroken { count }, Self::MarkersBroken { count: more }) => *count += more,
             _ => return false,
         }
         true
@@ -169,9 +211,6 @@ impl Note {
     /// The words of the mail that it is about: shielded and bounded, but a stranger's.
     pub fn quote(&self) -> Option<String> {
         match self {
-            Self::HiddenText { excerpt, .. } => {
-                Some(excerpt.clone()).filter(|text| !text.is_empty())
-            }
             Self::LinkNamesOther { shown, target } => Some(format!("{shown} -> {target}")),
             Self::LookAlike { shown } => Some(shown.clone()),
             Self::NameHoldsAddress { shown, real } => Some(format!("{shown} -> {real}")),
@@ -190,7 +229,9 @@ impl Note {
             Self::HtmlShowsNothing => "html_shows_no_text",
             Self::NothingFound => "nothing_found",
             Self::TooDeep { .. } => "nested_too_deeply",
-            Self::LinksInert { .. } => "links_made_inert",
+            Self::UncertainText { .. } => "uncertain_text",
+            Self::UncertainWithheld { .. } => "uncertain_text_left_out",
+            Self::HtmlWithheld => "html_left_out",
             Self::LinkNamesOther { .. } => "link_names_other_host",
             Self::LookAlike { .. } => "look_alike",
             Self::NameHoldsAddress { .. } => "name_holds_other_address",
@@ -231,14 +272,35 @@ impl fmt::Display for Note {
                 )
             }
             Self::HtmlConverted => f.write_str("the text was made from HTML"),
-            Self::HiddenText { chars, reasons, .. } => {
-                let reasons: Vec<&str> = reasons.iter().map(|(why, _)| *why).collect();
+            Self::HiddenText { chars, reasons } => {
+                let unusual = || reasons.iter().filter(|reason| !reason.is_ordinary);
+                let names: Vec<&str> = unusual().map(|reason| reason.name).collect();
+                let chars = match names.is_empty() {
+                    true => *chars,
+                    false => unusual().map(|reason| reason.chars).sum(),
+                };
+                let all = || reasons.iter().map(|reason| reason.name).collect();
+                let names: Vec<&str> = if names.is_empty() { all() } else { names };
+                let names = names.join(", ");
+                write!(f, "{chars} characters of hidden text were left out ({names})")
+            }
+            Self::UncertainText { chars, reasons } => {
+                let reasons = reasons.join(", ");
                 write!(
                     f,
-                    "{chars} characters of hidden text were left out ({})",
-                    reasons.join(", ")
+                    "{chars} characters may not be visible to a person ({reasons}); they are marked"
                 )
             }
+            Self::UncertainWithheld { chars, reasons } => {
+                let reasons = reasons.join(", ");
+                write!(
+                    f,
+                    "{chars} characters that may not be visible to a person were left out ({reasons})"
+                )
+            }
+            Self::HtmlWithheld => f.write_str(
+                "the HTML is left out: it holds text that may not be visible to a person",
+            ),
             Self::PlainDiffers { chars } => write!(
                 f,
                 "the plain-text part differs from the HTML that people see; the HTML is shown, \
@@ -253,12 +315,6 @@ impl fmt::Display for Note {
             ),
             Self::TooDeep { chars } => {
                 write!(f, "{chars} characters nested too deeply were left out")
-            }
-            Self::LinksInert { count } => {
-                write!(
-                    f,
-                    "{count} links or images written as markup were made inert"
-                )
             }
             Self::LinkNamesOther { .. } => {
                 f.write_str("the text of a link names another host than the one it leads to")
@@ -297,7 +353,10 @@ impl fmt::Display for Note {
                 write!(f, "{chars} invisible characters were removed")
             }
             Self::MarkersBroken { count } => {
-                write!(f, "{count} forged chat markers were broken up")
+                write!(
+                    f,
+                    "{count} control tokens of chat models were broken up by a blank"
+                )
             }
             Self::BodyTruncated => f.write_str("the text is longer than what is shown"),
             Self::BeyondEnd { chars } => {

@@ -20,7 +20,7 @@ const MOST_PARTS: usize = 8;
 pub struct Snippet {
     pub text: String,
     pub changes: Changes,
-    /// Characters of hidden text that were left out.
+    /// Characters that were left out because they are hidden, or may be.
     pub hidden: usize,
 }
 
@@ -42,7 +42,10 @@ pub fn snippet(prefix: &TextPrefix, max_chars: usize) -> Option<Snippet> {
             (Completeness::Cut, false) => Completeness::Complete,
             (whole, _) => whole,
         };
-        Some((readable(leaf, bytes, whole), whole))
+        let mut read = readable(leaf, bytes, whole);
+        // A list has no marks: what may not be visible is left out.
+        read.withhold();
+        Some((read, whole))
     };
     let texts: Vec<(Role, Readable, Completeness)> = outline
         .structure
@@ -65,7 +68,7 @@ pub fn snippet(prefix: &TextPrefix, max_chars: usize) -> Option<Snippet> {
             return Some(Snippet {
                 text: shortened(&line.text, max_chars),
                 changes: read.findings.changes + line.changes,
-                hidden: read.findings.hidden.chars() + read.findings.too_deep,
+                hidden: read.findings.hidden.chars() + read.findings.too_deep + read.withheld,
             });
         }
     }
@@ -198,7 +201,7 @@ mod tests {
         );
         check("", "> only\n> quotes", "> only > quotes");
         check("", "  \r\n", "");
-        check("", "[a\n\nb]: https://c.d", "[a b] : https://c.d");
+        check("", "[a\n\nb]: https://c.d", "[a b]: https://c.d");
         check("Content-Type: image/png", "xxxx", "");
     }
 

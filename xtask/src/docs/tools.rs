@@ -41,8 +41,9 @@ What an answer says about a message, beside the message:
 
 | field | what it says |
 |---|---|
-| `changes` | how many `invisible` characters, chat `markers` and written `links` were taken out or made harmless; in lists also how many `hidden` characters were left out |
-| `hidden_text` | how much text a person would not have seen and why; the first words of the longest piece |
+| `changes` | how many `invisible` characters were removed and how many control tokens of chat models (`markers`) were broken up, each by one blank behind its opening bracket; in lists also how many characters were left out because they are `hidden`, or may be |
+| `hidden_text` | how much text a person would not have seen, and why. Comments, scripts, tracking pixels and a preheader stand here and in no warning |
+| `uncertain_text` | which characters of the text beside it a person may not see: `start` and `end` (exclusive) in code points, and the reason. In the text block their lines have a mark of their own |
 | `suspicious` | `shown -> real`: a link whose text names another host, a name that holds another address; or an address or host that imitates another |
 | `authentication` | SPF, DKIM and DMARC as the receiving server judged them; `could_be_forged` unless the server is named by `MAIL_IMAP_<ACCOUNT>_AUTHSERV_ID` |
 | `body_next_offset`, `body_chars_left` | the `body_offset` that goes on, and how much is known to follow |

@@ -119,6 +119,11 @@ pub(crate) const VARIABLES: &[Variable] = &[
         "`result` sends hard errors as tool results, for hosts that hide protocol errors from the model.",
     ),
     variable(
+        "MAILWARDEN_UNCERTAIN_TEXT",
+        "`show`",
+        "What becomes of text that a person may not see: `show` marks it, `withhold` leaves it out and counts it. `uncertain_text` in accounts.yaml or in a caller's policy can withhold it too; neither takes that back.",
+    ),
+    variable(
         "IMAP_MCP_CONFIG_DIR",
         "none",
         "The configuration directory; `--config-dir` goes before it.",

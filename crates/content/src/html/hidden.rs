@@ -1,17 +1,20 @@
-//! Text that no reader would have seen: how much, why, and how it begins.
+//! Text that no reader would have seen: how much, and why.
 
 use super::sight::Why;
+use crate::note::HiddenReason;
 
-const MOST_EXCERPT: usize = 40;
+/// Hidden text before the first visible word is a preheader up to this length: what lists of mail show beside the subject.
+const MAX_PREHEADER_CHARS: usize = 300;
 
 /// What was left out of a page.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub(crate) struct Hidden {
     /// One for each reason, in the order in which they were met.
     reasons: Vec<(Why, usize)>,
-    /// How the longest run begins; not shielded.
-    excerpt: String,
-    longest: usize,
+    /// The same before the first visible word.
+    leading: Vec<(Why, usize)>,
+    /// There was a visible word.
+    begun: bool,
 }
 
 impl Hidden {
@@ -21,14 +24,25 @@ impl Hidden {
         if chars == 0 {
             return;
         }
-        match self.reasons.iter_mut().find(|(known, _)| *known == why) {
-            Some((_, sum)) => *sum += chars,
-            None => self.reasons.push((why, chars)),
+        let sums = match self.begun || why.is_ordinary() {
+            true => &mut self.reasons,
+            false => &mut self.leading,
+        };
+        count(sums, why, chars);
+    }
+
+    /// The first visible word: what was hidden before it is a preheader, unless it is too long for one.
+    pub(super) fn begin(&mut self) {
+        if self.begun {
+            return;
         }
-        if chars > self.longest {
-            self.longest = chars;
-            let words: Vec<&str> = text.split_whitespace().take(12).collect();
-            self.excerpt = words.join(" ").chars().take(MOST_EXCERPT).collect();
+        self.begun = true;
+        let leading = std::mem::take(&mut self.leading);
+        let sum: usize = leading.iter().map(|(_, chars)| chars).sum();
+        for (why, chars) in leading {
+            let is_preheader = sum <= MAX_PREHEADER_CHARS;
+            let why = if is_preheader { Why::Preheader } else { why };
+            count(&mut self.reasons, why, chars);
         }
     }
 
@@ -55,28 +69,32 @@ impl Hidden {
     }
 
     pub(crate) fn merge(&mut self, other: &Self) {
-        for (why, chars) in &other.reasons {
-            match self.reasons.iter_mut().find(|(known, _)| known == why) {
-                Some((_, sum)) => *sum += chars,
-                None => self.reasons.push((*why, *chars)),
-            }
-        }
-        if other.longest > self.longest {
-            self.longest = other.longest;
-            self.excerpt.clone_from(&other.excerpt);
+        for (why, chars) in other.all() {
+            count(&mut self.reasons, *why, *chars);
         }
     }
 
     pub(crate) fn chars(&self) -> usize {
-        self.reasons.iter().map(|(_, chars)| chars).sum()
+        self.all().map(|(_, chars)| chars).sum()
     }
 
-    pub(crate) fn reasons(&self) -> impl Iterator<Item = (&'static str, usize)> {
-        self.reasons.iter().map(|(why, chars)| (why.name(), *chars))
+    pub(crate) fn reasons(&self) -> impl Iterator<Item = HiddenReason> {
+        self.all().map(|(why, chars)| HiddenReason {
+            name: why.name(),
+            chars: *chars,
+            is_ordinary: why.is_ordinary(),
+        })
     }
 
-    pub(crate) fn excerpt(&self) -> &str {
-        &self.excerpt
+    fn all(&self) -> impl Iterator<Item = &(Why, usize)> {
+        self.leading.iter().chain(&self.reasons)
+    }
+}
+
+fn count(sums: &mut Vec<(Why, usize)>, why: Why, chars: usize) {
+    match sums.iter_mut().find(|(known, _)| *known == why) {
+        Some((_, sum)) => *sum += chars,
+        None => sums.push((why, chars)),
     }
 }
 

@@ -23,6 +23,8 @@ pub(crate) enum Why {
     Pixel,
     /// Browsers do not show what stands in such elements.
     NotRendered,
+    /// Words before the text that lists of mail show beside the subject.
+    Preheader,
     /// A document says not to show it.
     Document,
     /// The style could not be judged.
@@ -30,6 +32,14 @@ pub(crate) enum Why {
 }
 
 impl Why {
+    /// Ordinary mail has it.
+    pub(super) fn is_ordinary(self) -> bool {
+        matches!(
+            self,
+            Self::Comment | Self::Pixel | Self::NotRendered | Self::Preheader
+        )
+    }
+
     /// In the words of a warning.
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -45,6 +55,7 @@ impl Why {
             Self::Comment => "comment",
             Self::Pixel => "text of a tracking pixel",
             Self::NotRendered => "not rendered",
+            Self::Preheader => "preheader",
             Self::Document => "hidden in the document",
             Self::Unjudged => "style too complex to judge",
         }

@@ -140,8 +140,13 @@ pub(super) fn walk(dom: &Dom, sink: &mut impl Sink) -> Walked {
                             sink.text(" ", Space::Folded);
                         }
                     }
-                    None if frame.side.style.kept => sink.text(text, Space::Kept),
-                    None => sink.text(text, Space::Folded),
+                    None => {
+                        if !text.trim().is_empty() {
+                            hidden.begin();
+                        }
+                        let kept = frame.side.style.kept;
+                        sink.text(text, if kept { Space::Kept } else { Space::Folded });
+                    }
                 }
             }
             Some(Data::Comment(text)) => hidden.add_comment(text),

@@ -8,6 +8,7 @@
 
 mod chromium;
 mod corpus;
+mod faithful;
 mod hostile;
 mod matrix;
 mod outline;

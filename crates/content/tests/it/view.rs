@@ -24,7 +24,7 @@ fn envelope_headers_and_text() {
     assert_eq!(found.to.as_deref(), Some("a@b.c, Bo <b@b.c>"));
     assert_eq!(found.cc, None);
     assert_eq!(found.subject.as_deref(), Some("äöü"));
-    assert_eq!(found.body_text.as_deref(), Some("Hello\nworld"));
+    assert_eq!(found.body_text.as_deref(), Some("Hello\nworld  "));
     assert_eq!(found.body_truncated, None);
     let received = found.headers.iter().filter(|(name, _)| name == "Received");
     assert_eq!(received.count(), 2);

@@ -17,7 +17,7 @@ use crate::tools::{Annotations, Tool, Toolset};
 use crate::trouble::{Issue, NextAction};
 
 use crate::tools::reading::{self, Asked, Shown};
-use crate::tools::shown::{Changed, Located};
+use crate::tools::shown::{Changed, Located, Uncertain, uncertain};
 
 // Their names say what they are, and every client would pay for the definitions.
 plain_object!(HiddenText, Authentication, Attachment);
@@ -83,6 +83,9 @@ struct Message {
     headers: Option<Map<String, Value>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     body_text: Option<String>,
+    /// start, end, reason: characters of body_text that may be invisible.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    uncertain_text: Vec<Uncertain>,
     /// The body_offset that shows what follows.
     #[serde(skip_serializing_if = "Option::is_none")]
     body_next_offset: Option<usize>,
@@ -109,8 +112,6 @@ struct Message {
 struct HiddenText {
     chars: usize,
     reasons: Vec<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    excerpt: Option<String>,
 }
 
 /// What the receiving server says about the sender.
@@ -139,6 +140,8 @@ struct Attachment {
     part_id: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     extracted_text: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    uncertain_text: Vec<Uncertain>,
 }
 
 impl Reply for Read {
@@ -294,6 +297,7 @@ fn message(at: &MessageRef, flags: Option<Vec<String>>, view: View, headers: Hea
         flags,
         hidden_text: view.notes.iter().find_map(hidden_text),
         suspicious: view.notes.iter().filter_map(suspicious).collect(),
+        uncertain_text: uncertain(&view.uncertain_text),
         body_text: view.body_text,
         body_next_offset: view.body_truncated.and_then(|cut| cut.next_offset),
         body_chars_left: view.body_truncated.and_then(|cut| match cut.left {
@@ -310,6 +314,7 @@ fn message(at: &MessageRef, flags: Option<Vec<String>>, view: View, headers: Hea
                 detected_type: one.detected_type,
                 size_bytes: one.size_bytes,
                 part_id: one.part_id.to_string(),
+                uncertain_text: uncertain(&one.uncertain_text),
                 extracted_text: one.extracted_text,
             })
             .collect(),
@@ -331,14 +336,9 @@ fn authentication(said: content::Authentication) -> Authentication {
 
 fn hidden_text(note: &Note) -> Option<HiddenText> {
     match note {
-        Note::HiddenText {
-            chars,
-            reasons,
-            excerpt,
-        } => Some(HiddenText {
+        Note::HiddenText { chars, reasons } => Some(HiddenText {
             chars: *chars,
-            reasons: reasons.iter().map(|(why, _)| *why).collect(),
-            excerpt: Some(excerpt.clone()).filter(|text| !text.is_empty()),
+            reasons: reasons.iter().map(|reason| reason.name).collect(),
         }),
         _ => None,
     }
