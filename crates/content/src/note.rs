@@ -353,10 +353,7 @@ impl fmt::Display for Note {
                 write!(f, "{chars} invisible characters were removed")
             }
             Self::MarkersBroken { count } => {
-                write!(
-                    f,
-                    "{count} control tokens of chat models were broken up by a blank"
-                )
+                write!(f, "{count} forged chat markers were broken up")
             }
             Self::BodyTruncated => f.write_str("the text is longer than what is shown"),
             Self::BeyondEnd { chars } => {

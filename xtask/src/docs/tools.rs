@@ -35,7 +35,9 @@ An answer is one envelope, as `structuredContent` and, shorter, as text:
   `overloaded` where there is more to do than can be done; `data.details.retry_after_seconds` says when to come back.
 - Unknown arguments are refused.
 - `data.untrusted` names the fields of `data` that strangers wrote. In the text they stand last, between two lines with a
-  number that is made for the call.
+  number that is made for the call, in a fenced code block: Markdown in mail stays inert. Longer texts stand in lines that begin
+  with `| `; behind it each line is what was sent. A line with characters that a person may not see begins with `?` and the first
+  four digits of that number.
 
 What an answer says about a message, beside the message:
 

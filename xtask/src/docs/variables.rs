@@ -119,11 +119,6 @@ pub(crate) const VARIABLES: &[Variable] = &[
         "`result` sends hard errors as tool results, for hosts that hide protocol errors from the model.",
     ),
     variable(
-        "MAILWARDEN_UNCERTAIN_TEXT",
-        "`show`",
-        "What becomes of text that a person may not see: `show` marks it, `withhold` leaves it out and counts it. `uncertain_text` in accounts.yaml or in a caller's policy can withhold it too; neither takes that back.",
-    ),
-    variable(
         "IMAP_MCP_CONFIG_DIR",
         "none",
         "The configuration directory; `--config-dir` goes before it.",
@@ -202,6 +197,11 @@ pub(crate) const VARIABLES: &[Variable] = &[
         "MAILWARDEN_TOOLSETS",
         "`imap,threads`; with a configuration directory what the caller is given",
         "The tools to serve: `imap`, `gateway`, `threads`, with commas between them; `--toolsets` goes before it. Of a caller's tools it can only take away.",
+    ),
+    variable(
+        "MAILWARDEN_UNCERTAIN_TEXT",
+        "`show`",
+        "What becomes of text that a person may not see: `show` marks it, `withhold` leaves it out and counts it. `uncertain_text` in accounts.yaml or in a caller's policy can withhold it too; neither takes that back.",
     ),
     variable(
         "MAILWARDEN_MAX_CONCURRENT_CALLS",

@@ -199,6 +199,18 @@ fn every_wrong_value_is_one_line_that_names_its_variable() {
 }
 
 #[test]
+fn uncertain_text_is_shown_unless_it_is_withheld() {
+    for (word, want) in [
+        ("", mail::UncertainText::Show),
+        ("show", mail::UncertainText::Show),
+        (" Withhold", mail::UncertainText::Withhold),
+    ] {
+        let config = with(&[("MAILWARDEN_UNCERTAIN_TEXT", word)]).unwrap();
+        assert_eq!(config.uncertain_text, want, "{word}");
+    }
+}
+
+#[test]
 fn all_problems_are_reported_at_once() {
     let lines = lines(with(&[
         ("MAIL_IMAP_DEFAULT_PORT", "x"),
