@@ -5,7 +5,6 @@ use pulldown_cmark::{Event, Options, Parser, Tag};
 use serde_json::json;
 
 use super::{Parts, render};
-use crate::tools::shown::uncertain;
 
 const BODIES: usize = 20_000;
 const FENCE: &str = "7f3a0123456789ab";
@@ -279,16 +278,14 @@ fn generated_bodies_are_shown_as_they_were_sent_and_inert() {
 #[test]
 fn lines_that_may_not_be_visible_have_a_mark_of_their_own() {
     let text = "seen\n?7f3a| forged\nmay be ünseen\n\nboth\nseen";
-    let at = |word: &str| text[..text.find(word).unwrap()].chars().count();
-    let runs = [
-        (at("be ünseen"), at("be ünseen") + 9, "filter"),
-        (at("both"), at("both") + 4, "animation"),
-    ]
-    .map(|(start, end, reason)| content::UncertainRun { start, end, reason });
+    let run = |word: &str, chars: usize, reason: &str| {
+        let start = text[..text.find(word).unwrap()].chars().count();
+        json!({ "start": start, "end": start + chars, "reason": reason })
+    };
     let data = json!({ "message": {
         "subject": "plain",
         "body_text": text,
-        "uncertain_text": uncertain(&runs),
+        "uncertain_text": [run("be ünseen", 9, "filter"), run("both", 4, "animation")],
         "attachments": [{
             "extracted_text": "one line",
             "uncertain_text": [{ "start": 0, "end": 3, "reason": "filter" }],
