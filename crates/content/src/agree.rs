@@ -8,7 +8,7 @@
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hasher as _};
 
-use crate::html::Links;
+use html::Links;
 
 /// Words of either text that are looked at.
 const MOST_WORDS: usize = 300_000;

@@ -2,6 +2,7 @@
 //!
 //! Where plain text and HTML tell the same, the plain text is shown; where they differ, the HTML that people see.
 
+use html::Links;
 use mail::{Fetched, Flow, Leaf, UncertainText};
 
 use crate::agree::{Agreement, Reach, agreement};
@@ -10,18 +11,19 @@ use crate::changes::Changes;
 use crate::charset::Decoded;
 use crate::choose::{BodyWish, HtmlWish};
 use crate::findings::Findings;
-use crate::html::{self, Links};
 use crate::note::Note;
 use crate::outline::Completeness;
 use crate::parts::{Parts, Piece, Sought};
 use crate::roles::{Role, is_html, is_inline_calendar};
-use crate::shield::{Shape, shield, shield_tracked};
+use crate::shield::{self, Shape, shield, shield_tracked};
 use crate::text;
 use crate::uncertain::Marks;
 use crate::window::{Window, window};
 
 /// Of one part.
 const MAX_CHARS: usize = 1_000_000;
+/// Of one attribute in sanitized HTML.
+const MAX_ATTRIBUTE_CHARS: usize = 2_000;
 
 /// The text is shorter than what the message holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -213,7 +215,7 @@ impl Readable {
         let rendered = html::to_text(html, MAX_CHARS);
         self.findings.take(&rendered);
         self.cut = rendered.cut;
-        let uncertain = Marks::from_runs(&rendered.text, &[]);
+        let uncertain = Marks::of_html(&rendered);
         self.of_rendered(&rendered.text, &uncertain)
     }
 
@@ -259,6 +261,24 @@ impl Readable {
             chars,
             reasons: marks.reasons(),
         })
+    }
+}
+
+/// Shields the text of sanitized HTML.
+#[derive(Default)]
+struct HtmlShield {
+    changes: Changes,
+}
+
+impl html::TextFilter for HtmlShield {
+    fn text(&mut self, text: &str) -> String {
+        let shielded = shield(text, Shape::Body);
+        self.changes += shielded.changes;
+        shielded.text
+    }
+
+    fn attribute(&mut self, value: &str) -> String {
+        shield::bounded(value, Shape::Line, MAX_ATTRIBUTE_CHARS, &mut self.changes)
     }
 }
 
@@ -428,13 +448,14 @@ impl Assembled {
             let room = max_chars.saturating_sub(safe.chars().count());
             let piece = read.piece;
             let decoded = text::of_leaf(read.leaf, piece.bytes, piece.whole);
-            let rendered = html::sanitize(&decoded.text, room);
-            self.html_cut |= rendered.cut || piece.is_cut();
+            let mut filter = HtmlShield::default();
+            let sanitized = html::sanitize(&decoded.text, room, &mut filter);
+            self.html_cut |= sanitized.cut || piece.is_cut();
             // The same text is counted once.
             if read.shown == Shown::No {
-                self.findings.changes += rendered.changes;
+                self.findings.changes += filter.changes;
             }
-            safe.push_str(&rendered.text);
+            safe.push_str(&sanitized.html);
         }
         if !found {
             notes.push(Note::NoHtml);

@@ -1,6 +1,7 @@
 //! The text of attachments: what is text already is read here, the rest becomes jobs for readers behind a seam.
 
 use bytes::Bytes;
+use html::Hidden;
 use mail::{ExtractFault, ExtractJob, ExtractedText, Fetched, Leaf, Section, UncertainText};
 
 use crate::body::Readable;
@@ -8,7 +9,6 @@ use crate::calendar;
 use crate::charset;
 use crate::choose::{BodyWish, MOST_DOCUMENT, is_too_large, looked_at};
 use crate::claim::{self, Family, Promise, promise};
-use crate::html::Hidden;
 use crate::nested::{self, Place};
 use crate::note::Note;
 use crate::parts::{Parts, Piece, Sought};

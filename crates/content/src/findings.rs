@@ -1,11 +1,11 @@
 //! What was found while text was made readable: what is hidden, what was changed, where links lead.
 
+use html::{Hidden, Links, Rendered};
 use mail::Section;
 
 use crate::changes::Changes;
-use crate::html::{Hidden, Links, Rendered};
 use crate::lookalike;
-use crate::note::Note;
+use crate::note::{HiddenReason, Note};
 
 /// Links and hosts told of in one text.
 const MOST_TOLD: usize = 5;
@@ -47,9 +47,15 @@ impl Findings {
     /// Says everything but a guessed charset, which belongs to a part.
     pub(crate) fn tell(&self, notes: &mut Vec<Note>) {
         if self.hidden.chars() > 0 {
+            let reasons = self.hidden.reasons().map(|(reason, chars)| HiddenReason {
+                name: reason.name(),
+                chars,
+                is_ordinary: reason.is_ordinary(),
+            });
             notes.push(Note::HiddenText {
                 chars: self.hidden.chars(),
-                reasons: self.hidden.reasons().collect(),
+                notable: self.hidden.notable(),
+                reasons: reasons.collect(),
             });
         }
         if self.too_deep > 0 {

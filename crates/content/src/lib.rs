@@ -21,7 +21,6 @@ mod facts;
 mod findings;
 mod header;
 mod headers;
-mod html;
 mod ical;
 mod lines;
 mod links;

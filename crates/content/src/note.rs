@@ -15,6 +15,8 @@ pub enum Note {
     /// Text that a reader of the HTML would not see was left out.
     HiddenText {
         chars: usize,
+        /// Of these, characters that ordinary mail does not hide.
+        notable: usize,
         reasons: Vec<HiddenReason>,
     },
     /// Text that may not be visible is shown and marked.
@@ -139,7 +141,7 @@ pub enum Note {
 pub struct HiddenReason {
     pub name: &'static str,
     pub chars: usize,
-    /// Ordinary mail has it: comments, scripts, tracking pixels, a preheader.
+    /// Ordinary mail has it: comments, scripts, tracking pixels.
     pub is_ordinary: bool,
 }
 
@@ -148,7 +150,7 @@ impl Note {
     pub fn is_ordinary(&self) -> bool {
         match self {
             Self::HtmlConverted => true,
-            Self::HiddenText { reasons, .. } => reasons.iter().all(|reason| reason.is_ordinary),
+            Self::HiddenText { notable, .. } => *notable == 0,
             _ => false,
         }
     }
@@ -162,13 +164,19 @@ impl Note {
     pub(crate) fn absorb(&mut self, other: &Self) -> bool {
         match (self, other) {
             (
-                Self::HiddenText { chars, reasons },
+                Self::HiddenText {
+                    chars,
+                    notable,
+                    reasons,
+                },
                 Self::HiddenText {
                     chars: more,
+                    notable: more_notable,
                     reasons: others,
                 },
             ) => {
                 *chars += more;
+                *notable += more_notable;
                 for other in others {
                     match reasons.iter_mut().find(|known| known.name == other.name) {
                         Some(known) => known.chars += other.chars,
@@ -272,17 +280,13 @@ impl fmt::Display for Note {
                 )
             }
             Self::HtmlConverted => f.write_str("the text was made from HTML"),
-            Self::HiddenText { chars, reasons } => {
-                let unusual = || reasons.iter().filter(|reason| !reason.is_ordinary);
-                let names: Vec<&str> = unusual().map(|reason| reason.name).collect();
-                let chars = match names.is_empty() {
-                    true => *chars,
-                    false => unusual().map(|reason| reason.chars).sum(),
-                };
-                let all = || reasons.iter().map(|reason| reason.name).collect();
-                let names: Vec<&str> = if names.is_empty() { all() } else { names };
+            Self::HiddenText {
+                notable, reasons, ..
+            } => {
+                let unusual = reasons.iter().filter(|reason| !reason.is_ordinary);
+                let names: Vec<&str> = unusual.map(|reason| reason.name).collect();
                 let names = names.join(", ");
-                write!(f, "{chars} characters of hidden text were left out ({names})")
+                write!(f, "{notable} characters of hidden text were left out ({names})")
             }
             Self::UncertainText { chars, reasons } => {
                 let reasons = reasons.join(", ");

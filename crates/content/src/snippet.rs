@@ -1,11 +1,11 @@
 //! The beginning of a message's text, for lists of mail.
 
+use html::Links;
 use mail::{Leaf, TextPrefix};
 
 use crate::agree::Reach;
 use crate::body::{Pick, Readable, pick, readable};
 use crate::changes::Changes;
-use crate::html::Links;
 use crate::outline::{Completeness, outline};
 use crate::roles::{Role, is_html, roles};
 use crate::shield::{self, Shape, shield};
@@ -22,6 +22,8 @@ pub struct Snippet {
     pub changes: Changes,
     /// Characters that were left out because they are hidden, or may be.
     pub hidden: usize,
+    /// Of these, characters that ordinary mail hides: comments, tracking pixels, a preheader.
+    pub ordinary: usize,
 }
 
 /// The first words of the body on one line, at most `max_chars` characters. `None` when there is no text.
@@ -68,6 +70,7 @@ pub fn snippet(prefix: &TextPrefix, max_chars: usize) -> Option<Snippet> {
             return Some(Snippet {
                 text: shortened(&line.text, max_chars),
                 changes: read.findings.changes + line.changes,
+                ordinary: (read.findings.hidden.chars()).saturating_sub(read.findings.hidden.notable()),
                 hidden: read.findings.hidden.chars() + read.findings.too_deep + read.withheld,
             });
         }

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use html::Rendered;
+
 use crate::note::Note;
 
 /// A run of uncertain characters, in code points of the text that it comes with.
@@ -26,6 +28,15 @@ struct Mark {
 impl Marks {
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    pub(crate) fn of_html(rendered: &Rendered) -> Self {
+        let runs = rendered.uncertain.iter().map(|run| UncertainRun {
+            start: run.start,
+            end: run.end,
+            reason: run.reason.name(),
+        });
+        Self::from_runs(&rendered.text, &runs.collect::<Vec<_>>())
     }
 
     /// `runs` ascend.

@@ -368,7 +368,7 @@ mod tests {
             let inside = lines.iter().skip_while(|line| !line.starts_with("--- mail ")).skip(1);
             for line in inside.take(lines.len() - 5) {
                 let known = ["message:", "  subject:", "  body_text:", "  headers:", "  flags:", "  attachments:",
-                    "    ", "--- end of mail 0123456789abcdef ---", "  | "];
+                    "    ", "--- end of mail 0123456789abcdef ---", "  | ", "```"];
                 prop_assert!(known.iter().any(|start| line.starts_with(start)), "{:?}", line);
             }
         }

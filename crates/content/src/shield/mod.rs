@@ -12,8 +12,6 @@ mod unicode;
 use crate::changes::Changes;
 use crate::uncertain::Edits;
 
-pub(crate) use unicode::is_banned;
-
 /// What the text is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Shape {

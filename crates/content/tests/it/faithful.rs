@@ -24,7 +24,7 @@ fn sample_bodies_are_shown_as_they_were_sent() {
         let [leaf] = outline.structure.leaves.as_slice() else {
             continue;
         };
-        let body = &raw[outline.header_len..];
+        let (body, _) = outline.part(&leaf.section).unwrap();
         let plain = leaf.mime_type == "text/plain" && leaf.flow == Flow::Fixed;
         let unencoded = matches!(leaf.encoding.as_str(), "7bit" | "8bit" | "binary" | "");
         let charset = leaf

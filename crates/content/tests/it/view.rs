@@ -114,6 +114,39 @@ fn html_is_rendered_and_sanitized() {
 }
 
 #[test]
+fn what_ordinary_mail_hides_is_counted_without_a_warning() {
+    let hidden = "<div style='display:none'>Our offers of this week</div>";
+    for (html, is_ordinary, says) in [
+        (format!("{hidden}<p>x"), true, ""),
+        ("x<!-- made by some program today -->".to_owned(), true, ""),
+        ("x<img width=1 height=1 alt='opened'>".to_owned(), true, ""),
+        (
+            format!("<p>x{hidden}<!-- made by some program today -->"),
+            false,
+            "19 characters of hidden text were left out (display:none)",
+        ),
+        (
+            format!("{}<p>x", hidden.repeat(20)),
+            false,
+            "380 characters of hidden text were left out (display:none)",
+        ),
+    ] {
+        let raw = format!("{HEADER}Content-Type: text/html; charset=utf-8\r\n\r\n{html}");
+        let found = view(raw, &wish());
+        let hidden = found
+            .notes
+            .iter()
+            .find(|note| note.code() == "hidden_text_left_out")
+            .unwrap();
+        assert_eq!(hidden.is_ordinary(), is_ordinary, "{html}");
+        assert_eq!(hidden.quote(), None);
+        if !is_ordinary {
+            assert_eq!(hidden.to_string(), says);
+        }
+    }
+}
+
+#[test]
 fn plain_text_that_agrees_is_shown_and_html_comes_along() {
     let raw = multipart(
         "alternative",

@@ -32,7 +32,7 @@ pub(crate) struct Args {
     message_id: MessageId,
     #[schemars(extend("default" = 2_000))]
     body_max_chars: Option<Within<100, 20_000>>,
-    /// Continue a long text: the body_next_offset of the answer before.
+    /// Continue a long text: body_next_offset of the answer before.
     #[schemars(extend("default" = 0))]
     body_offset: Option<Within<0, 1_000_000>>,
     /// The headers most readers want.
@@ -44,7 +44,7 @@ pub(crate) struct Args {
     /// Sanitized HTML beside the text.
     #[schemars(extend("default" = false))]
     include_html: Option<bool>,
-    /// Text of attachments, where it can be extracted.
+    /// Text of attachments, where possible.
     #[schemars(extend("default" = false))]
     extract_attachment_text: Option<bool>,
     /// Only with extract_attachment_text.
@@ -83,13 +83,11 @@ struct Message {
     headers: Option<Map<String, Value>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     body_text: Option<String>,
-    /// start, end, reason: characters of body_text that may be invisible.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     uncertain_text: Vec<Uncertain>,
     /// The body_offset that shows what follows.
     #[serde(skip_serializing_if = "Option::is_none")]
     body_next_offset: Option<usize>,
-    /// At least so many characters follow.
     #[serde(skip_serializing_if = "Option::is_none")]
     body_chars_left: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -336,7 +334,7 @@ fn authentication(said: content::Authentication) -> Authentication {
 
 fn hidden_text(note: &Note) -> Option<HiddenText> {
     match note {
-        Note::HiddenText { chars, reasons } => Some(HiddenText {
+        Note::HiddenText { chars, reasons, .. } => Some(HiddenText {
             chars: *chars,
             reasons: reasons.iter().map(|reason| reason.name).collect(),
         }),

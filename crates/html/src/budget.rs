@@ -9,24 +9,24 @@ const BYTES: usize = 16;
 
 /// INVARIANT: what was not judged within the measure counts as hidden.
 #[derive(Default)]
-pub(super) struct Work(Cell<usize>);
+pub(crate) struct Work(Cell<usize>);
 
 impl Work {
-    pub(super) fn look_at(&self, elements: usize) {
+    pub(crate) fn look_at(&self, elements: usize) {
         self.0.set(self.0.get().saturating_add(elements));
     }
 
     /// Reading a text of so many bytes.
-    pub(super) fn spend(&self, bytes: usize) {
+    pub(crate) fn spend(&self, bytes: usize) {
         self.look_at(4 + bytes / BYTES);
     }
 
     /// Nothing more can be judged.
-    pub(super) fn exhaust(&self) {
+    pub(crate) fn exhaust(&self) {
         self.look_at(usize::MAX);
     }
 
-    pub(super) fn is_spent(&self) -> bool {
+    pub(crate) fn is_spent(&self) -> bool {
         self.0.get() > MOST
     }
 }

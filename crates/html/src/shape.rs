@@ -1,14 +1,14 @@
 //! Shapes and transformations: do they leave anything to be seen, and where do they put it?
 
-use super::own::Moved;
-use super::value::{self, Bare, Units};
+use crate::own::Moved;
+use crate::values::{self, Bare, Units};
 
 /// Boxes and shapes of at most this many pixels show nothing that could be read.
-pub(super) const NOTHING: f32 = 3.5;
+pub(crate) const NOTHING: f32 = 3.5;
 
 /// `clip: rect(top, right, bottom, left)`.
-pub(super) fn clips_all(value: &str, units: Units) -> Option<bool> {
-    let functions = value::only_functions(value, &["auto"])?;
+pub(crate) fn clips_all(value: &str, units: Units) -> Option<bool> {
+    let functions = values::only_functions(value, &["auto"])?;
     let Some((name, inside)) = functions.first() else {
         return Some(false);
     };
@@ -18,14 +18,14 @@ pub(super) fn clips_all(value: &str, units: Units) -> Option<bool> {
     if inside.contains("auto") {
         return Some(false);
     }
-    match *value::arguments(inside, units, &[])?.as_slice() {
+    match *values::arguments(inside, units, &[])?.as_slice() {
         [top, right, bottom, left] => Some(bottom - top <= NOTHING || right - left <= NOTHING),
         _ => None,
     }
 }
 
 /// `clip-path`: a shape without room for a word.
-pub(super) fn hides_all(value: &str, units: Units) -> Option<bool> {
+pub(crate) fn hides_all(value: &str, units: Units) -> Option<bool> {
     const BOXES: [&str; 9] = [
         "none",
         "border-box",
@@ -45,7 +45,7 @@ pub(super) fn hides_all(value: &str, units: Units) -> Option<bool> {
         ..units
     };
     let mut hides = false;
-    for (name, inside) in value::only_functions(value, &BOXES)? {
+    for (name, inside) in values::only_functions(value, &BOXES)? {
         let inside = inside.split(" round").next().unwrap_or(&inside);
         let known = [
             "at",
@@ -60,7 +60,7 @@ pub(super) fn hides_all(value: &str, units: Units) -> Option<bool> {
             "farthest-side",
             "auto",
         ];
-        let lengths = value::arguments(inside, percent, &known);
+        let lengths = values::arguments(inside, percent, &known);
         // Paths, references and what cannot be read are drawings; nobody needs them for mail.
         let (Some(lengths), false) = (lengths, matches!(name.as_str(), "path" | "shape" | "url"))
         else {
@@ -109,7 +109,7 @@ fn area(corners: &[f32]) -> f32 {
 const OWN_WIDTH: f32 = 260.0;
 const OWN_HEIGHT: f32 = 40.0;
 
-pub(super) fn transform(value: &str, units: Units) -> Option<Moved> {
+pub(crate) fn transform(value: &str, units: Units) -> Option<Moved> {
     let mut moved = Moved::default();
     let across = Units {
         whole: OWN_WIDTH,
@@ -120,11 +120,11 @@ pub(super) fn transform(value: &str, units: Units) -> Option<Moved> {
         whole: OWN_HEIGHT,
         ..across
     };
-    for (name, inside) in value::only_functions(value, &["none"])? {
+    for (name, inside) in values::only_functions(value, &["none"])? {
         let along = if name == "translatey" { down } else { across };
-        let lengths = value::arguments(&inside, along, &[])?;
+        let lengths = values::arguments(&inside, along, &[])?;
         let first = lengths.first().copied()?;
-        let second = value::arguments(&inside, down, &[])?.get(1).copied();
+        let second = values::arguments(&inside, down, &[])?.get(1).copied();
         match name.as_str() {
             "translate" | "translate3d" => {
                 moved.x += first;
@@ -177,8 +177,8 @@ fn edge_on(degrees: f32) -> f32 {
 }
 
 /// The property `translate`.
-pub(super) fn translate(value: &str, units: Units) -> Option<Moved> {
-    let lengths = value::arguments(value, units, &["none"])?;
+pub(crate) fn translate(value: &str, units: Units) -> Option<Moved> {
+    let lengths = values::arguments(value, units, &["none"])?;
     Some(Moved {
         x: lengths.first().copied().unwrap_or(0.0),
         y: lengths.get(1).copied().unwrap_or(0.0),
@@ -187,8 +187,8 @@ pub(super) fn translate(value: &str, units: Units) -> Option<Moved> {
 }
 
 /// The property `scale`.
-pub(super) fn scale(value: &str) -> Option<Moved> {
-    let lengths = value::arguments(value, Units::ONE, &["none"])?;
+pub(crate) fn scale(value: &str) -> Option<Moved> {
+    let lengths = values::arguments(value, Units::ONE, &["none"])?;
     let least = lengths
         .iter()
         .take(2)
@@ -200,13 +200,13 @@ pub(super) fn scale(value: &str) -> Option<Moved> {
 }
 
 /// The property `rotate`: `x 90deg`, `1 0 0 90deg`.
-pub(super) fn rotate(value: &str, units: Units) -> Option<Moved> {
+pub(crate) fn rotate(value: &str, units: Units) -> Option<Moved> {
     let units = Units {
         bare: Bare::Number,
         ..units
     };
-    let numbers = value::arguments(value, units, &["none", "x", "y", "z"])?;
-    let axis = value::words(value);
+    let numbers = values::arguments(value, units, &["none", "x", "y", "z"])?;
+    let axis = values::words(value);
     let named = axis.iter().any(|axis| axis == "x" || axis == "y");
     let away = named || matches!(*numbers.as_slice(), [x, y, _, _] if x != 0.0 || y != 0.0);
     let degrees = numbers.last().copied().unwrap_or(0.0);
@@ -218,10 +218,10 @@ pub(super) fn rotate(value: &str, units: Units) -> Option<Moved> {
 }
 
 /// How much a `filter` lets through.
-pub(super) fn filter(value: &str) -> Option<f32> {
+pub(crate) fn filter(value: &str) -> Option<f32> {
     let mut left = 1.0;
-    for (name, inside) in value::only_functions(value, &["none"])? {
-        let amounts = value::arguments(&inside, Units::ONE, &[]);
+    for (name, inside) in values::only_functions(value, &["none"])? {
+        let amounts = values::arguments(&inside, Units::ONE, &[]);
         match name.as_str() {
             "drop-shadow" => continue,
             "url" => return None,

@@ -10,28 +10,26 @@ use std::rc::Rc;
 use html5ever::interface::QuirksMode;
 use html5ever::{LocalName, local_name, ns};
 
-use crate::transfer;
-
-use super::computed::{Computed, Variables};
-use super::dom::{DOCUMENT, Dom, Element, NodeId};
-use super::hints;
-use super::media;
-use super::own::Display;
-use super::property::Property;
-use super::select::{self, Key, Matcher, One};
-use super::sheet::{Declaration, Sheet, inline};
-use super::substitute::{REGISTERED, Substituted, substitute};
-use super::syntax::Pseudo;
-use super::value::{self, Bare};
-use super::work::Work;
-use super::world::{Doubt, World};
+use crate::budget::Work;
+use crate::computed::{Computed, Variables};
+use crate::conditions;
+use crate::custom_properties::{REGISTERED, Substituted, substitute};
+use crate::dom::{DOCUMENT, Dom, Element, NodeId};
+use crate::elements;
+use crate::own::Display;
+use crate::properties::Property;
+use crate::selector::matching::{self, Key, Matcher, One};
+use crate::selector::parser::Pseudo;
+use crate::stylesheet::{Declaration, Sheet, inline};
+use crate::values::{self, Bare};
+use crate::world::{Doubt, World};
 
 /// A value that no property can read: what it decides is not judged.
 const UNKNOWN: &str = "unknown()";
 /// Custom properties of one element.
 const MOST_VARIABLES: usize = 500;
 
-pub(super) struct Cascade<'a> {
+pub(crate) struct Cascade<'a> {
     dom: &'a Dom,
     world: World,
     matcher: Matcher<'a>,
@@ -59,7 +57,7 @@ impl Index {
             ..Self::default()
         };
         for (order, rule) in sheet.rules.iter().enumerate() {
-            let about_text = |selector: &&One| match select::part(selector) {
+            let about_text = |selector: &&One| match matching::part(selector) {
                 None => true,
                 Some(Pseudo::Letters) => world.doubt == Doubt::Applies,
                 Some(Pseudo::Other) => false,
@@ -70,7 +68,7 @@ impl Index {
                     continue;
                 }
                 index.is_empty = false;
-                let place = match select::key(selector) {
+                let place = match matching::key(selector) {
                     Key::Id(id) => index.by_id.entry(id).or_default(),
                     Key::Class(class) => index.by_class.entry(class).or_default(),
                     Key::Name(name) => index.by_name.entry(name).or_default(),
@@ -146,7 +144,7 @@ enum Layer {
 }
 
 impl<'a> Cascade<'a> {
-    pub(super) fn new(dom: &'a Dom, world: World) -> Self {
+    pub(crate) fn new(dom: &'a Dom, world: World) -> Self {
         let mut sheet = Sheet::new(world);
         for css in sheets(dom, &mut sheet.differs, world) {
             sheet.read(&css);
@@ -167,12 +165,12 @@ impl<'a> Cascade<'a> {
         }
     }
 
-    pub(super) fn dom(&self) -> &'a Dom {
+    pub(crate) fn dom(&self) -> &'a Dom {
         self.dom
     }
 
     /// What the page begins with.
-    pub(super) fn initial(&self) -> Computed {
+    pub(crate) fn initial(&self) -> Computed {
         Computed {
             bare: match self.dom.quirks {
                 QuirksMode::Quirks => Bare::Pixels,
@@ -183,20 +181,20 @@ impl<'a> Cascade<'a> {
     }
 
     /// Another world may see the page differently.
-    pub(super) fn differs(&self) -> bool {
+    pub(crate) fn differs(&self) -> bool {
         self.sheet.differs
     }
 
     /// The page was too much to judge.
-    pub(super) fn gave_up(&self) -> bool {
+    pub(crate) fn gave_up(&self) -> bool {
         self.work.is_spent()
     }
 
     /// What an element below `parent` comes to.
-    pub(super) fn compute(&mut self, id: NodeId, element: &Element, parent: &Computed) -> Computed {
-        let default = hints::display(element);
+    pub(crate) fn compute(&mut self, id: NodeId, element: &Element, parent: &Computed) -> Computed {
+        let default = elements::display(element);
         let mut computed = parent.inherited(default);
-        hints::apply(element, &mut computed);
+        elements::apply(element, &mut computed);
         let style = element.attribute(&local_name!("style"));
         if self.gave_up() {
             computed.own.unjudged.push(Property::All);
@@ -278,7 +276,7 @@ impl<'a> Cascade<'a> {
         }
         let mut own: Variables = (*computed.variables).clone();
         for (name, value) in customs {
-            match value::keyword(value).as_deref() {
+            match values::keyword(value).as_deref() {
                 Some("initial") => drop(own.remove(name)),
                 Some("inherit" | "unset" | "revert" | "revert-layer") => {}
                 _ => drop(own.insert(Rc::clone(name), value.to_owned())),
@@ -440,16 +438,9 @@ fn sheets(dom: &Dom, differs: &mut bool, world: World) -> Vec<String> {
             && is_css(element)
         {
             let media = element.attribute(&local_name!("media")).unwrap_or_default();
-            *differs |= media::depends_on_window(media);
-            if media::applies(media, world.window) {
+            *differs |= conditions::depends_on_window(media);
+            if conditions::applies(media, world.window) {
                 found.push(dom.text_of(id));
-            }
-        }
-        // Few programs read these, so that they are a matter of doubt.
-        if let Some(css) = element.and_then(linked) {
-            *differs = true;
-            if world.doubt == Doubt::Applies {
-                found.push(css);
             }
         }
         next = match dom.first_child(id).filter(|_| !is_template) {
@@ -458,24 +449,6 @@ fn sheets(dom: &Dom, differs: &mut bool, world: World) -> Vec<String> {
         };
     }
     found
-}
-
-/// A style sheet that is written into the address of a link.
-fn linked(element: &Element) -> Option<String> {
-    let is_link = element.is_html() && *element.local() == local_name!("link");
-    let address = element.attribute(&local_name!("href"))?.trim();
-    let (head, data) = address.split_once(',')?;
-    let head = head.to_ascii_lowercase();
-    if !is_link || !head.starts_with("data:") {
-        return None;
-    }
-    let bytes = transfer::percent(data.as_bytes());
-    let bytes = if head.contains(";base64") {
-        transfer::base64(&bytes)
-    } else {
-        bytes
-    };
-    Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 fn is_css(element: &Element) -> bool {

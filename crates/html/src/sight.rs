@@ -1,66 +1,10 @@
 //! Whether a reader sees the text of an element, and if not, why.
 
-use super::computed::Computed;
-use super::own::{Display, Moved, Own, Position};
-use super::shape::NOTHING;
-use super::value::{Rgba, WINDOW};
-
-/// Why text is not seen.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(crate) enum Why {
-    Display,
-    Visibility,
-    Transparent,
-    TinyFont,
-    ZeroBox,
-    OffCanvas,
-    Clipped,
-    SameColour,
-    /// Inside a closed `<details>`.
-    Closed,
-    Comment,
-    /// The alternative text of a picture too small to be seen.
-    Pixel,
-    /// Browsers do not show what stands in such elements.
-    NotRendered,
-    /// Words before the text that lists of mail show beside the subject.
-    Preheader,
-    /// A document says not to show it.
-    Document,
-    /// The style could not be judged.
-    Unjudged,
-}
-
-impl Why {
-    /// Ordinary mail has it.
-    pub(super) fn is_ordinary(self) -> bool {
-        matches!(
-            self,
-            Self::Comment | Self::Pixel | Self::NotRendered | Self::Preheader
-        )
-    }
-
-    /// In the words of a warning.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Display => "display:none",
-            Self::Visibility => "visibility",
-            Self::Transparent => "transparent",
-            Self::TinyFont => "tiny font",
-            Self::ZeroBox => "zero-size box",
-            Self::OffCanvas => "off the page",
-            Self::Clipped => "clipped",
-            Self::SameColour => "colour of its background",
-            Self::Closed => "closed details",
-            Self::Comment => "comment",
-            Self::Pixel => "text of a tracking pixel",
-            Self::NotRendered => "not rendered",
-            Self::Preheader => "preheader",
-            Self::Document => "hidden in the document",
-            Self::Unjudged => "style too complex to judge",
-        }
-    }
-}
+use crate::computed::Computed;
+use crate::own::{Display, Moved, Own, Position};
+use crate::shape::NOTHING;
+use crate::values::{Rgba, WINDOW};
+use crate::verdict::Reason as Why;
 
 /// Further away than this from the page, to the left or above, nothing can be scrolled to.
 const AWAY: f32 = 250.0;
@@ -72,7 +16,7 @@ const READABLE: f32 = 2.0;
 
 /// What an element hands down to everything in it.
 #[derive(Clone, Debug)]
-pub(super) struct Sight {
+pub(crate) struct Sight {
     /// Nothing in here is seen, whatever it says.
     pub gone: Option<Why>,
     opacity: f32,
@@ -118,7 +62,7 @@ impl Default for Sight {
 
 impl Sight {
     /// The sight inside an element with this style.
-    pub(super) fn inside(&self, style: &Computed) -> Self {
+    pub(crate) fn inside(&self, style: &Computed) -> Self {
         let own = &style.own;
         let boxed = self.is_boxed(own);
         let none = |size: Option<f32>| size.is_some_and(|size| size <= NOTHING);
@@ -175,7 +119,7 @@ impl Sight {
     }
 
     /// Why text directly in an element with this style is not seen.
-    pub(super) fn hides(&self, style: &Computed) -> Option<Why> {
+    pub(crate) fn hides(&self, style: &Computed) -> Option<Why> {
         if self.gone.is_some() {
             return self.gone;
         }
@@ -200,17 +144,17 @@ impl Sight {
     }
 
     /// The first line of a block is pushed out of sight.
-    pub(super) fn indents_away(&self) -> Option<Why> {
+    pub(crate) fn indents_away(&self) -> Option<Why> {
         let away = self.indent <= -AWAY
             || self.indent >= FAR
             || self.clips_x && self.indent >= WINDOW.0 * 0.9;
-        away.then_some(Why::OffCanvas)
+        away.then_some(Why::OffPage)
     }
 
     /// Whether pictures are seen here: they have neither colour nor font.
-    pub(super) fn hides_picture(&self, style: &Computed) -> Option<Why> {
+    pub(crate) fn hides_picture(&self, style: &Computed) -> Option<Why> {
         match self.hides(style) {
-            Some(Why::TinyFont | Why::SameColour | Why::OffCanvas) if self.gone.is_none() => None,
+            Some(Why::TinyFont | Why::SameColour | Why::OffPage) if self.gone.is_none() => None,
             other => other,
         }
     }
@@ -247,7 +191,7 @@ impl Sight {
     fn taken_away(&self, style: &Computed) -> Option<Why> {
         let own = &style.own;
         if !own.unjudged.is_empty() {
-            return Some(Why::Unjudged);
+            return Some(Why::Budget);
         }
         if matches!(own.display, Display::None | Display::Column) || own.skipped {
             return Some(Why::Display);
@@ -291,7 +235,7 @@ impl Sight {
             away(x, y)
         };
         if placed || moved || away(own.margin_left, own.margin_top) {
-            return Some(Why::OffCanvas);
+            return Some(Why::OffPage);
         }
         None
     }

@@ -1,16 +1,16 @@
 //! What the values of single properties mean: sizes, fonts, gradients, and values that nobody can judge here.
 
-use super::computed::painted;
-use super::own::Display;
-use super::property::Property;
+use crate::computed::painted;
+use crate::own::Display;
+use crate::properties::Property;
 use std::ops::RangeInclusive;
 
 use cssparser::{Parser, Token};
 
-use super::value::{self, Rgba, Units};
+use crate::values::{self, Rgba, Units};
 
-pub(super) fn display(value: &str) -> Option<Display> {
-    let words = value::idents(value)?;
+pub(crate) fn display(value: &str) -> Option<Display> {
+    let words = values::idents(value)?;
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     Some(match words.as_slice() {
         ["none"] => Display::None,
@@ -46,8 +46,8 @@ pub(super) fn display(value: &str) -> Option<Display> {
 }
 
 /// `Some(None)` for sizes that are left to the browser.
-pub(super) fn size(value: &str, units: Units) -> Option<Option<f32>> {
-    if let Some(word) = value::keyword(value) {
+pub(crate) fn size(value: &str, units: Units) -> Option<Option<f32>> {
+    if let Some(word) = values::keyword(value) {
         let known = matches!(
             word.as_str(),
             "auto"
@@ -60,22 +60,22 @@ pub(super) fn size(value: &str, units: Units) -> Option<Option<f32>> {
         );
         return known.then_some(None);
     }
-    let functions = value::functions(value);
+    let functions = values::functions(value);
     if functions.iter().any(|(name, _)| name == "fit-content") {
         return Some(None);
     }
-    value::length(value, units).map(Some)
+    values::length(value, units).map(Some)
 }
 
 /// As [`size`]; a part of a height that is not given is no height.
-pub(super) fn tall(value: &str, units: Units) -> Option<Option<f32>> {
+pub(crate) fn tall(value: &str, units: Units) -> Option<Option<f32>> {
     if value.contains('%') {
         return Some(None);
     }
     size(value, units)
 }
 
-pub(super) fn clips(word: &str) -> Option<bool> {
+pub(crate) fn clips(word: &str) -> Option<bool> {
     match word {
         "visible" => Some(false),
         "hidden" | "clip" | "scroll" | "auto" | "overlay" => Some(true),
@@ -84,7 +84,7 @@ pub(super) fn clips(word: &str) -> Option<bool> {
 }
 
 /// Top, right, bottom, left of one to four lengths.
-pub(super) fn sides(lengths: &[f32]) -> Option<[f32; 4]> {
+pub(crate) fn sides(lengths: &[f32]) -> Option<[f32; 4]> {
     Some(match *lengths {
         [all] => [all; 4],
         [block, inline] => [block, inline, block, inline],
@@ -95,9 +95,9 @@ pub(super) fn sides(lengths: &[f32]) -> Option<[f32; 4]> {
 }
 
 /// `units` are those of the parent.
-pub(super) fn font_size(value: &str, units: Units) -> Option<f32> {
+pub(crate) fn font_size(value: &str, units: Units) -> Option<f32> {
     let parent = units.font;
-    if let Some(word) = value::keyword(value) {
+    if let Some(word) = values::keyword(value) {
         return Some(match word.as_str() {
             "xx-small" => 9.0,
             "x-small" => 10.0,
@@ -111,11 +111,11 @@ pub(super) fn font_size(value: &str, units: Units) -> Option<f32> {
             _ => return None,
         });
     }
-    value::length(value, units).filter(|size| *size >= 0.0)
+    values::length(value, units).filter(|size| *size >= 0.0)
 }
 
 /// The size in `font: italic bold 12px/30px Georgia, serif`. Without a family it is no font.
-pub(super) fn font_shorthand(value: &str, units: Units) -> Option<f32> {
+pub(crate) fn font_shorthand(value: &str, units: Units) -> Option<f32> {
     let mut parser = Parser::new(value);
     loop {
         let start = parser.position();
@@ -183,21 +183,21 @@ fn is_font_word(word: &str) -> bool {
 }
 
 /// The colours of gradients, when there are any.
-pub(super) fn gradient(value: &str, own: Rgba) -> Vec<Rgba> {
-    let functions = value::functions(value);
+pub(crate) fn gradient(value: &str, own: Rgba) -> Vec<Rgba> {
+    let functions = values::functions(value);
     let gradients = functions
         .iter()
         .filter(|(name, _)| name.ends_with("gradient"));
     gradients
         .flat_map(|(_, inside)| inside.split_inclusive(','))
-        .filter_map(|part| value::colour_in(part.trim_end_matches(',')))
+        .filter_map(|part| values::colour_in(part.trim_end_matches(',')))
         .map(|colour| painted(colour, own))
         .take(16)
         .collect()
 }
 
 /// Without `url(…)` and gradients, whose colours are not the background's.
-pub(super) fn without_functions(value: &str) -> String {
+pub(crate) fn without_functions(value: &str) -> String {
     let mut parser = Parser::new(value);
     let mut out = String::new();
     let mut from = parser.position();
@@ -226,22 +226,22 @@ pub(super) fn without_functions(value: &str) -> String {
 }
 
 /// Shadow or stroke: a colour with so many lengths, or nothing.
-pub(super) fn outline(
+pub(crate) fn outline(
     value: &str,
     own: Rgba,
     count: RangeInclusive<usize>,
 ) -> Option<Option<Rgba>> {
-    if value::keyword(value).as_deref() == Some("none") {
+    if values::keyword(value).as_deref() == Some("none") {
         return Some(None);
     }
     let mut parser = Parser::new(value);
     let mut found = None;
     let mut lengths = Vec::new();
     while !parser.is_exhausted() {
-        match value::next_colour(&mut parser) {
+        match values::next_colour(&mut parser) {
             Some(_) if found.is_some() => return None,
             Some(colour) => found = Some(painted(colour, own)),
-            None => lengths.push(value::factor(&mut parser, Units::ONE)?),
+            None => lengths.push(values::factor(&mut parser, Units::ONE)?),
         }
     }
     if !count.contains(&lengths.len()) {
@@ -254,7 +254,7 @@ pub(super) fn outline(
 }
 
 /// A background of words and lengths that browsers know.
-pub(super) fn background_is_valid(plain: &str) -> Option<()> {
+pub(crate) fn background_is_valid(plain: &str) -> Option<()> {
     const KNOWN: [&str; 23] = [
         "none",
         "repeat",
@@ -295,7 +295,7 @@ pub(super) fn background_is_valid(plain: &str) -> Option<()> {
             _ => Err(()),
         });
         if known.is_err() {
-            value::next_colour(&mut parser)?;
+            values::next_colour(&mut parser)?;
             colours += 1;
         }
     }
@@ -303,7 +303,7 @@ pub(super) fn background_is_valid(plain: &str) -> Option<()> {
 }
 
 /// A percentage of next to nothing.
-pub(super) fn is_small_part(value: &str) -> bool {
+pub(crate) fn is_small_part(value: &str) -> bool {
     let part = value
         .trim()
         .strip_suffix('%')
@@ -312,7 +312,7 @@ pub(super) fn is_small_part(value: &str) -> bool {
 }
 
 /// Whether a value that we cannot read may still mean something to a browser: then nobody can say what.
-pub(super) fn is_beyond_us(property: &Property, value: &str) -> bool {
+pub(crate) fn is_beyond_us(property: &Property, value: &str) -> bool {
     let colour = matches!(
         property,
         Property::Color | Property::TextFill | Property::BackgroundColor
@@ -323,10 +323,10 @@ pub(super) fn is_beyond_us(property: &Property, value: &str) -> bool {
     ) {
         return true;
     }
-    if colour && value::keyword(value).is_some_and(|word| is_system_colour(&word)) {
+    if colour && values::keyword(value).is_some_and(|word| is_system_colour(&word)) {
         return true;
     }
-    let words = || value::words(value);
+    let words = || values::words(value);
     if *property == Property::Background && words().iter().any(|word| is_system_colour(word)) {
         return true;
     }

@@ -1,7 +1,7 @@
 //! Where a link leads: its host, and whether it may stay in sanitized HTML.
 
 /// The host of an `http`, `https` or scheme-less web address, in lower case.
-pub(super) fn host(url: &str) -> Option<String> {
+pub(crate) fn host(url: &str) -> Option<String> {
     // What browsers do before they read a URL.
     let url: String = url
         .chars()
@@ -21,7 +21,7 @@ pub(super) fn host(url: &str) -> Option<String> {
 }
 
 /// Whether a link's text already names the host it leads to, and no other.
-pub(super) fn names(text: &str, target: &str) -> bool {
+pub(crate) fn names(text: &str, target: &str) -> bool {
     let text = text.trim().trim_end_matches(['.', ',']);
     let named = host(text).or_else(|| host(&format!("http://{text}")));
     let bare = |host: &str| host.strip_prefix("www.").unwrap_or(host).to_owned();
@@ -29,7 +29,7 @@ pub(super) fn names(text: &str, target: &str) -> bool {
 }
 
 /// The host that a link's text names, when it is another one than the link leads to.
-pub(super) fn other_host(text: &str, target: &str) -> Option<String> {
+pub(crate) fn other_host(text: &str, target: &str) -> Option<String> {
     let text = text.trim();
     let single = !text.is_empty() && !text.contains(char::is_whitespace);
     let named = host(text).or_else(|| single.then(|| host(&format!("http://{text}")))?)?;
@@ -69,7 +69,7 @@ fn is_file(extension: &str) -> bool {
 }
 
 /// `http`, `https` and `mailto` only.
-pub(super) fn is_safe(url: &str) -> bool {
+pub(crate) fn is_safe(url: &str) -> bool {
     let scheme = url.trim().split(':').next().unwrap_or_default();
     url.contains(':') && (is_web(scheme) || scheme.eq_ignore_ascii_case("mailto"))
 }

@@ -2,9 +2,9 @@
 
 use html5ever::{local_name, ns};
 
-use super::dom::Element;
-use super::link;
-use super::walk::{Layout, Sink, Space};
+use crate::dom::Element;
+use crate::link;
+use crate::walk::{Layout, Sink, Space};
 
 const MOST_QUOTES: usize = 5;
 const MOST_INDENT: usize = 8;
@@ -13,7 +13,7 @@ const MOST_LINKS: usize = 50;
 const MOST_TARGETS: usize = 2_000;
 
 #[derive(Default)]
-pub(super) struct Render {
+pub(crate) struct TextWriter {
     out: String,
     /// Characters of room left; blanks and line breaks count too.
     room: usize,
@@ -31,12 +31,12 @@ pub(super) struct Render {
     links: Vec<(usize, Option<String>)>,
     /// A heading waits for its text.
     heading: Option<usize>,
-    pub(super) seen: Links,
+    pub(crate) seen: Links,
 }
 
 /// Where the links of a page lead.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
-pub(crate) struct Links {
+pub struct Links {
     pub hosts: Vec<String>,
     /// The addresses themselves.
     pub targets: Vec<String>,
@@ -56,7 +56,7 @@ enum Gap {
 }
 
 impl Links {
-    pub(crate) fn merge(&mut self, other: &Self) {
+    pub fn merge(&mut self, other: &Self) {
         for host in &other.hosts {
             if self.hosts.len() < MOST_LINKS && !self.hosts.contains(host) {
                 self.hosts.push(host.clone());
@@ -73,15 +73,15 @@ impl Links {
     }
 }
 
-impl Render {
-    pub(super) fn new(max_chars: usize) -> Self {
+impl TextWriter {
+    pub(crate) fn new(max_chars: usize) -> Self {
         Self {
             room: max_chars,
             ..Self::default()
         }
     }
 
-    pub(super) fn finish(self) -> (String, Links) {
+    pub(crate) fn finish(self) -> (String, Links) {
         (self.out, self.seen)
     }
 
@@ -225,7 +225,7 @@ impl Render {
     }
 }
 
-impl Sink for Render {
+impl Sink for TextWriter {
     fn open(&mut self, element: &Element, layout: Layout) {
         let name = element.local();
         let is_list = element.is_html()

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Property {
+pub(crate) enum Property {
     All,
     AnimationName,
     AnimationState,
@@ -79,7 +79,7 @@ pub(super) enum Property {
 
 impl Property {
     /// `None` for properties that hide nothing.
-    pub(super) fn named(name: &str) -> Option<Self> {
+    pub(crate) fn named(name: &str) -> Option<Self> {
         if name.starts_with("--") {
             return Some(Self::Custom(Rc::from(name)));
         }

@@ -9,12 +9,12 @@ use selectors::parser::{
     SelectorParseErrorKind,
 };
 
-use super::dom::Dom;
-use super::select::{Mail, One, Selectors};
+use crate::dom::Dom;
+use crate::selector::matching::{Mail, One, Selectors};
 
 /// Pseudo-classes that say something about mail; all others never match.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum State {
+pub(crate) enum State {
     Link,
     /// In one of these languages; in lower case.
     Language(Vec<String>),
@@ -42,7 +42,7 @@ impl NonTSPseudoClass for State {
 
 /// Parts of elements.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Pseudo {
+pub(crate) enum Pseudo {
     /// The first line or letter: what is said of it may be said of all.
     Letters,
     /// `::before` and the like: rules for them say nothing about text.
@@ -210,7 +210,7 @@ impl<'i> selectors::parser::Parser<'i> for Syntax {
 
 /// What stands before a block.
 #[derive(Clone)]
-pub(super) struct Prelude {
+pub(crate) struct Prelude {
     pub selectors: Selectors,
     /// How much work one match may be, in elements looked at.
     pub weight: Weight,
@@ -219,7 +219,7 @@ pub(super) struct Prelude {
 }
 
 /// The selectors before a block. `within` are those of the rule around it.
-pub(super) fn parse(input: &mut CssParser<'_>, within: Option<&Prelude>) -> Option<Prelude> {
+pub(crate) fn parse(input: &mut CssParser<'_>, within: Option<&Prelude>) -> Option<Prelude> {
     let relative = match within {
         Some(_) => ParseRelative::ForNesting,
         None => ParseRelative::No,
@@ -243,14 +243,14 @@ pub(super) fn parse(input: &mut CssParser<'_>, within: Option<&Prelude>) -> Opti
 
 /// Part of it grows with the page.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub(super) struct Weight {
+pub(crate) struct Weight {
     fixed: usize,
     per_level: usize,
     per_element: usize,
 }
 
 impl Weight {
-    pub(super) fn of(self, dom: &Dom) -> usize {
+    pub(crate) fn of(self, dom: &Dom) -> usize {
         self.fixed
             .saturating_add(self.per_level.saturating_mul(dom.depth))
             .saturating_add(self.per_element.saturating_mul(dom.len()))

@@ -2,18 +2,19 @@
 
 use html5ever::{LocalName, local_name, ns};
 
-use super::cascade::Cascade;
-use super::computed::Computed;
-use super::dom::{DOCUMENT, Data, Dom, Element, NodeId};
-use super::hidden::Hidden;
-use super::hints;
-use super::own::Display;
-use super::sight::{Sight, Why};
-use super::value;
-use super::world::World;
+use crate::cascade::Cascade;
+use crate::computed::Computed;
+use crate::dom::{DOCUMENT, Data, Dom, Element, NodeId};
+use crate::elements;
+use crate::hidden::Hidden;
+use crate::own::Display;
+use crate::sight::Sight;
+use crate::values;
+use crate::verdict::Reason as Why;
+use crate::world::World;
 
 /// Is told only of what can be seen; `open` and `close` pair up.
-pub(super) trait Sink {
+pub(crate) trait Sink {
     fn open(&mut self, element: &Element, layout: Layout);
     fn close(&mut self, element: &Element, layout: Layout);
     /// An element that takes up room and shows nothing.
@@ -27,7 +28,7 @@ pub(super) trait Sink {
 
 /// How an element stands among others.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Layout {
+pub(crate) enum Layout {
     /// In a line of its own.
     Block,
     Inline,
@@ -37,13 +38,13 @@ pub(super) enum Layout {
 
 /// What becomes of white space.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Space {
+pub(crate) enum Space {
     Folded,
     Kept,
 }
 
 #[derive(Clone, Default, Debug)]
-pub(super) struct Walked {
+pub(crate) struct Walked {
     pub hidden: Hidden,
     /// The sink was full before the page ended, or the page was too much.
     pub cut: bool,
@@ -100,7 +101,7 @@ impl<'a> Worlds<'a> {
     }
 }
 
-pub(super) fn walk(dom: &Dom, sink: &mut impl Sink) -> Walked {
+pub(crate) fn walk(dom: &Dom, sink: &mut impl Sink) -> Walked {
     let mut worlds = Worlds::new(dom);
     let mut hidden = Hidden::default();
     let beginning = |cascade: &Cascade<'_>| Side {
@@ -140,13 +141,8 @@ pub(super) fn walk(dom: &Dom, sink: &mut impl Sink) -> Walked {
                             sink.text(" ", Space::Folded);
                         }
                     }
-                    None => {
-                        if !text.trim().is_empty() {
-                            hidden.begin();
-                        }
-                        let kept = frame.side.style.kept;
-                        sink.text(text, if kept { Space::Kept } else { Space::Folded });
-                    }
+                    None if frame.side.style.kept => sink.text(text, Space::Kept),
+                    None => sink.text(text, Space::Folded),
                 }
             }
             Some(Data::Comment(text)) => hidden.add_comment(text),
@@ -178,7 +174,7 @@ fn enter(
     sink: &mut impl Sink,
     hidden: &mut Hidden,
 ) -> Option<Frame> {
-    if hints::is_machinery(element) {
+    if elements::is_machinery(element) {
         return None;
     }
     let dom = worlds.first.dom();
@@ -186,7 +182,7 @@ fn enter(
     let inside = |cascade: &mut Cascade<'_>, around: &Side| {
         let style = cascade.compute(id, element, &around.style);
         let mut sight = around.sight.inside(&style);
-        if hints::is_unrendered(element) {
+        if elements::is_unrendered(element) {
             sight.gone = sight.gone.or(Some(Why::NotRendered));
         }
         if closed {
@@ -266,7 +262,7 @@ fn picture(
     if let Some(why) = hides(side).or_else(|| other.and_then(hides)) {
         return hidden.add(why, &alt);
     }
-    let given = |attribute: LocalName| element.attribute(&attribute).and_then(value::leading);
+    let given = |attribute: LocalName| element.attribute(&attribute).and_then(values::leading);
     let width = style
         .own
         .width

@@ -1,10 +1,10 @@
 //! What an element's style says of itself alone: nothing here is inherited.
 
-use super::property::Property;
-use super::value::Rgba;
+use crate::properties::Property;
+use crate::values::Rgba;
 
 #[derive(Clone, Debug)]
-pub(super) struct Own {
+pub(crate) struct Own {
     pub display: Display,
     pub floats: bool,
     pub opacity: f32,
@@ -55,7 +55,7 @@ pub(super) struct Own {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Display {
+pub(crate) enum Display {
     None,
     Contents,
     Inline,
@@ -70,7 +70,7 @@ pub(super) enum Display {
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub(super) enum Position {
+pub(crate) enum Position {
     #[default]
     Static,
     Relative,
@@ -78,7 +78,7 @@ pub(super) enum Position {
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Debug)]
-pub(super) struct Range {
+pub(crate) struct Range {
     pub size: Option<f32>,
     pub most: Option<f32>,
     pub least: Option<f32>,
@@ -86,7 +86,7 @@ pub(super) struct Range {
 
 impl Range {
     /// The size, when it is fixed or bounded.
-    pub(super) fn used(self) -> Option<f32> {
+    pub(crate) fn used(self) -> Option<f32> {
         let bounded = match (self.size, self.most) {
             (Some(size), Some(most)) => Some(size.min(most)),
             (one, other) => one.or(other),
@@ -96,13 +96,13 @@ impl Range {
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub(super) struct Axes {
+pub(crate) struct Axes {
     pub x: bool,
     pub y: bool,
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Debug)]
-pub(super) struct Inset {
+pub(crate) struct Inset {
     pub left: Option<f32>,
     pub right: Option<f32>,
     pub top: Option<f32>,
@@ -111,7 +111,7 @@ pub(super) struct Inset {
 
 /// What a transformation does.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct Moved {
+pub(crate) struct Moved {
     pub x: f32,
     pub y: f32,
     /// The smaller of both directions.
@@ -122,7 +122,7 @@ pub(super) struct Moved {
 
 impl Moved {
     /// Whatever of both hides more.
-    pub(super) fn worse(self, other: Self) -> Self {
+    pub(crate) fn worse(self, other: Self) -> Self {
         let farther = |one: f32, two: f32| if one.abs() > two.abs() { one } else { two };
         Self {
             x: farther(self.x, other.x),
@@ -145,7 +145,7 @@ impl Default for Moved {
 }
 
 impl Own {
-    pub(super) fn new(display: Display) -> Self {
+    pub(crate) fn new(display: Display) -> Self {
         Self {
             display,
             floats: false,

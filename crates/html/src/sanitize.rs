@@ -7,11 +7,9 @@ use std::collections::{HashMap, HashSet};
 
 use html5ever::LocalName;
 
-use super::dom::Element;
-use super::link;
-use super::walk::{Layout, Sink, Space};
-use crate::changes::Changes;
-use crate::shield::{Shape, shield};
+use crate::dom::Element;
+use crate::link;
+use crate::walk::{Layout, Sink, Space};
 
 const MOST_DEPTH: usize = 64;
 /// Bytes of text that wait for a tag, before it is asked whether there is room for them.
@@ -69,8 +67,16 @@ const ELEMENTS: &[&str] = &[
 ];
 const VOID: &[&str] = &["br", "hr"];
 
-#[derive(Default)]
-pub(super) struct Safe {
+/// What all text passes on its way into sanitized HTML.
+pub trait TextFilter {
+    /// Text between tags.
+    fn text(&mut self, text: &str) -> String;
+    /// The value of an attribute, on one line.
+    fn attribute(&mut self, value: &str) -> String;
+}
+
+pub(crate) struct Sanitizer<'f> {
+    filter: &'f mut dyn TextFilter,
     out: String,
     room: usize,
     full: bool,
@@ -79,7 +85,6 @@ pub(super) struct Safe {
     depth: usize,
     /// Text that waits for the next tag: elements that are not written must not part what is read as one.
     text: String,
-    changes: Changes,
 }
 
 #[derive(Clone, Copy)]
@@ -89,17 +94,22 @@ struct Written {
     inside: usize,
 }
 
-impl Safe {
-    pub(super) fn new(max_chars: usize) -> Self {
+impl<'f> Sanitizer<'f> {
+    pub(crate) fn new(max_chars: usize, filter: &'f mut dyn TextFilter) -> Self {
         Self {
+            filter,
+            out: String::new(),
             room: max_chars,
-            ..Self::default()
+            full: false,
+            open: Vec::new(),
+            depth: 0,
+            text: String::new(),
         }
     }
 
-    pub(super) fn finish(mut self) -> (String, Changes) {
+    pub(crate) fn finish(mut self) -> String {
         self.flush();
-        (cleaner().clean(&self.out).to_string(), self.changes)
+        cleaner().clean(&self.out).to_string()
     }
 
     fn push(&mut self, text: &str, chars: usize) {
@@ -109,9 +119,8 @@ impl Safe {
 
     /// Writes the text that waits.
     fn flush(&mut self) {
-        let shielded = shield(&std::mem::take(&mut self.text), Shape::Body);
-        self.changes += shielded.changes;
-        for char in shielded.text.chars() {
+        let filtered = self.filter.text(&std::mem::take(&mut self.text));
+        for char in filtered.chars() {
             let mut one = [0; 4];
             let (written, chars) = match char {
                 '&' => ("&amp;", 5),
@@ -141,7 +150,7 @@ impl Safe {
     }
 }
 
-impl Sink for Safe {
+impl Sink for Sanitizer<'_> {
     fn open(&mut self, element: &Element, _: Layout) {
         let known = |names: &[&'static str]| {
             let own: &str = element.local();
@@ -152,11 +161,13 @@ impl Sink for Safe {
             self.flush();
         }
         if known(VOID).is_some() {
-            self.push_whole(&start_tag(element, ""), 0);
+            let tag = start_tag(element, "", self.filter);
+            self.push_whole(&tag, 0);
         }
         let from = self.out.len();
         let written = known(ELEMENTS).filter(|name| {
-            self.depth < MOST_DEPTH && self.push_whole(&start_tag(element, ""), name.len() + 3)
+            let tag = start_tag(element, "", self.filter);
+            self.depth < MOST_DEPTH && self.push_whole(&tag, name.len() + 3)
         });
         self.depth += usize::from(written.is_some());
         self.open.push(written.map(|name| Written {
@@ -185,7 +196,8 @@ impl Sink for Safe {
 
     fn picture(&mut self, element: &Element, alt: &str) {
         self.flush();
-        self.push_whole(&start_tag(element, alt), 0);
+        let tag = start_tag(element, alt, self.filter);
+        self.push_whole(&tag, 0);
     }
 
     fn text(&mut self, text: &str, _: Space) {
@@ -197,7 +209,7 @@ impl Sink for Safe {
     }
 }
 
-fn start_tag(element: &Element, alt: &str) -> String {
+fn start_tag(element: &Element, alt: &str, filter: &mut dyn TextFilter) -> String {
     let mut out = format!("<{}", element.local());
     for name in attributes_of(element.local()) {
         let value = match *name {
@@ -213,7 +225,7 @@ fn start_tag(element: &Element, alt: &str) -> String {
             _ => value.len() <= 4 && value.bytes().all(|b| b.is_ascii_digit()),
         };
         if fits {
-            let value = crate::shield::bounded(value, Shape::Line, 2_000, &mut Default::default());
+            let value = filter.attribute(value);
             let value = value
                 .replace('&', "&amp;")
                 .replace('"', "&quot;")

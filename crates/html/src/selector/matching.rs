@@ -16,22 +16,22 @@ use selectors::context::{
 use selectors::matching::{ElementSelectorFlags, matches_selector};
 use selectors::parser::{Component, Selector, SelectorImpl, SelectorList};
 
-use super::dom::{Data, Dom, Element, NodeId};
-use super::syntax::{Pseudo, State};
-use super::world::Doubt;
+use crate::dom::{Data, Dom, Element, NodeId};
+use crate::selector::parser::{Pseudo, State};
+use crate::world::Doubt;
 
-pub(super) type Selectors = SelectorList<Mail>;
-pub(super) type One = Selector<Mail>;
+pub(crate) type Selectors = SelectorList<Mail>;
+pub(crate) type One = Selector<Mail>;
 
 /// The names that selectors use.
 #[derive(Clone, Debug)]
-pub(super) struct Mail;
+pub(crate) struct Mail;
 
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(super) struct Name(LocalName);
+pub(crate) struct Name(LocalName);
 
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(super) struct Text(String);
+pub(crate) struct Text(String);
 
 impl From<&str> for Name {
     fn from(text: &str) -> Self {
@@ -83,7 +83,7 @@ impl SelectorImpl for Mail {
 }
 
 /// Whether a selector is for the letters of elements, or for a part that holds no text.
-pub(super) fn part(selector: &One) -> Option<Pseudo> {
+pub(crate) fn part(selector: &One) -> Option<Pseudo> {
     selector
         .iter_raw_match_order()
         .find_map(|component| match component {
@@ -94,14 +94,14 @@ pub(super) fn part(selector: &One) -> Option<Pseudo> {
 
 /// By what the elements that a selector can match are found.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(super) enum Key {
+pub(crate) enum Key {
     Id(String),
     Class(String),
     Name(LocalName),
     Any,
 }
 
-pub(super) fn key(selector: &One) -> Key {
+pub(crate) fn key(selector: &One) -> Key {
     let mut key = Key::Any;
     for component in selector.iter() {
         match component {
@@ -120,14 +120,14 @@ pub(super) fn key(selector: &One) -> Key {
 }
 
 /// Matches selectors against the elements of one tree.
-pub(super) struct Matcher<'a> {
+pub(crate) struct Matcher<'a> {
     dom: &'a Dom,
     doubt: Doubt,
     caches: SelectorCaches,
 }
 
 impl<'a> Matcher<'a> {
-    pub(super) fn new(dom: &'a Dom, doubt: Doubt) -> Self {
+    pub(crate) fn new(dom: &'a Dom, doubt: Doubt) -> Self {
         Self {
             dom,
             doubt,
@@ -135,7 +135,7 @@ impl<'a> Matcher<'a> {
         }
     }
 
-    pub(super) fn matches(&mut self, selector: &One, id: NodeId) -> bool {
+    pub(crate) fn matches(&mut self, selector: &One, id: NodeId) -> bool {
         let quirks = match self.dom.quirks {
             TreeQuirks::Quirks => QuirksMode::Quirks,
             TreeQuirks::LimitedQuirks => QuirksMode::LimitedQuirks,

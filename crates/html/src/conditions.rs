@@ -2,15 +2,15 @@
 
 use cssparser::{ParseError, Parser, Token};
 
-use super::value::{self, Units};
-use super::world::World;
+use crate::values::{self, Units};
+use crate::world::World;
 
 /// Width and height in pixels.
-pub(super) type Window = (f32, f32);
+pub(crate) type Window = (f32, f32);
 
 /// Whether something holds, as far as can be told.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Truth {
+pub(crate) enum Truth {
     Yes,
     No,
     Unknown,
@@ -43,7 +43,7 @@ impl Truth {
 }
 
 /// `@supports`.
-pub(super) fn supports(condition: &str) -> Truth {
+pub(crate) fn supports(condition: &str) -> Truth {
     supported(&mut Parser::new(condition))
 }
 
@@ -77,14 +77,14 @@ fn declared(parser: &mut Parser<'_>) -> Truth {
         | ("position", "sticky" | "absolute" | "relative" | "fixed")
         | ("object-fit", "cover" | "contain")
         | ("opacity", "0" | "1") => Truth::Yes,
-        ("color" | "background-color", value) if value::colour(value).is_some() => Truth::Yes,
+        ("color" | "background-color", value) if values::colour(value).is_some() => Truth::Yes,
         (name, _) if name.starts_with("--") => Truth::Yes,
         _ => Truth::Unknown,
     }
 }
 
 /// A list of media queries, such as `screen and (max-width: 600px), print`.
-pub(super) fn applies(query: &str, window: Window) -> bool {
+pub(crate) fn applies(query: &str, window: Window) -> bool {
     let query = query.trim();
     let one = |parser: &mut Parser<'_>| Ok::<_, ParseError<()>>(holds(parser, window));
     query.is_empty()
@@ -94,7 +94,7 @@ pub(super) fn applies(query: &str, window: Window) -> bool {
 }
 
 /// Whether a query says one thing in one world and another in the other.
-pub(super) fn depends_on_window(query: &str) -> bool {
+pub(crate) fn depends_on_window(query: &str) -> bool {
     applies(query, World::FIRST.window) != applies(query, World::SECOND.window)
 }
 
@@ -329,7 +329,7 @@ fn pixels(value: &str) -> Option<f32> {
         .strip_suffix("dppx")
         .or_else(|| value.strip_suffix('x'))
         .filter(|_| !value.ends_with("px") || value.ends_with("dppx"));
-    value::length(plain.unwrap_or(&value), units)
+    values::length(plain.unwrap_or(&value), units)
 }
 
 #[cfg(test)]

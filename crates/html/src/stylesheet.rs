@@ -11,17 +11,17 @@ use cssparser::{
     parse_important,
 };
 
-use super::media::{self, Truth};
-use super::property::Property;
-use super::syntax::{self, Prelude};
-use super::world::{Doubt, World};
+use crate::conditions::{self, Truth};
+use crate::properties::Property;
+use crate::selector::parser::{self, Prelude};
+use crate::world::{Doubt, World};
 
 /// Of all rules of a page together.
 const MOST_SELECTORS: usize = 200_000;
 /// Blocks in blocks.
 const MOST_NESTING: usize = 24;
 
-pub(super) struct Sheet {
+pub(crate) struct Sheet {
     world: World,
     /// Another world may read it differently.
     pub differs: bool,
@@ -38,21 +38,21 @@ pub(super) struct Sheet {
     layers: HashMap<(Option<usize>, String), usize>,
 }
 
-pub(super) struct Rule {
+pub(crate) struct Rule {
     pub prelude: Prelude,
     pub declarations: Rc<[Declaration]>,
     pub layer: Option<usize>,
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Declaration {
+pub(crate) struct Declaration {
     pub property: Property,
     pub value: String,
     pub important: bool,
 }
 
 impl Sheet {
-    pub(super) fn new(world: World) -> Self {
+    pub(crate) fn new(world: World) -> Self {
         Self {
             world,
             differs: false,
@@ -66,7 +66,7 @@ impl Sheet {
     }
 
     /// There are more rules than anybody needs.
-    pub(super) fn is_too_much(&self) -> bool {
+    pub(crate) fn is_too_much(&self) -> bool {
         self.selectors > MOST_SELECTORS
     }
 
@@ -77,7 +77,7 @@ impl Sheet {
     }
 
     /// Adds what one `<style>` element says.
-    pub(super) fn read(&mut self, css: &str) {
+    pub(crate) fn read(&mut self, css: &str) {
         let mut input = Parser::new(css);
         let mut reader = Reader::outside(self, None);
         // Rules that make no sense are skipped one by one, as browsers do.
@@ -95,7 +95,7 @@ impl Sheet {
 }
 
 /// The declarations of a `style` attribute.
-pub(super) fn inline(style: &str) -> Vec<Declaration> {
+pub(crate) fn inline(style: &str) -> Vec<Declaration> {
     let mut sheet = Sheet::new(World::FIRST);
     let mut reader = Reader::outside(&mut sheet, None);
     let mut input = Parser::new(style);
@@ -196,10 +196,10 @@ impl Reader<'_> {
         let prelude = rest(input);
         let applies = match name.to_ascii_lowercase().as_str() {
             "media" => {
-                self.sheet.differs |= media::depends_on_window(prelude);
-                media::applies(prelude, self.sheet.world.window)
+                self.sheet.differs |= conditions::depends_on_window(prelude);
+                conditions::applies(prelude, self.sheet.world.window)
             }
-            "supports" => match media::supports(prelude) {
+            "supports" => match conditions::supports(prelude) {
                 Truth::Yes => true,
                 Truth::No => false,
                 Truth::Unknown => self.sheet.doubt(),
@@ -338,7 +338,7 @@ impl<'i> QualifiedRuleParser<'i> for Inside<'_, '_> {
                 BasicParseErrorKind::QualifiedRuleInvalid,
             ));
         }
-        syntax::parse(input, self.0.within.as_ref())
+        parser::parse(input, self.0.within.as_ref())
             .ok_or_else(|| ParseError::from_basic_kind(BasicParseErrorKind::QualifiedRuleInvalid))
     }
 
@@ -365,7 +365,7 @@ impl RuleBodyItemParser<'_, (), ()> for Inside<'_, '_> {
 
 /// How an animation begins and ends.
 #[derive(Default)]
-pub(super) struct Frames {
+pub(crate) struct Frames {
     pub first: Vec<Declaration>,
     pub last: Vec<Declaration>,
 }

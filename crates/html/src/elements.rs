@@ -2,13 +2,13 @@
 
 use html5ever::{LocalName, local_name, ns};
 
-use super::computed::Computed;
-use super::dom::Element;
-use super::own::Display;
-use super::value::{self, Bare, Colour, Rgba};
+use crate::computed::Computed;
+use crate::dom::Element;
+use crate::own::Display;
+use crate::values::{self, Bare, Colour, Rgba};
 
 /// What holds no text for readers, and is not told of either.
-pub(super) fn is_machinery(element: &Element) -> bool {
+pub(crate) fn is_machinery(element: &Element) -> bool {
     matches!(
         *element.local(),
         local_name!("script")
@@ -26,7 +26,7 @@ pub(super) fn is_machinery(element: &Element) -> bool {
 }
 
 /// What browsers do not render as text.
-pub(super) fn is_unrendered(element: &Element) -> bool {
+pub(crate) fn is_unrendered(element: &Element) -> bool {
     // Text in drawings has colours and places of its own.
     element.name.ns == ns!(svg)
         || matches!(
@@ -74,7 +74,7 @@ fn holds_its_own_data(element: &Element) -> bool {
 }
 
 /// How an element is laid out when no style says otherwise.
-pub(super) fn display(element: &Element) -> Display {
+pub(crate) fn display(element: &Element) -> Display {
     if !element.is_html() {
         return Display::Inline;
     }
@@ -139,7 +139,7 @@ pub(super) fn display(element: &Element) -> Display {
 }
 
 /// `hidden`, closed dialogs and colours written as attributes: weaker than any style.
-pub(super) fn apply(element: &Element, computed: &mut Computed) {
+pub(crate) fn apply(element: &Element, computed: &mut Computed) {
     if !element.is_html() {
         return;
     }
@@ -221,7 +221,7 @@ fn legacy_colour(value: &str) -> Option<Rgba> {
     let plain = !value.starts_with('#') || matches!(value.len(), 4 | 7);
     if plain
         && !value.contains('(')
-        && let Some(Colour::Is(rgba)) = value::colour(value)
+        && let Some(Colour::Is(rgba)) = values::colour(value)
         && rgba.alpha >= 1.0
     {
         return Some(rgba);

@@ -9,7 +9,7 @@ use html5ever::tokenizer::{
 use html5ever::tree_builder::TreeBuilder;
 use html5ever::{LocalName, local_name};
 
-use super::dom::{Builder, Handle};
+use crate::dom::{Builder, Handle};
 
 const MOST_DEPTH: usize = 300;
 const MOST_NODES: usize = 150_000;
@@ -23,12 +23,12 @@ const MOST_SEPARATORS: usize = 12_000;
 const NEAR: usize = 512;
 
 /// Stands before the tree builder and keeps from it what lies too deep or is too much.
-pub(super) struct Limiter {
-    pub(super) builder: TreeBuilder<Handle, Builder>,
+pub(crate) struct Limiter {
+    pub(crate) builder: TreeBuilder<Handle, Builder>,
     /// Names of the open elements, as far as tags tell; ends that are implied are not counted.
     open: RefCell<Vec<LocalName>>,
-    pub(super) too_deep: Cell<usize>,
-    pub(super) full: Cell<bool>,
+    pub(crate) too_deep: Cell<usize>,
+    pub(crate) full: Cell<bool>,
     /// Tokens that have come so far.
     tokens: Cell<usize>,
 }
@@ -36,7 +36,7 @@ pub(super) struct Limiter {
 /// Gives the tokenizer its text piece by piece; false when it was not given all.
 ///
 /// QUIRK: html5ever compares each attribute of a tag with all before it. A tag that goes on and on is not read.
-pub(super) fn feed(tokenizer: &Tokenizer<Limiter>, html: &str) -> bool {
+pub(crate) fn feed(tokenizer: &Tokenizer<Limiter>, html: &str) -> bool {
     let input = BufferQueue::default();
     let mut rest = html;
     let mut seen = 0;
@@ -65,7 +65,7 @@ pub(super) fn feed(tokenizer: &Tokenizer<Limiter>, html: &str) -> bool {
 }
 
 impl Limiter {
-    pub(super) fn new(builder: TreeBuilder<Handle, Builder>) -> Self {
+    pub(crate) fn new(builder: TreeBuilder<Handle, Builder>) -> Self {
         Self {
             builder,
             open: RefCell::default(),

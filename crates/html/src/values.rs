@@ -7,7 +7,7 @@ use cssparser_color::{Color, hsl_to_rgb, hwb_to_rgb};
 
 /// What relative units relate to, in pixels.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Units {
+pub(crate) struct Units {
     pub font: f32,
     pub root: f32,
     /// What a percentage is of.
@@ -17,7 +17,7 @@ pub(super) struct Units {
 
 /// What a number without a unit is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Bare {
+pub(crate) enum Bare {
     /// Nothing, unless it is zero.
     Invalid,
     /// Pixels, in documents of old.
@@ -28,7 +28,7 @@ pub(super) enum Bare {
 
 impl Units {
     /// For plain numbers.
-    pub(super) const ONE: Self = Self {
+    pub(crate) const ONE: Self = Self {
         font: 1.0,
         root: 1.0,
         whole: 1.0,
@@ -37,10 +37,10 @@ impl Units {
 }
 
 /// The window that a reader is taken to have.
-pub(super) const WINDOW: (f32, f32) = (900.0, 1200.0);
+pub(crate) const WINDOW: (f32, f32) = (900.0, 1200.0);
 
 /// A length in pixels, `calc()` and its kin included.
-pub(super) fn length(value: &str, units: Units) -> Option<f32> {
+pub(crate) fn length(value: &str, units: Units) -> Option<f32> {
     let mut parser = Parser::new(value);
     match parser.next() {
         Ok(Token::Number { value, .. }) if *value != 0.0 && units.bare == Bare::Invalid => {
@@ -55,7 +55,7 @@ pub(super) fn length(value: &str, units: Units) -> Option<f32> {
 }
 
 /// All lengths and numbers in a value or in the arguments of a function, in order; words are left out.
-pub(super) fn lengths(value: &str, units: Units) -> Vec<f32> {
+pub(crate) fn lengths(value: &str, units: Units) -> Vec<f32> {
     let mut parser = Parser::new(value);
     let mut found = Vec::new();
     while !parser.is_exhausted() && found.len() < 64 {
@@ -70,7 +70,7 @@ pub(super) fn lengths(value: &str, units: Units) -> Vec<f32> {
 }
 
 /// A number or a percentage of one.
-pub(super) fn number(value: &str) -> Option<f32> {
+pub(crate) fn number(value: &str) -> Option<f32> {
     let mut parser = Parser::new(value);
     match parser.next().ok()? {
         Token::Number { .. } | Token::Percentage { .. } | Token::Function(_) => {}
@@ -80,7 +80,7 @@ pub(super) fn number(value: &str) -> Option<f32> {
 }
 
 /// The number that an attribute begins with: `1px` is one.
-pub(super) fn leading(value: &str) -> Option<f32> {
+pub(crate) fn leading(value: &str) -> Option<f32> {
     let value = value.trim_start();
     let end = value
         .find(|c: char| !c.is_ascii_digit() && c != '.')
@@ -89,7 +89,7 @@ pub(super) fn leading(value: &str) -> Option<f32> {
 }
 
 /// A value that is one word and nothing else, in lower case.
-pub(super) fn keyword(value: &str) -> Option<String> {
+pub(crate) fn keyword(value: &str) -> Option<String> {
     match idents(value)?.as_slice() {
         [one] => Some(one.clone()),
         _ => None,
@@ -97,7 +97,7 @@ pub(super) fn keyword(value: &str) -> Option<String> {
 }
 
 /// A value that consists of words, in lower case.
-pub(super) fn idents(value: &str) -> Option<Vec<String>> {
+pub(crate) fn idents(value: &str) -> Option<Vec<String>> {
     let mut parser = Parser::new(value);
     let mut found = Vec::new();
     while !parser.is_exhausted() {
@@ -110,7 +110,7 @@ pub(super) fn idents(value: &str) -> Option<Vec<String>> {
 }
 
 /// A value that consists of lengths, with `auto` as zero.
-pub(super) fn all_lengths(value: &str, units: Units) -> Option<Vec<f32>> {
+pub(crate) fn all_lengths(value: &str, units: Units) -> Option<Vec<f32>> {
     let mut parser = Parser::new(value);
     let mut found = Vec::new();
     while !parser.is_exhausted() {
@@ -127,7 +127,7 @@ pub(super) fn all_lengths(value: &str, units: Units) -> Option<Vec<f32>> {
 }
 
 /// A value that consists of functions and of the words in `known`; `None` when there is anything else.
-pub(super) fn only_functions(value: &str, known: &[&str]) -> Option<Vec<(String, String)>> {
+pub(crate) fn only_functions(value: &str, known: &[&str]) -> Option<Vec<(String, String)>> {
     let mut parser = Parser::new(value);
     let mut found = Vec::new();
     while !parser.is_exhausted() {
@@ -152,7 +152,7 @@ pub(super) fn only_functions(value: &str, known: &[&str]) -> Option<Vec<(String,
 }
 
 /// The arguments of a function: lengths, numbers and the words in `known`; `None` when there is anything else.
-pub(super) fn arguments(inside: &str, units: Units, known: &[&str]) -> Option<Vec<f32>> {
+pub(crate) fn arguments(inside: &str, units: Units, known: &[&str]) -> Option<Vec<f32>> {
     let mut parser = Parser::new(inside);
     let mut found = Vec::new();
     while !parser.is_exhausted() {
@@ -174,7 +174,7 @@ pub(super) fn arguments(inside: &str, units: Units, known: &[&str]) -> Option<Ve
 }
 
 /// Every word of a value, in lower case; functions are left out.
-pub(super) fn words(value: &str) -> Vec<String> {
+pub(crate) fn words(value: &str) -> Vec<String> {
     let mut parser = Parser::new(value);
     let mut found = Vec::new();
     while let Ok(token) = parser.next() {
@@ -189,7 +189,7 @@ pub(super) fn words(value: &str) -> Vec<String> {
 }
 
 /// The functions of a value with their arguments, names in lower case: `translate(1px) scale(0)`.
-pub(super) fn functions(value: &str) -> Vec<(String, String)> {
+pub(crate) fn functions(value: &str) -> Vec<(String, String)> {
     let mut parser = Parser::new(value);
     let mut found = Vec::new();
     while found.len() < 32 {
@@ -238,7 +238,7 @@ fn product(parser: &mut Parser<'_>, units: Units) -> Option<f32> {
     }
 }
 
-pub(super) fn factor(parser: &mut Parser<'_>, units: Units) -> Option<f32> {
+pub(crate) fn factor(parser: &mut Parser<'_>, units: Units) -> Option<f32> {
     let name = match parser.next().ok()? {
         Token::Number { value, .. } => return Some(*value),
         Token::Percentage { unit_value, .. } => return Some(unit_value * units.whole),
@@ -310,20 +310,20 @@ fn pixels(value: f32, unit: &str, units: Units) -> Option<f32> {
 
 /// Red, green, blue from 0 to 255, and opacity from 0 to 1.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct Rgba {
+pub(crate) struct Rgba {
     pub rgb: [f32; 3],
     pub alpha: f32,
 }
 
 impl Rgba {
-    pub(super) const WHITE: Self = Self::grey(255.0);
-    pub(super) const BLACK: Self = Self::grey(0.0);
-    pub(super) const CLEAR: Self = Self {
+    pub(crate) const WHITE: Self = Self::grey(255.0);
+    pub(crate) const BLACK: Self = Self::grey(0.0);
+    pub(crate) const CLEAR: Self = Self {
         rgb: [0.0; 3],
         alpha: 0.0,
     };
     /// What browsers give a link.
-    pub(super) const LINK: Self = Self {
+    pub(crate) const LINK: Self = Self {
         rgb: [0.0, 0.0, 238.0],
         alpha: 1.0,
     };
@@ -336,7 +336,7 @@ impl Rgba {
     }
 
     /// This colour painted over another.
-    pub(super) fn over(self, below: Self) -> Self {
+    pub(crate) fn over(self, below: Self) -> Self {
         let mut rgb = below.rgb;
         for (low, high) in rgb.iter_mut().zip(self.rgb) {
             *low = high * self.alpha + *low * (1.0 - self.alpha);
@@ -348,7 +348,7 @@ impl Rgba {
     }
 
     /// Whether an eye cannot tell the two apart: hardly any contrast (WCAG 2), and no other hue.
-    pub(super) fn is_like(self, other: Self) -> bool {
+    pub(crate) fn is_like(self, other: Self) -> bool {
         let (one, two) = (self.luminance(), other.luminance());
         let contrast = (one.max(two) + 0.05) / (one.min(two) + 0.05);
         let apart = self
@@ -389,20 +389,20 @@ impl Rgba {
 
 /// A colour, or what stands for the element's own (`currentcolor`).
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) enum Colour {
+pub(crate) enum Colour {
     Own,
     Is(Rgba),
 }
 
 /// A value that is a colour and nothing else.
-pub(super) fn colour(value: &str) -> Option<Colour> {
+pub(crate) fn colour(value: &str) -> Option<Colour> {
     let mut parser = Parser::new(value);
     let found = next_colour(&mut parser)?;
     parser.is_exhausted().then_some(found)
 }
 
 /// The first colour in a value, as in `background: url(x) red no-repeat`.
-pub(super) fn colour_in(value: &str) -> Option<Colour> {
+pub(crate) fn colour_in(value: &str) -> Option<Colour> {
     let mut parser = Parser::new(value);
     for _ in 0..64 {
         if let Some(found) = next_colour(&mut parser) {
@@ -413,7 +413,7 @@ pub(super) fn colour_in(value: &str) -> Option<Colour> {
     None
 }
 
-pub(super) fn next_colour(parser: &mut Parser<'_>) -> Option<Colour> {
+pub(crate) fn next_colour(parser: &mut Parser<'_>) -> Option<Colour> {
     let parsed = parser.try_parse(|parser| Color::parse(parser));
     if let Ok(colour) = parsed {
         return Some(plain(colour));

@@ -3,20 +3,20 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use super::declared::{
+use crate::declared::{
     background_is_valid, clips, display, font_shorthand, font_size, gradient, is_beyond_us,
     is_small_part, outline, sides, size, tall, without_functions,
 };
-use super::own::{Axes, Display, Inset, Own, Position};
-use super::property::Property;
-use super::shape;
-use super::value::{self, Bare, Colour, Rgba, Units, WINDOW};
+use crate::own::{Axes, Display, Inset, Own, Position};
+use crate::properties::Property;
+use crate::shape;
+use crate::values::{self, Bare, Colour, Rgba, Units, WINDOW};
 
-pub(super) type Variables = HashMap<Rc<str>, String>;
+pub(crate) type Variables = HashMap<Rc<str>, String>;
 
 /// The first half is inherited, [`Own`] is not.
 #[derive(Clone, Debug)]
-pub(super) struct Computed {
+pub(crate) struct Computed {
     pub visible: bool,
     /// Pixels.
     pub font: f32,
@@ -46,7 +46,7 @@ pub(super) struct Computed {
 }
 
 impl Computed {
-    pub(super) fn initial(display: Display) -> Self {
+    pub(crate) fn initial(display: Display) -> Self {
         Self {
             visible: true,
             font: 16.0,
@@ -69,7 +69,7 @@ impl Computed {
     }
 
     /// What a child begins with.
-    pub(super) fn inherited(&self, display: Display) -> Self {
+    pub(crate) fn inherited(&self, display: Display) -> Self {
         Self {
             visible: self.visible,
             variables: Rc::clone(&self.variables),
@@ -88,7 +88,7 @@ impl Computed {
     }
 
     /// Applies one declaration; what is not valid changes nothing.
-    pub(super) fn apply(
+    pub(crate) fn apply(
         &mut self,
         property: &Property,
         value: &str,
@@ -97,14 +97,14 @@ impl Computed {
     ) {
         let value = value.trim();
         if value.starts_with(['i', 'I', 'u', 'U', 'r', 'R', '\\', '/'])
-            && let Some(word) = value::keyword(value)
+            && let Some(word) = values::keyword(value)
             && let Some(source) = wide(&word, property, parent, default)
         {
             return self.take(property, &source);
         }
         // Back to what a weaker rule said, which is not kept.
         if matches!(
-            value::keyword(value).as_deref(),
+            values::keyword(value).as_deref(),
             Some("revert" | "revert-layer")
         ) {
             self.own.unjudged.push(property.clone());
@@ -128,7 +128,7 @@ impl Computed {
     fn set(&mut self, property: &Property, value: &str, parent: &Self) -> Option<()> {
         let across = self.units(WINDOW.0);
         let down = self.units(WINDOW.1);
-        let word = || value::keyword(value);
+        let word = || values::keyword(value);
         match property {
             Property::Display => self.own.display = display(value)?,
             Property::Visibility => {
@@ -138,31 +138,31 @@ impl Computed {
                     _ => return None,
                 }
             }
-            Property::Opacity => self.own.opacity = value::number(value)?.clamp(0.0, 1.0),
+            Property::Opacity => self.own.opacity = values::number(value)?.clamp(0.0, 1.0),
             Property::FontSize => self.font = font_size(value, parent.units(parent.font))?,
             Property::Font => self.font = font_shorthand(value, parent.units(parent.font))?,
             Property::FontSizeAdjust => {
-                let numbers = value::lengths(value, Units::ONE);
+                let numbers = values::lengths(value, Units::ONE);
                 let flat = numbers.iter().any(|number| *number < 0.05);
                 self.flattened = flat || self.flattened && !is_reset(value);
             }
-            Property::Color => self.ink = painted(value::colour(value)?, parent.ink),
-            Property::TextFill => self.fill = Some(painted(value::colour(value)?, self.ink)),
+            Property::Color => self.ink = painted(values::colour(value)?, parent.ink),
+            Property::TextFill => self.fill = Some(painted(values::colour(value)?, self.ink)),
             Property::BackgroundColor => {
-                self.own.paper = painted(value::colour(value)?, self.ink);
+                self.own.paper = painted(values::colour(value)?, self.ink);
             }
             Property::BackgroundImage => {
                 let known = ["none"];
-                value::only_functions(&value.replace(',', " "), &known)?;
+                values::only_functions(&value.replace(',', " "), &known)?;
                 self.own.gradient = gradient(value, self.ink);
             }
             Property::Background => {
                 let plain = without_functions(value);
                 background_is_valid(&plain)?;
-                self.own.paper = value::colour_in(&plain)
+                self.own.paper = values::colour_in(&plain)
                     .map_or(Rgba::CLEAR, |colour| painted(colour, self.ink));
                 self.own.gradient = gradient(value, self.ink);
-                self.own.in_letters = value::words(value).iter().any(|word| word == "text");
+                self.own.in_letters = values::words(value).iter().any(|word| word == "text");
             }
             Property::BackgroundClip => {
                 self.own.in_letters = match word()?.as_str() {
@@ -184,7 +184,7 @@ impl Computed {
             Property::MinWidth => self.own.width.least = size(value, across)?,
             Property::MinHeight => self.own.height.least = tall(value, down)?,
             Property::Overflow => {
-                let (x, y) = match value::idents(value)?.as_slice() {
+                let (x, y) = match values::idents(value)?.as_slice() {
                     [both] => (clips(both)?, clips(both)?),
                     [x, y] => (clips(x)?, clips(y)?),
                     _ => return None,
@@ -214,7 +214,7 @@ impl Computed {
             Property::Bottom => self.own.inset.bottom = size(value, down)?,
             Property::Inset => {
                 let [top, right, bottom, left] =
-                    sides(&value::all_lengths(value, across)?)?.map(Some);
+                    sides(&values::all_lengths(value, across)?)?.map(Some);
                 self.own.inset = Inset {
                     left,
                     right,
@@ -223,25 +223,25 @@ impl Computed {
                 };
             }
             Property::Margin => {
-                let [top, _, _, left] = sides(&value::all_lengths(value, across)?)?;
+                let [top, _, _, left] = sides(&values::all_lengths(value, across)?)?;
                 (self.own.margin_top, self.own.margin_left) = (top, left);
             }
             Property::MarginLeft => self.own.margin_left = size(value, across)?.unwrap_or(0.0),
             Property::MarginTop => self.own.margin_top = size(value, across)?.unwrap_or(0.0),
             Property::TextIndent => {
                 let plain = value.replace("hanging", " ").replace("each-line", " ");
-                self.indent = value::length(plain.trim(), across)?;
+                self.indent = values::length(plain.trim(), across)?;
             }
             Property::LetterSpacing => {
                 self.spacing = if word().as_deref() == Some("normal") {
                     0.0
                 } else {
-                    value::length(value, self.units(self.font))?
+                    values::length(value, self.units(self.font))?
                 }
             }
             Property::TextSecurity => self.dotted = word()? != "none",
             Property::WhiteSpace => {
-                let words = value::idents(value)?;
+                let words = values::idents(value)?;
                 self.kept = matches!(
                     words.first()?.as_str(),
                     "pre" | "pre-wrap" | "pre-line" | "break-spaces"
@@ -292,7 +292,7 @@ impl Computed {
             }
             Property::Zoom => {
                 // Browsers take zero for no zoom at all.
-                let zoom = value::number(value)?;
+                let zoom = values::number(value)?;
                 self.own.zoom = if zoom > 0.0 { zoom } else { 1.0 };
             }
             Property::Filter => {
@@ -311,7 +311,7 @@ impl Computed {
                 }
             }
             Property::AnimationName => {
-                self.own.animation.extend(value::words(value));
+                self.own.animation.extend(values::words(value));
                 self.own.paused = self.own.animation.iter().any(|word| word == "paused");
             }
             Property::AnimationState => {
@@ -329,7 +329,7 @@ impl Computed {
                 }
             }
             Property::Contain => {
-                let words = value::words(value);
+                let words = values::words(value);
                 let has = |wanted: &str| words.iter().any(|word| word == wanted);
                 let reset = is_reset(value);
                 self.own.sized = has("strict") || has("size") || self.own.sized && !reset;
@@ -343,18 +343,18 @@ impl Computed {
                 self.own.replaced = value.contains('(') || self.own.replaced && !is_reset(value);
             }
             Property::LineHeight => {
-                self.line = match value::number(value) {
+                self.line = match values::number(value) {
                     Some(times) => Some(times * self.font),
                     None if word().as_deref() == Some("normal") => None,
-                    None => Some(value::length(value, self.units(self.font))?),
+                    None => Some(values::length(value, self.units(self.font))?),
                 }
             }
             Property::Padding => {
-                let [_, right, bottom, _] = sides(&value::all_lengths(value, across)?)?;
+                let [_, right, bottom, _] = sides(&values::all_lengths(value, across)?)?;
                 (self.own.padding_right, self.own.padding_bottom) = (right, bottom);
             }
-            Property::PaddingBottom => self.own.padding_bottom = value::length(value, across)?,
-            Property::PaddingRight => self.own.padding_right = value::length(value, across)?,
+            Property::PaddingBottom => self.own.padding_bottom = values::length(value, across)?,
+            Property::PaddingRight => self.own.padding_right = values::length(value, across)?,
             Property::TableLayout => {
                 self.own.fixed_table = match word()?.as_str() {
                     "fixed" => true,
@@ -365,7 +365,7 @@ impl Computed {
             Property::TextShadow => self.outline = outline(value, self.ink, 2..=3)?,
             Property::TextStroke => self.outline = outline(value, self.ink, 0..=1)?,
             Property::InsetInline | Property::InsetBlock => {
-                let lengths = value::all_lengths(value, across)?;
+                let lengths = values::all_lengths(value, across)?;
                 let (first, last) = (lengths.first().copied(), lengths.last().copied());
                 if *property == Property::InsetInline {
                     (self.own.inset.left, self.own.inset.right) = (first, last);
@@ -374,14 +374,14 @@ impl Computed {
                 }
             }
             Property::MarginInline => {
-                self.own.margin_left = *value::all_lengths(value, across)?.first()?;
+                self.own.margin_left = *values::all_lengths(value, across)?.first()?;
             }
             Property::MarginBlock => {
-                self.own.margin_top = *value::all_lengths(value, across)?.first()?;
+                self.own.margin_top = *values::all_lengths(value, across)?.first()?;
             }
             // Light letters on a dark page, where nothing else is said.
             Property::ColorScheme => {
-                let words = value::idents(value)?;
+                let words = values::idents(value)?;
                 let has = |wanted: &str| words.iter().any(|word| word == wanted);
                 if has("dark") && !has("light") {
                     return None;
@@ -389,7 +389,7 @@ impl Computed {
             }
             // A row without height holds nothing that could be seen; which one it is, only layout tells.
             Property::Tracks => {
-                let low = value::lengths(value, across)
+                let low = values::lengths(value, across)
                     .iter()
                     .any(|size| *size <= shape::NOTHING);
                 if low {
@@ -397,7 +397,7 @@ impl Computed {
                 }
             }
             Property::AspectRatio => {
-                let numbers = value::lengths(value, Units::ONE);
+                let numbers = values::lengths(value, Units::ONE);
                 if numbers.iter().any(|number| *number > 50.0) {
                     return None;
                 }
@@ -409,7 +409,7 @@ impl Computed {
                 }
             }
             Property::ZIndex => {
-                let given = value::number(value);
+                let given = values::number(value);
                 if given.is_none() && word().as_deref() != Some("auto") {
                     return None;
                 }
@@ -511,7 +511,7 @@ impl Computed {
 /// The one word that sets a property back to nothing.
 fn is_reset(value: &str) -> bool {
     matches!(
-        value::keyword(value).as_deref(),
+        values::keyword(value).as_deref(),
         Some("none" | "auto" | "normal")
     )
 }
@@ -549,7 +549,7 @@ fn wide(word: &str, property: &Property, parent: &Computed, default: Display) ->
     }
 }
 
-pub(super) fn painted(colour: Colour, own: Rgba) -> Rgba {
+pub(crate) fn painted(colour: Colour, own: Rgba) -> Rgba {
     match colour {
         Colour::Own => own,
         Colour::Is(rgba) => rgba,

@@ -4,17 +4,17 @@ use std::borrow::Cow;
 
 use cssparser::{Parser, ToCss as _, Token};
 
-use super::computed::Variables;
-use super::work::Work;
+use crate::budget::Work;
+use crate::computed::Variables;
 
 /// The value of a custom property that `@property` has given rules of its own.
-pub(super) const REGISTERED: &str = "registered()";
+pub(crate) const REGISTERED: &str = "registered()";
 
 const MOST_STEPS: usize = 64;
 const MOST_BYTES: usize = 16 * 1024;
 
 /// What a value came to.
-pub(super) enum Substituted<'v> {
+pub(crate) enum Substituted<'v> {
     Value(Cow<'v, str>),
     /// Something that is referred to is not there: the declaration is as if unset.
     Missing,
@@ -22,7 +22,7 @@ pub(super) enum Substituted<'v> {
     Unknown,
 }
 
-pub(super) fn substitute<'v>(
+pub(crate) fn substitute<'v>(
     value: &'v str,
     variables: &Variables,
     work: &Work,

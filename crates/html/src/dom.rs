@@ -12,15 +12,15 @@ use html5ever::tokenizer::{Tokenizer, TokenizerOpts};
 use html5ever::tree_builder::{TreeBuilder, TreeBuilderOpts};
 use html5ever::{Attribute, LocalName, QualName, local_name, ns};
 
-use super::limiter::{Limiter, feed};
+use crate::tree_limits::{Limiter, feed};
 
 /// Attributes of `<html>` and `<body>`, to which later tags add theirs.
 const MOST_ADDED: usize = 256;
 
-pub(super) type NodeId = usize;
-pub(super) const DOCUMENT: NodeId = 0;
+pub(crate) type NodeId = usize;
+pub(crate) const DOCUMENT: NodeId = 0;
 
-pub(super) struct Dom {
+pub(crate) struct Dom {
     nodes: Vec<Node>,
     pub quirks: QuirksMode,
     /// Levels of the tree.
@@ -31,7 +31,7 @@ pub(super) struct Dom {
     pub cut: bool,
 }
 
-pub(super) struct Node {
+pub(crate) struct Node {
     parent: Option<NodeId>,
     before: Option<NodeId>,
     after: Option<NodeId>,
@@ -42,14 +42,14 @@ pub(super) struct Node {
     pub data: Data,
 }
 
-pub(super) enum Data {
+pub(crate) enum Data {
     Document,
     Element(Box<Element>),
     Text(StrTendril),
     Comment(StrTendril),
 }
 
-pub(super) struct Element {
+pub(crate) struct Element {
     pub name: Rc<QualName>,
     attributes: Vec<Attribute>,
     /// An annotation of MathML inside which HTML goes on.
@@ -57,15 +57,15 @@ pub(super) struct Element {
 }
 
 impl Element {
-    pub(super) fn local(&self) -> &LocalName {
+    pub(crate) fn local(&self) -> &LocalName {
         &self.name.local
     }
 
-    pub(super) fn is_html(&self) -> bool {
+    pub(crate) fn is_html(&self) -> bool {
         self.name.ns == ns!(html)
     }
 
-    pub(super) fn attribute(&self, name: &LocalName) -> Option<&str> {
+    pub(crate) fn attribute(&self, name: &LocalName) -> Option<&str> {
         let found = self
             .attributes
             .iter()
@@ -73,13 +73,13 @@ impl Element {
         Some(&found.value)
     }
 
-    pub(super) fn attributes(&self) -> &[Attribute] {
+    pub(crate) fn attributes(&self) -> &[Attribute] {
         &self.attributes
     }
 }
 
 impl Dom {
-    pub(super) fn parse(html: &str) -> Self {
+    pub(crate) fn parse(html: &str) -> Self {
         let opts = TreeBuilderOpts {
             // A reader of mail runs no scripts.
             scripting_enabled: false,
@@ -99,35 +99,35 @@ impl Dom {
         }
     }
 
-    pub(super) fn node(&self, id: NodeId) -> Option<&Node> {
+    pub(crate) fn node(&self, id: NodeId) -> Option<&Node> {
         self.nodes.get(id)
     }
 
-    pub(super) fn element(&self, id: NodeId) -> Option<&Element> {
+    pub(crate) fn element(&self, id: NodeId) -> Option<&Element> {
         match &self.node(id)?.data {
             Data::Element(element) => Some(element),
             _ => None,
         }
     }
 
-    pub(super) fn parent(&self, id: NodeId) -> Option<NodeId> {
+    pub(crate) fn parent(&self, id: NodeId) -> Option<NodeId> {
         self.node(id)?.parent
     }
 
-    pub(super) fn first_child(&self, id: NodeId) -> Option<NodeId> {
+    pub(crate) fn first_child(&self, id: NodeId) -> Option<NodeId> {
         self.node(id)?.first
     }
 
-    pub(super) fn after(&self, id: NodeId) -> Option<NodeId> {
+    pub(crate) fn after(&self, id: NodeId) -> Option<NodeId> {
         self.node(id)?.after
     }
 
-    pub(super) fn before(&self, id: NodeId) -> Option<NodeId> {
+    pub(crate) fn before(&self, id: NodeId) -> Option<NodeId> {
         self.node(id)?.before
     }
 
     /// The next node of the tree that is not below this one.
-    pub(super) fn following(&self, id: NodeId) -> Option<NodeId> {
+    pub(crate) fn following(&self, id: NodeId) -> Option<NodeId> {
         let mut at = id;
         loop {
             if let Some(after) = self.after(at) {
@@ -137,12 +137,12 @@ impl Dom {
         }
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.nodes.len()
     }
 
     /// The text directly in a node.
-    pub(super) fn text_of(&self, id: NodeId) -> String {
+    pub(crate) fn text_of(&self, id: NodeId) -> String {
         let mut out = String::new();
         let mut child = self.first_child(id);
         while let Some(at) = child {
@@ -161,17 +161,17 @@ impl Dom {
 
 /// What html5ever calls a handle: which node, and the name it asks for all the time.
 #[derive(Clone)]
-pub(super) struct Handle {
+pub(crate) struct Handle {
     id: NodeId,
     name: Rc<QualName>,
 }
 
 /// Takes html5ever's orders.
-pub(super) struct Builder {
-    pub(super) nodes: RefCell<Vec<Node>>,
+pub(crate) struct Builder {
+    pub(crate) nodes: RefCell<Vec<Node>>,
     nothing: Rc<QualName>,
     quirks: Cell<QuirksMode>,
-    pub(super) deepest: Cell<usize>,
+    pub(crate) deepest: Cell<usize>,
 }
 
 impl Builder {
