@@ -70,7 +70,8 @@ pub fn snippet(prefix: &TextPrefix, max_chars: usize) -> Option<Snippet> {
             return Some(Snippet {
                 text: shortened(&line.text, max_chars),
                 changes: read.findings.changes + line.changes,
-                ordinary: (read.findings.hidden.chars()).saturating_sub(read.findings.hidden.notable()),
+                ordinary: (read.findings.hidden.chars())
+                    .saturating_sub(read.findings.hidden.notable()),
                 hidden: read.findings.hidden.chars() + read.findings.too_deep + read.withheld,
             });
         }
