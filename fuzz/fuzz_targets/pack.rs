@@ -14,6 +14,7 @@ fuzz_target!(|bytes: &[u8]| {
         .map(|(number, text)| Part {
             number,
             text,
+            uncertain: &[],
             end: content::pack::End::Here,
         })
         .collect();

@@ -12,6 +12,7 @@ use crate::roles::{Role, attached};
 use crate::shield::{self, Shape};
 use crate::sniff::{self, sniff};
 use crate::transfer;
+use crate::uncertain::UncertainRun;
 use crate::words;
 
 /// Encoded bytes that are decoded to see what an attachment is.
@@ -32,6 +33,8 @@ pub struct Attachment {
     pub size_bytes: u64,
     pub part_id: Section,
     pub extracted_text: Option<String>,
+    /// What of `extracted_text` may not be visible to a person.
+    pub uncertain_text: Vec<UncertainRun>,
 }
 
 /// One part, decoded.
@@ -60,6 +63,7 @@ pub fn file(fetched: &Fetched, section: &Section) -> Option<File> {
             size_bytes: size.unwrap_or_else(|| decoded_size(leaf, None)),
             part_id: leaf.section.clone(),
             extracted_text: None,
+            uncertain_text: Vec::new(),
         },
         bytes: bytes.map(|bytes| bytes.to_vec()),
     })
@@ -90,6 +94,11 @@ pub(crate) fn attachments(
                     part: leaf.section.clone(),
                 });
             }
+            let extracted = extracts.and_then(|extracts| extracts.text(leaf, parts, notes));
+            let (extracted_text, uncertain_text) = match extracted {
+                Some(found) => (Some(found.text), found.uncertain),
+                None => (None, Vec::new()),
+            };
             Attachment {
                 filename: leaf
                     .filename
@@ -99,7 +108,8 @@ pub(crate) fn attachments(
                 detected_type: piece.and_then(|piece| judge(leaf, piece, notes)),
                 size_bytes: decoded_size(leaf, piece),
                 part_id: leaf.section.clone(),
-                extracted_text: extracts.and_then(|extracts| extracts.text(leaf, parts, notes)),
+                extracted_text,
+                uncertain_text,
             }
         })
         .collect()
@@ -178,7 +188,7 @@ mod tests {
             ("C:\\dir\\x.doc", Some("x.doc")),
             ("..", None),
             ("a/", None),
-            ("a/[b]: c:d", Some("[b] : c:d")),
+            ("a/[b]: c:d", Some("[b]: c:d")),
             ("", None),
             ("exe\u{202E}fdp.x", Some("exefdp.x")),
         ] {

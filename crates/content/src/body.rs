@@ -3,7 +3,7 @@
 //! Of an alternative, the version that people see is shown; a plain text that says the same may stand for it.
 
 use html::Links;
-use mail::{Fetched, Flow, Leaf};
+use mail::{Fetched, Flow, Leaf, UncertainText};
 
 use crate::agree::{Agreement, Reach, agreement};
 use crate::calendar;
@@ -17,12 +17,13 @@ use crate::note::Note;
 use crate::outline::Completeness;
 use crate::parts::{Parts, Piece, Sought};
 use crate::roles::{Alternative, Role, Selection, is_enriched, is_html, is_in, is_inline_calendar};
-use crate::shield::{self, Shape, Shielded, shield};
+use crate::shield::{self, Shape, shield, shield_tracked};
 use crate::text;
+use crate::uncertain::Marks;
 use crate::window::{Window, window};
 
-/// Characters of one part that are looked at.
-const MOST_CHARS: usize = 1_000_000;
+/// Of one part.
+const MAX_CHARS: usize = 1_000_000;
 /// Of one attribute in sanitized HTML.
 const MAX_ATTRIBUTE_CHARS: usize = 2_000;
 
@@ -55,14 +56,20 @@ impl Left {
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub(crate) struct Body {
     pub text: Option<String>,
+    /// What of the text may not be visible.
+    pub uncertain: Marks,
     pub truncated: Option<Truncation>,
     pub html: Option<String>,
 }
 
-/// One part as readable text: shielded and tidied.
+/// One part as readable text, shielded.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub(crate) struct Readable {
     pub text: String,
+    /// What of the text may not be visible.
+    pub uncertain: Marks,
+    /// Characters that were left out because they may not be visible.
+    pub withheld: usize,
     pub cut: bool,
     pub findings: Findings,
 }
@@ -72,6 +79,7 @@ pub(crate) fn body(
     selection: &Selection,
     parts: &Parts<'_>,
     wish: &BodyWish,
+    uncertain: UncertainText,
     notes: &mut Vec<Note>,
 ) -> Body {
     let leaves = || fetched.structure.leaves.iter().zip(&selection.roles);
@@ -96,6 +104,12 @@ pub(crate) fn body(
         notes.push(Note::VersionsLeftOut { count: versions });
     }
     pick_versions(&mut reads, &selection.alternatives, notes);
+    let has_uncertain = reads.iter().any(|read| !read.readable.uncertain.is_empty());
+    let withheld = has_uncertain && uncertain == UncertainText::Withhold;
+    if withheld {
+        let shown = reads.iter_mut().filter(|read| read.shown == Shown::Yes);
+        notes.extend(shown.filter_map(|read| read.readable.withhold()));
+    }
     let mut whole = Assembled {
         open: left_out > 0,
         ..Assembled::default()
@@ -115,10 +129,15 @@ pub(crate) fn body(
         whole.invite(leaf, parts);
     }
     let html = match wish.html {
+        // The sanitized HTML has no marks of its own.
+        HtmlWish::Include if withheld => {
+            notes.push(Note::HtmlWithheld);
+            None
+        }
         HtmlWish::Include => whole.sanitize(&reads, wish.max_chars, notes),
         HtmlWish::Skip => None,
     };
-    let (shown, stretch) = stretch(&whole.text, wish);
+    let (shown, stretch) = stretch(&whole.text, &whole.uncertain, wish);
     if wish.offset > 0 && shown.text.is_empty() {
         notes.push(Note::BeyondEnd {
             chars: whole.text.chars().count(),
@@ -136,27 +155,37 @@ pub(crate) fn body(
         },
     });
     whole.findings.changes += stretch.changes;
-    let text = (!stretch.text.is_empty()).then_some(stretch.text);
     whole.tell(truncated.as_ref(), notes);
+    stretch.uncertain.tell(&stretch.text, notes);
     Body {
-        text,
+        text: (!stretch.text.is_empty()).then_some(stretch.text),
+        uncertain: stretch.uncertain,
         truncated,
         html,
     }
 }
 
-/// What is shown of a text, and how. A stretch may begin in the middle of what was harmless as a whole, and what makes it
-/// harmless again takes room.
-fn stretch<'a>(text: &'a str, wish: &BodyWish) -> (Window<'a>, Shielded) {
-    let mut room = wish.max_chars;
-    loop {
-        let shown = window(text, wish.offset, room);
-        let shielded = shield(shown.text, Shape::Body);
-        match shielded.text.chars().count().saturating_sub(wish.max_chars) {
-            0 => return (shown, shielded),
-            over => room = room.saturating_sub(over),
-        }
-    }
+/// What one answer shows of a text.
+struct Stretch {
+    text: String,
+    uncertain: Marks,
+    changes: Changes,
+}
+
+/// A stretch may begin with a joiner or a selector that joined something before it: the shield removes it.
+fn stretch<'a>(text: &'a str, uncertain: &Marks, wish: &BodyWish) -> (Window<'a>, Stretch) {
+    let shown = window(text, wish.offset, wish.max_chars);
+    let (shielded, edits) = shield_tracked(shown.text, Shape::Body);
+    let uncertain = uncertain.within(shown.begin..shown.begin + shown.text.len());
+    let uncertain = edits
+        .iter()
+        .fold(uncertain, |marks, edits| marks.after(edits));
+    let stretch = Stretch {
+        text: shielded.text,
+        uncertain,
+        changes: shielded.changes,
+    };
+    (shown, stretch)
 }
 
 /// A part's text, whatever text type it has.
@@ -173,8 +202,8 @@ pub(crate) fn readable(leaf: &Leaf, bytes: &[u8], whole: Completeness) -> Readab
         });
     }
     match leaf.flow {
-        Flow::Fixed => read.of_text(&decoded.text),
-        flow => read.of_text(&text::unflow(&decoded.text, flow)),
+        Flow::Fixed => read.of_plain(&decoded.text),
+        flow => read.of_plain(&text::unflow(&decoded.text, flow)),
     }
 }
 
@@ -191,17 +220,55 @@ impl Readable {
     }
 
     pub(crate) fn of_html(mut self, html: &str) -> Self {
-        let rendered = html::to_text(&html_source::without_data_urls(html), MOST_CHARS);
+        let rendered = html::to_text(&html_source::without_data_urls(html), MAX_CHARS);
         self.findings.take(&rendered);
         self.cut = rendered.cut;
-        self.of_text(&rendered.text)
+        let uncertain = Marks::of_html(&rendered);
+        self.of_rendered(&rendered.text, &uncertain)
     }
 
-    pub(crate) fn of_text(mut self, plain: &str) -> Self {
-        let shielded = shield(plain, Shape::Body);
+    /// Text that a renderer laid out, with what of it may not be visible.
+    pub(crate) fn of_rendered(mut self, text: &str, uncertain: &Marks) -> Self {
+        if uncertain.is_empty() {
+            return self.of_text(text);
+        }
+        let (shielded, [removed, inserted]) = shield_tracked(text, Shape::Body);
+        let (tidied, tidying) = text::tidy_tracked(&shielded.text);
+        self.findings.changes += shielded.changes;
+        self.text = tidied;
+        self.uncertain = uncertain.after(&removed).after(&inserted).after(&tidying);
+        self
+    }
+
+    /// Text that a program put together, of which all is visible.
+    pub(crate) fn of_text(mut self, text: &str) -> Self {
+        let shielded = shield(text, Shape::Body);
         self.findings.changes += shielded.changes;
         self.text = text::tidy(&shielded.text);
         self
+    }
+
+    /// Text as its sender wrote it.
+    pub(crate) fn of_plain(mut self, text: &str) -> Self {
+        let shielded = shield(text, Shape::Body);
+        self.findings.changes += shielded.changes;
+        self.text = text::untouched(&shielded.text).to_owned();
+        self
+    }
+
+    /// Leaves out what may not be visible; gives how many characters that were, and why.
+    pub(crate) fn withhold(&mut self) -> Option<Note> {
+        if self.uncertain.is_empty() {
+            return None;
+        }
+        let marks = std::mem::take(&mut self.uncertain);
+        let (kept, chars) = marks.without(&self.text);
+        self.text = text::tidy(&kept);
+        self.withheld += chars;
+        (chars > 0).then(|| Note::UncertainWithheld {
+            chars,
+            reasons: marks.reasons(),
+        })
     }
 }
 
@@ -282,6 +349,8 @@ fn pick_versions(reads: &mut [Read<'_>], alternatives: &[Alternative], notes: &m
         for branch in &alternative.plain {
             let plain = Version::of(reads, branch, Shown::No);
             match plain.compared_with(&seen) {
+                // The plain text has no marks: what may be unseen would be shown as seen.
+                Agreement::Agrees if seen.is_uncertain => {}
                 Agreement::Agrees => agreeing = Some(branch),
                 Agreement::Differs(chars) => notes.push(Note::PlainDiffers { chars }),
                 Agreement::Unknown | Agreement::Lacks | Agreement::Strays => {}
@@ -305,6 +374,8 @@ struct Version {
     text: String,
     links: Links,
     reach: Reach,
+    /// Some of it may not be visible.
+    is_uncertain: bool,
     parts: usize,
 }
 
@@ -314,6 +385,7 @@ impl Version {
             text: String::new(),
             links: Links::default(),
             reach: Reach::Whole,
+            is_uncertain: false,
             parts: 0,
         };
         let here = |read: &&Read<'_>| read.shown == shown && is_in(&read.leaf.section, branch);
@@ -326,6 +398,7 @@ impl Version {
             if read.piece.is_cut() || read.readable.cut {
                 version.reach = Reach::Beginning;
             }
+            version.is_uncertain |= !read.readable.uncertain.is_empty();
             version.parts += 1;
         }
         version
@@ -349,6 +422,7 @@ impl Version {
 #[derive(Default)]
 struct Assembled {
     text: String,
+    uncertain: Marks,
     /// There is more that no wish brings.
     open: bool,
     html_cut: bool,
@@ -359,7 +433,8 @@ struct Assembled {
 impl Assembled {
     fn add(&mut self, read: &Read<'_>, notes: &mut Vec<Note>) {
         let readable = &read.readable;
-        self.paragraph(&readable.text);
+        let at = self.paragraph(&readable.text);
+        self.uncertain.append(at, &readable.uncertain);
         self.converted |= is_html(read.leaf) && !readable.text.is_empty();
         self.open |= readable.cut || read.piece.is_cut();
         self.findings.merge(&readable.findings);
@@ -384,11 +459,14 @@ impl Assembled {
         }
     }
 
-    fn paragraph(&mut self, text: &str) {
+    /// Gives where the text begins, in bytes.
+    fn paragraph(&mut self, text: &str) -> usize {
         if !self.text.is_empty() && !text.is_empty() {
             self.text.push_str("\n\n");
         }
+        let at = self.text.len();
         self.text.push_str(text);
+        at
     }
 
     fn sanitize(
@@ -431,5 +509,141 @@ impl Assembled {
         if self.html_cut {
             notes.push(Note::HtmlTruncated);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::uncertain::UncertainRun;
+    use proptest::prelude::*;
+
+    fn wish(offset: usize, max_chars: usize) -> BodyWish {
+        BodyWish {
+            offset,
+            max_chars,
+            html: HtmlWish::Skip,
+            attachment_text: None,
+            only: None,
+        }
+    }
+
+    /// Text whose capitals are uncertain, and the runs that say so.
+    fn marked(pieces: &[&str]) -> (String, Vec<UncertainRun>) {
+        let text = pieces.concat();
+        let mut runs: Vec<UncertainRun> = Vec::new();
+        let mut at = 0;
+        for piece in pieces {
+            let end = at + piece.chars().count();
+            if piece.contains(|char: char| char.is_ascii_uppercase()) {
+                runs.push(UncertainRun {
+                    start: at,
+                    end,
+                    reason: "filter",
+                });
+            }
+            at = end;
+        }
+        (text, runs)
+    }
+
+    fn pieces() -> impl Strategy<Value = Vec<&'static str>> {
+        let piece = prop::sample::select(vec![
+            "a",
+            "é",
+            "𝄞",
+            " ",
+            "  ",
+            "\n",
+            "\n\n\n\n",
+            "\u{200B}",
+            "\u{2800}",
+            "\u{2028}",
+            "\r\n",
+            "<|x|>",
+            ". ",
+            "X",
+            "AB",
+            "A B",
+            " A ",
+            "A\n\n\nB",
+            "A\u{200B}",
+            "\u{202E}A",
+            "A\u{2800}B",
+            "<|A|>",
+            "A\u{2028}\u{2029}B",
+            "[INST]A",
+            "A\r\nB",
+            "\tA\t",
+        ]);
+        prop::collection::vec(piece, 0..30)
+    }
+
+    proptest! {
+        #[test]
+        fn uncertain_characters_stay_marked_through_every_change(pieces in pieces(), max in 5_usize..40) {
+            let (text, runs) = marked(&pieces);
+            let read = Readable::default().of_rendered(&text, &Marks::from_runs(&text, &runs));
+            let mut whole = Assembled::default();
+            whole.paragraph("before");
+            let at = whole.paragraph(&read.text);
+            whole.uncertain.append(at, &read.uncertain);
+            let mut offset = 0;
+            let mut seen = String::new();
+            loop {
+                let (shown, stretch) = stretch(&whole.text, &whole.uncertain, &wish(offset, max));
+                let chars: Vec<char> = stretch.text.chars().collect();
+                let runs = stretch.uncertain.runs(&stretch.text);
+                for (place, char) in chars.iter().enumerate() {
+                    let is_marked = runs.iter().any(|run| (run.start..run.end).contains(&place));
+                    prop_assert!(!char.is_ascii_uppercase() || is_marked, "{:?} {:?}", chars, runs);
+                    prop_assert!(!char.is_lowercase() || !is_marked || *char == 'x', "{:?} {:?}", chars, runs);
+                }
+                for run in &runs {
+                    prop_assert!(run.start < run.end && run.end <= chars.len());
+                    prop_assert!(!chars[run.start].is_whitespace() && !chars[run.end - 1].is_whitespace());
+                }
+                seen.push_str(&stretch.text);
+                if shown.left == 0 {
+                    break;
+                }
+                offset = shown.end;
+            }
+            let capitals = |text: &str| text.chars().filter(char::is_ascii_uppercase).collect::<String>();
+            prop_assert_eq!(capitals(&seen), capitals(&text));
+        }
+
+        #[test]
+        fn withheld_text_is_gone_and_the_rest_stays(pieces in pieces()) {
+            let (text, runs) = marked(&pieces);
+            let mut read = Readable::default().of_rendered(&text, &Marks::from_runs(&text, &runs));
+            let shown = read.text.clone();
+            read.withhold();
+            let lower = |text: &str| text.chars().filter(|char| char.is_lowercase() && *char != 'x').collect::<String>();
+            prop_assert!(!read.text.contains(|char: char| char.is_ascii_uppercase()), "{:?}", read.text);
+            prop_assert_eq!(lower(&read.text), lower(&shown));
+        }
+    }
+
+    #[test]
+    fn the_marked_text_is_what_the_judge_doubted() {
+        let text = "Hello\n\n\n\n\nÜber\u{200B}sehen <|x|> now  \nbye";
+        let begin = text.chars().position(|char| char == 'Ü').unwrap();
+        let runs = [UncertainRun {
+            start: begin,
+            end: begin + 15,
+            reason: "filter",
+        }];
+        let read = Readable::default().of_rendered(text, &Marks::from_runs(text, &runs));
+        let found = read.uncertain.runs(&read.text);
+        let chars: Vec<char> = read.text.chars().collect();
+        let marked: String = chars[found[0].start..found[0].end].iter().collect();
+        assert_eq!((found.len(), marked.as_str()), (1, "Übersehen < |x|"));
+        let mut notes = Vec::new();
+        read.uncertain.tell(&read.text, &mut notes);
+        assert_eq!(
+            notes[0].to_string(),
+            "13 characters may not be visible to a person (filter); they are marked"
+        );
     }
 }

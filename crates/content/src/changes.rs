@@ -10,10 +10,8 @@ use crate::note::Note;
 pub struct Changes {
     /// Characters that nobody sees, or that mean nothing outside one program, taken out or replaced.
     pub invisible: usize,
-    /// Markers that only a language model reacts to, broken up.
+    /// Control tokens of chat models, broken up by one blank behind the opening bracket.
     pub markers: usize,
-    /// Links, images and tags written as Markdown or HTML, made inert.
-    pub links: usize,
 }
 
 impl Changes {
@@ -26,7 +24,6 @@ impl Changes {
         for (count, fresh) in [
             (self.invisible, Note::InvisibleRemoved { chars: 0 }),
             (self.markers, Note::MarkersBroken { count: 0 }),
-            (self.links, Note::LinksInert { count: 0 }),
         ] {
             if count == 0 {
                 continue;
@@ -36,9 +33,7 @@ impl Changes {
             }
             let said = notes.iter_mut().find(|note| note.code() == fresh.code());
             if let Some(
-                Note::InvisibleRemoved { chars: sum }
-                | Note::MarkersBroken { count: sum }
-                | Note::LinksInert { count: sum },
+                Note::InvisibleRemoved { chars: sum } | Note::MarkersBroken { count: sum },
             ) = said
             {
                 *sum += count;
@@ -53,7 +48,6 @@ impl Changes {
             match note {
                 Note::InvisibleRemoved { chars } => sum.invisible += chars,
                 Note::MarkersBroken { count } => sum.markers += count,
-                Note::LinksInert { count } => sum.links += count,
                 _ => {}
             }
         }
@@ -68,7 +62,6 @@ impl Add for Changes {
         Self {
             invisible: self.invisible + other.invisible,
             markers: self.markers + other.markers,
-            links: self.links + other.links,
         }
     }
 }
@@ -95,7 +88,6 @@ mod tests {
         let changes = Changes {
             invisible: 2,
             markers: 3,
-            links: 0,
         };
         changes.tell(&mut notes);
         assert_eq!(

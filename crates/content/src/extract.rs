@@ -1,7 +1,7 @@
 //! The text of attachments: what is text already is read here, the rest becomes jobs for readers behind a seam.
 
 use bytes::Bytes;
-use mail::{ExtractFault, ExtractJob, ExtractedText, Fetched, Leaf, Section};
+use mail::{ExtractFault, ExtractJob, ExtractedText, Fetched, Leaf, Section, UncertainText};
 
 use crate::body::Readable;
 use crate::calendar;
@@ -9,12 +9,13 @@ use crate::charset;
 use crate::choose::{BodyWish, MOST_DOCUMENT, is_too_large, looked_at};
 use crate::claim::{self, Family, Promise, promise};
 use crate::nested::{self, Place};
-use crate::note::Note;
+use crate::note::{HiddenReason, Note};
 use crate::parts::{Parts, Piece, Sought};
 use crate::roles::{is_html, roles};
 use crate::sniff::{Reader, sniff};
 use crate::text;
 use crate::transfer;
+use crate::uncertain::{Marks, UncertainRun};
 use crate::window::window;
 
 /// What came of the jobs, by section.
@@ -53,6 +54,14 @@ pub(crate) struct Extracts<'a> {
     /// The one attachment that is asked for by its number.
     pub only: Option<&'a Section>,
     pub done: &'a Extractions,
+    pub uncertain: UncertainText,
+}
+
+/// The text of an attachment, and what of it may not be visible.
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub(crate) struct AttachmentText {
+    pub text: String,
+    pub uncertain: Vec<UncertainRun>,
 }
 
 impl Extracts<'_> {
@@ -61,7 +70,7 @@ impl Extracts<'_> {
         leaf: &Leaf,
         parts: &Parts<'_>,
         notes: &mut Vec<Note>,
-    ) -> Option<String> {
+    ) -> Option<AttachmentText> {
         let part = || leaf.section.clone();
         let failed = |why| Note::ExtractionFailed { part: part(), why };
         let unsupported = || Note::ExtractionUnsupported { part: part() };
@@ -117,25 +126,26 @@ impl Extracts<'_> {
         }
     }
 
-    fn received(&self, leaf: &Leaf, found: &ExtractedText, notes: &mut Vec<Note>) -> String {
+    fn received(
+        &self,
+        leaf: &Leaf,
+        found: &ExtractedText,
+        notes: &mut Vec<Note>,
+    ) -> AttachmentText {
         let read = Readable {
             cut: found.cut,
             ..Readable::default()
         };
         if !found.hidden.is_empty() {
-            let reasons = found.hidden.iter();
+            let reasons = found.hidden.iter().map(|(reason, chars)| HiddenReason {
+                name: reason.name(),
+                chars: *chars,
+                is_ordinary: false,
+            });
             notes.push(Note::HiddenText {
                 chars: found.hidden_chars(),
-                reasons: reasons.map(|(why, chars)| (why.name(), *chars)).collect(),
-                excerpt: String::new(),
-            });
-        }
-        let lengths = found.uncertain.iter().map(|run| run.end - run.start);
-        let uncertain: usize = lengths.sum();
-        if uncertain > 0 {
-            notes.push(Note::InvisibleInDocument {
-                part: leaf.section.clone(),
-                chars: uncertain,
+                notable: found.hidden_chars(),
+                reasons: reasons.collect(),
             });
         }
         if let Some(why) = found.empty {
@@ -144,7 +154,14 @@ impl Extracts<'_> {
                 why,
             });
         }
-        let read = read.of_text(&String::from_utf8_lossy(found.text.bytes()));
+        let text = String::from_utf8_lossy(found.text.bytes());
+        let runs = found.uncertain.iter().map(|run| UncertainRun {
+            start: run.start,
+            end: run.end,
+            reason: run.reason.name(),
+        });
+        let marks = Marks::from_runs(&text, &runs.collect::<Vec<_>>());
+        let read = read.of_rendered(&text, &marks);
         self.shown(leaf, read, notes)
     }
 
@@ -155,7 +172,7 @@ impl Extracts<'_> {
         bytes: &[u8],
         piece: Piece<'_>,
         notes: &mut Vec<Note>,
-    ) -> String {
+    ) -> AttachmentText {
         if reader == Reader::Mail {
             let encoded = matches!(leaf.encoding.as_str(), "base64" | "quoted-printable");
             let place = if leaf.mime_type == "message/rfc822" && !encoded {
@@ -185,25 +202,33 @@ impl Extracts<'_> {
                     cut: blank.cut || summary.cut,
                     ..blank.of_text(&summary.text)
                 },
-                None => blank.of_text(&decoded.text),
+                None => blank.of_plain(&decoded.text),
             },
             Reader::Plain | Reader::Mail | Reader::Format(_) => match leaf.flow {
-                mail::Flow::Fixed => blank.of_text(&decoded.text),
-                flow => blank.of_text(&text::unflow(&decoded.text, flow)),
+                mail::Flow::Fixed => blank.of_plain(&decoded.text),
+                flow => blank.of_plain(&text::unflow(&decoded.text, flow)),
             },
         };
         self.shown(leaf, read, notes)
     }
 
     /// Bounded, with everything said that a reader should know.
-    fn shown(&self, leaf: &Leaf, read: Readable, notes: &mut Vec<Note>) -> String {
+    fn shown(&self, leaf: &Leaf, mut read: Readable, notes: &mut Vec<Note>) -> AttachmentText {
         let part = || leaf.section.clone();
         read.findings.tell_of_part(&leaf.section, notes);
+        if self.uncertain == UncertainText::Withhold && !read.uncertain.is_empty() {
+            notes.extend(read.withhold());
+        }
         let shown = window(&read.text, 0, self.max_chars);
         if shown.left > 0 || read.cut {
             notes.push(Note::AttachmentTruncated { part: part() });
         }
-        shown.text.to_owned()
+        let uncertain = read.uncertain.within(0..shown.text.len());
+        uncertain.tell(shown.text, notes);
+        AttachmentText {
+            uncertain: uncertain.runs(shown.text),
+            text: shown.text.to_owned(),
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use mail::Section;
 
 use crate::changes::Changes;
 use crate::lookalike;
-use crate::note::Note;
+use crate::note::{HiddenReason, Note};
 
 /// Links and hosts told of in one text.
 const MOST_TOLD: usize = 5;
@@ -47,13 +47,15 @@ impl Findings {
     /// Says everything but a guessed charset, which belongs to a part.
     pub(crate) fn tell(&self, notes: &mut Vec<Note>) {
         if self.hidden.chars() > 0 {
-            let reasons = self.hidden.reasons();
+            let reasons = self.hidden.reasons().map(|(reason, chars)| HiddenReason {
+                name: reason.name(),
+                chars,
+                is_ordinary: reason.is_ordinary(),
+            });
             notes.push(Note::HiddenText {
                 chars: self.hidden.chars(),
-                reasons: reasons
-                    .map(|(reason, chars)| (reason.name(), chars))
-                    .collect(),
-                excerpt: String::new(),
+                notable: self.hidden.notable(),
+                reasons: reasons.collect(),
             });
         }
         if self.too_deep > 0 {

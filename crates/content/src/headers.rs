@@ -86,15 +86,8 @@ pub(crate) fn headers(fetched: &Fetched, charset: Option<&str>, notes: &mut Vec<
 
 impl Headers {
     /// `times`: how often a field that stands once was seen.
-    fn count(&mut self, name: &str, times: usize, mut changes: Changes) {
+    fn count(&mut self, name: &str, times: usize, changes: Changes) {
         const ENVELOPE: [&str; 4] = ["From", "To", "Cc", "Subject"];
-        // RFC 2369: a list's addresses stand in angle brackets, in every mail of every list.
-        if name
-            .get(..5)
-            .is_some_and(|head| head.eq_ignore_ascii_case("List-"))
-        {
-            changes.links = 0;
-        }
         if times == 1 && is_among(&ENVELOPE, name) {
             return;
         }
@@ -127,12 +120,9 @@ fn is_among(names: &[&str], name: &str) -> bool {
     names.iter().any(|known| known.eq_ignore_ascii_case(name))
 }
 
-/// A name is shown before a colon and must not become the label of a link or a tag with it.
 fn shown_name(field: &Field<'_>, changes: &mut Changes) -> String {
     let name = String::from_utf8_lossy(field.name);
-    let plain = name.replace(['<', '>', '[', ']'], "_");
-    changes.links += usize::from(plain != name);
-    shield::bounded(&plain, Shape::Line, 128, changes)
+    shield::bounded(&name, Shape::Line, 128, changes)
 }
 
 /// Address fields are printed anew, so that a name cannot pass for an address beside it. Raw 8-bit text is in `charset`.
@@ -199,13 +189,12 @@ mod tests {
              List-Unsubscribe: <https://i.j>\r\n[k]: l\r\n",
         )
         .0;
-        assert_eq!((found.changes.invisible, found.changes.links), (2, 0));
-        assert_eq!((found.rare.invisible, found.rare.links), (1, 2));
+        assert_eq!((found.changes.invisible, found.rare.invisible), (2, 1));
         let (name, value) = &found.list[4];
         assert_eq!(
             (name.as_str(), value.as_str()),
-            ("List-Unsubscribe", "< https://i.j>")
+            ("List-Unsubscribe", "<https://i.j>")
         );
-        assert_eq!(found.list[5].0, "_k_");
+        assert_eq!(found.list[5].0, "[k]");
     }
 }

@@ -1,6 +1,6 @@
 //! A forwarded message as text: who, when, what about, its body by the same rules, and what is attached to it.
 
-use mail::{Leaf, Section};
+use mail::{Leaf, Section, UncertainText};
 
 use crate::address::addresses;
 use crate::attachment::{base_name, decoded_size};
@@ -72,7 +72,9 @@ fn message(raw: &[u8], around: Around<'_>, max_chars: usize, depth: usize, told:
     let selection = selection(&fetched.structure);
     let parts = Parts::new(&fetched, &wish);
     let mut notes = Vec::new();
-    let body = body(&fetched, &selection, &parts, &wish, &mut notes);
+    // What may not be visible is left out, or marked, with the text of the whole attachment.
+    let show = UncertainText::Show;
+    let body = body(&fetched, &selection, &parts, &wish, show, &mut notes);
     told.read.cut |= body.truncated.is_some() || fetched.structure.cut;
     told.notes
         .extend(notes.into_iter().filter(concerns_the_reader));
@@ -81,6 +83,7 @@ fn message(raw: &[u8], around: Around<'_>, max_chars: usize, depth: usize, told:
     out.push_str(&head(&fetched.header, changes));
     if let Some(text) = &body.text {
         out.push_str("\n\n");
+        told.read.uncertain.append(out.len(), &body.uncertain);
         out.push_str(text);
     }
     let attached: Vec<&Leaf> = attached(&fetched.structure, &selection.roles).collect();
@@ -124,7 +127,6 @@ fn concerns_the_reader(note: &Note) -> bool {
             | Note::VersionsLeftOut { .. }
             | Note::InvisibleRemoved { .. }
             | Note::LinkNamesOther { .. }
-            | Note::LinksInert { .. }
             | Note::LookAlike { .. }
             | Note::MarkersBroken { .. }
             | Note::TooDeep { .. }

@@ -15,11 +15,22 @@ pub enum Note {
     /// Text that a reader of the HTML would not see was left out.
     HiddenText {
         chars: usize,
-        /// Why, and how many characters each.
-        reasons: Vec<(&'static str, usize)>,
-        /// How the longest piece begins.
-        excerpt: String,
+        /// Of these, characters that ordinary mail does not hide.
+        notable: usize,
+        reasons: Vec<HiddenReason>,
     },
+    /// Text that may not be visible is shown and marked.
+    UncertainText {
+        chars: usize,
+        reasons: Vec<&'static str>,
+    },
+    /// Text that may not be visible was left out.
+    UncertainWithheld {
+        chars: usize,
+        reasons: Vec<&'static str>,
+    },
+    /// The sanitized HTML holds text that may not be visible, and is left out with it.
+    HtmlWithheld,
     /// A plain-text version of the body holds text that the version people see does not show.
     PlainDiffers {
         chars: usize,
@@ -37,10 +48,6 @@ pub enum Note {
     /// HTML nested beyond any use was left out.
     TooDeep {
         chars: usize,
-    },
-    /// Markdown or HTML links and images written in text were made inert.
-    LinksInert {
-        count: usize,
     },
     /// A link whose text names another host than the one it leads to.
     LinkNamesOther {
@@ -91,16 +98,11 @@ pub enum Note {
         part: Section,
         why: EmptyReason,
     },
-    /// Text that a reader of the document may not see is among what was extracted.
-    InvisibleInDocument {
-        part: Section,
-        chars: usize,
-    },
     /// Invisible characters were taken out.
     InvisibleRemoved {
         chars: usize,
     },
-    /// Markers that only a language model reacts to were broken up.
+    /// Control tokens of chat models were broken up by one blank each.
     MarkersBroken {
         count: usize,
     },
@@ -144,7 +146,25 @@ pub enum Note {
     },
 }
 
+/// One reason for which text of a page is hidden.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct HiddenReason {
+    pub name: &'static str,
+    pub chars: usize,
+    /// Ordinary mail has it: comments, scripts, tracking pixels.
+    pub is_ordinary: bool,
+}
+
 impl Note {
+    /// The structured answer says it; a warning would only distract.
+    pub fn is_ordinary(&self) -> bool {
+        match self {
+            Self::HtmlConverted => true,
+            Self::HiddenText { notable, .. } => *notable == 0,
+            _ => false,
+        }
+    }
+
     /// It counts something, so that two of it make one.
     pub(crate) fn is_count(&self) -> bool {
         self.clone().absorb(self)
@@ -154,18 +174,44 @@ impl Note {
     pub(crate) fn absorb(&mut self, other: &Self) -> bool {
         match (self, other) {
             (
-                Self::HiddenText { chars, reasons, .. },
+                Self::HiddenText {
+                    chars,
+                    notable,
+                    reasons,
+                },
                 Self::HiddenText {
                     chars: more,
+                    notable: more_notable,
                     reasons: others,
-                    ..
                 },
             ) => {
                 *chars += more;
-                for (why, count) in others {
-                    match reasons.iter_mut().find(|(known, _)| known == why) {
-                        Some((_, sum)) => *sum += count,
-                        None => reasons.push((why, *count)),
+                *notable += more_notable;
+                for other in others {
+                    match reasons.iter_mut().find(|known| known.name == other.name) {
+                        Some(known) => known.chars += other.chars,
+                        None => reasons.push(*other),
+                    }
+                }
+            }
+            (
+                Self::UncertainText { chars, reasons },
+                Self::UncertainText {
+                    chars: more,
+                    reasons: others,
+                },
+            )
+            | (
+                Self::UncertainWithheld { chars, reasons },
+                Self::UncertainWithheld {
+                    chars: more,
+                    reasons: others,
+                },
+            ) => {
+                *chars += more;
+                for other in others {
+                    if !reasons.contains(other) {
+                        reasons.push(other);
                     }
                 }
             }
@@ -179,8 +225,7 @@ impl Note {
             | (
                 Self::HtmlShowsNothing { pictures: count },
                 Self::HtmlShowsNothing { pictures: more },
-            )
-            | (Self::LinksInert { count }, Self::LinksInert { count: more }) => *count += more,
+            ) => *count += more,
             _ => return false,
         }
         true
@@ -189,9 +234,6 @@ impl Note {
     /// The words of the mail that it is about: shielded and bounded, but a stranger's.
     pub fn quote(&self) -> Option<String> {
         match self {
-            Self::HiddenText { excerpt, .. } => {
-                Some(excerpt.clone()).filter(|text| !text.is_empty())
-            }
             Self::LinkNamesOther { shown, target } => Some(format!("{shown} -> {target}")),
             Self::LookAlike { shown } | Self::AddressAmbiguous { shown } => Some(shown.clone()),
             Self::NameHoldsAddress { shown, real } => Some(format!("{shown} -> {real}")),
@@ -211,7 +253,9 @@ impl Note {
             Self::VersionsLeftOut { .. } => "versions_left_out",
             Self::NothingFound => "nothing_found",
             Self::TooDeep { .. } => "nested_too_deeply",
-            Self::LinksInert { .. } => "links_made_inert",
+            Self::UncertainText { .. } => "uncertain_text",
+            Self::UncertainWithheld { .. } => "uncertain_text_left_out",
+            Self::HtmlWithheld => "html_left_out",
             Self::LinkNamesOther { .. } => "link_names_other_host",
             Self::LookAlike { .. } => "look_alike",
             Self::NameHoldsAddress { .. } => "name_holds_other_address",
@@ -221,7 +265,6 @@ impl Note {
             Self::Tnef { .. } => "tnef",
             Self::HeaderRepeated { .. } => "header_repeated",
             Self::TypeDiffers { .. } => "attachment_type_differs",
-            Self::InvisibleInDocument { .. } => "invisible_text_in_document",
             Self::ExtractionFailed { .. } => "extraction_failed",
             Self::ExtractionEmpty { .. } => "extraction_empty",
             Self::InvisibleRemoved { .. } => "invisible_characters_removed",
@@ -254,14 +297,31 @@ impl fmt::Display for Note {
                 )
             }
             Self::HtmlConverted => f.write_str("the text was made from HTML"),
-            Self::HiddenText { chars, reasons, .. } => {
-                let reasons: Vec<&str> = reasons.iter().map(|(why, _)| *why).collect();
+            Self::HiddenText {
+                notable, reasons, ..
+            } => {
+                let unusual = reasons.iter().filter(|reason| !reason.is_ordinary);
+                let names: Vec<&str> = unusual.map(|reason| reason.name).collect();
+                let names = names.join(", ");
+                write!(f, "{notable} characters of hidden text were left out ({names})")
+            }
+            Self::UncertainText { chars, reasons } => {
+                let reasons = reasons.join(", ");
                 write!(
                     f,
-                    "{chars} characters of hidden text were left out ({})",
-                    reasons.join(", ")
+                    "{chars} characters may not be visible to a person ({reasons}); they are marked"
                 )
             }
+            Self::UncertainWithheld { chars, reasons } => {
+                let reasons = reasons.join(", ");
+                write!(
+                    f,
+                    "{chars} characters that may not be visible to a person were left out ({reasons})"
+                )
+            }
+            Self::HtmlWithheld => f.write_str(
+                "the HTML is left out: it holds text that may not be visible to a person",
+            ),
             Self::PlainDiffers { chars } => write!(
                 f,
                 "the plain-text version holds {chars} characters that the version people see does not \
@@ -286,12 +346,6 @@ impl fmt::Display for Note {
             ),
             Self::TooDeep { chars } => {
                 write!(f, "{chars} characters nested too deeply were left out")
-            }
-            Self::LinksInert { count } => {
-                write!(
-                    f,
-                    "{count} links or images written as markup were made inert"
-                )
             }
             Self::LinkNamesOther { .. } => {
                 f.write_str("the text of a link names another host than the one it leads to")
@@ -320,10 +374,6 @@ impl fmt::Display for Note {
             Self::TypeDiffers { part, found, .. } => write!(
                 f,
                 "attachment {part} is {found}, which is not what it claims to be"
-            ),
-            Self::InvisibleInDocument { part, chars } => write!(
-                f,
-                "{chars} characters of the text of attachment {part} may be invisible in the document"
             ),
             Self::ExtractionEmpty { part, why } => {
                 write!(f, "attachment {part} gave no text: {why}")

@@ -18,8 +18,10 @@ const MOST_PARTS: usize = 8;
 pub struct Snippet {
     pub text: String,
     pub changes: Changes,
-    /// Characters of hidden text that were left out.
+    /// Characters that were left out because they are hidden, or may be.
     pub hidden: usize,
+    /// Of these, characters that ordinary mail hides: comments, tracking pixels, a preheader.
+    pub ordinary: usize,
 }
 
 /// The first words of the body on one line, at most `max_chars` characters. `None` when there is no text, or when the
@@ -40,14 +42,18 @@ pub fn snippet(prefix: &TextPrefix, max_chars: usize) -> Option<Snippet> {
             (Completeness::Cut, false) => Completeness::Complete,
             (whole, _) => whole,
         };
-        let read = readable(&leaf, bytes, whole);
+        let mut read = readable(&leaf, bytes, whole);
+        // A list has no marks: what may not be visible is left out.
+        read.withhold();
         // INVARIANT: lines put together may read as what none of them was.
         let line = shield(&one_line(&read.text), Shape::Line);
         if !line.text.is_empty() {
             return Some(Snippet {
                 text: shortened(&line.text, max_chars),
                 changes: read.findings.changes + line.changes,
-                hidden: read.findings.hidden.chars() + read.findings.too_deep,
+                ordinary: (read.findings.hidden.chars())
+                    .saturating_sub(read.findings.hidden.notable()),
+                hidden: read.findings.hidden.chars() + read.findings.too_deep + read.withheld,
             });
         }
     }
@@ -190,7 +196,7 @@ mod tests {
         );
         check("", "> only\n> quotes", "> only > quotes");
         check("", "  \r\n", "");
-        check("", "[a\n\nb]: https://c.d", "[a b] : https://c.d");
+        check("", "[a\n\nb]: https://c.d", "[a b]: https://c.d");
         check("Content-Type: image/png", "xxxx", "");
     }
 

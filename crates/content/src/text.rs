@@ -1,4 +1,4 @@
-//! Plain text of a part: transfer encoding and charset undone, lines unwrapped and tidied.
+//! Plain text of a part: transfer encoding and charset undone, flowed lines unwrapped.
 
 use mail::{Flow, Leaf};
 
@@ -6,6 +6,7 @@ use crate::charset::{self, Decoded};
 use crate::outline::Completeness;
 use crate::roles::is_html;
 use crate::transfer;
+use crate::uncertain::Edits;
 
 /// The text of a leaf. HTML may declare its charset itself.
 pub(crate) fn of_leaf(leaf: &Leaf, bytes: &[u8], whole: Completeness) -> Decoded {
@@ -59,23 +60,46 @@ pub(crate) fn unflow(text: &str, flow: Flow) -> String {
     out
 }
 
-/// No blanks at line ends, at most two blank lines in a row, none at the edges.
+/// The layout of rendered text: no blanks at line ends, at most two blank lines in a row, none at the edges.
 pub(crate) fn tidy(text: &str) -> String {
+    tidy_tracked(text).0
+}
+
+/// The same, with every place where the result differs.
+pub(crate) fn tidy_tracked(text: &str) -> (String, Edits) {
     let mut out = String::with_capacity(text.len());
+    let mut edits = Edits::default();
     let mut blank = 0;
+    let (mut done, mut at) = (0, 0);
     for line in text.split('\n') {
+        let begin = at;
+        at += line.len() + 1;
         let line = line.trim_end();
         if line.is_empty() {
             blank += 1;
             continue;
         }
-        if !out.is_empty() {
-            out.extend(std::iter::repeat_n('\n', 1 + blank.min(2)));
+        let breaks = if out.is_empty() { 0 } else { 1 + blank.min(2) };
+        out.extend(std::iter::repeat_n('\n', breaks));
+        if begin - done != breaks {
+            edits.record(done, begin - done, breaks);
         }
         out.push_str(line);
+        done = begin + line.len();
         blank = 0;
     }
-    out
+    if done < text.len() {
+        edits.record(done, text.len() - done, 0);
+    }
+    (out, edits)
+}
+
+/// Plain text as it was sent, without the end of its last line. Blanks alone are no text.
+pub(crate) fn untouched(text: &str) -> &str {
+    if text.trim().is_empty() {
+        return "";
+    }
+    text.strip_suffix('\n').unwrap_or(text)
 }
 
 #[cfg(test)]
@@ -109,6 +133,21 @@ mod tests {
     fn tidy_text() {
         assert_eq!(tidy("\n\na  \n\n\n\n\nb\t\n c \n\n"), "a\n\n\nb\n c");
         assert_eq!(tidy(" \n "), "");
+    }
+
+    #[test]
+    fn plain_text_keeps_every_blank() {
+        for (text, want) in [
+            (
+                "\n\na  \n\n\n\n\nb\t\n c \n\n",
+                "\n\na  \n\n\n\n\nb\t\n c \n",
+            ),
+            ("one\n", "one"),
+            ("one", "one"),
+            (" \n\t\n", ""),
+        ] {
+            assert_eq!(untouched(text), want);
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! A message as a caller may see it.
 
-use mail::Fetched;
+use mail::{Fetched, UncertainText};
 
 use crate::address::AddressList;
 use crate::attachment::{Attachment, attachments};
@@ -18,6 +18,7 @@ use crate::lookalike;
 use crate::note::Note;
 use crate::parts::Parts;
 use crate::roles::selection;
+use crate::uncertain::UncertainRun;
 use crate::words;
 
 /// INVARIANT: every string in here has passed the shield and is bounded.
@@ -31,6 +32,8 @@ pub struct View {
     /// All of them, decoded, in order; see [`crate::curated`].
     pub headers: Vec<(String, String)>,
     pub body_text: Option<String>,
+    /// What of `body_text` may not be visible to a person.
+    pub uncertain_text: Vec<UncertainRun>,
     pub body_truncated: Option<Truncation>,
     /// Sanitized.
     pub body_html: Option<String>,
@@ -50,6 +53,8 @@ pub struct Known {
     pub authserv_id: Option<String>,
     /// What came of the jobs that [`crate::extractions`] gave.
     pub extractions: Extractions,
+    /// What becomes of text that may not be visible.
+    pub uncertain_text: UncertainText,
 }
 
 pub fn view(fetched: &Fetched, wish: &BodyWish, known: &Known) -> View {
@@ -64,7 +69,10 @@ pub fn view(fetched: &Fetched, wish: &BodyWish, known: &Known) -> View {
         notes.push(Note::StructureCut);
     }
     let body = match wish.only {
-        None => body::body(fetched, &selection, &parts, wish, &mut notes),
+        None => {
+            let uncertain = known.uncertain_text;
+            body::body(fetched, &selection, &parts, wish, uncertain, &mut notes)
+        }
         Some(_) => body::Body::default(),
     };
     notes.extend(crypto::recognize(fetched, &parts, body.text.as_deref()));
@@ -72,6 +80,7 @@ pub fn view(fetched: &Fetched, wish: &BodyWish, known: &Known) -> View {
         max_chars,
         only: wish.only.as_ref(),
         done: &known.extractions,
+        uncertain: known.uncertain_text,
     });
     let attachments = attachments(
         fetched,
@@ -112,6 +121,9 @@ pub fn view(fetched: &Fetched, wish: &BodyWish, known: &Known) -> View {
         cc,
         subject,
         headers: headers.list,
+        uncertain_text: body
+            .uncertain
+            .runs(body.text.as_deref().unwrap_or_default()),
         body_text: body.text,
         body_truncated: body.truncated,
         body_html: body.html,

@@ -4,6 +4,8 @@
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Window<'a> {
     pub text: &'a str,
+    /// Where it begins, in bytes.
+    pub begin: usize,
     /// Where the next stretch begins.
     pub end: usize,
     /// Characters from there on.
@@ -34,6 +36,7 @@ pub(crate) fn window(text: &str, offset: usize, max_chars: usize) -> Window<'_> 
     let before = text.get(..begin).map_or(0, |before| before.chars().count());
     Window {
         text: shown,
+        begin,
         end: before + chars,
         left: total - chars,
     }

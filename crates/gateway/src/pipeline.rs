@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use audit::{Entry, Log, Receipt, Unavailable};
 use content::Extractions;
 use jiff::Timestamp;
-use mail::{AccountId, Cx, ExtractJob, Extractor, Level, Reach, Section};
+use mail::{AccountId, Cx, ExtractJob, Extractor, Level, Reach, Section, UncertainText};
 use policy::{Denial, Permit, Policy, Refused as Denied};
 use serde_json::{Map, Value};
 use tokio::sync::Semaphore;
@@ -532,6 +532,13 @@ impl<'a> Ctx<'a> {
     /// What the caller may do.
     pub(crate) fn policy(&self) -> &'a Policy {
         &self.standing.policy
+    }
+
+    /// What becomes of text that a person may not see: the stricter of the setting and the caller's policy.
+    pub(crate) fn uncertain_text(&self) -> UncertainText {
+        self.setup
+            .uncertain_text()
+            .max(self.standing.policy.uncertain_text())
     }
 
     pub(crate) fn toolsets(&self) -> &'a [crate::tools::Toolset] {

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use mail::{
     AccountId, Cx, Described, Fault, FolderName, Folders, MailSource, Reach, SpecialUse, Spelling,
+    UncertainText,
 };
 use policy::Policy;
 
@@ -18,6 +19,7 @@ use crate::tools::Toolset;
 pub struct Setup {
     accounts: Vec<Account>,
     callers: Vec<Standing>,
+    uncertain_text: UncertainText,
 }
 
 /// An account, and what is known about its mail. A reload that leaves an account as it was takes it over.
@@ -115,7 +117,11 @@ impl std::fmt::Debug for Credential {
 
 impl Setup {
     pub fn new(accounts: Vec<Account>, callers: Vec<Standing>) -> Self {
-        Self { accounts, callers }
+        Self {
+            accounts,
+            callers,
+            uncertain_text: UncertainText::default(),
+        }
     }
 
     /// One caller, the person whose accounts these are.
@@ -137,6 +143,18 @@ impl Setup {
             caller.writes = writes;
         }
         self
+    }
+
+    /// Withheld here, it is withheld from every caller, whatever its policy says.
+    pub fn with_uncertain_text(self, uncertain_text: UncertainText) -> Self {
+        Self {
+            uncertain_text,
+            ..self
+        }
+    }
+
+    pub(crate) fn uncertain_text(&self) -> UncertainText {
+        self.uncertain_text
     }
 
     /// INVARIANT: who is not here, or proved itself with something else or something that has expired, is nobody.

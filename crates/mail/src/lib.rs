@@ -23,6 +23,7 @@ mod source;
 mod structure;
 mod trace;
 mod uids;
+mod uncertain;
 
 pub use account::{AccountId, BadAccountId};
 pub use change::{
@@ -56,3 +57,4 @@ pub use source::{
 pub use structure::{Disposition, Flow, Leaf, Multipart, Section, Structure};
 pub use trace::{Sampled, TraceParent};
 pub use uids::UidSet;
+pub use uncertain::UncertainText;

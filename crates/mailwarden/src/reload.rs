@@ -145,7 +145,8 @@ impl Reload {
         self.wires = self.wires.again(config.accounts);
         let setup = self
             .wires
-            .for_callers(&config.callers, self.chosen.as_deref(), self.writes);
+            .for_callers(&config.callers, self.chosen.as_deref(), self.writes)
+            .with_uncertain_text(config.uncertain_text);
         self.gateway.replace(setup);
         if let Some(roster) = &self.roster {
             roster.replace(&config.callers, config.vouching.as_ref());

@@ -143,7 +143,9 @@ async fn prepare(
     }
     let wires = Wires::default().again(config.accounts);
     wires.look().await;
-    let setup = wires.for_callers(&config.callers, toolsets.as_deref(), changes.writes);
+    let setup = wires
+        .for_callers(&config.callers, toolsets.as_deref(), changes.writes)
+        .with_uncertain_text(config.uncertain_text);
     let gateway = wiring::gateway_with_ledger(setup, log.clone(), &changes).await?;
     let crowd = match who {
         Who::Always(_) => Crowd::One,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mail::{AccountId, FolderName, Level};
+use mail::{AccountId, FolderName, Level, UncertainText};
 
 use crate::flaw::{self, Flaw};
 use crate::{Capabilities, FolderPolicy};
@@ -15,6 +15,7 @@ pub struct Policy {
     /// Over all folders; asked for in every call, so they are not added up each time.
     ceiling: Level,
     capabilities: Capabilities,
+    uncertain_text: UncertainText,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -33,6 +34,7 @@ impl Policy {
             reach: Reach::Owner,
             ceiling: Level::Full,
             capabilities: Capabilities::NONE,
+            uncertain_text: UncertainText::Show,
         }
     }
 
@@ -53,7 +55,20 @@ impl Policy {
             ceiling: ceilings.fold(Level::None, Level::max),
             capabilities: capabilities.fold(Capabilities::NONE, Capabilities::union),
             reach: Reach::Named(accounts.into_iter().collect()),
+            uncertain_text: UncertainText::Show,
         })
+    }
+
+    pub fn with_uncertain_text(self, uncertain_text: UncertainText) -> Self {
+        Self {
+            uncertain_text,
+            ..self
+        }
+    }
+
+    /// What becomes of text that a person may not see.
+    pub fn uncertain_text(&self) -> UncertainText {
+        self.uncertain_text
     }
 
     pub fn name(&self) -> &str {

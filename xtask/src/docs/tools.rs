@@ -35,14 +35,17 @@ An answer is one envelope, as `structuredContent` and, shorter, as text:
   `overloaded` where there is more to do than can be done; `data.details.retry_after_seconds` says when to come back.
 - Unknown arguments are refused.
 - `data.untrusted` names the fields of `data` that strangers wrote. In the text they stand last, between two lines with a
-  number that is made for the call.
+  number that is made for the call, in a fenced code block: Markdown in mail stays inert. Longer texts stand in lines that begin
+  with `| `; behind it each line is what was sent. A line with characters that a person may not see begins with `?` and the first
+  four digits of that number.
 
 What an answer says about a message, beside the message:
 
 | field | what it says |
 |---|---|
-| `changes` | how many `invisible` characters, chat `markers` and written `links` were taken out or made harmless; in lists also how many `hidden` characters were left out |
-| `hidden_text` | how much text a person would not have seen and why; the first words of the longest piece |
+| `changes` | how many `invisible` characters were removed and how many control tokens of chat models (`markers`) were broken up, each by one blank behind its opening bracket; in lists also how many characters were left out because they are `hidden`, or may be |
+| `hidden_text` | how much text a person would not have seen, and why. Comments, scripts, tracking pixels and a preheader stand here and in no warning |
+| `uncertain_text` | which characters of the text beside it a person may not see: `start` and `end` (exclusive) in code points, and the reason. In the text block their lines have a mark of their own |
 | `suspicious` | `shown -> real`: a link whose text names another host, a name that holds another address; or an address or host that imitates another, or an address that programs read in different ways |
 | `date_basis` | `zone_assumed`: the Date field names no certain zone, UTC is assumed where it names none; `arrival`: the field is missing or cannot be read, and `date` is when the message arrived |
 | `authentication` | SPF, DKIM and DMARC as the receiving server judged them. `could_be_forged` is false where `MAIL_IMAP_<ACCOUNT>_AUTHSERV_ID` names the server or only the last server can have written them, true where headers contradict each other; otherwise `verified` is false |

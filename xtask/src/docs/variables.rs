@@ -199,6 +199,11 @@ pub(crate) const VARIABLES: &[Variable] = &[
         "The tools to serve: `imap`, `gateway`, `threads`, with commas between them; `--toolsets` goes before it. Of a caller's tools it can only take away.",
     ),
     variable(
+        "MAILWARDEN_UNCERTAIN_TEXT",
+        "`show`",
+        "What becomes of text that a person may not see: `show` marks it, `withhold` leaves it out and counts it. `uncertain_text` in accounts.yaml or in a caller's policy can withhold it too; neither takes that back.",
+    ),
+    variable(
         "MAILWARDEN_MAX_CONCURRENT_CALLS",
         "as many as the machine does well with",
         "Calls under way at a time, of all callers together, 1 to 100000. [Those beyond wait in turn](limits.md#when-there-is-more-to-do-than-can-be-done).",

@@ -17,20 +17,23 @@ pub(super) enum Piece {
     Left(usize, Marker),
 }
 
-/// All lines of a text in order.
-pub(super) fn fold(lines: &[&str], index: &Index<'_>) -> Vec<Piece> {
+/// All lines of a text in order. Those that may not be visible stay, in ascending places.
+pub(super) fn fold(lines: &[&str], index: &Index<'_>, uncertain: &[usize]) -> Vec<Piece> {
     if index.is_empty() {
         return vec![Piece::Stay(lines.len())];
     }
     let mut pieces = Vec::new();
     let mut below = Below::Own;
     let mut work = Work::of(lines);
+    let mut uncertain = uncertain.iter().copied().peekable();
     let mut at = 0;
     while let Some(line) = lines.get(at) {
         below = below.at(lines, at);
+        while uncertain.next_if(|place| *place < at).is_some() {}
+        let certain = uncertain.peek().and_then(|place| lines.get(..*place));
         let run = match below {
             Below::Forward => None,
-            _ => longest(lines, at, index, below, &mut work),
+            _ => longest(certain.unwrap_or(lines), at, index, below, &mut work),
         };
         let Some(run) = run.filter(|_| !line.trim().is_empty()) else {
             stay(&mut pieces, 1);

@@ -43,17 +43,34 @@ pub(super) struct Line<'a> {
     pub text: &'a str,
     pub marks: Marks<'a>,
     pub kind: Kind,
+    /// It may not be visible: no quote is one of it.
+    is_uncertain: bool,
+}
+
+impl Line<'_> {
+    /// Blanks and nothing else.
+    pub(super) fn is_blank(&self) -> bool {
+        !self.text.is_empty() && self.text.trim().is_empty()
+    }
 }
 
 impl<'a> Index<'a> {
-    pub(super) fn add(&mut self, number: u32, lines: &[&'a str]) {
+    /// `is_uncertain` says of each line, by its place, whether it may not be visible.
+    pub(super) fn add(
+        &mut self,
+        number: u32,
+        lines: &[&'a str],
+        is_uncertain: impl Fn(usize) -> bool,
+    ) {
         if !self.numbers.insert(number) {
             return;
         }
         let lines: Vec<Line<'a>> = lines
             .iter()
             .take(MOST_LINES.saturating_sub(self.count))
-            .map(|text| Line {
+            .enumerate()
+            .map(|(at, text)| Line {
+                is_uncertain: is_uncertain(at),
                 text,
                 marks: marks(text),
                 kind: Kind::of(text),
@@ -63,7 +80,8 @@ impl<'a> Index<'a> {
         let text = self.texts.len();
         for (line, read) in lines.iter().enumerate() {
             let Marks { depth, content, .. } = read.marks;
-            if content.trim().is_empty() {
+            let content = content.trim_end();
+            if content.is_empty() {
                 continue;
             }
             let place = Place { text, line };
@@ -86,11 +104,13 @@ impl<'a> Index<'a> {
     }
 
     pub(super) fn line(&self, place: Place) -> Option<&Line<'a>> {
-        self.texts.get(place.text)?.lines.get(place.line)
+        let line = self.texts.get(place.text)?.lines.get(place.line);
+        line.filter(|line| !line.is_uncertain)
     }
 
     /// Where lines with so many marks read so, or begin so; the youngest first.
     pub(super) fn places(&self, depth: usize, content: &str) -> Vec<Place> {
+        let content = content.trim_end();
         let whole = self.whole.get(&(depth, content));
         let begun = first_words(content).and_then(|begin| self.begun.get(&(depth, begin)));
         let all = [whole, begun].into_iter().flatten();

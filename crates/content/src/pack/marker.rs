@@ -94,6 +94,9 @@ impl Marker {
         if let Some(width) = manner.wrap {
             out.push_str(&format!(", wrapped at {width}"));
         }
+        if manner.trim {
+            out.push_str(", trimmed");
+        }
         match shown {
             Shown::All => {}
             Shown::To(line) => out.push_str(&format!(", shown to line {line}")),
@@ -131,6 +134,7 @@ fn parse(line: &str) -> Option<Marker> {
         style: Style::Spaced,
         times: 1,
         wrap: None,
+        trim: false,
     };
     let mut shown = Shown::All;
     for piece in pieces {
@@ -142,6 +146,8 @@ fn parse(line: &str) -> Option<Marker> {
             manner.times = times.parse().ok().filter(|times| *times <= MOST_TIMES)?;
         } else if let Some(width) = piece.strip_prefix("wrapped at ") {
             manner.wrap = Some(width.parse().ok()?);
+        } else if piece == "trimmed" {
+            manner.trim = true;
         } else {
             manner.style = Style::from_name(piece)?;
         }
@@ -168,6 +174,7 @@ mod tests {
             "[quoted: lines 1-2 of #4294967295, tight]",
             "[quoted: lines 1-2 of #1, as is]",
             "[quoted: lines 1-2 of #1, html, 3 times, wrapped at 76]",
+            "[quoted: lines 1-2 of #1, bare, trimmed]",
             "[quoted: lines 1-9 of #1, shown to line 4]",
             "[quoted: lines 1-9 of #1, tight, not shown here]",
         ] {

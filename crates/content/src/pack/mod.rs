@@ -20,8 +20,11 @@ mod unpack;
 
 use std::collections::HashMap;
 
+use crate::uncertain::UncertainRun;
+
 use fold::{Piece, fold};
 use index::Index;
+use marker::guard;
 use room::{Size, cut, shares, size};
 
 pub use unpack::{Broken, unpack};
@@ -33,6 +36,8 @@ pub struct Part<'a> {
     pub number: u32,
     pub text: &'a str,
     pub end: End,
+    /// What of the text may not be visible: it is neither left out nor a source of quotes.
+    pub uncertain: &'a [UncertainRun],
 }
 
 /// Whether a text that is given is all of it.
@@ -61,6 +66,8 @@ pub struct Packed {
     pub number: u32,
     /// With markers such as `[quoted: lines 5-18 of #3]`, each on a line of its own. They count the lines of full texts.
     pub text: String,
+    /// What of `text` may not be visible, line by line.
+    pub uncertain: Vec<UncertainRun>,
     /// Absent where it is whole.
     pub cut: Option<Cut>,
 }
@@ -80,8 +87,11 @@ pub fn pack(parts: &[Part<'_>], room: Room) -> Vec<Packed> {
     let mut folded: Vec<(Vec<Piece>, Size)> = Vec::with_capacity(parts.len());
     for part in parts {
         let lines = lines(part);
-        let pieces = fold(&lines, &index);
-        index.add(part.number, part.sources(&lines));
+        let uncertain = part.uncertain_lines(&lines);
+        let pieces = fold(&lines, &index, &uncertain);
+        index.add(part.number, part.sources(&lines), |line| {
+            uncertain.binary_search(&line).is_ok()
+        });
         let size = size(&lines, &pieces);
         folded.push((pieces, size));
     }
@@ -116,7 +126,8 @@ fn fitted(parts: &[Part<'_>], folded: &[(Vec<Piece>, Size)], room: Room) -> Vec<
         let share = shares
             .as_ref()
             .and_then(|shares| shares.get(place).copied());
-        let kept = cut(&lines(part), pieces, &shown, share);
+        let lines = lines(part);
+        let kept = cut(&lines, pieces, &shown, share);
         shown.entry(part.number).or_insert(kept.lines);
         Packed {
             number: part.number,
@@ -125,6 +136,7 @@ fn fitted(parts: &[Part<'_>], folded: &[(Vec<Piece>, Size)], room: Room) -> Vec<
                 shown_chars,
                 total_chars: part.text.chars().count(),
             }),
+            uncertain: part.carried(&lines, pieces, &kept.text),
             text: kept.text,
         }
     })
@@ -132,6 +144,65 @@ fn fitted(parts: &[Part<'_>], folded: &[(Vec<Piece>, Size)], room: Room) -> Vec<
 }
 
 impl Part<'_> {
+    /// The places of lines that hold uncertain characters.
+    fn uncertain_lines(&self, lines: &[&str]) -> Vec<usize> {
+        if self.uncertain.is_empty() {
+            return Vec::new();
+        }
+        let mut runs = self.uncertain.iter().peekable();
+        let mut begin = 0;
+        let mut found = Vec::new();
+        for (place, line) in lines.iter().enumerate() {
+            let end = begin + line.chars().count();
+            while runs.next_if(|run| run.end <= begin).is_some() {}
+            if runs.peek().is_some_and(|run| run.start < end) {
+                found.push(place);
+            }
+            begin = end + 1;
+        }
+        found
+    }
+
+    /// Where the uncertain characters stand in the packed text.
+    fn carried(&self, lines: &[&str], pieces: &[Piece], packed: &str) -> Vec<UncertainRun> {
+        let mut carried = Vec::new();
+        if self.uncertain.is_empty() {
+            return carried;
+        }
+        let mut packed = packed.split('\n');
+        let mut lines = lines.iter();
+        let mut runs = self.uncertain.iter().peekable();
+        let (mut from, mut to) = (0, 0);
+        for piece in pieces {
+            if let Piece::Left(count, _) = piece {
+                let left = lines.by_ref().take(*count);
+                from += left.map(|line| line.chars().count() + 1).sum::<usize>();
+                to += packed.next().map_or(0, |line| line.chars().count() + 1);
+                continue;
+            }
+            let Piece::Stay(count) = piece else { continue };
+            for line in lines.by_ref().take(*count) {
+                let Some(written) = packed.next() else {
+                    return carried;
+                };
+                let end = from + line.chars().count();
+                let guard = guard(line).len();
+                let written = written.chars().count();
+                while runs.next_if(|run| run.end <= from).is_some() {}
+                for run in runs.clone().take_while(|run| run.start < end) {
+                    let place = |at: usize| to + (guard + at.clamp(from, end) - from).min(written);
+                    let (start, end) = (place(run.start), place(run.end));
+                    if start < end {
+                        carried.push(UncertainRun { start, end, ..*run });
+                    }
+                }
+                from = end + 1;
+                to += written + 1;
+            }
+        }
+        carried
+    }
+
     fn sources<'l, 'a>(&self, lines: &'l [&'a str]) -> &'l [&'a str] {
         match (self.end, lines.split_last()) {
             (End::Elsewhere, Some((_, whole))) => whole,

@@ -88,6 +88,8 @@ pub(super) struct Manner {
     pub times: usize,
     /// Lines that became longer than so many characters were wrapped between words.
     pub wrap: Option<usize>,
+    /// Blanks at the end of a line were left out.
+    pub trim: bool,
 }
 
 /// A line is quoted so often at most.
@@ -107,7 +109,10 @@ impl Manner {
 
     /// What becomes of one line.
     pub(super) fn apply(&self, line: &str) -> Vec<String> {
-        let quoted = [self.prefix(Kind::of(line)).as_str(), line].concat();
+        let mut quoted = [self.prefix(Kind::of(line)).as_str(), line].concat();
+        if self.trim {
+            quoted.truncate(quoted.trim_end().len());
+        }
         match self.wrap {
             Some(width) => wrap(&quoted, width),
             None => vec![quoted],
@@ -264,6 +269,7 @@ mod tests {
                     style,
                     times: 1,
                     wrap: None,
+                    trim: false,
                 };
                 manner.apply(line).concat()
             };

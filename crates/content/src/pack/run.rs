@@ -73,6 +73,7 @@ pub(super) fn extend(
     let mut ends = Vec::new();
     let mut width = Width::default();
     let mut taken = 0;
+    let mut trim = false;
     let sources = (place.line..).map_while(|line| index.line(Place { line, ..place }));
     for source in sources {
         let rest = lines.get(at + taken..).unwrap_or_default();
@@ -81,6 +82,7 @@ pub(super) fn extend(
         };
         alive.retain(|style| manner(*style, times).prefix(source.kind) == found.prefix);
         width = found.width;
+        trim |= found.trimmed;
         taken += found.lines;
         ends.push(taken);
     }
@@ -90,6 +92,7 @@ pub(super) fn extend(
         place,
         manner: Manner {
             wrap,
+            trim,
             ..manner(style, times)
         },
         ends,
@@ -102,6 +105,7 @@ fn manner(style: Style, times: usize) -> Manner {
         style,
         times,
         wrap: None,
+        trim: false,
     }
 }
 
@@ -145,6 +149,8 @@ struct Found {
     lines: usize,
     prefix: Prefix,
     width: Width,
+    /// Without the blanks at its end.
+    trimmed: bool,
 }
 
 fn step(
@@ -163,20 +169,24 @@ fn step(
             continue;
         }
         work.spend(first)?;
-        let read = first.strip_prefix(prefix.as_str());
-        let found = read.and_then(|read| unwrapped(read, rest, source, prefix, width, work));
-        if let Some((lines, width)) = found {
+        if source.is_blank() && *first == prefix.as_str().trim_end() {
             return Some(Found {
-                lines,
+                lines: 1,
                 prefix,
                 width,
+                trimmed: true,
             });
+        }
+        let read = first.strip_prefix(prefix.as_str());
+        let found = read.and_then(|read| unwrapped(read, rest, source, prefix, width, work));
+        if found.is_some() {
+            return found;
         }
     }
     None
 }
 
-/// How many lines from the first on, which reads `read` behind its new marks, hold the whole source between them.
+/// The lines from the first on, which reads `read` behind its new marks, that hold the whole source between them.
 fn unwrapped(
     read: &str,
     rest: &[&str],
@@ -184,13 +194,13 @@ fn unwrapped(
     prefix: Prefix,
     mut width: Width,
     work: &mut Work,
-) -> Option<(usize, Width)> {
+) -> Option<Found> {
     let marks = [prefix.as_str(), source.marks.before];
     let indent: usize = marks.iter().map(|marks| marks.len()).sum();
     let mut content = read.strip_prefix(source.marks.before)?;
     let mut left = source.marks.content;
     let mut lines = 1;
-    while content != left {
+    while content != left && content != left.trim_end() {
         left = left.strip_prefix(content)?.strip_prefix(' ')?;
         width.holds(indent, content);
         width.ends(indent, content, left);
@@ -201,5 +211,10 @@ fn unwrapped(
         lines += 1;
     }
     width.holds(indent, content);
-    Some((lines, width.checked()?))
+    Some(Found {
+        lines,
+        prefix,
+        width: width.checked()?,
+        trimmed: content != left,
+    })
 }

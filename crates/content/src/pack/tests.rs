@@ -10,6 +10,7 @@ fn parts<T: AsRef<str>>(texts: &[T]) -> Vec<Part<'_>> {
         .map(|(number, text)| Part {
             number,
             text: text.as_ref(),
+            uncertain: &[],
             end: End::Here,
         })
         .collect()
@@ -200,6 +201,7 @@ fn mail_that_looks_like_a_marker_is_told_from_one() {
         &[Packed {
             number: 1,
             text: "[quoted: line 1 of #1]".to_owned(),
+            uncertain: Vec::new(),
             cut: None,
         }],
         &[],

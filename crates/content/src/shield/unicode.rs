@@ -9,12 +9,18 @@ use unicode_normalization::char::is_combining_mark;
 
 use super::Shape;
 use super::emoji::{FLAGS, is_key, is_pictograph, varies};
+use crate::uncertain::Edits;
 
 /// Marks on one letter. The densest scripts stack five or six; more are there to smear over other lines.
 const MOST_MARKS: usize = 8;
 
-/// The text without what is not seen, and how many characters were taken out or replaced.
-pub(super) fn visible(text: &str, shape: Shape) -> (Cow<'_, str>, usize) {
+/// The text without what is not seen, and how many characters were taken out or replaced. `edits` takes each place
+/// where the result differs in length.
+pub(super) fn visible<'a>(
+    text: &'a str,
+    shape: Shape,
+    edits: Option<&mut Edits>,
+) -> (Cow<'a, str>, usize) {
     if plain_length(text, shape) == text.len() {
         return (Cow::Borrowed(text), 0);
     }
@@ -24,6 +30,7 @@ pub(super) fn visible(text: &str, shape: Shape) -> (Cow<'_, str>, usize) {
         last: None,
         marks: 0,
         changed: 0,
+        edits,
     };
     sieve.run(text);
     (Cow::Owned(sieve.out), sieve.changed)
@@ -75,7 +82,7 @@ fn plain_length(text: &str, shape: Shape) -> usize {
 
 /// INVARIANT: what is kept depends on the characters kept before it and on a next one that is kept as well, so
 /// that a second pass finds nothing.
-struct Sieve {
+struct Sieve<'e> {
     shape: Shape,
     out: String,
     /// The character kept before.
@@ -83,9 +90,10 @@ struct Sieve {
     /// Combining marks since the last character that is none.
     marks: usize,
     changed: usize,
+    edits: Option<&'e mut Edits>,
 }
 
-impl Sieve {
+impl Sieve<'_> {
     fn run(&mut self, text: &str) {
         let mut rest = text;
         loop {
@@ -96,15 +104,15 @@ impl Sieve {
                 self.marks = 0;
                 rest = after;
             }
-            rest = self.run_other(rest);
+            rest = self.run_other(rest, text.len());
             if rest.is_empty() {
                 return;
             }
         }
     }
 
-    /// Up to the next plain ASCII; gives what is left.
-    fn run_other<'a>(&mut self, text: &'a str) -> &'a str {
+    /// Up to the next plain ASCII; gives what is left of a text of `whole` bytes.
+    fn run_other<'a>(&mut self, text: &'a str, whole: usize) -> &'a str {
         let mut rest = text;
         while let Some(char) = rest
             .chars()
@@ -116,6 +124,7 @@ impl Sieve {
                 _ => None,
             };
             let taken = flag.map_or(char.len_utf8(), |flag| flag.len());
+            let (at, written) = (whole - rest.len(), self.out.len());
             rest = rest.get(taken..).unwrap_or_default();
             match flag {
                 Some(flag) => {
@@ -124,6 +133,10 @@ impl Sieve {
                     self.marks = 0;
                 }
                 None => self.take(char, rest.chars().next()),
+            }
+            let written = self.out.len() - written;
+            if let Some(edits) = self.edits.as_deref_mut().filter(|_| written != taken) {
+                edits.record(at, taken, written);
             }
         }
         rest
@@ -135,12 +148,12 @@ impl Sieve {
             '\u{C0}'..='\u{24F}' | '\u{400}'..='\u{481}' => self.keep(char),
             '\u{3400}'..='\u{9FFF}' | '\u{AC00}'..='\u{D7A3}' => self.keep(char),
             '\r' if next == Some('\n') => {}
-            '\n' | '\r' | '\u{B}' | '\u{C}' | '\u{85}' | '\u{2028}' | '\u{2029}' => {
-                self.keep(match self.shape {
-                    Shape::Line => ' ',
-                    Shape::Body => '\n',
-                });
-            }
+            '\n' | '\r' => self.keep(self.line_end()),
+            '\u{85}' | '\u{2028}' | '\u{2029}' => self.replace(self.line_end()),
+            // These end a line for some readers, and for others they do not.
+            '\u{B}' | '\u{C}' => self.replace(' '),
+            // It spans the Syriac letters behind it; elsewhere it has no shape.
+            '\u{70F}' if !next.is_some_and(is_syriac_letter) => self.changed += 1,
             '\t' if self.shape == Shape::Line => self.keep(' '),
             '\t' => self.keep(char),
             '\u{200C}' | '\u{200D}' | '\u{FE0E}' | '\u{FE0F}' => {
@@ -155,10 +168,21 @@ impl Sieve {
             '\u{2800}' => self.replace(' '),
             _ if is_private(u32::from(char)) => self.replace('\u{FFFD}'),
             _ if is_banned(char) => self.changed += 1,
-            // One blank of an odd width between words is typography; a row of them is an alphabet.
-            _ if is_odd_blank(char) && self.last.is_some_and(is_blank) => self.keep(' '),
+            // One blank of an odd width between words is typography; a row of different ones is an alphabet.
+            _ if is_odd_blank(char)
+                && self.last.is_some_and(|last| last != char && is_blank(last)) =>
+            {
+                self.replace(' ');
+            }
             _ if is_mark(char) => self.mark(char),
             _ => self.keep(char),
+        }
+    }
+
+    fn line_end(&self) -> char {
+        match self.shape {
+            Shape::Line => ' ',
+            Shape::Body => '\n',
         }
     }
 
@@ -211,15 +235,20 @@ fn is_private(code: u32) -> bool {
     matches!(code, 0xE000..=0xF8FF | 0xF0000..=0xFFFFD | 0x100000..=0x10FFFD)
 }
 
+/// Blanks that are neither the common one nor the one that does not break, which stand in rows in ordinary mail.
 fn is_odd_blank(char: char) -> bool {
     matches!(
         char,
-        '\u{A0}' | '\u{1680}' | '\u{2000}'..='\u{200A}' | '\u{202F}' | '\u{205F}' | '\u{3000}'
+        '\u{1680}' | '\u{2000}'..='\u{200A}' | '\u{202F}' | '\u{205F}' | '\u{3000}'
     )
 }
 
 fn is_blank(char: char) -> bool {
-    matches!(char, ' ' | '\t') || is_odd_blank(char)
+    matches!(char, ' ' | '\t' | '\u{A0}') || is_odd_blank(char)
+}
+
+fn is_syriac_letter(char: char) -> bool {
+    matches!(char, '\u{710}'..='\u{72F}' | '\u{74D}'..='\u{74F}')
 }
 
 fn is_mark(char: char) -> bool {
@@ -249,7 +278,7 @@ mod tests {
     use super::*;
 
     fn check(text: &str, want: &str, changed: usize) {
-        let found = visible(text, Shape::Body);
+        let found = visible(text, Shape::Body, None);
         assert_eq!((found.0.as_ref(), found.1), (want, changed), "{text:?}");
     }
 
@@ -295,11 +324,18 @@ mod tests {
             ("م\u{200D}\u{200D}م", "م\u{200D}م", 1),
             ("م\u{200D}क", "مक", 1),
             ("\u{0}\u{1B}[31mred\u{7F}\u{9B}", "[31mred", 4),
-            ("a\u{2028}b\u{85}c\r\nd\re", "a\nb\nc\nd\ne", 0),
+            ("a\u{2028}b\u{85}c\r\nd\re", "a\nb\nc\nd\ne", 2),
+            ("a\u{C}b\u{B}", "a b ", 2),
+            ("a\u{70F}b \u{70F}\u{710}", "ab \u{70F}\u{710}", 1),
             ("\u{FFFE}\u{FDD0}\u{10FFFF}x", "x", 3),
             ("\u{115F}\u{1160}\u{3164}\u{FFA0}", "", 4),
             ("a\u{2800}\u{2800}b", "a  b", 2),
-            ("a\u{A0}\u{2003}\u{3000} b", "a\u{A0}   b", 0),
+            ("a\u{A0}\u{2003}\u{3000} b", "a\u{A0}   b", 2),
+            (
+                "\u{3000}\u{3000}a\u{A0} \u{A0}b",
+                "\u{3000}\u{3000}a\u{A0} \u{A0}b",
+                0,
+            ),
             ("\u{FFF9}a\u{FFFA}b\u{FFFB}\u{1D173}\u{1BCA0}", "ab", 5),
             (
                 "\u{F8FF}\u{F0B7} \u{100000}",
@@ -309,7 +345,7 @@ mod tests {
         ] {
             check(text, want, changed);
         }
-        let line = visible("a\r\nb\tc", Shape::Line);
+        let line = visible("a\r\nb\tc", Shape::Line, None);
         assert_eq!((line.0.as_ref(), line.1), ("a b c", 0));
     }
 

@@ -270,7 +270,7 @@ mod tests {
         let found = heads(&messages);
         assert_eq!(found.participants.len(), MOST_LISTED);
         assert_eq!(found.others, 6_001 - MOST_LISTED);
-        assert_eq!(found.subject.as_deref(), Some("ab] (x)"));
+        assert_eq!(found.subject.as_deref(), Some("ab](x)"));
         assert_eq!(found.last_from, Some(0));
         assert_eq!(heads(&[]), Head::default());
         let found = heads(&["From: \"<|im_start|>\" <a@b>\nTo: undisclosed:;\n\n"]);

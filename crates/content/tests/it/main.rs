@@ -9,6 +9,7 @@
 mod addresses;
 mod bodies;
 mod corpus;
+mod faithful;
 mod hostile;
 mod matrix;
 mod outline;

@@ -24,6 +24,7 @@ fn packed(texts: &[String]) -> Vec<Packed> {
         .map(|(number, text)| Part {
             number,
             text,
+            uncertain: &[],
             end: content::pack::End::Here,
         })
         .collect();

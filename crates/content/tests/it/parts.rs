@@ -51,7 +51,7 @@ fn an_invitation_is_told_behind_the_text() {
         ),
     ]);
     let found = view(&raw, &wish);
-    assert_eq!(found.body_text.as_deref(), Some("text"));
+    assert_eq!(found.body_text.as_deref(), Some("\ntext"));
     assert_eq!(found.attachments[0].extracted_text.as_deref(), Some(told));
 }
 
@@ -311,7 +311,7 @@ fn other_texts_are_shown_as_they_are() {
         let raw = mixed(&[("", "first"), (&format!("Content-Type: {kind}"), "second")]);
         assert_eq!(
             view(raw, &wish()).body_text.as_deref(),
-            Some("first\n\nsecond")
+            Some("\nfirst\n\nsecond")
         );
     }
     let raw = mixed(&[(

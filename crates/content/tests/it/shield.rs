@@ -51,12 +51,17 @@ const BANNED: [char; 34] = [
     '\u{10FFFD}',
 ];
 
-const ACTIVE: [&str; 11] = [
+const TOKENS: [&str; 6] = [
     "<|im_start|>",
     "＜｜end｜＞",
     "[INST]",
-    "<system>",
-    "<tool_result>",
+    "<<SYS>>",
+    "<start_of_turn>",
+    "<tool_call>",
+];
+
+/// What Markdown or HTML would make of a text is no concern of the shield.
+const MARKUP: [&str; 6] = [
     "[x](https://e.x)",
     "![x][y]",
     "<https://e.x>",
@@ -139,7 +144,7 @@ fn is_clean(text: &str) -> bool {
     let bare = FLAGS
         .iter()
         .fold(text.to_owned(), |text, flag| text.replace(flag, ""));
-    !bare.contains(BANNED) && !ACTIVE.iter().any(|active| bare.contains(active))
+    !bare.contains(BANNED) && !TOKENS.iter().any(|token| bare.contains(token))
 }
 
 #[test]
@@ -149,13 +154,30 @@ fn nothing_banned_leaves_by_any_way() {
             assert!(is_clean(&shown), "U+{:04X} in {shown:?}", u32::from(char));
         }
     }
-    for active in ACTIVE {
-        for shown in everywhere(active) {
-            assert!(is_clean(&shown), "{active} in {shown:?}");
+    for token in TOKENS {
+        for shown in everywhere(token) {
+            assert!(is_clean(&shown), "{token} in {shown:?}");
         }
     }
-    for shown in everywhere("[y]: https://e.x") {
-        assert!(!shown.starts_with("[y]: "), "{shown:?}");
+}
+
+#[test]
+fn markup_in_bodies_and_subjects_stays_as_it_was_sent() {
+    let mut all = MARKUP.to_vec();
+    all.extend([
+        "[y]: https://e.x",
+        "a[i][j]",
+        "<sys/types.h>",
+        "[RFC][PATCH]",
+    ]);
+    for text in all {
+        let found = view(
+            format!("Subject: {text}\r\n\r\n{text}\r\n"),
+            &crate::source::wish(),
+        );
+        assert_eq!(found.subject.as_deref(), Some(text));
+        assert_eq!(found.body_text.as_deref(), Some(text));
+        assert_eq!(found.changes, Changes::default());
     }
 }
 
@@ -175,7 +197,6 @@ fn what_is_changed_anywhere_is_counted() {
     let want = Changes {
         invisible: 2,
         markers: 1,
-        links: 2,
     };
     assert_eq!(found.changes, want);
     assert_eq!(found.rare_changes.markers, 1);
@@ -190,7 +211,7 @@ proptest! {
     #[test]
     fn every_way_out_is_shielded(
         pieces in prop::collection::vec(prop_oneof![
-            prop::sample::select(ACTIVE.to_vec()).prop_map(str::to_owned),
+            prop::sample::select([TOKENS, MARKUP].concat()).prop_map(str::to_owned),
             prop::sample::select(BANNED.to_vec()).prop_map(String::from),
             prop::sample::select(vec!["a", "[y]: https://e.x", "x/[y]: z:z", "<b\u{A0}c=", " ", "\n", "<", ">", "[", "]", "(", ":", "@", "\"", ";", FLAGS[0]])
                 .prop_map(str::to_owned),

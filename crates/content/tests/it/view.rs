@@ -25,7 +25,7 @@ fn envelope_headers_and_text() {
     assert_eq!(found.to.as_deref(), Some("a@b.c, Bo <b@b.c>"));
     assert_eq!(found.cc, None);
     assert_eq!(found.subject.as_deref(), Some("äöü"));
-    assert_eq!(found.body_text.as_deref(), Some("Hello\nworld"));
+    assert_eq!(found.body_text.as_deref(), Some("Hello\nworld  "));
     assert_eq!(found.body_truncated, None);
     let received = found.headers.iter().filter(|(name, _)| name == "Received");
     assert_eq!(received.count(), 2);
@@ -183,6 +183,36 @@ fn html_is_rendered_and_sanitized() {
             "link_names_other_host"
         ]
     );
+}
+
+#[test]
+fn what_ordinary_mail_hides_is_counted_without_a_warning() {
+    let hidden = "<div style='display:none'>Our offers of this week</div>";
+    for (html, is_ordinary, says) in [
+        (format!("{hidden}<p>x"), true, ""),
+        ("x<!-- made by some program today -->".to_owned(), true, ""),
+        ("x<img width=1 height=1 alt='opened'>".to_owned(), true, ""),
+        (
+            format!("<p>x{hidden}<!-- made by some program today -->"),
+            false,
+            "19 characters of hidden text were left out (display:none)",
+        ),
+        (
+            format!("{}<p>x", hidden.repeat(20)),
+            false,
+            "380 characters of hidden text were left out (display:none)",
+        ),
+    ] {
+        let raw = format!("{HEADER}Content-Type: text/html; charset=utf-8\r\n\r\n{html}");
+        let found = view(raw, &wish());
+        let mut notes = found.notes.iter();
+        let hidden = notes.find(|note| note.code() == "hidden_text_left_out");
+        let warning = hidden.filter(|note| !note.is_ordinary());
+        assert_eq!(warning.is_none(), is_ordinary, "{html}");
+        assert_eq!(hidden.and_then(|note| note.quote()), None);
+        let warning = warning.map(|note| note.to_string()).unwrap_or_default();
+        assert_eq!(warning, says);
+    }
 }
 
 #[test]

@@ -58,6 +58,7 @@ pub(super) async fn read(
     let flags = fetched.flags.clone();
     let known = Known {
         authserv_id: mail.describe().authserv_id,
+        uncertain_text: ctx.uncertain_text(),
         ..Known::default()
     };
     let plain = is_plain(&fetched).then(|| octets(&fetched));
@@ -98,7 +99,7 @@ pub(super) async fn read(
     let warnings = view
         .notes
         .iter()
-        .filter(|note| issue(note, at).is_none() && **note != Note::HtmlConverted);
+        .filter(|note| issue(note, at).is_none() && !note.is_ordinary());
     let mut warnings: Vec<Warning> = warnings.map(|note| warning(note, &view, offset)).collect();
     if level < Level::Full {
         warnings.push(Warning::from(format!(

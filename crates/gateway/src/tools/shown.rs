@@ -1,6 +1,6 @@
 //! What several tools show in the same way.
 
-use content::{Changes, Date, Note};
+use content::{Changes, Date, Note, UncertainRun};
 use mail::{Flag, MessageRef};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::envelope::Warning;
 use crate::schema::plain_object;
 
-plain_object!(Changed);
+plain_object!(Changed, Uncertain);
 
 /// Which message, in all the ways in which it can be named.
 #[derive(Serialize, JsonSchema)]
@@ -60,8 +60,6 @@ pub(in crate::tools) struct Changed {
     invisible: usize,
     #[serde(skip_serializing_if = "is_zero")]
     markers: usize,
-    #[serde(skip_serializing_if = "is_zero")]
-    links: usize,
     /// Characters of hidden text that were left out.
     #[serde(skip_serializing_if = "is_zero")]
     hidden: usize,
@@ -73,13 +71,29 @@ impl Changed {
             hidden,
             invisible: changes.invisible,
             markers: changes.markers,
-            links: changes.links,
         })
     }
 }
 
 fn is_zero(count: &usize) -> bool {
     *count == 0
+}
+
+/// Characters of a text that may not be visible to a person: code points, `end` exclusive.
+#[derive(Serialize)]
+pub(in crate::tools) struct Uncertain {
+    start: usize,
+    end: usize,
+    reason: &'static str,
+}
+
+pub(in crate::tools) fn uncertain(runs: &[UncertainRun]) -> Vec<Uncertain> {
+    let runs = runs.iter().map(|run| Uncertain {
+        start: run.start,
+        end: run.end,
+        reason: run.reason,
+    });
+    runs.collect()
 }
 
 /// One sentence for each kind of change.

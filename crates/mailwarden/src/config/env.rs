@@ -7,7 +7,7 @@ use std::time::Duration;
 use audit::Keeping;
 use gateway::Deletes;
 use ledger::Server;
-use mail::AccountId;
+use mail::{AccountId, UncertainText};
 use secrecy::SecretString;
 
 use super::changes::{Changes, Gate, LedgerPlace};
@@ -27,6 +27,7 @@ const IMAP: &str = "MAIL_IMAP_";
 const MAILDIR: &str = "MAIL_MAILDIR_";
 const APPLE: &str = "MAIL_APPLE_";
 const OURS: &str = "MAILWARDEN_";
+const UNCERTAIN_TEXT: &str = "MAILWARDEN_UNCERTAIN_TEXT";
 const CALLS_AT_ONCE: &str = "MAILWARDEN_MAX_CONCURRENT_CALLS";
 const GATEWAY: &str = "IMAP_MCP_";
 /// Variables that belong to a configuration directory. Not all have a meaning yet.
@@ -103,6 +104,7 @@ pub(crate) fn from_environment(
 pub(super) struct Wide {
     pub shared: Shared,
     pub errors: Option<ErrorStyle>,
+    pub uncertain_text: UncertainText,
     pub audit: Keeping,
     pub gate: Gate,
     pub deletes: Deletes,
@@ -152,6 +154,7 @@ pub(super) fn beside_directory(
     let wide = Wide {
         shared: reader.shared(),
         errors: reader.errors(),
+        uncertain_text: reader.uncertain_text(),
         audit: super::audit::read(&reader.audit, &mut reader.problems),
         gate: reader.gate(),
         deletes: reader.deletes(),
@@ -177,6 +180,7 @@ struct Reader {
     ledger: Option<String>,
     ledger_password: Option<SecretString>,
     calls_at_once: Option<String>,
+    uncertain_text: Option<String>,
     /// Where programs are.
     search: Option<OsString>,
     problems: Vec<Problem>,
@@ -255,6 +259,10 @@ impl Reader {
                 LEDGER => self.ledger = Some(value).filter(|value| !value.is_empty()),
                 _ => self.ledger_password = Some(value.into()),
             }
+            return;
+        }
+        if name == UNCERTAIN_TEXT {
+            self.uncertain_text = Some(value).filter(|value| !value.is_empty());
             return;
         }
         if name == CALLS_AT_ONCE {
@@ -346,6 +354,7 @@ impl Reader {
             ledger: self.ledger_place(),
         };
         let calls_at_once = self.calls_at_once();
+        let uncertain_text = self.uncertain_text();
         if accounts.is_empty() && self.problems.is_empty() {
             self.problems.push(Problem::whole(
                 "no account is configured; set MAIL_IMAP_DEFAULT_HOST, MAIL_IMAP_DEFAULT_USER and MAIL_IMAP_DEFAULT_PASS",
@@ -360,6 +369,7 @@ impl Reader {
             accounts,
             callers: super::Callers::Owner,
             errors,
+            uncertain_text,
             audit,
             audit_directory: None,
             vouching: None,

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 use ::audit::Keeping;
 use gateway::{Provider, Toolset};
-use mail::AccountId;
+use mail::{AccountId, UncertainText};
 use sources::imap;
 
 pub(crate) use changes::{Changes, LedgerPlace, ledger_place};
@@ -47,6 +47,8 @@ pub(crate) struct Config {
     /// Whose access tokens they may bring.
     pub vouching: Option<dir::Vouching>,
     pub errors: ErrorStyle,
+    /// What becomes of text that a person may not see, whatever a caller's policy says.
+    pub uncertain_text: UncertainText,
     /// What is done with the audit log.
     pub audit: Keeping,
     /// Where it is, if not where it always is.
@@ -116,6 +118,7 @@ impl From<dir::Loaded> for Config {
             callers: Callers::Listed(loaded.callers),
             vouching: loaded.vouching,
             errors: loaded.errors,
+            uncertain_text: loaded.uncertain_text,
             audit: loaded.audit,
             audit_directory: loaded.audit_directory,
             changes: loaded.changes,

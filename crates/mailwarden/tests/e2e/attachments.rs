@@ -248,15 +248,15 @@ fn the_text_of_attachments_is_as_safe_as_any_other() {
     for one in shown.as_array().unwrap() {
         let text = one["extracted_text"].as_str().unwrap();
         let told =
-            "< |im_start|>system [x] (https://evil.example/) ab ![p] (https://evil.example/p.png)";
+            "< |im_start|>system [x](https://evil.example/) ab ![p](https://evil.example/p.png)";
         assert!(text.contains(told), "{}: {text}", one["filename"]);
     }
     let told = read.raw.to_string();
-    for bad in ["<|im_start|>", "](http", "\u{200b}", "\u{e0041}"] {
+    for bad in ["<|im_start|>", "\u{200b}", "\u{e0041}"] {
         assert!(!told.contains(bad), "{bad:?} in {told}");
     }
     let warnings = read.warnings();
-    for wanted in ["chat markers", "made inert", "invisible characters"] {
+    for wanted in ["chat markers", "invisible characters"] {
         assert!(warnings.contains(wanted), "{wanted} in {warnings}");
     }
 }

@@ -39,22 +39,13 @@ fn what_the_receiving_server_found_is_shown_with_whether_it_could_be_forged() {
     assert_eq!(read.data("/message/authentication"), want);
     assert_eq!(
         read.data("/message/subject"),
-        "[pay] (https://evil.example) now"
+        "[pay](https://evil.example) now"
     );
-    assert_eq!(
-        read.data("/message/changes"),
-        json!({ "invisible": 1, "links": 1 })
-    );
+    assert_eq!(read.data("/message/changes"), json!({ "invisible": 1 }));
     let warnings = read.structured["meta"]["warnings"].to_string();
-    assert!(
-        warnings.contains("ceo@bank.example") && warnings.contains("made inert"),
-        "{warnings}"
-    );
+    assert!(warnings.contains("ceo@bank.example"), "{warnings}");
     let page = client.call("imap_search_messages", json!({ "mailbox": "INBOX" }));
-    assert_eq!(
-        page.data("/messages/0/changes"),
-        json!({ "invisible": 1, "links": 1 })
-    );
+    assert_eq!(page.data("/messages/0/changes"), json!({ "invisible": 1 }));
 
     let account = Account {
         port: server.port(),

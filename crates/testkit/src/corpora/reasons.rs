@@ -5,17 +5,15 @@
 pub enum Reason {
     CharsetGuessed,
     HtmlShown,
-    MarkupBroken,
     NoText,
     HeaderLines,
     LongBoundary,
 }
 
 impl Reason {
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 5] = [
         Self::CharsetGuessed,
         Self::HtmlShown,
-        Self::MarkupBroken,
         Self::NoText,
         Self::HeaderLines,
         Self::LongBoundary,
@@ -25,7 +23,6 @@ impl Reason {
         match self {
             Self::CharsetGuessed => "charset guessed",
             Self::HtmlShown => "HTML shown",
-            Self::MarkupBroken => "markup broken",
             Self::NoText => "no text",
             Self::HeaderLines => "header lines",
             Self::LongBoundary => "long boundary",
@@ -41,9 +38,6 @@ impl Reason {
             Self::HtmlShown => {
                 "versions of a text say different things: the corpus expects all of them, the view shows the one that \
                  people see, the HTML as a rule, and warns"
-            }
-            Self::MarkupBroken => {
-                "the text holds what a Markdown reader would take for a link: the shield puts a space into it"
             }
             Self::NoText => {
                 "a part that calls itself sound or image and holds words: the corpus expects them, the view lists an \
@@ -71,7 +65,6 @@ const DIFFER: &[(&str, Reason)] = &[
     ("mail-parser/legacy/028", Reason::HtmlShown),
     ("mail-parser/legacy/033", Reason::CharsetGuessed),
     ("mail-parser/legacy/035", Reason::HtmlShown),
-    ("mail-parser/legacy/049", Reason::MarkupBroken),
     ("mail-parser/legacy/052", Reason::CharsetGuessed),
     ("mail-parser/rfc/000", Reason::NoText),
     ("mail-parser/rfc/003", Reason::HtmlShown),

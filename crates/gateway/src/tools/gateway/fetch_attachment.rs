@@ -16,6 +16,7 @@ use crate::envelope::{Done, Link};
 use crate::guarded_mail::GuardedMail;
 use crate::pipeline::Ctx;
 use crate::tools::reading::{self, Asked};
+use crate::tools::shown::{Uncertain, uncertain};
 use crate::tools::{Annotations, Tool, Toolset};
 use crate::trouble::Issue;
 use crate::{Code, Refusal};
@@ -71,6 +72,9 @@ struct Attachment {
     data_base64: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<String>,
+    /// start, end, reason: characters of the text that may be invisible.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    uncertain_text: Vec<Uncertain>,
     /// A resource that holds what is too large for an answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     resource_uri: Option<String>,
@@ -173,6 +177,7 @@ async fn as_text(
         size_bytes: found.size_bytes,
         data_base64: None,
         text: found.extracted_text,
+        uncertain_text: uncertain(&found.uncertain_text),
         resource_uri: None,
     };
     let answer = Answer::of(at, Part { attachment }, seen.level).with_issues(seen.issues);
@@ -211,6 +216,7 @@ async fn as_bytes(
         resource_uri: base64.is_none().then(|| at.part_uri(part)),
         data_base64: base64,
         text: None,
+        uncertain_text: Vec::new(),
     };
     let answer = Answer::of(at, Part { attachment }, level);
     Ok(Ok(Done::new(summary, answer)))

@@ -14,6 +14,7 @@ use crate::args::{Account, Mailbox, Within};
 use crate::envelope::Done;
 use crate::pipeline::Ctx;
 use crate::tools::reading::{self, Asked};
+use crate::tools::shown::{Uncertain, uncertain};
 use crate::tools::{Annotations, Tool, Toolset};
 
 pub(crate) struct FetchBody;
@@ -48,6 +49,9 @@ impl Shown for Text {}
 struct Body {
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<String>,
+    /// start, end, reason: characters of the text that may be invisible.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    uncertain_text: Vec<Uncertain>,
     /// The offset that shows what follows.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_offset: Option<usize>,
@@ -149,6 +153,7 @@ impl Tool for FetchBody {
             size_bytes: one.size_bytes,
         });
         let body = Body {
+            uncertain_text: uncertain(&view.uncertain_text),
             text: view.body_text,
             next_offset: view.body_truncated.and_then(|cut| cut.next_offset),
             chars_left: view.body_truncated.and_then(|cut| match cut.left {

@@ -98,6 +98,9 @@ struct Line {
     changes: Option<Changed>,
     #[serde(flatten)]
     ids: StoreIds,
+    /// It is not just what stands in the mail.
+    #[serde(skip)]
+    is_notable: bool,
 }
 
 impl Reply for Page {
@@ -433,7 +436,7 @@ impl PageOf {
         );
         if changed > 0 {
             done.warn(format!(
-                "in {changed} message(s) hidden text was left out, or invisible characters, chat markers or links were made harmless (changes)"
+                "in {changed} message(s) hidden text was left out, or invisible characters or chat markers were made harmless (changes)"
             ));
         }
         if let Some(warning) = warning {
@@ -512,7 +515,7 @@ impl Lines {
         let lines: Vec<Line> = lines
             .map(|(summary, snippet)| self.line(summary, snippet))
             .collect();
-        let changed = lines.iter().filter(|line| line.changes.is_some()).count();
+        let changed = lines.iter().filter(|line| line.is_notable).count();
         (lines, changed)
     }
 
@@ -528,16 +531,19 @@ impl Lines {
         let envelope = summary.envelope.as_ref().unwrap_or(&nothing);
         let mut changes: Changes = snippet.iter().map(|snippet| snippet.changes).sum();
         let hidden = snippet.as_ref().map_or(0, |snippet| snippet.hidden);
+        let ordinary = snippet.as_ref().map_or(0, |snippet| snippet.ordinary);
         let from = content::addresses(&envelope.from, &mut changes);
         let subject = envelope.subject.as_ref();
         let subject = subject.map(|raw| content::header_text(raw, &mut changes));
+        let flags = shown::flags(summary.flags.as_deref(), &mut changes);
         Line {
+            is_notable: !changes.is_empty() || hidden > ordinary,
             ids: self.ids.of(summary.uid),
             at: Located::from(&at),
             date: content::date(envelope.date.as_ref(), summary.arrived).into(),
             from,
             subject,
-            flags: shown::flags(summary.flags.as_deref(), &mut changes),
+            flags,
             snippet: snippet.map(|snippet| snippet.text),
             changes: Changed::of(changes, hidden),
         }

@@ -10,6 +10,7 @@ use crate::envelope::Warning;
 use crate::guarded_mail::{GuardedMail, Known};
 use crate::pipeline::Ctx;
 use crate::schema::plain_object;
+use crate::tools::shown::{Uncertain, uncertain};
 
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Email {
@@ -26,6 +27,8 @@ pub(super) struct Email {
     pub in_reply_to: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub body_text: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub uncertain_text: Vec<Uncertain>,
     /// ok, empty, html_converted, not_downloaded, not_permitted, not_asked, or unavailable.
     pub body_state: &'static str,
     /// For the other tools.
@@ -145,6 +148,7 @@ pub(super) async fn render(
 ) -> Result<Rendered, Refusal> {
     let facts = content::Known {
         authserv_id: mail.describe().authserv_id,
+        uncertain_text: ctx.uncertain_text(),
         ..content::Known::default()
     };
     let absent = fetched.not_downloaded.clone();
@@ -168,6 +172,7 @@ pub(super) async fn render(
         () => "ok",
     };
     email.body_text = Some(text);
+    email.uncertain_text = uncertain(&view.uncertain_text);
     email.attachments = view
         .attachments
         .iter()
@@ -194,7 +199,7 @@ pub(super) async fn render(
     let notes = view
         .notes
         .iter()
-        .filter(|note| **note != Note::HtmlConverted && **note != Note::BodyTruncated);
+        .filter(|note| !note.is_ordinary() && **note != Note::BodyTruncated);
     let warnings = notes.map(|note| Warning {
         text: note.to_string(),
         quote: note.quote(),
@@ -234,6 +239,7 @@ pub(super) fn bare(known: &Known, missing: Missing) -> Email {
         references: several(&links.references, MOST_NEAR),
         in_reply_to: several(&links.in_reply_to, MOST_NEAR),
         body_text: None,
+        uncertain_text: Vec::new(),
         body_state: missing.name(),
         id: known.at().to_string(),
         mailbox: content::name(known.at().folder.as_str(), &mut changes),

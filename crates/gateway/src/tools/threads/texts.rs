@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use content::UncertainRun;
 use content::pack::{self, End, Packed, Part, Room};
 use mail::{HeaderId, Level, MessageRef, Stage};
 use serde::Serialize;
@@ -17,6 +18,7 @@ use crate::guarded_mail::{GuardedMail, Known};
 use crate::pipeline::Ctx;
 use crate::schema::plain_object;
 use crate::tools::Tool as _;
+use crate::tools::shown::uncertain;
 use crate::trouble::Issue;
 
 /// Characters of one text that are looked at; what is longer is read by `read_email`.
@@ -57,6 +59,8 @@ pub(super) struct Told<'k> {
     parent: Option<usize>,
     known: &'k Known,
     email: Email,
+    /// What of its text may not be visible.
+    uncertain: Vec<UncertainRun>,
     /// Where its text goes on, and how much follows.
     rest: Option<(usize, usize)>,
 }
@@ -111,6 +115,7 @@ pub(super) async fn read<'k>(
             parent: turn.parent.map(|parent| parent + 1),
             known,
             email: email::bare(known, missing),
+            uncertain: Vec::new(),
             rest: None,
         };
         if missing == Missing::NotPermitted {
@@ -123,6 +128,7 @@ pub(super) async fn read<'k>(
                     let cut = rendered.view.body_truncated;
                     told.rest = cut.and_then(|cut| Some((cut.next_offset?, cut.left.chars())));
                     told.email = rendered.email;
+                    told.uncertain = rendered.view.uncertain_text;
                     let warnings = rendered.warnings.into_iter();
                     all.warnings.extend(warnings.map(|one| of(n, one)));
                 }
@@ -180,6 +186,7 @@ pub(super) async fn fit(
             Some(Text {
                 number: u32::try_from(one.n).ok()?,
                 text: one.email.body_text.take()?,
+                uncertain: std::mem::take(&mut one.uncertain),
                 end: match one.rest {
                     Some(_) => End::Elsewhere,
                     None => End::Here,
@@ -199,6 +206,7 @@ pub(super) async fn fit(
             let left = cut.total_chars.saturating_sub(cut.shown_chars) + beyond;
             one.rest = Some((cut.shown_chars, left));
         }
+        one.email.uncertain_text = uncertain(&found.uncertain);
         one.email.body_text = Some(found.text);
     }
     Ok(())
@@ -208,6 +216,7 @@ pub(super) async fn fit(
 struct Text {
     number: u32,
     text: String,
+    uncertain: Vec<UncertainRun>,
     end: End,
 }
 
@@ -215,6 +224,7 @@ fn packed(texts: &[Text], view: Seen, max_chars: usize) -> Vec<Packed> {
     let each = texts.iter().map(|one| Part {
         number: one.number,
         text: &one.text,
+        uncertain: &one.uncertain,
         end: one.end,
     });
     let parts: Vec<Part<'_>> = each.collect();

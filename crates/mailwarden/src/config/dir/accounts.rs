@@ -7,7 +7,7 @@ use std::sync::Arc;
 use ::ledger::Server;
 use ::secrets::Records;
 use audit::Keeping;
-use mail::AccountId;
+use mail::{AccountId, UncertainText};
 use sources::imap::Login;
 
 use super::Variables;
@@ -23,6 +23,7 @@ pub(super) struct Accounts {
     pub accounts: Vec<Account>,
     pub store: SecretStore,
     pub errors: ErrorStyle,
+    pub uncertain_text: UncertainText,
     pub audit: Keeping,
     pub audit_directory: Option<PathBuf>,
     pub ledger: LedgerPlace,
@@ -76,6 +77,7 @@ pub(super) fn read(reader: &mut Reader<'_>, around: &Around<'_>) -> Accounts {
     Accounts {
         ids: all_read.then(|| seen.into_keys().map(str::to_owned).collect()),
         errors: errors(section("errors"), reader, around.wide),
+        uncertain_text: uncertain_text(section("uncertain_text"), around.wide),
         accounts,
         store,
         audit,
@@ -109,6 +111,12 @@ fn errors(node: Option<&Node>, reader: &mut Reader<'_>, wide: &Wide) -> ErrorSty
         reader.problem(node, what, "keep one of them");
     }
     said.or(wide.errors).unwrap_or_default()
+}
+
+/// Either may withhold; neither may take that back.
+fn uncertain_text(node: Option<&Node>, wide: &Wide) -> UncertainText {
+    let written = node.and_then(Node::text).and_then(UncertainText::from_name);
+    written.unwrap_or_default().max(wide.uncertain_text)
 }
 
 fn account(

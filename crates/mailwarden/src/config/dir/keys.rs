@@ -18,6 +18,7 @@ const PROVIDERS: &[&str] = &[
 const LEVELS: &[&str] = &[
     "NONE", "COUNT", "METADATA", "ENVELOPE", "HEADERS", "BODY", "FULL",
 ];
+const UNCERTAIN_TEXT: Shape = Shape::Word(mail::UncertainText::NAMES);
 const BACKENDS: &[&str] = &["file_dir", "env_var", "gpg_file", "keyring", "command"];
 const WORD: Shape = text("mail/{ref}");
 const TOKEN_CACHES: &[&str] = &["memory_only", "persist_all"];
@@ -92,6 +93,12 @@ pub(super) static ACCOUNTS_FILE: Keys = Keys {
             Default("protocol"),
             Shape::Word(&["protocol", "result"]),
             "How hard errors travel; 'result' sends them as tool results, for hosts that hide protocol errors from the model.",
+        ),
+        key(
+            "uncertain_text",
+            Default("show"),
+            UNCERTAIN_TEXT,
+            "What becomes of text that a person may not see: 'show' marks it, 'withhold' leaves it out and counts it. A policy can withhold it too.",
         ),
     ],
 };
@@ -320,6 +327,12 @@ pub(super) static POLICY_FILE: Keys = Keys {
             Required,
             Shape::Named(&POLICY_ACCOUNTS),
             "What may be seen, account by account. What is not named does not exist; {} allows nothing.",
+        ),
+        key(
+            "uncertain_text",
+            Default("show"),
+            UNCERTAIN_TEXT,
+            "What becomes of text that a person may not see: 'show' marks it, 'withhold' leaves it out and counts it.",
         ),
     ],
 };

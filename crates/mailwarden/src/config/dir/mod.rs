@@ -29,6 +29,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use audit::Keeping;
+use mail::UncertainText;
 use policy::Policy;
 use sha2::{Digest as _, Sha256};
 
@@ -52,6 +53,7 @@ pub(crate) struct Loaded {
     /// In the order in which they were written.
     pub accounts: Vec<Account>,
     pub errors: ErrorStyle,
+    pub uncertain_text: UncertainText,
     /// What is done with the audit log.
     pub audit: Keeping,
     /// Where it is, if not where it always is.
@@ -196,6 +198,7 @@ fn load_with(
         Some(read) if problems.is_empty() => Ok(Loaded {
             accounts: read.accounts,
             errors: read.errors,
+            uncertain_text: read.uncertain_text,
             audit: read.audit,
             audit_directory: read.audit_directory,
             changes: Changes {

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use mail::{AccountId, Domain, Folded, FolderName, Level, MailAddress};
+use mail::{AccountId, Domain, Folded, FolderName, Level, MailAddress, UncertainText};
 use policy::{Capabilities, Capability, FolderPolicy, Mode, Place, Policy, Predicate, Rule, Span};
 
 use super::callers::named;
@@ -136,7 +136,11 @@ fn policy(
         policies.nameless += 1;
         return;
     };
-    let policy = accounts.and_then(|accounts| whole(&name, accounts, reader));
+    let uncertain = root.get("uncertain_text").and_then(Node::text);
+    let uncertain = uncertain.and_then(UncertainText::from_name);
+    let policy = accounts
+        .and_then(|accounts| whole(&name, accounts, reader))
+        .map(|policy| policy.with_uncertain_text(uncertain.unwrap_or_default()));
     let policy = policy.filter(|_| reader.complaints() == 0);
     policies.named.entry(name).or_insert(Named {
         policy: policy.map(Arc::new),

@@ -341,6 +341,36 @@ fn variables_that_tune_hold_beside_a_directory() {
 }
 
 #[test]
+fn uncertain_text_is_withheld_by_any_of_the_three() {
+    use mail::UncertainText::{Show, Withhold};
+    let read = |world: World| {
+        let loaded = world.load().unwrap();
+        let policy = loaded.callers[0].policy.uncertain_text();
+        (loaded.uncertain_text, policy)
+    };
+    let file = |word: &str| {
+        let errors = "errors: protocol\n";
+        World::new().edit(
+            "accounts.yaml",
+            errors,
+            &format!("{errors}uncertain_text: {word}\n"),
+        )
+    };
+    let variable = |world: World, word: &str| world.set("MAILWARDEN_UNCERTAIN_TEXT", word);
+    assert_eq!(read(World::new()), (Show, Show));
+    assert_eq!(read(file("withhold")), (Withhold, Show));
+    assert_eq!(read(variable(file("withhold"), "show")), (Withhold, Show));
+    assert_eq!(read(variable(file("show"), "withhold")), (Withhold, Show));
+    let policy = World::new().edit(
+        "policies/invoices.yaml",
+        "name: invoices\n",
+        "name: invoices\nuncertain_text: withhold\n",
+    );
+    assert_eq!(read(policy), (Show, Withhold));
+    assert!(file("maybe").load().is_err());
+}
+
+#[test]
 fn empty_lists_allow_nobody_and_nothing() {
     let nobody = World::new()
         .file("callers.yaml", "callers: []\n")

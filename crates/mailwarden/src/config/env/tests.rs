@@ -169,6 +169,7 @@ fn every_wrong_value_is_one_line_that_names_its_variable() {
         ("IMAP_MCP_APPEND_TIMEOUT", "a while", "from 1 to 3600"),
         ("MAIL_IMAP_ALLOW_PLAINTEXT", "2", "true or false"),
         ("MAIL_IMAP_ERRORS", "json", "protocol or result"),
+        ("MAILWARDEN_UNCERTAIN_TEXT", "hide", "show or withhold"),
         ("MAIL_IMAP_CA_CERT_PATH", "/no/such/file", "cannot be read"),
         (
             "MAIL_IMAP_DEFAULT_PASSWORD",
@@ -194,6 +195,18 @@ fn every_wrong_value_is_one_line_that_names_its_variable() {
             "{lines:?}"
         );
         assert!(!lines[0].contains('\n'));
+    }
+}
+
+#[test]
+fn uncertain_text_is_shown_unless_it_is_withheld() {
+    for (word, want) in [
+        ("", mail::UncertainText::Show),
+        ("show", mail::UncertainText::Show),
+        (" Withhold", mail::UncertainText::Withhold),
+    ] {
+        let config = with(&[("MAILWARDEN_UNCERTAIN_TEXT", word)]).unwrap();
+        assert_eq!(config.uncertain_text, want, "{word}");
     }
 }
 

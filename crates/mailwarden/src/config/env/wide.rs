@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use gateway::Deletes;
+use mail::UncertainText;
 use sources::imap::{Roots, Timeouts};
 
 use super::{IMAP, Reader};
@@ -105,6 +106,15 @@ impl Reader {
                 None
             }
         }
+    }
+
+    pub(super) fn uncertain_text(&mut self) -> UncertainText {
+        let word = self.uncertain_text.as_deref().unwrap_or("show");
+        let word = word.trim().to_ascii_lowercase();
+        UncertainText::from_name(&word).unwrap_or_else(|| {
+            self.problem(super::UNCERTAIN_TEXT, "must be show or withhold");
+            UncertainText::default()
+        })
     }
 
     /// In seconds, unlike the others: it is of another contract.
