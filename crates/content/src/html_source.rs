@@ -117,6 +117,20 @@ impl<'a> Tags<'a> {
         self.at = found.map_or(self.html.len(), |at| self.at + at + end.len());
     }
 
+    /// `<!-->` and `<!--->` are whole comments, and `--!>` ends one too.
+    fn skip_comment(&mut self) {
+        let rest = self.rest();
+        if let Some(empty) = [">", "->"].iter().find(|end| rest.starts_with(**end)) {
+            self.at += empty.len();
+            return;
+        }
+        let end = ["-->", "--!>"].iter().filter_map(|end| {
+            let found = memmem::find(rest.as_bytes(), end.as_bytes())?;
+            Some(found + end.len())
+        });
+        self.at = end.min().map_or(self.html.len(), |end| self.at + end);
+    }
+
     /// The text since `begin`.
     fn since(&self, begin: usize) -> &'a str {
         self.html.get(begin..self.at).unwrap_or_default()
@@ -129,8 +143,7 @@ impl<'a> Tags<'a> {
             let rest = self.rest();
             if rest.starts_with("<!--") {
                 self.at += "<!--".len();
-                // `<!-->` is a whole comment: the parser may be behind it already.
-                self.skip_behind("-->");
+                self.skip_comment();
             } else if rest.starts_with("<![CDATA[") {
                 self.skip_behind("]]>");
             } else if rest.as_bytes().get(1).is_some_and(u8::is_ascii_alphabetic) {

@@ -248,6 +248,11 @@ impl Context {
         let in_flex = around
             .display
             .is(|value| matches!(value, Value::Display(display) if display.is_flex()));
+        // A cell that clips is no wider than it may be.
+        let widest = smallest(&style.get(L::MaxWidth));
+        if widest.is_some_and(|widest| node.metrics.min_width > widest) {
+            self.suspect(clips, Reason::Clipped);
+        }
         // A flex item that clips may be as small as nothing.
         self.suspect(clips.and(in_flex), Reason::Clipped);
         let widths = [L::Width, L::MaxWidth].map(|longhand| style.get(longhand));

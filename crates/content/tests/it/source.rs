@@ -28,3 +28,13 @@ pub(crate) fn view(raw: impl AsRef<[u8]>, wish: &BodyWish) -> View {
 pub(crate) fn codes(view: &View) -> Vec<&'static str> {
     view.notes.iter().map(|note| note.code()).collect()
 }
+
+/// A text without what is marked as uncertain.
+pub(crate) fn without_uncertain(text: &str, runs: &[content::UncertainRun]) -> String {
+    let is_uncertain = |at: usize| runs.iter().any(|run| (run.start..run.end).contains(&at));
+    let chars = text.chars().enumerate();
+    chars
+        .filter(|(at, _)| !is_uncertain(*at))
+        .map(|(_, char)| char)
+        .collect()
+}

@@ -58,11 +58,11 @@ impl Reason {
 const DIFFER: &[(&str, Reason)] = &[
     ("mail-parser/legacy/010", Reason::CharsetGuessed),
     ("mail-parser/legacy/015", Reason::HtmlShown),
+    ("mail-parser/legacy/018", Reason::HtmlShown),
     ("mail-parser/legacy/020", Reason::CharsetGuessed),
     ("mail-parser/legacy/022", Reason::CharsetGuessed),
     ("mail-parser/legacy/026", Reason::CharsetGuessed),
     ("mail-parser/legacy/027", Reason::CharsetGuessed),
-    ("mail-parser/legacy/028", Reason::HtmlShown),
     ("mail-parser/legacy/033", Reason::CharsetGuessed),
     ("mail-parser/legacy/035", Reason::HtmlShown),
     ("mail-parser/legacy/052", Reason::CharsetGuessed),

@@ -53,7 +53,11 @@ impl Field {
 pub(crate) struct Outputs {
     field: Field,
     texts: Vec<(&'static str, String)>,
+    /// The same texts without what is marked as uncertain.
+    certain: Vec<(&'static str, String)>,
     told: bool,
+    /// Something is marked as uncertain.
+    pub(crate) is_uncertain: bool,
 }
 
 impl Outputs {
@@ -103,6 +107,13 @@ impl Outputs {
             .map(|(place, text)| (*place, text.as_str()))
     }
 
+    /// As [`Self::texts`], without what is marked as uncertain.
+    pub(crate) fn certain_texts(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        self.certain
+            .iter()
+            .map(|(place, text)| (*place, text.as_str()))
+    }
+
     /// Whether a visible word is everywhere it should be.
     pub(crate) fn all_show(&self, word: &str) -> bool {
         let mut holding = self
@@ -124,11 +135,21 @@ impl Outputs {
             truncated: false,
             structure: None,
         };
-        let found = content::snippet(&prefix, 500).expect("a snippet");
+        // None where all of it may not be visible.
+        let found = content::snippet(&prefix, 500);
+        let told = found
+            .as_ref()
+            .is_none_or(|found| found.hidden > 0 || !found.changes.is_empty());
+        let texts: Vec<_> = found
+            .map(|found| ("snippet", found.text))
+            .into_iter()
+            .collect();
         Self {
             field: Field::Snippet,
-            texts: vec![("snippet", found.text)],
-            told: found.hidden > 0 || !found.changes.is_empty(),
+            certain: texts.clone(),
+            texts,
+            told,
+            is_uncertain: false,
         }
     }
 
@@ -144,24 +165,51 @@ impl Outputs {
         let mut texts = Vec::new();
         let mut told = false;
         for note in &view.notes {
-            // The warning itself may quote what was hidden.
-            if note.code() == "hidden_text_left_out" {
-                told = true;
-            } else {
-                texts.push(("a note", note.to_string()));
-            }
+            told |= ["hidden_text_left_out", "uncertain_text"].contains(&note.code());
+            texts.push(("a note", note.to_string()));
         }
-        texts.extend(view.body_html.map(|html| ("body_html", html)));
-        let extracted = view
-            .attachments
-            .into_iter()
-            .filter_map(|a| a.extracted_text);
-        texts.extend(extracted.map(|text| ("extracted_text", text)));
-        texts.extend(view.body_text.map(|text| ("body_text", text)));
         texts.extend(view.subject.map(|text| ("subject", text)));
         texts.extend(view.headers.into_iter().map(|(_, text)| ("a header", text)));
-        Self { field, texts, told }
+        let mut certain = texts.clone();
+        let mut is_uncertain = false;
+        let mut add = |place, text: String, runs: &[content::UncertainRun]| {
+            is_uncertain |= !runs.is_empty();
+            certain.push((place, source::without_uncertain(&text, runs)));
+            texts.push((place, text));
+        };
+        for attachment in view.attachments {
+            if let Some(text) = attachment.extracted_text {
+                add("extracted_text", text, &attachment.uncertain_text);
+            }
+        }
+        if let Some(text) = view.body_text {
+            add("body_text", text, &view.uncertain_text);
+        }
+        if let Some(html) = view.body_html {
+            certain.push(("body_html", without_marks(&html)));
+            texts.push(("body_html", html));
+        }
+        Self {
+            field,
+            texts,
+            certain,
+            told,
+            is_uncertain,
+        }
     }
+}
+
+/// Sanitized HTML without what it marks as uncertain.
+fn without_marks(html: &str) -> String {
+    let mut out = String::new();
+    for (nth, part) in html.split("<mark title=\"uncertain").enumerate() {
+        let rest = match nth {
+            0 => part,
+            _ => part.split_once("</mark>").map_or("", |(_, rest)| rest),
+        };
+        out.push_str(rest);
+    }
+    out
 }
 
 const HEADER: &str = "Date: Tue, 03 Nov 2026 09:12:00 +0100\r\nFrom: Anna <anna@a.example>\r\nTo: bo@b.example\r\nSubject: Matrix\r\nMIME-Version: 1.0\r\n";
