@@ -1,6 +1,7 @@
 //! Pages that try to show what is hidden, or to take for ever.
 
-use super::{sanitize, to_text};
+use super::tests::{sanitized, visible};
+use super::to_text;
 
 fn numbered(pattern: &str, count: usize) -> String {
     (0..count)
@@ -87,7 +88,7 @@ fn hostile_pages_end_soon() {
     ] {
         let found = to_text(&html, 10_000);
         assert!(found.text.chars().count() <= 10_000);
-        sanitize(&html, 10_000);
+        sanitized(&html, 10_000);
     }
 }
 
@@ -171,16 +172,16 @@ fn what_does_not_count_undoes_nothing() {
         "<p style='inset-inline:-9999px auto;position:absolute'>secret",
         "<p style='margin-inline:-9999px 0'>secret",
     ] {
-        let found = to_text(html, 1_000);
-        assert!(!found.text.contains("secret"), "{html}: {}", found.text);
+        let found = visible(html);
+        assert!(!found.contains("secret"), "{html}: {found}");
     }
     let many = numbered("c§ ", 80);
     let html = format!("<style>.x{{display:none}}</style><p class='{many} x'>secret");
-    assert_eq!(to_text(&html, 1_000).text, "");
+    assert_eq!(visible(&html), "");
     let deep = format!(
         "{}<style>{}secret</style>",
         "<div>".repeat(300),
         "</div>".repeat(100)
     );
-    assert_eq!(to_text(&deep, 1_000).text, "");
+    assert_eq!(visible(&deep), "");
 }

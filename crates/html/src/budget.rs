@@ -1,24 +1,24 @@
-//! How much a page may cost: the measure of work that replaces a clock.
+//! How much a page may cost: a measure of work that replaces a clock.
 
 use std::cell::Cell;
 
-/// Elements looked at while matching selectors, about; some tenths of a second at most.
-const MOST: usize = 4_000_000;
+/// Elements that selectors may look at, about; some tenths of a second at most.
+const MAX_WORK: usize = 4_000_000;
 /// Bytes of values that cost as much as one element.
-const BYTES: usize = 16;
+const BYTES_PER_ELEMENT: usize = 16;
 
-/// INVARIANT: what was not judged within the measure counts as hidden.
+/// INVARIANT: what was not judged within the budget is uncertain.
 #[derive(Default)]
-pub(crate) struct Work(Cell<usize>);
+pub(crate) struct Budget(Cell<usize>);
 
-impl Work {
+impl Budget {
     pub(crate) fn look_at(&self, elements: usize) {
         self.0.set(self.0.get().saturating_add(elements));
     }
 
-    /// Reading a text of so many bytes.
+    /// Reads a text of so many bytes.
     pub(crate) fn spend(&self, bytes: usize) {
-        self.look_at(4 + bytes / BYTES);
+        self.look_at(4 + bytes / BYTES_PER_ELEMENT);
     }
 
     /// Nothing more can be judged.
@@ -27,6 +27,6 @@ impl Work {
     }
 
     pub(crate) fn is_spent(&self) -> bool {
-        self.0.get() > MOST
+        self.0.get() > MAX_WORK
     }
 }

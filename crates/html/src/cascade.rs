@@ -1,6 +1,10 @@
-//! The cascade: which declarations hold for an element, in which order, and what they come to.
+//! The cascade: which values the properties of an element may have.
 //!
-//! INVARIANT: work is measured, and elements that were not judged within its measure count as hidden.
+//! For each property the declarations are walked from the strongest down. Each that may apply adds its values; the
+//! first that certainly applies, with a valid value, ends the walk. Where the rank of a declaration is not known, its
+//! values are added and the walk goes on.
+//!
+//! INVARIANT: more doubt adds values, and never removes one.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -10,34 +14,32 @@ use std::rc::Rc;
 use html5ever::interface::QuirksMode;
 use html5ever::{LocalName, local_name, ns};
 
-use crate::budget::Work;
-use crate::computed::{Computed, Variables};
+use crate::budget::Budget;
 use crate::conditions;
-use crate::custom_properties::{REGISTERED, Substituted, substitute};
+use crate::custom_properties::{Custom, Substituted, substitute};
+use crate::declared::{self, Context, Parsed};
 use crate::dom::{DOCUMENT, Dom, Element, NodeId};
-use crate::elements;
-use crate::own::Display;
-use crate::properties::Property;
+use crate::elements::{self, PageColors};
+use crate::properties::{GUARDED, Longhand, Property, Reach};
 use crate::selector::matching::{self, Key, Matcher, One};
 use crate::selector::parser::Pseudo;
-use crate::stylesheet::{Declaration, Sheet, inline};
-use crate::values::{self, Bare};
-use crate::world::{Doubt, World};
+use crate::style::{May, NotUnderstood, Style, Value, initial};
+use crate::stylesheet::{Declaration, Scope, StyleSheet, inline};
+use crate::truth::Truth;
+use crate::values;
 
-/// A value that no property can read: what it decides is not judged.
-const UNKNOWN: &str = "unknown()";
 /// Custom properties of one element.
-const MOST_VARIABLES: usize = 500;
+const MAX_CUSTOM_PROPERTIES: usize = 500;
 
 pub(crate) struct Cascade<'a> {
     dom: &'a Dom,
-    world: World,
     matcher: Matcher<'a>,
     index: Index,
-    sheet: Sheet,
+    sheet: StyleSheet,
     /// Style attributes repeat all over a page.
     inline: HashMap<String, Rc<[Declaration]>>,
-    work: Work,
+    budget: Budget,
+    colors: PageColors,
 }
 
 /// Rules by what their last part asks for.
@@ -50,21 +52,26 @@ struct Index {
     is_empty: bool,
 }
 
+/// A rule that may match.
+struct Candidate {
+    selector: One,
+    unread: bool,
+    pseudo: Option<Pseudo>,
+    weight: usize,
+    declarations: Rc<[Declaration]>,
+    scope: Scope,
+}
+
 impl Index {
-    fn new(sheet: &Sheet, dom: &Dom, world: World) -> Self {
+    fn new(sheet: &StyleSheet, dom: &Dom) -> Self {
         let mut index = Self {
             is_empty: true,
             ..Self::default()
         };
-        for (order, rule) in sheet.rules.iter().enumerate() {
-            let about_text = |selector: &&One| match matching::part(selector) {
-                None => true,
-                Some(Pseudo::Letters) => world.doubt == Doubt::Applies,
-                Some(Pseudo::Other) => false,
-            };
-            let selectors = rule.prelude.selectors.slice().iter();
-            for selector in selectors.filter(about_text) {
-                if rule.declarations.is_empty() {
+        for rule in &sheet.rules {
+            for selector in rule.prelude.selectors.slice() {
+                let pseudo = matching::part(selector);
+                if pseudo == Some(Pseudo::Other) || !rule.scope.holds.may() {
                     continue;
                 }
                 index.is_empty = false;
@@ -76,10 +83,11 @@ impl Index {
                 };
                 place.push(Candidate {
                     selector: selector.clone(),
+                    unread: rule.prelude.unread || rule.prelude.names_unknown,
+                    pseudo,
                     weight: rule.prelude.weight.of(dom),
                     declarations: Rc::clone(&rule.declarations),
-                    layer: rule.layer,
-                    order,
+                    scope: rule.scope,
                 });
             }
         }
@@ -116,15 +124,6 @@ fn lower(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// A rule that may match.
-struct Candidate {
-    selector: One,
-    weight: usize,
-    declarations: Rc<[Declaration]>,
-    layer: Option<usize>,
-    order: usize,
-}
-
 /// Later and greater wins.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Rank {
@@ -143,90 +142,146 @@ enum Layer {
     Late(Reverse<usize>),
 }
 
-impl<'a> Cascade<'a> {
-    pub(crate) fn new(dom: &'a Dom, world: World) -> Self {
-        let mut sheet = Sheet::new(world);
-        for css in sheets(dom, &mut sheet.differs, world) {
-            sheet.read(&css);
+/// A declaration that may apply to the element at hand.
+struct Applied<'d> {
+    rank: Rank,
+    applies: Truth,
+    unranked: bool,
+    declaration: &'d Declaration,
+}
+
+struct Matched {
+    declarations: Rc<[Declaration]>,
+    scope: Scope,
+    applies: Truth,
+    specificity: u32,
+}
+
+impl Matched {
+    fn rank(&self, declaration: &Declaration) -> Rank {
+        Rank {
+            important: declaration.important,
+            layer: match self.scope.layer {
+                None => Layer::None,
+                Some(index) if declaration.important => Layer::Late(Reverse(index)),
+                Some(index) => Layer::Early(index),
+            },
+            inline: false,
+            specificity: self.specificity,
+            order: declaration.order,
         }
-        let index = Index::new(&sheet, dom, world);
-        let work = Work::default();
+    }
+}
+
+/// What an element comes to.
+pub(crate) struct Computed {
+    pub style: Style,
+    /// A rule for a part of the element that holds its text.
+    pub styled_part: bool,
+    /// Generated content that may cover other text.
+    pub covers: bool,
+}
+
+impl<'a> Cascade<'a> {
+    pub(crate) fn new(dom: &'a Dom) -> Self {
+        let mut sheet = StyleSheet::default();
+        read_sheets(dom, &mut sheet);
+        let index = Index::new(&sheet, dom);
+        let budget = Budget::default();
         if sheet.is_too_much() {
-            work.exhaust();
+            budget.exhaust();
         }
         Self {
             dom,
-            matcher: Matcher::new(dom, world.doubt),
-            world,
+            matcher: Matcher::new(dom),
             index,
             sheet,
             inline: HashMap::new(),
-            work,
+            budget,
+            colors: PageColors {
+                link: values::Rgba::LINK,
+                text: May::One(initial(Longhand::Color)),
+            },
         }
-    }
-
-    pub(crate) fn dom(&self) -> &'a Dom {
-        self.dom
     }
 
     /// What the page begins with.
-    pub(crate) fn initial(&self) -> Computed {
-        Computed {
-            bare: match self.dom.quirks {
-                QuirksMode::Quirks => Bare::Pixels,
-                _ => Bare::Invalid,
-            },
-            ..Computed::initial(Display::Block)
-        }
-    }
-
-    /// Another world may see the page differently.
-    pub(crate) fn differs(&self) -> bool {
-        self.sheet.differs
+    pub(crate) fn root(&self) -> Style {
+        Style::root(self.dom.quirks == QuirksMode::Quirks)
     }
 
     /// The page was too much to judge.
-    pub(crate) fn gave_up(&self) -> bool {
-        self.work.is_spent()
+    pub(crate) fn is_spent(&self) -> bool {
+        self.budget.is_spent()
     }
 
-    /// What an element below `parent` comes to.
-    pub(crate) fn compute(&mut self, id: NodeId, element: &Element, parent: &Computed) -> Computed {
-        let default = elements::display(element);
-        let mut computed = parent.inherited(default);
-        elements::apply(element, &mut computed);
-        let style = element.attribute(&local_name!("style"));
-        if self.gave_up() {
-            computed.own.unjudged.push(Property::All);
-            return computed;
-        }
-        if self.index.is_empty && style.is_none() {
-            return computed;
-        }
-        let own = style
-            .map(|style| self.inline(style))
-            .unwrap_or_else(|| Rc::from([]));
-        let matched = self.matched(id, element);
-        let mut ranked: Vec<(Rank, &Declaration)> = Vec::new();
-        for found in &matched {
-            for one in found.declarations.iter() {
-                ranked.push((found.rank(one.important), one));
+    pub(crate) fn has_odd_font(&self) -> bool {
+        self.sheet.odd_font
+    }
+
+    pub(crate) fn is_dark(&self) -> bool {
+        self.sheet.dark
+    }
+
+    pub(crate) fn has_unread_sheet(&self) -> bool {
+        self.sheet.unread_sheet
+    }
+
+    /// What an element inside `parent` comes to.
+    pub(crate) fn compute(&mut self, id: NodeId, element: &Element, parent: &Style) -> Computed {
+        let mut style = parent.child();
+        let mut computed = Computed {
+            style: style.clone(),
+            styled_part: false,
+            covers: false,
+        };
+        let attribute = element.attribute(&local_name!("style"));
+        if !self.is_spent() {
+            let own = attribute
+                .map(|style| self.inline(style))
+                .unwrap_or_else(|| Rc::from([]));
+            let matched = self.matched(id, element, &mut computed);
+            let mut applied: Vec<Applied<'_>> = Vec::new();
+            for found in &matched {
+                for declaration in found.declarations.iter() {
+                    applied.push(Applied {
+                        rank: found.rank(declaration),
+                        applies: found.applies,
+                        unranked: found.scope.unranked
+                            || found.scope.layer.is_some() && self.sheet.layers_unknown,
+                        declaration,
+                    });
+                }
             }
-        }
-        ranked.extend(own.iter().map(|one| (inline_rank(one.important), one)));
-        ranked.sort_by_key(|(rank, _)| *rank);
-        self.variables(&ranked, &mut computed);
-        self.settle(&ranked, parent, default, &mut computed);
-        self.animate(parent, default, &mut computed);
-        if self.gave_up() {
-            computed.own.unjudged.push(Property::All);
+            applied.extend(own.iter().map(|declaration| Applied {
+                rank: Rank {
+                    important: declaration.important,
+                    layer: Layer::None,
+                    inline: true,
+                    specificity: 0,
+                    order: declaration.order,
+                },
+                applies: Truth::Yes,
+                unranked: false,
+                declaration,
+            }));
+            applied.sort_by_key(|one| Reverse(one.rank));
+            self.customs(&applied, &mut style);
+            self.settle(element, &applied, parent, &mut style);
+        } else {
+            self.settle(element, &[], parent, &mut style);
         }
         if element.is_html() && *element.local() == local_name!("html") {
-            computed.root_font = computed.font;
+            style.root_font = style.largest_font();
         }
         if element.is_html() && *element.local() == local_name!("body") {
-            computed.page_ink = computed.ink;
+            self.colors.text = style.get(Longhand::Color);
+            let link = element.attribute(&local_name!("link"));
+            if let Some(link) = link.and_then(elements::legacy_colour) {
+                self.colors.link = link;
+            }
         }
+        computed.style = style;
         computed
     }
 
@@ -239,195 +294,539 @@ impl<'a> Cascade<'a> {
         found
     }
 
-    fn matched(&mut self, id: NodeId, element: &Element) -> Vec<Matched> {
+    fn matched(&mut self, id: NodeId, element: &Element, computed: &mut Computed) -> Vec<Matched> {
         let mut found = Vec::new();
         for candidates in self.index.candidates(element) {
             for candidate in candidates {
-                self.work.look_at(candidate.weight);
-                if self.work.is_spent() {
+                self.budget.look_at(candidate.weight);
+                if self.budget.is_spent() {
                     return found;
                 }
-                if self.matcher.matches(&candidate.selector, id) {
-                    self.work.look_at(candidate.declarations.len());
-                    found.push(Matched {
+                let mut matches = self.matcher.matches(&candidate.selector, id);
+                if candidate.unread {
+                    matches = matches.and(Truth::Unknown);
+                }
+                let applies = candidate.scope.holds.and(matches);
+                if !applies.may() {
+                    continue;
+                }
+                self.budget.look_at(candidate.declarations.len());
+                match candidate.pseudo {
+                    None => found.push(Matched {
                         declarations: Rc::clone(&candidate.declarations),
-                        layer: candidate.layer,
+                        scope: candidate.scope,
+                        applies,
                         specificity: candidate.selector.specificity(),
-                        order: candidate.order,
-                    });
+                    }),
+                    Some(Pseudo::Generated) => {
+                        computed.covers |= candidate.declarations.iter().any(may_cover);
+                    }
+                    Some(_) => computed.styled_part = true,
                 }
             }
         }
         found
     }
 
-    fn variables(&self, ranked: &[(Rank, &Declaration)], computed: &mut Computed) {
-        let customs: Vec<(&Rc<str>, &str)> = ranked
+    fn customs(&self, applied: &[Applied<'_>], style: &mut Style) {
+        let declared = applied
             .iter()
-            .filter_map(|(_, one)| match &one.property {
-                Property::Custom(name) => Some((name, one.value.as_str())),
+            .filter_map(|one| match &one.declaration.property {
+                Property::Custom(name) => Some((name, one)),
                 _ => None,
-            })
-            .collect();
-        let missing = |name: &&Rc<str>| !computed.variables.contains_key(*name);
-        let registered: Vec<&Rc<str>> = self.sheet.registered.iter().filter(missing).collect();
-        if customs.is_empty() && registered.is_empty() {
-            return;
-        }
-        let mut own: Variables = (*computed.variables).clone();
-        for (name, value) in customs {
-            match values::keyword(value).as_deref() {
-                Some("initial") => drop(own.remove(name)),
-                Some("inherit" | "unset" | "revert" | "revert-layer") => {}
-                _ => drop(own.insert(Rc::clone(name), value.to_owned())),
+            });
+        let mut walks: HashMap<&Rc<str>, Walk<Rc<str>>> = HashMap::new();
+        for (name, one) in declared {
+            let walk = walks.entry(name).or_default();
+            if walk.is_over(one) {
+                continue;
             }
+            let value = one.declaration.value.as_str();
+            match values::keyword(value).as_deref() {
+                Some("initial") => walk.unset(),
+                Some("inherit" | "unset" | "revert" | "revert-layer") => walk.inherit(),
+                _ => walk.add(Rc::from(value)),
+            }
+            walk.may_end(one);
         }
-        // What their rules come to is not followed here.
-        for name in &self.sheet.registered {
-            own.insert(Rc::clone(name), REGISTERED.to_owned());
-        }
-        if own.len() > MOST_VARIABLES {
-            computed.own.unjudged.push(Property::All);
+        let registered = &self.sheet.registered;
+        if walks.is_empty() && registered.is_empty() {
             return;
+        }
+        let mut own = (*style.customs).clone();
+        if own.len() + walks.len() > MAX_CUSTOM_PROPERTIES {
+            self.budget.exhaust();
+            return;
+        }
+        for (name, walk) in &walks {
+            let before = style.customs.get(*name);
+            let custom = match (walk.ended && !walk.inherits, before) {
+                (false, Some(Custom::Any)) => Custom::Any,
+                (false, Some(Custom::Values(before))) => {
+                    let mut all = walk.values.clone();
+                    all.extend(before.iter().cloned());
+                    Custom::Values(all)
+                }
+                // It may not be set at all: a fallback counts then, which is not kept apart.
+                (false, None) if !walk.values.is_empty() && !walk.ended => Custom::Any,
+                _ if walk.unset && !walk.values.is_empty() => Custom::Any,
+                _ => Custom::Values(walk.values.clone()),
+            };
+            own.insert(Rc::clone(name), custom);
+        }
+        for name in registered {
+            own.insert(Rc::clone(name), Custom::Any);
         }
         // Each may refer to the others.
-        let mut resolved = Variables::new();
-        for (name, value) in &own {
-            match substitute(value, &own, &self.work) {
-                Substituted::Value(value) => {
-                    drop(resolved.insert(Rc::clone(name), value.into_owned()))
-                }
-                Substituted::Missing => {}
-                Substituted::Unknown => {
-                    resolved.insert(Rc::clone(name), UNKNOWN.to_owned());
+        let mut resolved = own.clone();
+        for (name, custom) in &own {
+            let Custom::Values(all) = custom else {
+                continue;
+            };
+            let mut list: Vec<Rc<str>> = Vec::new();
+            let mut any = false;
+            for value in all {
+                match substitute(value, &own, &self.budget) {
+                    Substituted::Plain(_) => list.push(Rc::clone(value)),
+                    Substituted::Variants(variants) => {
+                        any |= variants.contains(&None) && variants.len() > 1;
+                        list.extend(variants.into_iter().flatten().map(Rc::from));
+                    }
+                    Substituted::Any => any = true,
                 }
             }
+            if any {
+                resolved.insert(Rc::clone(name), Custom::Any);
+            } else if list != *all {
+                resolved.insert(Rc::clone(name), Custom::Values(list));
+            }
         }
-        computed.variables = Rc::new(resolved);
+        style.customs = Rc::new(resolved);
     }
 
     /// Fonts and colours first: other values are relative to them.
     fn settle(
         &self,
-        ranked: &[(Rank, &Declaration)],
-        parent: &Computed,
-        default: Display,
-        computed: &mut Computed,
+        element: &Element,
+        applied: &[Applied<'_>],
+        parent: &Style,
+        style: &mut Style,
     ) {
-        // What `all` resets is gone, whatever it was; only what is ranked above it counts.
-        let from = ranked
+        let animated = applied
             .iter()
-            .rposition(|(_, one)| one.property == Property::All);
-        let ranked = ranked.get(from.unwrap_or(0)..).unwrap_or_default();
-        let is_base = |one: &Declaration| {
-            matches!(
-                one.property,
-                Property::All | Property::Font | Property::FontSize | Property::Color
-            )
-        };
-        let base = ranked.iter().filter(|(_, one)| is_base(one));
-        let rest = ranked
-            .iter()
-            .filter(|(_, one)| !is_base(one) && !matches!(one.property, Property::Custom(_)));
-        for (_, one) in base.chain(rest) {
-            if self.work.is_spent() {
-                return;
+            .any(|one| one.declaration.property.sets(Longhand::Animation));
+        let mut wanted: u64 = 0;
+        for one in applied {
+            match &one.declaration.property {
+                Property::Sets(all) => {
+                    for longhand in *all {
+                        wanted |= 1 << *longhand as u64;
+                    }
+                }
+                Property::All => wanted = u64::MAX,
+                _ => {}
             }
-            self.declare(one, parent, default, computed);
+        }
+        for longhand in elements::BASED {
+            wanted |= 1 << *longhand as u64;
+        }
+        for longhand in Longhand::ALL {
+            if wanted & (1 << *longhand as u64) == 0 {
+                continue;
+            }
+            if let Some(value) = self.value_of(element, *longhand, applied, parent, style) {
+                style.set(*longhand, value);
+            }
+            if self.budget.is_spent() {
+                break;
+            }
+        }
+        self.white_space(element, applied, style);
+        self.not_understood(applied, style);
+        if animated
+            && style
+                .get(Longhand::Animation)
+                .may(|value| value == Value::On)
+        {
+            self.animate(parent, style);
         }
     }
 
+    /// `None` when nothing sets it.
+    fn value_of(
+        &self,
+        element: &Element,
+        longhand: Longhand,
+        applied: &[Applied<'_>],
+        parent: &Style,
+        style: &Style,
+    ) -> Option<May> {
+        let mut walk: Walk<Value> = Walk::default();
+        for one in applied {
+            let property = &one.declaration.property;
+            if !property.sets(longhand) || walk.is_over(one) {
+                continue;
+            }
+            let count = match property {
+                Property::Sets(all) => all.len(),
+                _ => 0,
+            };
+            let valid = self.declare(longhand, count, one.declaration, parent, style, &mut walk);
+            // A size, a position and a clip of a background do not undo each other.
+            let is_part = longhand == Longhand::BackgroundArea && count == 1;
+            if valid && !is_part {
+                walk.may_end(one);
+            }
+        }
+        if walk.any {
+            return Some(May::Any);
+        }
+        let base = || elements::base(element, longhand, parent, &self.colors);
+        if !walk.touched {
+            return base();
+        }
+        let mut value = if walk.values.is_empty() {
+            None
+        } else {
+            Some(May::from_values(&walk.values))
+        };
+        let mut join = |other: May| {
+            value = Some(match &value {
+                Some(value) => value.join(&other),
+                None => other,
+            });
+        };
+        if walk.inherits {
+            join(parent.get(longhand));
+        }
+        if !walk.ended {
+            let inherited = if longhand.is_inherited() {
+                parent.get(longhand)
+            } else {
+                May::One(initial(longhand))
+            };
+            join(base().unwrap_or(inherited));
+        }
+        value
+    }
+
+    /// Adds what a declaration says of one property; false when browsers ignore it.
     fn declare(
         &self,
-        one: &Declaration,
-        parent: &Computed,
-        default: Display,
-        computed: &mut Computed,
-    ) {
-        self.work.spend(one.value.len());
-        let variables = Rc::clone(&computed.variables);
-        let value = substitute(&one.value, &variables, &self.work);
-        let value = match &value {
-            Substituted::Value(value) => value.as_ref(),
-            Substituted::Missing => "unset",
-            Substituted::Unknown => UNKNOWN,
+        longhand: Longhand,
+        count: usize,
+        declaration: &Declaration,
+        parent: &Style,
+        style: &Style,
+        walk: &mut Walk<Value>,
+    ) -> bool {
+        self.budget.spend(declaration.value.len());
+        let mut refers = false;
+        let variants = match substitute(&declaration.value, &style.customs, &self.budget) {
+            Substituted::Plain(value) => vec![Some(value.into_owned())],
+            Substituted::Variants(variants) => {
+                refers = true;
+                variants
+            }
+            Substituted::Any => {
+                walk.any();
+                return true;
+            }
         };
-        computed.apply(&one.property, value, parent, default);
+        let mut valid = false;
+        for variant in variants {
+            let unset = || {
+                if longhand.is_inherited() {
+                    Wide::Inherit
+                } else {
+                    Wide::Initial
+                }
+            };
+            let wide = match &variant {
+                None => Some(unset()),
+                Some(value) => match values::keyword(value).as_deref() {
+                    Some("inherit") => Some(Wide::Inherit),
+                    Some("initial") => Some(Wide::Initial),
+                    Some("unset") => Some(unset()),
+                    Some("revert" | "revert-layer" | "revert-rule") => Some(Wide::Any),
+                    _ => None,
+                },
+            };
+            let value = variant.unwrap_or_default();
+            match wide {
+                Some(Wide::Inherit) => walk.inherit(),
+                Some(Wide::Initial) => walk.add(initial(longhand)),
+                Some(Wide::Any) => walk.any(),
+                None if declaration.property == Property::All => {
+                    // Only words for all properties mean anything here.
+                    continue;
+                }
+                None => match declared::parse(
+                    longhand,
+                    count,
+                    &value,
+                    &context(longhand, parent, style),
+                ) {
+                    Parsed::Values(found) => {
+                        for value in found {
+                            match value {
+                                Value::CurrentColor if longhand == Longhand::Color => {
+                                    walk.inherit()
+                                }
+                                value => walk.add(value),
+                            }
+                        }
+                    }
+                    Parsed::Any => walk.any(),
+                    // Through a variable, what is not valid is as if unset.
+                    Parsed::Invalid if refers && longhand.is_inherited() => walk.inherit(),
+                    Parsed::Invalid if refers => walk.add(initial(longhand)),
+                    Parsed::Invalid => continue,
+                },
+            }
+            valid = true;
+        }
+        valid
     }
 
-    /// A custom property that an animation sets.
-    fn variable(&self, one: &Declaration, computed: &mut Computed) {
-        if let Property::Custom(name) = &one.property {
-            let mut own = (*computed.variables).clone();
-            self.work.look_at(own.len());
-            if let Substituted::Value(value) = substitute(&one.value, &own, &self.work) {
-                own.insert(Rc::clone(name), value.into_owned());
-                computed.variables = Rc::new(own);
+    /// Whether white space is written as it stands: the strongest declaration that may apply decides.
+    fn white_space(&self, element: &Element, applied: &[Applied<'_>], style: &mut Style) {
+        let declared = applied.iter().find(|one| {
+            one.declaration.property.sets(Longhand::WhiteSpace)
+                && one.declaration.property != Property::All
+        });
+        if let Some(one) = declared {
+            style.keeps_space = one.declaration.keeps_white_space();
+        } else if element.is_html()
+            && matches!(
+                *element.local(),
+                local_name!("pre")
+                    | local_name!("listing")
+                    | local_name!("xmp")
+                    | local_name!("plaintext")
+                    | local_name!("textarea")
+            )
+        {
+            style.keeps_space = true;
+        }
+    }
+
+    fn not_understood(&self, applied: &[Applied<'_>], style: &mut Style) {
+        let mut settled: Vec<usize> = Vec::new();
+        for one in applied {
+            match &one.declaration.property {
+                Property::Guarded(index) => {
+                    if settled.contains(index) && !one.unranked {
+                        continue;
+                    }
+                    let Some(row) = GUARDED.get(*index) else {
+                        continue;
+                    };
+                    let value =
+                        match substitute(&one.declaration.value, &style.customs, &self.budget) {
+                            Substituted::Plain(value) => value.into_owned(),
+                            Substituted::Variants(all) => match all.as_slice() {
+                                [Some(value)] => value.clone(),
+                                _ => "var()".to_owned(),
+                            },
+                            Substituted::Any => "var()".to_owned(),
+                        };
+                    let wide = values::keyword(&value);
+                    let resets = matches!(wide.as_deref(), Some("initial" | "unset" | "revert"));
+                    if declared::is_ignored(*index, &value) {
+                        continue;
+                    }
+                    let certain = one.applies.is_certain() && !one.unranked;
+                    if resets || declared::is_harmless(*index, &value) {
+                        if certain {
+                            settled.push(*index);
+                            if row.inherited {
+                                let earlier =
+                                    |known: &NotUnderstood| known.name != row.name || known.own;
+                                style.not_understood.retain(earlier);
+                            }
+                        }
+                        continue;
+                    }
+                    if certain {
+                        settled.push(*index);
+                    }
+                    style.not_understood.push(NotUnderstood {
+                        name: row.name,
+                        inherited: row.inherited,
+                        reach: row.reach,
+                        own: true,
+                    });
+                }
+                Property::Unknown(name) => style.not_understood.push(NotUnderstood {
+                    name,
+                    inherited: false,
+                    reach: Reach::Page,
+                    own: true,
+                }),
+                _ => {}
             }
         }
     }
 
-    /// Animations are taken to have ended, unless they stand still.
-    fn animate(&self, parent: &Computed, default: Display, computed: &mut Computed) {
-        let still = self.world.doubt == Doubt::Fails;
-        if still || self.sheet.frames.is_empty() || computed.own.animation.is_empty() {
-            return;
-        }
-        for name in computed.own.animation.clone() {
-            if let Some(frames) = self.sheet.frames.get(&name) {
-                let shown = if computed.own.paused {
-                    &frames.first
-                } else {
-                    &frames.last
-                };
-                for one in shown {
-                    if self.work.is_spent() {
-                        return;
+    /// Animated properties have their own values and those of every frame.
+    fn animate(&self, parent: &Style, style: &mut Style) {
+        for declaration in &self.sheet.keyframes {
+            if self.budget.is_spent() {
+                return;
+            }
+            match &declaration.property {
+                Property::Sets(all) => {
+                    for longhand in *all {
+                        let mut walk = Walk::default();
+                        self.declare(*longhand, all.len(), declaration, parent, style, &mut walk);
+                        let mut value = style.get(*longhand);
+                        if walk.any {
+                            value = May::Any;
+                        } else {
+                            if walk.inherits {
+                                value = value.join(&parent.get(*longhand));
+                            }
+                            if !walk.values.is_empty() {
+                                value = value.join(&May::from_values(&walk.values));
+                            }
+                        }
+                        style.set(*longhand, value);
                     }
-                    self.variable(one, computed);
-                    self.declare(one, parent, default, computed);
+                }
+                Property::Guarded(index) if declared::is_harmless(*index, &declaration.value) => {}
+                Property::Guarded(index) => {
+                    let row = GUARDED.get(*index);
+                    style.not_understood.extend(row.map(|row| NotUnderstood {
+                        name: row.name,
+                        inherited: row.inherited,
+                        reach: row.reach,
+                        own: true,
+                    }));
+                }
+                Property::Unknown(_) | Property::All | Property::Custom(_) => {
+                    style.not_understood.push(NotUnderstood {
+                        name: "animation",
+                        inherited: true,
+                        reach: Reach::Page,
+                        own: true,
+                    });
                 }
             }
         }
     }
 }
 
-struct Matched {
-    declarations: Rc<[Declaration]>,
-    layer: Option<usize>,
-    specificity: u32,
-    order: usize,
+/// Words that any property may have.
+enum Wide {
+    Inherit,
+    Initial,
+    /// Back to what a weaker rule says, which is not followed.
+    Any,
 }
 
-impl Matched {
-    fn rank(&self, important: bool) -> Rank {
-        Rank {
-            important,
-            layer: match self.layer {
-                None => Layer::None,
-                Some(index) if important => Layer::Late(Reverse(index)),
-                Some(index) => Layer::Early(index),
-            },
-            inline: false,
-            specificity: self.specificity,
-            order: self.order,
+fn context(longhand: Longhand, parent: &Style, style: &Style) -> Context {
+    let of = if longhand == Longhand::FontSize {
+        parent
+    } else {
+        style
+    };
+    let fonts = of.get(Longhand::FontSize);
+    Context {
+        fonts: of.fonts(),
+        parent_absolute: fonts.is(|value| matches!(value, Value::Font { absolute: true, .. }))
+            == Truth::Yes,
+        root_font: style.root_font,
+        quirks: style.quirks,
+    }
+}
+
+/// What the walk over the declarations of one property has gathered.
+struct Walk<T> {
+    values: Vec<T>,
+    inherits: bool,
+    unset: bool,
+    any: bool,
+    /// Some declaration was walked.
+    touched: bool,
+    /// A declaration certainly applies: weaker ones do not.
+    ended: bool,
+}
+
+impl<T> Default for Walk<T> {
+    fn default() -> Self {
+        Self {
+            values: Vec::new(),
+            inherits: false,
+            unset: false,
+            any: false,
+            touched: false,
+            ended: false,
         }
     }
 }
 
-fn inline_rank(important: bool) -> Rank {
-    Rank {
-        important,
-        layer: Layer::None,
-        inline: true,
-        specificity: 0,
-        order: 0,
+impl<T: PartialEq> Walk<T> {
+    fn is_over(&self, next: &Applied<'_>) -> bool {
+        self.ended && !next.unranked
+    }
+
+    fn may_end(&mut self, one: &Applied<'_>) {
+        self.ended |= one.applies.is_certain() && !one.unranked;
+    }
+
+    fn add(&mut self, value: T) {
+        self.touched = true;
+        if !self.values.contains(&value) {
+            self.values.push(value);
+        }
+    }
+
+    fn inherit(&mut self) {
+        (self.touched, self.inherits) = (true, true);
+    }
+
+    fn unset(&mut self) {
+        (self.touched, self.unset) = (true, true);
+    }
+
+    fn any(&mut self) {
+        (self.touched, self.any) = (true, true);
     }
 }
 
-/// The text of every `<style>` element that applies, in the order of the tree.
-fn sheets(dom: &Dom, differs: &mut bool, world: World) -> Vec<String> {
-    let mut found = Vec::new();
+/// Whether generated content with this declaration may be painted over other text.
+fn may_cover(declaration: &Declaration) -> bool {
+    use Longhand as L;
+    match &declaration.property {
+        Property::Sets(all) => all.iter().any(|longhand| match longhand {
+            L::Position
+            | L::BoxShadow
+            | L::OutlineWidth
+            | L::OutlineOffset
+            | L::ZIndex
+            | L::BackgroundImage => true,
+            L::MarginTop
+            | L::MarginRight
+            | L::MarginBottom
+            | L::MarginLeft
+            | L::TextIndent
+            | L::VerticalAlign => declaration.value.contains(['-', '(']),
+            _ => false,
+        }),
+        Property::Guarded(index) => {
+            !declared::is_harmless(*index, &declaration.value)
+                && GUARDED
+                    .get(*index)
+                    .is_none_or(|row| row.reach == Reach::Page)
+        }
+        Property::Unknown(_) | Property::All => true,
+        Property::Custom(_) => false,
+    }
+}
+
+/// Reads every `<style>` element that may apply, in the order of the tree.
+fn read_sheets(dom: &Dom, sheet: &mut StyleSheet) {
     let mut next = dom.first_child(DOCUMENT);
     while let Some(id) = next {
         let element = dom.element(id);
@@ -438,17 +837,44 @@ fn sheets(dom: &Dom, differs: &mut bool, world: World) -> Vec<String> {
             && is_css(element)
         {
             let media = element.attribute(&local_name!("media")).unwrap_or_default();
-            *differs |= conditions::depends_on_window(media);
-            if conditions::applies(media, world.window) {
-                found.push(dom.text_of(id));
+            // A title makes it one of several sheets to choose from.
+            let chosen = match element.attribute(&local_name!("title")) {
+                Some(title) if !title.is_empty() => Truth::Unknown,
+                _ => Truth::Yes,
+            };
+            let holds = conditions::media(media).and(chosen);
+            if holds.may() {
+                sheet.read(&dom.text_of(id), holds);
             }
         }
+        sheet.unread_sheet |= element.is_some_and(is_linked_data);
+        sheet.dark |= element.is_some_and(wants_dark);
         next = match dom.first_child(id).filter(|_| !is_template) {
             Some(child) => Some(child),
             None => dom.following(id),
         };
     }
-    found
+}
+
+/// `<meta name=color-scheme content=dark>`: a page that does not support light colours.
+fn wants_dark(element: &Element) -> bool {
+    let attribute = |name| {
+        element
+            .attribute(&name)
+            .unwrap_or_default()
+            .to_ascii_lowercase()
+    };
+    let schemes = attribute(local_name!("content"));
+    *element.local() == local_name!("meta")
+        && attribute(local_name!("name")) == "color-scheme"
+        && schemes.contains("dark")
+        && !schemes.contains("light")
+}
+
+/// A style sheet that is written into the address of a link. Others are not loaded.
+fn is_linked_data(element: &Element) -> bool {
+    let address = element.attribute(&local_name!("href")).unwrap_or_default();
+    element.is_html() && *element.local() == local_name!("link") && elements::is_embedded(address)
 }
 
 fn is_css(element: &Element) -> bool {

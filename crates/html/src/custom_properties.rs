@@ -1,66 +1,87 @@
-//! `var()` in values, replaced by what it stands for.
+//! Custom properties, and `var()` in values replaced by what it may stand for.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
+use std::rc::Rc;
 
 use cssparser::{Parser, ToCss as _, Token};
 
-use crate::budget::Work;
-use crate::computed::Variables;
+use crate::budget::Budget;
 
-/// The value of a custom property that `@property` has given rules of its own.
-pub(crate) const REGISTERED: &str = "registered()";
+/// Values that one value may come to, when its variables have several.
+const MAX_VARIANTS: usize = 8;
+const MAX_STEPS: usize = 64;
+const MAX_VALUE_BYTES: usize = 16 * 1024;
 
-const MOST_STEPS: usize = 64;
-const MOST_BYTES: usize = 16 * 1024;
+/// What a custom property may be. An empty list: it is not set.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Custom {
+    Values(Vec<Rc<str>>),
+    Any,
+}
+
+/// The custom properties of an element, by their names.
+pub(crate) type Customs = HashMap<Rc<str>, Custom>;
 
 /// What a value came to.
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Substituted<'v> {
-    Value(Cow<'v, str>),
-    /// Something that is referred to is not there: the declaration is as if unset.
-    Missing,
-    /// Too long a way, or through an attribute: nobody can say.
-    Unknown,
+    /// It refers to nothing.
+    Plain(Cow<'v, str>),
+    /// Each as good as the others; `None` where a reference leads nowhere, so that the declaration is as if unset.
+    Variants(Vec<Option<String>>),
+    Any,
 }
 
 pub(crate) fn substitute<'v>(
     value: &'v str,
-    variables: &Variables,
-    work: &Work,
+    customs: &Customs,
+    budget: &Budget,
 ) -> Substituted<'v> {
     // Escapes can spell any name, and comments can stand in it; written plainly there are none left.
-    let mut text = if value.contains('\\') || value.contains("/*") {
+    let text = if value.contains('\\') || value.contains("/*") {
         Cow::Owned(plain(value))
     } else {
         Cow::Borrowed(value)
     };
-    for _ in 0..MOST_STEPS {
-        work.spend(text.len());
-        let Some(found) = reference(&text) else {
-            return Substituted::Value(text);
-        };
-        let stands_for = match found.kind {
-            Kind::Variable
-                if variables
-                    .get(found.name)
-                    .is_some_and(|value| value == REGISTERED) =>
-            {
-                return Substituted::Unknown;
-            }
-            Kind::Variable => variables.get(found.name).cloned(),
-            Kind::Other => return Substituted::Unknown,
-        };
-        let Some(put) = stands_for.or_else(|| found.fallback.map(str::to_owned)) else {
-            return Substituted::Missing;
-        };
-        let next = format!("{} {put} {}", found.before, found.after);
-        if next.len() > MOST_BYTES {
-            return Substituted::Unknown;
-        }
-        text = Cow::Owned(next);
+    if !text.contains('(') || reference(&text).is_none() {
+        return Substituted::Plain(text);
     }
-    Substituted::Unknown
+    let mut done: Vec<Option<String>> = Vec::new();
+    let mut waiting: Vec<String> = vec![text.into_owned()];
+    for _ in 0..MAX_STEPS {
+        let Some(text) = waiting.pop() else {
+            return Substituted::Variants(done);
+        };
+        budget.spend(text.len());
+        if text.len() > MAX_VALUE_BYTES || waiting.len() + done.len() > MAX_VARIANTS {
+            return Substituted::Any;
+        }
+        let Some(found) = reference(&text) else {
+            done.push(Some(text));
+            continue;
+        };
+        if found.kind == Kind::Other {
+            return Substituted::Any;
+        }
+        let mut put = |value: &str| {
+            waiting.push(format!("{} {value} {}", found.before, found.after));
+        };
+        match customs.get(found.name) {
+            Some(Custom::Any) => return Substituted::Any,
+            Some(Custom::Values(values)) if !values.is_empty() => {
+                values.iter().for_each(|value| put(value));
+            }
+            _ => match found.fallback {
+                Some(fallback) => put(fallback),
+                None => done.push(None),
+            },
+        }
+    }
+    Substituted::Any
 }
 
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Kind {
     Variable,
     /// `attr()` and `env()`.
@@ -77,24 +98,14 @@ struct Reference<'t> {
 
 /// The last reference of a value: it holds no other.
 fn reference(text: &str) -> Option<Reference<'_>> {
-    if !text.contains('(') {
-        return None;
-    }
     let lower = text.to_ascii_lowercase();
     let variable = lower.rfind("var(").map(|at| (at, Kind::Variable, 4));
     let attribute = lower.rfind("attr(").map(|at| (at, Kind::Other, 5));
     let environment = lower.rfind("env(").map(|at| (at, Kind::Other, 4));
-    let attribute = attribute.or(environment);
-    let (at, kind, len) = match (variable, attribute) {
-        (Some(one), Some(two)) => {
-            if one.0 > two.0 {
-                one
-            } else {
-                two
-            }
-        }
-        (one, two) => one.or(two)?,
-    };
+    let (at, kind, len) = [variable, attribute, environment]
+        .into_iter()
+        .flatten()
+        .max_by_key(|(at, ..)| *at)?;
     let before = text.get(..at)?;
     let rest = text.get(at + len..)?;
     let mut depth = 0_usize;
@@ -121,14 +132,14 @@ fn reference(text: &str) -> Option<Reference<'_>> {
     Some(Reference {
         kind,
         before,
-        // `attr(data-x type(*))`
-        name: name.split_ascii_whitespace().next().unwrap_or_default(),
+        name: name.trim(),
         fallback,
         after: after.strip_prefix(')').unwrap_or(after),
     })
 }
 
-fn plain(value: &str) -> String {
+/// A name without escapes and comments.
+pub(crate) fn plain(value: &str) -> String {
     let mut out = String::with_capacity(value.len());
     flatten(&mut Parser::new(value), &mut out);
     out
@@ -139,7 +150,7 @@ fn flatten(parser: &mut Parser<'_>, out: &mut String) {
         let token = token.clone();
         let close = match &token {
             Token::Function(name) => {
-                out.push_str(name);
+                let _ = cssparser::serialize_identifier(name, out);
                 out.push('(');
                 ')'
             }
@@ -156,7 +167,7 @@ fn flatten(parser: &mut Parser<'_>, out: &mut String) {
                 '}'
             }
             Token::Ident(word) => {
-                out.push_str(word);
+                let _ = cssparser::serialize_identifier(word, out);
                 continue;
             }
             Token::Comment(_) => {

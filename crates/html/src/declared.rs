@@ -1,136 +1,729 @@
-//! What the values of single properties mean: sizes, fonts, gradients, and values that nobody can judge here.
-
-use crate::computed::painted;
-use crate::own::Display;
-use crate::properties::Property;
-use std::ops::RangeInclusive;
+//! What a declared value means for one property: its values, nothing at all, or anything.
 
 use cssparser::{Parser, Token};
 
-use crate::values::{self, Rgba, Units};
+use crate::properties::{COLOR_SCHEME, GUARDED, Longhand as L, SMALL_PX};
+use crate::style::{Display, Image, Position, Value};
+use crate::values::{self, Bare, Colour, Rgba, Units};
 
-pub(crate) fn display(value: &str) -> Option<Display> {
-    let words = values::idents(value)?;
+/// What browsers make of a declared value.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum Parsed {
+    Values(Vec<Value>),
+    /// They ignore the declaration.
+    Invalid,
+    /// It is not understood here.
+    Any,
+}
+
+use Parsed::{Any, Invalid, Values};
+
+/// What relative values relate to.
+#[derive(Clone, Debug)]
+pub(crate) struct Context {
+    /// The font sizes that the element may have; of the parent, for the font size itself.
+    pub fonts: Option<Vec<f32>>,
+    pub parent_absolute: bool,
+    pub root_font: f32,
+    pub quirks: bool,
+}
+
+/// Smallest and largest window.
+const WINDOWS: [(f32, f32); 2] = [(800.0, 600.0), (1400.0, 1200.0)];
+
+impl Context {
+    fn units(&self) -> Option<Vec<Units>> {
+        let fonts = self.fonts.as_ref()?;
+        let each = fonts.iter().flat_map(|font| {
+            WINDOWS.map(|window| Units {
+                font: *font,
+                root: self.root_font,
+                whole: 0.0,
+                window,
+                bare: if self.quirks {
+                    Bare::Pixels
+                } else {
+                    Bare::Invalid
+                },
+            })
+        });
+        Some(each.collect())
+    }
+}
+
+/// The part of a declaration that concerns one of the `count` properties that it sets.
+pub(crate) fn parse(longhand: L, count: usize, value: &str, context: &Context) -> Parsed {
+    match longhand {
+        L::Color | L::TextFill => color(value, context.quirks && longhand == L::Color),
+        L::FontSize if count > 1 => font(value, context).0,
+        L::LineHeight if count > 1 => font(value, context).1,
+        L::FontSize => font_size(value, context),
+        L::LineHeight => line_height(value, context),
+        L::Visibility => words(value, |word| match word {
+            "visible" => Some(Value::Auto),
+            "hidden" | "collapse" => Some(Value::On),
+            _ => None,
+        }),
+        L::WhiteSpace => white_space(value),
+        L::TextIndent | L::LetterSpacing | L::WordSpacing | L::OutlineOffset => {
+            length(value, context, &["normal"])
+        }
+        L::TextAlign => words(value, |word| match word {
+            "left" | "start" | "justify" | "-webkit-left" | "-webkit-auto" => Some(Value::Auto),
+            "right" | "center" | "end" | "match-parent" | "-webkit-right" | "-webkit-center"
+            | "-moz-center" | "middle" => Some(Value::On),
+            _ => None,
+        }),
+        L::TextShadow | L::Animation | L::Clip | L::Content => none_or_on(value),
+        L::TextStroke => match lengths(value, context) {
+            Some(all) if !all.is_empty() && all.iter().all(|px| *px == 0.0) => {
+                Values(vec![Value::Auto])
+            }
+            _ => Values(vec![Value::On]),
+        },
+        L::Display => display(value),
+        L::Float => words(value, |word| match word {
+            "none" => Some(Value::Auto),
+            "left" | "right" | "inline-start" | "inline-end" => Some(Value::On),
+            _ => None,
+        }),
+        L::Position => words(value, |word| match word {
+            "static" => Some(Value::Position(Position::Static)),
+            "relative" | "sticky" | "-webkit-sticky" => Some(Value::Position(Position::Relative)),
+            "absolute" | "fixed" => Some(Value::Position(Position::Absolute)),
+            _ => None,
+        }),
+        L::Top | L::Right | L::Bottom | L::Left => side(longhand, count, value, context),
+        L::MarginTop | L::MarginRight | L::MarginBottom | L::MarginLeft => {
+            side(longhand, count, value, context)
+        }
+        L::PaddingTop | L::PaddingRight | L::PaddingBottom | L::PaddingLeft => {
+            not_negative(side(longhand, count, value, context))
+        }
+        L::BorderTop | L::BorderRight | L::BorderBottom | L::BorderLeft | L::OutlineWidth => {
+            line_width(value, context)
+        }
+        L::Width | L::Height | L::MinWidth | L::MinHeight | L::MaxWidth | L::MaxHeight => {
+            not_negative(length(value, context, SIZES))
+        }
+        L::FlexBasis => flex_basis(value, context),
+        L::OverflowX | L::OverflowY => overflow(value, longhand == L::OverflowX),
+        L::Opacity => match number(value) {
+            Values(all) => Values(all.into_iter().map(clamped).collect()),
+            other => other,
+        },
+        L::BackgroundColor if count > 1 => background(value).0,
+        L::BackgroundImage if count > 1 => background(value).1,
+        L::BackgroundArea if count > 1 => background(value).2,
+        L::BackgroundColor => color(value, context.quirks),
+        L::BackgroundImage => background_image(value),
+        L::BackgroundArea => background_area(value),
+        L::BoxShadow => box_shadow(value, context),
+        L::ZIndex => match number(value) {
+            Values(all) => Values(all),
+            _ => words(value, |word| (word == "auto").then_some(Value::Auto)),
+        },
+        L::Zoom => match number(value) {
+            Values(all) => Values(all),
+            _ => words(value, |word| {
+                matches!(word, "normal" | "reset").then_some(Value::Number(1.0))
+            }),
+        },
+        L::VerticalAlign => match words(value, |word| {
+            const KNOWN: [&str; 8] = [
+                "baseline",
+                "sub",
+                "super",
+                "text-top",
+                "text-bottom",
+                "middle",
+                "top",
+                "bottom",
+            ];
+            KNOWN.contains(&word).then_some(Value::Px(0.0))
+        }) {
+            Any | Invalid => length(value, context, &[]),
+            known => known,
+        },
+        L::TextDecoration => text_decoration(value),
+        L::ContentVisibility => words(value, |word| match word {
+            "visible" | "auto" => Some(Value::Auto),
+            "hidden" => Some(Value::On),
+            _ => None,
+        }),
+        L::TableLayout => words(value, |word| match word {
+            "auto" => Some(Value::Auto),
+            "fixed" => Some(Value::On),
+            _ => None,
+        }),
+    }
+}
+
+/// The one word that leaves things as they are, or something else.
+fn none_or_on(value: &str) -> Parsed {
+    if is_foreign_syntax(value) || value.trim().is_empty() {
+        return Invalid;
+    }
+    match values::keyword(value).as_deref() {
+        Some("none" | "auto" | "normal") => Values(vec![Value::Auto]),
+        _ => Values(vec![Value::On]),
+    }
+}
+
+/// A list that could not be read: ignored by browsers for certain, or not understood.
+fn unread_list(value: &str) -> Parsed {
+    if is_foreign_syntax(value) || value.trim().is_empty() {
+        Invalid
+    } else {
+        Any
+    }
+}
+
+/// Whether a guarded property has one of its harmless values.
+pub(crate) fn is_harmless(guarded: usize, value: &str) -> bool {
+    let Some(row) = GUARDED.get(guarded) else {
+        return false;
+    };
+    let has = |wanted: &str| row.harmless.contains(&wanted);
+    let lower = value.trim().to_ascii_lowercase();
+    if row.name == COLOR_SCHEME {
+        // A page that supports light colours gets them.
+        let words: Vec<&str> = lower.split_ascii_whitespace().collect();
+        return words
+            .iter()
+            .all(|word| word.bytes().all(|b| b.is_ascii_alphabetic()))
+            && (words.contains(&"light") || !words.contains(&"dark"));
+    }
+    if has(&lower) {
+        return true;
+    }
+    if !has("<small>") || lower.contains('(') {
+        return false;
+    }
+    let mut parser = Parser::new(&lower);
+    while let Ok(token) = parser.next() {
+        let small = match token {
+            Token::Delim('/') => true,
+            Token::Number { value, .. } => *value == 0.0,
+            Token::Percentage { unit_value, .. } => unit_value.abs() <= 0.2,
+            Token::Dimension { value, unit, .. } => {
+                let per = if unit.eq_ignore_ascii_case("px") || unit.eq_ignore_ascii_case("pt") {
+                    1.5
+                } else {
+                    16.0
+                };
+                value.abs() * per <= SMALL_PX && *value >= 0.0
+            }
+            _ => false,
+        };
+        if !small {
+            return false;
+        }
+    }
+    !lower.is_empty()
+}
+
+/// Whether browsers ignore a guarded value for certain.
+pub(crate) fn is_ignored(guarded: usize, value: &str) -> bool {
+    let is_function = value.contains('(');
+    let is_radius = GUARDED
+        .get(guarded)
+        .is_some_and(|row| row.reach == crate::properties::Reach::Clip);
+    unread(value, !is_radius) == Invalid
+        && (!is_function || is_foreign_syntax(value) || has_foreign_word(value))
+}
+
+fn has_foreign_word(value: &str) -> bool {
+    let mut parser = Parser::new(value);
+    while let Ok(token) = parser.next() {
+        if let Token::Function(name) | Token::Ident(name) = token
+            && (is_foreign_word(name) || name.eq_ignore_ascii_case("expression"))
+        {
+            return true;
+        }
+    }
+    false
+}
+
+/// The syntax of other programs, such as `alpha(opacity=90)`.
+fn is_foreign_syntax(value: &str) -> bool {
+    let mut parser = Parser::new(value);
+    has_stray_token(&mut parser, 0)
+}
+
+fn has_stray_token(parser: &mut Parser<'_>, depth: usize) -> bool {
+    while let Ok(token) = parser.next() {
+        match token.clone() {
+            Token::Colon | Token::Semicolon => {
+                // Functions may have them, at the top no value does.
+                if depth == 0 {
+                    return true;
+                }
+            }
+            Token::BadUrl(_)
+            | Token::BadString(_)
+            | Token::CDO
+            | Token::CDC
+            | Token::Delim('=' | '!' | '?' | '@' | '$' | '^' | '|' | '&' | '~') => return true,
+            Token::Function(name) => {
+                let known = ["if", "attr", "var", "env"];
+                if known.iter().any(|known| name.eq_ignore_ascii_case(known))
+                    || name.starts_with("--")
+                {
+                    return false;
+                }
+                let stray = parser.parse_nested_block(|inner| {
+                    Ok::<_, cssparser::ParseError<()>>(has_stray_token(inner, depth + 1))
+                });
+                if stray.unwrap_or(false) {
+                    return true;
+                }
+            }
+            _ => {}
+        }
+    }
+    false
+}
+
+/// A value that could not be read: ignored by browsers for certain, or not understood.
+fn unread(value: &str, numbers: bool) -> Parsed {
+    if is_foreign_syntax(value) {
+        return Invalid;
+    }
+    let mut parser = Parser::new(value);
+    let mut tokens = 0;
+    while let Ok(token) = parser.next() {
+        tokens += 1;
+        match token {
+            Token::Hash(_) | Token::IDHash(_) | Token::QuotedString(_) => return Invalid,
+            Token::Number { value, .. } if *value != 0.0 && !numbers => return Invalid,
+            Token::Ident(word) if is_foreign_word(word) => return Invalid,
+            Token::Function(name)
+                if is_foreign_word(name) || name.eq_ignore_ascii_case("expression") =>
+            {
+                return Invalid;
+            }
+            _ => {}
+        }
+    }
+    if tokens == 0 { Invalid } else { Any }
+}
+
+/// Words of other programs.
+fn is_foreign_word(word: &str) -> bool {
+    let lower = word.to_ascii_lowercase();
+    ["-ms-", "-moz-", "-o-", "mso-", "-khtml-"]
+        .iter()
+        .any(|prefix| lower.starts_with(prefix))
+}
+
+/// One word that is known. Words that are not known are not understood, unless they belong to other programs.
+fn words(value: &str, known: impl Fn(&str) -> Option<Value>) -> Parsed {
+    let Some(word) = values::keyword(value) else {
+        return unread(value, false);
+    };
+    match known(&word) {
+        Some(value) => Values(vec![value]),
+        None => unread(value, false),
+    }
+}
+
+const SIZES: &[&str] = &[
+    "none",
+    "max-content",
+    "min-content",
+    "fit-content",
+    "-webkit-fill-available",
+    "-webkit-max-content",
+    "-webkit-min-content",
+    "-webkit-fit-content",
+    "stretch",
+    "intrinsic",
+];
+
+/// A length or a percentage, or a word that leaves it to the browser.
+fn length(value: &str, context: &Context, auto: &[&str]) -> Parsed {
+    if let Some(word) = values::keyword(value) {
+        if word == "auto" || auto.contains(&word.as_str()) {
+            return Values(vec![Value::Auto]);
+        }
+        return unread(value, false);
+    }
+    if let Some(percent) = percentage(value) {
+        return Values(vec![Value::Percent(percent)]);
+    }
+    if value.contains('%') {
+        return unread(value, false);
+    }
+    match pixels(value, context) {
+        Some(all) => Values(all.into_iter().map(Value::Px).collect()),
+        None => unread(value, context.quirks),
+    }
+}
+
+fn percentage(value: &str) -> Option<f32> {
+    let mut parser = Parser::new(value);
+    let found = match parser.next() {
+        Ok(Token::Percentage { unit_value, .. }) => *unit_value * 100.0,
+        _ => return None,
+    };
+    parser.is_exhausted().then_some(found)
+}
+
+/// Lengths below zero are ignored.
+fn not_negative(parsed: Parsed) -> Parsed {
+    match &parsed {
+        Values(all)
+            if all.iter().any(
+                |value| matches!(value, Value::Px(size) | Value::Percent(size) if *size < 0.0),
+            ) =>
+        {
+            Invalid
+        }
+        _ => parsed,
+    }
+}
+
+/// The pixels that a length may be. `None` when it cannot be read.
+fn pixels(value: &str, context: &Context) -> Option<Vec<f32>> {
+    let mut parser = Parser::new(value);
+    if let Ok(Token::Dimension { value, unit, .. }) = parser.next()
+        && unit.eq_ignore_ascii_case("px")
+    {
+        let px = *value;
+        if parser.is_exhausted() {
+            return Some(vec![px]);
+        }
+    }
+    let mut found: Vec<f32> = Vec::new();
+    for units in context.units()? {
+        let px = values::length(value, units).filter(|px| px.is_finite())?;
+        if !found.contains(&px) {
+            found.push(px);
+        }
+    }
+    Some(found)
+}
+
+/// A list of lengths and percentages, `auto` among them; percentages are turned into pixels of the widest window.
+fn lengths(value: &str, context: &Context) -> Option<Vec<f32>> {
+    let units = context.units()?;
+    let units = units.last()?;
+    let mut parser = Parser::new(value);
+    let mut found = Vec::new();
+    while !parser.is_exhausted() {
+        found.push(values::factor(&mut parser, *units)?);
+        if found.len() > 8 {
+            return None;
+        }
+    }
+    Some(found)
+}
+
+/// Top, right, bottom or left of one to four lengths.
+fn side(longhand: L, count: usize, value: &str, context: &Context) -> Parsed {
+    if count == 1 {
+        return length(value, context, &[]);
+    }
+    let mut parser = Parser::new(value);
+    let mut parts: Vec<&str> = Vec::new();
+    loop {
+        parser.skip_whitespace();
+        let from = parser.position();
+        match parser.next() {
+            Ok(Token::Function(_) | Token::ParenthesisBlock) => {
+                let _ = parser.parse_nested_block(|inner| {
+                    while inner.next().is_ok() {}
+                    Ok::<_, cssparser::ParseError<()>>(())
+                });
+            }
+            Ok(_) => {}
+            Err(_) => break,
+        }
+        parts.push(parser.slice_from(from).trim());
+    }
+    if parts.is_empty() || parts.len() > 4 {
+        return unread(value, false).not_values();
+    }
+    // All of them have to be valid.
+    let all: Vec<Parsed> = parts
+        .iter()
+        .map(|part| length(part, context, &[]))
+        .collect();
+    if all.contains(&Invalid) {
+        return Invalid;
+    }
+    let index = match longhand {
+        L::Top | L::MarginTop | L::PaddingTop => 0,
+        L::Right | L::MarginRight | L::PaddingRight => 1,
+        L::Bottom | L::MarginBottom | L::PaddingBottom => 2,
+        _ => 3,
+    };
+    // Of two, `margin-block` and `margin-inline` have start and end, all others block and inline.
+    let index = match (all.len(), index, count) {
+        (1, _, _) => 0,
+        (2, _, 2) => usize::from(is_end(longhand)),
+        (2, index, _) => index % 2,
+        (3, 3, _) => 1,
+        (_, index, _) => index,
+    };
+    all.into_iter().nth(index).unwrap_or(Any)
+}
+
+fn is_end(longhand: L) -> bool {
+    matches!(
+        longhand,
+        L::Right
+            | L::MarginRight
+            | L::PaddingRight
+            | L::Bottom
+            | L::MarginBottom
+            | L::PaddingBottom
+    )
+}
+
+impl Parsed {
+    fn not_values(self) -> Self {
+        match self {
+            Values(_) => Any,
+            other => other,
+        }
+    }
+}
+
+/// The widest of the lines that a value names; none when it names no length.
+fn line_width(value: &str, context: &Context) -> Parsed {
+    let mut parser = Parser::new(value);
+    let Some(units) = context.units().and_then(|all| all.last().copied()) else {
+        return Any;
+    };
+    let mut widest = 0.0_f32;
+    let mut none = false;
+    while !parser.is_exhausted() {
+        let length = parser.try_parse(|parser| values::factor(parser, units).ok_or(()));
+        if let Ok(px) = length {
+            widest = widest.max(px.abs());
+            continue;
+        }
+        if values::next_colour(&mut parser).is_some() {
+            continue;
+        }
+        match parser.next() {
+            Ok(Token::Ident(word)) if word.eq_ignore_ascii_case("none") => none = true,
+            Ok(Token::Ident(_)) => widest = widest.max(5.0 * f32::from(u8::from(widest == 0.0))),
+            Ok(Token::Function(_)) => return Any,
+            _ => return unread_list(value),
+        }
+    }
+    Values(vec![Value::Px(if none { 0.0 } else { widest })])
+}
+
+fn flex_basis(value: &str, context: &Context) -> Parsed {
+    let mut parser = Parser::new(value);
+    let Some(units) = context.units().and_then(|all| all.first().copied()) else {
+        return Any;
+    };
+    let mut basis = Value::Auto;
+    while !parser.is_exhausted() {
+        let number = parser.try_parse(|parser| match parser.next() {
+            Ok(Token::Number { .. } | Token::Ident(_)) => Ok(()),
+            _ => Err(()),
+        });
+        if number.is_ok() {
+            continue;
+        }
+        if let Ok(percent) = parser.try_parse(|parser| parser.expect_percentage()) {
+            basis = Value::Percent(percent * 100.0);
+            continue;
+        }
+        match values::factor(&mut parser, units) {
+            Some(px) => basis = Value::Px(px),
+            None => return Any,
+        }
+    }
+    Values(vec![basis])
+}
+
+fn number(value: &str) -> Parsed {
+    match values::number(value) {
+        Some(number) if number.is_finite() => Values(vec![Value::Number(number)]),
+        _ => unread(value, true),
+    }
+}
+
+fn clamped(value: Value) -> Value {
+    match value {
+        Value::Number(number) => Value::Number(number.clamp(0.0, 1.0)),
+        other => other,
+    }
+}
+
+fn display(value: &str) -> Parsed {
+    let Some(words) = values::idents(value) else {
+        return unread(value, false);
+    };
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    Some(match words.as_slice() {
+    let found = match words.as_slice() {
         ["none"] => Display::None,
         ["contents"] => Display::Contents,
-        ["inline" | "ruby" | "ruby-base" | "ruby-text" | "math" | "inline-ruby"]
-        | ["inline", "flow"] => Display::Inline,
-        [
-            "block" | "inline-block" | "flow-root" | "list-item" | "-webkit-box"
-            | "-webkit-inline-box" | "table-caption" | "flow",
-        ]
-        | ["block", "flow" | "flow-root" | "math" | "ruby"]
-        | ["inline", "flow-root"]
-        | ["block" | "inline", "list-item"] => Display::Block,
-        [
-            "flex"
-            | "inline-flex"
-            | "grid"
-            | "inline-grid"
-            | "-webkit-flex"
-            | "-webkit-inline-flex"
-            | "grid-lanes",
-        ]
-        | ["block" | "inline", "flex" | "grid"] => Display::Flex,
-        [
-            "table" | "inline-table" | "table-row" | "table-row-group" | "table-header-group"
-            | "table-footer-group",
-        ]
-        | ["block" | "inline", "table"] => Display::Table,
+        ["inline"] | ["inline", "flow"] => Display::Inline,
+        ["block" | "list-item" | "flow-root" | "flow"]
+        | ["block", "flow" | "flow-root"]
+        | ["block", "list-item"] => Display::Block,
+        ["inline-block"] | ["inline", "flow-root"] => Display::InlineBlock,
+        ["flex" | "grid" | "-webkit-flex" | "-webkit-box"] | ["block", "flex" | "grid"] => {
+            Display::Flex
+        }
+        ["inline-flex" | "inline-grid" | "-webkit-inline-flex" | "-webkit-inline-box"]
+        | ["inline", "flex" | "grid"] => Display::InlineFlex,
+        ["table"] | ["block", "table"] => Display::Table,
+        ["inline-table"] | ["inline", "table"] => Display::InlineTable,
+        ["table-row" | "table-row-group" | "table-header-group" | "table-footer-group"] => {
+            Display::Row
+        }
         ["table-cell"] => Display::Cell,
+        ["table-caption"] => Display::Caption,
         ["table-column" | "table-column-group"] => Display::Column,
-        _ => return None,
-    })
+        _ => return unread(value, false),
+    };
+    Values(vec![Value::Display(found)])
 }
 
-/// `Some(None)` for sizes that are left to the browser.
-pub(crate) fn size(value: &str, units: Units) -> Option<Option<f32>> {
-    if let Some(word) = values::keyword(value) {
-        let known = matches!(
-            word.as_str(),
-            "auto"
-                | "none"
-                | "max-content"
-                | "min-content"
-                | "fit-content"
-                | "stretch"
-                | "-webkit-fill-available"
-        );
-        return known.then_some(None);
-    }
-    let functions = values::functions(value);
-    if functions.iter().any(|(name, _)| name == "fit-content") {
-        return Some(None);
-    }
-    values::length(value, units).map(Some)
-}
-
-/// As [`size`]; a part of a height that is not given is no height.
-pub(crate) fn tall(value: &str, units: Units) -> Option<Option<f32>> {
-    if value.contains('%') {
-        return Some(None);
-    }
-    size(value, units)
-}
-
-pub(crate) fn clips(word: &str) -> Option<bool> {
-    match word {
-        "visible" => Some(false),
-        "hidden" | "clip" | "scroll" | "auto" | "overlay" => Some(true),
+fn overflow(value: &str, across: bool) -> Parsed {
+    let clips = |word: &str| match word {
+        "visible" => Some(Value::Auto),
+        "hidden" | "scroll" | "auto" | "overlay" => Some(Value::On),
+        // `clip` has axes and a margin of its own: it is not computed.
         _ => None,
+    };
+    let found = match values::idents(value).as_deref() {
+        Some([both]) => clips(both),
+        Some([x, y]) => clips(x)
+            .zip(clips(y))
+            .map(|(x, y)| if across { x } else { y }),
+        _ => None,
+    };
+    match found {
+        Some(value) => Values(vec![value]),
+        None => unread(value, false),
     }
 }
 
-/// Top, right, bottom, left of one to four lengths.
-pub(crate) fn sides(lengths: &[f32]) -> Option<[f32; 4]> {
-    Some(match *lengths {
-        [all] => [all; 4],
-        [block, inline] => [block, inline, block, inline],
-        [top, inline, bottom] => [top, inline, bottom, inline],
-        [top, right, bottom, left, ..] => [top, right, bottom, left],
-        [] => return None,
+fn white_space(value: &str) -> Parsed {
+    words(value, |word| match word {
+        "normal" | "pre-wrap" | "pre-line" | "break-spaces" | "wrap" => Some(Value::Auto),
+        "nowrap" | "pre" => Some(Value::On),
+        _ => None,
     })
 }
 
-/// `units` are those of the parent.
-pub(crate) fn font_size(value: &str, units: Units) -> Option<f32> {
-    let parent = units.font;
-    if let Some(word) = values::keyword(value) {
-        return Some(match word.as_str() {
-            "xx-small" => 9.0,
-            "x-small" => 10.0,
-            "small" => 13.0,
-            "medium" => 16.0,
-            "large" => 18.0,
-            "x-large" => 24.0,
-            "xx-large" | "xxx-large" => 32.0,
-            "smaller" => parent / 1.2,
-            "larger" => parent * 1.2,
-            _ => return None,
-        });
-    }
-    values::length(value, units).filter(|size| *size >= 0.0)
+/// Whether white space is kept as it is written.
+pub(crate) fn keeps_white_space(value: &str) -> bool {
+    matches!(
+        values::keyword(value).as_deref(),
+        Some("pre" | "pre-wrap" | "pre-line" | "break-spaces")
+    )
 }
 
-/// The size in `font: italic bold 12px/30px Georgia, serif`. Without a family it is no font.
-pub(crate) fn font_shorthand(value: &str, units: Units) -> Option<f32> {
+fn line_height(value: &str, context: &Context) -> Parsed {
+    if values::keyword(value).as_deref() == Some("normal") {
+        return Values(vec![Value::Auto]);
+    }
+    if let Some(times) = values::number(value).filter(|_| !value.contains('%')) {
+        return Values(vec![Value::Number(times)]);
+    }
+    if let Some(percent) = percentage(value) {
+        let fonts = context.fonts.iter().flatten();
+        let all: Vec<Value> = fonts
+            .map(|font| Value::Px(font * percent / 100.0))
+            .collect();
+        return if all.is_empty() { Any } else { Values(all) };
+    }
+    length(value, context, &[])
+}
+
+fn font_size(value: &str, context: &Context) -> Parsed {
+    let absolute = |px: f32| {
+        Values(vec![Value::Font {
+            px,
+            absolute: false,
+        }])
+    };
+    let relative = |times: f32| match &context.fonts {
+        Some(fonts) => Values(
+            fonts
+                .iter()
+                .map(|font| Value::Font {
+                    px: font * times,
+                    absolute: context.parent_absolute,
+                })
+                .collect(),
+        ),
+        None => Any,
+    };
+    if let Some(word) = values::keyword(value) {
+        return match word.as_str() {
+            "xx-small" => absolute(9.0),
+            "x-small" => absolute(10.0),
+            "small" => absolute(13.0),
+            "medium" => absolute(16.0),
+            "large" => absolute(18.0),
+            "x-large" => absolute(24.0),
+            "xx-large" | "xxx-large" | "-webkit-xxx-large" => absolute(32.0),
+            "smaller" => relative(1.0 / 1.2),
+            "larger" => relative(1.2),
+            _ => unread(value, false),
+        };
+    }
+    if let Some(percent) = percentage(value) {
+        return if percent < 0.0 {
+            Invalid
+        } else {
+            relative(percent / 100.0)
+        };
+    }
+    if value.contains('%') {
+        return Any;
+    }
+    let of_font = ["em", "ex", "ch", "lh", "ic", "cap"];
+    let lower = value.to_ascii_lowercase();
+    let depends = of_font.iter().any(|unit| lower.contains(unit)) && !lower.ends_with("rem");
+    match pixels(value, context) {
+        Some(all) if all.iter().any(|px| *px < 0.0) => Invalid,
+        Some(all) => Values(
+            all.into_iter()
+                .map(|px| Value::Font {
+                    px,
+                    absolute: !depends || context.parent_absolute,
+                })
+                .collect(),
+        ),
+        None => unread(value, context.quirks),
+    }
+}
+
+/// Font size and line height of `italic bold 12px/30px Georgia, serif`.
+fn font(value: &str, context: &Context) -> (Parsed, Parsed) {
     let mut parser = Parser::new(value);
     loop {
         let start = parser.position();
-        let token = parser.next().ok()?.clone();
+        let token = match parser.next() {
+            Ok(token) => token.clone(),
+            Err(_) => return both(unread(value, true)),
+        };
         let is_size = match &token {
-            Token::Number { value, .. } => *value == 0.0,
+            Token::Number { value, .. } => *value == 0.0 || context.quirks && *value < 100.0,
             Token::Ident(word) => {
-                let is_size = font_size(word, units).is_some();
+                let is_size = matches!(font_size(word, context), Values(_));
                 if !is_size && !is_font_word(word) {
-                    return None;
+                    // A font of the system stands alone; any other word ends the declaration.
+                    return both(if parser.is_exhausted() { Any } else { Invalid });
                 }
                 is_size
             }
-            Token::Dimension { .. } | Token::Percentage { .. } | Token::Function(_) => true,
-            _ => return None,
+            Token::Dimension { unit, .. } => !unit.eq_ignore_ascii_case("deg"),
+            Token::Percentage { .. } | Token::Function(_) => true,
+            _ => return both(unread(value, true)),
         };
         if !is_size {
             continue;
@@ -141,9 +734,13 @@ pub(crate) fn font_shorthand(value: &str, units: Units) -> Option<f32> {
                 Ok::<_, cssparser::ParseError<()>>(())
             });
         }
-        let size = font_size(parser.slice_from(start).trim(), units)?;
+        let size = font_size(parser.slice_from(start).trim(), context);
+        let mut line = Values(vec![Value::Auto]);
         if parser.try_parse(|parser| parser.expect_delim('/')).is_ok() {
-            parser.next().ok()?;
+            parser.skip_whitespace();
+            let from = parser.position();
+            let _ = parser.next();
+            line = line_height(parser.slice_from(from).trim(), context);
         }
         // A family must follow, and nothing else.
         let mut family = false;
@@ -151,15 +748,20 @@ pub(crate) fn font_shorthand(value: &str, units: Units) -> Option<f32> {
             match token {
                 Token::Ident(_) | Token::QuotedString(_) => family = true,
                 Token::Comma => {}
-                _ => return None,
+                Token::Function(_) => return (Any, Any),
+                _ => return (Invalid, Invalid),
             }
         }
-        return family.then_some(size);
+        return if family {
+            (size, line)
+        } else {
+            (Invalid, Invalid)
+        };
     }
 }
 
 fn is_font_word(word: &str) -> bool {
-    const KNOWN: [&str; 18] = [
+    const KNOWN: [&str; 15] = [
         "normal",
         "italic",
         "oblique",
@@ -175,200 +777,292 @@ fn is_font_word(word: &str) -> bool {
         "expanded",
         "extra-expanded",
         "ultra-expanded",
-        "caption",
-        "icon",
-        "menu",
     ];
     KNOWN.iter().any(|known| word.eq_ignore_ascii_case(known))
 }
 
-/// The colours of gradients, when there are any.
-pub(crate) fn gradient(value: &str, own: Rgba) -> Vec<Rgba> {
-    let functions = values::functions(value);
-    let gradients = functions
-        .iter()
-        .filter(|(name, _)| name.ends_with("gradient"));
-    gradients
-        .flat_map(|(_, inside)| inside.split_inclusive(','))
-        .filter_map(|part| values::colour_in(part.trim_end_matches(',')))
-        .map(|colour| painted(colour, own))
-        .take(16)
-        .collect()
+fn both(parsed: Parsed) -> (Parsed, Parsed) {
+    (parsed.clone(), parsed)
 }
 
-/// Without `url(…)` and gradients, whose colours are not the background's.
-pub(crate) fn without_functions(value: &str) -> String {
+fn color(value: &str, quirks: bool) -> Parsed {
+    match values::colour(value) {
+        Some(colour) => Values(vec![of_color(colour)]),
+        None if quirks && values::colour(&format!("#{}", value.trim())).is_some() => Values(
+            values::colour(&format!("#{}", value.trim()))
+                .map(of_color)
+                .into_iter()
+                .collect(),
+        ),
+        None => match values::keyword(value) {
+            Some(word) if !values::is_system_colour(&word) => Invalid,
+            _ => unread_color(value),
+        },
+    }
+}
+
+/// A colour that is only misspelt is none; other functions may be one.
+fn unread_color(value: &str) -> Parsed {
     let mut parser = Parser::new(value);
-    let mut out = String::new();
-    let mut from = parser.position();
-    loop {
-        let before = parser.position();
-        let picture = match parser.next() {
-            Ok(Token::Function(name)) => {
+    let parsed = match parser.next() {
+        Ok(Token::Function(_)) => unread(value, true),
+        Ok(Token::Ident(_)) if values::keyword(value).is_some() => Any,
+        _ => Invalid,
+    };
+    parsed.not_values()
+}
+
+fn of_color(colour: Colour) -> Value {
+    match colour {
+        Colour::Own => Value::CurrentColor,
+        Colour::Is(rgba) => Value::Color(rgba),
+    }
+}
+
+fn background_image(value: &str) -> Parsed {
+    match images(value) {
+        Some(image) => Values(vec![image]),
+        None => unread(value, false),
+    }
+}
+
+/// The image of a list of layers: none, pictures that are not loaded, or one gradient over all of the box.
+fn images(value: &str) -> Option<Value> {
+    let mut parser = Parser::new(value);
+    let mut found: Vec<Value> = Vec::new();
+    while !parser.is_exhausted() {
+        let start = parser.position();
+        let token = parser.next().ok()?.clone();
+        match token {
+            Token::Ident(word) if word.eq_ignore_ascii_case("none") => {}
+            Token::Comma => {}
+            Token::UnquotedUrl(url) => found.push(remote(&url)?),
+            Token::Function(name) => {
+                let inside = parser
+                    .parse_nested_block(|inner| {
+                        let from = inner.position();
+                        while inner.next().is_ok() {}
+                        Ok::<_, cssparser::ParseError<()>>(inner.slice_from(from).to_owned())
+                    })
+                    .ok()?;
                 let name = name.to_ascii_lowercase();
-                name.ends_with("gradient") || name == "url" || name.ends_with("image-set")
+                found.push(match name.as_str() {
+                    "url" => remote(inside.trim().trim_matches(['"', '\'']))?,
+                    "linear-gradient"
+                    | "radial-gradient"
+                    | "conic-gradient"
+                    | "-webkit-linear-gradient"
+                    | "-webkit-radial-gradient"
+                    | "repeating-linear-gradient"
+                    | "repeating-radial-gradient" => gradient(&inside)?,
+                    _ => return None,
+                });
             }
-            Ok(_) => false,
+            _ => return None,
+        }
+        let _ = start;
+    }
+    match found.as_slice() {
+        [] => Some(Value::Auto),
+        [one] => Some(*one),
+        all if all.iter().all(|one| *one == Value::Image(Image::Remote)) => {
+            Some(Value::Image(Image::Remote))
+        }
+        _ => None,
+    }
+}
+
+/// Pictures are not loaded, unless they stand in the mail itself.
+fn remote(url: &str) -> Option<Value> {
+    let scheme = url
+        .trim_start()
+        .get(..5)
+        .unwrap_or_default()
+        .to_ascii_lowercase();
+    let inside = scheme.starts_with("data:") || scheme.starts_with("cid:") || scheme == "blob:";
+    (!inside).then_some(Value::Image(Image::Remote))
+}
+
+/// The box of colours that a gradient runs through.
+fn gradient(inside: &str) -> Option<Value> {
+    let mut low = Rgba {
+        rgb: [255.0; 3],
+        alpha: 1.0,
+    };
+    let mut high = Rgba::BLACK;
+    let mut stops = 0;
+    let mut parser = Parser::new(inside);
+    let parts = parser
+        .parse_comma_separated(|part| {
+            let from = part.position();
+            while part.next().is_ok() {}
+            Ok::<_, cssparser::ParseError<()>>(part.slice_from(from).to_owned())
+        })
+        .ok()?;
+    for (index, part) in parts.iter().enumerate() {
+        let colour = match values::colour_in(part) {
+            Some(Colour::Is(rgba)) if rgba.alpha >= 1.0 => rgba,
+            Some(_) => return None,
+            None if index == 0 => continue,
+            None => return None,
+        };
+        stops += 1;
+        for (at, level) in colour.rgb.iter().enumerate() {
+            if let (Some(low), Some(high)) = (low.rgb.get_mut(at), high.rgb.get_mut(at)) {
+                *low = low.min(*level);
+                *high = high.max(*level);
+            }
+        }
+    }
+    (stops >= 2).then_some(Value::Image(Image::Gradient { low, high }))
+}
+
+/// Colour, image and area of the shorthand.
+fn background(value: &str) -> (Parsed, Parsed, Parsed) {
+    let all = |parsed: Parsed| (parsed.clone(), parsed.clone(), parsed);
+    if is_foreign_syntax(value) {
+        return all(Invalid);
+    }
+    let mut parser = Parser::new(value);
+    let mut color = None;
+    let mut pictures = String::new();
+    let mut placed = false;
+    let mut layers = 1;
+    while !parser.is_exhausted() {
+        if let Some(found) = values::next_colour(&mut parser) {
+            if color.is_some() {
+                return all(Invalid);
+            }
+            color = Some(found);
+            continue;
+        }
+        let from = parser.position();
+        let token = match parser.next() {
+            Ok(token) => token.clone(),
             Err(_) => break,
         };
-        if picture {
-            out.push_str(parser.slice(from..before));
-            out.push(' ');
-            let _ = parser.parse_nested_block(|inner| {
-                while inner.next().is_ok() {}
-                Ok::<_, cssparser::ParseError<()>>(())
-            });
-            from = parser.position();
+        match token {
+            Token::Function(_) | Token::UnquotedUrl(_) => {
+                if matches!(token, Token::Function(_)) {
+                    let _ = parser.parse_nested_block(|inner| {
+                        while inner.next().is_ok() {}
+                        Ok::<_, cssparser::ParseError<()>>(())
+                    });
+                }
+                if !pictures.is_empty() {
+                    pictures.push(',');
+                }
+                pictures.push_str(parser.slice_from(from));
+            }
+            Token::Ident(word) => match word.to_ascii_lowercase().as_str() {
+                "none" | "repeat" | "scroll" | "border-box" | "padding-box" => {}
+                "repeat-x" | "repeat-y" | "no-repeat" | "round" | "space" | "center" | "top"
+                | "left" | "right" | "bottom" | "cover" | "contain" | "auto" => placed = true,
+                "fixed" | "local" | "content-box" | "text" | "border-area" => {
+                    return (Any, Any, Any);
+                }
+                word if values::is_system_colour(word) => return (Any, Any, Any),
+                _ => return all(Invalid),
+            },
+            Token::Comma => layers += 1,
+            Token::Delim('/') => placed = true,
+            Token::Dimension { .. } | Token::Percentage { .. } => placed = true,
+            Token::Number { value, .. } if value == 0.0 => placed = true,
+            Token::Number { .. } | Token::Hash(_) | Token::IDHash(_) | Token::QuotedString(_) => {
+                return all(Invalid);
+            }
+            _ => return (Any, Any, Any),
         }
     }
-    out.push_str(parser.slice_from(from));
-    out
+    if value.trim().is_empty() {
+        return all(Invalid);
+    }
+    let color = Values(vec![color.map_or(Value::Color(Rgba::CLEAR), of_color)]);
+    let image = if pictures.is_empty() {
+        Values(vec![Value::Auto])
+    } else {
+        images(&pictures).map_or(Any, |image| Values(vec![image]))
+    };
+    let area = if placed || layers > 1 {
+        Value::On
+    } else {
+        Value::Auto
+    };
+    (color, image, Values(vec![area]))
 }
 
-/// Shadow or stroke: a colour with so many lengths, or nothing.
-pub(crate) fn outline(
-    value: &str,
-    own: Rgba,
-    count: RangeInclusive<usize>,
-) -> Option<Option<Rgba>> {
-    if values::keyword(value).as_deref() == Some("none") {
-        return Some(None);
-    }
-    let mut parser = Parser::new(value);
-    let mut found = None;
-    let mut lengths = Vec::new();
-    while !parser.is_exhausted() {
-        match values::next_colour(&mut parser) {
-            Some(_) if found.is_some() => return None,
-            Some(colour) => found = Some(painted(colour, own)),
-            None => lengths.push(values::factor(&mut parser, Units::ONE)?),
-        }
-    }
-    if !count.contains(&lengths.len()) {
-        return None;
-    }
-    // A stroke of no width is none, and a shadow far away is not these letters.
-    let drawn = lengths.iter().any(|length| *length != 0.0)
-        && lengths.iter().all(|length| length.abs() <= 20.0);
-    Some(drawn.then_some(found.unwrap_or(own)))
-}
-
-/// A background of words and lengths that browsers know.
-pub(crate) fn background_is_valid(plain: &str) -> Option<()> {
-    const KNOWN: [&str; 23] = [
-        "none",
+/// Whether a background covers all of its box.
+fn background_area(value: &str) -> Parsed {
+    let Some(words) = values::idents(value) else {
+        return Values(vec![Value::On]);
+    };
+    let whole = [
         "repeat",
-        "repeat-x",
-        "repeat-y",
-        "no-repeat",
-        "round",
-        "space",
         "scroll",
-        "fixed",
-        "local",
-        "center",
-        "top",
-        "left",
-        "right",
-        "bottom",
-        "cover",
-        "contain",
-        "auto",
         "border-box",
         "padding-box",
-        "content-box",
-        "text",
-        "border-area",
+        "normal",
+        "auto",
     ];
-    let mut parser = Parser::new(plain);
-    let mut colours = 0;
+    // Size, position and repetition concern pictures; clipping concerns the colour too.
+    let clips = ["text", "content-box", "border-area", "fixed", "local"];
+    if words.iter().any(|word| clips.contains(&word.as_str())) {
+        return Any;
+    }
+    if words.iter().all(|word| whole.contains(&word.as_str())) {
+        return Values(vec![Value::Auto]);
+    }
+    Values(vec![Value::On])
+}
+
+/// None, a soft shadow near the box, or anything.
+fn box_shadow(value: &str, context: &Context) -> Parsed {
+    if values::keyword(value).as_deref() == Some("none") {
+        return Values(vec![Value::Auto]);
+    }
+    let Some(units) = context.units().and_then(|all| all.last().copied()) else {
+        return Any;
+    };
+    let mut parser = Parser::new(value);
+    let mut alpha = 1.0_f32;
+    let mut all: Vec<f32> = Vec::new();
     while !parser.is_exhausted() {
-        let known = parser.try_parse(|parser| match parser.next() {
-            Ok(Token::Ident(word))
-                if KNOWN.iter().any(|known| word.eq_ignore_ascii_case(known)) =>
-            {
-                Ok(())
-            }
-            Ok(Token::Comma | Token::Delim('/') | Token::UnquotedUrl(_)) => Ok(()),
-            Ok(Token::Dimension { .. } | Token::Percentage { .. }) => Ok(()),
-            Ok(Token::Number { value, .. }) if *value == 0.0 => Ok(()),
-            _ => Err(()),
-        });
-        if known.is_err() {
-            values::next_colour(&mut parser)?;
-            colours += 1;
+        if let Ok(px) = parser.try_parse(|parser| values::factor(parser, units).ok_or(())) {
+            all.push(px.abs());
+            continue;
+        }
+        match values::next_colour(&mut parser) {
+            Some(Colour::Is(rgba)) => alpha = alpha.min(rgba.alpha),
+            _ => match parser.next() {
+                Ok(Token::Comma) => {}
+                Ok(Token::Ident(word)) if word.eq_ignore_ascii_case("inset") => {
+                    alpha = 1.0;
+                    all.push(3.0);
+                }
+                _ => return unread_list(value),
+            },
         }
     }
-    (colours <= 1).then_some(())
+    let reach = all.iter().copied().fold(0.0, f32::max);
+    if reach <= 6.0 || alpha <= 0.4 && reach <= 60.0 {
+        Values(vec![Value::Auto])
+    } else {
+        Values(vec![Value::On])
+    }
 }
 
-/// A percentage of next to nothing.
-pub(crate) fn is_small_part(value: &str) -> bool {
-    let part = value
-        .trim()
-        .strip_suffix('%')
-        .and_then(|part| part.trim().parse::<f32>().ok());
-    part.is_some_and(|part| part <= 2.0)
-}
-
-/// Whether a value that we cannot read may still mean something to a browser: then nobody can say what.
-pub(crate) fn is_beyond_us(property: &Property, value: &str) -> bool {
-    let colour = matches!(
-        property,
-        Property::Color | Property::TextFill | Property::BackgroundColor
-    );
-    if matches!(
-        property,
-        Property::Beyond | Property::ColorScheme | Property::AspectRatio
-    ) {
-        return true;
+/// A line that is thicker than usual covers the letters.
+fn text_decoration(value: &str) -> Parsed {
+    let mut parser = Parser::new(value);
+    while !parser.is_exhausted() {
+        if values::next_colour(&mut parser).is_some() {
+            continue;
+        }
+        match parser.next() {
+            Ok(Token::Ident(_)) => {}
+            Ok(_) => return unread_list(value),
+            Err(_) => break,
+        }
     }
-    if colour && values::keyword(value).is_some_and(|word| is_system_colour(&word)) {
-        return true;
-    }
-    let words = || values::words(value);
-    if *property == Property::Background && words().iter().any(|word| is_system_colour(word)) {
-        return true;
-    }
-    // Colours that are only misspelt are known not to be any.
-    let misspelt = colour && {
-        let lower = value.to_ascii_lowercase();
-        let plain = ["rgb(", "rgba(", "hsl(", "hsla("]
-            .iter()
-            .any(|head| lower.starts_with(head));
-        plain && lower.matches('(').count() == 1 && !lower.contains("from")
-    };
-    value.contains('(')
-        && !misspelt
-        && !matches!(property, Property::Custom(_) | Property::AnimationName)
-}
-
-/// Colours of the reader's desktop.
-fn is_system_colour(word: &str) -> bool {
-    const SUFFIXES: [&str; 12] = [
-        "text",
-        "face",
-        "border",
-        "background",
-        "menu",
-        "scrollbar",
-        "highlight",
-        "shadow",
-        "frame",
-        "caption",
-        "workspace",
-        "color",
-    ];
-    const NAMED: [&str; 8] = [
-        "mark",
-        "selecteditem",
-        "accentcolor",
-        "activecaption",
-        "appworkspace",
-        "inactivecaption",
-        "threedface",
-        "infobackground",
-    ];
-    word != "currentcolor"
-        && (NAMED.contains(&word) || SUFFIXES.iter().any(|suffix| word.ends_with(suffix)))
+    Values(vec![Value::Auto])
 }

@@ -29,6 +29,7 @@ pub(crate) struct Dom {
     pub too_deep: usize,
     /// The tree ends before the HTML does.
     pub cut: bool,
+    shadow_roots: bool,
 }
 
 pub(crate) struct Node {
@@ -95,8 +96,19 @@ impl Dom {
             cut: cut || limiter.full.get(),
             quirks: limiter.builder.sink.quirks.get(),
             depth: limiter.builder.sink.deepest.get(),
+            shadow_roots: limiter.builder.sink.shadow_roots.get(),
             nodes: limiter.builder.sink.nodes.into_inner(),
         }
+    }
+
+    /// The page has no doctype, or one of old.
+    pub(crate) fn is_quirky(&self) -> bool {
+        self.quirks == QuirksMode::Quirks
+    }
+
+    /// Some `<template>` is a shadow root.
+    pub(crate) fn has_shadow_roots(&self) -> bool {
+        self.shadow_roots
     }
 
     pub(crate) fn node(&self, id: NodeId) -> Option<&Node> {
@@ -172,6 +184,7 @@ pub(crate) struct Builder {
     nothing: Rc<QualName>,
     quirks: Cell<QuirksMode>,
     pub(crate) deepest: Cell<usize>,
+    pub(crate) shadow_roots: Cell<bool>,
 }
 
 impl Builder {
@@ -182,6 +195,7 @@ impl Builder {
             nothing: Rc::new(nothing),
             quirks: Cell::new(QuirksMode::NoQuirks),
             deepest: Cell::default(),
+            shadow_roots: Cell::default(),
         };
         builder.add(Data::Document);
         builder
@@ -312,6 +326,10 @@ impl TreeSink for Builder {
         attributes: Vec<Attribute>,
         flags: ElementFlags,
     ) -> Handle {
+        let is_root = |one: &Attribute| one.name.local.starts_with("shadowroot");
+        if name.local == local_name!("template") && attributes.iter().any(is_root) {
+            self.shadow_roots.set(true);
+        }
         self.add(Data::Element(Box::new(Element {
             name: Rc::new(name),
             attributes,

@@ -1,82 +1,151 @@
-//! What elements look like before any style sheet: browsers' own rules and attributes such as `bgcolor`.
+//! What elements are before any style sheet: browsers' own rules, and attributes such as `bgcolor` and `width`.
 
 use html5ever::{LocalName, local_name, ns};
 
-use crate::computed::Computed;
-use crate::dom::Element;
-use crate::own::Display;
-use crate::values::{self, Bare, Colour, Rgba};
+use crate::dom::{Dom, Element};
+use crate::properties::Longhand as L;
+use crate::style::{Display, Image, May, Position, Style, Value};
+use crate::values::{self, Colour, Rgba};
 
-/// What holds no text for readers, and is not told of either.
+/// How an element is rendered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Rendering {
+    /// As a box of text.
+    Text,
+    /// What stands inside is for programs that cannot show the element.
+    Fallback,
+    /// In a way that is not known here.
+    Unknown,
+}
+
+pub(crate) fn rendering(dom: &Dom, element: &Element) -> Rendering {
+    let name = element.local();
+    if is_machinery(element) {
+        return Rendering::Text;
+    }
+    if !element.is_html() {
+        return Rendering::Unknown;
+    }
+    match *name {
+        local_name!("iframe") | local_name!("meter") | local_name!("progress") => {
+            Rendering::Fallback
+        }
+        local_name!("template") if is_shadow_root(element) => Rendering::Unknown,
+        local_name!("template") => Rendering::Fallback,
+        local_name!("audio")
+        | local_name!("video")
+        | local_name!("canvas")
+        | local_name!("noembed")
+        | local_name!("noframes")
+        | local_name!("select")
+        | local_name!("option")
+        | local_name!("optgroup")
+        | local_name!("textarea")
+        | local_name!("object")
+        | local_name!("marquee")
+        | local_name!("frameset")
+        | local_name!("ruby")
+        | local_name!("rt")
+        | local_name!("slot") => Rendering::Unknown,
+        // Only one of a group stays open.
+        local_name!("details") if element.attribute(&local_name!("name")).is_some() => {
+            Rendering::Unknown
+        }
+        // A shadow root is shown in place of what its element holds.
+        _ if dom.has_shadow_roots() => Rendering::Unknown,
+        _ if matches!(
+            &**name,
+            "fencedframe" | "portal" | "permission" | "geolocation" | "selectedcontent"
+        ) =>
+        {
+            Rendering::Unknown
+        }
+        _ => Rendering::Text,
+    }
+}
+
+/// Elements that hold no text for readers, and that are not counted either while no style shows them.
 pub(crate) fn is_machinery(element: &Element) -> bool {
     matches!(
         *element.local(),
-        local_name!("script")
-            | local_name!("style")
-            | local_name!("title")
-            | local_name!("head")
-            | local_name!("meta")
-            | local_name!("link")
-            | local_name!("base")
-    ) && element.name.ns != ns!(svg)
-        || matches!(
+        local_name!("script") | local_name!("style")
+    ) || element.name.ns != ns!(svg)
+        && matches!(
             *element.local(),
-            local_name!("script") | local_name!("style")
+            local_name!("title")
+                | local_name!("head")
+                | local_name!("meta")
+                | local_name!("link")
+                | local_name!("base")
         )
 }
 
-/// What browsers do not render as text.
-pub(crate) fn is_unrendered(element: &Element) -> bool {
-    // Text in drawings has colours and places of its own.
-    element.name.ns == ns!(svg)
+/// `<template shadowrootmode>`: it is shown in place of what stands beside it.
+fn is_shadow_root(element: &Element) -> bool {
+    let has = |name: &str| element.attribute(&LocalName::from(name)).is_some();
+    *element.local() == local_name!("template") && (has("shadowrootmode") || has("shadowroot"))
+}
+
+/// Elements that browsers give `display: none`.
+fn is_undisplayed(element: &Element) -> bool {
+    matches!(
+        *element.local(),
+        local_name!("noembed")
+            | local_name!("noframes")
+            | local_name!("datalist")
+            | local_name!("rp")
+            | local_name!("area")
+            | local_name!("param")
+    )
+}
+
+/// Elements that paint something of their own.
+pub(crate) fn is_painted(element: &Element) -> bool {
+    !element.is_html()
         || matches!(
             *element.local(),
-            local_name!("template")
+            local_name!("img")
+                | local_name!("input")
+                | local_name!("button")
+                | local_name!("select")
+                | local_name!("textarea")
                 | local_name!("iframe")
-                | local_name!("noembed")
-                | local_name!("noframes")
-                | local_name!("datalist")
-                | local_name!("audio")
+                | local_name!("object")
+                | local_name!("embed")
                 | local_name!("video")
+                | local_name!("audio")
                 | local_name!("canvas")
                 | local_name!("meter")
                 | local_name!("progress")
-                | local_name!("annotation")
-                | local_name!("maction")
-                | local_name!("mphantom")
-                | local_name!("annotation-xml")
-                | local_name!("select")
-                | local_name!("option")
-                | local_name!("textarea")
-                | local_name!("rp")
+                | local_name!("hr")
+                | local_name!("fieldset")
         )
-        || element.name.ns == ns!(mathml) && has_own_look(element)
-        || *element.local() == local_name!("marquee")
-            && (element.attribute(&local_name!("width")).is_some()
-                || element.attribute(&local_name!("height")).is_some())
-        || *element.local() == local_name!("object")
-            && (element.attribute(&local_name!("type")).is_some() || holds_its_own_data(element))
 }
 
-/// Formulas have colours and sizes of their own.
-fn has_own_look(element: &Element) -> bool {
-    element
-        .attributes()
-        .iter()
-        .any(|one| one.name.local.starts_with("math"))
-}
-
-/// Nothing is loaded for mail, so that what stands inside is shown; but for data written into the mail itself.
-fn holds_its_own_data(element: &Element) -> bool {
-    let data = element.attribute(&local_name!("data")).unwrap_or_default();
-    let scheme = data.trim_start().get(..4).unwrap_or_default();
-    scheme.eq_ignore_ascii_case("data") || scheme.eq_ignore_ascii_case("cid:")
+/// Whether an address names a picture that is part of the mail, and so is shown.
+pub(crate) fn is_embedded(address: &str) -> bool {
+    let scheme = address.trim_start().get(..5).unwrap_or_default();
+    let scheme = scheme.to_ascii_lowercase();
+    scheme == "data:" || scheme.starts_with("cid:") || scheme == "blob:"
 }
 
 /// How an element is laid out when no style says otherwise.
-pub(crate) fn display(element: &Element) -> Display {
+fn display(element: &Element) -> Display {
+    if is_machinery(element) {
+        return Display::None;
+    }
     if !element.is_html() {
         return Display::Inline;
+    }
+    if is_undisplayed(element)
+        || element.attribute(&LocalName::from("popover")).is_some()
+        || element
+            .attribute(&local_name!("hidden"))
+            .is_some_and(|value| !value.eq_ignore_ascii_case("until-found"))
+        || *element.local() == local_name!("dialog")
+            && element.attribute(&local_name!("open")).is_none()
+    {
+        return Display::None;
     }
     match *element.local() {
         local_name!("html")
@@ -115,7 +184,6 @@ pub(crate) fn display(element: &Element) -> Display {
         | local_name!("nav")
         | local_name!("ol")
         | local_name!("optgroup")
-        | local_name!("option")
         | local_name!("p")
         | local_name!("plaintext")
         | local_name!("pre")
@@ -124,96 +192,270 @@ pub(crate) fn display(element: &Element) -> Display {
         | local_name!("summary")
         | local_name!("ul")
         | local_name!("xmp")
-        | local_name!("caption")
-        | local_name!("button")
         | local_name!("marquee") => Display::Block,
-        local_name!("table")
-        | local_name!("tbody")
-        | local_name!("thead")
-        | local_name!("tfoot")
-        | local_name!("tr") => Display::Table,
+        local_name!("button") => Display::InlineBlock,
+        local_name!("caption") => Display::Caption,
+        local_name!("table") => Display::Table,
+        local_name!("tbody") | local_name!("thead") | local_name!("tfoot") | local_name!("tr") => {
+            Display::Row
+        }
         local_name!("td") | local_name!("th") => Display::Cell,
         local_name!("col") | local_name!("colgroup") => Display::Column,
         _ => Display::Inline,
     }
 }
 
-/// `hidden`, closed dialogs and colours written as attributes: weaker than any style.
-pub(crate) fn apply(element: &Element, computed: &mut Computed) {
-    if !element.is_html() {
-        return;
+/// What the page says of all of its elements.
+#[derive(Clone, Debug)]
+pub(crate) struct PageColors {
+    pub link: Rgba,
+    /// The colour of the page's text, which tables take in documents without a doctype.
+    pub text: May,
+}
+
+/// The value that a property has when no style sheet sets it; `None` when it is the initial or the inherited one.
+pub(crate) fn base(
+    element: &Element,
+    longhand: L,
+    parent: &Style,
+    page: &PageColors,
+) -> Option<May> {
+    if longhand == L::Display {
+        return Some(May::One(Value::Display(display(element))));
     }
-    match *element.local() {
-        local_name!("a") if element.attribute(&local_name!("href")).is_some() => {
-            computed.ink = computed.link_ink;
+    if !element.is_html() {
+        return None;
+    }
+    let name = element.local();
+    let attribute = |name: LocalName| element.attribute(&name);
+    let one = |value: Value| Some(May::One(value));
+    let color = |value: Option<&str>| {
+        value
+            .and_then(legacy_colour)
+            .map(Value::Color)
+            .and_then(one)
+    };
+    let is_table_part = matches!(
+        *name,
+        local_name!("table")
+            | local_name!("tbody")
+            | local_name!("thead")
+            | local_name!("tfoot")
+            | local_name!("tr")
+            | local_name!("td")
+            | local_name!("th")
+    );
+    let is_table = *name == local_name!("table");
+    match longhand {
+        L::Color => match *name {
+            local_name!("a") if attribute(local_name!("href")).is_some() => {
+                one(Value::Color(page.link))
+            }
+            local_name!("button") | local_name!("mark") => one(Value::Color(Rgba::BLACK)),
+            local_name!("font") => color(attribute(local_name!("color"))),
+            local_name!("body") => color(attribute(local_name!("text"))),
+            local_name!("table") if parent.quirks => Some(page.text.clone()),
+            _ => None,
+        },
+        L::FontSize => font_size(element, parent),
+        L::LineHeight if is_table && parent.quirks => one(Value::Auto),
+        L::WhiteSpace => match *name {
+            local_name!("pre")
+            | local_name!("listing")
+            | local_name!("xmp")
+            | local_name!("plaintext")
+            | local_name!("nobr") => one(Value::On),
+            local_name!("td") | local_name!("th") => {
+                attribute(local_name!("nowrap")).and_then(|_| one(Value::On))
+            }
+            local_name!("table") if parent.quirks => one(Value::Auto),
+            _ => None,
+        },
+        L::TextAlign => {
+            if matches!(*name, local_name!("center") | local_name!("th")) {
+                return one(Value::On);
+            }
+            let align = attribute(local_name!("align"))?.to_ascii_lowercase();
+            match align.as_str() {
+                _ if is_table => None,
+                "center" | "right" | "middle" => one(Value::On),
+                _ => one(Value::Auto),
+            }
         }
-        local_name!("button") => {
-            computed.ink = Rgba::BLACK;
-            computed.own.paper = Rgba {
-                rgb: [239.0; 3],
-                alpha: 1.0,
-            };
-        }
-        local_name!("mark") => {
-            computed.ink = Rgba::BLACK;
-            computed.own.paper = Rgba {
+        L::BackgroundColor => match *name {
+            local_name!("button") => one(Value::Color(Rgba::grey(239.0))),
+            local_name!("mark") => one(Value::Color(Rgba {
                 rgb: [255.0, 255.0, 0.0],
                 alpha: 1.0,
-            };
-        }
-        local_name!("pre")
-        | local_name!("listing")
-        | local_name!("xmp")
-        | local_name!("plaintext") => computed.kept = true,
-        local_name!("font") => {
-            set(element, &local_name!("color"), &mut computed.ink);
-        }
-        local_name!("body") => {
-            set(element, &local_name!("text"), &mut computed.ink);
-            set(element, &local_name!("link"), &mut computed.link_ink);
-            computed.page_ink = computed.ink;
-            set(element, &local_name!("bgcolor"), &mut computed.own.paper);
-        }
-        local_name!("dialog") if element.attribute(&local_name!("open")).is_none() => {
-            computed.own.display = Display::None;
-        }
-        local_name!("table")
-        | local_name!("tbody")
-        | local_name!("thead")
-        | local_name!("tfoot")
-        | local_name!("tr")
-        | local_name!("td")
-        | local_name!("th")
-        | local_name!("marquee") => {
-            // QUIRK: in documents of old, tables take the page's font and colour, not those around them.
-            if *element.local() == local_name!("table") && computed.bare == Bare::Pixels {
-                computed.ink = computed.page_ink;
-                computed.font = computed.root_font;
+            })),
+            local_name!("dialog") => one(Value::Color(Rgba::WHITE)),
+            local_name!("body") | local_name!("marquee") => {
+                color(attribute(local_name!("bgcolor")))
             }
-            set(element, &local_name!("bgcolor"), &mut computed.own.paper);
+            _ if is_table_part => color(attribute(local_name!("bgcolor"))),
+            _ => None,
+        },
+        L::BackgroundImage if is_table_part || *name == local_name!("body") => {
+            let address = attribute(local_name!("background"))?;
+            if is_embedded(address) {
+                Some(May::Any)
+            } else {
+                one(Value::Image(Image::Remote))
+            }
         }
-        _ => {}
-    }
-    let hidden = element.attribute(&local_name!("hidden"));
-    match hidden.map(str::to_ascii_lowercase).as_deref() {
-        Some("until-found") => computed.own.skipped = true,
-        Some(_) => computed.own.display = Display::None,
-        None => {}
-    }
-    if element.attribute(&LocalName::from("popover")).is_some() {
-        computed.own.display = Display::None;
+        L::Width | L::Height => {
+            let sized = is_table_part
+                || matches!(
+                    *name,
+                    local_name!("img")
+                        | local_name!("hr")
+                        | local_name!("iframe")
+                        | local_name!("video")
+                        | local_name!("canvas")
+                        | local_name!("object")
+                        | local_name!("embed")
+                        | local_name!("input")
+                        | local_name!("pre")
+                );
+            let attribute = if longhand == L::Width {
+                attribute(local_name!("width"))
+            } else {
+                attribute(local_name!("height"))
+            };
+            dimension(attribute.filter(|_| sized)?).map(May::One)
+        }
+        L::MarginTop | L::MarginBottom => match *name {
+            local_name!("p")
+            | local_name!("h1")
+            | local_name!("h2")
+            | local_name!("h3")
+            | local_name!("h4")
+            | local_name!("h5")
+            | local_name!("h6")
+            | local_name!("ul")
+            | local_name!("ol")
+            | local_name!("dl")
+            | local_name!("pre")
+            | local_name!("blockquote")
+            | local_name!("figure") => one(Value::Px(24.0)),
+            _ => None,
+        },
+        L::MarginLeft => matches!(
+            *name,
+            local_name!("blockquote") | local_name!("figure") | local_name!("dd")
+        )
+        .then_some(May::One(Value::Px(40.0))),
+        L::PaddingLeft => matches!(*name, local_name!("ul") | local_name!("ol"))
+            .then_some(May::One(Value::Px(40.0))),
+        L::Float => {
+            let floats = is_table
+                || matches!(
+                    *name,
+                    local_name!("img") | local_name!("iframe") | local_name!("object")
+                );
+            let align = attribute(local_name!("align")).filter(|_| floats)?;
+            let aside = align.eq_ignore_ascii_case("left") || align.eq_ignore_ascii_case("right");
+            aside.then_some(May::One(Value::On))
+        }
+        L::Position if *name == local_name!("dialog") => one(Value::Position(Position::Absolute)),
+        L::ContentVisibility => attribute(local_name!("hidden"))
+            .filter(|value| value.eq_ignore_ascii_case("until-found"))
+            .and_then(|_| one(Value::On)),
+        _ => None,
     }
 }
 
-fn set(element: &Element, attribute: &LocalName, colour: &mut Rgba) {
-    let found = element.attribute(attribute).and_then(legacy_colour);
-    if let Some(found) = found {
-        *colour = found;
-    }
+/// Properties that [`base`] may set.
+pub(crate) const BASED: &[L] = &[
+    L::FontSize,
+    L::Color,
+    L::LineHeight,
+    L::WhiteSpace,
+    L::TextAlign,
+    L::Display,
+    L::BackgroundColor,
+    L::BackgroundImage,
+    L::Width,
+    L::Height,
+    L::MarginTop,
+    L::MarginBottom,
+    L::MarginLeft,
+    L::PaddingLeft,
+    L::Float,
+    L::Position,
+    L::ContentVisibility,
+];
+
+fn font_size(element: &Element, parent: &Style) -> Option<May> {
+    let font = |px: f32| {
+        Some(May::One(Value::Font {
+            px,
+            absolute: false,
+        }))
+    };
+    let times = match *element.local() {
+        local_name!("h1") => 2.0,
+        local_name!("h2") => 1.5,
+        local_name!("h3") => 1.17,
+        local_name!("h5") => 0.83,
+        local_name!("h6") => 0.67,
+        local_name!("small") | local_name!("sub") | local_name!("sup") => 1.0 / 1.2,
+        local_name!("big") => 1.2,
+        local_name!("pre")
+        | local_name!("code")
+        | local_name!("tt")
+        | local_name!("kbd")
+        | local_name!("samp")
+        | local_name!("listing")
+        | local_name!("xmp")
+        | local_name!("plaintext") => 0.8125,
+        local_name!("button") => return font(13.33),
+        local_name!("table") if parent.quirks => return font(16.0),
+        local_name!("font") => {
+            let size = element.attribute(&local_name!("size"))?.trim();
+            let number: i32 = size.trim_start_matches(['+', '-']).parse().ok()?;
+            let number = match size.chars().next() {
+                Some('+') => 3 + number,
+                Some('-') => 3 - number,
+                _ => number,
+            };
+            return font(match number {
+                ..=1 => 10.0,
+                2 => 13.0,
+                3 => 16.0,
+                4 => 18.0,
+                5 => 24.0,
+                6 => 32.0,
+                _ => 48.0,
+            });
+        }
+        _ => return None,
+    };
+    let scaled = |value: &Value| match value {
+        Value::Font { px, absolute } => Value::Font {
+            px: px * times,
+            absolute: *absolute,
+        },
+        other => *other,
+    };
+    Some(match parent.get(L::FontSize).values() {
+        Some(values) => May::from_values(&values.iter().map(scaled).collect::<Vec<_>>()),
+        None => May::Any,
+    })
+}
+
+/// `600`, `600px` and `50%` of an attribute.
+pub(crate) fn dimension(value: &str) -> Option<Value> {
+    let number = values::leading(value)?;
+    Some(if value.contains('%') {
+        Value::Percent(number)
+    } else {
+        Value::Px(number)
+    })
 }
 
 /// Colours of attributes: names and `#rgb`, else hexadecimal digits however mangled (HTML section 2.3.6).
-fn legacy_colour(value: &str) -> Option<Rgba> {
+pub(crate) fn legacy_colour(value: &str) -> Option<Rgba> {
     let value = value.trim();
     if value.is_empty() || value.eq_ignore_ascii_case("transparent") {
         return None;

@@ -7,27 +7,27 @@
 
 mod budget;
 mod cascade;
-mod computed;
 mod conditions;
 mod custom_properties;
 mod declared;
 mod dom;
 mod elements;
 mod hidden;
+mod judge;
+mod layout;
 mod link;
-mod own;
+mod papers;
 mod properties;
 mod sanitize;
 mod selector;
-mod shape;
-mod sight;
+mod style;
 mod stylesheet;
 mod text;
 mod tree_limits;
+mod truth;
 mod values;
 mod verdict;
 mod walk;
-mod world;
 
 pub use hidden::Hidden;
 pub use sanitize::TextFilter;
@@ -77,10 +77,10 @@ pub fn to_text(html: &str, max_chars: usize) -> Rendered {
     let dom = Dom::parse(start(html));
     let mut writer = text::TextWriter::new(max_chars);
     let walked = walk::walk(&dom, &mut writer);
-    let (text, links) = writer.finish();
+    let (text, uncertain, links) = writer.finish();
     Rendered {
         text,
-        uncertain: Vec::new(),
+        uncertain,
         hidden: walked.hidden,
         links,
         too_deep: dom.too_deep,

@@ -9,6 +9,7 @@ use html5ever::LocalName;
 
 use crate::dom::Element;
 use crate::link;
+use crate::verdict::Reason;
 use crate::walk::{Layout, Sink, Space};
 
 const MOST_DEPTH: usize = 64;
@@ -66,6 +67,7 @@ const ELEMENTS: &[&str] = &[
     "var",
 ];
 const VOID: &[&str] = &["br", "hr"];
+const UNMARK: &str = "</mark>";
 
 /// What all text passes on its way into sanitized HTML.
 pub trait TextFilter {
@@ -85,6 +87,8 @@ pub(crate) struct Sanitizer<'f> {
     depth: usize,
     /// Text that waits for the next tag: elements that are not written must not part what is read as one.
     text: String,
+    /// Why the text that waits may not be seen.
+    doubt: Option<Reason>,
 }
 
 #[derive(Clone, Copy)]
@@ -104,6 +108,7 @@ impl<'f> Sanitizer<'f> {
             open: Vec::new(),
             depth: 0,
             text: String::new(),
+            doubt: None,
         }
     }
 
@@ -117,8 +122,26 @@ impl<'f> Sanitizer<'f> {
         self.out.push_str(text);
     }
 
-    /// Writes the text that waits.
+    /// Writes the text that waits, marked when it may not be seen.
     fn flush(&mut self) {
+        if self.text.is_empty() {
+            return;
+        }
+        let mark = self.doubt.filter(|_| !self.text.trim().is_empty());
+        let mark = mark.map(|doubt| format!("<mark title=\"uncertain: {}\">", doubt.name()));
+        if let Some(mark) = &mark
+            && !self.push_whole(mark, UNMARK.len())
+        {
+            return;
+        }
+        self.write_text();
+        if mark.is_some() {
+            // Its room was set aside with the start tag.
+            self.out.push_str(UNMARK);
+        }
+    }
+
+    fn write_text(&mut self) {
         let filtered = self.filter.text(&std::mem::take(&mut self.text));
         for char in filtered.chars() {
             let mut one = [0; 4];
@@ -194,13 +217,26 @@ impl Sink for Sanitizer<'_> {
 
     fn pass(&mut self, _: Layout) {}
 
-    fn picture(&mut self, element: &Element, alt: &str) {
+    fn picture(&mut self, element: &Element, alt: &str, doubt: Option<Reason>) {
         self.flush();
+        let mark = doubt.map(|doubt| format!("<mark title=\"uncertain: {}\">", doubt.name()));
+        if let Some(mark) = &mark
+            && !self.push_whole(mark, UNMARK.len())
+        {
+            return;
+        }
         let tag = start_tag(element, alt, self.filter);
         self.push_whole(&tag, 0);
+        if mark.is_some() {
+            self.out.push_str(UNMARK);
+        }
     }
 
-    fn text(&mut self, text: &str, _: Space) {
+    fn text(&mut self, text: &str, _: Space, doubt: Option<Reason>) {
+        if doubt != self.doubt && !text.trim().is_empty() {
+            self.flush();
+            self.doubt = doubt;
+        }
         self.text.push_str(text);
     }
 
@@ -259,6 +295,8 @@ fn cleaner() -> ammonia::Builder<'static> {
     let attributes: HashMap<&str, HashSet<&str>> = tags
         .iter()
         .map(|name| (*name, attributes_of(name).iter().copied().collect()))
+        // Only ours has one: the sender's are not copied.
+        .chain([("mark", HashSet::from(["title"]))])
         .collect();
     let mut builder = ammonia::Builder::new();
     builder

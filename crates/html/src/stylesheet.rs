@@ -1,39 +1,49 @@
-//! Style sheets: which rules there are, under which conditions, and what they declare.
+//! Style sheets: which rules there are, whether they apply, and what they declare.
 //!
-//! Only properties that can hide text are kept. The syntax is cssparser's business.
+//! Harmless properties are not kept. The syntax is cssparser's business.
 
 use std::collections::HashMap;
 use std::rc::Rc;
 
 use cssparser::{
     AtRuleParser, BasicParseErrorKind, CowRcStr, DeclarationParser, ParseError, Parser,
-    ParserState, QualifiedRuleParser, RuleBodyItemParser, RuleBodyParser, StyleSheetParser,
+    ParserState, QualifiedRuleParser, RuleBodyItemParser, RuleBodyParser, StyleSheetParser, Token,
     parse_important,
 };
 
-use crate::conditions::{self, Truth};
+use crate::conditions;
+use crate::custom_properties;
+use crate::declared::keeps_white_space;
 use crate::properties::Property;
 use crate::selector::parser::{self, Prelude};
-use crate::world::{Doubt, World};
+use crate::truth::Truth;
 
 /// Of all rules of a page together.
-const MOST_SELECTORS: usize = 200_000;
+const MAX_SELECTORS: usize = 200_000;
 /// Blocks in blocks.
-const MOST_NESTING: usize = 24;
+const MAX_NESTING: usize = 24;
 
-pub(crate) struct Sheet {
-    world: World,
-    /// Another world may read it differently.
-    pub differs: bool,
+/// All style sheets of a page.
+#[derive(Default)]
+pub(crate) struct StyleSheet {
     /// Selectors met so far, those that `&` stands for included.
     selectors: usize,
     depth: usize,
-    /// In the order in which they stand.
+    /// Declarations met so far.
+    declarations: usize,
     pub rules: Vec<Rule>,
-    /// By their names in lower case.
-    pub frames: HashMap<String, Frames>,
+    /// What the keyframes of all animations declare.
+    pub keyframes: Vec<Declaration>,
     /// Custom properties that `@property` has given rules of their own.
     pub registered: Vec<Rc<str>>,
+    /// A font whose letters may have no shape.
+    pub odd_font: bool,
+    /// A style sheet that is written into an address, and is not read.
+    pub unread_sheet: bool,
+    /// The page asks for dark colours.
+    pub dark: bool,
+    /// The order of the layers is not known.
+    pub layers_unknown: bool,
     /// Cascade layers by the layer around them and their name, numbered by their first mention.
     layers: HashMap<(Option<usize>, String), usize>,
 }
@@ -41,7 +51,27 @@ pub(crate) struct Sheet {
 pub(crate) struct Rule {
     pub prelude: Prelude,
     pub declarations: Rc<[Declaration]>,
+    pub scope: Scope,
+}
+
+/// Where a rule stands.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Scope {
+    /// Whether its conditions hold.
+    pub holds: Truth,
     pub layer: Option<usize>,
+    /// Its rank among other rules is not known.
+    pub unranked: bool,
+}
+
+impl Default for Scope {
+    fn default() -> Self {
+        Self {
+            holds: Truth::Yes,
+            layer: None,
+            unranked: false,
+        }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -49,37 +79,31 @@ pub(crate) struct Declaration {
     pub property: Property,
     pub value: String,
     pub important: bool,
+    /// Its place among all declarations of the page.
+    pub order: usize,
 }
 
-impl Sheet {
-    pub(crate) fn new(world: World) -> Self {
-        Self {
-            world,
-            differs: false,
-            selectors: 0,
-            depth: 0,
-            rules: Vec::new(),
-            frames: HashMap::new(),
-            registered: Vec::new(),
-            layers: HashMap::new(),
-        }
+impl Declaration {
+    /// Whether it is for white space, and keeps it.
+    pub(crate) fn keeps_white_space(&self) -> bool {
+        keeps_white_space(&self.value)
     }
+}
 
-    /// There are more rules than anybody needs.
+impl StyleSheet {
+    /// There are more rules than a mail needs.
     pub(crate) fn is_too_much(&self) -> bool {
-        self.selectors > MOST_SELECTORS
-    }
-
-    /// What cannot be judged: whether it applies in this world.
-    fn doubt(&mut self) -> bool {
-        self.differs = true;
-        self.world.doubt == Doubt::Applies
+        self.selectors > MAX_SELECTORS
     }
 
     /// Adds what one `<style>` element says.
-    pub(crate) fn read(&mut self, css: &str) {
+    pub(crate) fn read(&mut self, css: &str, holds: Truth) {
         let mut input = Parser::new(css);
-        let mut reader = Reader::outside(self, None);
+        let scope = Scope {
+            holds,
+            ..Scope::default()
+        };
+        let mut reader = Reader::new(self, scope);
         // Rules that make no sense are skipped one by one, as browsers do.
         for _ in StyleSheetParser::new(&mut input, &mut Inside(&mut reader)) {}
     }
@@ -96,8 +120,9 @@ impl Sheet {
 
 /// The declarations of a `style` attribute.
 pub(crate) fn inline(style: &str) -> Vec<Declaration> {
-    let mut sheet = Sheet::new(World::FIRST);
-    let mut reader = Reader::outside(&mut sheet, None);
+    let mut sheet = StyleSheet::default();
+    let mut reader = Reader::new(&mut sheet, Scope::default());
+    reader.is_attribute = true;
     let mut input = Parser::new(style);
     for _ in RuleBodyParser::<_, (), ()>::new(&mut input, &mut Inside(&mut reader)) {}
     reader.found
@@ -105,83 +130,76 @@ pub(crate) fn inline(style: &str) -> Vec<Declaration> {
 
 /// Reads rules and declarations on one level.
 struct Reader<'s> {
-    sheet: &'s mut Sheet,
+    sheet: &'s mut StyleSheet,
     within: Option<Prelude>,
-    layer: Option<usize>,
+    scope: Scope,
     found: Vec<Declaration>,
     /// Selectors may be meant for another namespace than HTML's.
     foreign: bool,
+    /// It reads a `style` attribute.
+    is_attribute: bool,
 }
 
 impl<'s> Reader<'s> {
-    fn outside(sheet: &'s mut Sheet, layer: Option<usize>) -> Self {
+    fn new(sheet: &'s mut StyleSheet, scope: Scope) -> Self {
         Self {
             sheet,
             within: None,
-            layer,
+            scope,
             found: Vec::new(),
             foreign: false,
+            is_attribute: false,
         }
     }
 
     /// A block of declarations and further rules.
-    fn block(&mut self, input: &mut Parser<'_>, prelude: Option<Prelude>, layer: Option<usize>) {
-        let met = |prelude: Option<&Prelude>| {
+    fn block(&mut self, input: &mut Parser<'_>, prelude: Option<Prelude>, scope: Scope) {
+        let count = |prelude: Option<&Prelude>| {
             prelude.map_or(0, |prelude| prelude.selectors.slice().len())
         };
-        self.sheet.selectors += 1 + met(prelude.as_ref()) + met(self.within.as_ref());
-        if self.sheet.is_too_much() || self.sheet.depth >= MOST_NESTING {
-            self.sheet.selectors = MOST_SELECTORS + 1;
+        self.sheet.selectors += 1 + count(prelude.as_ref()) + count(self.within.as_ref());
+        if self.sheet.is_too_much() || self.sheet.depth >= MAX_NESTING {
+            self.sheet.selectors = MAX_SELECTORS + 1;
             while input.next().is_ok() {}
             return;
         }
-        if prelude.as_ref().is_some_and(|prelude| prelude.doubt) {
-            self.sheet.differs = true;
-        }
-        if self.foreign && !self.sheet.doubt() {
-            while input.next().is_ok() {}
-            return;
-        }
-        let place = prelude.as_ref().map(|prelude| {
-            // Set aside here: what is nested inside stands behind it.
-            self.sheet.rules.push(Rule {
-                prelude: prelude.clone(),
-                declarations: Rc::from([]),
-                layer,
-            });
-            self.sheet.rules.len() - 1
-        });
         let mut inner = Reader {
             foreign: self.foreign,
             sheet: self.sheet,
             within: prelude,
-            layer,
+            scope,
             found: Vec::new(),
+            is_attribute: false,
         };
         inner.sheet.depth += 1;
         for _ in RuleBodyParser::<_, (), ()>::new(input, &mut Inside(&mut inner)) {}
         inner.sheet.depth -= 1;
-        let found = inner.found;
-        let Some(place) = place else {
-            return;
-        };
-        if found.is_empty() && place + 1 == self.sheet.rules.len() {
-            self.sheet.rules.pop();
-        } else if let Some(rule) = self.sheet.rules.get_mut(place) {
-            rule.declarations = found.into();
+        if let Some(prelude) = inner.within
+            && !inner.found.is_empty()
+        {
+            inner.sheet.rules.push(Rule {
+                prelude,
+                declarations: inner.found.into(),
+                scope: Scope {
+                    holds: scope.holds.and(if inner.foreign {
+                        Truth::Unknown
+                    } else {
+                        Truth::Yes
+                    }),
+                    ..scope
+                },
+            });
         }
     }
 }
 
 /// What an at-rule's block is.
 enum At {
-    /// Rules that apply.
-    Rules {
-        layer: Option<usize>,
-    },
-    Frames(String),
+    Rules(Scope),
+    Keyframes,
     Registered(String),
-    /// Rules that do not apply, or say nothing about text.
+    FontFace,
+    /// It says nothing about text.
     Nothing,
 }
 
@@ -194,73 +212,108 @@ fn rest<'i>(input: &mut Parser<'i>) -> &'i str {
 impl Reader<'_> {
     fn at(&mut self, name: &str, input: &mut Parser<'_>) -> At {
         let prelude = rest(input);
-        let applies = match name.to_ascii_lowercase().as_str() {
-            "media" => {
-                self.sheet.differs |= conditions::depends_on_window(prelude);
-                conditions::applies(prelude, self.sheet.world.window)
+        let holds = match name.to_ascii_lowercase().as_str() {
+            "media" => conditions::media(prelude),
+            "supports" => conditions::supports(prelude),
+            "layer" => return At::Rules(self.layers(prelude)),
+            "scope" => {
+                return At::Rules(Scope {
+                    holds: Truth::Unknown,
+                    unranked: true,
+                    ..self.scope
+                });
             }
-            "supports" => match conditions::supports(prelude) {
-                Truth::Yes => true,
-                Truth::No => false,
-                Truth::Unknown => self.sheet.doubt(),
-            },
-            "container" | "scope" | "document" | "-moz-document" | "starting-style" => {
-                self.sheet.doubt()
+            "keyframes" | "-webkit-keyframes" => return At::Keyframes,
+            "property" => return At::Registered(prelude.to_owned()),
+            "font-face" => return At::FontFace,
+            "import" => {
+                self.sheet.unread_sheet |= prelude.to_ascii_lowercase().contains("data:");
+                return At::Nothing;
             }
-            "layer" => return self.layers(prelude),
-            "keyframes" | "-webkit-keyframes" => {
-                self.sheet.differs = true;
-                return At::Frames(prelude.trim_matches(['"', '\'']).to_owned());
-            }
-            "property" if self.sheet.doubt() => return At::Registered(prelude.to_owned()),
             "namespace" => {
                 self.foreign = true;
-                false
+                return At::Nothing;
             }
-            _ => false,
+            // None of these holds rules for text on a screen.
+            "charset"
+            | "page"
+            | "counter-style"
+            | "font-feature-values"
+            | "font-palette-values"
+            | "view-transition"
+            | "position-try"
+            | "color-profile"
+            | "viewport"
+            | "-ms-viewport"
+            | "-o-viewport"
+            | "-moz-document"
+            | "document"
+            | "-moz-keyframes"
+            | "-o-keyframes"
+            | "-ms-keyframes"
+            | "function" => {
+                return At::Nothing;
+            }
+            _ => Truth::Unknown,
         };
-        if applies {
-            At::Rules { layer: self.layer }
-        } else {
-            At::Nothing
-        }
+        At::Rules(Scope {
+            holds: self.scope.holds.and(holds),
+            ..self.scope
+        })
     }
 
     /// Layers within layers have an order of their own, which is not followed here.
-    fn layers(&mut self, prelude: &str) -> At {
+    fn layers(&mut self, prelude: &str) -> Scope {
         let mut last = None;
+        self.sheet.layers_unknown |=
+            !self.scope.holds.is_certain() || prelude.contains(is_odd_in_name);
         for one in prelude.split(',') {
-            last = Some(self.sheet.layer(one.trim(), self.layer));
+            last = Some(self.sheet.layer(one.trim(), self.scope.layer));
         }
-        let nested = self.layer.is_some() || prelude.contains('.');
-        if nested && !self.sheet.doubt() {
-            return At::Nothing;
+        Scope {
+            holds: self.scope.holds.and(if starts_with_digit(prelude) {
+                Truth::Unknown
+            } else {
+                Truth::Yes
+            }),
+            layer: last,
+            unranked: self.scope.unranked || self.scope.layer.is_some() || prelude.contains('.'),
         }
-        At::Rules { layer: last }
     }
 
     fn at_block(&mut self, at: At, input: &mut Parser<'_>) {
         match at {
-            At::Rules { layer } => self.block(input, self.within.clone(), layer),
-            At::Frames(name) => {
-                let mut frames = Frames::default();
+            At::Rules(scope) => self.block(input, self.within.clone(), scope),
+            At::Keyframes => {
+                let mut frames = Keyframes(Vec::new());
                 for _ in RuleBodyParser::<_, (), ()>::new(input, &mut frames) {}
-                // Names tell cases apart here, but words of values are lowered.
-                let known = self
-                    .sheet
-                    .frames
-                    .entry(name.to_ascii_lowercase())
-                    .or_default();
-                known.first.extend(frames.first);
-                known.last.extend(frames.last);
+                self.sheet.keyframes.extend(frames.0);
             }
             At::Registered(name) => {
                 while input.next().is_ok() {}
-                self.sheet.registered.push(Rc::from(name));
+                let name = custom_properties::plain(&name);
+                self.sheet.registered.push(Rc::from(name.trim()));
+            }
+            At::FontFace => {
+                let text = rest(input).to_ascii_lowercase();
+                let odd = ["data:", "size-adjust", "-override", "\\", "var("];
+                self.sheet.odd_font |= odd.iter().any(|odd| text.contains(odd));
             }
             At::Nothing => while input.next().is_ok() {},
         }
     }
+}
+
+fn starts_with_digit(names: &str) -> bool {
+    names
+        .split([',', '.'])
+        .any(|name| name.trim().starts_with(|char: char| char.is_ascii_digit()))
+}
+
+/// Characters that stand in no plain name of a layer.
+fn is_odd_in_name(char: char) -> bool {
+    !char.is_ascii_alphanumeric()
+        && !matches!(char, '-' | '_' | ',' | '.' | ' ' | '\n' | '\r' | '\t')
 }
 
 /// A block: declarations may stand in it as well as rules.
@@ -276,15 +329,25 @@ impl<'i> DeclarationParser<'i> for Inside<'_, '_> {
         input: &mut Parser<'i>,
         _: &ParserState,
     ) -> Result<(), ParseError<()>> {
-        if let Some(property) = Property::named(&name) {
-            self.0.found.push(declaration(property, rest(input)));
+        let start = input.position();
+        let custom = name.starts_with("--");
+        while let Ok(token) = input.next() {
+            // `a:hover { … }` begins like a declaration.
+            if *token == Token::CurlyBracketBlock && !custom {
+                return Err(ParseError::custom(()));
+            }
         }
-        while input.next().is_ok() {}
+        if let Some(property) = Property::named(&name) {
+            self.0.sheet.declarations += 1;
+            let order = self.0.sheet.declarations;
+            let found = declaration(property, input.slice_from(start).trim(), order);
+            self.0.found.push(found);
+        }
         Ok(())
     }
 }
 
-fn declaration(property: Property, value: &str) -> Declaration {
+fn declaration(property: Property, value: &str, order: usize) -> Declaration {
     let bang = value.rfind('!').map(|at| value.split_at(at));
     let important = bang.filter(|(_, mark)| {
         let mut mark = Parser::new(mark);
@@ -296,6 +359,7 @@ fn declaration(property: Property, value: &str) -> Declaration {
             .map_or(value, |(value, _)| value.trim_end())
             .to_owned(),
         important: important.is_some(),
+        order,
     }
 }
 
@@ -333,13 +397,11 @@ impl<'i> QualifiedRuleParser<'i> for Inside<'_, '_> {
     type Error = ();
 
     fn parse_prelude(&mut self, input: &mut Parser<'i>) -> Result<Prelude, ParseError<()>> {
+        let invalid = || ParseError::from_basic_kind(BasicParseErrorKind::QualifiedRuleInvalid);
         if self.0.sheet.is_too_much() {
-            return Err(ParseError::from_basic_kind(
-                BasicParseErrorKind::QualifiedRuleInvalid,
-            ));
+            return Err(invalid());
         }
-        parser::parse(input, self.0.within.as_ref())
-            .ok_or_else(|| ParseError::from_basic_kind(BasicParseErrorKind::QualifiedRuleInvalid))
+        parser::parse(input, self.0.within.as_ref(), self.0.foreign).ok_or_else(invalid)
     }
 
     fn parse_block(
@@ -348,14 +410,14 @@ impl<'i> QualifiedRuleParser<'i> for Inside<'_, '_> {
         _: &ParserState,
         input: &mut Parser<'i>,
     ) -> Result<(), ParseError<()>> {
-        self.0.block(input, Some(prelude), self.0.layer);
+        self.0.block(input, Some(prelude), self.0.scope);
         Ok(())
     }
 }
 
 impl RuleBodyItemParser<'_, (), ()> for Inside<'_, '_> {
     fn parse_declarations(&self) -> bool {
-        true
+        self.0.within.is_some() || self.0.is_attribute
     }
 
     fn parse_qualified(&self) -> bool {
@@ -363,52 +425,42 @@ impl RuleBodyItemParser<'_, (), ()> for Inside<'_, '_> {
     }
 }
 
-/// How an animation begins and ends.
-#[derive(Default)]
-pub(crate) struct Frames {
-    pub first: Vec<Declaration>,
-    pub last: Vec<Declaration>,
-}
+/// What the frames of an animation declare, whenever it is.
+struct Keyframes(Vec<Declaration>);
 
-impl<'i> QualifiedRuleParser<'i> for Frames {
-    type Prelude = String;
+impl<'i> QualifiedRuleParser<'i> for Keyframes {
+    type Prelude = ();
     type QualifiedRule = ();
     type Error = ();
 
-    fn parse_prelude(&mut self, input: &mut Parser<'i>) -> Result<String, ParseError<()>> {
-        Ok(rest(input).to_ascii_lowercase())
+    fn parse_prelude(&mut self, input: &mut Parser<'i>) -> Result<(), ParseError<()>> {
+        rest(input);
+        Ok(())
     }
 
     fn parse_block(
         &mut self,
-        when: String,
+        (): (),
         _: &ParserState,
         input: &mut Parser<'i>,
     ) -> Result<(), ParseError<()>> {
-        let text = rest(input);
-        for at in when.split(',') {
-            match at.trim() {
-                "from" | "0%" => self.first.extend(inline(text)),
-                "to" | "100%" => self.last.extend(inline(text)),
-                _ => {}
-            }
-        }
+        self.0.extend(inline(rest(input)));
         Ok(())
     }
 }
 
-impl<'i> DeclarationParser<'i> for Frames {
+impl<'i> DeclarationParser<'i> for Keyframes {
     type Declaration = ();
     type Error = ();
 }
 
-impl<'i> AtRuleParser<'i> for Frames {
+impl<'i> AtRuleParser<'i> for Keyframes {
     type Prelude = ();
     type AtRule = ();
     type Error = ();
 }
 
-impl RuleBodyItemParser<'_, (), ()> for Frames {
+impl RuleBodyItemParser<'_, (), ()> for Keyframes {
     fn parse_declarations(&self) -> bool {
         false
     }

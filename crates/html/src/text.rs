@@ -2,8 +2,10 @@
 
 use html5ever::{local_name, ns};
 
+use crate::UncertainRun;
 use crate::dom::Element;
 use crate::link;
+use crate::verdict::Reason;
 use crate::walk::{Layout, Sink, Space};
 
 const MOST_QUOTES: usize = 5;
@@ -31,6 +33,11 @@ pub(crate) struct TextWriter {
     links: Vec<(usize, Option<String>)>,
     /// A heading waits for its text.
     heading: Option<usize>,
+    /// Why the text at hand may not be seen.
+    doubt: Option<Reason>,
+    /// Characters written.
+    written: usize,
+    uncertain: Vec<UncertainRun>,
     pub(crate) seen: Links,
 }
 
@@ -81,8 +88,20 @@ impl TextWriter {
         }
     }
 
-    pub(crate) fn finish(self) -> (String, Links) {
-        (self.out, self.seen)
+    pub(crate) fn finish(self) -> (String, Vec<UncertainRun>, Links) {
+        (self.out, self.uncertain, self.seen)
+    }
+
+    /// Marks what was written since `start`, and joins it with what stands one blank before it.
+    fn mark(&mut self, start: usize, reason: Reason) {
+        let end = self.written;
+        if start == end {
+            return;
+        }
+        match self.uncertain.last_mut() {
+            Some(last) if last.reason == reason && start <= last.end + 1 => last.end = end,
+            _ => self.uncertain.push(UncertainRun { start, end, reason }),
+        }
     }
 
     fn widen(&mut self, gap: Gap) {
@@ -91,7 +110,9 @@ impl TextWriter {
 
     fn push(&mut self, text: &str) {
         let mut chars = text.chars();
-        self.room -= chars.by_ref().take(self.room).count();
+        let taken = chars.by_ref().take(self.room).count();
+        self.room -= taken;
+        self.written += taken;
         let kept = text.len() - chars.as_str().len();
         self.out.push_str(text.get(..kept).unwrap_or_default());
     }
@@ -133,7 +154,11 @@ impl TextWriter {
 
     fn word(&mut self, word: &str) {
         self.before_word();
+        let start = self.written;
         self.push(word);
+        if let Some(reason) = self.doubt {
+            self.mark(start, reason);
+        }
     }
 
     fn preformatted(&mut self, text: &str) {
@@ -324,13 +349,15 @@ impl Sink for TextWriter {
         }
     }
 
-    fn picture(&mut self, _: &Element, alt: &str) {
+    fn picture(&mut self, _: &Element, alt: &str, doubt: Option<Reason>) {
+        self.doubt = doubt;
         if !alt.is_empty() {
             self.word(&format!("[{alt}]"));
         }
     }
 
-    fn text(&mut self, text: &str, space: Space) {
+    fn text(&mut self, text: &str, space: Space, doubt: Option<Reason>) {
+        self.doubt = doubt;
         if space == Space::Kept {
             return self.preformatted(text);
         }

@@ -12,6 +12,8 @@ pub(crate) struct Units {
     pub root: f32,
     /// What a percentage is of.
     pub whole: f32,
+    /// Width and height of the window.
+    pub window: (f32, f32),
     pub bare: Bare,
 }
 
@@ -32,12 +34,10 @@ impl Units {
         font: 1.0,
         root: 1.0,
         whole: 1.0,
+        window: (900.0, 1200.0),
         bare: Bare::Number,
     };
 }
-
-/// The window that a reader is taken to have.
-pub(crate) const WINDOW: (f32, f32) = (900.0, 1200.0);
 
 /// A length in pixels, `calc()` and its kin included.
 pub(crate) fn length(value: &str, units: Units) -> Option<f32> {
@@ -52,21 +52,6 @@ pub(crate) fn length(value: &str, units: Units) -> Option<f32> {
     parser = Parser::new(value);
     let found = sum(&mut parser, units)?;
     parser.is_exhausted().then_some(found)
-}
-
-/// All lengths and numbers in a value or in the arguments of a function, in order; words are left out.
-pub(crate) fn lengths(value: &str, units: Units) -> Vec<f32> {
-    let mut parser = Parser::new(value);
-    let mut found = Vec::new();
-    while !parser.is_exhausted() && found.len() < 64 {
-        let parsed = parser.try_parse(|parser| factor(parser, units).ok_or(()));
-        match parsed {
-            Ok(length) => found.push(length),
-            Err(()) if parser.next().is_err() => break,
-            Err(()) => {}
-        }
-    }
-    found
 }
 
 /// A number or a percentage of one.
@@ -107,105 +92,6 @@ pub(crate) fn idents(value: &str) -> Option<Vec<String>> {
         }
     }
     (!found.is_empty()).then_some(found)
-}
-
-/// A value that consists of lengths, with `auto` as zero.
-pub(crate) fn all_lengths(value: &str, units: Units) -> Option<Vec<f32>> {
-    let mut parser = Parser::new(value);
-    let mut found = Vec::new();
-    while !parser.is_exhausted() {
-        let auto = parser.try_parse(|parser| parser.expect_ident_matching("auto"));
-        found.push(match auto {
-            Ok(()) => 0.0,
-            Err(_) => factor(&mut parser, units)?,
-        });
-        if found.len() > 4 {
-            return None;
-        }
-    }
-    (!found.is_empty()).then_some(found)
-}
-
-/// A value that consists of functions and of the words in `known`; `None` when there is anything else.
-pub(crate) fn only_functions(value: &str, known: &[&str]) -> Option<Vec<(String, String)>> {
-    let mut parser = Parser::new(value);
-    let mut found = Vec::new();
-    while !parser.is_exhausted() {
-        let name = match parser.next().ok()? {
-            Token::Ident(word) if known.iter().any(|known| word.eq_ignore_ascii_case(known)) => {
-                continue;
-            }
-            Token::Function(name) => name.to_ascii_lowercase(),
-            _ => return None,
-        };
-        let inside = parser.parse_nested_block(|inner| {
-            let start = inner.position();
-            while inner.next().is_ok() {}
-            Ok::<_, cssparser::ParseError<()>>(inner.slice_from(start).to_owned())
-        });
-        found.push((name, inside.ok()?));
-        if found.len() > 32 {
-            return None;
-        }
-    }
-    Some(found)
-}
-
-/// The arguments of a function: lengths, numbers and the words in `known`; `None` when there is anything else.
-pub(crate) fn arguments(inside: &str, units: Units, known: &[&str]) -> Option<Vec<f32>> {
-    let mut parser = Parser::new(inside);
-    let mut found = Vec::new();
-    while !parser.is_exhausted() {
-        if parser.try_parse(Parser::expect_comma).is_ok() {
-            continue;
-        }
-        let word = parser.try_parse(|parser| match parser.expect_ident() {
-            Ok(word) if known.iter().any(|known| word.eq_ignore_ascii_case(known)) => Ok(()),
-            _ => Err(()),
-        });
-        if word.is_err() {
-            found.push(factor(&mut parser, units)?);
-        }
-        if found.len() > 256 {
-            return None;
-        }
-    }
-    Some(found)
-}
-
-/// Every word of a value, in lower case; functions are left out.
-pub(crate) fn words(value: &str) -> Vec<String> {
-    let mut parser = Parser::new(value);
-    let mut found = Vec::new();
-    while let Ok(token) = parser.next() {
-        if let Token::Ident(word) = token {
-            found.push(word.to_ascii_lowercase());
-        }
-        if found.len() >= 32 {
-            break;
-        }
-    }
-    found
-}
-
-/// The functions of a value with their arguments, names in lower case: `translate(1px) scale(0)`.
-pub(crate) fn functions(value: &str) -> Vec<(String, String)> {
-    let mut parser = Parser::new(value);
-    let mut found = Vec::new();
-    while found.len() < 32 {
-        let name = match parser.next() {
-            Ok(Token::Function(name)) => name.to_ascii_lowercase(),
-            Ok(_) => continue,
-            Err(_) => break,
-        };
-        let inside = parser.parse_nested_block(|inner| {
-            let start = inner.position();
-            while inner.next().is_ok() {}
-            Ok::<_, cssparser::ParseError<()>>(inner.slice_from(start).to_owned())
-        });
-        found.push((name, inside.unwrap_or_default()));
-    }
-    found
 }
 
 fn sum(parser: &mut Parser<'_>, units: Units) -> Option<f32> {
@@ -288,16 +174,13 @@ fn pixels(value: f32, unit: &str, units: Units) -> Option<f32> {
         "cm" => value * 96.0 / 2.54,
         "mm" => value * 96.0 / 25.4,
         "q" => value * 96.0 / 101.6,
-        "em" | "ic" | "lh" => value * units.font,
-        "ex" | "ch" | "cap" => value * units.font * 0.5,
-        "rem" | "rlh" | "ric" => value * units.root,
-        "rex" | "rch" | "rcap" => value * units.root * 0.5,
-        "vw" | "vi" | "svw" | "lvw" | "dvw" | "vmin" | "cqw" | "cqi" | "cqmin" => {
-            value * WINDOW.0 / 100.0
-        }
-        "vh" | "vb" | "svh" | "lvh" | "dvh" | "vmax" | "cqh" | "cqb" | "cqmax" => {
-            value * WINDOW.1 / 100.0
-        }
+        "em" => value * units.font,
+        "ex" | "ch" => value * units.font * 0.5,
+        "rem" => value * units.root,
+        "vw" | "vi" | "svw" | "lvw" | "dvw" => value * units.window.0 / 100.0,
+        "vh" | "vb" | "svh" | "lvh" | "dvh" => value * units.window.1 / 100.0,
+        "vmin" => value * units.window.0.min(units.window.1) / 100.0,
+        "vmax" => value * units.window.0.max(units.window.1) / 100.0,
         // Angles: only functions take them.
         "deg" | "turn" | "rad" | "grad" if units.bare != Bare::Number => return None,
         "deg" => value,
@@ -328,61 +211,10 @@ impl Rgba {
         alpha: 1.0,
     };
 
-    const fn grey(level: f32) -> Self {
+    pub(crate) const fn grey(level: f32) -> Self {
         Self {
             rgb: [level; 3],
             alpha: 1.0,
-        }
-    }
-
-    /// This colour painted over another.
-    pub(crate) fn over(self, below: Self) -> Self {
-        let mut rgb = below.rgb;
-        for (low, high) in rgb.iter_mut().zip(self.rgb) {
-            *low = high * self.alpha + *low * (1.0 - self.alpha);
-        }
-        Self {
-            rgb,
-            alpha: self.alpha + below.alpha * (1.0 - self.alpha),
-        }
-    }
-
-    /// Whether an eye cannot tell the two apart: hardly any contrast (WCAG 2), and no other hue.
-    pub(crate) fn is_like(self, other: Self) -> bool {
-        let (one, two) = (self.luminance(), other.luminance());
-        let contrast = (one.max(two) + 0.05) / (one.min(two) + 0.05);
-        let apart = self
-            .rgb
-            .iter()
-            .zip(other.rgb)
-            .map(|(one, two)| (one - two).abs())
-            .fold(0.0, f32::max);
-        contrast < 1.25 && apart <= 40.0
-    }
-
-    fn luminance(self) -> f32 {
-        let [red, green, blue] = self.rgb.map(|level| {
-            let level = (level / 255.0).clamp(0.0, 1.0);
-            if level <= 0.040_45 {
-                level / 12.92
-            } else {
-                ((level + 0.055) / 1.055).powf(2.4)
-            }
-        });
-        0.2126 * red + 0.7152 * green + 0.0722 * blue
-    }
-
-    /// A grey of this luminance.
-    fn of_luminance(luminance: f32, alpha: f32) -> Self {
-        let light = luminance.clamp(0.0, 1.0);
-        let level = if light <= 0.003_130_8 {
-            light * 12.92
-        } else {
-            1.055 * light.powf(1.0 / 2.4) - 0.055
-        };
-        Self {
-            rgb: [level * 255.0; 3],
-            alpha,
         }
     }
 }
@@ -413,72 +245,89 @@ pub(crate) fn colour_in(value: &str) -> Option<Colour> {
     None
 }
 
+/// The next colour, when it is one of sRGB or one of the light system colours.
 pub(crate) fn next_colour(parser: &mut Parser<'_>) -> Option<Colour> {
-    let parsed = parser.try_parse(|parser| Color::parse(parser));
+    let parsed = parser.try_parse(|parser| plain(Color::parse(parser).map_err(drop)?).ok_or(()));
     if let Ok(colour) = parsed {
-        return Some(plain(colour));
+        return Some(colour);
     }
     parser
         .try_parse(|parser| {
             let word = parser.expect_ident().map_err(drop)?;
+            let grey = |level: f32| Ok(Colour::Is(Rgba::grey(level)));
             match word.to_ascii_lowercase().as_str() {
-                "canvas" | "field" | "buttonface" | "window" | "background" => {
-                    Ok(Colour::Is(Rgba::WHITE))
-                }
-                "canvastext" | "fieldtext" | "buttontext" | "windowtext" => {
-                    Ok(Colour::Is(Rgba::BLACK))
-                }
+                "canvas" | "field" | "window" | "background" => grey(255.0),
+                "buttonface" | "threedface" => grey(239.0),
+                "canvastext" | "fieldtext" | "buttontext" | "windowtext" | "infotext"
+                | "captiontext" | "menutext" => grey(0.0),
                 _ => Err(()),
             }
         })
         .ok()
 }
 
-/// Colour spaces beyond sRGB become greys as light as the colour: only its contrast is asked for.
-fn plain(colour: Color) -> Colour {
+/// Colours beyond sRGB are not converted here: they may be any colour.
+fn plain(colour: Color) -> Option<Colour> {
     let rgb = |(red, green, blue): (f32, f32, f32), alpha: Option<f32>| Rgba {
-        rgb: [red, green, blue].map(|level| level * 255.0),
+        rgb: [red, green, blue].map(|level| (level * 255.0).clamp(0.0, 255.0)),
         alpha: alpha.unwrap_or(0.0),
     };
     let or_0 = |part: Option<f32>| part.unwrap_or(0.0);
-    let from_lab = |lightness: Option<f32>, alpha: Option<f32>| {
-        let luminance = ((or_0(lightness) + 16.0) / 116.0).powi(3);
-        Rgba::of_luminance(luminance, or_0(alpha))
-    };
-    let from_ok = |lightness: Option<f32>, alpha: Option<f32>| {
-        Rgba::of_luminance(or_0(lightness).powi(3), or_0(alpha))
-    };
-    Colour::Is(match colour {
-        Color::CurrentColor => return Colour::Own,
+    Some(Colour::Is(match colour {
+        Color::CurrentColor => return Some(Colour::Own),
         Color::Rgba(rgba) => Rgba {
             rgb: [rgba.red, rgba.green, rgba.blue].map(f32::from),
             alpha: rgba.alpha,
         },
         Color::Hsl(hsl) => rgb(
             hsl_to_rgb(
-                or_0(hsl.hue) / 360.0,
-                or_0(hsl.saturation),
-                or_0(hsl.lightness),
+                or_0(hsl.hue).rem_euclid(360.0) / 360.0,
+                or_0(hsl.saturation).clamp(0.0, 1.0),
+                or_0(hsl.lightness).clamp(0.0, 1.0),
             ),
             hsl.alpha,
         ),
         Color::Hwb(hwb) => rgb(
             hwb_to_rgb(
-                or_0(hwb.hue) / 360.0,
-                or_0(hwb.whiteness),
-                or_0(hwb.blackness),
+                or_0(hwb.hue).rem_euclid(360.0) / 360.0,
+                or_0(hwb.whiteness).clamp(0.0, 1.0),
+                or_0(hwb.blackness).clamp(0.0, 1.0),
             ),
             hwb.alpha,
         ),
-        Color::Lab(lab) => from_lab(lab.lightness, lab.alpha),
-        Color::Lch(lch) => from_lab(lch.lightness, lch.alpha),
-        Color::Oklab(lab) => from_ok(lab.lightness, lab.alpha),
-        Color::Oklch(lch) => from_ok(lch.lightness, lch.alpha),
-        Color::ColorFunction(function) => rgb(
-            (or_0(function.c1), or_0(function.c2), or_0(function.c3)),
-            function.alpha,
-        ),
-    })
+        _ => return None,
+    }))
+}
+
+/// Words that name colours of the reader's system, or that may.
+pub(crate) fn is_system_colour(word: &str) -> bool {
+    const SUFFIXES: [&str; 12] = [
+        "text",
+        "face",
+        "border",
+        "background",
+        "menu",
+        "scrollbar",
+        "highlight",
+        "shadow",
+        "frame",
+        "caption",
+        "workspace",
+        "color",
+    ];
+    const NAMED: [&str; 6] = [
+        "mark",
+        "selecteditem",
+        "accentcolor",
+        "activecaption",
+        "inactivecaption",
+        "menu",
+    ];
+    word != "currentcolor"
+        && (word.starts_with("-webkit-")
+            || word.starts_with("-internal-")
+            || NAMED.contains(&word)
+            || SUFFIXES.iter().any(|suffix| word.ends_with(suffix)))
 }
 
 #[cfg(test)]
@@ -489,6 +338,7 @@ mod tests {
         font: 20.0,
         root: 16.0,
         whole: 200.0,
+        window: (900.0, 1200.0),
         bare: Bare::Number,
     };
 
@@ -553,31 +403,5 @@ mod tests {
             assert_eq!(colour(value), want, "{value}");
         }
         assert_eq!(colour_in("url(a.png) #000 no-repeat"), is([0.0; 3], 1.0));
-    }
-
-    #[test]
-    fn what_an_eye_cannot_tell_apart() {
-        let shown = |value: &str| match colour(value) {
-            Some(Colour::Is(rgba)) => rgba,
-            other => panic!("{other:?}"),
-        };
-        for (one, two) in [
-            ("white", "#fff"),
-            ("#fefefe", "white"),
-            ("#f0f0f0", "white"),
-            ("black", "#111"),
-            ("lab(100 0 0)", "white"),
-            ("oklch(1 0 0)", "white"),
-        ] {
-            assert!(shown(one).is_like(shown(two)), "{one} {two}");
-        }
-        for (one, two) in [
-            ("#ccc", "white"),
-            ("white", "#003366"),
-            ("red", "#7f7f7f"),
-            ("#333", "black"),
-        ] {
-            assert!(!shown(one).is_like(shown(two)), "{one} {two}");
-        }
     }
 }

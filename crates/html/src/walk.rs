@@ -1,27 +1,26 @@
-//! Walks a page once, in order, and tells a sink what a reader would see; the rest is gathered with its reasons.
+//! Walks a page once, in order, and gives a sink what a reader sees or may see; the rest is counted with its reasons.
 
 use html5ever::{LocalName, local_name, ns};
 
-use crate::cascade::Cascade;
-use crate::computed::Computed;
 use crate::dom::{DOCUMENT, Data, Dom, Element, NodeId};
 use crate::elements;
 use crate::hidden::Hidden;
-use crate::own::Display;
-use crate::sight::Sight;
-use crate::values;
-use crate::verdict::Reason as Why;
-use crate::world::World;
+use crate::judge::Context;
+use crate::layout::{BoxNode, Page};
+use crate::properties::Longhand as L;
+use crate::style::{Display, Style, Value};
+use crate::verdict::{Reason, Verdict};
 
-/// Is told only of what can be seen; `open` and `close` pair up.
+/// Receives only what can be seen; `open` and `close` pair up.
 pub(crate) trait Sink {
     fn open(&mut self, element: &Element, layout: Layout);
     fn close(&mut self, element: &Element, layout: Layout);
     /// An element that takes up room and shows nothing.
     fn pass(&mut self, layout: Layout);
-    fn text(&mut self, text: &str, space: Space);
+    /// `doubt` is why the text may not be seen.
+    fn text(&mut self, text: &str, space: Space, doubt: Option<Reason>);
     /// The alternative text of a picture.
-    fn picture(&mut self, element: &Element, alt: &str);
+    fn picture(&mut self, element: &Element, alt: &str, doubt: Option<Reason>);
     /// Nothing more is wanted.
     fn is_full(&self) -> bool;
 }
@@ -46,82 +45,36 @@ pub(crate) enum Space {
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Walked {
     pub hidden: Hidden,
-    /// The sink was full before the page ended, or the page was too much.
+    /// The sink was full before the page ended, or the tree is not complete.
     pub cut: bool,
 }
 
-/// One element in one world.
-struct Side {
-    style: Computed,
-    sight: Sight,
-}
-
-struct Frame {
-    side: Side,
-    /// In the other world, where there is one.
-    other: Option<Box<Side>>,
+struct Frame<'p> {
+    /// None for the document.
+    node: Option<&'p BoxNode>,
+    context: Context,
     /// What comes next inside.
     next: Option<NodeId>,
-    /// The element, when the sink was told of it.
-    told: Option<(NodeId, Layout)>,
+    /// The element, when the sink has it open.
+    open: Option<(NodeId, Layout)>,
     /// The only child that is seen: the summary of closed details.
     only: Option<NodeId>,
-    /// A line has ended in the block around.
-    broken: bool,
-}
-
-impl Frame {
-    /// Why text directly in here is not seen, in whichever world.
-    fn hides(&self) -> Option<Why> {
-        let other = || self.other.as_ref().and_then(|side| self.hides_in(side));
-        self.hides_in(&self.side).or_else(other)
-    }
-
-    fn hides_in(&self, side: &Side) -> Option<Why> {
-        let pushed = || side.sight.indents_away().filter(|_| !self.broken);
-        side.sight.hides(&side.style).or_else(pushed)
-    }
-}
-
-/// The ways to read a page: one, or two where they differ.
-struct Worlds<'a> {
-    first: Cascade<'a>,
-    second: Option<Cascade<'a>>,
-}
-
-impl<'a> Worlds<'a> {
-    fn new(dom: &'a Dom) -> Self {
-        let first = Cascade::new(dom, World::FIRST);
-        let second = first.differs().then(|| Cascade::new(dom, World::SECOND));
-        Self { first, second }
-    }
-
-    fn gave_up(&self) -> bool {
-        self.first.gave_up() || self.second.as_ref().is_some_and(Cascade::gave_up)
-    }
 }
 
 pub(crate) fn walk(dom: &Dom, sink: &mut impl Sink) -> Walked {
-    let mut worlds = Worlds::new(dom);
+    let page = Page::new(dom);
+    let root = Style::root(false);
     let mut hidden = Hidden::default();
-    let beginning = |cascade: &Cascade<'_>| Side {
-        style: cascade.initial(),
-        sight: Sight::default(),
-    };
     let mut stack = vec![Frame {
-        side: beginning(&worlds.first),
-        other: worlds
-            .second
-            .as_ref()
-            .map(|second| Box::new(beginning(second))),
-        broken: false,
+        node: None,
+        context: Context::new(dom),
         next: dom.first_child(DOCUMENT),
-        told: None,
+        open: None,
         only: None,
     }];
     while let Some(frame) = stack.last_mut() {
         let Some(id) = frame.next else {
-            if let Some((id, layout)) = frame.told
+            if let Some((id, layout)) = frame.open
                 && let Some(element) = dom.element(id)
             {
                 sink.close(element, layout);
@@ -130,25 +83,18 @@ pub(crate) fn walk(dom: &Dom, sink: &mut impl Sink) -> Walked {
             continue;
         };
         frame.next = dom.after(id);
+        let style = frame.node.map_or(&root, |node| &*node.style);
         match dom.node(id).map(|node| &node.data) {
             Some(Data::Text(text)) => {
-                let closed = frame.only.map(|_| Why::Closed);
-                match closed.or_else(|| frame.hides()) {
-                    Some(why) => {
-                        hidden.add(why, text);
-                        // What is invisible keeps its place, and parts the words around it.
-                        if matches!(why, Why::Visibility | Why::Transparent | Why::SameColour) {
-                            sink.text(" ", Space::Folded);
-                        }
-                    }
-                    None if frame.side.style.kept => sink.text(text, Space::Kept),
-                    None => sink.text(text, Space::Folded),
-                }
+                let styled = frame.node.is_some_and(|node| node.styled_part);
+                let closed = frame.only.filter(|_| !styled);
+                let closed = closed.map(|_| Verdict::Hidden(Reason::Closed));
+                let verdict = closed.unwrap_or_else(|| frame.context.verdict(style, &page));
+                write(text, verdict, style, sink, &mut hidden);
             }
             Some(Data::Comment(text)) => hidden.add_comment(text),
             Some(Data::Element(element)) => {
-                frame.broken |= *element.local() == local_name!("br");
-                if let Some(inner) = enter(&mut worlds, frame, id, element, sink, &mut hidden) {
+                if let Some(inner) = enter(dom, &page, frame, id, element, sink, &mut hidden) {
                     stack.push(inner);
                 }
             }
@@ -161,79 +107,131 @@ pub(crate) fn walk(dom: &Dom, sink: &mut impl Sink) -> Walked {
     }
     Walked {
         hidden,
-        cut: dom.cut || worlds.gave_up(),
+        cut: dom.cut,
     }
 }
 
+fn write(text: &str, verdict: Verdict, style: &Style, sink: &mut impl Sink, hidden: &mut Hidden) {
+    let space = if style.keeps_space {
+        Space::Kept
+    } else {
+        Space::Folded
+    };
+    let doubt = match verdict {
+        Verdict::Hidden(reason) => {
+            hidden.add(reason, text);
+            // What is invisible keeps its place, and parts the words around it.
+            if matches!(
+                reason,
+                Reason::Visibility | Reason::Transparent | Reason::SameColour
+            ) {
+                sink.text(" ", Space::Folded, None);
+            }
+            return;
+        }
+        Verdict::Visible => None,
+        Verdict::Uncertain(reason) => Some(reason),
+    };
+    if !text.trim().is_empty() {
+        hidden.see_text();
+    }
+    sink.text(text, space, doubt);
+}
+
 /// `None` when there is nothing to look at inside.
-fn enter(
-    worlds: &mut Worlds<'_>,
-    frame: &Frame,
+fn enter<'p>(
+    dom: &Dom,
+    page: &'p Page,
+    frame: &Frame<'p>,
     id: NodeId,
     element: &Element,
     sink: &mut impl Sink,
     hidden: &mut Hidden,
-) -> Option<Frame> {
-    if elements::is_machinery(element) {
+) -> Option<Frame<'p>> {
+    let node = page.get(id)?;
+    let mut context = frame.context.inside(element, node);
+    if frame.only.is_some_and(|only| only != id) {
+        if frame.node.is_some_and(|node| node.styled_part) {
+            context.doubt(Reason::Closed);
+        } else {
+            context.hide(Reason::Closed);
+        }
+    }
+    if elements::is_machinery(element) && context.hidden().is_some() {
         return None;
     }
-    let dom = worlds.first.dom();
-    let closed = frame.only.is_some_and(|only| only != id);
-    let inside = |cascade: &mut Cascade<'_>, around: &Side| {
-        let style = cascade.compute(id, element, &around.style);
-        let mut sight = around.sight.inside(&style);
-        if elements::is_unrendered(element) {
-            sight.gone = sight.gone.or(Some(Why::NotRendered));
+    if let Some((value, doubt)) = control_text(element) {
+        match context.picture_verdict(&node.style, page) {
+            Verdict::Hidden(_) => {}
+            Verdict::Uncertain(reason) => sink.picture(element, value, Some(reason)),
+            Verdict::Visible => sink.picture(element, value, doubt),
         }
-        if closed {
-            sight.gone = sight.gone.or(Some(Why::Closed));
-        }
-        Side { style, sight }
-    };
-    let side = inside(&mut worlds.first, &frame.side);
-    let other = match (&mut worlds.second, &frame.other) {
-        (Some(cascade), Some(around)) => Some(Box::new(inside(cascade, around))),
-        _ => None,
-    };
+        return None;
+    }
     if is_picture(element) {
-        picture(element, &side, other.as_deref(), sink, hidden);
+        let around = dom.parent(id).and_then(|parent| dom.element(parent));
+        if around.is_some_and(|around| *around.local() == local_name!("picture")) {
+            context.doubt(Reason::Element);
+        }
+        picture(element, &node.style, &context, page, sink, hidden);
         return None;
     }
-    let layout = layout(&side.style, frame.side.style.own.display);
-    let gone = side
-        .sight
-        .gone
-        .or(other.as_ref().and_then(|other| other.sight.gone));
-    match gone {
-        None => sink.open(element, layout),
-        Some(Why::Display | Why::NotRendered) => {}
-        Some(_) => sink.pass(layout),
-    }
+    let around = frame.node.map(|node| display(&node.style));
+    let layout = layout(&node.style, around);
+    let open = match context.hidden() {
+        None => {
+            sink.open(element, layout);
+            Some((id, layout))
+        }
+        Some(Reason::Display | Reason::NotRendered) => None,
+        Some(_) => {
+            sink.pass(layout);
+            None
+        }
+    };
     Some(Frame {
+        node: Some(node),
+        context,
         only: closed_to(dom, id, element),
-        broken: frame.broken && layout == Layout::Inline,
-        side,
-        other,
         next: dom.first_child(id),
-        told: gone.is_none().then_some((id, layout)),
+        open,
     })
 }
 
-fn close_all(dom: &Dom, sink: &mut impl Sink, stack: &[Frame]) {
-    let told = stack.iter().rev().filter_map(|frame| frame.told);
-    for (id, layout) in told {
+fn close_all(dom: &Dom, sink: &mut impl Sink, stack: &[Frame<'_>]) {
+    let open = stack.iter().rev().filter_map(|frame| frame.open);
+    for (id, layout) in open {
         if let Some(element) = dom.element(id) {
             sink.close(element, layout);
         }
     }
 }
 
-fn layout(style: &Computed, around: Display) -> Layout {
-    match style.own.display {
-        Display::Inline | Display::Contents if around == Display::Flex => Layout::Block,
+/// The display that is most likely.
+fn display(style: &Style) -> Display {
+    let display = style.get(L::Display);
+    let mut all = display.values().unwrap_or_default().iter();
+    let shown = all.find_map(|value| match value {
+        Value::Display(Display::None) => None,
+        Value::Display(display) => Some(*display),
+        _ => None,
+    });
+    shown.unwrap_or(Display::Block)
+}
+
+fn layout(style: &Style, around: Option<Display>) -> Layout {
+    let own = display(style);
+    if own.is_inline_level() && around.is_some_and(Display::is_flex) {
+        return Layout::Block;
+    }
+    match own {
         Display::Cell => Layout::Cell,
-        Display::Table => Layout::Row,
-        Display::Block | Display::Flex => Layout::Block,
+        Display::Table | Display::InlineTable | Display::Row => Layout::Row,
+        Display::Block
+        | Display::InlineBlock
+        | Display::Flex
+        | Display::InlineFlex
+        | Display::Caption => Layout::Block,
         Display::None | Display::Column | Display::Contents | Display::Inline => Layout::Inline,
     }
 }
@@ -247,37 +245,79 @@ fn is_picture(element: &Element) -> bool {
                     .is_some_and(|kind| kind.eq_ignore_ascii_case("image")))
 }
 
+/// The text of a control that stands in an attribute, and why it may not be seen: only buttons grow with it.
+fn control_text(element: &Element) -> Option<(&str, Option<Reason>)> {
+    if !element.is_html() || *element.local() != local_name!("input") {
+        return None;
+    }
+    let kind = element.attribute(&local_name!("type")).unwrap_or_default();
+    let silent = [
+        "hidden", "image", "password", "checkbox", "radio", "file", "range", "color",
+    ];
+    if silent.iter().any(|one| kind.eq_ignore_ascii_case(one)) {
+        return None;
+    }
+    let value = element.attribute(&local_name!("value"));
+    let value = value.filter(|value| !value.is_empty());
+    let value = value.or_else(|| element.attribute(&local_name!("placeholder")))?;
+    let grows = ["submit", "button", "reset"]
+        .iter()
+        .any(|one| kind.eq_ignore_ascii_case(one));
+    let doubt = (!grows).then_some(Reason::Element);
+    (!value.trim().is_empty()).then_some((value, doubt))
+}
+
+/// Pictures are not loaded, so that readers see their alternative text; unless they are part of the mail.
 fn picture(
     element: &Element,
-    side: &Side,
-    other: Option<&Side>,
+    style: &Style,
+    context: &Context,
+    page: &Page,
     sink: &mut impl Sink,
     hidden: &mut Hidden,
 ) {
     let alt = element.attribute(&local_name!("alt")).unwrap_or_default();
     let words: Vec<&str> = alt.split_whitespace().collect();
     let alt = words.join(" ");
-    let hides = |side: &Side| side.sight.hides_picture(&side.style);
-    let style = &side.style;
-    if let Some(why) = hides(side).or_else(|| other.and_then(hides)) {
-        return hidden.add(why, &alt);
+    let address = element.attribute(&local_name!("src")).unwrap_or_default();
+    let doubt = match context.picture_verdict(style, page) {
+        Verdict::Hidden(reason) => return hidden.add(reason, &alt),
+        Verdict::Uncertain(reason) => Some(reason),
+        Verdict::Visible => None,
+    };
+    let sizes = [L::Width, L::Height].map(|longhand| style.get(longhand));
+    let is_small = |limit: f32| {
+        sizes.iter().any(|size| {
+            size.is(|value| matches!(value, Value::Px(px) if px <= limit))
+                .is_certain()
+        })
+    };
+    if elements::is_embedded(address) || has_other_source(element) {
+        return hidden.add(Reason::NotRendered, &alt);
     }
-    let given = |attribute: LocalName| element.attribute(&attribute).and_then(values::leading);
-    let width = style
-        .own
-        .width
-        .used()
-        .or_else(|| given(local_name!("width")));
-    let height = style
-        .own
-        .height
-        .used()
-        .or_else(|| given(local_name!("height")));
-    let is_small = |size: Option<f32>| size.is_some_and(|size| size <= 5.0);
-    if is_small(width) || is_small(height) {
-        return hidden.add(Why::Pixel, &alt);
+    // A picture that is not loaded cuts its text off at its size.
+    let font = style.largest_font();
+    let cut = sizes
+        .iter()
+        .any(|size| size.may(|value| matches!(value, Value::Px(px) if px < font)));
+    let boxless = style
+        .get(L::Display)
+        .may(|value| value == Value::Display(Display::Contents));
+    let doubt = doubt
+        .or(is_small(5.0).then_some(Reason::Pixel))
+        .or((cut || boxless).then_some(Reason::Clipped));
+    if !alt.is_empty() {
+        hidden.see_text();
     }
-    sink.picture(element, &alt);
+    sink.picture(element, &alt, doubt);
+}
+
+/// `srcset` may name another picture.
+fn has_other_source(element: &Element) -> bool {
+    let set = element
+        .attribute(&LocalName::from("srcset"))
+        .unwrap_or_default();
+    set.split(',').any(elements::is_embedded)
 }
 
 /// Of details that are closed, the first summary alone is seen; without one, nothing is.

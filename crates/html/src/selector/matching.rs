@@ -18,7 +18,7 @@ use selectors::parser::{Component, Selector, SelectorImpl, SelectorList};
 
 use crate::dom::{Data, Dom, Element, NodeId};
 use crate::selector::parser::{Pseudo, State};
-use crate::world::Doubt;
+use crate::truth::Truth;
 
 pub(crate) type Selectors = SelectorList<Mail>;
 pub(crate) type One = Selector<Mail>;
@@ -122,20 +122,48 @@ pub(crate) fn key(selector: &One) -> Key {
 /// Matches selectors against the elements of one tree.
 pub(crate) struct Matcher<'a> {
     dom: &'a Dom,
-    doubt: Doubt,
     caches: SelectorCaches,
 }
 
 impl<'a> Matcher<'a> {
-    pub(crate) fn new(dom: &'a Dom, doubt: Doubt) -> Self {
+    pub(crate) fn new(dom: &'a Dom) -> Self {
         Self {
             dom,
-            doubt,
             caches: SelectorCaches::default(),
         }
     }
 
-    pub(crate) fn matches(&mut self, selector: &One, id: NodeId) -> bool {
+    /// Whether a selector matches. One that asks what is not known is matched twice: with every unknown state such
+    /// that the selector matches more, and less. Negation turns that around, as often as it is nested.
+    pub(crate) fn matches(&mut self, selector: &One, id: NodeId) -> Truth {
+        if !asks_unknown(selector) {
+            let mut caches = std::mem::take(&mut self.caches);
+            let matches = self.run(selector, id, Unknowns::Match, &mut caches);
+            self.caches = caches;
+            return Truth::of(matches);
+        }
+        // What a cache remembers of one run does not hold for the other.
+        if !self.run(
+            selector,
+            id,
+            Unknowns::Match,
+            &mut SelectorCaches::default(),
+        ) {
+            return Truth::No;
+        }
+        if self.run(selector, id, Unknowns::Fail, &mut SelectorCaches::default()) {
+            return Truth::Yes;
+        }
+        Truth::Unknown
+    }
+
+    fn run(
+        &self,
+        selector: &One,
+        id: NodeId,
+        unknowns: Unknowns,
+        caches: &mut SelectorCaches,
+    ) -> bool {
         let quirks = match self.dom.quirks {
             TreeQuirks::Quirks => QuirksMode::Quirks,
             TreeQuirks::LimitedQuirks => QuirksMode::LimitedQuirks,
@@ -149,25 +177,49 @@ impl<'a> Matcher<'a> {
         let mut context = MatchingContext::new(
             mode,
             None,
-            &mut self.caches,
+            caches,
             quirks,
             NeedsSelectorFlags::No,
             MatchingForInvalidation::No,
         );
         let at = At {
             dom: self.dom,
-            doubt: self.doubt,
+            unknowns,
             id,
         };
         matches_selector(selector, 0, None, at, &mut context)
     }
 }
 
+/// What becomes of states that are not known.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Unknowns {
+    /// The selector matches as much as it can.
+    Match,
+    /// It matches as little as it can.
+    Fail,
+}
+
+fn asks_unknown(selector: &One) -> bool {
+    selector
+        .iter_raw_match_order()
+        .any(|component| match component {
+            Component::NonTSPseudoClass(State::Unknown) => true,
+            Component::Is(list) | Component::Where(list) | Component::Negation(list) => {
+                list.slice().iter().any(asks_unknown)
+            }
+            Component::Has(inner) => inner.iter().any(|one| asks_unknown(&one.selector)),
+            Component::NthOf(inner) => inner.selectors().iter().any(asks_unknown),
+            Component::Host(_) | Component::Slotted(_) | Component::Part(_) => true,
+            _ => false,
+        })
+}
+
 /// An element in its tree.
 #[derive(Clone, Copy)]
 struct At<'a> {
     dom: &'a Dom,
-    doubt: Doubt,
+    unknowns: Unknowns,
     id: NodeId,
 }
 
@@ -184,22 +236,6 @@ impl<'a> At<'a> {
 
     fn attribute(&self, name: &LocalName) -> Option<&'a str> {
         self.element()?.attribute(name)
-    }
-
-    fn language(&self) -> Option<&'a str> {
-        self.inherited(&local_name!("lang"))
-    }
-
-    /// An attribute of this element or the nearest around it.
-    fn inherited(&self, name: &LocalName) -> Option<&'a str> {
-        let mut at = Some(self.id);
-        while let Some(id) = at {
-            if let Some(value) = self.dom.element(id).and_then(|one| one.attribute(name)) {
-                return Some(value);
-            }
-            at = self.dom.parent(id);
-        }
-        None
     }
 
     fn nearest(
@@ -296,21 +332,14 @@ impl selectors::Element for At<'_> {
         })
     }
 
-    fn match_non_ts_pseudo_class(&self, state: &State, _: &mut MatchingContext<'_, Mail>) -> bool {
+    fn match_non_ts_pseudo_class(
+        &self,
+        state: &State,
+        context: &mut MatchingContext<'_, Mail>,
+    ) -> bool {
         match state {
             State::Link => self.is_link(),
-            State::Doubtful => self.doubt == Doubt::Applies,
-            State::Language(wanted) => self.language().is_some_and(|own| {
-                let own = own.to_ascii_lowercase();
-                wanted.iter().any(|one| {
-                    let rest = own.strip_prefix(one.as_str());
-                    one == "*" || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
-                })
-            }),
-            State::Direction(wanted) => {
-                let own = self.inherited(&local_name!("dir")).unwrap_or("ltr");
-                own.eq_ignore_ascii_case(wanted)
-            }
+            State::Unknown => (self.unknowns == Unknowns::Match) != context.in_negation(),
             State::Never => false,
         }
     }

@@ -1,4 +1,4 @@
-//! How selectors are written: which of them browsers know, which cannot be judged here, and what matching costs.
+//! How selectors are written, and what matching them costs.
 
 use std::cell::Cell;
 use std::fmt;
@@ -12,15 +12,13 @@ use selectors::parser::{
 use crate::dom::Dom;
 use crate::selector::matching::{Mail, One, Selectors};
 
-/// Pseudo-classes that say something about mail; all others never match.
+/// What pseudo-classes ask.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum State {
     Link,
-    /// In one of these languages; in lower case.
-    Language(Vec<String>),
-    Direction(String),
     /// Depends on what is not known here.
-    Doubtful,
+    Unknown,
+    /// Holds for nothing while mail is read.
     Never,
 }
 
@@ -43,9 +41,11 @@ impl NonTSPseudoClass for State {
 /// Parts of elements.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Pseudo {
-    /// The first line or letter: what is said of it may be said of all.
-    Letters,
-    /// `::before` and the like: rules for them say nothing about text.
+    /// A part that holds text of the element, such as its first line, or one that is not known.
+    Text,
+    /// `::before` and `::after`, which may cover other text.
+    Generated,
+    /// A part that holds no text.
     Other,
 }
 
@@ -67,62 +67,61 @@ const NEVER: &[&str] = &[
     "-webkit-full-screen",
     "hover",
     "target",
-    "target-within",
     "visited",
 ];
 
-/// Pseudo-classes whose truth depends on more than is known here. Those that nobody knows end a rule.
-const DOUBTFUL: &[&str] = &[
+/// Pseudo-classes of other browsers, which end a rule.
+fn is_foreign(name: &str) -> bool {
+    ["-moz-", "-ms-", "-o-"]
+        .iter()
+        .any(|prefix| name.starts_with(prefix))
+}
+
+#[derive(Default)]
+struct Syntax {
+    /// It met a name that browsers may not know, which ends the rule.
+    names_unknown: Cell<bool>,
+}
+
+impl Syntax {
+    fn note(&self, unknown: bool) {
+        self.names_unknown.set(self.names_unknown.get() || unknown);
+    }
+}
+
+/// Pseudo-classes whose truth depends on more than is known here.
+const KNOWN: &[&str] = &[
     "autofill",
     "-webkit-autofill",
-    "blank",
-    "buffering",
     "checked",
-    "current",
     "default",
     "defined",
     "disabled",
     "enabled",
-    "future",
     "in-range",
     "indeterminate",
     "invalid",
-    "local-link",
     "modal",
-    "muted",
     "open",
     "optional",
     "out-of-range",
-    "past",
-    "paused",
     "picture-in-picture",
     "placeholder-shown",
-    "playing",
     "popover-open",
     "read-only",
     "read-write",
     "required",
-    "seeking",
-    "stalled",
     "user-invalid",
     "user-valid",
     "valid",
 ];
-
-/// Remembers whether it met something that it cannot judge.
-#[derive(Default)]
-struct Syntax {
-    doubt: Cell<bool>,
-}
 
 impl<'i> selectors::parser::Parser<'i> for Syntax {
     type Impl = Mail;
     type Error = SelectorParseErrorKind;
 
     fn is_is_alias(&self, name: &str) -> bool {
-        ["-webkit-any", "-moz-any", "matches"]
-            .iter()
-            .any(|alias| name.eq_ignore_ascii_case(alias))
+        name.eq_ignore_ascii_case("-webkit-any")
     }
 
     fn parse_is_and_where(&self) -> bool {
@@ -147,15 +146,15 @@ impl<'i> selectors::parser::Parser<'i> for Syntax {
     ) -> Result<State, ParseError<SelectorParseErrorKind>> {
         Ok(match name.to_ascii_lowercase().as_str() {
             "link" | "any-link" | "-webkit-any-link" => State::Link,
-            known if DOUBTFUL.contains(&known) => {
-                self.doubt.set(true);
-                State::Doubtful
-            }
             known if NEVER.contains(&known) => State::Never,
-            _ => {
+            foreign if is_foreign(foreign) => {
                 return Err(ParseError::custom(
                     SelectorParseErrorKind::UnsupportedPseudoClassOrElement,
                 ));
+            }
+            known => {
+                self.note(!KNOWN.contains(&known));
+                State::Unknown
             }
         })
     }
@@ -166,16 +165,16 @@ impl<'i> selectors::parser::Parser<'i> for Syntax {
         input: &mut CssParser<'i>,
         _: bool,
     ) -> Result<State, ParseError<SelectorParseErrorKind>> {
-        let words = input.parse_comma_separated(|input| {
-            let word = input.expect_ident_or_string()?;
-            Ok::<_, ParseError<SelectorParseErrorKind>>(word.to_ascii_lowercase())
-        })?;
-        match name.to_ascii_lowercase().as_str() {
-            "lang" => Ok(State::Language(words)),
-            "dir" => Ok(State::Direction(words.concat())),
-            _ => Err(ParseError::custom(
+        let name = name.to_ascii_lowercase();
+        match name.as_str() {
+            foreign if is_foreign(foreign) => Err(ParseError::custom(
                 SelectorParseErrorKind::UnsupportedPseudoClassOrElement,
             )),
+            known => {
+                while input.next().is_ok() {}
+                self.note(!matches!(known, "lang" | "dir" | "state"));
+                Ok(State::Unknown)
+            }
         }
     }
 
@@ -184,15 +183,9 @@ impl<'i> selectors::parser::Parser<'i> for Syntax {
         name: &str,
     ) -> Result<Pseudo, ParseError<SelectorParseErrorKind>> {
         match name.to_ascii_lowercase().as_str() {
-            "first-line" | "first-letter" => {
-                self.doubt.set(true);
-                Ok(Pseudo::Letters)
-            }
-            "before"
-            | "after"
-            | "backdrop"
+            "before" | "after" => Ok(Pseudo::Generated),
+            "backdrop"
             | "cue"
-            | "details-content"
             | "file-selector-button"
             | "grammar-error"
             | "marker"
@@ -201,9 +194,29 @@ impl<'i> selectors::parser::Parser<'i> for Syntax {
             | "spelling-error"
             | "target-text" => Ok(Pseudo::Other),
             name if name.starts_with("-webkit-") => Ok(Pseudo::Other),
-            _ => Err(ParseError::custom(
+            foreign if is_foreign(foreign) => Err(ParseError::custom(
                 SelectorParseErrorKind::UnsupportedPseudoClassOrElement,
             )),
+            "first-line" | "first-letter" | "details-content" => Ok(Pseudo::Text),
+            _ => {
+                self.note(true);
+                Ok(Pseudo::Text)
+            }
+        }
+    }
+
+    fn parse_functional_pseudo_element(
+        &self,
+        name: &str,
+        input: &mut CssParser<'i>,
+    ) -> Result<Pseudo, ParseError<SelectorParseErrorKind>> {
+        while input.next().is_ok() {}
+        match name.to_ascii_lowercase().as_str() {
+            "cue" | "highlight" | "part" | "slotted" => Ok(Pseudo::Other),
+            _ => {
+                self.note(true);
+                Ok(Pseudo::Text)
+            }
         }
     }
 }
@@ -214,18 +227,36 @@ pub(crate) struct Prelude {
     pub selectors: Selectors,
     /// How much work one match may be, in elements looked at.
     pub weight: Weight,
-    /// It holds something that cannot be judged.
-    pub doubt: bool,
+    /// It could not be read: it may match anything.
+    pub unread: bool,
+    /// Browsers may not know a name in it, and then ignore it.
+    pub names_unknown: bool,
 }
 
-/// The selectors before a block. `within` are those of the rule around it.
-pub(crate) fn parse(input: &mut CssParser<'_>, within: Option<&Prelude>) -> Option<Prelude> {
+/// The selectors before a block. `within` are those of the rule around it; `foreign` when names may have prefixes,
+/// which are not known here. `None` when browsers ignore the rule.
+pub(crate) fn parse(
+    input: &mut CssParser<'_>,
+    within: Option<&Prelude>,
+    foreign: bool,
+) -> Option<Prelude> {
     let relative = match within {
         Some(_) => ParseRelative::ForNesting,
         None => ParseRelative::No,
     };
+    let start = input.state();
+    let mut unread = within.is_some_and(|parent| parent.unread);
     let syntax = Syntax::default();
-    let found = SelectorList::parse(&syntax, input, relative).ok()?;
+    let found = match SelectorList::parse(&syntax, input, relative) {
+        Ok(found) => found,
+        Err(_) if foreign => {
+            input.reset(&start);
+            while input.next().is_ok() {}
+            unread = true;
+            SelectorList::parse(&syntax, &mut CssParser::new("*"), ParseRelative::No).ok()?
+        }
+        Err(_) => return None,
+    };
     let around = within.map(|parent| parent.weight).unwrap_or_default();
     // `&` in a rule inside stands for all of these.
     let mut all = Weight::default();
@@ -237,7 +268,9 @@ pub(crate) fn parse(input: &mut CssParser<'_>, within: Option<&Prelude>) -> Opti
             None => found,
         },
         weight: all,
-        doubt: syntax.doubt.get(),
+        unread,
+        names_unknown: syntax.names_unknown.get()
+            || within.is_some_and(|parent| parent.names_unknown),
     })
 }
 

@@ -1,0 +1,624 @@
+//! Whether a reader sees the text of an element: hidden when something certainly hides it, visible when nothing may,
+//! and uncertain otherwise.
+
+use html5ever::local_name;
+
+use crate::dom::{Dom, Element};
+use crate::elements::Rendering;
+use crate::layout::{BoxNode, Page, is_boxed, line_height, smallest};
+use crate::papers::{Contrast, Papers};
+use crate::properties::{Longhand as L, Reach};
+use crate::style::{Display, May, Position, Style, Value};
+use crate::truth::Truth;
+use crate::values::Rgba;
+use crate::verdict::{Reason, Verdict};
+
+/// Boxes up to this size show nothing.
+const NOTHING_PX: f32 = 1.0;
+/// Absolute font sizes up to this one are hidden.
+const TINY_PX: f32 = 2.0;
+/// Smaller fonts may not be readable.
+const SMALL_PX: f32 = 5.0;
+/// Boxes wider than this may reach beyond the window.
+const WIDE_PX: f32 = 900.0;
+/// The narrowest window.
+const WINDOW_PX: f32 = 800.0;
+/// Opacity up to this one shows nothing.
+const CLEAR: f32 = 0.03;
+
+/// What an element hands down to everything in it.
+#[derive(Clone, Debug)]
+pub(crate) struct Context {
+    /// Nothing in here is seen, whatever it says.
+    hidden: Option<Reason>,
+    /// Nothing in here is seen, unless it is placed elsewhere.
+    clipped: Option<Reason>,
+    doubt: Option<Reason>,
+    /// The least and the most that it may be.
+    opacity: (f32, f32),
+    scale: (f32, f32),
+    /// What may be behind text in the flow.
+    papers: Papers,
+    /// What may be behind a block in an inline box, and behind floats.
+    block_papers: Papers,
+    float_papers: Papers,
+    /// What was behind the box around.
+    outer_papers: Papers,
+    /// The font size of the inline box that painted the papers.
+    paper_font: f32,
+    /// The display of the box around.
+    display: May,
+    /// A bound from below of the width of the box around.
+    width: f32,
+    /// The height of the box around may be given.
+    definite_height: bool,
+    /// Text may stand on the right of a box that is wider than the window.
+    wide: bool,
+    /// The page has no doctype: percentages of heights are of the window.
+    quirks: bool,
+    /// Styles of the page do not reach into its shadow roots: nothing is certainly hidden.
+    has_shadow_roots: bool,
+    root_clips: bool,
+    /// Some box around may cut off what it holds.
+    clips: bool,
+    /// Columns of the table around do not grow.
+    fixed_table: bool,
+    /// A bound of the width of what stands before it.
+    offset: f32,
+    /// Text may be where other boxes are: in a float, or beyond the box around.
+    strays: bool,
+    floats: bool,
+}
+
+impl Context {
+    pub(crate) fn new(dom: &Dom) -> Self {
+        Self {
+            hidden: None,
+            clipped: None,
+            doubt: None,
+            opacity: (1.0, 1.0),
+            scale: (1.0, 1.0),
+            papers: Papers::white(),
+            block_papers: Papers::white(),
+            float_papers: Papers::white(),
+            outer_papers: Papers::white(),
+            paper_font: 0.0,
+            display: May::One(Value::Display(Display::Block)),
+            width: WINDOW_PX,
+            definite_height: false,
+            wide: false,
+            quirks: dom.is_quirky(),
+            has_shadow_roots: dom.has_shadow_roots(),
+            root_clips: false,
+            clips: false,
+            fixed_table: false,
+            offset: 0.0,
+            strays: false,
+            floats: false,
+        }
+    }
+
+    /// Why everything inside is hidden.
+    pub(crate) fn hidden(&self) -> Option<Reason> {
+        self.hidden.or(self.clipped)
+    }
+
+    /// Hides everything inside.
+    pub(crate) fn hide(&mut self, reason: Reason) {
+        if self.has_shadow_roots {
+            self.doubt(reason);
+        } else {
+            self.hidden = self.hidden.or(Some(reason));
+        }
+    }
+
+    pub(crate) fn doubt(&mut self, reason: Reason) {
+        self.doubt = self.doubt.or(Some(reason));
+    }
+
+    fn suspect(&mut self, may: Truth, reason: Reason) {
+        if may.may() {
+            self.doubt(reason);
+        }
+    }
+
+    /// The context inside an element.
+    pub(crate) fn inside(&self, element: &Element, node: &BoxNode) -> Self {
+        let style = &*node.style;
+        let mut inner = self.clone();
+        match node.rendering {
+            Rendering::Fallback => inner.hide(Reason::NotRendered),
+            Rendering::Unknown => inner.doubt(Reason::Element),
+            Rendering::Text => {}
+        }
+        if let Some(reason) = node.doubt {
+            inner.doubt(reason);
+        }
+        inner.offset += node.offset;
+        if inner.offset > WINDOW_PX {
+            inner.doubt(Reason::OffPage);
+        }
+        if self.wide && style.get(L::TextAlign).may(|value| value == Value::On) {
+            inner.doubt(Reason::OffPage);
+        }
+        let display = style.get(L::Display);
+        let none = display.is(|value| value == Value::Display(Display::None));
+        let column = display.is(|value| value == Value::Display(Display::Column));
+        if none.or(column).is_certain() {
+            inner.hide(Reason::Display);
+            return inner;
+        }
+        inner.suspect(none.or(column), Reason::Display);
+        if !style.has_own() {
+            return inner;
+        }
+        let boxed = is_boxed(style, &self.display);
+        let skipped = style
+            .get(L::ContentVisibility)
+            .is(|value| value == Value::On);
+        let is_table = display
+            .may(|value| matches!(value, Value::Display(display) if display.is_table_part()));
+        if skipped.and(boxed).is_certain() && !is_table {
+            inner.hide(Reason::Display);
+        }
+        inner.suspect(skipped, Reason::Display);
+        inner.opacity = scaled(self.opacity, &style.get(L::Opacity), |value| value);
+        // What has no box has no opacity either.
+        let boxless = display.is(|value| value == Value::Display(Display::Contents));
+        if boxless.may() {
+            inner.opacity.1 = self.opacity.1;
+        }
+        inner.scale = scaled(self.scale, &style.get(L::Zoom), |value| {
+            if value > 0.0 { value } else { 1.0 }
+        });
+        if style.get(L::Zoom).is_any() {
+            inner.doubt(Reason::Property("zoom"));
+        }
+        inner.place(style);
+        // The overflow of the root is the window's, and so is that of the body when the root has none.
+        let is_root = element.is_html() && *element.local() == local_name!("html");
+        let is_body = element.is_html() && *element.local() == local_name!("body");
+        if is_root {
+            inner.root_clips = style.get(L::OverflowX).may(|value| value == Value::On)
+                || style.get(L::OverflowY).may(|value| value == Value::On);
+        }
+        let overflows = if is_root || is_body && !self.root_clips {
+            Truth::No
+        } else {
+            inner.clip(self, style, node, boxed)
+        };
+        inner.strays |= overflows.may() || style.get(L::Float).may(|value| value == Value::On);
+        inner.paint(self, element, style, boxed, overflows);
+        if display.may(|value| value != Value::Display(Display::Contents)) {
+            inner.display = display;
+        }
+        inner
+    }
+
+    /// Boxes that are placed leave the flow, and the clip of boxes around them.
+    fn place(&mut self, style: &Style) {
+        let position = style.get(L::Position);
+        let absolute = position.is(|value| value == Value::Position(Position::Absolute));
+        if !absolute.may() {
+            return;
+        }
+        if let Some(reason) = self.clipped.take() {
+            self.doubt(reason);
+        }
+        let away = |side: L| {
+            style
+                .get(side)
+                .is(|value| matches!(value, Value::Px(px) if px <= -2_000.0))
+        };
+        let narrow = style.get(L::Width).is(|value| value == Value::Auto);
+        let gone = away(L::Top).or(away(L::Left).and(narrow));
+        if absolute.and(gone).is_certain() {
+            self.hide(Reason::OffPage);
+        }
+    }
+
+    /// Sizes that cut off what they hold. Returns whether text may reach beyond the box.
+    fn clip(&mut self, around: &Self, style: &Style, node: &BoxNode, boxed: Truth) -> Truth {
+        if !boxed.may() {
+            return Truth::No;
+        }
+        let display = style.get(L::Display);
+        let is_cell = display
+            .is(|value| matches!(value, Value::Display(display) if display.is_table_part()))
+            .and(style.get(L::Float).is(|value| value == Value::On).not())
+            .and(
+                style
+                    .get(L::Position)
+                    .is(|value| value == Value::Position(Position::Absolute))
+                    .not(),
+            );
+        let clips = style
+            .get(L::OverflowX)
+            .is(|value| value == Value::On)
+            .or(style.get(L::OverflowY).is(|value| value == Value::On));
+        let radius = style
+            .not_understood
+            .iter()
+            .any(|one| one.reach == Reach::Clip && one.own);
+        if radius {
+            self.suspect(clips, Reason::Clipped);
+        }
+        let in_flex = around
+            .display
+            .is(|value| matches!(value, Value::Display(display) if display.is_flex()));
+        // A flex item that clips may be as small as nothing.
+        self.suspect(clips.and(in_flex), Reason::Clipped);
+        let widths = [L::Width, L::MaxWidth].map(|longhand| style.get(longhand));
+        let heights = [L::Height, L::MaxHeight].map(|longhand| style.get(longhand));
+        let is_nothing = |value: Value| match value {
+            Value::Px(px) => px <= NOTHING_PX,
+            _ => false,
+        };
+        let nothing = |sizes: &[May; 2]| sizes[0].is(is_nothing).or(sizes[1].is(is_nothing));
+        let no_padding = [
+            L::PaddingTop,
+            L::PaddingRight,
+            L::PaddingBottom,
+            L::PaddingLeft,
+        ]
+        .iter()
+        .fold(Truth::Yes, |all, side| {
+            all.and(
+                style
+                    .get(*side)
+                    .is(|value| matches!(value, Value::Px(px) if px <= NOTHING_PX)),
+            )
+        });
+        let no_least = |longhand: L| {
+            style
+                .get(longhand)
+                .is(|value| value == Value::Auto || is_nothing(value))
+        };
+        let gone = nothing(&widths)
+            .and(no_least(L::MinWidth))
+            .or(nothing(&heights).and(no_least(L::MinHeight)))
+            .and(no_padding)
+            .and(clips)
+            .and(boxed)
+            .and(is_cell.not());
+        if gone.is_certain() && !self.has_shadow_roots {
+            self.clipped = self.clipped.or(Some(Reason::ZeroBox));
+        }
+        // Tables grow with what they hold, unless their layout is fixed.
+        let is_table = display
+            .may(|value| matches!(value, Value::Display(Display::Table | Display::InlineTable)));
+        if is_table {
+            self.fixed_table = style.get(L::TableLayout).may(|value| value == Value::On);
+        }
+        let fixed = self.fixed_table;
+        self.clips |= clips.may();
+        let (width, has_width) = used_width(&widths, around.width);
+        if has_width && (!is_cell.is_certain() || fixed) {
+            self.width = width;
+        } else if is_cell.may() {
+            self.width = self.width.min(width);
+        }
+        if has_width && width > WIDE_PX {
+            self.wide = true;
+            self.doubt(Reason::OffPage);
+        }
+        self.definite_height = heights[0].may(|value| value != Value::Auto);
+        let inner_width = if has_width { width } else { self.width };
+        let wide = if has_width && (!is_cell.is_certain() || fixed) {
+            Truth::of(node.metrics.min_width > width).and(Truth::Unknown)
+        } else if fixed && is_cell.may() {
+            Truth::Unknown
+        } else {
+            Truth::No
+        };
+        let definite = heights.iter().any(|height| {
+            height.may(|value| match value {
+                Value::Px(_) => true,
+                Value::Percent(percent) => {
+                    percent < 100.0 && (around.definite_height || around.quirks && percent < 50.0)
+                }
+                _ => false,
+            })
+        });
+        let height = heights
+            .iter()
+            .filter_map(smallest)
+            .fold(f32::INFINITY, f32::min);
+        let height = if heights
+            .iter()
+            .any(|height| height.may(|value| matches!(value, Value::Percent(_))))
+        {
+            0.0
+        } else {
+            height
+        };
+        let high = if definite && !is_cell.is_certain() {
+            let fits = node.metrics.height_in(inner_width) <= height;
+            Truth::of(!fits).and(Truth::Unknown)
+        } else {
+            Truth::No
+        };
+        // Beyond the right side of a box on the right is beyond the window.
+        self.floats |= style.get(L::Float).may(|value| value == Value::On);
+        if self.floats && wide.may() {
+            self.doubt(Reason::OffPage);
+        }
+        let overflows = wide.or(high).or(gone);
+        self.suspect(clips.and(overflows), Reason::Clipped);
+        // A row without a fixed layout that clips still grows.
+        if clips.may() && is_cell.may() && fixed {
+            self.doubt(Reason::Clipped);
+        }
+        overflows
+    }
+
+    /// Backgrounds.
+    fn paint(
+        &mut self,
+        around: &Self,
+        element: &Element,
+        style: &Style,
+        boxed: Truth,
+        overflows: Truth,
+    ) {
+        let display = style.get(L::Display);
+        let floats = style.get(L::Float).is(|value| value == Value::On);
+        let absolute = style
+            .get(L::Position)
+            .is(|value| value == Value::Position(Position::Absolute));
+        let inline = display
+            .is(|value| value == Value::Display(Display::Inline))
+            .and(boxed.not());
+        self.outer_papers = around.papers.clone();
+        // What lies behind the box itself.
+        let mut papers = around.papers.clone();
+        if absolute.may() {
+            papers = Papers::any();
+        } else if floats.may() {
+            papers = around.float_papers.clone();
+        } else if !inline.is_certain() {
+            let in_inline = around
+                .display
+                .may(|value| value == Value::Display(Display::Inline));
+            let is_block = display.may(
+                |value| matches!(value, Value::Display(display) if !display.is_inline_level()),
+            );
+            if in_inline && is_block {
+                papers = papers.union(&around.block_papers);
+            }
+        }
+        let is_outside = display.may(|value| value == Value::Display(Display::Caption))
+            || *element.local() == local_name!("legend");
+        if is_outside {
+            papers = papers.union(&around.outer_papers);
+        }
+        let behind = papers.clone();
+        let has_box = display
+            .is(|value| matches!(value, Value::Display(Display::None | Display::Contents)))
+            .not();
+        papers = papers.painted(
+            &style.get(L::BackgroundColor),
+            &style.get(L::Color),
+            &style.get(L::BackgroundImage),
+            &style.get(L::BackgroundArea),
+        );
+        if !has_box.is_certain() || overflows.may() {
+            papers = papers.union(&behind);
+        }
+        let changed = papers != behind;
+        let font = style.largest_font();
+        // The background of a line is as high as its own font, and the text inside may be higher.
+        if inline.may() {
+            if changed {
+                self.paper_font = smallest_font(style);
+            } else if font > self.paper_font * 1.3 && self.paper_font > 0.0 {
+                papers = papers.union(&around.block_papers);
+            }
+            self.papers = papers;
+            return;
+        }
+        if line_is_flat(style) && changed {
+            papers = papers.union(&behind);
+        }
+        self.paper_font = 0.0;
+        self.block_papers = papers.clone();
+        let is_root = floats
+            .or(display.is(|value| {
+                matches!(
+                    value,
+                    Value::Display(
+                        Display::Cell
+                            | Display::InlineBlock
+                            | Display::Flex
+                            | Display::InlineFlex
+                            | Display::Caption
+                            | Display::Table
+                    )
+                )
+            }))
+            .or(style.get(L::OverflowX).is(|value| value == Value::On));
+        self.float_papers = if is_root.is_certain() && !absolute.may() {
+            papers.clone()
+        } else {
+            around.float_papers.union(&papers)
+        };
+        if *element.local() == local_name!("body") || *element.local() == local_name!("html") {
+            self.float_papers = papers.clone();
+        }
+        self.papers = papers;
+    }
+
+    /// The verdict on text directly in an element with this style.
+    pub(crate) fn verdict(&self, style: &Style, page: &Page) -> Verdict {
+        match self.verdict_in_flow(style, page) {
+            Verdict::Hidden(reason) if self.has_shadow_roots => Verdict::Uncertain(reason),
+            verdict => verdict,
+        }
+    }
+
+    fn verdict_in_flow(&self, style: &Style, page: &Page) -> Verdict {
+        if let Some(reason) = self.hidden.or(self.clipped) {
+            return Verdict::Hidden(reason);
+        }
+        let mut doubt = self.doubt;
+        match style.get(L::Visibility).is(|value| value == Value::On) {
+            Truth::Yes => return Verdict::Hidden(Reason::Visibility),
+            Truth::Unknown => doubt = doubt.or(Some(Reason::Visibility)),
+            Truth::No => {}
+        }
+        if self.opacity.1 <= CLEAR {
+            return Verdict::Hidden(Reason::Transparent);
+        }
+        let fonts = style.get(L::FontSize);
+        let tiny = fonts.is(|value| match value {
+            Value::Font { px, absolute } => px <= 0.0 || absolute && px * self.scale.1 <= TINY_PX,
+            _ => false,
+        });
+        if tiny.is_certain() || self.scale.1 < 0.1 {
+            return Verdict::Hidden(Reason::TinyFont);
+        }
+        let small = fonts.may(|value| match value {
+            Value::Font { px, .. } => px * self.scale.0 < SMALL_PX || px > 200.0,
+            _ => true,
+        });
+        if small {
+            doubt = doubt.or(Some(Reason::TinyFont));
+        }
+        match self.contrast(style) {
+            // A filter, or something behind the text, may give it another colour.
+            Contrast::None(Reason::SameColour) if doubt.is_some() || page.doubt.is_some() => {
+                doubt = doubt.or(page.doubt);
+            }
+            Contrast::None(reason) => return Verdict::Hidden(reason),
+            Contrast::Doubtful => doubt = doubt.or(Some(Reason::SameColour)),
+            Contrast::Clear => {}
+        }
+        let mut suspect = |reason: Reason| doubt = doubt.or(Some(reason));
+        let font = style.largest_font().max(1.0);
+        let spacing = style.get(L::LetterSpacing);
+        if spacing.may(|value| matches!(value, Value::Px(px) if px < -0.2 * font || px > 60.0))
+            || spacing.is_any()
+        {
+            suspect(Reason::Property("letter-spacing"));
+        }
+        let spacing = style.get(L::WordSpacing);
+        if spacing.may(|value| matches!(value, Value::Px(px) if !(-5.0..=60.0).contains(&px)))
+            || spacing.is_any()
+        {
+            suspect(Reason::Property("word-spacing"));
+        }
+        if style.get(L::WhiteSpace).is_any() || style.get(L::TextIndent).is_any() {
+            suspect(Reason::Property("white-space"));
+        }
+        if style.get(L::TextStroke).may(|value| value == Value::On) {
+            suspect(Reason::Property("-webkit-text-stroke"));
+        }
+        if self.clips && line_is_flat(style) {
+            suspect(Reason::Clipped);
+        }
+        if self.strays && page.lifted_paint {
+            suspect(Reason::Covered);
+        }
+        match doubt.or(page.doubt) {
+            Some(reason) => Verdict::Uncertain(reason),
+            None => Verdict::Visible,
+        }
+    }
+
+    /// Whether pictures are seen here: they have neither colour nor font.
+    pub(crate) fn picture_verdict(&self, style: &Style, page: &Page) -> Verdict {
+        match self.verdict(style, page) {
+            Verdict::Hidden(Reason::TinyFont | Reason::SameColour) => {
+                Verdict::Uncertain(Reason::SameColour)
+            }
+            other => other,
+        }
+    }
+
+    fn contrast(&self, style: &Style) -> Contrast {
+        let fill = style.get(L::TextFill);
+        let color = style.get(L::Color);
+        let mut inks: Vec<Rgba> = Vec::new();
+        let (Some(fills), Some(colors)) = (fill.values(), color.values()) else {
+            return Contrast::Doubtful;
+        };
+        for fill in fills {
+            match fill {
+                Value::Color(rgba) => inks.push(*rgba),
+                _ => inks.extend(colors.iter().filter_map(|color| match color {
+                    Value::Color(rgba) => Some(*rgba),
+                    _ => None,
+                })),
+            }
+        }
+        let found = self.papers.contrast(&inks, self.opacity);
+        let outlined = [L::TextShadow, L::TextStroke]
+            .iter()
+            .any(|outline| style.get(*outline).may(|value| value == Value::On));
+        match found {
+            Contrast::None(_) if outlined => Contrast::Doubtful,
+            other => other,
+        }
+    }
+}
+
+fn smallest_font(style: &Style) -> f32 {
+    let fonts = style.fonts().unwrap_or_default();
+    fonts.into_iter().reduce(f32::min).unwrap_or(1.0)
+}
+
+/// Lines are lower than their letters, so that a box may be too.
+fn line_is_flat(style: &Style) -> bool {
+    let font = style.largest_font();
+    let flat = style.get(L::LineHeight).may(|value| match value {
+        Value::Px(px) => px < font * 0.7,
+        Value::Number(times) => times < 0.7,
+        _ => false,
+    });
+    flat || line_height(style).is_infinite()
+}
+
+/// The used width of a box, and whether it is given at all.
+fn used_width(widths: &[May; 2], around: f32) -> (f32, bool) {
+    let mut width = around;
+    let mut given = false;
+    for size in widths {
+        match size.values() {
+            None => (width, given) = (0.0, true),
+            Some(values) => {
+                for value in values {
+                    match value {
+                        Value::Px(px) => {
+                            width = if given || *px < around {
+                                width.min(*px)
+                            } else {
+                                *px
+                            };
+                            given = true;
+                        }
+                        Value::Percent(percent) if *percent < 100.0 => {
+                            width = width.min(around * percent / 100.0);
+                            given = true;
+                        }
+                        _ => {}
+                    }
+                }
+            }
+        }
+    }
+    (width, given)
+}
+
+fn scaled(by: (f32, f32), value: &May, map: impl Fn(f32) -> f32) -> (f32, f32) {
+    let Some(values) = value.values() else {
+        return (0.0, by.1);
+    };
+    let numbers = values.iter().map(|value| match value {
+        Value::Number(number) => map(*number),
+        _ => 1.0,
+    });
+    let (least, most) = numbers.fold((f32::INFINITY, 0.0_f32), |(least, most), number| {
+        (least.min(number), most.max(number))
+    });
+    (by.0 * least, by.1 * most)
+}

@@ -1,0 +1,612 @@
+//! What can be said of boxes without laying them out: bounds of their sizes, and whether they may cover other text.
+//!
+//! INVARIANT: sizes are bounds from above. Text that is taken to fit into a box does so in every window and font.
+
+use std::rc::Rc;
+
+use html5ever::local_name;
+
+use crate::cascade::Cascade;
+use crate::dom::{DOCUMENT, Data, Dom, Element, NodeId};
+use crate::elements::{self, Rendering};
+use crate::properties::{Longhand as L, Reach};
+use crate::style::{Display, May, Position, Style, Value};
+use crate::truth::Truth;
+use crate::verdict::Reason;
+
+/// Offsets that may cover a neighbouring line.
+const COVERING_PX: f32 = 5.0;
+/// Offsets that keep text at its place.
+const NEAR_PX: f32 = 20.0;
+/// Space that may push text out of its box or window.
+const FAR_PX: f32 = 400.0;
+/// A box so high pushes what follows out of the window.
+const HIGH_PX: f32 = 1_000.0;
+/// Widths of letters in parts of the font size, from above.
+const ASCII_WIDTH: f32 = 0.75;
+const OTHER_WIDTH: f32 = 1.1;
+
+/// An element that may be rendered, with its style.
+pub(crate) struct BoxNode {
+    pub style: Rc<Style>,
+    pub rendering: Rendering,
+    /// Why the text inside may be elsewhere, or otherwise, than the flow has it.
+    pub doubt: Option<Reason>,
+    /// A rule for a part of the element that holds its text.
+    pub styled_part: bool,
+    pub metrics: Metrics,
+    /// A bound of the width of boxes that stand before it in its row.
+    pub offset: f32,
+}
+
+/// Bounds from above.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Metrics {
+    /// Width that the widest unbreakable part needs.
+    pub min_width: f32,
+    /// Width of all text in one line.
+    pub text_width: f32,
+    /// Heights beside those of lines.
+    pub fixed_height: f32,
+    /// Lines that end where the text says so.
+    pub lines: f32,
+    /// Height of the highest line.
+    pub line: f32,
+    /// Something in here is painted besides letters.
+    pub paints: bool,
+    /// It holds boxes beside each other: heights are not known.
+    pub complex: bool,
+}
+
+impl Metrics {
+    /// Height that all of it needs in a box of this width.
+    pub(crate) fn height_in(&self, width: f32) -> f32 {
+        if self.complex {
+            return f32::INFINITY;
+        }
+        let wrapped = self.text_width / width.max(1.0);
+        self.fixed_height + (self.lines + wrapped.ceil() * 1.5) * self.line
+    }
+}
+
+/// A page with the style of each element.
+pub(crate) struct Page {
+    boxes: Vec<Option<BoxNode>>,
+    /// Why any text of the page may be invisible.
+    pub doubt: Option<Reason>,
+    /// Something is painted above boxes of the flow, at its own place: it may cover what reaches there.
+    pub lifted_paint: bool,
+    /// The sum of all negative margins, in pixels.
+    pulled_up: f32,
+}
+
+struct Frame {
+    id: NodeId,
+    style: Rc<Style>,
+    next: Option<NodeId>,
+    /// Nothing in here is rendered.
+    gone: bool,
+    metrics: Metrics,
+    /// Width of boxes that stand beside each other.
+    beside: f32,
+    movement: Movement,
+}
+
+/// What a style may do to the place of a box.
+#[derive(Clone, Copy, Default, Debug)]
+struct Movement {
+    doubt: Option<Reason>,
+    /// It may be painted over other text.
+    covers: bool,
+}
+
+impl Movement {
+    fn doubt(&mut self, reason: Reason) {
+        self.doubt = self.doubt.or(Some(reason));
+    }
+}
+
+impl Page {
+    pub(crate) fn new(dom: &Dom) -> Self {
+        let mut cascade = Cascade::new(dom);
+        let mut page = Self {
+            boxes: Vec::new(),
+            doubt: None,
+            lifted_paint: false,
+            pulled_up: 0.0,
+        };
+        page.boxes.resize_with(dom.len(), || None);
+        page.style_all(dom, &mut cascade);
+        if cascade.is_spent() {
+            page.doubt = Some(Reason::Budget);
+        } else if cascade.has_unread_sheet() {
+            page.doubt = Some(Reason::StyleSheet);
+        } else if cascade.has_odd_font() {
+            page.doubt = Some(Reason::Font);
+        } else if cascade.is_dark() {
+            page.doubt = Some(Reason::Property("color-scheme"));
+        }
+        page
+    }
+
+    pub(crate) fn get(&self, id: NodeId) -> Option<&BoxNode> {
+        self.boxes.get(id)?.as_ref()
+    }
+
+    fn style_all(&mut self, dom: &Dom, cascade: &mut Cascade<'_>) {
+        let mut stack = vec![Frame {
+            id: DOCUMENT,
+            style: Rc::new(cascade.root()),
+            next: dom.first_child(DOCUMENT),
+            gone: false,
+            metrics: Metrics::default(),
+            beside: 0.0,
+            movement: Movement::default(),
+        }];
+        // Width of the letters since the last place where a line may break.
+        let mut run = 0.0_f32;
+        while let Some(frame) = stack.last_mut() {
+            let Some(id) = frame.next else {
+                let Some(done) = stack.pop() else { break };
+                let Some(parent) = stack.last_mut() else {
+                    break;
+                };
+                self.close(done, parent, &mut run);
+                continue;
+            };
+            frame.next = dom.after(id);
+            match dom.node(id).map(|node| &node.data) {
+                Some(Data::Text(text)) if !frame.gone => measure_text(text, frame, &mut run),
+                Some(Data::Element(element)) => {
+                    let rendering = elements::rendering(dom, element);
+                    let computed = cascade.compute(id, element, &frame.style);
+                    let style = Rc::new(computed.style);
+                    let display = style.get(L::Display);
+                    let gone = frame.gone
+                        || display
+                            .is(|value| value == Value::Display(Display::None))
+                            .is_certain();
+                    let mut movement = movement(&style);
+                    if computed.styled_part {
+                        movement.doubt(Reason::Property("::first-line"));
+                    }
+                    if computed.covers && !gone {
+                        self.doubt = Some(Reason::Covered);
+                    }
+                    if is_styled_column(&style) {
+                        self.doubt = Some(Reason::Element);
+                    }
+                    let mut metrics = own_metrics(element, &style);
+                    if !is_inline(&display) || *element.local() == local_name!("br") {
+                        run = 0.0;
+                        metrics.lines += 1.0;
+                    }
+                    if let Some(slot) = self.boxes.get_mut(id) {
+                        *slot = Some(BoxNode {
+                            style: Rc::clone(&style),
+                            rendering,
+                            doubt: movement.doubt,
+                            styled_part: computed.styled_part,
+                            metrics: Metrics::default(),
+                            offset: 0.0,
+                        });
+                    }
+                    stack.push(Frame {
+                        id,
+                        style,
+                        next: dom.first_child(id),
+                        gone,
+                        metrics,
+                        beside: 0.0,
+                        movement,
+                    });
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Adds what an element needs to what its parent needs.
+    fn close(&mut self, done: Frame, parent: &mut Frame, run: &mut f32) {
+        let style = &done.style;
+        let display = style.get(L::Display);
+        let mut metrics = done.metrics;
+        metrics.min_width = metrics.min_width.max(done.beside);
+        if let Some(Some(slot)) = self.boxes.get_mut(done.id) {
+            slot.metrics = metrics;
+        }
+        if done.gone {
+            return;
+        }
+        if done.movement.covers && metrics.paints {
+            self.doubt = Some(Reason::Covered);
+        }
+        for side in [L::MarginTop, L::MarginBottom] {
+            let least = smallest(&style.get(side)).unwrap_or(0.0);
+            self.pulled_up += (-least).max(0.0);
+        }
+        // What follows is pulled up, out of the window at last.
+        if self.pulled_up > NEAR_PX {
+            self.doubt = self.doubt.or(Some(Reason::Moved));
+        }
+        let lifted = style
+            .get(L::Position)
+            .may(|value| value != Value::Position(Position::Static))
+            || style.get(L::Opacity) != May::One(Value::Number(1.0));
+        self.lifted_paint |= lifted && metrics.paints;
+        let inline = is_inline(&display);
+        if !inline {
+            *run = 0.0;
+        }
+        let needed = metrics.min_width.max(
+            largest(&style.get(L::Width)).min(largest_or(&style.get(L::MaxWidth), f32::INFINITY)),
+        );
+        let needed = needed.max(largest(&style.get(L::MinWidth))) + around(style, ACROSS);
+        let outer = parent.style.get(L::Display);
+        let beside = display.may(|value| value == Value::Display(Display::Cell))
+            || outer.may(|value| value == Value::Display(Display::Row))
+                && display.may(|value| value != Value::Display(Display::Row))
+            || parent
+                .style
+                .get(L::Display)
+                .may(|value| matches!(value, Value::Display(inner) if inner.is_flex()));
+        if beside {
+            if let Some(Some(slot)) = self.boxes.get_mut(done.id) {
+                slot.offset = parent.beside;
+            }
+            parent.beside += needed;
+        } else {
+            parent.metrics.min_width = parent.metrics.min_width.max(needed);
+        }
+        // Boxes in a line that does not break stand beside each other.
+        if !inline
+            && display
+                .may(|value| matches!(value, Value::Display(inner) if inner.is_inline_level()))
+            && parent
+                .style
+                .get(L::WhiteSpace)
+                .may(|value| value == Value::On)
+        {
+            parent.beside += needed;
+        }
+        let into = &mut parent.metrics;
+        into.text_width += metrics.text_width;
+        into.lines += metrics.lines;
+        into.line = into.line.max(metrics.line);
+        let height = largest(&style.get(L::Height)).max(largest(&style.get(L::MinHeight)));
+        // An empty box so high pushes what follows out of the window.
+        let filled = metrics.fixed_height + (metrics.text_width / 800.0 + metrics.lines) * 10.0;
+        if height - filled > HIGH_PX {
+            self.doubt = self.doubt.or(Some(Reason::OffPage));
+        }
+        into.fixed_height += metrics.fixed_height + around(style, DOWN) + height;
+        into.paints |= metrics.paints;
+        into.complex |= metrics.complex
+            || beside
+            || done.movement.doubt.is_some()
+            || style.get(L::Float).may(|value| value == Value::On)
+            || style
+                .get(L::Position)
+                .may(|value| value != Value::Position(Position::Static))
+            || style.get(L::Zoom) != May::One(Value::Number(1.0));
+    }
+}
+
+/// Columns of tables hide, colour or narrow the cells that they stand for, which are not looked up here.
+fn is_styled_column(style: &Style) -> bool {
+    let may = |longhand, predicate: fn(Value) -> bool| style.get(longhand).may(predicate);
+    may(L::Display, |value| value == Value::Display(Display::Column))
+        && (may(L::Visibility, |value| value == Value::On)
+            || may(
+                L::BackgroundColor,
+                |value| !matches!(value, Value::Color(color) if color.alpha == 0.0),
+            )
+            || may(L::BackgroundImage, |value| value != Value::Auto)
+            || may(L::Width, |value| matches!(value, Value::Px(px) if px < 5.0)))
+}
+
+fn is_inline(display: &May) -> bool {
+    display
+        .is(|value| matches!(value, Value::Display(Display::Inline | Display::Contents)))
+        .is_certain()
+}
+
+fn measure_text(text: &str, frame: &mut Frame, run: &mut f32) {
+    let style = &frame.style;
+    let font = style.largest_font();
+    let spacing = largest(&style.get(L::LetterSpacing)).max(0.0);
+    let unbroken = style.get(L::WhiteSpace).may(|value| value == Value::On);
+    let metrics = &mut frame.metrics;
+    let mut total = 0.0;
+    for char in text.chars() {
+        if char.is_whitespace() && char != '\u{A0}' {
+            if !unbroken || char == '\n' && style.keeps_space {
+                *run = 0.0;
+            } else {
+                *run += font * 0.4;
+            }
+            total += font * 0.4;
+            metrics.lines += f32::from(u8::from(char == '\n' && style.keeps_space));
+            continue;
+        }
+        let width =
+            font * if char.is_ascii() {
+                ASCII_WIDTH
+            } else {
+                OTHER_WIDTH
+            } + spacing;
+        *run += width;
+        total += width;
+        metrics.min_width = metrics.min_width.max(*run);
+        metrics.paints |= is_block_character(char);
+    }
+    metrics.text_width += total;
+    metrics.line = metrics.line.max(line_height(style));
+}
+
+/// Characters whose shape may fill their box.
+fn is_block_character(char: char) -> bool {
+    matches!(char, '\u{2500}'..='\u{27BF}' | '\u{2B00}'..='\u{2BFF}' | '\u{E000}'..='\u{F8FF}' | '\u{1F000}'..)
+}
+
+/// The highest that a line may be.
+pub(crate) fn line_height(style: &Style) -> f32 {
+    let font = style.largest_font();
+    let lines = style.get(L::LineHeight);
+    let Some(values) = lines.values() else {
+        return f32::INFINITY;
+    };
+    let each = values.iter().map(|value| match value {
+        Value::Px(px) => px.max(font * 1.3),
+        Value::Number(times) => (times * font).max(font * 1.3),
+        _ => font * 1.5,
+    });
+    each.fold(0.0, f32::max)
+}
+
+/// What an element needs by itself.
+fn own_metrics(element: &Element, style: &Style) -> Metrics {
+    let painted = |value: Value| match value {
+        Value::Color(color) => color.alpha > 0.05,
+        Value::CurrentColor => true,
+        _ => false,
+    };
+    let borders = [L::BorderTop, L::BorderRight, L::BorderBottom, L::BorderLeft];
+    let paints = elements::is_painted(element)
+        || style.get(L::BackgroundColor).may(painted)
+        || style
+            .get(L::BackgroundImage)
+            .may(|value| value != Value::Auto)
+        || style.get(L::BoxShadow).may(|value| value != Value::Auto)
+        || largest(&style.get(L::OutlineWidth)) > COVERING_PX
+        || style
+            .not_understood
+            .iter()
+            .any(|one| one.own && one.reach == Reach::Page)
+        || borders.iter().any(|side| largest(&style.get(*side)) > 2.0);
+    let mut metrics = Metrics {
+        paints,
+        ..Metrics::default()
+    };
+    if *element.local() == local_name!("img") || *element.local() == local_name!("input") {
+        let alt = element.attribute(&local_name!("alt")).unwrap_or_default();
+        let width = largest(&style.get(L::Width));
+        metrics.min_width = if width > 0.0 {
+            width
+        } else {
+            40.0 + alt.chars().count() as f32 * style.largest_font()
+        };
+        metrics.line = style.largest_font().max(24.0) * 1.5;
+        metrics.lines = 1.0;
+    }
+    metrics
+}
+
+const ACROSS: &[L] = &[
+    L::MarginLeft,
+    L::MarginRight,
+    L::PaddingLeft,
+    L::PaddingRight,
+    L::BorderLeft,
+    L::BorderRight,
+];
+const DOWN: &[L] = &[
+    L::MarginTop,
+    L::MarginBottom,
+    L::PaddingTop,
+    L::PaddingBottom,
+    L::BorderTop,
+    L::BorderBottom,
+];
+
+/// The space that margins, paddings and borders take.
+fn around(style: &Style, sides: &[L]) -> f32 {
+    if !style.has_own() {
+        return 0.0;
+    }
+    sides
+        .iter()
+        .map(|side| largest(&style.get(*side)).max(0.0))
+        .sum()
+}
+
+/// The largest length that a value may be; none for keywords, endless for what may be anything.
+pub(crate) fn largest(value: &May) -> f32 {
+    match value.values() {
+        None => f32::INFINITY,
+        Some(values) => values
+            .iter()
+            .map(|value| match value {
+                Value::Px(px) => *px,
+                _ => 0.0,
+            })
+            .fold(0.0, f32::max),
+    }
+}
+
+/// As [`largest`], with something else for keywords.
+fn largest_or(value: &May, keyword: f32) -> f32 {
+    if value.may(|value| !matches!(value, Value::Px(_))) {
+        keyword
+    } else {
+        largest(value)
+    }
+}
+
+/// The smallest length that a value may be; `None` when it is never a length.
+pub(crate) fn smallest(value: &May) -> Option<f32> {
+    match value.pixels() {
+        None => Some(0.0),
+        Some(all) => all.reduce(f32::min),
+    }
+}
+
+fn movement(style: &Style) -> Movement {
+    let mut movement = Movement::default();
+    for one in &style.not_understood {
+        match one.reach {
+            Reach::Inside => movement.doubt(Reason::Property(one.name)),
+            Reach::Page => {
+                movement.doubt(Reason::Property(one.name));
+                movement.covers |= one.own;
+            }
+            Reach::Clip => {}
+        }
+    }
+    let indent = style.get(L::TextIndent);
+    if beyond(&indent, 100.0, 20.0) {
+        movement.doubt(Reason::OffPage);
+    }
+    if !style.has_own() {
+        return movement;
+    }
+    for longhand in style.own_any() {
+        use L::{
+            BackgroundArea, BackgroundColor, BackgroundImage, ContentVisibility, Display,
+            FlexBasis, Height, MaxHeight, MaxWidth, MinHeight, MinWidth, Opacity, OverflowX,
+            OverflowY, Width, ZIndex,
+        };
+        match longhand {
+            Width | Height | MinWidth | MinHeight | MaxWidth | MaxHeight | FlexBasis
+            | OverflowX | OverflowY | BackgroundColor | BackgroundImage | BackgroundArea
+            | Display | Opacity | ContentVisibility | ZIndex => {}
+            L::Animation | L::TableLayout => movement.doubt(Reason::Property(longhand.name())),
+            _ => {
+                movement.doubt(Reason::Property(longhand.name()));
+                movement.covers = true;
+            }
+        }
+    }
+    let absolute = style
+        .get(L::Position)
+        .is(|value| value == Value::Position(Position::Absolute));
+    let relative = style
+        .get(L::Position)
+        .is(|value| value == Value::Position(Position::Relative));
+    if absolute.may() || relative.may() {
+        for side in [L::Top, L::Right, L::Bottom, L::Left] {
+            let inset = style.get(side);
+            let given = inset.may(|value| value != Value::Auto);
+            if absolute.may() && given || beyond(&inset, NEAR_PX, 0.0) {
+                movement.doubt(Reason::Moved);
+            }
+            movement.covers |= beyond(&inset, COVERING_PX, 0.0);
+        }
+        movement.covers |= absolute.may();
+        let below = style.get(L::ZIndex).may(|value| match value {
+            Value::Number(number) => number < 0.0,
+            _ => false,
+        });
+        if below {
+            movement.doubt(Reason::Covered);
+        }
+    }
+    if style.get(L::Clip).may(|value| value == Value::On) && absolute.may() {
+        movement.doubt(Reason::Clipped);
+    }
+    if style.get(L::Content).may(|value| value == Value::On) {
+        movement.doubt(Reason::Property("content"));
+    }
+    for side in [L::MarginTop, L::MarginRight, L::MarginBottom, L::MarginLeft] {
+        let margin = style.get(side);
+        let below = |limit: f32| {
+            margin.may(|value| match value {
+                Value::Px(px) => px < -limit,
+                Value::Percent(percent) => percent < 0.0,
+                _ => false,
+            })
+        };
+        movement.covers |= below(COVERING_PX);
+        if below(NEAR_PX) || beyond(&margin, FAR_PX, 60.0) {
+            movement.doubt(Reason::Moved);
+        }
+    }
+    for side in [
+        L::PaddingTop,
+        L::PaddingRight,
+        L::PaddingBottom,
+        L::PaddingLeft,
+        L::BorderTop,
+        L::BorderRight,
+        L::BorderBottom,
+        L::BorderLeft,
+    ] {
+        if beyond(&style.get(side), FAR_PX, 60.0) {
+            movement.doubt(Reason::Moved);
+        }
+    }
+    if beyond(&style.get(L::VerticalAlign), NEAR_PX, 100.0) {
+        movement.doubt(Reason::Moved);
+        movement.covers = true;
+    }
+    // The paddings and borders of words in a line reach over the lines around.
+    let inline = style
+        .get(L::Display)
+        .may(|value| value == Value::Display(Display::Inline));
+    movement.covers |= inline
+        && [
+            L::PaddingTop,
+            L::PaddingBottom,
+            L::BorderTop,
+            L::BorderBottom,
+        ]
+        .iter()
+        .any(|side| largest(&style.get(*side)) > COVERING_PX);
+    let offset = style.get(L::OutlineOffset);
+    if largest(&style.get(L::OutlineWidth)) > COVERING_PX
+        || offset.may(|value| matches!(value, Value::Px(px) if px < -1.0 || px > 20.0))
+            && largest(&style.get(L::OutlineWidth)) > 0.0
+    {
+        movement.doubt(Reason::Covered);
+        movement.covers = true;
+    }
+    if style.get(L::BoxShadow).may(|value| value != Value::Auto) {
+        movement.doubt(Reason::Property("box-shadow"));
+        movement.covers = true;
+    }
+    movement
+}
+
+/// Whether a length may be beyond a limit on either side; percentages have their own.
+fn beyond(value: &May, limit: f32, percent: f32) -> bool {
+    value.may(|value| match value {
+        Value::Px(px) => px.abs() > limit,
+        Value::Percent(share) => share.abs() > percent,
+        _ => false,
+    })
+}
+
+/// Whether a display has a box whose sizes and overflow mean something. Children of flex boxes have one, and so has
+/// what floats or is placed.
+pub(crate) fn is_boxed(style: &Style, parent: &May) -> Truth {
+    let own = style
+        .get(L::Display)
+        .is(|value| matches!(value, Value::Display(display) if display.is_boxed()));
+    let lifted = parent
+        .is(|value| matches!(value, Value::Display(display) if display.is_flex()))
+        .or(style.get(L::Float).is(|value| value == Value::On))
+        .or(style
+            .get(L::Position)
+            .is(|value| value == Value::Position(Position::Absolute)));
+    own.or(lifted)
+}
