@@ -255,12 +255,8 @@ fn is_foreign_syntax(value: &str) -> bool {
 fn has_stray_token(parser: &mut Parser<'_>, depth: usize) -> bool {
     while let Ok(token) = parser.next() {
         match token.clone() {
-            Token::Colon | Token::Semicolon => {
-                // Functions may have them, at the top no value does.
-                if depth == 0 {
-                    return true;
-                }
-            }
+            // Functions may have them, at the top no value does.
+            Token::Colon | Token::Semicolon if depth == 0 => return true,
             Token::BadUrl(_)
             | Token::BadString(_)
             | Token::CDO
@@ -962,7 +958,7 @@ fn background(value: &str) -> (Parsed, Parsed, Parsed) {
             Token::Comma => layers += 1,
             Token::Delim('/') => placed = true,
             Token::Dimension { .. } | Token::Percentage { .. } => placed = true,
-            Token::Number { value, .. } if value == 0.0 => placed = true,
+            Token::Number { value: 0.0, .. } => placed = true,
             Token::Number { .. } | Token::Hash(_) | Token::IDHash(_) | Token::QuotedString(_) => {
                 return all(Invalid);
             }

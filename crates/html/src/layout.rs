@@ -586,7 +586,7 @@ fn movement(style: &Style) -> Movement {
         .any(|side| largest(&style.get(*side)) > COVERING_PX);
     let offset = style.get(L::OutlineOffset);
     if largest(&style.get(L::OutlineWidth)) > COVERING_PX
-        || offset.may(|value| matches!(value, Value::Px(px) if px < -1.0 || px > 20.0))
+        || offset.may(|value| matches!(value, Value::Px(px) if !(-1.0..=20.0).contains(&px)))
             && largest(&style.get(L::OutlineWidth)) > 0.0
     {
         movement.doubt(Reason::Covered);

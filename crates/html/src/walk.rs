@@ -160,6 +160,12 @@ fn enter<'p>(
     if elements::is_machinery(element) && context.hidden().is_some() {
         return None;
     }
+    if let Some(text) = frame_text(element)
+        && context.hidden().is_none()
+    {
+        sink.picture(element, &text, Some(Reason::Element));
+        return None;
+    }
     if let Some((value, doubt)) = control_text(element) {
         match context.picture_verdict(&node.style, page) {
             Verdict::Hidden(_) => {}
@@ -245,6 +251,64 @@ fn is_picture(element: &Element) -> bool {
                     .is_some_and(|kind| kind.eq_ignore_ascii_case("image")))
 }
 
+/// The text of a page inside the page, which may be shown in a frame. Other frames are not loaded.
+fn frame_text(element: &Element) -> Option<String> {
+    if !element.is_html() || *element.local() != local_name!("iframe") {
+        return None;
+    }
+    let page = match element.attribute(&local_name!("srcdoc")) {
+        Some(page) => page.to_owned(),
+        None => {
+            let address = element.attribute(&local_name!("src"))?.trim();
+            let (kind, page) = address.split_once(',')?;
+            if !kind.to_ascii_lowercase().starts_with("data:text/html") || kind.contains("base64") {
+                return None;
+            }
+            percent_decoded(page)
+        }
+    };
+    // The frame is judged as a whole: its own styles do not matter.
+    let mut text = String::new();
+    let dom = Dom::parse(&page);
+    let mut next = dom.first_child(DOCUMENT);
+    while let Some(id) = next {
+        let is_machinery = dom.element(id).is_some_and(elements::is_machinery);
+        if let Some(Data::Text(part)) = dom.node(id).map(|node| &node.data) {
+            text.push_str(part);
+            text.push(' ');
+        }
+        next = match dom.first_child(id).filter(|_| !is_machinery) {
+            Some(child) => Some(child),
+            None => dom.following(id),
+        };
+    }
+    let words: Vec<&str> = text.split_whitespace().collect();
+    (!words.is_empty()).then(|| words.join(" "))
+}
+
+/// `%41` decoded.
+fn percent_decoded(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut parts = text.split('%');
+    bytes.extend_from_slice(parts.next().unwrap_or_default().as_bytes());
+    for part in parts {
+        let code = part
+            .get(..2)
+            .and_then(|code| u8::from_str_radix(code, 16).ok());
+        match code {
+            Some(byte) => {
+                bytes.push(byte);
+                bytes.extend_from_slice(part.get(2..).unwrap_or_default().as_bytes());
+            }
+            None => {
+                bytes.push(b'%');
+                bytes.extend_from_slice(part.as_bytes());
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
 /// The text of a control that stands in an attribute, and why it may not be seen: only buttons grow with it.
 fn control_text(element: &Element) -> Option<(&str, Option<Reason>)> {
     if !element.is_html() || *element.local() != local_name!("input") {
@@ -276,8 +340,15 @@ fn picture(
     sink: &mut impl Sink,
     hidden: &mut Hidden,
 ) {
-    let alt = element.attribute(&local_name!("alt")).unwrap_or_default();
-    let words: Vec<&str> = alt.split_whitespace().collect();
+    let given = element.attribute(&local_name!("alt"));
+    // Some programs show the title in its place.
+    let title = element.attribute(&local_name!("title"));
+    let is_title = given.is_none() && title.is_some();
+    let words: Vec<&str> = given
+        .or(title)
+        .unwrap_or_default()
+        .split_whitespace()
+        .collect();
     let alt = words.join(" ");
     let address = element.attribute(&local_name!("src")).unwrap_or_default();
     let doubt = match context.picture_verdict(style, page) {
@@ -305,7 +376,8 @@ fn picture(
         .may(|value| value == Value::Display(Display::Contents));
     let doubt = doubt
         .or(is_small(5.0).then_some(Reason::Pixel))
-        .or((cut || boxless).then_some(Reason::Clipped));
+        .or((cut || boxless).then_some(Reason::Clipped))
+        .or(is_title.then_some(Reason::Element));
     if !alt.is_empty() {
         hidden.see_text();
     }
