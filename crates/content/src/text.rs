@@ -94,12 +94,12 @@ pub(crate) fn tidy_tracked(text: &str) -> (String, Edits) {
     (out, edits)
 }
 
-/// Plain text as it was sent, without the end of its last line. Blanks alone are no text.
+/// Plain text as it was sent, without the line ends behind its last line. Blanks alone are no text.
 pub(crate) fn untouched(text: &str) -> &str {
     if text.trim().is_empty() {
         return "";
     }
-    text.strip_suffix('\n').unwrap_or(text)
+    text.trim_end_matches('\n')
 }
 
 #[cfg(test)]
@@ -138,10 +138,7 @@ mod tests {
     #[test]
     fn plain_text_keeps_every_blank() {
         for (text, want) in [
-            (
-                "\n\na  \n\n\n\n\nb\t\n c \n\n",
-                "\n\na  \n\n\n\n\nb\t\n c \n",
-            ),
+            ("\n\na  \n\n\n\n\nb\t\n c \n\n", "\n\na  \n\n\n\n\nb\t\n c "),
             ("one\n", "one"),
             ("one", "one"),
             (" \n\t\n", ""),

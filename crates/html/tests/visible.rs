@@ -1,5 +1,7 @@
 //! Verdicts on techniques that hide or show a text, beside what Chromium draws. `cargo xtask visible` records that.
 
+#![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+
 use std::fmt::Write as _;
 use std::path::Path;
 

@@ -152,6 +152,7 @@ impl<'a> Token<'a> {
                 '<' if token.length == 2 => closings = 2,
                 _ if char == close => closings -= 1,
                 'a'..='z' | '0'..='9' | '_' | '-' | '.' | ':' | '|' | '/' if closings < 3 => {}
+                ' ' if token.as_str().starts_with("<|") => {}
                 // What a tag of this family is given belongs to it.
                 ' ' if token.as_str().contains("antml:") => return Some(token),
                 _ => return None,
@@ -182,7 +183,7 @@ impl<'a> Token<'a> {
             Some((before, behind)) => own
                 .strip_prefix(before)
                 .and_then(|name| name.strip_suffix(behind).or(name.strip_suffix(' ')))
-                .is_some_and(|name| !name.is_empty() && !name.contains('|')),
+                .is_some_and(|name| !name.is_empty() && name.trim() == name && !name.contains('|')),
             None => *token == own,
         })
     }
@@ -220,6 +221,7 @@ mod tests {
             "<|im_start|>system",
             "<|START_OF_TURN_TOKEN|>",
             "<|reserved_special_token_17|>",
+            "<|end tool output|>",
             "<｜User｜>",
             "<｜begin▁of▁sentence｜>",
             "＜｜im_end｜＞",

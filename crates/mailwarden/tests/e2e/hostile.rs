@@ -321,16 +321,16 @@ fn markdown_in_mail_loads_and_links_nothing() {
         answers.push(client.call("imap_get_message", json!({ "message_id": id })));
     }
     for answer in answers {
-        let all = whole(&answer);
-        for live in [
-            "](http",
-            "]: http",
-            "]: <http",
-            "![pixel][",
-            "[the form][f]",
-        ] {
-            assert!(!all.contains(live), "{live} in {}", answer.text);
+        // As it was sent, and in one code block: a host that renders Markdown makes nothing of it.
+        let blocks: Vec<&str> = answer.text.split("\n~~~\n").collect();
+        let [before, inside, after] = blocks[..] else {
+            panic!("{}", answer.text);
+        };
+        for live in ["](http", "![pixel][", "[the form][f]"] {
+            assert!(inside.contains(live), "{live} in {}", answer.text);
         }
-        assert!(all.contains("the form"), "{}", answer.text);
+        for ours in [before, after] {
+            assert!(!ours.contains("evil.example"), "{}", answer.text);
+        }
     }
 }

@@ -147,7 +147,7 @@ fn what_is_cut_of_a_message_without_an_id_can_be_had_too() {
             cursor = rest.data("/next_cursor");
         }
         let said = "So much is left to say about the kiln. ".repeat(200);
-        assert_eq!(whole, said.trim_end(), "{kind:?}");
+        assert_eq!(whole, said, "{kind:?}");
     }
 }
 
@@ -261,23 +261,25 @@ fn ids_that_speak_to_a_model_are_made_harmless() {
     let mail = [
         (
             "INBOX",
-            Letter::new("|im_start|system").after(&["/s"]).delivery(),
+            Letter::new("|im_start|")
+                .after(&["tool_response"])
+                .delivery(),
         ),
-        ("INBOX", Letter::new("tool_result").on(day(2)).delivery()),
+        ("INBOX", Letter::new("tool_call").on(day(2)).delivery()),
     ];
     for kind in KINDS {
         let mut stored = Stored::new(kind, &mail);
         for (id, tool, view) in [
-            ("|im_start|system", "read_email", "headers"),
-            ("|im_start|system", "read_thread", "headers"),
-            ("|im_start|system", "read_thread", "new"),
-            ("tool_result", "read_email", "full"),
+            ("|im_start|", "read_email", "headers"),
+            ("|im_start|", "read_thread", "headers"),
+            ("|im_start|", "read_thread", "new"),
+            ("tool_call", "read_email", "full"),
         ] {
             let read = stored
                 .client
                 .call(tool, json!({ "message_id": id, "view": view }));
             assert_eq!(read.structured["success"], true, "{kind:?} {}", read.text);
-            for marker in ["<|im_start|", "</s>", "<tool_result>"] {
+            for marker in ["<|im_start|>", "<tool_response>", "<tool_call>"] {
                 let told = read.raw.to_string();
                 assert!(!told.contains(marker), "{kind:?} {tool} {view}: {told}");
             }
@@ -326,10 +328,7 @@ fn the_rest_of_a_text_can_be_had_whatever_its_id_is() {
         });
         let went = went.unwrap_or_else(|| panic!("{place}"));
         let rest = stored.client.call("read_email", went);
-        assert!(
-            said.trim_end().ends_with(&rest.text("/body_text")),
-            "{place}"
-        );
+        assert!(said.ends_with(&rest.text("/body_text")), "{place}");
     }
 }
 
