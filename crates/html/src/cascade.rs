@@ -427,7 +427,7 @@ impl<'a> Cascade<'a> {
                 _ => {}
             }
         }
-        for longhand in elements::BASED {
+        for longhand in elements::based(element) {
             wanted |= 1 << *longhand as u64;
         }
         for longhand in Longhand::ALL {

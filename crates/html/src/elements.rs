@@ -27,6 +27,15 @@ pub(crate) fn rendering(dom: &Dom, element: &Element) -> Rendering {
         return Rendering::Unknown;
     }
     match *name {
+        // A page that stands in the mail itself.
+        local_name!("iframe")
+            if element.attribute(&local_name!("srcdoc")).is_some()
+                || element
+                    .attribute(&local_name!("src"))
+                    .is_some_and(is_embedded) =>
+        {
+            Rendering::Unknown
+        }
         local_name!("iframe") | local_name!("meter") | local_name!("progress") => {
             Rendering::Fallback
         }
@@ -388,8 +397,42 @@ pub(crate) fn base(
     }
 }
 
-/// Properties that [`base`] may set.
-pub(crate) const BASED: &[L] = &[
+/// The properties that [`base`] may set for an element.
+pub(crate) fn based(element: &Element) -> &'static [L] {
+    let attributes = element.attributes();
+    let is_plain = attributes.iter().all(|one| {
+        matches!(
+            one.name.local,
+            local_name!("style")
+                | local_name!("class")
+                | local_name!("id")
+                | local_name!("href")
+                | local_name!("color")
+                | local_name!("face")
+                | local_name!("size")
+                | local_name!("target")
+        )
+    });
+    match *element.local() {
+        local_name!("span")
+        | local_name!("b")
+        | local_name!("strong")
+        | local_name!("i")
+        | local_name!("em")
+        | local_name!("u")
+        | local_name!("br")
+        | local_name!("div")
+            if is_plain =>
+        {
+            &[L::Display]
+        }
+        local_name!("a") if is_plain => &[L::Color, L::Display],
+        local_name!("font") if is_plain => &[L::FontSize, L::Color, L::Display],
+        _ => BASED,
+    }
+}
+
+const BASED: &[L] = &[
     L::FontSize,
     L::Color,
     L::LineHeight,

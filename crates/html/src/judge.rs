@@ -151,7 +151,11 @@ impl Context {
             return inner;
         }
         inner.suspect(none.or(column), Reason::Display);
-        if !style.has_own() {
+        // A box of the flow that changes nothing, with the font of the paper.
+        let flat = self.paper_font > 0.0 && style.largest_font() > self.paper_font * 1.3;
+        if !style.has_own() && !flat && !node.shifted {
+            inner.display = display;
+            inner.outer_papers = self.papers.clone();
             return inner;
         }
         let boxed = is_boxed(style, &self.display);
@@ -369,7 +373,6 @@ impl Context {
         overflows: Truth,
     ) {
         let style = &*node.style;
-        let shifted = node.shifted;
         let display = style.get(L::Display);
         let floats = style.get(L::Float).is(|value| value == Value::On);
         let absolute = style
@@ -379,19 +382,13 @@ impl Context {
             .is(|value| value == Value::Display(Display::Inline))
             .and(boxed.not());
         self.outer_papers = around.papers.clone();
-        let around = &if shifted {
-            Self {
-                papers: Papers::any(),
-                block_papers: Papers::any(),
-                float_papers: Papers::any(),
-                ..around.clone()
-            }
-        } else {
-            around.clone()
-        };
         // What lies behind the box itself.
-        let mut papers = around.papers.clone();
-        if absolute.may() {
+        let mut papers = if node.shifted {
+            Papers::any()
+        } else {
+            around.papers.clone()
+        };
+        if absolute.may() || node.shifted {
             papers = Papers::any();
         } else if floats.may() {
             papers = around.float_papers.clone();

@@ -22,6 +22,13 @@ const NEAR_PX: f32 = 20.0;
 const FAR_PX: f32 = 400.0;
 /// A box so high pushes what follows out of the window.
 const HIGH_PX: f32 = 1_000.0;
+/// Properties that are not computed and that paint.
+const PAINTING: [&str; 4] = [
+    "backdrop-filter",
+    "-webkit-box-reflect",
+    "border-image",
+    "border-image-source",
+];
 /// Widths of letters in parts of the font size, from above.
 const ASCII_WIDTH: f32 = 0.75;
 const OTHER_WIDTH: f32 = 1.1;
@@ -251,6 +258,18 @@ impl Page {
         );
         let needed = needed.max(largest(&style.get(L::MinWidth))) + around(style, ACROSS);
         let outer = parent.style.get(L::Display);
+        let is_row = |value| matches!(value, Value::Display(outer) if outer.is_flex() || outer == Display::Row);
+        // Words in a line that change nothing.
+        if inline && !style.has_own() && !outer.may(is_row) {
+            let into = &mut parent.metrics;
+            into.min_width = into.min_width.max(metrics.min_width);
+            into.text_width += metrics.text_width;
+            into.lines += metrics.lines;
+            into.line = into.line.max(metrics.line);
+            into.paints |= metrics.paints;
+            into.complex |= metrics.complex || done.movement.doubt.is_some();
+            return;
+        }
         let beside = display.may(|value| value == Value::Display(Display::Cell))
             || outer.may(|value| value == Value::Display(Display::Row))
                 && display.may(|value| value != Value::Display(Display::Row))
@@ -327,6 +346,24 @@ fn measure_text(text: &str, frame: &mut Frame, run: &mut f32) {
     let unbroken = style.get(L::WhiteSpace).may(|value| value == Value::On);
     let metrics = &mut frame.metrics;
     let mut total = 0.0;
+    if text.is_ascii() && !unbroken && !style.keeps_space {
+        let width = font * ASCII_WIDTH + spacing;
+        for (nth, word) in text.split_ascii_whitespace().enumerate() {
+            if nth > 0 || text.starts_with(|char: char| char.is_ascii_whitespace()) {
+                *run = 0.0;
+            }
+            let letters = word.len() as f32 * width;
+            *run += letters;
+            total += letters + font * 0.4;
+            metrics.min_width = metrics.min_width.max(*run);
+        }
+        if text.ends_with(|char: char| char.is_ascii_whitespace()) {
+            *run = 0.0;
+        }
+        metrics.text_width += total;
+        metrics.line = metrics.line.max(line_height(style));
+        return;
+    }
     for char in text.chars() {
         if char.is_whitespace() && char != '\u{A0}' {
             if !unbroken || char == '\n' && style.keeps_space {
@@ -381,6 +418,9 @@ fn own_metrics(element: &Element, style: &Style) -> Metrics {
         _ => false,
     };
     let borders = [L::BorderTop, L::BorderRight, L::BorderBottom, L::BorderLeft];
+    if !style.has_own() && style.not_understood.is_empty() && !elements::is_painted(element) {
+        return Metrics::default();
+    }
     let paints = elements::is_painted(element)
         || style.get(L::BackgroundColor).may(painted)
         || style
@@ -391,7 +431,7 @@ fn own_metrics(element: &Element, style: &Style) -> Metrics {
         || style
             .not_understood
             .iter()
-            .any(|one| one.own && one.reach == Reach::Page)
+            .any(|one| one.own && PAINTING.contains(&one.name))
         || borders.iter().any(|side| largest(&style.get(*side)) > 2.0);
     let mut metrics = Metrics {
         paints,

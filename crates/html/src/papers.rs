@@ -1,5 +1,7 @@
 //! The colours that may be behind text.
 
+use std::rc::Rc;
+
 use crate::style::{Image, May, Value};
 use crate::values::Rgba;
 use crate::verdict::Reason;
@@ -27,7 +29,7 @@ pub(crate) enum Contrast {
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Papers {
     /// Boxes of colours, for gradients; most are one colour. Empty: any colour.
-    colors: Vec<ColorBox>,
+    colors: Rc<[ColorBox]>,
     /// A picture that is not loaded may be behind the text.
     picture: bool,
 }
@@ -58,17 +60,17 @@ impl ColorBox {
 impl Papers {
     pub(crate) fn white() -> Self {
         Self {
-            colors: vec![ColorBox {
+            colors: Rc::from([ColorBox {
                 low: [255.0; 3],
                 high: [255.0; 3],
-            }],
+            }]),
             picture: false,
         }
     }
 
     pub(crate) fn any() -> Self {
         Self {
-            colors: Vec::new(),
+            colors: Rc::from([]),
             picture: false,
         }
     }
@@ -84,13 +86,21 @@ impl Papers {
                 ..Self::any()
             };
         }
-        let mut colors = self.colors.clone();
-        for color in &other.colors {
+        let mut colors = self.colors.to_vec();
+        for color in other.colors.iter() {
             if !colors.contains(color) {
                 colors.push(*color);
             }
         }
-        Self { colors, picture }.bounded()
+        Self::from_colors(colors, picture)
+    }
+
+    fn from_colors(colors: Vec<ColorBox>, picture: bool) -> Self {
+        Self {
+            colors: Rc::from(colors),
+            picture,
+        }
+        .bounded()
     }
 
     fn bounded(self) -> Self {
@@ -127,10 +137,10 @@ impl Papers {
                 }
                 Value::Image(Image::Gradient { low, high }) => {
                     let gradient = Self {
-                        colors: vec![ColorBox {
+                        colors: Rc::from([ColorBox {
                             low: low.rgb,
                             high: high.rgb,
-                        }],
+                        }]),
                         picture: found.picture,
                     };
                     if area.may(|value| value != Value::Auto) {
@@ -153,6 +163,9 @@ impl Papers {
         let Some(values) = color.values() else {
             return Self::any();
         };
+        if values == [Value::Color(Rgba::CLEAR)] {
+            return self.clone();
+        }
         let mut colors: Vec<ColorBox> = Vec::new();
         let mut picture = false;
         let mut add = |rgba: Rgba| {
@@ -167,7 +180,7 @@ impl Papers {
                 return true;
             }
             picture |= self.picture;
-            for below in &self.colors {
+            for below in self.colors.iter() {
                 let mixed = below.under(rgba);
                 if !colors.contains(&mixed) {
                     colors.push(mixed);
@@ -194,7 +207,7 @@ impl Papers {
                 };
             }
         }
-        Self { colors, picture }.bounded()
+        Self::from_colors(colors, picture)
     }
 
     /// The contrast of the inks on these papers, whichever they are.
@@ -219,7 +232,7 @@ impl Papers {
         }
         let (mut least, mut greatest, mut ratio) = (f32::INFINITY, 0.0_f32, f32::INFINITY);
         for ink in inks {
-            for paper in &self.colors {
+            for paper in self.colors.iter() {
                 let (nearest, farthest) = differences(*ink, *paper);
                 least = least.min(nearest * ink.alpha * opacity.0);
                 greatest = greatest.max(farthest * ink.alpha * opacity.1);
@@ -238,6 +251,15 @@ impl Papers {
 
 /// The least contrast ratio (WCAG 2) of an ink on any of the colours.
 fn least_ratio(ink: Rgba, paper: ColorBox, opacity: f32) -> f32 {
+    // Much darker in every channel: no need to compute how much.
+    let darker = ink
+        .rgb
+        .iter()
+        .zip(paper.low)
+        .all(|(ink, paper)| ink + 100.0 <= paper);
+    if darker && ink.alpha * opacity >= 1.0 {
+        return f32::INFINITY;
+    }
     let drawn = paper.under(Rgba {
         alpha: ink.alpha * opacity,
         ..ink

@@ -250,6 +250,7 @@ impl Style {
         }
         match self.own.iter_mut().find(|(known, _)| *known == longhand) {
             Some((_, slot)) => *slot = value,
+            None if value == May::One(initial(longhand)) => {}
             None => self.own.push((longhand, value)),
         }
     }
@@ -283,8 +284,14 @@ impl Style {
 
     /// The largest font size that it may have; a large one when it may be anything.
     pub(crate) fn largest_font(&self) -> f32 {
-        let fonts = self.fonts().unwrap_or_else(|| vec![100.0]);
-        fonts.into_iter().fold(0.0, f32::max)
+        let fonts = self.inherited.get(Longhand::FontSize as usize);
+        let Some(values) = fonts.and_then(May::values) else {
+            return 100.0;
+        };
+        values.iter().fold(0.0, |largest, value| match value {
+            Value::Font { px, .. } => px.max(largest),
+            _ => largest,
+        })
     }
 }
 

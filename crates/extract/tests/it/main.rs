@@ -9,4 +9,5 @@
 mod built;
 mod child;
 mod hostile;
+mod page_techniques;
 mod techniques;

@@ -39,7 +39,7 @@ impl From<&MessageRef> for Located {
 pub(in crate::tools) struct Dated {
     #[serde(skip_serializing_if = "Option::is_none")]
     date: Option<String>,
-    /// zone_assumed: the Date field has no certain zone; arrival: it is missing or unreadable.
+    /// zone_assumed: no certain zone; arrival: no readable Date field.
     #[serde(skip_serializing_if = "Option::is_none")]
     date_basis: Option<&'static str>,
 }

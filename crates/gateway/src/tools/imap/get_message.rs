@@ -112,7 +112,7 @@ struct HiddenText {
     reasons: Vec<&'static str>,
 }
 
-/// What the receiving server says about the sender.
+/// What the receiving server says of the sender.
 #[derive(Serialize)]
 struct Authentication {
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,0 +1,168 @@
+//! Font sizes and line heights.
+
+use cssparser::{Parser, Token};
+
+use super::Parsed::{self, Any, Invalid, Values};
+use super::{Context, length, percentage, pixels, unread};
+use crate::style::Value;
+use crate::values;
+
+pub(super) fn line_height(value: &str, context: &Context) -> Parsed {
+    if values::keyword(value).as_deref() == Some("normal") {
+        return Values(vec![Value::Auto]);
+    }
+    if let Some(times) = values::number(value).filter(|_| !value.contains('%')) {
+        return Values(vec![Value::Number(times)]);
+    }
+    if let Some(percent) = percentage(value) {
+        let fonts = context.fonts.iter().flatten();
+        let all: Vec<Value> = fonts
+            .map(|font| Value::Px(font * percent / 100.0))
+            .collect();
+        return if all.is_empty() { Any } else { Values(all) };
+    }
+    length(value, context, &[])
+}
+
+pub(super) fn font_size(value: &str, context: &Context) -> Parsed {
+    let absolute = |px: f32| {
+        Values(vec![Value::Font {
+            px,
+            absolute: false,
+        }])
+    };
+    let relative = |times: f32| match &context.fonts {
+        Some(fonts) => Values(
+            fonts
+                .iter()
+                .map(|font| Value::Font {
+                    px: font * times,
+                    absolute: context.parent_absolute,
+                })
+                .collect(),
+        ),
+        None => Any,
+    };
+    if let Some(word) = values::keyword(value) {
+        return match word.as_str() {
+            "xx-small" => absolute(9.0),
+            "x-small" => absolute(10.0),
+            "small" => absolute(13.0),
+            "medium" => absolute(16.0),
+            "large" => absolute(18.0),
+            "x-large" => absolute(24.0),
+            "xx-large" | "xxx-large" | "-webkit-xxx-large" => absolute(32.0),
+            "smaller" => relative(1.0 / 1.2),
+            "larger" => relative(1.2),
+            _ => unread(value, false),
+        };
+    }
+    if let Some(percent) = percentage(value) {
+        return if percent < 0.0 {
+            Invalid
+        } else {
+            relative(percent / 100.0)
+        };
+    }
+    if value.contains('%') {
+        return Any;
+    }
+    let of_font = ["em", "ex", "ch", "lh", "ic", "cap"];
+    let lower = value.to_ascii_lowercase();
+    let depends = of_font.iter().any(|unit| lower.contains(unit)) && !lower.ends_with("rem");
+    match pixels(value, context) {
+        Some(all) if all.iter().any(|px| *px < 0.0) => Invalid,
+        Some(all) => Values(
+            all.into_iter()
+                .map(|px| Value::Font {
+                    px,
+                    absolute: !depends || context.parent_absolute,
+                })
+                .collect(),
+        ),
+        None => unread(value, context.quirks),
+    }
+}
+
+/// Font size and line height of `italic bold 12px/30px Georgia, serif`.
+pub(super) fn font(value: &str, context: &Context) -> (Parsed, Parsed) {
+    let mut parser = Parser::new(value);
+    loop {
+        let start = parser.position();
+        let token = match parser.next() {
+            Ok(token) => token.clone(),
+            Err(_) => return both(unread(value, true)),
+        };
+        let is_size = match &token {
+            Token::Number { value, .. } => *value == 0.0 || context.quirks && *value < 100.0,
+            Token::Ident(word) => {
+                let is_size = matches!(font_size(word, context), Values(_));
+                if !is_size && !is_font_word(word) {
+                    // A font of the system stands alone; any other word ends the declaration.
+                    return both(if parser.is_exhausted() { Any } else { Invalid });
+                }
+                is_size
+            }
+            Token::Dimension { unit, .. } => !unit.eq_ignore_ascii_case("deg"),
+            Token::Percentage { .. } | Token::Function(_) => true,
+            _ => return both(unread(value, true)),
+        };
+        if !is_size {
+            continue;
+        }
+        if matches!(token, Token::Function(_)) {
+            let _ = parser.parse_nested_block(|inner| {
+                while inner.next().is_ok() {}
+                Ok::<_, cssparser::ParseError<()>>(())
+            });
+        }
+        let size = font_size(parser.slice_from(start).trim(), context);
+        let mut line = Values(vec![Value::Auto]);
+        if parser.try_parse(|parser| parser.expect_delim('/')).is_ok() {
+            parser.skip_whitespace();
+            let from = parser.position();
+            let _ = parser.next();
+            line = line_height(parser.slice_from(from).trim(), context);
+        }
+        // A family must follow, and nothing else.
+        let mut family = false;
+        while let Ok(token) = parser.next() {
+            match token {
+                Token::Ident(_) | Token::QuotedString(_) => family = true,
+                Token::Comma => {}
+                Token::Function(_) => return (Any, Any),
+                _ => return (Invalid, Invalid),
+            }
+        }
+        return if family {
+            (size, line)
+        } else {
+            (Invalid, Invalid)
+        };
+    }
+}
+
+fn is_font_word(word: &str) -> bool {
+    const KNOWN: [&str; 15] = [
+        "normal",
+        "italic",
+        "oblique",
+        "small-caps",
+        "bold",
+        "bolder",
+        "lighter",
+        "ultra-condensed",
+        "extra-condensed",
+        "condensed",
+        "semi-condensed",
+        "semi-expanded",
+        "expanded",
+        "extra-expanded",
+        "ultra-expanded",
+    ];
+    KNOWN.iter().any(|known| word.eq_ignore_ascii_case(known))
+}
+
+fn both(parsed: Parsed) -> (Parsed, Parsed) {
+    (parsed.clone(), parsed)
+}
