@@ -12,7 +12,7 @@ use super::draft::Draft;
 use super::drawing::{self, Area, EMU_PER_POINT, Fill, Paint, Theme, signed};
 use super::package::Package;
 use super::relations;
-use super::sight::Sight;
+use super::verdict::Verdict;
 use super::word_style::{Ink, Level, Look, Resolved, Styles, is_on, of_height, vanishing};
 use super::xml::{Node, Tag, Xml};
 
@@ -27,7 +27,7 @@ const FAR: f64 = 1_584.0;
 struct Setting {
     theme: Theme,
     styles: Styles,
-    pages: Sight,
+    pages: Verdict,
 }
 
 pub(super) fn read(bytes: &[u8], draft: &mut Draft) -> Result<(), ExtractFault> {
@@ -56,7 +56,7 @@ pub(super) fn read(bytes: &[u8], draft: &mut Draft) -> Result<(), ExtractFault> 
     let setting = Setting {
         theme,
         styles,
-        pages: sight_of_pages(&body)?,
+        pages: verdict_of_pages(&body)?,
     };
     let parts = |package: &Package<'_>, kind: &str| {
         let mut names = package.names(&format!("{folder}{kind}"), ".xml");
@@ -83,7 +83,7 @@ pub(super) fn read(bytes: &[u8], draft: &mut Draft) -> Result<(), ExtractFault> 
 }
 
 /// Pages without room for text, of any section: which text stands in it is told only behind the text.
-fn sight_of_pages(body: &str) -> Result<Sight, ExtractFault> {
+fn verdict_of_pages(body: &str) -> Result<Verdict, ExtractFault> {
     /// Twentieths of a point.
     const ROOM: f64 = 400.0;
     let mut xml = Xml::new(body);
@@ -99,13 +99,13 @@ fn sight_of_pages(body: &str) -> Result<Sight, ExtractFault> {
                 let along = height - margin("top") - margin("bottom");
                 let starts = margin("left") < -ROOM || margin("right") < -ROOM;
                 if across < ROOM || along < ROOM || starts {
-                    return Ok(Sight::Uncertain(HidingReason::OffPage));
+                    return Ok(Verdict::Uncertain(HidingReason::OffPage));
                 }
             }
             _ => {}
         }
     }
-    Ok(Sight::Visible)
+    Ok(Verdict::Visible)
 }
 
 fn read_settings(text: &str, theme: &mut Theme) -> Result<(), ExtractFault> {
@@ -188,7 +188,7 @@ struct Paragraph {
 #[derive(Default)]
 struct Frame {
     /// What it hides, for whatever reason of its own.
-    sight: Sight,
+    verdict: Verdict,
     fill: Fill,
     /// A table's style.
     style: Option<Rc<Resolved>>,
@@ -200,7 +200,7 @@ struct Frame {
 
 #[derive(Default)]
 struct Shape {
-    sight: Sight,
+    verdict: Verdict,
     fill: Fill,
     ink: Option<Paint>,
 }
@@ -295,7 +295,7 @@ impl<'a> Reader<'a> {
                 let shape = self.drawings.last_mut().map(std::mem::take);
                 let shape = shape.unwrap_or_default();
                 self.boxes.push(Frame {
-                    sight: shape.sight,
+                    verdict: shape.verdict,
                     fill: shape.fill,
                     style: None,
                     ink: shape.ink,
@@ -325,22 +325,22 @@ impl<'a> Reader<'a> {
         };
         let theme = &self.setting.theme;
         let far = |points: f64| match points.abs() > FAR {
-            true => Sight::Hidden(HidingReason::OffPage),
-            false if points < -36.0 => Sight::Uncertain(HidingReason::OffPage),
-            false if points > FAR / 2.0 => Sight::Uncertain(HidingReason::OffPage),
-            false => Sight::Visible,
+            true => Verdict::Hidden(HidingReason::OffPage),
+            false if points < -36.0 => Verdict::Uncertain(HidingReason::OffPage),
+            false if points > FAR / 2.0 => Verdict::Uncertain(HidingReason::OffPage),
+            false => Verdict::Visible,
         };
         match tag.name() {
             "anchor" | "docPr" | "cNvPr" if is_set(tag, "hidden") => {
-                shape.sight = shape.sight.and(Sight::Hidden(HidingReason::Marked));
+                shape.verdict = shape.verdict.and(Verdict::Hidden(HidingReason::Marked));
             }
             "posOffset" => {
                 let mut offset = String::new();
                 self.xml.inner(|piece| offset.push_str(piece))?;
                 let points = offset.trim().parse::<f64>().map(|emu| emu / EMU_PER_POINT);
-                shape.sight = shape.sight.and(match points {
+                shape.verdict = shape.verdict.and(match points {
                     Ok(points) => far(points),
-                    Err(_) => Sight::Uncertain(HidingReason::NotUnderstood),
+                    Err(_) => Verdict::Uncertain(HidingReason::NotUnderstood),
                 });
             }
             "extent" => {
@@ -349,13 +349,17 @@ impl<'a> Reader<'a> {
                     .flatten()
                     .any(|size| size < 2.0 * EMU_PER_POINT);
                 if small {
-                    shape.sight = shape.sight.and(Sight::Uncertain(HidingReason::ZeroSize));
+                    shape.verdict = shape
+                        .verdict
+                        .and(Verdict::Uncertain(HidingReason::ZeroSize));
                 }
             }
             "spPr" => {
                 let found = drawing::shape_properties(&mut self.xml, theme)?;
                 if found.area.as_ref().is_some_and(Area::is_tiny) {
-                    shape.sight = shape.sight.and(Sight::Uncertain(HidingReason::ZeroSize));
+                    shape.verdict = shape
+                        .verdict
+                        .and(Verdict::Uncertain(HidingReason::ZeroSize));
                 }
                 if found.fill != Fill::Unset {
                     shape.fill = found.fill;
@@ -373,7 +377,7 @@ impl<'a> Reader<'a> {
             // VML, as old programs write it.
             "shape" | "rect" | "roundrect" | "oval" | "group" => {
                 let style = tag.attribute("style").unwrap_or_default();
-                shape.sight = shape.sight.and(of_vml(&style, far));
+                shape.verdict = shape.verdict.and(of_vml(&style, far));
                 let filled = !tag.is("filled", "f") && !tag.is("filled", "false");
                 shape.fill = match tag.attribute("fillcolor") {
                     _ if !filled => Fill::Nothing,
@@ -477,14 +481,14 @@ impl<'a> Reader<'a> {
                 }
             }
             (Properties::Row, "trHeight") if tag.is("hRule", "exact") => {
-                let sight = of_height(signed(tag, "val").unwrap_or(0.0));
+                let verdict = of_height(signed(tag, "val").unwrap_or(0.0));
                 if let Some(row) = self.boxes.last_mut() {
-                    row.sight = row.sight.and(sight);
+                    row.verdict = row.verdict.and(verdict);
                 }
             }
             (Properties::Row, "hidden") if is_on(tag) => {
                 if let Some(row) = self.boxes.last_mut() {
-                    row.sight = row.sight.and(Sight::Hidden(HidingReason::Marked));
+                    row.verdict = row.verdict.and(Verdict::Hidden(HidingReason::Marked));
                 }
             }
             // Merged into the cell above or before, which is shown in its place.
@@ -502,7 +506,7 @@ impl<'a> Reader<'a> {
 
     fn doubt_box(&mut self, is_so: bool, reason: HidingReason) {
         if is_so && let Some(frame) = self.boxes.last_mut() {
-            frame.sight = frame.sight.and(Sight::Uncertain(reason));
+            frame.verdict = frame.verdict.and(Verdict::Uncertain(reason));
         }
     }
 
@@ -552,7 +556,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Whether text that stands here is seen.
-    fn sight(&self) -> Sight {
+    fn verdict(&self) -> Verdict {
         let styles = &self.setting.styles;
         let none = Run::default();
         let run = self.runs.last().unwrap_or(&none);
@@ -581,34 +585,34 @@ impl<'a> Reader<'a> {
             let looks = [&of_run.look, &of_paragraph.look, table];
             vanishing(&run.look, &looks, &styles.defaults)
         };
-        let mut sight = vanishing_of(&of_table.look);
+        let mut verdict = vanishing_of(&of_table.look);
         if of_run.is_unknown || of_paragraph.is_unknown || of_table.is_unknown {
-            sight = sight.and(Sight::Uncertain(HidingReason::NotUnderstood));
+            verdict = verdict.and(Verdict::Uncertain(HidingReason::NotUnderstood));
         }
         if self.fields.contains(&FieldPart::Code) {
-            sight = sight.and(Sight::Hidden(HidingReason::Marked));
+            verdict = verdict.and(Verdict::Hidden(HidingReason::Marked));
         }
-        sight = sight.and(self.setting.pages);
+        verdict = verdict.and(self.setting.pages);
         for frame in &self.boxes {
-            sight = sight.and(frame.sight);
+            verdict = verdict.and(frame.verdict);
         }
-        let mut seen = own.clone().over(&usual).sight_on(&self.behind(None));
+        let mut seen = own.clone().over(&usual).verdict_on(&self.behind(None));
         if of_run.is_missing || of_paragraph.is_missing || of_table.is_missing {
             seen = seen.doubted();
         }
         // What a table's style says of some cells may hold for this one, or not.
         let mut sometimes = of_table.sometimes.iter().map(|look| {
             let seen = own.clone().over(look).over(&usual);
-            seen.sight_on(&self.behind(Some(look)))
+            seen.verdict_on(&self.behind(Some(look)))
                 .and(vanishing_of(look))
         });
         if sometimes.any(|other| other != seen) {
-            return sight.and(match seen {
-                Sight::Visible => Sight::Uncertain(HidingReason::Conditional),
+            return verdict.and(match seen {
+                Verdict::Visible => Verdict::Uncertain(HidingReason::Conditional),
                 other => other.doubted(),
             });
         }
-        sight.and(seen)
+        verdict.and(seen)
     }
 
     /// The colours that may lie behind a paragraph.
@@ -631,9 +635,9 @@ impl<'a> Reader<'a> {
     }
 
     fn text(&mut self, text: &str) {
-        let sight = self.sight();
-        if let Sight::Hidden(_) = sight {
-            self.draft.show(text, sight);
+        let verdict = self.verdict();
+        if let Verdict::Hidden(_) = verdict {
+            self.draft.show(text, verdict);
             return;
         }
         if text.trim().is_empty() && self.label.is_some() {
@@ -648,7 +652,7 @@ impl<'a> Reader<'a> {
             self.draft.push(&"  ".repeat(level));
             self.draft.push("- ");
         }
-        self.draft.show(text, sight);
+        self.draft.show(text, verdict);
     }
 
     fn say_label(&mut self) {
@@ -663,8 +667,8 @@ fn is_set(tag: &Tag<'_>, name: &str) -> bool {
 }
 
 /// The style of a VML shape, as CSS.
-fn of_vml(style: &str, far: impl Fn(f64) -> Sight) -> Sight {
-    let mut sight = Sight::Visible;
+fn of_vml(style: &str, far: impl Fn(f64) -> Verdict) -> Verdict {
+    let mut verdict = Verdict::Visible;
     for entry in style.split(';') {
         let Some((name, value)) = entry.split_once(':') else {
             continue;
@@ -683,17 +687,17 @@ fn of_vml(style: &str, far: impl Fn(f64) -> Sight) -> Sight {
             .parse::<f64>()
             .ok()
             .map(|number| number * unit);
-        sight = sight.and(match (name.trim(), points) {
-            ("visibility", _) if value == "hidden" => Sight::Hidden(HidingReason::Marked),
-            ("display", _) if value == "none" => Sight::Hidden(HidingReason::Marked),
+        verdict = verdict.and(match (name.trim(), points) {
+            ("visibility", _) if value == "hidden" => Verdict::Hidden(HidingReason::Marked),
+            ("display", _) if value == "none" => Verdict::Hidden(HidingReason::Marked),
             ("width" | "height", Some(points)) if points < 2.0 => {
-                Sight::Uncertain(HidingReason::ZeroSize)
+                Verdict::Uncertain(HidingReason::ZeroSize)
             }
             ("left" | "top" | "margin-left" | "margin-top", Some(points)) => far(points),
-            _ => Sight::Visible,
+            _ => Verdict::Visible,
         });
     }
-    sight
+    verdict
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 
 use mail::{EmptyReason, ExtractedText, HidingReason, MAX_UNCERTAIN_RUNS, Raw, UncertainRun};
 
-use super::sight::Sight;
+use super::verdict::Verdict;
 
 pub(super) struct Draft {
     text: String,
@@ -15,7 +15,7 @@ pub(super) struct Draft {
     /// Runs of `text` in bytes, in order.
     uncertain: Vec<UncertainRun>,
     /// Of the text that is written next.
-    sight: Option<HidingReason>,
+    verdict: Option<HidingReason>,
     empty: Option<EmptyReason>,
     /// A break that is written when something follows it.
     pending: Pending,
@@ -51,7 +51,7 @@ impl Draft {
             cut: false,
             hidden: Vec::new(),
             uncertain: Vec::new(),
-            sight: None,
+            verdict: None,
             empty: None,
             pending: Pending::Nothing,
             rows: Vec::new(),
@@ -59,15 +59,15 @@ impl Draft {
     }
 
     /// Text of the author's: written, written and marked, or counted.
-    pub(super) fn show(&mut self, text: &str, sight: Sight) {
-        match sight {
-            Sight::Visible => self.push(text),
-            Sight::Uncertain(reason) => {
-                self.sight = Some(reason);
+    pub(super) fn show(&mut self, text: &str, verdict: Verdict) {
+        match verdict {
+            Verdict::Visible => self.push(text),
+            Verdict::Uncertain(reason) => {
+                self.verdict = Some(reason);
                 self.push(text);
-                self.sight = None;
+                self.verdict = None;
             }
-            Sight::Hidden(reason) => self.hide(text, reason),
+            Verdict::Hidden(reason) => self.hide(text, reason),
         }
     }
 
@@ -86,7 +86,7 @@ impl Draft {
                 }
                 let start = self.text.len();
                 self.put(line);
-                if let Some(reason) = self.sight {
+                if let Some(reason) = self.verdict {
                     self.mark(start, self.text.len(), reason);
                 }
             }
@@ -437,12 +437,12 @@ mod tests {
     #[test]
     fn uncertain_text_is_marked_in_code_points() {
         let mut draft = Draft::new(100);
-        let unsure = Sight::Uncertain(HidingReason::Conditional);
-        draft.show("äö ", Sight::Visible);
+        let unsure = Verdict::Uncertain(HidingReason::Conditional);
+        draft.show("äö ", Verdict::Visible);
         draft.show("ü1", unsure);
         draft.end_line();
         draft.show("2", unsure);
-        draft.show("gone  ", Sight::Hidden(HidingReason::Colour));
+        draft.show("gone  ", Verdict::Hidden(HidingReason::Colour));
         draft.end_line();
         draft.begin_row();
         draft.begin_cell();
@@ -465,7 +465,7 @@ mod tests {
     fn uncertain_runs_beyond_the_bound_become_one() {
         let mut draft = Draft::new(10_000);
         for _ in 0..MAX_UNCERTAIN_RUNS + 10 {
-            draft.show("a", Sight::Uncertain(HidingReason::Covered));
+            draft.show("a", Verdict::Uncertain(HidingReason::Covered));
             draft.push("b");
         }
         let done = draft.finish();

@@ -6,7 +6,7 @@ use mail::{ExtractFault, HidingReason};
 
 use super::colour::{BLACK, Colours, Rgb, WHITE};
 use super::package::Package;
-use super::sight::Sight;
+use super::verdict::Verdict;
 use super::xml::{Node, Tag, Xml};
 
 /// EMU: a twentieth of a point is 635 of them.
@@ -126,14 +126,14 @@ impl Paint {
     }
 
     /// Text of this paint on a background.
-    pub(super) fn sight_on(&self, background: &Colours) -> Sight {
+    pub(super) fn verdict_on(&self, background: &Colours) -> Verdict {
         if self.alpha < FAINT {
-            return Sight::Hidden(HidingReason::Transparent);
+            return Verdict::Hidden(HidingReason::Transparent);
         }
         if self.alpha < OPAQUE {
-            return Sight::Uncertain(HidingReason::Transparent);
+            return Verdict::Uncertain(HidingReason::Transparent);
         }
-        Sight::of_colours(&self.colours, background)
+        Verdict::of_colours(&self.colours, background)
     }
 }
 
@@ -276,7 +276,7 @@ pub(super) struct Area {
 
 impl Area {
     /// Whether text in it can be seen on a page of this size.
-    pub(super) fn sight_on_page(&self, width: f64, height: f64) -> Sight {
+    pub(super) fn verdict_on_page(&self, width: f64, height: f64) -> Verdict {
         let outside = self.x >= width
             || self.y >= height
             || self.x + self.width <= 0.0
@@ -287,13 +287,13 @@ impl Area {
             || self.y + 0.9 * self.height > height;
         if self.is_tiny() {
             // Text may flow out of its shape.
-            Sight::Uncertain(HidingReason::ZeroSize)
+            Verdict::Uncertain(HidingReason::ZeroSize)
         } else if outside {
-            Sight::Hidden(HidingReason::OffPage)
+            Verdict::Hidden(HidingReason::OffPage)
         } else if partly {
-            Sight::Uncertain(HidingReason::OffPage)
+            Verdict::Uncertain(HidingReason::OffPage)
         } else {
-            Sight::Visible
+            Verdict::Visible
         }
     }
 

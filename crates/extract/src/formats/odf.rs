@@ -12,7 +12,7 @@ use super::draft::Draft;
 use super::drawing::Fill;
 use super::odf_style::{Look, Styles};
 use super::package::Package;
-use super::sight::Sight;
+use super::verdict::Verdict;
 use super::xml::{Node, Tag, Xml};
 
 /// Cells of all tables together that are looked at.
@@ -74,7 +74,7 @@ struct Scope {
     /// With all that is around.
     look: Look,
     /// What hides all that is in it.
-    sight: Sight,
+    verdict: Verdict,
     behind: Colours,
     /// Looks that may take the place of this one.
     sometimes: Rc<[Look]>,
@@ -91,7 +91,7 @@ struct Reader<'a> {
     /// Styles that cells may take under a condition.
     formats: Vec<String>,
     /// Of the tables that are open, what each column says.
-    columns: Vec<Vec<Sight>>,
+    columns: Vec<Vec<Verdict>>,
     /// The next cell's column, of each open row.
     column: Vec<usize>,
     /// Headers and footers that are open: nothing else is text in the part of styles.
@@ -213,8 +213,8 @@ impl<'a> Reader<'a> {
                 }
             }
             "table-row" => {
-                let hidden = self.scopes.last().map(|scope| scope.sight);
-                if !matches!(hidden, Some(Sight::Hidden(_))) {
+                let hidden = self.scopes.last().map(|scope| scope.verdict);
+                if !matches!(hidden, Some(Verdict::Hidden(_))) {
                     self.say_label();
                 }
                 self.column.push(0);
@@ -244,8 +244,8 @@ impl<'a> Reader<'a> {
     fn add_columns(&mut self, tag: &Tag<'_>) {
         let hidden = tag.is("visibility", "collapse") || tag.is("visibility", "filter");
         let name = tag.attribute("style-name").unwrap_or_default();
-        let sight = match hidden {
-            true => Sight::Hidden(HidingReason::Marked),
+        let verdict = match hidden {
+            true => Verdict::Hidden(HidingReason::Marked),
             false => self
                 .styles
                 .look("table-column", &name)
@@ -255,7 +255,7 @@ impl<'a> Reader<'a> {
         let count = tag.number("number-columns-repeated").unwrap_or(1);
         if let Some(columns) = self.columns.last_mut() {
             let room = MAX_COLUMNS.saturating_sub(columns.len());
-            columns.extend(std::iter::repeat_n(sight, count.min(room)));
+            columns.extend(std::iter::repeat_n(verdict, count.min(room)));
         }
     }
 
@@ -318,7 +318,7 @@ impl<'a> Reader<'a> {
     fn around(&self) -> Scope {
         self.scopes.last().cloned().unwrap_or_else(|| Scope {
             look: Look::default(),
-            sight: Sight::Visible,
+            verdict: Verdict::Visible,
             behind: self.styles.page(),
             sometimes: Rc::default(),
         })
@@ -333,10 +333,10 @@ impl<'a> Reader<'a> {
             fill.on(&around.behind)
         };
         let marked = |is_so: bool| match is_so {
-            true => Sight::Hidden(HidingReason::Marked),
-            false => Sight::Visible,
+            true => Verdict::Hidden(HidingReason::Marked),
+            false => Verdict::Visible,
         };
-        let (look, sight) = match tag.name() {
+        let (look, verdict) = match tag.name() {
             // Text may show again inside of hidden text: the innermost decides.
             "p" | "h" => {
                 let own = match &*name {
@@ -363,7 +363,7 @@ impl<'a> Reader<'a> {
                 let look = styled("drawing-page");
                 let master = tag.attribute("master-page-name").unwrap_or_default();
                 return Scope {
-                    sight: around.sight.and(look.hidden()),
+                    verdict: around.verdict.and(look.hidden()),
                     behind: self.styles.slide(&look, &master),
                     look: around.look,
                     sometimes: Rc::default(),
@@ -384,11 +384,11 @@ impl<'a> Reader<'a> {
                 (look, marked(hidden).and(room))
             }
             "section" => {
-                let sight = match tag.is("display", "condition") {
-                    true => Sight::Uncertain(HidingReason::Conditional),
+                let verdict = match tag.is("display", "condition") {
+                    true => Verdict::Uncertain(HidingReason::Conditional),
                     false => marked(tag.is("display", "none")),
                 };
-                (styled("section"), sight)
+                (styled("section"), verdict)
             }
             name if SHAPES.contains(&name) => {
                 let look = styled("graphic")
@@ -402,7 +402,7 @@ impl<'a> Reader<'a> {
             _ => return around,
         };
         Scope {
-            sight: around.sight.and(sight).and(look.hidden()),
+            verdict: around.verdict.and(verdict).and(look.hidden()),
             behind: filled(&look),
             look: look.of_text().over(&around.look),
             sometimes: around.sometimes,
@@ -416,41 +416,41 @@ impl<'a> Reader<'a> {
             name => self.styles.look("table-cell", name),
         };
         let column = self.column.last().copied().unwrap_or(0);
-        let mut sight = self
+        let mut verdict = self
             .columns
             .last()
             .and_then(|columns| columns.get(column))
             .copied()
             .unwrap_or_default();
         if tag.name() == "covered-table-cell" {
-            sight = sight.and(Sight::Hidden(HidingReason::Covered));
+            verdict = verdict.and(Verdict::Hidden(HidingReason::Covered));
         }
         if let Some(format) = &look.data_style {
-            sight = sight.and(self.styles.data_sight(format));
+            verdict = verdict.and(self.styles.data_sight(format));
         }
         let fill = look.fill.clone().unwrap_or(Fill::Unset);
         let mut sometimes = self.styles.sometimes("table-cell", &name);
         let formats = self.formats.iter();
         sometimes.extend(formats.map(|name| self.styles.look("table-cell", name)));
         Scope {
-            sight: around.sight.and(sight),
+            verdict: around.verdict.and(verdict),
             behind: fill.on(&around.behind),
             look: look.of_text().over(&around.look),
             sometimes: sometimes.into(),
         }
     }
 
-    fn sight(&self) -> Sight {
+    fn verdict(&self) -> Verdict {
         let scope = self.around();
         let usual = self.styles.usual("paragraph");
-        let seen = scope.look.clone().over(&usual).sight_on(&scope.behind);
+        let seen = scope.look.clone().over(&usual).verdict_on(&scope.behind);
         let changes = scope.sometimes.iter().any(|look| {
             let fill = look.fill.clone().unwrap_or(Fill::Unset);
             let other = look.of_text().over(&scope.look).over(&usual);
-            other.sight_on(&fill.on(&scope.behind)) != seen
+            other.verdict_on(&fill.on(&scope.behind)) != seen
         });
-        scope.sight.and(match (changes, seen) {
-            (true, Sight::Visible) => Sight::Uncertain(HidingReason::Conditional),
+        scope.verdict.and(match (changes, seen) {
+            (true, Verdict::Visible) => Verdict::Uncertain(HidingReason::Conditional),
             (true, seen) => seen.doubted(),
             (false, seen) => seen,
         })
@@ -476,9 +476,9 @@ impl<'a> Reader<'a> {
         if self.part == Part::Styles && self.margins == 0 {
             return;
         }
-        let sight = self.sight();
-        if let Sight::Hidden(_) = sight {
-            self.draft.show(text, sight);
+        let verdict = self.verdict();
+        if let Verdict::Hidden(_) = verdict {
+            self.draft.show(text, verdict);
             return;
         }
         let between = text.trim().is_empty() && self.label.is_some();
@@ -490,7 +490,7 @@ impl<'a> Reader<'a> {
             self.draft.push(&"  ".repeat(self.lists.clamp(1, 9) - 1));
             self.draft.push("- ");
         }
-        self.draft.show(text, sight);
+        self.draft.show(text, verdict);
     }
 
     fn say_label(&mut self) {

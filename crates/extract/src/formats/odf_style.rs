@@ -6,7 +6,7 @@ use mail::HidingReason;
 
 use super::colour::{Colours, Rgb, WHITE};
 use super::drawing::{Area, EMU_PER_POINT, Fill, Paint};
-use super::sight::Sight;
+use super::verdict::Verdict;
 use super::xml::Tag;
 
 const MAX_STYLES: usize = 20_000;
@@ -26,20 +26,20 @@ enum Size {
 #[derive(Clone, Default, PartialEq, Debug)]
 pub(super) struct Look {
     /// Hidden, shown, or under a condition.
-    hidden: Option<Sight>,
+    hidden: Option<Verdict>,
     /// None inside is automatic: black or white, whichever shows.
     ink: Option<Option<Colours>>,
     opacity: Option<f32>,
     size: Option<Size>,
     scale: Option<f32>,
-    raised: Option<Sight>,
-    spacing: Option<Sight>,
-    line: Option<Sight>,
-    indent: Option<Sight>,
+    raised: Option<Verdict>,
+    spacing: Option<Verdict>,
+    line: Option<Verdict>,
+    indent: Option<Verdict>,
     /// Behind the letters alone.
     lit: Option<Fill>,
     /// Of a row or a column.
-    pub(super) room: Option<Sight>,
+    pub(super) room: Option<Verdict>,
     /// Of the element that the style belongs to; it is not handed down.
     pub(super) fill: Option<Fill>,
     pub(super) data_style: Option<String>,
@@ -84,36 +84,36 @@ impl Look {
         }
     }
 
-    pub(super) fn hidden(&self) -> Sight {
+    pub(super) fn hidden(&self) -> Verdict {
         self.hidden.unwrap_or_default()
     }
 
     /// Text of this look on a background of one of these colours.
-    pub(super) fn sight_on(&self, behind: &Colours) -> Sight {
+    pub(super) fn verdict_on(&self, behind: &Colours) -> Verdict {
         let points = match self.size {
             Some(Size::Points(points)) => points,
             Some(Size::Share(share)) => 12.0 * share,
             None => 12.0,
         };
-        let mut sight = self.hidden().and(Sight::of_size(points));
-        sight = sight.and(match self.scale {
-            Some(share) if share <= 0.05 => Sight::Hidden(HidingReason::ZeroSize),
-            Some(share) if share < 0.33 => Sight::Uncertain(HidingReason::ZeroSize),
-            _ => Sight::Visible,
+        let mut verdict = self.hidden().and(Verdict::of_size(points));
+        verdict = verdict.and(match self.scale {
+            Some(share) if share <= 0.05 => Verdict::Hidden(HidingReason::ZeroSize),
+            Some(share) if share < 0.33 => Verdict::Uncertain(HidingReason::ZeroSize),
+            _ => Verdict::Visible,
         });
         let places = [self.raised, self.spacing, self.line, self.indent];
         for place in places.into_iter().flatten() {
-            sight = sight.and(place);
+            verdict = verdict.and(place);
         }
-        sight = sight.and(match self.opacity {
-            Some(share) if share < 0.1 => Sight::Hidden(HidingReason::Transparent),
-            Some(share) if share < 0.6 => Sight::Uncertain(HidingReason::Transparent),
-            _ => Sight::Visible,
+        verdict = verdict.and(match self.opacity {
+            Some(share) if share < 0.1 => Verdict::Hidden(HidingReason::Transparent),
+            Some(share) if share < 0.6 => Verdict::Uncertain(HidingReason::Transparent),
+            _ => Verdict::Visible,
         });
         let lit = self.lit.as_ref().unwrap_or(&Fill::Unset);
         match &self.ink {
-            Some(Some(colours)) => sight.and(Sight::of_colours(colours, &lit.on(behind))),
-            Some(None) | None => sight,
+            Some(Some(colours)) => verdict.and(Verdict::of_colours(colours, &lit.on(behind))),
+            Some(None) | None => verdict,
         }
     }
 }
@@ -288,25 +288,25 @@ impl Styles {
                     .filter_map(|name| length(&tag.attribute(name)?))
                     .any(|by| !(-FAR..=3.0 * FAR).contains(&by));
                 if far {
-                    look.indent = Some(Sight::Uncertain(HidingReason::OffPage));
+                    look.indent = Some(Verdict::Uncertain(HidingReason::OffPage));
                 }
                 look.fill = back.or(look.fill.take());
             }
             "table-properties" => {
                 if tag.is("display", "false") {
-                    look.hidden = Some(Sight::Hidden(HidingReason::Marked));
+                    look.hidden = Some(Verdict::Hidden(HidingReason::Marked));
                 }
                 look.fill = back.or(look.fill.take());
             }
             "drawing-page-properties" => {
                 if tag.is("visibility", "hidden") {
-                    look.hidden = Some(Sight::Hidden(HidingReason::Marked));
+                    look.hidden = Some(Verdict::Hidden(HidingReason::Marked));
                 }
                 look.fill = drawn(tag).or(look.fill.take());
             }
             "section-properties" => {
                 if tag.is("display", "none") {
-                    look.hidden = Some(Sight::Hidden(HidingReason::Marked));
+                    look.hidden = Some(Verdict::Hidden(HidingReason::Marked));
                 }
                 look.fill = back.or(look.fill.take());
             }
@@ -319,9 +319,9 @@ impl Styles {
             "table-column-properties" => {
                 let width = tag.attribute("column-width").and_then(|text| length(&text));
                 look.room = width.map(|points| match points {
-                    ..=1.0 => Sight::Hidden(HidingReason::ZeroSize),
-                    ..5.0 => Sight::Uncertain(HidingReason::ZeroSize),
-                    _ => Sight::Visible,
+                    ..=1.0 => Verdict::Hidden(HidingReason::ZeroSize),
+                    ..5.0 => Verdict::Uncertain(HidingReason::ZeroSize),
+                    _ => Verdict::Visible,
                 });
             }
             "table-cell-properties" => look.fill = back.or(look.fill.take()),
@@ -359,13 +359,13 @@ impl Styles {
     }
 
     /// Whether a format of this name shows what a cell holds.
-    pub(super) fn data_sight(&self, name: &str) -> Sight {
+    pub(super) fn data_sight(&self, name: &str) -> Verdict {
         match self.data.get(name) {
             // It may be one for values of another kind than the cell's.
             Some(data) if !data.shows || data.is_conditional && !self.all_data_shows() => {
-                Sight::Uncertain(HidingReason::NumberFormat)
+                Verdict::Uncertain(HidingReason::NumberFormat)
             }
-            _ => Sight::Visible,
+            _ => Verdict::Visible,
         }
     }
 
@@ -397,16 +397,16 @@ impl Styles {
     }
 
     /// Whether a shape of the element's place and size is seen.
-    pub(super) fn place(&self, tag: &Tag<'_>, on_slide: bool) -> Sight {
+    pub(super) fn place(&self, tag: &Tag<'_>, on_slide: bool) -> Verdict {
         let side = |name: &str| tag.attribute(name).and_then(|text| length(&text));
         let (x, y) = (side("x"), side("y"));
         let (width, height) = (side("width"), side("height"));
         if tag.attribute("transform").is_some() {
-            return Sight::Uncertain(HidingReason::NotUnderstood);
+            return Verdict::Uncertain(HidingReason::NotUnderstood);
         }
         let small = [width, height].into_iter().flatten().any(|side| side < 2.0);
         if small {
-            return Sight::Uncertain(HidingReason::ZeroSize);
+            return Verdict::Uncertain(HidingReason::ZeroSize);
         }
         if let (true, Some(page), Some(x), Some(y)) = (on_slide, self.page_size, x, y) {
             let area = Area {
@@ -415,17 +415,17 @@ impl Styles {
                 width: width.unwrap_or(FAR) * EMU_PER_POINT,
                 height: height.unwrap_or(FAR) * EMU_PER_POINT,
             };
-            return area.sight_on_page(page.0 * EMU_PER_POINT, page.1 * EMU_PER_POINT);
+            return area.verdict_on_page(page.0 * EMU_PER_POINT, page.1 * EMU_PER_POINT);
         }
-        let mut sight = Sight::Visible;
+        let mut verdict = Verdict::Visible;
         for by in [x, y].into_iter().flatten() {
-            sight = sight.and(match by {
-                ..-1_584.0 | 1_584.0.. => Sight::Hidden(HidingReason::OffPage),
-                ..-36.0 | 792.0.. => Sight::Uncertain(HidingReason::OffPage),
-                _ => Sight::Visible,
+            verdict = verdict.and(match by {
+                ..-1_584.0 | 1_584.0.. => Verdict::Hidden(HidingReason::OffPage),
+                ..-36.0 | 792.0.. => Verdict::Uncertain(HidingReason::OffPage),
+                _ => Verdict::Visible,
             });
         }
-        sight
+        verdict
     }
 }
 
@@ -434,9 +434,9 @@ const DEFAULT: &str = "\u{0}default";
 fn text_properties(look: &mut Look, tag: &Tag<'_>) {
     if let Some(display) = tag.attribute("display") {
         look.hidden = Some(match &*display {
-            "none" => Sight::Hidden(HidingReason::Marked),
-            "condition" => Sight::Uncertain(HidingReason::Conditional),
-            _ => Sight::Visible,
+            "none" => Verdict::Hidden(HidingReason::Marked),
+            "condition" => Verdict::Uncertain(HidingReason::Conditional),
+            _ => Verdict::Visible,
         });
     }
     if let Some(color) = tag.attribute("color") {
@@ -466,28 +466,28 @@ fn text_properties(look: &mut Look, tag: &Tag<'_>) {
             .is_some_and(|share| share.abs() > 1.01);
         let small = words.next().and_then(percent).unwrap_or(0.58);
         look.raised = Some(if far {
-            Sight::Uncertain(HidingReason::OffPage)
+            Verdict::Uncertain(HidingReason::OffPage)
         } else if small < 0.15 {
-            Sight::Hidden(HidingReason::TinyFont)
+            Verdict::Hidden(HidingReason::TinyFont)
         } else if small < 0.35 {
-            Sight::Uncertain(HidingReason::TinyFont)
+            Verdict::Uncertain(HidingReason::TinyFont)
         } else {
-            Sight::Visible
+            Verdict::Visible
         });
     }
     if let Some(spacing) = tag.attribute("letter-spacing") {
         look.spacing = Some(match length(&spacing) {
-            Some(points) if points < -2.0 => Sight::Uncertain(HidingReason::ZeroSize),
-            _ => Sight::Visible,
+            Some(points) if points < -2.0 => Verdict::Uncertain(HidingReason::ZeroSize),
+            _ => Verdict::Visible,
         });
     }
 }
 
-fn of_height(points: f64) -> Sight {
+fn of_height(points: f64) -> Verdict {
     match points {
-        ..=1.0 => Sight::Hidden(HidingReason::ZeroSize),
-        ..4.0 => Sight::Uncertain(HidingReason::Clipped),
-        _ => Sight::Visible,
+        ..=1.0 => Verdict::Hidden(HidingReason::ZeroSize),
+        ..4.0 => Verdict::Uncertain(HidingReason::Clipped),
+        _ => Verdict::Visible,
     }
 }
 

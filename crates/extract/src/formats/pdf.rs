@@ -1,7 +1,7 @@
 //! PDF: pages in reading order, tables as rows, and what was filled into forms.
 //!
 //! The library that takes the text out tells neither colours nor sizes. What is hidden is found by following the page
-//! once more ([`pdf_look`]), and looked for in the text. Where the two cannot be matched, the page is uncertain.
+//! once more ([`pdf_visibility`]), and looked for in the text. Where the two cannot be matched, the page is uncertain.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
@@ -14,8 +14,8 @@ use unpdf::{
 
 use super::draft::Draft;
 use super::pdf_guard;
-use super::pdf_look::{DrawnPage, Look};
-use super::sight::Sight;
+use super::pdf_visibility::{DrawnPage, Look};
+use super::verdict::Verdict;
 
 /// Pages that are looked at.
 const MAX_PAGES: u32 = 500;
@@ -119,7 +119,7 @@ fn show(page: &unpdf::Page, drawn: DrawnPage, label: Option<String>, draft: &mut
         pieces.push(Piece::EndLine);
     }
     for run in &drawn.runs {
-        if let Sight::Hidden(reason) = run.sight {
+        if let Verdict::Hidden(reason) = run.verdict {
             draft.hide(&run.text, reason);
         }
     }
@@ -170,7 +170,7 @@ fn table_pieces(table: &Table, pieces: &mut Vec<Piece>) {
 
 /// For each character of a page's text that is no white space, whether it is seen.
 struct Sights {
-    of_chars: Vec<Sight>,
+    of_chars: Vec<Verdict>,
     /// Characters that begin a line.
     line_starts: HashSet<usize>,
     next: usize,
@@ -188,27 +188,29 @@ impl Sights {
             .filter(|char| !char.is_whitespace())
             .collect();
         let mut sights = Self {
-            of_chars: vec![Sight::Visible; text.chars().count()],
+            of_chars: vec![Verdict::Visible; text.chars().count()],
             line_starts: line_starts(&text, drawn),
             next: 0,
         };
         if drawn.is_cut {
-            sights.doubt_all(Sight::Uncertain(HidingReason::NotUnderstood));
+            sights.doubt_all(Verdict::Uncertain(HidingReason::NotUnderstood));
         }
         let stretches = stretches(drawn);
-        let hidden_or_not = |stretch: &&Stretch| stretch.sight != Sight::Visible;
+        let hidden_or_not = |stretch: &&Stretch| stretch.verdict != Verdict::Visible;
         let sought: Vec<&Stretch> = stretches.iter().filter(hidden_or_not).collect();
         if sought.is_empty() {
             return sights;
         }
         let shown: String = stretches
             .iter()
-            .filter(|stretch| !matches!(stretch.sight, Sight::Hidden(_)))
+            .filter(|stretch| !matches!(stretch.verdict, Verdict::Hidden(_)))
             .map(|stretch| stretch.text.as_str())
             .collect();
-        let doubt = match sought.first().map(|stretch| stretch.sight) {
-            Some(Sight::Hidden(reason) | Sight::Uncertain(reason)) => Sight::Uncertain(reason),
-            _ => Sight::Uncertain(HidingReason::NotUnderstood),
+        let doubt = match sought.first().map(|stretch| stretch.verdict) {
+            Some(Verdict::Hidden(reason) | Verdict::Uncertain(reason)) => {
+                Verdict::Uncertain(reason)
+            }
+            _ => Verdict::Uncertain(HidingReason::NotUnderstood),
         };
         if sought.len() > MAX_SOUGHT {
             sights.doubt_all(doubt);
@@ -216,26 +218,26 @@ impl Sights {
         }
         let mut counts: HashMap<(&str, bool), usize> = HashMap::new();
         for stretch in &sought {
-            let is_hidden = matches!(stretch.sight, Sight::Hidden(_));
+            let is_hidden = matches!(stretch.verdict, Verdict::Hidden(_));
             *counts.entry((&stretch.text, is_hidden)).or_default() += 1;
         }
         for stretch in &sought {
             let found = sights.places(&text, &stretch.text);
-            let is_hidden = matches!(stretch.sight, Sight::Hidden(_));
+            let is_hidden = matches!(stretch.verdict, Verdict::Hidden(_));
             let drawn = counts.get(&(stretch.text.as_str(), is_hidden));
-            let sight = match drawn {
+            let verdict = match drawn {
                 Some(count) if found.len() <= *count && !shown.contains(&stretch.text) => {
-                    stretch.sight
+                    stretch.verdict
                 }
                 // The same words are there visibly, too.
-                _ => stretch.sight.doubted(),
+                _ => stretch.verdict.doubted(),
             };
             // The library may have left it out; if not, it stands where it is not found.
             if found.is_empty() && text.chars().count() > shown.chars().count() {
                 sights.doubt_all(doubt);
             }
             for place in found {
-                sights.mark(place, sight);
+                sights.mark(place, verdict);
             }
         }
         sights
@@ -246,7 +248,7 @@ impl Sights {
             && self
                 .of_chars
                 .iter()
-                .all(|sight| matches!(sight, Sight::Hidden(_)))
+                .all(|verdict| matches!(verdict, Verdict::Hidden(_)))
     }
 
     /// In characters, as they follow one another without white space.
@@ -262,37 +264,37 @@ impl Sights {
         places
     }
 
-    fn mark(&mut self, place: std::ops::Range<usize>, sight: Sight) {
+    fn mark(&mut self, place: std::ops::Range<usize>, verdict: Verdict) {
         for one in self.of_chars.get_mut(place).into_iter().flatten() {
-            *one = one.and(sight);
+            *one = one.and(verdict);
         }
     }
 
-    fn doubt_all(&mut self, sight: Sight) {
-        self.mark(0..self.of_chars.len(), sight);
+    fn doubt_all(&mut self, verdict: Verdict) {
+        self.mark(0..self.of_chars.len(), verdict);
     }
 
     /// The next piece of the page's text.
     fn show(&mut self, text: &str, draft: &mut Draft) {
         let mut pending = String::new();
-        let mut open = Sight::Visible;
+        let mut open = Verdict::Visible;
         for char in text.chars() {
             let runs_on = pending.ends_with(|char: char| !char.is_whitespace());
             if runs_on && !char.is_whitespace() && self.line_starts.contains(&self.next) {
                 pending.push('\n');
             }
-            let sight = match char.is_whitespace() {
+            let verdict = match char.is_whitespace() {
                 true => open,
                 false => {
-                    let sight = self.of_chars.get(self.next).copied();
+                    let verdict = self.of_chars.get(self.next).copied();
                     self.next += 1;
-                    sight.unwrap_or(Sight::Uncertain(HidingReason::NotUnderstood))
+                    verdict.unwrap_or(Verdict::Uncertain(HidingReason::NotUnderstood))
                 }
             };
-            if sight != open {
+            if verdict != open {
                 Self::write(&pending, open, draft);
                 pending.clear();
-                open = sight;
+                open = verdict;
             }
             pending.push(char);
         }
@@ -300,9 +302,9 @@ impl Sights {
     }
 
     /// What is hidden was counted as it was drawn.
-    fn write(text: &str, sight: Sight, draft: &mut Draft) {
-        if !matches!(sight, Sight::Hidden(_)) {
-            draft.show(text, sight);
+    fn write(text: &str, verdict: Verdict, draft: &mut Draft) {
+        if !matches!(verdict, Verdict::Hidden(_)) {
+            draft.show(text, verdict);
         }
     }
 }
@@ -330,7 +332,7 @@ fn line_starts(text: &str, drawn: &DrawnPage) -> HashSet<usize> {
 /// Runs that follow one another and are seen alike, without white space.
 struct Stretch {
     text: String,
-    sight: Sight,
+    verdict: Verdict,
 }
 
 fn stretches(drawn: &DrawnPage) -> Vec<Stretch> {
@@ -338,10 +340,10 @@ fn stretches(drawn: &DrawnPage) -> Vec<Stretch> {
     for run in &drawn.runs {
         let chars = run.text.chars().filter(|char| !char.is_whitespace());
         match stretches.last_mut() {
-            Some(last) if last.sight == run.sight => last.text.extend(chars),
+            Some(last) if last.verdict == run.verdict => last.text.extend(chars),
             _ => stretches.push(Stretch {
                 text: chars.collect(),
-                sight: run.sight,
+                verdict: run.verdict,
             }),
         }
     }
@@ -364,7 +366,7 @@ fn show_fields(fields: &[FormField], draft: &mut Draft) {
         }
         // Where and whether the field is drawn is not known.
         draft.push(&format!("{}: ", field.name));
-        draft.show(&value, Sight::Uncertain(HidingReason::NotUnderstood));
+        draft.show(&value, Verdict::Uncertain(HidingReason::NotUnderstood));
         draft.end_line();
     }
 }

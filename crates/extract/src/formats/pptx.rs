@@ -6,8 +6,8 @@ use super::draft::Draft;
 use super::drawing::Theme;
 use super::package::Package;
 use super::relations;
-use super::sight::Sight;
-use super::slide_look::{self, Levels, SHAPES, Sheet, Stage, TextLook};
+use super::slide_visibility::{self, Levels, SHAPES, Sheet, Stage, TextLook};
+use super::verdict::Verdict;
 use super::xml::{Node, Tag, Xml};
 
 /// Slides that are looked at.
@@ -65,7 +65,7 @@ pub(super) fn read(bytes: &[u8], draft: &mut Draft) -> Result<(), ExtractFault> 
         {
             let label = format!("notes of slide {}", index + 1);
             let sheet = Sheet::read(&text, &theme)?;
-            let usual = slide_look::plain_text();
+            let usual = slide_visibility::plain_text();
             let stage = Stage {
                 slide: &sheet,
                 layout: &Sheet::default(),
@@ -107,7 +107,7 @@ impl Show {
                     show.size = side("cx").zip(side("cy"));
                 }
                 "defaultTextStyle" => {
-                    show.usual = slide_look::read_levels(&mut xml, &Theme::default())?;
+                    show.usual = slide_visibility::read_levels(&mut xml, &Theme::default())?;
                 }
                 _ => {}
             }
@@ -326,20 +326,20 @@ impl<'a> Reader<'a> {
         if self.placeholder {
             return;
         }
-        let sight = match self.stage {
-            _ if self.hidden > 0 => Sight::Hidden(HidingReason::Marked),
+        let verdict = match self.stage {
+            _ if self.hidden > 0 => Verdict::Hidden(HidingReason::Marked),
             Some(stage) => {
                 let shape = self.shapes.last().and_then(|(_, number)| *number);
-                stage.sight(shape, self.cell, self.level, &self.run)
+                stage.verdict(shape, self.cell, self.level, &self.run)
             }
-            None => Sight::Visible,
+            None => Verdict::Visible,
         };
-        if let Sight::Hidden(_) = sight {
-            self.draft.show(text, sight);
+        if let Verdict::Hidden(_) = verdict {
+            self.draft.show(text, verdict);
             return;
         }
         self.say_label();
-        self.draft.show(text, sight);
+        self.draft.show(text, verdict);
     }
 
     fn say_label(&mut self) {

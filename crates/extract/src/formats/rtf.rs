@@ -9,7 +9,7 @@ use encoding_rs::Encoding;
 use mail::ExtractFault;
 
 use super::draft::Draft;
-use super::rtf_look::{Look, Looks};
+use super::rtf_visibility::{Look, Looks};
 
 /// Groups in groups; deeper ones are passed over.
 const MAX_DEPTH: usize = 1_000;
@@ -368,8 +368,8 @@ impl Reader<'_> {
         }
         let cell = self.in_row.then_some(self.cell);
         let group = &self.group;
-        let sight = self.looks.sight(&group.look, cell, group.in_shape);
-        self.draft.show(text, sight);
+        let verdict = self.looks.verdict(&group.look, cell, group.in_shape);
+        self.draft.show(text, verdict);
     }
 
     fn end_line(&mut self) {

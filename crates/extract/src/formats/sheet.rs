@@ -9,9 +9,9 @@ use mail::{ExtractFault, HidingReason};
 
 use super::draft::Draft;
 use super::package::Package;
-use super::sheet_look::{Book, SheetLook};
 use super::sheet_style::Value;
-use super::sight::Sight;
+use super::sheet_visibility::{Book, SheetLook};
+use super::verdict::Verdict;
 
 const MAX_SHEETS: usize = 200;
 /// Cells of all sheets together that are looked at.
@@ -80,11 +80,11 @@ fn show(
             let pieces = shown.look.pieces(shown.sheet, (row, column), value, text);
             if pieces
                 .iter()
-                .all(|(_, sight)| matches!(sight, Sight::Hidden(_)))
+                .all(|(_, verdict)| matches!(verdict, Verdict::Hidden(_)))
             {
                 pieces
                     .iter()
-                    .for_each(|(text, sight)| draft.show(text, *sight));
+                    .for_each(|(text, verdict)| draft.show(text, *verdict));
                 return;
             }
             let last = match at {
@@ -108,7 +108,7 @@ fn show(
             }
             pieces
                 .iter()
-                .for_each(|(text, sight)| draft.show(text, *sight));
+                .for_each(|(text, verdict)| draft.show(text, *verdict));
             at = Some((row, column));
         },
     )?;

@@ -4,12 +4,12 @@ use mail::HidingReason;
 
 use super::colour::{BLACK, Colours, Rgb, WHITE};
 use super::sheet_style::Value;
-use super::sight::Sight;
+use super::verdict::Verdict;
 
 /// What a format does to a value.
 #[derive(Clone, Default, PartialEq, Debug)]
 pub(super) struct Shown {
-    pub(super) sight: Sight,
+    pub(super) verdict: Verdict,
     /// The colour that it gives the text, over that of the font.
     pub(super) colour: Option<Colours>,
 }
@@ -40,9 +40,9 @@ pub(super) fn shown(code: &str, value: Value) -> Shown {
     // A format without a word is no format.
     let is_blank = count == 1 && code.trim().is_empty();
     Shown {
-        sight: match shows || is_blank {
-            true => Sight::Visible,
-            false => Sight::Hidden(HidingReason::NumberFormat),
+        verdict: match shows || is_blank {
+            true => Verdict::Visible,
+            false => Verdict::Hidden(HidingReason::NumberFormat),
         },
         colour: section.colour.clone(),
     }
@@ -66,9 +66,9 @@ fn of_any(sections: &[Section]) -> Shown {
         }
     }
     Shown {
-        sight: match sections.iter().all(shows) {
-            true => Sight::Visible,
-            false => Sight::Uncertain(HidingReason::NumberFormat),
+        verdict: match sections.iter().all(shows) {
+            true => Verdict::Visible,
+            false => Verdict::Uncertain(HidingReason::NumberFormat),
         },
         colour: colours,
     }
@@ -165,38 +165,38 @@ mod tests {
 
     #[test]
     fn formats_that_show_nothing_hide() {
-        const HIDDEN: Sight = Sight::Hidden(HidingReason::NumberFormat);
-        const UNSURE: Sight = Sight::Uncertain(HidingReason::NumberFormat);
-        for (code, value, sight) in [
+        const HIDDEN: Verdict = Verdict::Hidden(HidingReason::NumberFormat);
+        const UNSURE: Verdict = Verdict::Uncertain(HidingReason::NumberFormat);
+        for (code, value, verdict) in [
             (";;;", Value::Text, HIDDEN),
             (";;;", Value::Number(1.0), HIDDEN),
-            (";;", Value::Text, Sight::Visible),
+            (";;", Value::Text, Verdict::Visible),
             (";;", Value::Number(-1.0), HIDDEN),
             ("0;-0;", Value::Number(0.0), HIDDEN),
-            ("0;-0;;@", Value::Number(3.0), Sight::Visible),
-            ("0;-0;;@", Value::Text, Sight::Visible),
+            ("0;-0;;@", Value::Number(3.0), Verdict::Visible),
+            ("0;-0;;@", Value::Text, Verdict::Visible),
             ("0;0;0;\"none\"", Value::Text, HIDDEN),
             ("\"x;y\"", Value::Number(1.0), HIDDEN),
-            ("General", Value::Text, Sight::Visible),
-            ("General", Value::Number(1.0), Sight::Visible),
-            ("", Value::Number(1.0), Sight::Visible),
-            ("dd/mm/yyyy", Value::Number(1.0), Sight::Visible),
-            ("[h]:mm", Value::Number(1.0), Sight::Visible),
+            ("General", Value::Text, Verdict::Visible),
+            ("General", Value::Number(1.0), Verdict::Visible),
+            ("", Value::Number(1.0), Verdict::Visible),
+            ("dd/mm/yyyy", Value::Number(1.0), Verdict::Visible),
+            ("[h]:mm", Value::Number(1.0), Verdict::Visible),
             (
                 "#,##0.00 \"EUR\";[Red]-#,##0.00 \"EUR\"",
                 Value::Number(-1.0),
-                Sight::Visible,
+                Verdict::Visible,
             ),
             (
                 "_-* #,##0.00_-;-* #,##0.00_-;_-* \"-\"??_-;_-@_-",
                 Value::Number(0.0),
-                Sight::Visible,
+                Verdict::Visible,
             ),
             ("[>5]0;;", Value::Number(7.0), UNSURE),
             (";;;", Value::Other, UNSURE),
             ("_(* ;_(* ;_(* ;_(* ", Value::Text, HIDDEN),
         ] {
-            assert_eq!(shown(code, value).sight, sight, "{code} {value:?}");
+            assert_eq!(shown(code, value).verdict, verdict, "{code} {value:?}");
         }
         assert_eq!(
             shown("[White]0", Value::Number(1.0)).colour,

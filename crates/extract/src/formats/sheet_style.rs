@@ -6,7 +6,7 @@ use mail::{ExtractFault, HidingReason};
 
 use super::colour::{BLACK, Colours, Rgb, WHITE};
 use super::drawing::Theme;
-use super::sight::Sight;
+use super::verdict::Verdict;
 use super::xml::{Node, Tag, Xml};
 
 const MAX_STYLES: usize = 70_000;
@@ -42,7 +42,7 @@ impl Palette {
                 Some(own) => Colours::one(*own),
                 None => indexed(number),
             }
-        } else if super::sheet_look::is_on(tag, "auto") {
+        } else if super::sheet_visibility::is_on(tag, "auto") {
             Colours::one(BLACK)
         } else {
             Colours::any()
@@ -308,7 +308,7 @@ pub(super) struct CellStyle {
     pub(super) fill: Option<Colours>,
     pub(super) code: Option<String>,
     /// Shifted far into the cell, or not known at all.
-    pub(super) place: Sight,
+    pub(super) place: Verdict,
 }
 
 #[derive(Default)]
@@ -316,7 +316,7 @@ struct CellFormat {
     font: usize,
     fill: usize,
     code: usize,
-    place: Sight,
+    place: Verdict,
 }
 
 #[derive(Default)]
@@ -396,14 +396,14 @@ impl Styles {
                         font: number("fontId"),
                         fill: number("fillId"),
                         code: number("numFmtId"),
-                        place: Sight::Visible,
+                        place: Verdict::Visible,
                     });
                 }
                 "alignment" if in_cells => {
                     if tag.number("indent").is_some_and(|indent| indent > 30)
                         && let Some(cell) = self.cells.last_mut()
                     {
-                        cell.place = Sight::Uncertain(HidingReason::Clipped);
+                        cell.place = Verdict::Uncertain(HidingReason::Clipped);
                     }
                 }
                 "tableStyle" => {
@@ -422,7 +422,7 @@ impl Styles {
         }
         let Some(format) = self.cells.get(number.unwrap_or(0)) else {
             return CellStyle {
-                place: Sight::Uncertain(HidingReason::NotUnderstood),
+                place: Verdict::Uncertain(HidingReason::NotUnderstood),
                 ..CellStyle::default()
             };
         };
@@ -437,7 +437,7 @@ impl Styles {
             code: self.codes.get(&format.code).cloned(),
             place: match is_known {
                 true => format.place,
-                false => Sight::Uncertain(HidingReason::NotUnderstood),
+                false => Verdict::Uncertain(HidingReason::NotUnderstood),
             },
         }
     }

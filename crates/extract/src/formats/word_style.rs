@@ -8,7 +8,7 @@ use mail::{ExtractFault, HidingReason};
 
 use super::colour::{BLACK, Colours, Rgb};
 use super::drawing::{self, Fill, Paint, Theme, signed};
-use super::sight::Sight;
+use super::verdict::Verdict;
 use super::xml::{Node, Tag, Xml};
 
 /// Styles based on styles: Word stops at 11.
@@ -44,9 +44,9 @@ pub(super) struct Look {
     run_fill: Option<Fill>,
     pub(super) paragraph_fill: Option<Fill>,
     pub(super) cell_fill: Option<Fill>,
-    line: Option<Sight>,
-    indent: Option<Sight>,
-    frame: Option<Sight>,
+    line: Option<Verdict>,
+    indent: Option<Verdict>,
+    frame: Option<Verdict>,
 }
 
 /// What the properties belong to.
@@ -95,7 +95,7 @@ impl Look {
                 let line = signed(tag, "line").unwrap_or(0.0);
                 self.line = Some(match tag.is("lineRule", "exact") {
                     true => of_height(line),
-                    false => Sight::Visible,
+                    false => Verdict::Visible,
                 });
             }
             (Level::Paragraph, "ind") => {
@@ -111,7 +111,7 @@ impl Look {
                     .filter_map(|name| signed(tag, name))
                     .any(|at| !(-FAR / 2.0..=6.0 * FAR).contains(&at));
                 let height = signed(tag, "h").filter(|_| tag.is("hRule", "exact"));
-                let room = height.map_or(Sight::Visible, of_height);
+                let room = height.map_or(Verdict::Visible, of_height);
                 self.frame = Some(moved(far).and(room));
             }
             _ => {}
@@ -142,22 +142,22 @@ impl Look {
     }
 
     /// All but vanishing, which styles switch on and off again, on a background of one of these colours.
-    pub(super) fn sight_on(&self, behind: &Colours) -> Sight {
+    pub(super) fn verdict_on(&self, behind: &Colours) -> Verdict {
         let points = self.half_points.map_or(10.0, |half| half as f32 / 2.0);
-        let mut sight = Sight::of_size(points);
-        sight = sight.and(match self.scale {
-            Some(0..=5) => Sight::Hidden(HidingReason::ZeroSize),
-            Some(6..=32) => Sight::Uncertain(HidingReason::ZeroSize),
-            _ => Sight::Visible,
+        let mut verdict = Verdict::of_size(points);
+        verdict = verdict.and(match self.scale {
+            Some(0..=5) => Verdict::Hidden(HidingReason::ZeroSize),
+            Some(6..=32) => Verdict::Uncertain(HidingReason::ZeroSize),
+            _ => Verdict::Visible,
         });
         let raised = self.raised.is_some_and(|half| half.abs() > 72.0);
         let squeezed = self.spacing.is_some_and(|by| by < -40.0) || self.fits == Some(true);
-        sight = sight.and(moved(raised));
+        verdict = verdict.and(moved(raised));
         if squeezed {
-            sight = sight.and(Sight::Uncertain(HidingReason::ZeroSize));
+            verdict = verdict.and(Verdict::Uncertain(HidingReason::ZeroSize));
         }
         for place in [self.line, self.indent, self.frame].into_iter().flatten() {
-            sight = sight.and(place);
+            verdict = verdict.and(place);
         }
         let shaded = [&self.paragraph_fill, &self.run_fill]
             .into_iter()
@@ -166,26 +166,26 @@ impl Look {
         let lit = self.highlight.as_ref().unwrap_or(&Fill::Unset);
         let background = lit.on(&shaded);
         match self.text_fill.as_ref().or(self.ink.as_ref()) {
-            Some(Ink::Paint(paint)) => sight.and(paint.sight_on(&background)),
+            Some(Ink::Paint(paint)) => verdict.and(paint.verdict_on(&background)),
             // Whether it heeds a highlighter depends on the program.
             Some(Ink::Auto) | None if lit.is_opaque() => {
                 let black = Colours::one(BLACK);
-                sight.and(Sight::of_colours(&black, &background).doubted())
+                verdict.and(Verdict::of_colours(&black, &background).doubted())
             }
-            Some(Ink::Auto) | None => sight,
+            Some(Ink::Auto) | None => verdict,
         }
     }
 }
 
 /// A style that is set on the mark of a paragraph hides nothing by `specVanish`; on text it is for programs to know.
-pub(super) fn vanishing(direct: &Look, styles: &[&Look], defaults: &Look) -> Sight {
+pub(super) fn vanishing(direct: &Look, styles: &[&Look], defaults: &Look) -> Verdict {
     let spec = std::iter::once(direct)
         .chain(styles.iter().copied())
         .any(|look| look.spec_vanish == Some(true));
     if let Some(vanish) = direct.vanish {
         return match vanish {
-            true => Sight::Hidden(HidingReason::Marked),
-            false => Sight::Visible,
+            true => Verdict::Hidden(HidingReason::Marked),
+            false => Verdict::Visible,
         };
     }
     // ECMA-376 part 1, 17.7.3: a property that styles of several kinds switch is on when an odd number of them does.
@@ -194,28 +194,28 @@ pub(super) fn vanishing(direct: &Look, styles: &[&Look], defaults: &Look) -> Sig
         .filter(|look| look.vanish == Some(true))
         .count();
     match (on, defaults.vanish == Some(true)) {
-        (0, false) if spec => Sight::Uncertain(HidingReason::Marked),
-        (0, false) => Sight::Visible,
-        (0, true) | (1, false) => Sight::Hidden(HidingReason::Marked),
-        _ => Sight::Uncertain(HidingReason::Marked),
+        (0, false) if spec => Verdict::Uncertain(HidingReason::Marked),
+        (0, false) => Verdict::Visible,
+        (0, true) | (1, false) => Verdict::Hidden(HidingReason::Marked),
+        _ => Verdict::Uncertain(HidingReason::Marked),
     }
 }
 
 /// Room of so many twentieths of a point, and nothing beyond it shows.
-pub(super) fn of_height(twentieths: f64) -> Sight {
+pub(super) fn of_height(twentieths: f64) -> Verdict {
     if twentieths <= 20.0 {
-        Sight::Hidden(HidingReason::ZeroSize)
+        Verdict::Hidden(HidingReason::ZeroSize)
     } else if twentieths < MIN_LINE {
-        Sight::Uncertain(HidingReason::Clipped)
+        Verdict::Uncertain(HidingReason::Clipped)
     } else {
-        Sight::Visible
+        Verdict::Visible
     }
 }
 
-fn moved(far: bool) -> Sight {
+fn moved(far: bool) -> Verdict {
     match far {
-        true => Sight::Uncertain(HidingReason::OffPage),
-        false => Sight::Visible,
+        true => Verdict::Uncertain(HidingReason::OffPage),
+        false => Verdict::Visible,
     }
 }
 

@@ -12,7 +12,7 @@ use mail::{
 
 use super::cache::{Body, Cache, Key, Known, Label};
 use super::sightings::{Place, Sightings};
-use super::{convert, gmail, whole};
+use super::{convert, gmail, source_fallback};
 
 /// Enough of the header to read the text behind it, and to know that it is text of the message and no attachment.
 const CONTENT_FIELDS: Wire = Wire::HeaderFields(&[
@@ -160,7 +160,7 @@ fn text(
         truncated: text.len() >= asked as usize,
         text,
         structure: structure
-            .filter(|structure| !whole::is_needed(structure))
+            .filter(|structure| !source_fallback::is_needed(structure))
             .cloned(),
     })
 }

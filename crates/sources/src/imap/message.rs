@@ -19,7 +19,7 @@ use super::describe::Shelf;
 use super::job::Job;
 use super::session::{Pace, Session};
 use super::sightings::Sightings;
-use super::{convert, faults, raw, whole};
+use super::{convert, faults, raw, source_fallback};
 
 /// A header block beyond this is cut.
 pub(super) const MOST_HEADER: u32 = 64 << 10;
@@ -46,7 +46,7 @@ impl Job for ReadMessage<'_> {
         let Some(known) = self.with_cache(|cache| cache.find(&self.key())) else {
             return self.read_unknown(session, cx).await;
         };
-        if whole::is_needed(&known.structure) {
+        if source_fallback::is_needed(&known.structure) {
             return self.read_source(session, cx).await;
         }
         let wishes = (self.choose)(&known.structure);
@@ -142,13 +142,18 @@ impl ReadMessage<'_> {
         if !describes(&fetch, &known.structure) {
             known.structure = Arc::default();
         }
-        if whole::is_needed(&known.structure) {
+        if source_fallback::is_needed(&known.structure) {
             let body = body(&fetch, Vec::new());
             self.remember(&known, &body);
             return match guess.end {
                 Completeness::Complete => {
                     let source = Bytes::from(guess.bytes);
-                    Ok(whole::chosen(&source, &fetch, guess.end, self.choose))
+                    Ok(source_fallback::chosen(
+                        &source,
+                        &fetch,
+                        guess.end,
+                        self.choose,
+                    ))
                 }
                 Completeness::Cut => self.read_source(session, cx).await,
             };
@@ -163,8 +168,8 @@ impl ReadMessage<'_> {
     }
 
     async fn read_source(&self, session: &mut Session, cx: &Cx) -> Result<Fetched, Fault> {
-        let fetch = raw::fetch_one(session, cx, self.at, &whole::items()).await?;
-        whole::fetched(&fetch, self.choose)
+        let fetch = raw::fetch_one(session, cx, self.at, &source_fallback::items()).await?;
+        source_fallback::fetched(&fetch, self.choose)
     }
 
     /// The parts that the beginning of the text holds, and those that are needed beside them.
@@ -245,8 +250,8 @@ impl Guess {
 /// Whether the structure may be that of the message that came, as far as it came.
 fn describes(fetch: &Fetch, structure: &Structure) -> bool {
     let guess = Guess::of(fetch);
-    whole::is_declared(fetch, structure)
-        && whole::agrees(structure, &content::outline(&guess.bytes), guess.end)
+    source_fallback::is_declared(fetch, structure)
+        && source_fallback::agrees(structure, &content::outline(&guess.bytes), guess.end)
 }
 
 /// What a description tells that stays true.

@@ -22,8 +22,8 @@ use super::pool::Wish;
 use super::raw::Spot;
 use super::session::{Pace, Session};
 use super::sightings::Sightings;
+use super::source_fallback::{self, MAX_SOURCE_BYTES};
 use super::tour::{Stop, Visit, tour};
-use super::whole::{self, MAX_SOURCE_BYTES};
 
 /// What a message was taken for may turn out wrong once, and be learned and read then.
 const MOST_PASSES: usize = 4;
@@ -140,7 +140,7 @@ impl ReadMessages<'_> {
         let Some(known) = self.with_cache(|cache| cache.find(&key(at))) else {
             return Step::Learn;
         };
-        if whole::is_needed(&known.structure) {
+        if source_fallback::is_needed(&known.structure) {
             return Step::Source;
         }
         let wishes = (self.choose)(&known.structure);
@@ -158,7 +158,7 @@ impl ReadMessages<'_> {
         };
         match step {
             Step::Learn => self.learn(at, &fetch),
-            Step::Source => Turn::Over(whole::fetched(&fetch, self.choose)),
+            Step::Source => Turn::Over(source_fallback::fetched(&fetch, self.choose)),
             Step::Look { known, .. } | Step::Read { known, .. } | Step::Rest { known, .. }
                 if !message::same(&fetch, &known) =>
             {
@@ -172,7 +172,7 @@ impl ReadMessages<'_> {
                 let flags = convert::flags(&fetch);
                 Turn::Over(Ok(message::assemble(flags, &known, &body, parts)))
             }
-            Step::Read { known, .. } if !whole::is_declared(&fetch, &known.structure) => {
+            Step::Read { known, .. } if !source_fallback::is_declared(&fetch, &known.structure) => {
                 Turn::Next(Step::Source)
             }
             Step::Read { known, wishes } => {
@@ -195,7 +195,9 @@ impl ReadMessages<'_> {
 
     fn learn(&self, at: Spot<'_>, fetch: &Fetch) -> Turn {
         let known = message::known(fetch);
-        if whole::is_needed(&known.structure) || !whole::is_declared(fetch, &known.structure) {
+        if source_fallback::is_needed(&known.structure)
+            || !source_fallback::is_declared(fetch, &known.structure)
+        {
             return Turn::Next(Step::Source);
         }
         let wishes = (self.choose)(&known.structure);
@@ -237,7 +239,7 @@ impl Step {
         let mut items = match self {
             // Parts of the message whose header was read, and of no other that has its UID by now.
             Self::Rest { .. } => vec![Item::InternalDate, Item::Size],
-            Self::Source => return whole::items(),
+            Self::Source => return source_fallback::items(),
             Self::Learn | Self::Look { .. } | Self::Read { .. } => outside.to_vec(),
         };
         match self {

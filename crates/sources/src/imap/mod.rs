@@ -52,13 +52,13 @@ mod session;
 mod settings;
 mod sift;
 mod sightings;
+mod source_fallback;
 mod steps;
 mod summaries;
 mod tls;
 mod together;
 mod tour;
 mod transfer;
-mod whole;
 mod witness;
 
 use std::sync::{Arc, Mutex, PoisonError};

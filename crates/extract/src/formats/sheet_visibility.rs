@@ -11,7 +11,7 @@ use super::sheet_format;
 use super::sheet_style::{
     CellStyle, Font, FormatStyle, Run, Styles, Value, background_of, read_runs,
 };
-use super::sight::Sight;
+use super::verdict::Verdict;
 use super::xml::{Node, Tag, Xml};
 
 /// A sheet has no more rows.
@@ -32,7 +32,7 @@ pub(super) struct Book {
     /// Where each sheet is kept, by its name.
     places: HashMap<String, String>,
     /// Of the window: a workbook may say not to show it at all.
-    window: Sight,
+    window: Verdict,
 }
 
 impl Book {
@@ -84,7 +84,7 @@ impl Book {
                 "workbookView"
                     if tag.is("visibility", "hidden") || tag.is("visibility", "veryHidden") =>
                 {
-                    self.window = Sight::Uncertain(HidingReason::Marked);
+                    self.window = Verdict::Uncertain(HidingReason::Marked);
                 }
                 "sheet" => {
                     if let (Some(name), Some(id)) = (tag.attribute("name"), tag.prefixed("id"))
@@ -135,23 +135,23 @@ impl Book {
         at: (u32, u32),
         value: Value,
         text: &str,
-    ) -> Vec<(String, Sight)> {
+    ) -> Vec<(String, Verdict)> {
         let place = sheet.place(at).and(self.window);
         let cell = sheet.cells.get(&at);
         let number = cell.and_then(|cell| cell.style);
         let style = self.styles.cell(number.or_else(|| sheet.usual_style(at)));
         let rules: Vec<&Rule> = sheet.rules.iter().filter(|rule| rule.holds(at)).collect();
-        let sight_of = |font: &Font| {
-            let seen = self.sight(&style, font, value, None);
-            let mut sight = seen;
+        let verdict_of = |font: &Font| {
+            let seen = self.verdict(&style, font, value, None);
+            let mut verdict = seen;
             for rule in &rules {
                 let other = match &rule.effect {
-                    Effect::Style(format) => self.sight(&style, font, value, Some(format)),
-                    Effect::Unsure => Sight::Uncertain(HidingReason::Conditional),
+                    Effect::Style(format) => self.verdict(&style, font, value, Some(format)),
+                    Effect::Unsure => Verdict::Uncertain(HidingReason::Conditional),
                 };
-                sight = match (seen, other) {
-                    (seen, other) if seen == other => sight,
-                    (Sight::Visible, _) => Sight::Uncertain(HidingReason::Conditional),
+                verdict = match (seen, other) {
+                    (seen, other) if seen == other => verdict,
+                    (Verdict::Visible, _) => Verdict::Uncertain(HidingReason::Conditional),
                     (seen, _) => seen.doubted(),
                 };
             }
@@ -159,16 +159,16 @@ impl Book {
             if style.fill.is_none() {
                 for (range, paints) in &sheet.tables {
                     if range.holds(at) {
-                        sight = match paints {
-                            TablePaint::Usual => sight.doubted(),
-                            TablePaint::Own => sight
-                                .and(Sight::Uncertain(HidingReason::NotUnderstood))
+                        verdict = match paints {
+                            TablePaint::Usual => verdict.doubted(),
+                            TablePaint::Own => verdict
+                                .and(Verdict::Uncertain(HidingReason::NotUnderstood))
                                 .doubted(),
                         };
                     }
                 }
             }
-            place.and(sight)
+            place.and(verdict)
         };
         let runs = cell.and_then(|cell| match &cell.runs {
             Some(runs) => Some(runs),
@@ -182,20 +182,20 @@ impl Book {
                         Some(own) => own.over(&style.font),
                         None => style.font.clone(),
                     };
-                    (run.text.clone(), sight_of(&font))
+                    (run.text.clone(), verdict_of(&font))
                 })
                 .collect(),
-            None => vec![(text.to_owned(), sight_of(&style.font))],
+            None => vec![(text.to_owned(), verdict_of(&style.font))],
         }
     }
 
-    fn sight(
+    fn verdict(
         &self,
         style: &CellStyle,
         font: &Font,
         value: Value,
         format: Option<&FormatStyle>,
-    ) -> Sight {
+    ) -> Verdict {
         let own = format.and_then(|format| format.font.as_ref());
         let font = own.map_or_else(|| font.clone(), |own| own.over(font));
         let fill = format
@@ -212,12 +212,12 @@ impl Book {
             Some(colour) => colour,
             None => font.colours(),
         };
-        let size = font.points.map_or(Sight::Visible, Sight::of_size);
+        let size = font.points.map_or(Verdict::Visible, Verdict::of_size);
         shown
-            .sight
+            .verdict
             .and(size)
             .and(style.place)
-            .and(Sight::of_colours(&text, &background_of(fill)))
+            .and(Verdict::of_colours(&text, &background_of(fill)))
     }
 }
 
@@ -240,7 +240,7 @@ pub(super) struct SheetLook {
     tables: Vec<(Range, TablePaint)>,
     merged: Vec<Range>,
     /// Rows of which nothing is said.
-    other_rows: Sight,
+    other_rows: Verdict,
     listed_rows: HashSet<u32>,
     is_unknown: bool,
     /// There is more than was read.
@@ -249,14 +249,14 @@ pub(super) struct SheetLook {
 
 #[derive(Clone, Copy)]
 struct RowLook {
-    sight: Sight,
+    verdict: Verdict,
     style: Option<usize>,
 }
 
 struct ColumnLook {
     first: u32,
     last: u32,
-    sight: Sight,
+    verdict: Verdict,
     style: Option<usize>,
 }
 
@@ -361,7 +361,7 @@ impl SheetLook {
             match tag.name() {
                 "sheetFormatPr" => {
                     if is_on(&tag, "zeroHeight") {
-                        self.other_rows = Sight::Hidden(HidingReason::Marked);
+                        self.other_rows = Verdict::Hidden(HidingReason::Marked);
                     } else if let Some(height) = decimal(&tag, "defaultRowHeight") {
                         self.other_rows = of_height(height);
                     }
@@ -374,16 +374,16 @@ impl SheetLook {
                 }
                 "col" if self.columns.len() < MAX_SPANS => {
                     let width = decimal(&tag, "width");
-                    let sight = match width {
-                        _ if is_on(&tag, "hidden") => Sight::Hidden(HidingReason::Marked),
-                        Some(width) if width <= 0.2 => Sight::Hidden(HidingReason::ZeroSize),
-                        Some(width) if width < 1.0 => Sight::Uncertain(HidingReason::ZeroSize),
-                        _ => Sight::Visible,
+                    let verdict = match width {
+                        _ if is_on(&tag, "hidden") => Verdict::Hidden(HidingReason::Marked),
+                        Some(width) if width <= 0.2 => Verdict::Hidden(HidingReason::ZeroSize),
+                        Some(width) if width < 1.0 => Verdict::Uncertain(HidingReason::ZeroSize),
+                        _ => Verdict::Visible,
                     };
                     self.columns.push(ColumnLook {
                         first: number("min").unwrap_or(1).saturating_sub(1),
                         last: number("max").unwrap_or(1).saturating_sub(1),
-                        sight,
+                        verdict,
                         style: tag.number("style"),
                     });
                 }
@@ -456,16 +456,16 @@ impl SheetLook {
 
     fn read_row(&mut self, tag: &Tag<'_>, row: u32) {
         let height = decimal(tag, "ht");
-        let sight = match height {
-            _ if is_on(tag, "hidden") => Sight::Hidden(HidingReason::Marked),
+        let verdict = match height {
+            _ if is_on(tag, "hidden") => Verdict::Hidden(HidingReason::Marked),
             Some(height) => of_height(height),
-            None => Sight::Visible,
+            None => Verdict::Visible,
         };
         let style = tag.number("s").filter(|_| is_on(tag, "customFormat"));
         if self.listed_rows.len() < MAX_ROWS {
             self.listed_rows.insert(row);
-            if sight != Sight::Visible || style.is_some() {
-                self.rows.insert(row, RowLook { sight, style });
+            if verdict != Verdict::Visible || style.is_some() {
+                self.rows.insert(row, RowLook { verdict, style });
             }
         }
     }
@@ -551,7 +551,7 @@ impl SheetLook {
             .rev()
             .take(64)
             .filter(|one| column <= one.last);
-        near.max_by_key(|one| matches!(one.sight, Sight::Hidden(_)))
+        near.max_by_key(|one| matches!(one.verdict, Verdict::Hidden(_)))
     }
 
     fn usual_style(&self, (row, column): (u32, u32)) -> Option<usize> {
@@ -560,36 +560,38 @@ impl SheetLook {
     }
 
     /// What the row, the column and merging say.
-    fn place(&self, at: (u32, u32)) -> Sight {
+    fn place(&self, at: (u32, u32)) -> Verdict {
         let row = match self.rows.get(&at.0) {
-            Some(row) => row.sight,
-            None if self.listed_rows.contains(&at.0) => Sight::Visible,
+            Some(row) => row.verdict,
+            None if self.listed_rows.contains(&at.0) => Verdict::Visible,
             None => self.other_rows,
         };
-        let column = self.column(at.1).map_or(Sight::Visible, |one| one.sight);
+        let column = self
+            .column(at.1)
+            .map_or(Verdict::Visible, |one| one.verdict);
         let covered = self
             .merged
             .iter()
             .any(|range| range.holds(at) && !range.is_corner(at));
-        let mut sight = row.and(column);
+        let mut verdict = row.and(column);
         if covered {
-            sight = sight.and(Sight::Hidden(HidingReason::Covered));
+            verdict = verdict.and(Verdict::Hidden(HidingReason::Covered));
         }
         if self.is_unknown || (self.is_cut && !self.cells.contains_key(&at)) {
-            sight = sight.and(Sight::Uncertain(HidingReason::NotUnderstood));
+            verdict = verdict.and(Verdict::Uncertain(HidingReason::NotUnderstood));
         }
-        sight
+        verdict
     }
 }
 
 /// Points.
-fn of_height(height: f64) -> Sight {
+fn of_height(height: f64) -> Verdict {
     if height <= 1.0 {
-        Sight::Hidden(HidingReason::ZeroSize)
+        Verdict::Hidden(HidingReason::ZeroSize)
     } else if height < 5.0 {
-        Sight::Uncertain(HidingReason::Clipped)
+        Verdict::Uncertain(HidingReason::Clipped)
     } else {
-        Sight::Visible
+        Verdict::Visible
     }
 }
 
@@ -624,7 +626,7 @@ mod tests {
             ((2, 0), false),
             ((6, 0), true),
         ] {
-            let found = matches!(look.place(cell), Sight::Hidden(_));
+            let found = matches!(look.place(cell), Verdict::Hidden(_));
             assert_eq!(found, hidden, "{cell:?}");
         }
     }

@@ -4,7 +4,7 @@ use mail::{ExtractFault, HidingReason};
 
 use super::colour::{BLACK, Colours, WHITE};
 use super::drawing::{self, Area, Fill, Paint, ShapeProperties, Theme, signed};
-use super::sight::Sight;
+use super::verdict::Verdict;
 use super::xml::{Node, Tag, Xml};
 
 const MAX_ITEMS: usize = 5_000;
@@ -459,19 +459,19 @@ pub(super) struct Stage<'a> {
 
 impl Stage<'_> {
     /// Whether text of this look is seen in a shape of the slide, at a level, in a table's cell or not.
-    pub(super) fn sight(
+    pub(super) fn verdict(
         &self,
         shape: Option<usize>,
         cell: Option<usize>,
         level: usize,
         run: &TextLook,
-    ) -> Sight {
+    ) -> Verdict {
         let Some((number, item)) =
             shape.and_then(|number| Some((number, self.slide.items.get(number)?)))
         else {
             return match self.slide.is_cut {
-                true => Sight::Uncertain(HidingReason::NotUnderstood),
-                false => Sight::Visible,
+                true => Verdict::Uncertain(HidingReason::NotUnderstood),
+                false => Verdict::Visible,
             };
         };
         let of_layout = item
@@ -485,15 +485,15 @@ impl Stage<'_> {
         let inherited = [Some(item), of_layout, of_master];
         let area = inherited.iter().flatten().find_map(|item| item.area());
         let look = self.look(item, &inherited, level, run);
-        let mut sight = match look.points {
-            Some(points) => Sight::of_size(points * item.scale),
-            None => Sight::Visible,
+        let mut verdict = match look.points {
+            Some(points) => Verdict::of_size(points * item.scale),
+            None => Verdict::Visible,
         };
         if item.is_clipped && area.is_some_and(|area| area.height < 100_000.0) {
-            sight = sight.and(Sight::Uncertain(HidingReason::Clipped));
+            verdict = verdict.and(Verdict::Uncertain(HidingReason::Clipped));
         }
         if let (Some(area), Some((width, height))) = (area, self.size) {
-            sight = sight.and(area.sight_on_page(width, height));
+            verdict = verdict.and(area.verdict_on_page(width, height));
         }
         if let Some(area) = area {
             let covered = self.slide.items.iter().skip(number + 1).any(|later| {
@@ -501,7 +501,7 @@ impl Stage<'_> {
                 over.is_some_and(|over| shared(&area, &over) > MAX_COVERED)
             });
             if covered {
-                sight = sight.and(Sight::Uncertain(HidingReason::Covered));
+                verdict = verdict.and(Verdict::Uncertain(HidingReason::Covered));
             }
         }
         let mut behind = self.behind(number, area);
@@ -515,11 +515,11 @@ impl Stage<'_> {
         let cell = cell.and_then(|cell| self.slide.cells.get(cell));
         if let Some(cell) = cell {
             if cell.is_merged {
-                sight = sight.and(Sight::Uncertain(HidingReason::Covered));
+                verdict = verdict.and(Verdict::Uncertain(HidingReason::Covered));
             }
             match &cell.fill {
                 // The table's style colours both, and is made to be read.
-                Fill::Unset if look.fill.is_none() || run.fill.is_none() => return sight,
+                Fill::Unset if look.fill.is_none() || run.fill.is_none() => return verdict,
                 Fill::Unset => behind.add_all(&Colours::any()),
                 fill => behind = fill.on(&behind),
             }
@@ -527,7 +527,7 @@ impl Stage<'_> {
         if let Some(highlight) = &look.highlight {
             behind = Fill::Paint(highlight.clone()).on(&behind);
         }
-        sight.and(self.sight_of_ink(&look, &behind))
+        verdict.and(self.verdict_of_ink(&look, &behind))
     }
 
     fn look(
@@ -569,17 +569,17 @@ impl Stage<'_> {
         look
     }
 
-    fn sight_of_ink(&self, look: &TextLook, behind: &Colours) -> Sight {
-        let mut sight = match &look.fill {
-            Some(Fill::Paint(paint)) => paint.sight_on(behind),
-            Some(Fill::Nothing) => Sight::Hidden(HidingReason::Transparent),
-            Some(Fill::Unset) | None => Sight::of_colours(&self.theme.colour("tx1"), behind),
+    fn verdict_of_ink(&self, look: &TextLook, behind: &Colours) -> Verdict {
+        let mut verdict = match &look.fill {
+            Some(Fill::Paint(paint)) => paint.verdict_on(behind),
+            Some(Fill::Nothing) => Verdict::Hidden(HidingReason::Transparent),
+            Some(Fill::Unset) | None => Verdict::of_colours(&self.theme.colour("tx1"), behind),
         };
         if look.has_outline || look.is_link {
             // Letters may show by their outline, and links by the theme's colour of links.
-            sight = sight.doubted();
+            verdict = verdict.doubted();
         }
-        sight
+        verdict
     }
 
     /// The colours that may lie behind a shape of the slide.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use mail::HidingReason;
 
 use super::colour::{BLACK, Colours, Rgb, WHITE};
-use super::sight::Sight;
+use super::verdict::Verdict;
 use super::word_style::of_height;
 
 const MAX_COLOURS: usize = 10_000;
@@ -140,7 +140,7 @@ pub(super) struct Looks {
     cell: Cell,
     /// The page may have a background of its own.
     pub(super) has_background: bool,
-    shape: Sight,
+    shape: Verdict,
     shape_fill: Option<Colours>,
     property: String,
 }
@@ -207,15 +207,15 @@ impl Looks {
     }
 
     pub(super) fn begin_shape(&mut self) {
-        self.shape = Sight::Visible;
+        self.shape = Verdict::Visible;
         self.shape_fill = None;
     }
 
     pub(super) fn shape_edge(&mut self, twentieths: i64) {
         if twentieths.abs() > 31_680 {
-            self.shape = self.shape.and(Sight::Hidden(HidingReason::OffPage));
+            self.shape = self.shape.and(Verdict::Hidden(HidingReason::OffPage));
         } else if !(-FAR / 4..=6 * FAR).contains(&twentieths) {
-            self.shape = self.shape.and(Sight::Uncertain(HidingReason::OffPage));
+            self.shape = self.shape.and(Verdict::Uncertain(HidingReason::OffPage));
         }
     }
 
@@ -227,7 +227,7 @@ impl Looks {
         let value = value.trim();
         match self.property.as_str() {
             "fHidden" if value != "0" => {
-                self.shape = self.shape.and(Sight::Hidden(HidingReason::Marked));
+                self.shape = self.shape.and(Verdict::Hidden(HidingReason::Marked));
             }
             "fillColor" => {
                 // Blue, green, red.
@@ -259,8 +259,8 @@ impl Looks {
     }
 
     /// Whether text of this look is seen, in this cell of a row and inside a shape or not.
-    pub(super) fn sight(&self, look: &Look, cell: Option<usize>, in_shape: bool) -> Sight {
-        let mut sight = self.sight_of(look, cell, in_shape);
+    pub(super) fn verdict(&self, look: &Look, cell: Option<usize>, in_shape: bool) -> Verdict {
+        let mut verdict = self.verdict_of(look, cell, in_shape);
         // Programs differ on whether a style holds where its properties are not written out.
         let named = [
             (StyleKind::Character, look.character_style),
@@ -269,47 +269,47 @@ impl Looks {
         for (kind, number) in named {
             let style = number.and_then(|number| self.styles.get(&(kind, number)));
             if let Some(style) = style
-                && self.sight_of(style, cell, in_shape) != Sight::Visible
+                && self.verdict_of(style, cell, in_shape) != Verdict::Visible
             {
-                sight = sight.and(Sight::Uncertain(HidingReason::Conditional));
+                verdict = verdict.and(Verdict::Uncertain(HidingReason::Conditional));
             }
         }
-        sight
+        verdict
     }
 
-    fn sight_of(&self, look: &Look, cell: Option<usize>, in_shape: bool) -> Sight {
-        let mut sight = match look.hidden {
-            true => Sight::Hidden(HidingReason::Marked),
-            false => Sight::of_size(look.half_points as f32 / 2.0),
+    fn verdict_of(&self, look: &Look, cell: Option<usize>, in_shape: bool) -> Verdict {
+        let mut verdict = match look.hidden {
+            true => Verdict::Hidden(HidingReason::Marked),
+            false => Verdict::of_size(look.half_points as f32 / 2.0),
         };
-        sight = sight.and(match look.scale {
-            ..=5 => Sight::Hidden(HidingReason::ZeroSize),
-            6..=32 => Sight::Uncertain(HidingReason::ZeroSize),
-            _ => Sight::Visible,
+        verdict = verdict.and(match look.scale {
+            ..=5 => Verdict::Hidden(HidingReason::ZeroSize),
+            6..=32 => Verdict::Uncertain(HidingReason::ZeroSize),
+            _ => Verdict::Visible,
         });
         if look.spacing < -40 {
-            sight = sight.and(Sight::Uncertain(HidingReason::ZeroSize));
+            verdict = verdict.and(Verdict::Uncertain(HidingReason::ZeroSize));
         }
         let far = !(-FAR..=3 * FAR).contains(&look.indent)
             || !(-FAR..=6 * FAR).contains(&look.frame)
             || look.raised.abs() > 72;
         if far {
-            sight = sight.and(Sight::Uncertain(HidingReason::OffPage));
+            verdict = verdict.and(Verdict::Uncertain(HidingReason::OffPage));
         }
         // A negative height is exact.
         for height in [look.line, look.frame_height] {
             if height < 0 {
-                sight = sight.and(of_height(-(height as f64)));
+                verdict = verdict.and(of_height(-(height as f64)));
             }
         }
         if in_shape {
-            sight = sight.and(self.shape);
+            verdict = verdict.and(self.shape);
         }
-        sight.and(self.sight_of_colours(look, cell, in_shape))
+        verdict.and(self.verdict_of_colours(look, cell, in_shape))
     }
 
-    fn sight_of_colours(&self, look: &Look, cell: Option<usize>, in_shape: bool) -> Sight {
-        let mut sight = Sight::Visible;
+    fn verdict_of_colours(&self, look: &Look, cell: Option<usize>, in_shape: bool) -> Verdict {
+        let mut verdict = Verdict::Visible;
         let mut behind = Colours::one(WHITE);
         if self.has_background || look.depth > 1 {
             behind.add_all(&Colours::any());
@@ -319,11 +319,11 @@ impl Looks {
         }
         if let Some(cell) = cell {
             if self.row_height < 0 {
-                sight = sight.and(of_height(-(self.row_height as f64)));
+                verdict = verdict.and(of_height(-(self.row_height as f64)));
             }
             let cell = self.cells.get(cell).copied().unwrap_or_default();
             if cell.is_merged {
-                sight = sight.and(Sight::Uncertain(HidingReason::Covered));
+                verdict = verdict.and(Verdict::Uncertain(HidingReason::Covered));
             }
             if let Some(fill) = cell.fill.and_then(|fill| self.colour(fill)) {
                 behind = fill;
@@ -345,12 +345,12 @@ impl Looks {
             behind = lit.clone();
         }
         match self.colour(look.text) {
-            Some(text) => sight.and(Sight::of_colours(&text, &behind)),
+            Some(text) => verdict.and(Verdict::of_colours(&text, &behind)),
             // Automatic is chosen to show on shading, but not on what a highlighter or another program paints.
             None if lit.is_some() || look.back.is_some() => {
-                sight.and(Sight::of_colours(&Colours::one(BLACK), &behind).doubted())
+                verdict.and(Verdict::of_colours(&Colours::one(BLACK), &behind).doubted())
             }
-            None => sight,
+            None => verdict,
         }
     }
 }

@@ -14,7 +14,7 @@ use unpdf::parser::raw::tokenizer::dict_get;
 use unpdf::parser::raw::{PdfDict, PdfObject, RawDocument};
 
 use super::colour::{BLACK, Colours, Rgb, WHITE};
-use super::sight::Sight;
+use super::verdict::Verdict;
 
 /// Of one page, forms and all.
 const MAX_OPS: usize = 1_000_000;
@@ -27,7 +27,7 @@ const MAX_FORMS: usize = 12;
 #[derive(Clone, Debug)]
 pub(super) struct DrawnRun {
     pub(super) text: String,
-    pub(super) sight: Sight,
+    pub(super) verdict: Verdict,
     /// An operator that begins a line stands before it.
     pub(super) starts_line: bool,
 }
@@ -84,12 +84,12 @@ impl Layers {
         layers
     }
 
-    fn sight(&self, layer: Option<&PdfObject>) -> Sight {
+    fn verdict(&self, layer: Option<&PdfObject>) -> Verdict {
         match layer.and_then(PdfObject::as_reference) {
-            _ if !self.exist => Sight::Visible,
-            Some(layer) if self.off.contains(&layer) => Sight::Hidden(HidingReason::Layer),
-            Some(layer) if self.others_are_on && self.is_single(layer) => Sight::Visible,
-            _ => Sight::Uncertain(HidingReason::Layer),
+            _ if !self.exist => Verdict::Visible,
+            Some(layer) if self.off.contains(&layer) => Verdict::Hidden(HidingReason::Layer),
+            Some(layer) if self.others_are_on && self.is_single(layer) => Verdict::Visible,
+            _ => Verdict::Uncertain(HidingReason::Layer),
         }
     }
 
@@ -102,17 +102,17 @@ impl Layers {
     }
 
     /// The layer that the properties of a page call by this name.
-    fn named(&self, page: PageId, form: Option<ObjectId>, name: &[u8]) -> Sight {
+    fn named(&self, page: PageId, form: Option<ObjectId>, name: &[u8]) -> Verdict {
         let Some(document) = &self.document else {
-            return Sight::Uncertain(HidingReason::Layer);
+            return Verdict::Uncertain(HidingReason::Layer);
         };
         let owner = document.get_dict(form.unwrap_or(page)).ok();
         let resources = owner.and_then(|owner| entry(document, owner, b"Resources"));
         let properties = resources.and_then(|resources| entry(document, resources, b"Properties"));
-        self.sight(properties.and_then(|properties| dict_get(properties, name)))
+        self.verdict(properties.and_then(|properties| dict_get(properties, name)))
     }
 
-    fn of_object(&self, object: ObjectId) -> Sight {
+    fn of_object(&self, object: ObjectId) -> Verdict {
         let found = self.document.as_ref().and_then(|document| {
             let dict = match document.get_object(object)? {
                 PdfObject::Stream(stream) => &stream.dict,
@@ -121,8 +121,8 @@ impl Layers {
             dict_get(dict, b"OC")
         });
         match found {
-            Some(layer) => self.sight(Some(layer)),
-            None => Sight::Visible,
+            Some(layer) => self.verdict(Some(layer)),
+            None => Verdict::Visible,
         }
     }
 }
@@ -238,7 +238,7 @@ struct State {
 struct Run {
     text: String,
     area: Option<Area>,
-    sight: Sight,
+    verdict: Verdict,
     /// The colours of the letters; nothing where they leave none.
     ink: Option<Colours>,
     scan: bool,
@@ -259,7 +259,7 @@ struct Follower<'a> {
     wants_clip: bool,
     /// An operator that begins a line came, and no text since.
     line_began: bool,
-    marks: Vec<Sight>,
+    marks: Vec<Verdict>,
     runs: Vec<Run>,
     painted: Vec<Painted>,
     ops: usize,
@@ -512,16 +512,16 @@ impl Follower<'_> {
                 self.line_began = true;
                 self.show(scope, &op.operands);
             }
-            ("BMC", _) => self.marks.push(Sight::Visible),
+            ("BMC", _) => self.marks.push(Verdict::Visible),
             ("BDC", _) => {
                 let layer = match op.operands.as_slice() {
                     [PdfValue::Name(tag), PdfValue::Name(layer)] if tag == b"OC" => {
                         self.look.layers.named(self.page, form, layer)
                     }
                     [PdfValue::Name(tag), ..] if tag == b"OC" => {
-                        Sight::Uncertain(HidingReason::Layer)
+                        Verdict::Uncertain(HidingReason::Layer)
                     }
-                    _ => Sight::Visible,
+                    _ => Verdict::Visible,
                 };
                 self.marks.push(layer);
             }
@@ -589,7 +589,7 @@ impl Follower<'_> {
         !self
             .marks
             .iter()
-            .any(|mark| matches!(mark, Sight::Hidden(_)))
+            .any(|mark| matches!(mark, Verdict::Hidden(_)))
     }
 
     fn add(&mut self, painted: Painted, shows: bool) {
@@ -719,16 +719,16 @@ impl Follower<'_> {
         let height = state.size.abs() * c.hypot(d);
         let width = state.size.abs() * a.hypot(b) * state.stretch.abs();
         let is_drawn = backend.type3_font(scope, &font).is_some();
-        let mut sight = match is_drawn {
+        let mut verdict = match is_drawn {
             // Each letter is a drawing of its own.
-            true => Sight::Uncertain(HidingReason::NotUnderstood),
-            false => Sight::of_size(height.min(width * 3.0)),
+            true => Verdict::Uncertain(HidingReason::NotUnderstood),
+            false => Verdict::of_size(height.min(width * 3.0)),
         };
         for mark in &self.marks {
-            sight = sight.and(*mark);
+            verdict = verdict.and(*mark);
         }
         if state.is_masked {
-            sight = sight.and(Sight::Uncertain(HidingReason::NotUnderstood));
+            verdict = verdict.and(Verdict::Uncertain(HidingReason::NotUnderstood));
         }
         let (ink, alpha) = match state.mode {
             0 | 4 => (Some(state.fill.clone()), state.fill_alpha),
@@ -740,30 +740,30 @@ impl Follower<'_> {
             }
             _ => (None, 1.0),
         };
-        sight = sight.and(match alpha {
-            ..0.1 => Sight::Hidden(HidingReason::Transparent),
-            ..0.6 => Sight::Uncertain(HidingReason::Transparent),
-            _ => Sight::Visible,
+        verdict = verdict.and(match alpha {
+            ..0.1 => Verdict::Hidden(HidingReason::Transparent),
+            ..0.6 => Verdict::Uncertain(HidingReason::Transparent),
+            _ => Verdict::Visible,
         });
         if state.mode >= 4 {
             // Its letters become the clip.
-            sight = sight.and(Sight::Uncertain(HidingReason::Clipped));
+            verdict = verdict.and(Verdict::Uncertain(HidingReason::Clipped));
         }
         match &area {
             Some(area) => {
-                sight = sight.and(inside(area.share_in(&self.crop), HidingReason::OffPage));
-                sight = sight.and(inside(area.share_in(&state.clip), HidingReason::Clipped));
+                verdict = verdict.and(inside(area.share_in(&self.crop), HidingReason::OffPage));
+                verdict = verdict.and(inside(area.share_in(&state.clip), HidingReason::Clipped));
                 if state.clip_is_odd {
-                    sight = sight.and(Sight::Uncertain(HidingReason::Clipped));
+                    verdict = verdict.and(Verdict::Uncertain(HidingReason::Clipped));
                 }
             }
-            None => sight = sight.and(Sight::Uncertain(HidingReason::NotUnderstood)),
+            None => verdict = verdict.and(Verdict::Uncertain(HidingReason::NotUnderstood)),
         }
         if !text.trim().is_empty() {
             self.runs.push(Run {
                 text,
                 area,
-                sight,
+                verdict,
                 ink,
                 scan: state.mode == 3,
                 starts_line: std::mem::take(&mut self.line_began),
@@ -775,7 +775,7 @@ impl Follower<'_> {
     fn finish(self) -> DrawnPage {
         let runs = self.runs.iter().enumerate().map(|(number, run)| DrawnRun {
             text: run.text.clone(),
-            sight: self.judge(number, run),
+            verdict: self.judge(number, run),
             starts_line: run.starts_line,
         });
         DrawnPage {
@@ -784,18 +784,18 @@ impl Follower<'_> {
         }
     }
 
-    fn judge(&self, number: usize, run: &Run) -> Sight {
+    fn judge(&self, number: usize, run: &Run) -> Verdict {
         const TOUCHED: f32 = 0.02;
         const WHOLE: f32 = 0.98;
-        if let Sight::Hidden(_) = run.sight {
-            return run.sight;
+        if let Verdict::Hidden(_) = run.verdict {
+            return run.verdict;
         }
         let Some(area) = &run.area else {
-            return run.sight;
+            return run.verdict;
         };
         let mut behind = Colours::one(WHITE);
         let mut on_picture = false;
-        let mut sight = run.sight;
+        let mut verdict = run.verdict;
         for painted in &self.painted {
             let share = area.share_in(&painted.area);
             if share <= TOUCHED {
@@ -810,28 +810,28 @@ impl Follower<'_> {
                 }
             } else if share > 0.2 {
                 on_picture |= painted.is_picture;
-                sight = sight.and(match painted.is_solid && share > WHOLE {
-                    true => Sight::Hidden(HidingReason::Covered),
-                    false => Sight::Uncertain(HidingReason::Covered),
+                verdict = verdict.and(match painted.is_solid && share > WHOLE {
+                    true => Verdict::Hidden(HidingReason::Covered),
+                    false => Verdict::Uncertain(HidingReason::Covered),
                 });
             }
         }
         match &run.ink {
             // What scanners put under the picture of a page; nothing proves that it says the same.
-            None if run.scan && on_picture => Sight::Uncertain(HidingReason::ScanLayer),
-            None => Sight::Hidden(HidingReason::Transparent),
-            Some(ink) => sight.and(Sight::of_colours(ink, &behind)),
+            None if run.scan && on_picture => Verdict::Uncertain(HidingReason::ScanLayer),
+            None => Verdict::Hidden(HidingReason::Transparent),
+            Some(ink) => verdict.and(Verdict::of_colours(ink, &behind)),
         }
     }
 }
 
-fn inside(share: f32, reason: HidingReason) -> Sight {
+fn inside(share: f32, reason: HidingReason) -> Verdict {
     if share <= 0.0 {
-        Sight::Hidden(reason)
+        Verdict::Hidden(reason)
     } else if share < 0.5 {
-        Sight::Uncertain(reason)
+        Verdict::Uncertain(reason)
     } else {
-        Sight::Visible
+        Verdict::Visible
     }
 }
 

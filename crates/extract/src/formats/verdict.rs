@@ -5,14 +5,14 @@ use mail::HidingReason;
 use super::colour::Colours;
 
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub(super) enum Sight {
+pub(super) enum Verdict {
     #[default]
     Visible,
     Uncertain(HidingReason),
     Hidden(HidingReason),
 }
 
-impl Sight {
+impl Verdict {
     /// One reason to be hidden suffices, and so does one doubt.
     pub(super) fn and(self, other: Self) -> Self {
         match (self, other) {
