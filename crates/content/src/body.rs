@@ -10,9 +10,9 @@ use crate::calendar;
 use crate::changes::Changes;
 use crate::charset::Decoded;
 use crate::choose::{BodyWish, HtmlWish};
+use crate::data_urls;
 use crate::enriched;
 use crate::findings::Findings;
-use crate::html_source;
 use crate::note::Note;
 use crate::outline::Completeness;
 use crate::parts::{Parts, Piece, Sought};
@@ -220,7 +220,7 @@ impl Readable {
     }
 
     pub(crate) fn of_html(mut self, html: &str) -> Self {
-        let rendered = html::to_text(&html_source::without_data_urls(html), MAX_CHARS);
+        let rendered = html::to_text(&data_urls::without_data_urls(html), MAX_CHARS);
         self.findings.take(&rendered);
         self.cut = rendered.cut;
         let uncertain = Marks::of_html(&rendered);
@@ -332,7 +332,7 @@ fn nothing_shown(reads: &[Read<'_>]) -> Option<Note> {
             return None;
         }
         let decoded = text::of_leaf(page.leaf, page.piece.bytes, page.piece.whole);
-        pictures += html_source::pictures(&decoded.text);
+        pictures += data_urls::pictures(&decoded.text);
     }
     Some(Note::HtmlShowsNothing { pictures })
 }
@@ -482,7 +482,7 @@ impl Assembled {
             let room = max_chars.saturating_sub(safe.chars().count());
             let piece = read.piece;
             let decoded = text::of_leaf(read.leaf, piece.bytes, piece.whole);
-            let html = html_source::without_data_urls(&decoded.text);
+            let html = data_urls::without_data_urls(&decoded.text);
             let mut filter = HtmlShield::default();
             let sanitized = html::sanitize(&html, room, &mut filter);
             self.html_cut |= sanitized.cut || piece.is_cut();

@@ -1,6 +1,6 @@
 //! What was found while text was made readable: what is hidden, what was changed, where links lead.
 
-use html::{Hidden, Links, Rendered};
+use html::{HiddenText, Links, Rendered};
 use mail::Section;
 
 use crate::changes::Changes;
@@ -12,7 +12,7 @@ const MOST_TOLD: usize = 5;
 
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub(crate) struct Findings {
-    pub hidden: Hidden,
+    pub hidden: HiddenText,
     pub links: Links,
     /// Characters nested too deeply to be looked at.
     pub too_deep: usize,

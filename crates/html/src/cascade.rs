@@ -4,7 +4,7 @@
 //! first that certainly applies, with a valid value, ends the walk. Where the rank of a declaration is not known, its
 //! values are added and the walk goes on.
 //!
-//! INVARIANT: more doubt adds values, and never removes one.
+//! INVARIANT: uncertainty only adds possible values.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -17,13 +17,13 @@ use html5ever::{LocalName, local_name, ns};
 use crate::budget::Budget;
 use crate::conditions;
 use crate::custom_properties::{Custom, Substituted, substitute};
-use crate::declared::{self, Context, Parsed};
+use crate::declared::{self, Parsed, UnitContext};
 use crate::dom::{DOCUMENT, Dom, Element, NodeId};
 use crate::elements::{self, PageColors};
 use crate::properties::{GUARDED, Longhand, Property, Reach};
 use crate::selector::matching::{self, Key, Matcher, One};
 use crate::selector::parser::Pseudo;
-use crate::style::{May, NotUnderstood, Style, Value, initial};
+use crate::style::{PossibleValues, Style, UnknownProperty, Value, initial};
 use crate::stylesheet::{Declaration, Scope, StyleSheet, inline};
 use crate::truth::Truth;
 use crate::values;
@@ -134,7 +134,7 @@ struct Rank {
     order: usize,
 }
 
-/// Layers lose to what stands in none, unless they are important.
+/// Unlayered declarations override layered ones; `!important` reverses the order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Layer {
     Early(usize),
@@ -143,21 +143,21 @@ enum Layer {
 }
 
 /// A declaration that may apply to the element at hand.
-struct Applied<'d> {
+struct AppliedDeclaration<'d> {
     rank: Rank,
     applies: Truth,
     unranked: bool,
     declaration: &'d Declaration,
 }
 
-struct Matched {
+struct MatchedRule {
     declarations: Rc<[Declaration]>,
     scope: Scope,
     applies: Truth,
     specificity: u32,
 }
 
-impl Matched {
+impl MatchedRule {
     fn rank(&self, declaration: &Declaration) -> Rank {
         Rank {
             important: declaration.important,
@@ -173,8 +173,8 @@ impl Matched {
     }
 }
 
-/// What an element comes to.
-pub(crate) struct Computed {
+/// The computed style of an element.
+pub(crate) struct ComputedElement {
     pub style: Style,
     /// A rule for a part of the element that holds its text.
     pub styled_part: bool,
@@ -200,7 +200,7 @@ impl<'a> Cascade<'a> {
             budget,
             colors: PageColors {
                 link: values::Rgba::LINK,
-                text: May::One(initial(Longhand::Color)),
+                text: PossibleValues::One(initial(Longhand::Color)),
             },
         }
     }
@@ -210,7 +210,7 @@ impl<'a> Cascade<'a> {
         Style::root(self.dom.quirks == QuirksMode::Quirks)
     }
 
-    /// The page was too much to judge.
+    /// Whether the work budget is exhausted.
     pub(crate) fn is_spent(&self) -> bool {
         self.budget.is_spent()
     }
@@ -227,10 +227,15 @@ impl<'a> Cascade<'a> {
         self.sheet.unread_sheet
     }
 
-    /// What an element inside `parent` comes to.
-    pub(crate) fn compute(&mut self, id: NodeId, element: &Element, parent: &Style) -> Computed {
+    /// The computed style of an element inside `parent`.
+    pub(crate) fn compute(
+        &mut self,
+        id: NodeId,
+        element: &Element,
+        parent: &Style,
+    ) -> ComputedElement {
         let mut style = parent.child();
-        let mut computed = Computed {
+        let mut computed = ComputedElement {
             style: style.clone(),
             styled_part: false,
             covers: false,
@@ -241,10 +246,10 @@ impl<'a> Cascade<'a> {
                 .map(|style| self.inline(style))
                 .unwrap_or_else(|| Rc::from([]));
             let matched = self.matched(id, element, &mut computed);
-            let mut applied: Vec<Applied<'_>> = Vec::new();
+            let mut applied: Vec<AppliedDeclaration<'_>> = Vec::new();
             for found in &matched {
                 for declaration in found.declarations.iter() {
-                    applied.push(Applied {
+                    applied.push(AppliedDeclaration {
                         rank: found.rank(declaration),
                         applies: found.applies,
                         unranked: found.scope.unranked
@@ -253,7 +258,7 @@ impl<'a> Cascade<'a> {
                     });
                 }
             }
-            applied.extend(own.iter().map(|declaration| Applied {
+            applied.extend(own.iter().map(|declaration| AppliedDeclaration {
                 rank: Rank {
                     important: declaration.important,
                     layer: Layer::None,
@@ -294,7 +299,12 @@ impl<'a> Cascade<'a> {
         found
     }
 
-    fn matched(&mut self, id: NodeId, element: &Element, computed: &mut Computed) -> Vec<Matched> {
+    fn matched(
+        &mut self,
+        id: NodeId,
+        element: &Element,
+        computed: &mut ComputedElement,
+    ) -> Vec<MatchedRule> {
         let mut found = Vec::new();
         for candidates in self.index.candidates(element) {
             for candidate in candidates {
@@ -312,7 +322,7 @@ impl<'a> Cascade<'a> {
                 }
                 self.budget.look_at(candidate.declarations.len());
                 match candidate.pseudo {
-                    None => found.push(Matched {
+                    None => found.push(MatchedRule {
                         declarations: Rc::clone(&candidate.declarations),
                         scope: candidate.scope,
                         applies,
@@ -328,14 +338,14 @@ impl<'a> Cascade<'a> {
         found
     }
 
-    fn customs(&self, applied: &[Applied<'_>], style: &mut Style) {
+    fn customs(&self, applied: &[AppliedDeclaration<'_>], style: &mut Style) {
         let declared = applied
             .iter()
             .filter_map(|one| match &one.declaration.property {
                 Property::Custom(name) => Some((name, one)),
                 _ => None,
             });
-        let mut walks: HashMap<&Rc<str>, Walk<Rc<str>>> = HashMap::new();
+        let mut walks: HashMap<&Rc<str>, DeclarationWalk<Rc<str>>> = HashMap::new();
         for (name, one) in declared {
             let walk = walks.entry(name).or_default();
             if walk.is_over(one) {
@@ -408,7 +418,7 @@ impl<'a> Cascade<'a> {
     fn settle(
         &self,
         element: &Element,
-        applied: &[Applied<'_>],
+        applied: &[AppliedDeclaration<'_>],
         parent: &Style,
         style: &mut Style,
     ) {
@@ -457,11 +467,11 @@ impl<'a> Cascade<'a> {
         &self,
         element: &Element,
         longhand: Longhand,
-        applied: &[Applied<'_>],
+        applied: &[AppliedDeclaration<'_>],
         parent: &Style,
         style: &Style,
-    ) -> Option<May> {
-        let mut walk: Walk<Value> = Walk::default();
+    ) -> Option<PossibleValues> {
+        let mut walk: DeclarationWalk<Value> = DeclarationWalk::default();
         for one in applied {
             let property = &one.declaration.property;
             if !property.sets(longhand) || walk.is_over(one) {
@@ -479,7 +489,7 @@ impl<'a> Cascade<'a> {
             }
         }
         if walk.any {
-            return Some(May::Any);
+            return Some(PossibleValues::Any);
         }
         let base = || elements::base(element, longhand, parent, &self.colors);
         if !walk.touched {
@@ -488,9 +498,9 @@ impl<'a> Cascade<'a> {
         let mut value = if walk.values.is_empty() {
             None
         } else {
-            Some(May::from_values(&walk.values))
+            Some(PossibleValues::from_values(&walk.values))
         };
-        let mut join = |other: May| {
+        let mut join = |other: PossibleValues| {
             value = Some(match &value {
                 Some(value) => value.join(&other),
                 None => other,
@@ -503,7 +513,7 @@ impl<'a> Cascade<'a> {
             let inherited = if longhand.is_inherited() {
                 parent.get(longhand)
             } else {
-                May::One(initial(longhand))
+                PossibleValues::One(initial(longhand))
             };
             join(base().unwrap_or(inherited));
         }
@@ -518,7 +528,7 @@ impl<'a> Cascade<'a> {
         declaration: &Declaration,
         parent: &Style,
         style: &Style,
-        walk: &mut Walk<Value>,
+        walk: &mut DeclarationWalk<Value>,
     ) -> bool {
         self.budget.spend(declaration.value.len());
         let mut refers = false;
@@ -537,26 +547,26 @@ impl<'a> Cascade<'a> {
         for variant in variants {
             let unset = || {
                 if longhand.is_inherited() {
-                    Wide::Inherit
+                    CssWideKeyword::Inherit
                 } else {
-                    Wide::Initial
+                    CssWideKeyword::Initial
                 }
             };
             let wide = match &variant {
                 None => Some(unset()),
                 Some(value) => match values::keyword(value).as_deref() {
-                    Some("inherit") => Some(Wide::Inherit),
-                    Some("initial") => Some(Wide::Initial),
+                    Some("inherit") => Some(CssWideKeyword::Inherit),
+                    Some("initial") => Some(CssWideKeyword::Initial),
                     Some("unset") => Some(unset()),
-                    Some("revert" | "revert-layer" | "revert-rule") => Some(Wide::Any),
+                    Some("revert" | "revert-layer" | "revert-rule") => Some(CssWideKeyword::Any),
                     _ => None,
                 },
             };
             let value = variant.unwrap_or_default();
             match wide {
-                Some(Wide::Inherit) => walk.inherit(),
-                Some(Wide::Initial) => walk.add(initial(longhand)),
-                Some(Wide::Any) => walk.any(),
+                Some(CssWideKeyword::Inherit) => walk.inherit(),
+                Some(CssWideKeyword::Initial) => walk.add(initial(longhand)),
+                Some(CssWideKeyword::Any) => walk.any(),
                 None if declaration.property == Property::All => {
                     // Only words for all properties mean anything here.
                     continue;
@@ -590,7 +600,12 @@ impl<'a> Cascade<'a> {
     }
 
     /// Whether white space is written as it stands: the strongest declaration that may apply decides.
-    fn white_space(&self, element: &Element, applied: &[Applied<'_>], style: &mut Style) {
+    fn white_space(
+        &self,
+        element: &Element,
+        applied: &[AppliedDeclaration<'_>],
+        style: &mut Style,
+    ) {
         let declared = applied.iter().find(|one| {
             one.declaration.property.sets(Longhand::WhiteSpace)
                 && one.declaration.property != Property::All
@@ -611,7 +626,7 @@ impl<'a> Cascade<'a> {
         }
     }
 
-    fn not_understood(&self, applied: &[Applied<'_>], style: &mut Style) {
+    fn not_understood(&self, applied: &[AppliedDeclaration<'_>], style: &mut Style) {
         let mut settled: Vec<usize> = Vec::new();
         for one in applied {
             match &one.declaration.property {
@@ -642,7 +657,7 @@ impl<'a> Cascade<'a> {
                             settled.push(*index);
                             if row.inherited {
                                 let earlier =
-                                    |known: &NotUnderstood| known.name != row.name || known.own;
+                                    |known: &UnknownProperty| known.name != row.name || known.own;
                                 style.not_understood.retain(earlier);
                             }
                         }
@@ -651,14 +666,14 @@ impl<'a> Cascade<'a> {
                     if certain {
                         settled.push(*index);
                     }
-                    style.not_understood.push(NotUnderstood {
+                    style.not_understood.push(UnknownProperty {
                         name: row.name,
                         inherited: row.inherited,
                         reach: row.reach,
                         own: true,
                     });
                 }
-                Property::Unknown(name) => style.not_understood.push(NotUnderstood {
+                Property::Unknown(name) => style.not_understood.push(UnknownProperty {
                     name,
                     inherited: false,
                     reach: Reach::Page,
@@ -678,17 +693,17 @@ impl<'a> Cascade<'a> {
             match &declaration.property {
                 Property::Sets(all) => {
                     for longhand in *all {
-                        let mut walk = Walk::default();
+                        let mut walk = DeclarationWalk::default();
                         self.declare(*longhand, all.len(), declaration, parent, style, &mut walk);
                         let mut value = style.get(*longhand);
                         if walk.any {
-                            value = May::Any;
+                            value = PossibleValues::Any;
                         } else {
                             if walk.inherits {
                                 value = value.join(&parent.get(*longhand));
                             }
                             if !walk.values.is_empty() {
-                                value = value.join(&May::from_values(&walk.values));
+                                value = value.join(&PossibleValues::from_values(&walk.values));
                             }
                         }
                         style.set(*longhand, value);
@@ -697,7 +712,7 @@ impl<'a> Cascade<'a> {
                 Property::Guarded(index) if declared::is_harmless(*index, &declaration.value) => {}
                 Property::Guarded(index) => {
                     let row = GUARDED.get(*index);
-                    style.not_understood.extend(row.map(|row| NotUnderstood {
+                    style.not_understood.extend(row.map(|row| UnknownProperty {
                         name: row.name,
                         inherited: row.inherited,
                         reach: row.reach,
@@ -705,7 +720,7 @@ impl<'a> Cascade<'a> {
                     }));
                 }
                 Property::Unknown(_) | Property::All | Property::Custom(_) => {
-                    style.not_understood.push(NotUnderstood {
+                    style.not_understood.push(UnknownProperty {
                         name: "animation",
                         inherited: true,
                         reach: Reach::Page,
@@ -718,21 +733,21 @@ impl<'a> Cascade<'a> {
 }
 
 /// Words that any property may have.
-enum Wide {
+enum CssWideKeyword {
     Inherit,
     Initial,
     /// Back to what a weaker rule says, which is not followed.
     Any,
 }
 
-fn context(longhand: Longhand, parent: &Style, style: &Style) -> Context {
+fn context(longhand: Longhand, parent: &Style, style: &Style) -> UnitContext {
     let of = if longhand == Longhand::FontSize {
         parent
     } else {
         style
     };
     let fonts = of.get(Longhand::FontSize);
-    Context {
+    UnitContext {
         fonts: of.fonts(),
         parent_absolute: fonts.is(|value| matches!(value, Value::Font { absolute: true, .. }))
             == Truth::Yes,
@@ -742,7 +757,7 @@ fn context(longhand: Longhand, parent: &Style, style: &Style) -> Context {
 }
 
 /// What the walk over the declarations of one property has gathered.
-struct Walk<T> {
+struct DeclarationWalk<T> {
     values: Vec<T>,
     inherits: bool,
     unset: bool,
@@ -753,7 +768,7 @@ struct Walk<T> {
     ended: bool,
 }
 
-impl<T> Default for Walk<T> {
+impl<T> Default for DeclarationWalk<T> {
     fn default() -> Self {
         Self {
             values: Vec::new(),
@@ -766,12 +781,12 @@ impl<T> Default for Walk<T> {
     }
 }
 
-impl<T: PartialEq> Walk<T> {
-    fn is_over(&self, next: &Applied<'_>) -> bool {
+impl<T: PartialEq> DeclarationWalk<T> {
+    fn is_over(&self, next: &AppliedDeclaration<'_>) -> bool {
         self.ended && !next.unranked
     }
 
-    fn may_end(&mut self, one: &Applied<'_>) {
+    fn may_end(&mut self, one: &AppliedDeclaration<'_>) {
         self.ended |= one.applies.is_certain() && !one.unranked;
     }
 

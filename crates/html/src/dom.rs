@@ -15,7 +15,7 @@ use html5ever::{Attribute, LocalName, QualName, local_name, ns};
 use crate::tree_limits::{Limiter, feed};
 
 /// Attributes of `<html>` and `<body>`, to which later tags add theirs.
-const MOST_ADDED: usize = 256;
+const MAX_ADDED_ATTRIBUTES: usize = 256;
 
 pub(crate) type NodeId = usize;
 pub(crate) const DOCUMENT: NodeId = 0;
@@ -434,7 +434,7 @@ impl TreeSink for Builder {
                         | local_name!("style")
                         | local_name!("text")
                 );
-                if (matters || known.len() < MOST_ADDED)
+                if (matters || known.len() < MAX_ADDED_ATTRIBUTES)
                     && !known.iter().any(|known| known.name == one.name)
                 {
                     element.attributes.push(one);

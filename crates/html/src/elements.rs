@@ -4,7 +4,7 @@ use html5ever::{LocalName, local_name, ns};
 
 use crate::dom::{Dom, Element};
 use crate::properties::Longhand as L;
-use crate::style::{Display, Image, May, Position, Style, Value};
+use crate::style::{Display, Image, Position, PossibleValues, Style, Value};
 use crate::values::{self, Colour, Rgba};
 
 /// How an element is rendered.
@@ -242,7 +242,7 @@ fn display(element: &Element) -> Display {
 pub(crate) struct PageColors {
     pub link: Rgba,
     /// The colour of the page's text, which tables take in documents without a doctype.
-    pub text: May,
+    pub text: PossibleValues,
 }
 
 /// The value that a property has when no style sheet sets it; `None` when it is the initial or the inherited one.
@@ -251,16 +251,16 @@ pub(crate) fn base(
     longhand: L,
     parent: &Style,
     page: &PageColors,
-) -> Option<May> {
+) -> Option<PossibleValues> {
     if longhand == L::Display {
-        return Some(May::One(Value::Display(display(element))));
+        return Some(PossibleValues::One(Value::Display(display(element))));
     }
     if !element.is_html() {
         return None;
     }
     let name = element.local();
     let attribute = |name: LocalName| element.attribute(&name);
-    let one = |value: Value| Some(May::One(value));
+    let one = |value: Value| Some(PossibleValues::One(value));
     let color = |value: Option<&str>| {
         value
             .and_then(legacy_colour)
@@ -330,7 +330,7 @@ pub(crate) fn base(
         L::BackgroundImage if is_table_part || *name == local_name!("body") => {
             let address = attribute(local_name!("background"))?;
             if is_embedded(address) {
-                Some(May::Any)
+                Some(PossibleValues::Any)
             } else {
                 one(Value::Image(Image::Remote))
             }
@@ -354,7 +354,7 @@ pub(crate) fn base(
             } else {
                 attribute(local_name!("height"))
             };
-            dimension(attribute.filter(|_| sized)?).map(May::One)
+            dimension(attribute.filter(|_| sized)?).map(PossibleValues::One)
         }
         L::MarginTop | L::MarginBottom => match *name {
             local_name!("p")
@@ -376,9 +376,9 @@ pub(crate) fn base(
             *name,
             local_name!("blockquote") | local_name!("figure") | local_name!("dd")
         )
-        .then_some(May::One(Value::Px(40.0))),
+        .then_some(PossibleValues::One(Value::Px(40.0))),
         L::PaddingLeft => matches!(*name, local_name!("ul") | local_name!("ol"))
-            .then_some(May::One(Value::Px(40.0))),
+            .then_some(PossibleValues::One(Value::Px(40.0))),
         L::Float => {
             let floats = is_table
                 || matches!(
@@ -387,7 +387,7 @@ pub(crate) fn base(
                 );
             let align = attribute(local_name!("align")).filter(|_| floats)?;
             let aside = align.eq_ignore_ascii_case("left") || align.eq_ignore_ascii_case("right");
-            aside.then_some(May::One(Value::On))
+            aside.then_some(PossibleValues::One(Value::On))
         }
         L::Position if *name == local_name!("dialog") => one(Value::Position(Position::Absolute)),
         L::ContentVisibility => attribute(local_name!("hidden"))
@@ -452,9 +452,9 @@ const BASED: &[L] = &[
     L::ContentVisibility,
 ];
 
-fn font_size(element: &Element, parent: &Style) -> Option<May> {
+fn font_size(element: &Element, parent: &Style) -> Option<PossibleValues> {
     let font = |px: f32| {
-        Some(May::One(Value::Font {
+        Some(PossibleValues::One(Value::Font {
             px,
             absolute: false,
         }))
@@ -505,8 +505,8 @@ fn font_size(element: &Element, parent: &Style) -> Option<May> {
         other => *other,
     };
     Some(match parent.get(L::FontSize).values() {
-        Some(values) => May::from_values(&values.iter().map(scaled).collect::<Vec<_>>()),
-        None => May::Any,
+        Some(values) => PossibleValues::from_values(&values.iter().map(scaled).collect::<Vec<_>>()),
+        None => PossibleValues::Any,
     })
 }
 

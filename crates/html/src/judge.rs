@@ -3,53 +3,53 @@
 
 use html5ever::local_name;
 
+use crate::backdrop::{Backdrop, Contrast};
 use crate::dom::{Dom, Element};
 use crate::elements::Rendering;
 use crate::layout::{BoxNode, Page, is_boxed, line_height, smallest};
-use crate::papers::{Contrast, Papers};
 use crate::properties::{Longhand as L, Reach};
-use crate::style::{Display, May, Position, Style, Value};
+use crate::style::{Display, Position, PossibleValues, Style, Value};
 use crate::truth::Truth;
 use crate::values::Rgba;
 use crate::verdict::{Reason, Verdict};
 
 /// Boxes up to this size show nothing.
-const NOTHING_PX: f32 = 1.0;
+const MAX_EMPTY_BOX_PX: f32 = 1.0;
 /// Absolute font sizes up to this one are hidden.
-const TINY_PX: f32 = 2.0;
+const MAX_HIDDEN_FONT_PX: f32 = 2.0;
 /// Smaller fonts may not be readable.
-const SMALL_PX: f32 = 5.0;
+const MIN_READABLE_FONT_PX: f32 = 5.0;
 /// Larger letters do not fit into a window.
-const LARGE_PX: f32 = 200.0;
+const MAX_FONT_PX: f32 = 200.0;
 /// Boxes wider than this may reach beyond the window.
-const WIDE_PX: f32 = 900.0;
+const MAX_BOX_WIDTH_PX: f32 = 900.0;
 /// The narrowest window.
-const WINDOW_PX: f32 = 800.0;
+const MIN_WINDOW_WIDTH_PX: f32 = 800.0;
 /// Opacity up to this one shows nothing.
-const CLEAR: f32 = 0.03;
+const MAX_INVISIBLE_OPACITY: f32 = 0.03;
 
-/// What an element hands down to everything in it.
+/// The state that an element passes to its descendants.
 #[derive(Clone, Debug)]
-pub(crate) struct Context {
-    /// Nothing in here is seen, whatever it says.
+pub(crate) struct VisibilityContext {
+    /// Why all descendants are hidden, whatever their own style.
     hidden: Option<Reason>,
-    /// Nothing in here is seen, unless it is placed elsewhere.
+    /// Why descendants are clipped; positioned descendants may escape.
     clipped: Option<Reason>,
     doubt: Option<Reason>,
-    /// The least and the most that it may be.
+    /// Lower and upper bound.
     opacity: (f32, f32),
     scale: (f32, f32),
-    /// What may be behind text in the flow.
-    papers: Papers,
-    /// What may be behind a block in an inline box, and behind floats.
-    block_papers: Papers,
-    float_papers: Papers,
-    /// What was behind the box around.
-    outer_papers: Papers,
-    /// The font size of the inline box that painted the papers.
-    paper_font: f32,
+    /// The backdrop of text in normal flow.
+    backdrop: Backdrop,
+    /// The backdrop of blocks inside inline boxes, and of floats.
+    block_backdrop: Backdrop,
+    float_backdrop: Backdrop,
+    /// The backdrop of the containing box.
+    outer_backdrop: Backdrop,
+    /// The font size of the inline box that painted the backdrop.
+    backdrop_font: f32,
     /// The display of the box around.
-    display: May,
+    display: PossibleValues,
     /// A bound from below of the width of the box around.
     width: f32,
     /// The height of the box around may be given.
@@ -65,14 +65,14 @@ pub(crate) struct Context {
     clips: bool,
     /// Columns of the table around do not grow.
     fixed_table: bool,
-    /// A bound of the width of what stands before it.
+    /// Upper bound on the width of preceding boxes in the row.
     offset: f32,
     /// Text may be where other boxes are: in a float, or beyond the box around.
     strays: bool,
     floats: bool,
 }
 
-impl Context {
+impl VisibilityContext {
     pub(crate) fn new(dom: &Dom) -> Self {
         Self {
             hidden: None,
@@ -80,13 +80,13 @@ impl Context {
             doubt: None,
             opacity: (1.0, 1.0),
             scale: (1.0, 1.0),
-            papers: Papers::white(),
-            block_papers: Papers::white(),
-            float_papers: Papers::white(),
-            outer_papers: Papers::white(),
-            paper_font: 0.0,
-            display: May::One(Value::Display(Display::Block)),
-            width: WINDOW_PX,
+            backdrop: Backdrop::white(),
+            block_backdrop: Backdrop::white(),
+            float_backdrop: Backdrop::white(),
+            outer_backdrop: Backdrop::white(),
+            backdrop_font: 0.0,
+            display: PossibleValues::One(Value::Display(Display::Block)),
+            width: MIN_WINDOW_WIDTH_PX,
             definite_height: false,
             wide: false,
             quirks: dom.is_quirky(),
@@ -137,7 +137,7 @@ impl Context {
             inner.doubt(reason);
         }
         inner.offset += node.offset;
-        if inner.offset > WINDOW_PX {
+        if inner.offset > MIN_WINDOW_WIDTH_PX {
             inner.doubt(Reason::OffPage);
         }
         if self.wide && style.get(L::TextAlign).may(|value| value == Value::On) {
@@ -152,10 +152,10 @@ impl Context {
         }
         inner.suspect(none.or(column), Reason::Display);
         // A box of the flow that changes nothing, with the font of the paper.
-        let flat = self.paper_font > 0.0 && style.largest_font() > self.paper_font * 1.3;
+        let flat = self.backdrop_font > 0.0 && style.largest_font() > self.backdrop_font * 1.3;
         if !style.has_own() && !flat && !node.shifted {
             inner.display = display;
-            inner.outer_papers = self.papers.clone();
+            inner.outer_backdrop = self.backdrop.clone();
             return inner;
         }
         let boxed = is_boxed(style, &self.display);
@@ -201,7 +201,7 @@ impl Context {
         inner
     }
 
-    /// Boxes that are placed leave the flow, and the clip of boxes around them.
+    /// Applies positioning: positioned boxes leave the flow and the clip of their ancestors.
     fn place(&mut self, style: &Style) {
         let position = style.get(L::Position);
         let absolute = position.is(|value| value == Value::Position(Position::Absolute));
@@ -262,10 +262,11 @@ impl Context {
         let widths = [L::Width, L::MaxWidth].map(|longhand| style.get(longhand));
         let heights = [L::Height, L::MaxHeight].map(|longhand| style.get(longhand));
         let is_nothing = |value: Value| match value {
-            Value::Px(px) => px <= NOTHING_PX,
+            Value::Px(px) => px <= MAX_EMPTY_BOX_PX,
             _ => false,
         };
-        let nothing = |sizes: &[May; 2]| sizes[0].is(is_nothing).or(sizes[1].is(is_nothing));
+        let nothing =
+            |sizes: &[PossibleValues; 2]| sizes[0].is(is_nothing).or(sizes[1].is(is_nothing));
         let no_padding = [
             L::PaddingTop,
             L::PaddingRight,
@@ -277,7 +278,7 @@ impl Context {
             all.and(
                 style
                     .get(*side)
-                    .is(|value| matches!(value, Value::Px(px) if px <= NOTHING_PX)),
+                    .is(|value| matches!(value, Value::Px(px) if px <= MAX_EMPTY_BOX_PX)),
             )
         });
         let no_least = |longhand: L| {
@@ -309,7 +310,7 @@ impl Context {
         } else if is_cell.may() {
             self.width = self.width.min(width);
         }
-        if has_width && width > WIDE_PX {
+        if has_width && width > MAX_BOX_WIDTH_PX {
             self.wide = true;
             self.doubt(Reason::OffPage);
         }
@@ -363,7 +364,7 @@ impl Context {
         overflows
     }
 
-    /// Backgrounds.
+    /// Updates the backdrop with the background of the element.
     fn paint(
         &mut self,
         around: &Self,
@@ -381,17 +382,17 @@ impl Context {
         let inline = display
             .is(|value| value == Value::Display(Display::Inline))
             .and(boxed.not());
-        self.outer_papers = around.papers.clone();
+        self.outer_backdrop = around.backdrop.clone();
         // What lies behind the box itself.
-        let mut papers = if node.shifted {
-            Papers::any()
+        let mut backdrop = if node.shifted {
+            Backdrop::any()
         } else {
-            around.papers.clone()
+            around.backdrop.clone()
         };
         if absolute.may() || node.shifted {
-            papers = Papers::any();
+            backdrop = Backdrop::any();
         } else if floats.may() {
-            papers = around.float_papers.clone();
+            backdrop = around.float_backdrop.clone();
         } else if !inline.is_certain() {
             let in_inline = around
                 .display
@@ -400,44 +401,44 @@ impl Context {
                 |value| matches!(value, Value::Display(display) if !display.is_inline_level()),
             );
             if in_inline && is_block {
-                papers = papers.union(&around.block_papers);
+                backdrop = backdrop.union(&around.block_backdrop);
             }
         }
         let is_outside = display.may(|value| value == Value::Display(Display::Caption))
             || *element.local() == local_name!("legend");
         if is_outside {
-            papers = papers.union(&around.outer_papers);
+            backdrop = backdrop.union(&around.outer_backdrop);
         }
-        let behind = papers.clone();
+        let behind = backdrop.clone();
         let has_box = display
             .is(|value| matches!(value, Value::Display(Display::None | Display::Contents)))
             .not();
-        papers = papers.painted(
+        backdrop = backdrop.painted(
             &style.get(L::BackgroundColor),
             &style.get(L::Color),
             &style.get(L::BackgroundImage),
             &style.get(L::BackgroundArea),
         );
         if !has_box.is_certain() || overflows.may() {
-            papers = papers.union(&behind);
+            backdrop = backdrop.union(&behind);
         }
-        let changed = papers != behind;
+        let changed = backdrop != behind;
         let font = style.largest_font();
         // The background of a line is as high as its own font, and the text inside may be higher.
         if inline.may() {
             if changed {
-                self.paper_font = smallest_font(style);
-            } else if font > self.paper_font * 1.3 && self.paper_font > 0.0 {
-                papers = papers.union(&around.block_papers);
+                self.backdrop_font = smallest_font(style);
+            } else if font > self.backdrop_font * 1.3 && self.backdrop_font > 0.0 {
+                backdrop = backdrop.union(&around.block_backdrop);
             }
-            self.papers = papers;
+            self.backdrop = backdrop;
             return;
         }
         if line_is_flat(style) && changed {
-            papers = papers.union(&behind);
+            backdrop = backdrop.union(&behind);
         }
-        self.paper_font = 0.0;
-        self.block_papers = papers.clone();
+        self.backdrop_font = 0.0;
+        self.block_backdrop = backdrop.clone();
         let is_root = floats
             .or(display.is(|value| {
                 matches!(
@@ -453,15 +454,15 @@ impl Context {
                 )
             }))
             .or(style.get(L::OverflowX).is(|value| value == Value::On));
-        self.float_papers = if is_root.is_certain() && !absolute.may() {
-            papers.clone()
+        self.float_backdrop = if is_root.is_certain() && !absolute.may() {
+            backdrop.clone()
         } else {
-            around.float_papers.union(&papers)
+            around.float_backdrop.union(&backdrop)
         };
         if *element.local() == local_name!("body") || *element.local() == local_name!("html") {
-            self.float_papers = papers.clone();
+            self.float_backdrop = backdrop.clone();
         }
-        self.papers = papers;
+        self.backdrop = backdrop;
     }
 
     /// The verdict on text directly in an element with this style.
@@ -482,19 +483,23 @@ impl Context {
             Truth::Unknown => doubt = doubt.or(Some(Reason::Visibility)),
             Truth::No => {}
         }
-        if self.opacity.1 <= CLEAR {
+        if self.opacity.1 <= MAX_INVISIBLE_OPACITY {
             return Verdict::Hidden(Reason::Transparent);
         }
         let fonts = style.get(L::FontSize);
         let tiny = fonts.is(|value| match value {
-            Value::Font { px, absolute } => px <= 0.0 || absolute && px * self.scale.1 <= TINY_PX,
+            Value::Font { px, absolute } => {
+                px <= 0.0 || absolute && px * self.scale.1 <= MAX_HIDDEN_FONT_PX
+            }
             _ => false,
         });
         if tiny.is_certain() || self.scale.1 < 0.1 {
             return Verdict::Hidden(Reason::TinyFont);
         }
         let small = fonts.may(|value| match value {
-            Value::Font { px, .. } => px * self.scale.0 < SMALL_PX || px * self.scale.1 > LARGE_PX,
+            Value::Font { px, .. } => {
+                px * self.scale.0 < MIN_READABLE_FONT_PX || px * self.scale.1 > MAX_FONT_PX
+            }
             _ => true,
         });
         if small {
@@ -570,7 +575,7 @@ impl Context {
                 })),
             }
         }
-        let found = self.papers.contrast(&inks, self.opacity);
+        let found = self.backdrop.contrast(&inks, self.opacity);
         let outlined = [L::TextShadow, L::TextStroke]
             .iter()
             .any(|outline| style.get(*outline).may(|value| value == Value::On));
@@ -586,7 +591,7 @@ fn smallest_font(style: &Style) -> f32 {
     fonts.into_iter().reduce(f32::min).unwrap_or(1.0)
 }
 
-/// Lines are lower than their letters, so that a box may be too.
+/// Whether lines may be lower than their letters, so that the box may be too.
 fn line_is_flat(style: &Style) -> bool {
     let font = style.largest_font();
     let flat = style.get(L::LineHeight).may(|value| match value {
@@ -598,7 +603,7 @@ fn line_is_flat(style: &Style) -> bool {
 }
 
 /// The used width of a box, and whether it is given at all.
-fn used_width(widths: &[May; 2], around: f32) -> (f32, bool) {
+fn used_width(widths: &[PossibleValues; 2], around: f32) -> (f32, bool) {
     let mut width = around;
     let mut given = false;
     for size in widths {
@@ -628,7 +633,7 @@ fn used_width(widths: &[May; 2], around: f32) -> (f32, bool) {
     (width, given)
 }
 
-fn scaled(by: (f32, f32), value: &May, map: impl Fn(f32) -> f32) -> (f32, f32) {
+fn scaled(by: (f32, f32), value: &PossibleValues, map: impl Fn(f32) -> f32) -> (f32, f32) {
     let Some(values) = value.values() else {
         return (0.0, by.1);
     };

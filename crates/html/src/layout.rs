@@ -1,4 +1,4 @@
-//! What can be said of boxes without laying them out: bounds of their sizes, and whether they may cover other text.
+//! Bounds on box sizes, computed without layout, and whether boxes may cover other text.
 //!
 //! INVARIANT: sizes are bounds from above. Text that is taken to fit into a box does so in every window and font.
 
@@ -10,18 +10,18 @@ use crate::cascade::Cascade;
 use crate::dom::{DOCUMENT, Data, Dom, Element, NodeId};
 use crate::elements::{self, Rendering};
 use crate::properties::{Longhand as L, Reach};
-use crate::style::{Display, May, Position, Style, Value};
+use crate::style::{Display, Position, PossibleValues, Style, Value};
 use crate::truth::Truth;
 use crate::verdict::Reason;
 
 /// Offsets that may cover a neighbouring line.
-const COVERING_PX: f32 = 5.0;
+const MAX_HARMLESS_OFFSET_PX: f32 = 5.0;
 /// Offsets that keep text at its place.
-const NEAR_PX: f32 = 20.0;
+const MAX_SMALL_OFFSET_PX: f32 = 20.0;
 /// Space that may push text out of its box or window.
-const FAR_PX: f32 = 400.0;
-/// A box so high pushes what follows out of the window.
-const HIGH_PX: f32 = 1_000.0;
+const MAX_SPACING_PX: f32 = 400.0;
+/// A taller box pushes later content out of the window.
+const MAX_BOX_HEIGHT_PX: f32 = 1_000.0;
 /// Properties that are not computed and that paint.
 const PAINTING: [&str; 4] = [
     "backdrop-filter",
@@ -37,11 +37,11 @@ const OTHER_WIDTH: f32 = 1.1;
 pub(crate) struct BoxNode {
     pub style: Rc<Style>,
     pub rendering: Rendering,
-    /// Why the text inside may be elsewhere, or otherwise, than the flow has it.
+    /// Why the text may not be where normal flow puts it.
     pub doubt: Option<Reason>,
     /// A rule for a part of the element that holds its text.
     pub styled_part: bool,
-    /// It may be a little beside the background around.
+    /// The box may be offset slightly from the background of its parent.
     pub shifted: bool,
     pub metrics: Metrics,
     /// A bound of the width of boxes that stand before it in its row.
@@ -57,7 +57,7 @@ pub(crate) struct Metrics {
     pub text_width: f32,
     /// Heights beside those of lines.
     pub fixed_height: f32,
-    /// Lines that end where the text says so.
+    /// Lines ended by forced breaks.
     pub lines: f32,
     /// Height of the highest line.
     pub line: f32,
@@ -83,13 +83,13 @@ pub(crate) struct Page {
     boxes: Vec<Option<BoxNode>>,
     /// Why any text of the page may be invisible.
     pub doubt: Option<Reason>,
-    /// Something is painted above boxes of the flow, at its own place: it may cover what reaches there.
+    /// Something is painted above normal flow: it may cover overflowing text.
     pub lifted_paint: bool,
     /// The sum of all negative margins, in pixels.
     pulled_up: f32,
 }
 
-struct Frame {
+struct StyleFrame {
     id: NodeId,
     style: Rc<Style>,
     next: Option<NodeId>,
@@ -145,7 +145,7 @@ impl Page {
     }
 
     fn style_all(&mut self, dom: &Dom, cascade: &mut Cascade<'_>) {
-        let mut stack = vec![Frame {
+        let mut stack = vec![StyleFrame {
             id: DOCUMENT,
             style: Rc::new(cascade.root()),
             next: dom.first_child(DOCUMENT),
@@ -206,7 +206,7 @@ impl Page {
                             offset: 0.0,
                         });
                     }
-                    stack.push(Frame {
+                    stack.push(StyleFrame {
                         id,
                         style,
                         next: dom.first_child(id),
@@ -222,7 +222,7 @@ impl Page {
     }
 
     /// Adds what an element needs to what its parent needs.
-    fn close(&mut self, done: Frame, parent: &mut Frame, run: &mut f32) {
+    fn close(&mut self, done: StyleFrame, parent: &mut StyleFrame, run: &mut f32) {
         let style = &done.style;
         let display = style.get(L::Display);
         let mut metrics = done.metrics;
@@ -241,13 +241,13 @@ impl Page {
             self.pulled_up += (-least).max(0.0);
         }
         // What follows is pulled up, out of the window at last.
-        if self.pulled_up > NEAR_PX {
+        if self.pulled_up > MAX_SMALL_OFFSET_PX {
             self.doubt = self.doubt.or(Some(Reason::Moved));
         }
         let lifted = style
             .get(L::Position)
             .may(|value| value != Value::Position(Position::Static))
-            || style.get(L::Opacity) != May::One(Value::Number(1.0));
+            || style.get(L::Opacity) != PossibleValues::One(Value::Number(1.0));
         self.lifted_paint |= lifted && metrics.paints;
         let inline = is_inline(&display);
         if !inline {
@@ -256,7 +256,7 @@ impl Page {
         let needed = metrics.min_width.max(
             largest(&style.get(L::Width)).min(largest_or(&style.get(L::MaxWidth), f32::INFINITY)),
         );
-        let needed = needed.max(largest(&style.get(L::MinWidth))) + around(style, ACROSS);
+        let needed = needed.max(largest(&style.get(L::MinWidth))) + around(style, HORIZONTAL_SIDES);
         let outer = parent.style.get(L::Display);
         let is_row = |value| matches!(value, Value::Display(outer) if outer.is_flex() || outer == Display::Row);
         // Words in a line that change nothing.
@@ -303,10 +303,10 @@ impl Page {
         let height = largest(&style.get(L::Height)).max(largest(&style.get(L::MinHeight)));
         // An empty box so high pushes what follows out of the window.
         let filled = metrics.fixed_height + (metrics.text_width / 800.0 + metrics.lines) * 10.0;
-        if height - filled > HIGH_PX {
+        if height - filled > MAX_BOX_HEIGHT_PX {
             self.doubt = self.doubt.or(Some(Reason::OffPage));
         }
-        into.fixed_height += metrics.fixed_height + around(style, DOWN) + height;
+        into.fixed_height += metrics.fixed_height + around(style, VERTICAL_SIDES) + height;
         into.paints |= metrics.paints;
         into.complex |= metrics.complex
             || beside
@@ -316,7 +316,7 @@ impl Page {
             || style
                 .get(L::Position)
                 .may(|value| value != Value::Position(Position::Static))
-            || style.get(L::Zoom) != May::One(Value::Number(1.0));
+            || style.get(L::Zoom) != PossibleValues::One(Value::Number(1.0));
     }
 }
 
@@ -333,13 +333,13 @@ fn is_styled_column(style: &Style) -> bool {
             || may(L::Width, |value| matches!(value, Value::Px(px) if px < 5.0)))
 }
 
-fn is_inline(display: &May) -> bool {
+fn is_inline(display: &PossibleValues) -> bool {
     display
         .is(|value| matches!(value, Value::Display(Display::Inline | Display::Contents)))
         .is_certain()
 }
 
-fn measure_text(text: &str, frame: &mut Frame, run: &mut f32) {
+fn measure_text(text: &str, frame: &mut StyleFrame, run: &mut f32) {
     let style = &frame.style;
     let font = style.largest_font();
     let spacing = largest(&style.get(L::LetterSpacing)).max(0.0);
@@ -427,7 +427,7 @@ fn own_metrics(element: &Element, style: &Style) -> Metrics {
             .get(L::BackgroundImage)
             .may(|value| value != Value::Auto)
         || style.get(L::BoxShadow).may(|value| value != Value::Auto)
-        || largest(&style.get(L::OutlineWidth)) > COVERING_PX
+        || largest(&style.get(L::OutlineWidth)) > MAX_HARMLESS_OFFSET_PX
         || style
             .not_understood
             .iter()
@@ -451,7 +451,7 @@ fn own_metrics(element: &Element, style: &Style) -> Metrics {
     metrics
 }
 
-const ACROSS: &[L] = &[
+const HORIZONTAL_SIDES: &[L] = &[
     L::MarginLeft,
     L::MarginRight,
     L::PaddingLeft,
@@ -459,7 +459,7 @@ const ACROSS: &[L] = &[
     L::BorderLeft,
     L::BorderRight,
 ];
-const DOWN: &[L] = &[
+const VERTICAL_SIDES: &[L] = &[
     L::MarginTop,
     L::MarginBottom,
     L::PaddingTop,
@@ -479,8 +479,8 @@ fn around(style: &Style, sides: &[L]) -> f32 {
         .sum()
 }
 
-/// The largest length that a value may be; none for keywords, endless for what may be anything.
-pub(crate) fn largest(value: &May) -> f32 {
+/// The largest possible length: 0 for keywords, infinity if unknown.
+pub(crate) fn largest(value: &PossibleValues) -> f32 {
     match value.values() {
         None => f32::INFINITY,
         Some(values) => values
@@ -494,7 +494,7 @@ pub(crate) fn largest(value: &May) -> f32 {
 }
 
 /// As [`largest`], with something else for keywords.
-fn largest_or(value: &May, keyword: f32) -> f32 {
+fn largest_or(value: &PossibleValues, keyword: f32) -> f32 {
     if value.may(|value| !matches!(value, Value::Px(_))) {
         keyword
     } else {
@@ -503,7 +503,7 @@ fn largest_or(value: &May, keyword: f32) -> f32 {
 }
 
 /// The smallest length that a value may be; `None` when it is never a length.
-pub(crate) fn smallest(value: &May) -> Option<f32> {
+pub(crate) fn smallest(value: &PossibleValues) -> Option<f32> {
     match value.pixels() {
         None => Some(0.0),
         Some(all) => all.reduce(f32::min),
@@ -556,11 +556,11 @@ fn movement(style: &Style) -> Movement {
         for side in [L::Top, L::Right, L::Bottom, L::Left] {
             let inset = style.get(side);
             let given = inset.may(|value| value != Value::Auto);
-            if absolute.may() && given || beyond(&inset, NEAR_PX, 0.0) {
+            if absolute.may() && given || beyond(&inset, MAX_SMALL_OFFSET_PX, 0.0) {
                 movement.doubt(Reason::Moved);
             }
-            movement.covers |= beyond(&inset, COVERING_PX, 0.0);
-            movement.shifted |= beyond(&inset, COVERING_PX, 0.0);
+            movement.covers |= beyond(&inset, MAX_HARMLESS_OFFSET_PX, 0.0);
+            movement.shifted |= beyond(&inset, MAX_HARMLESS_OFFSET_PX, 0.0);
         }
         movement.covers |= absolute.may();
     }
@@ -586,9 +586,9 @@ fn movement(style: &Style) -> Movement {
                 _ => false,
             })
         };
-        movement.covers |= below(COVERING_PX);
+        movement.covers |= below(MAX_HARMLESS_OFFSET_PX);
         movement.shifted |= below(2.0);
-        if below(NEAR_PX) || beyond(&margin, FAR_PX, 60.0) {
+        if below(MAX_SMALL_OFFSET_PX) || beyond(&margin, MAX_SPACING_PX, 60.0) {
             movement.doubt(Reason::Moved);
         }
     }
@@ -602,15 +602,15 @@ fn movement(style: &Style) -> Movement {
         L::BorderBottom,
         L::BorderLeft,
     ] {
-        if beyond(&style.get(side), FAR_PX, 60.0) {
+        if beyond(&style.get(side), MAX_SPACING_PX, 60.0) {
             movement.doubt(Reason::Moved);
         }
     }
-    if beyond(&style.get(L::VerticalAlign), NEAR_PX, 100.0) {
+    if beyond(&style.get(L::VerticalAlign), MAX_SMALL_OFFSET_PX, 100.0) {
         movement.doubt(Reason::Moved);
         movement.covers = true;
     }
-    movement.shifted |= beyond(&style.get(L::VerticalAlign), COVERING_PX, 30.0);
+    movement.shifted |= beyond(&style.get(L::VerticalAlign), MAX_HARMLESS_OFFSET_PX, 30.0);
     // The paddings and borders of words in a line reach over the lines around.
     let inline = style
         .get(L::Display)
@@ -623,9 +623,9 @@ fn movement(style: &Style) -> Movement {
             L::BorderBottom,
         ]
         .iter()
-        .any(|side| largest(&style.get(*side)) > COVERING_PX);
+        .any(|side| largest(&style.get(*side)) > MAX_HARMLESS_OFFSET_PX);
     let offset = style.get(L::OutlineOffset);
-    if largest(&style.get(L::OutlineWidth)) > COVERING_PX
+    if largest(&style.get(L::OutlineWidth)) > MAX_HARMLESS_OFFSET_PX
         || offset.may(|value| matches!(value, Value::Px(px) if !(-1.0..=20.0).contains(&px)))
             && largest(&style.get(L::OutlineWidth)) > 0.0
     {
@@ -640,7 +640,7 @@ fn movement(style: &Style) -> Movement {
 }
 
 /// Whether a length may be beyond a limit on either side; percentages have their own.
-fn beyond(value: &May, limit: f32, percent: f32) -> bool {
+fn beyond(value: &PossibleValues, limit: f32, percent: f32) -> bool {
     value.may(|value| match value {
         Value::Px(px) => px.abs() > limit,
         Value::Percent(share) => share.abs() > percent,
@@ -650,7 +650,7 @@ fn beyond(value: &May, limit: f32, percent: f32) -> bool {
 
 /// Whether a display has a box whose sizes and overflow mean something. Children of flex boxes have one, and so has
 /// what floats or is placed.
-pub(crate) fn is_boxed(style: &Style, parent: &May) -> Truth {
+pub(crate) fn is_boxed(style: &Style, parent: &PossibleValues) -> Truth {
     let own = style
         .get(L::Display)
         .is(|value| matches!(value, Value::Display(display) if display.is_boxed()));

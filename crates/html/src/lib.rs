@@ -5,6 +5,7 @@
 //! reasons, uncertain text is written and marked with its reason. This crate never knows mail and never touches
 //! network, disk or clock.
 
+mod backdrop;
 mod budget;
 mod cascade;
 mod conditions;
@@ -12,11 +13,10 @@ mod custom_properties;
 mod declared;
 mod dom;
 mod elements;
-mod hidden;
+mod hidden_text;
 mod judge;
 mod layout;
 mod link;
-mod papers;
 mod properties;
 mod sanitize;
 mod selector;
@@ -29,7 +29,7 @@ mod values;
 mod verdict;
 mod walk;
 
-pub use hidden::Hidden;
+pub use hidden_text::HiddenText;
 pub use sanitize::TextFilter;
 pub use text::Links;
 pub use verdict::Reason;
@@ -46,7 +46,7 @@ pub struct Rendered {
     /// Where `text` holds what a reader may not see; in order, without overlaps.
     pub uncertain: Vec<UncertainRun>,
     /// What was left out because no reader sees it.
-    pub hidden: Hidden,
+    pub hidden: HiddenText,
     pub links: Links,
     /// Characters left out because they are nested too deeply.
     pub too_deep: usize,
@@ -68,7 +68,7 @@ pub struct UncertainRun {
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Sanitized {
     pub html: String,
-    pub hidden: Hidden,
+    pub hidden: HiddenText,
     pub cut: bool,
 }
 

@@ -200,7 +200,7 @@ pub(crate) struct Guarded {
     pub name: &'static str,
     pub inherited: bool,
     pub reach: Reach,
-    /// Words, or `<small>` for lengths up to [`SMALL_PX`] and percentages up to 20.
+    /// Words, or `<small>` for lengths up to [`MAX_HARMLESS_PX`] and percentages up to 20.
     pub harmless: &'static [&'static str],
 }
 
@@ -216,7 +216,7 @@ pub(crate) enum Reach {
 }
 
 /// Lengths that move nothing out of sight.
-pub(crate) const SMALL_PX: f32 = 60.0;
+pub(crate) const MAX_HARMLESS_PX: f32 = 60.0;
 
 const fn guarded(name: &'static str, reach: Reach, harmless: &'static [&'static str]) -> Guarded {
     Guarded {

@@ -10,11 +10,11 @@ use html5ever::LocalName;
 use crate::dom::Element;
 use crate::link;
 use crate::verdict::Reason;
-use crate::walk::{Layout, Sink, Space};
+use crate::walk::{BoxKind, Sink, Space};
 
-const MOST_DEPTH: usize = 64;
+const MAX_DEPTH: usize = 64;
 /// Bytes of text that wait for a tag, before it is asked whether there is room for them.
-const MOST_WAITING: usize = 64 * 1024;
+const MAX_PENDING_BYTES: usize = 64 * 1024;
 
 /// `s` is missing on purpose: it is also a chat marker.
 const ELEMENTS: &[&str] = &[
@@ -174,7 +174,7 @@ impl<'f> Sanitizer<'f> {
 }
 
 impl Sink for Sanitizer<'_> {
-    fn open(&mut self, element: &Element, _: Layout) {
+    fn open(&mut self, element: &Element, _: BoxKind) {
         let known = |names: &[&'static str]| {
             let own: &str = element.local();
             let found = names.iter().find(|name| **name == own).copied();
@@ -190,7 +190,7 @@ impl Sink for Sanitizer<'_> {
         let from = self.out.len();
         let written = known(ELEMENTS).filter(|name| {
             let tag = start_tag(element, "", self.filter);
-            self.depth < MOST_DEPTH && self.push_whole(&tag, name.len() + 3)
+            self.depth < MAX_DEPTH && self.push_whole(&tag, name.len() + 3)
         });
         self.depth += usize::from(written.is_some());
         self.open.push(written.map(|name| Written {
@@ -200,7 +200,7 @@ impl Sink for Sanitizer<'_> {
         }));
     }
 
-    fn close(&mut self, _: &Element, _: Layout) {
+    fn close(&mut self, _: &Element, _: BoxKind) {
         let Some(Some(written)) = self.open.pop() else {
             return;
         };
@@ -215,7 +215,7 @@ impl Sink for Sanitizer<'_> {
         self.out.push_str(&format!("</{}>", written.name));
     }
 
-    fn pass(&mut self, _: Layout) {}
+    fn pass(&mut self, _: BoxKind) {}
 
     fn picture(&mut self, element: &Element, alt: &str, doubt: Option<Reason>) {
         self.flush();
@@ -241,7 +241,8 @@ impl Sink for Sanitizer<'_> {
     }
 
     fn is_full(&self) -> bool {
-        self.full || self.text.len() > MOST_WAITING && self.text.len() > self.room.saturating_mul(4)
+        self.full
+            || self.text.len() > MAX_PENDING_BYTES && self.text.len() > self.room.saturating_mul(4)
     }
 }
 

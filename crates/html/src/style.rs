@@ -8,7 +8,7 @@ use crate::truth::Truth;
 use crate::values::Rgba;
 
 /// Values kept of one property; more are any value.
-const MAX_VALUES: usize = 8;
+const MAX_POSSIBLE_VALUES: usize = 8;
 
 /// One value of a property.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -99,18 +99,18 @@ pub(crate) enum Image {
 
 /// The values that a property may have.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) enum May {
+pub(crate) enum PossibleValues {
     One(Value),
     Few(Rc<[Value]>),
     Any,
 }
 
-impl May {
+impl PossibleValues {
     pub(crate) fn from_values(values: &[Value]) -> Self {
         match values {
             [one] => Self::One(*one),
             [] => Self::Any,
-            few if few.len() <= MAX_VALUES => Self::Few(Rc::from(few)),
+            few if few.len() <= MAX_POSSIBLE_VALUES => Self::Few(Rc::from(few)),
             _ => Self::Any,
         }
     }
@@ -172,10 +172,10 @@ impl May {
 /// What an element's properties may be.
 #[derive(Clone, Debug)]
 pub(crate) struct Style {
-    inherited: Rc<[May; INHERITED]>,
-    own: Vec<(Longhand, May)>,
+    inherited: Rc<[PossibleValues; INHERITED]>,
+    own: Vec<(Longhand, PossibleValues)>,
     /// Guarded and unknown properties that may have a value which is not understood, by their names.
-    pub not_understood: Vec<NotUnderstood>,
+    pub not_understood: Vec<UnknownProperty>,
     pub customs: Rc<Customs>,
     /// The font size of the root element.
     pub root_font: f32,
@@ -186,7 +186,7 @@ pub(crate) struct Style {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct NotUnderstood {
+pub(crate) struct UnknownProperty {
     pub name: &'static str,
     pub inherited: bool,
     pub reach: Reach,
@@ -198,7 +198,7 @@ impl Style {
     pub(crate) fn root(quirks: bool) -> Self {
         let inherited = std::array::from_fn(|index| {
             let longhand = Longhand::ALL.get(index).copied();
-            May::One(longhand.map_or(Value::Auto, initial))
+            PossibleValues::One(longhand.map_or(Value::Auto, initial))
         });
         Self {
             inherited: Rc::new(inherited),
@@ -220,7 +220,7 @@ impl Style {
                 .not_understood
                 .iter()
                 .filter(|one| one.inherited)
-                .map(|one| NotUnderstood { own: false, ..*one })
+                .map(|one| UnknownProperty { own: false, ..*one })
                 .collect(),
             customs: Rc::clone(&self.customs),
             root_font: self.root_font,
@@ -229,16 +229,18 @@ impl Style {
         }
     }
 
-    pub(crate) fn get(&self, longhand: Longhand) -> May {
+    pub(crate) fn get(&self, longhand: Longhand) -> PossibleValues {
         if longhand.is_inherited() {
             let found = self.inherited.get(longhand as usize);
-            return found.cloned().unwrap_or(May::Any);
+            return found.cloned().unwrap_or(PossibleValues::Any);
         }
         let found = self.own.iter().find(|(known, _)| *known == longhand);
-        found.map_or(May::One(initial(longhand)), |(_, value)| value.clone())
+        found.map_or(PossibleValues::One(initial(longhand)), |(_, value)| {
+            value.clone()
+        })
     }
 
-    pub(crate) fn set(&mut self, longhand: Longhand, value: May) {
+    pub(crate) fn set(&mut self, longhand: Longhand, value: PossibleValues) {
         if longhand.is_inherited() {
             if self.inherited.get(longhand as usize) != Some(&value) {
                 let all = Rc::make_mut(&mut self.inherited);
@@ -250,7 +252,7 @@ impl Style {
         }
         match self.own.iter_mut().find(|(known, _)| *known == longhand) {
             Some((_, slot)) => *slot = value,
-            None if value == May::One(initial(longhand)) => {}
+            None if value == PossibleValues::One(initial(longhand)) => {}
             None => self.own.push((longhand, value)),
         }
     }
@@ -285,7 +287,7 @@ impl Style {
     /// The largest font size that it may have; a large one when it may be anything.
     pub(crate) fn largest_font(&self) -> f32 {
         let fonts = self.inherited.get(Longhand::FontSize as usize);
-        let Some(values) = fonts.and_then(May::values) else {
+        let Some(values) = fonts.and_then(PossibleValues::values) else {
             return 100.0;
         };
         values.iter().fold(0.0, |largest, value| match value {
@@ -307,7 +309,7 @@ pub(crate) fn initial(longhand: Longhand) -> Value {
         L::TextFill => Value::CurrentColor,
         L::Display => Value::Display(Display::Inline),
         L::Position => Value::Position(Position::Static),
-        L::BackgroundColor => Value::Color(Rgba::CLEAR),
+        L::BackgroundColor => Value::Color(Rgba::TRANSPARENT),
         L::Opacity | L::Zoom => Value::Number(1.0),
         L::TextIndent
         | L::MarginTop

@@ -194,7 +194,7 @@ impl<'s> Reader<'s> {
 }
 
 /// What an at-rule's block is.
-enum At {
+enum AtBlock {
     Rules(Scope),
     Keyframes,
     Registered(String),
@@ -210,29 +210,29 @@ fn rest<'i>(input: &mut Parser<'i>) -> &'i str {
 }
 
 impl Reader<'_> {
-    fn at(&mut self, name: &str, input: &mut Parser<'_>) -> At {
+    fn at(&mut self, name: &str, input: &mut Parser<'_>) -> AtBlock {
         let prelude = rest(input);
         let holds = match name.to_ascii_lowercase().as_str() {
             "media" => conditions::media(prelude),
             "supports" => conditions::supports(prelude),
-            "layer" => return At::Rules(self.layers(prelude)),
+            "layer" => return AtBlock::Rules(self.layers(prelude)),
             "scope" => {
-                return At::Rules(Scope {
+                return AtBlock::Rules(Scope {
                     holds: Truth::Unknown,
                     unranked: true,
                     ..self.scope
                 });
             }
-            "keyframes" | "-webkit-keyframes" => return At::Keyframes,
-            "property" => return At::Registered(prelude.to_owned()),
-            "font-face" => return At::FontFace,
+            "keyframes" | "-webkit-keyframes" => return AtBlock::Keyframes,
+            "property" => return AtBlock::Registered(prelude.to_owned()),
+            "font-face" => return AtBlock::FontFace,
             "import" => {
                 self.sheet.unread_sheet |= prelude.to_ascii_lowercase().contains("data:");
-                return At::Nothing;
+                return AtBlock::Nothing;
             }
             "namespace" => {
                 self.foreign = true;
-                return At::Nothing;
+                return AtBlock::Nothing;
             }
             // None of these holds rules for text on a screen.
             "charset"
@@ -252,11 +252,11 @@ impl Reader<'_> {
             | "-o-keyframes"
             | "-ms-keyframes"
             | "function" => {
-                return At::Nothing;
+                return AtBlock::Nothing;
             }
             _ => Truth::Unknown,
         };
-        At::Rules(Scope {
+        AtBlock::Rules(Scope {
             holds: self.scope.holds.and(holds),
             ..self.scope
         })
@@ -281,25 +281,25 @@ impl Reader<'_> {
         }
     }
 
-    fn at_block(&mut self, at: At, input: &mut Parser<'_>) {
+    fn at_block(&mut self, at: AtBlock, input: &mut Parser<'_>) {
         match at {
-            At::Rules(scope) => self.block(input, self.within.clone(), scope),
-            At::Keyframes => {
+            AtBlock::Rules(scope) => self.block(input, self.within.clone(), scope),
+            AtBlock::Keyframes => {
                 let mut frames = Keyframes(Vec::new());
                 for _ in RuleBodyParser::<_, (), ()>::new(input, &mut frames) {}
                 self.sheet.keyframes.extend(frames.0);
             }
-            At::Registered(name) => {
+            AtBlock::Registered(name) => {
                 while input.next().is_ok() {}
                 let name = custom_properties::plain(&name);
                 self.sheet.registered.push(Rc::from(name.trim()));
             }
-            At::FontFace => {
+            AtBlock::FontFace => {
                 let text = rest(input).to_ascii_lowercase();
                 let odd = ["data:", "size-adjust", "-override", "\\", "var("];
                 self.sheet.odd_font |= odd.iter().any(|odd| text.contains(odd));
             }
-            At::Nothing => while input.next().is_ok() {},
+            AtBlock::Nothing => while input.next().is_ok() {},
         }
     }
 }
@@ -364,7 +364,7 @@ fn declaration(property: Property, value: &str, order: usize) -> Declaration {
 }
 
 impl<'i> AtRuleParser<'i> for Inside<'_, '_> {
-    type Prelude = At;
+    type Prelude = AtBlock;
     type AtRule = ();
     type Error = ();
 
@@ -372,17 +372,17 @@ impl<'i> AtRuleParser<'i> for Inside<'_, '_> {
         &mut self,
         name: CowRcStr<'i>,
         input: &mut Parser<'i>,
-    ) -> Result<At, ParseError<()>> {
+    ) -> Result<AtBlock, ParseError<()>> {
         Ok(self.0.at(&name, input))
     }
 
-    fn rule_without_block(&mut self, _: At, _: &ParserState) -> Result<(), ()> {
+    fn rule_without_block(&mut self, _: AtBlock, _: &ParserState) -> Result<(), ()> {
         Ok(())
     }
 
     fn parse_block(
         &mut self,
-        at: At,
+        at: AtBlock,
         _: &ParserState,
         input: &mut Parser<'i>,
     ) -> Result<(), ParseError<()>> {

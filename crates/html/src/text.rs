@@ -6,13 +6,13 @@ use crate::UncertainRun;
 use crate::dom::Element;
 use crate::link;
 use crate::verdict::Reason;
-use crate::walk::{Layout, Sink, Space};
+use crate::walk::{BoxKind, Sink, Space};
 
-const MOST_QUOTES: usize = 5;
-const MOST_INDENT: usize = 8;
+const MAX_QUOTE_LEVELS: usize = 5;
+const MAX_INDENT_LEVELS: usize = 8;
 /// Links and hosts that are remembered.
-const MOST_LINKS: usize = 50;
-const MOST_TARGETS: usize = 2_000;
+const MAX_LINKS: usize = 50;
+const MAX_TARGETS: usize = 2_000;
 
 #[derive(Default)]
 pub(crate) struct TextWriter {
@@ -65,15 +65,15 @@ enum Gap {
 impl Links {
     pub fn merge(&mut self, other: &Self) {
         for host in &other.hosts {
-            if self.hosts.len() < MOST_LINKS && !self.hosts.contains(host) {
+            if self.hosts.len() < MAX_LINKS && !self.hosts.contains(host) {
                 self.hosts.push(host.clone());
             }
         }
-        let room = MOST_TARGETS.saturating_sub(self.targets.len());
+        let room = MAX_TARGETS.saturating_sub(self.targets.len());
         self.targets
             .extend(other.targets.iter().take(room).cloned());
         for pair in &other.misnamed {
-            if self.misnamed.len() < MOST_LINKS && !self.misnamed.contains(pair) {
+            if self.misnamed.len() < MAX_LINKS && !self.misnamed.contains(pair) {
                 self.misnamed.push(pair.clone());
             }
         }
@@ -131,7 +131,7 @@ impl TextWriter {
                 Gap::Paragraph => {
                     self.push("\n");
                     // The blank line belongs to the quote only when both its neighbours do.
-                    let around = self.quotes.min(self.quoted).min(MOST_QUOTES);
+                    let around = self.quotes.min(self.quoted).min(MAX_QUOTE_LEVELS);
                     self.push(">".repeat(around).as_str());
                     self.push("\n");
                 }
@@ -139,8 +139,8 @@ impl TextWriter {
         }
         self.quoted = self.quotes;
         if fresh {
-            self.push("> ".repeat(self.quotes.min(MOST_QUOTES)).as_str());
-            let indent = self.lists.len().saturating_sub(1).min(MOST_INDENT);
+            self.push("> ".repeat(self.quotes.min(MAX_QUOTE_LEVELS)).as_str());
+            let indent = self.lists.len().saturating_sub(1).min(MAX_INDENT_LEVELS);
             self.push("  ".repeat(indent).as_str());
             if let Some(mark) = self.mark.take() {
                 self.push(&mark);
@@ -181,7 +181,7 @@ impl TextWriter {
     fn remember(&mut self, element: &Element) {
         let target = element.attribute(&local_name!("href")).map(str::trim);
         if let Some(target) = target
-            && self.seen.targets.len() < MOST_TARGETS
+            && self.seen.targets.len() < MAX_TARGETS
             && target.len() <= 2_000
         {
             self.seen.targets.push(target.to_owned());
@@ -197,29 +197,29 @@ impl TextWriter {
             return;
         }
         if let Some(named) = link::other_host(&text, &host)
-            && self.seen.misnamed.len() < MOST_LINKS
+            && self.seen.misnamed.len() < MAX_LINKS
         {
             self.seen.misnamed.push((named, host.clone()));
         }
         if !link::names(&text, &host) {
             self.push(&format!(" ({host})"));
         }
-        if self.seen.hosts.len() < MOST_LINKS && !self.seen.hosts.contains(&host) {
+        if self.seen.hosts.len() < MAX_LINKS && !self.seen.hosts.contains(&host) {
             self.seen.hosts.push(host);
         }
     }
 
     /// What has to stand before and behind an element.
-    fn gap(element: &Element, layout: Layout) -> Option<Gap> {
+    fn gap(element: &Element, layout: BoxKind) -> Option<Gap> {
         match layout {
-            Layout::Inline => None,
-            Layout::Cell => Some(Gap::Bar),
-            Layout::Row => match *element.local() {
+            BoxKind::Inline => None,
+            BoxKind::Cell => Some(Gap::Bar),
+            BoxKind::Row => match *element.local() {
                 local_name!("table") => Some(Gap::Paragraph),
                 local_name!("tbody") | local_name!("thead") | local_name!("tfoot") => None,
                 _ => Some(Gap::Line),
             },
-            Layout::Block => Some(match *element.local() {
+            BoxKind::Block => Some(match *element.local() {
                 local_name!("address")
                 | local_name!("article")
                 | local_name!("aside")
@@ -251,7 +251,7 @@ impl TextWriter {
 }
 
 impl Sink for TextWriter {
-    fn open(&mut self, element: &Element, layout: Layout) {
+    fn open(&mut self, element: &Element, layout: BoxKind) {
         let name = element.local();
         let is_list = element.is_html()
             && matches!(
@@ -312,7 +312,7 @@ impl Sink for TextWriter {
         }
     }
 
-    fn close(&mut self, element: &Element, layout: Layout) {
+    fn close(&mut self, element: &Element, layout: BoxKind) {
         if element.name.ns == ns!(html) {
             match *element.local() {
                 local_name!("blockquote") => self.quotes = self.quotes.saturating_sub(1),
@@ -343,8 +343,8 @@ impl Sink for TextWriter {
         }
     }
 
-    fn pass(&mut self, layout: Layout) {
-        if layout != Layout::Inline {
+    fn pass(&mut self, layout: BoxKind) {
+        if layout != BoxKind::Inline {
             self.widen(Gap::Line);
         }
     }

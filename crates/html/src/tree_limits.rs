@@ -11,16 +11,16 @@ use html5ever::{LocalName, local_name};
 
 use crate::dom::{Builder, Handle};
 
-const MOST_DEPTH: usize = 300;
-const MOST_NODES: usize = 150_000;
+const MAX_DEPTH: usize = 300;
+const MAX_NODES: usize = 150_000;
 /// A tree that is deeper in truth ends there: tags can open more than their names tell.
-const MOST_LEVELS: usize = 700;
+const MAX_LEVELS: usize = 700;
 /// Bytes that the tokenizer is given at a time.
-const PIECE: usize = 16 * 1024;
+const CHUNK_BYTES: usize = 16 * 1024;
 /// What stands between attributes, in one tag and not counting what came in its last piece.
-const MOST_SEPARATORS: usize = 12_000;
+const MAX_SEPARATORS: usize = 12_000;
 /// How far up an end tag looks for its element among those that were not built.
-const NEAR: usize = 512;
+const MAX_END_TAG_SEARCH: usize = 512;
 
 /// Stands before the tree builder and keeps from it what lies too deep or is too much.
 pub(crate) struct Limiter {
@@ -42,7 +42,7 @@ pub(crate) fn feed(tokenizer: &Tokenizer<Limiter>, html: &str) -> bool {
     let mut seen = 0;
     let mut separators = 0;
     while !rest.is_empty() {
-        let (piece, after) = rest.split_at(rest.floor_char_boundary(PIECE));
+        let (piece, after) = rest.split_at(rest.floor_char_boundary(CHUNK_BYTES));
         rest = after;
         input.push_back(StrTendril::from_slice(piece));
         // It stops at scripts, which do not run, and at charsets, which are decoded already.
@@ -57,7 +57,7 @@ pub(crate) fn feed(tokenizer: &Tokenizer<Limiter>, html: &str) -> bool {
         } else {
             separators = 0;
         }
-        if separators > MOST_SEPARATORS {
+        if separators > MAX_SEPARATORS {
             return false;
         }
     }
@@ -84,22 +84,22 @@ impl Limiter {
     fn passes(&self, tag: &Tag) -> bool {
         let mut open = self.open.borrow_mut();
         match tag.kind {
-            TagKind::StartTag if is_shallow(&tag.name) => open.len() < MOST_DEPTH,
+            TagKind::StartTag if is_shallow(&tag.name) => open.len() < MAX_DEPTH,
             // Only foreign elements (SVG, MathML) are closed by their own slash.
-            TagKind::StartTag if tag.self_closing && self.is_foreign() => open.len() < MOST_DEPTH,
+            TagKind::StartTag if tag.self_closing && self.is_foreign() => open.len() < MAX_DEPTH,
             TagKind::StartTag => {
                 open.push(tag.name.clone());
-                open.len() <= MOST_DEPTH
+                open.len() <= MAX_DEPTH
             }
-            TagKind::EndTag if is_shallow(&tag.name) => open.len() < MOST_DEPTH,
+            TagKind::EndTag if is_shallow(&tag.name) => open.len() < MAX_DEPTH,
             TagKind::EndTag => {
-                let near = open.iter().rev().take(NEAR);
+                let near = open.iter().rev().take(MAX_END_TAG_SEARCH);
                 let found = near.enumerate().find(|(_, name)| **name == tag.name);
                 if let Some((up, _)) = found.map(|(up, name)| (up, name.clone())) {
                     let keep = open.len() - 1 - up;
                     open.truncate(keep);
                 }
-                open.len() < MOST_DEPTH
+                open.len() < MAX_DEPTH
             }
         }
     }
@@ -115,10 +115,10 @@ impl TokenSink for Limiter {
         }
         let sink = &self.builder.sink;
         // The names that are counted here are a model; the tree is the truth.
-        if sink.nodes.borrow().len() >= MOST_NODES || sink.deepest.get() >= MOST_LEVELS {
+        if sink.nodes.borrow().len() >= MAX_NODES || sink.deepest.get() >= MAX_LEVELS {
             self.full.set(true);
         }
-        let deep = self.open.borrow().len() > MOST_DEPTH;
+        let deep = self.open.borrow().len() > MAX_DEPTH;
         match &token {
             Token::TagToken(tag) if !self.passes(tag) => {
                 // Its text would be taken for tags.

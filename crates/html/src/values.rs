@@ -201,7 +201,7 @@ pub(crate) struct Rgba {
 impl Rgba {
     pub(crate) const WHITE: Self = Self::grey(255.0);
     pub(crate) const BLACK: Self = Self::grey(0.0);
-    pub(crate) const CLEAR: Self = Self {
+    pub(crate) const TRANSPARENT: Self = Self {
         rgb: [0.0; 3],
         alpha: 0.0,
     };

@@ -4,8 +4,8 @@ use html5ever::{LocalName, local_name, ns};
 
 use crate::dom::{DOCUMENT, Data, Dom, Element, NodeId};
 use crate::elements;
-use crate::hidden::Hidden;
-use crate::judge::Context;
+use crate::hidden_text::HiddenText;
+use crate::judge::VisibilityContext;
 use crate::layout::{BoxNode, Page};
 use crate::properties::Longhand as L;
 use crate::style::{Display, Style, Value};
@@ -13,10 +13,10 @@ use crate::verdict::{Reason, Verdict};
 
 /// Receives only what can be seen; `open` and `close` pair up.
 pub(crate) trait Sink {
-    fn open(&mut self, element: &Element, layout: Layout);
-    fn close(&mut self, element: &Element, layout: Layout);
+    fn open(&mut self, element: &Element, layout: BoxKind);
+    fn close(&mut self, element: &Element, layout: BoxKind);
     /// An element that takes up room and shows nothing.
-    fn pass(&mut self, layout: Layout);
+    fn pass(&mut self, layout: BoxKind);
     /// `doubt` is why the text may not be seen.
     fn text(&mut self, text: &str, space: Space, doubt: Option<Reason>);
     /// The alternative text of a picture.
@@ -27,7 +27,7 @@ pub(crate) trait Sink {
 
 /// How an element stands among others.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Layout {
+pub(crate) enum BoxKind {
     /// In a line of its own.
     Block,
     Inline,
@@ -43,8 +43,8 @@ pub(crate) enum Space {
 }
 
 #[derive(Clone, Default, Debug)]
-pub(crate) struct Walked {
-    pub hidden: Hidden,
+pub(crate) struct WalkSummary {
+    pub hidden: HiddenText,
     /// The sink was full before the page ended, or the tree is not complete.
     pub cut: bool,
 }
@@ -52,22 +52,22 @@ pub(crate) struct Walked {
 struct Frame<'p> {
     /// None for the document.
     node: Option<&'p BoxNode>,
-    context: Context,
+    context: VisibilityContext,
     /// What comes next inside.
     next: Option<NodeId>,
     /// The element, when the sink has it open.
-    open: Option<(NodeId, Layout)>,
+    open: Option<(NodeId, BoxKind)>,
     /// The only child that is seen: the summary of closed details.
     only: Option<NodeId>,
 }
 
-pub(crate) fn walk(dom: &Dom, sink: &mut impl Sink) -> Walked {
+pub(crate) fn walk(dom: &Dom, sink: &mut impl Sink) -> WalkSummary {
     let page = Page::new(dom);
     let root = Style::root(false);
-    let mut hidden = Hidden::default();
+    let mut hidden = HiddenText::default();
     let mut stack = vec![Frame {
         node: None,
-        context: Context::new(dom),
+        context: VisibilityContext::new(dom),
         next: dom.first_child(DOCUMENT),
         open: None,
         only: None,
@@ -102,16 +102,22 @@ pub(crate) fn walk(dom: &Dom, sink: &mut impl Sink) -> Walked {
         }
         if sink.is_full() {
             close_all(dom, sink, &stack);
-            return Walked { hidden, cut: true };
+            return WalkSummary { hidden, cut: true };
         }
     }
-    Walked {
+    WalkSummary {
         hidden,
         cut: dom.cut,
     }
 }
 
-fn write(text: &str, verdict: Verdict, style: &Style, sink: &mut impl Sink, hidden: &mut Hidden) {
+fn write(
+    text: &str,
+    verdict: Verdict,
+    style: &Style,
+    sink: &mut impl Sink,
+    hidden: &mut HiddenText,
+) {
     let space = if style.keeps_space {
         Space::Kept
     } else {
@@ -146,7 +152,7 @@ fn enter<'p>(
     id: NodeId,
     element: &Element,
     sink: &mut impl Sink,
-    hidden: &mut Hidden,
+    hidden: &mut HiddenText,
 ) -> Option<Frame<'p>> {
     let node = page.get(id)?;
     let mut context = frame.context.inside(element, node);
@@ -225,20 +231,20 @@ fn display(style: &Style) -> Display {
     shown.unwrap_or(Display::Block)
 }
 
-fn layout(style: &Style, around: Option<Display>) -> Layout {
+fn layout(style: &Style, around: Option<Display>) -> BoxKind {
     let own = display(style);
     if own.is_inline_level() && around.is_some_and(Display::is_flex) {
-        return Layout::Block;
+        return BoxKind::Block;
     }
     match own {
-        Display::Cell => Layout::Cell,
-        Display::Table | Display::InlineTable | Display::Row => Layout::Row,
+        Display::Cell => BoxKind::Cell,
+        Display::Table | Display::InlineTable | Display::Row => BoxKind::Row,
         Display::Block
         | Display::InlineBlock
         | Display::Flex
         | Display::InlineFlex
-        | Display::Caption => Layout::Block,
-        Display::None | Display::Column | Display::Contents | Display::Inline => Layout::Inline,
+        | Display::Caption => BoxKind::Block,
+        Display::None | Display::Column | Display::Contents | Display::Inline => BoxKind::Inline,
     }
 }
 
@@ -335,10 +341,10 @@ fn control_text(element: &Element) -> Option<(&str, Option<Reason>)> {
 fn picture(
     element: &Element,
     style: &Style,
-    context: &Context,
+    context: &VisibilityContext,
     page: &Page,
     sink: &mut impl Sink,
-    hidden: &mut Hidden,
+    hidden: &mut HiddenText,
 ) {
     let given = element.attribute(&local_name!("alt"));
     // Some programs show the title in its place.

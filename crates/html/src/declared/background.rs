@@ -3,7 +3,7 @@
 use cssparser::{Parser, Token};
 
 use super::Parsed::{self, Any, Invalid, Values};
-use super::{Context, is_foreign_syntax, unread, unread_list};
+use super::{UnitContext, is_foreign_syntax, unread, unread_list};
 use crate::elements;
 use crate::style::{Image, Value};
 use crate::values::{self, Colour, Rgba};
@@ -194,7 +194,9 @@ pub(super) fn background(value: &str) -> (Parsed, Parsed, Parsed) {
     if value.trim().is_empty() {
         return all(Invalid);
     }
-    let color = Values(vec![color.map_or(Value::Color(Rgba::CLEAR), of_color)]);
+    let color = Values(vec![
+        color.map_or(Value::Color(Rgba::TRANSPARENT), of_color),
+    ]);
     let image = if pictures.is_empty() {
         Values(vec![Value::Auto])
     } else {
@@ -233,7 +235,7 @@ pub(super) fn background_area(value: &str) -> Parsed {
 }
 
 /// None, a soft shadow near the box, or anything.
-pub(super) fn box_shadow(value: &str, context: &Context) -> Parsed {
+pub(super) fn box_shadow(value: &str, context: &UnitContext) -> Parsed {
     if values::keyword(value).as_deref() == Some("none") {
         return Values(vec![Value::Auto]);
     }

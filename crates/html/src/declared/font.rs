@@ -3,11 +3,11 @@
 use cssparser::{Parser, Token};
 
 use super::Parsed::{self, Any, Invalid, Values};
-use super::{Context, length, percentage, pixels, unread};
+use super::{UnitContext, length, percentage, pixels, unread};
 use crate::style::Value;
 use crate::values;
 
-pub(super) fn line_height(value: &str, context: &Context) -> Parsed {
+pub(super) fn line_height(value: &str, context: &UnitContext) -> Parsed {
     if values::keyword(value).as_deref() == Some("normal") {
         return Values(vec![Value::Auto]);
     }
@@ -24,7 +24,7 @@ pub(super) fn line_height(value: &str, context: &Context) -> Parsed {
     length(value, context, &[])
 }
 
-pub(super) fn font_size(value: &str, context: &Context) -> Parsed {
+pub(super) fn font_size(value: &str, context: &UnitContext) -> Parsed {
     let absolute = |px: f32| {
         Values(vec![Value::Font {
             px,
@@ -85,7 +85,7 @@ pub(super) fn font_size(value: &str, context: &Context) -> Parsed {
 }
 
 /// Font size and line height of `italic bold 12px/30px Georgia, serif`.
-pub(super) fn font(value: &str, context: &Context) -> (Parsed, Parsed) {
+pub(super) fn font(value: &str, context: &UnitContext) -> (Parsed, Parsed) {
     let mut parser = Parser::new(value);
     loop {
         let start = parser.position();

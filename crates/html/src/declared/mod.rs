@@ -5,11 +5,11 @@ mod font;
 
 use cssparser::{Parser, Token};
 
-use crate::properties::{COLOR_SCHEME, GUARDED, Longhand as L, SMALL_PX};
+use crate::properties::{COLOR_SCHEME, GUARDED, Longhand as L, MAX_HARMLESS_PX};
 use crate::style::{Display, Position, Value};
 use crate::values::{self, Bare, Units};
 
-/// What browsers make of a declared value.
+/// The result of parsing a declared value.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Parsed {
     Values(Vec<Value>),
@@ -25,7 +25,7 @@ use font::{font, font_size, line_height};
 
 /// What relative values relate to.
 #[derive(Clone, Debug)]
-pub(crate) struct Context {
+pub(crate) struct UnitContext {
     /// The font sizes that the element may have; of the parent, for the font size itself.
     pub fonts: Option<Vec<f32>>,
     pub parent_absolute: bool,
@@ -36,7 +36,7 @@ pub(crate) struct Context {
 /// Smallest and largest window.
 const WINDOWS: [(f32, f32); 2] = [(800.0, 600.0), (1400.0, 1200.0)];
 
-impl Context {
+impl UnitContext {
     fn units(&self) -> Option<Vec<Units>> {
         let fonts = self.fonts.as_ref()?;
         let each = fonts.iter().flat_map(|font| {
@@ -57,7 +57,7 @@ impl Context {
 }
 
 /// The part of a declaration that concerns one of the `count` properties that it sets.
-pub(crate) fn parse(longhand: L, count: usize, value: &str, context: &Context) -> Parsed {
+pub(crate) fn parse(longhand: L, count: usize, value: &str, context: &UnitContext) -> Parsed {
     match longhand {
         L::Color | L::TextFill => color(value, context.quirks && longhand == L::Color),
         L::FontSize if count > 1 => font(value, context).0,
@@ -217,7 +217,7 @@ pub(crate) fn is_harmless(guarded: usize, value: &str) -> bool {
                 } else {
                     16.0
                 };
-                value.abs() * per <= SMALL_PX && *value >= 0.0
+                value.abs() * per <= MAX_HARMLESS_PX && *value >= 0.0
             }
             _ => false,
         };
@@ -318,7 +318,7 @@ fn is_foreign_word(word: &str) -> bool {
         .any(|prefix| lower.starts_with(prefix))
 }
 
-/// One word that is known. Words that are not known are not understood, unless they belong to other programs.
+/// Parses a single keyword. Unknown keywords are any value, or invalid if only other programs have them.
 fn words(value: &str, known: impl Fn(&str) -> Option<Value>) -> Parsed {
     let Some(word) = values::keyword(value) else {
         return unread(value, false);
@@ -343,7 +343,7 @@ const SIZES: &[&str] = &[
 ];
 
 /// A length or a percentage, or a word that leaves it to the browser.
-fn length(value: &str, context: &Context, auto: &[&str]) -> Parsed {
+fn length(value: &str, context: &UnitContext, auto: &[&str]) -> Parsed {
     if let Some(word) = values::keyword(value) {
         if word == "auto" || auto.contains(&word.as_str()) {
             return Values(vec![Value::Auto]);
@@ -386,7 +386,7 @@ fn not_negative(parsed: Parsed) -> Parsed {
 }
 
 /// The pixels that a length may be. `None` when it cannot be read.
-fn pixels(value: &str, context: &Context) -> Option<Vec<f32>> {
+fn pixels(value: &str, context: &UnitContext) -> Option<Vec<f32>> {
     let mut parser = Parser::new(value);
     if let Ok(Token::Dimension { value, unit, .. }) = parser.next()
         && unit.eq_ignore_ascii_case("px")
@@ -407,7 +407,7 @@ fn pixels(value: &str, context: &Context) -> Option<Vec<f32>> {
 }
 
 /// A list of lengths and percentages, `auto` among them; percentages are turned into pixels of the widest window.
-fn lengths(value: &str, context: &Context) -> Option<Vec<f32>> {
+fn lengths(value: &str, context: &UnitContext) -> Option<Vec<f32>> {
     let units = context.units()?;
     let units = units.last()?;
     let mut parser = Parser::new(value);
@@ -422,7 +422,7 @@ fn lengths(value: &str, context: &Context) -> Option<Vec<f32>> {
 }
 
 /// Top, right, bottom or left of one to four lengths.
-fn side(longhand: L, count: usize, value: &str, context: &Context) -> Parsed {
+fn side(longhand: L, count: usize, value: &str, context: &UnitContext) -> Parsed {
     if count == 1 {
         return length(value, context, &[]);
     }
@@ -493,7 +493,7 @@ impl Parsed {
 }
 
 /// The widest of the lines that a value names; none when it names no length.
-fn line_width(value: &str, context: &Context) -> Parsed {
+fn line_width(value: &str, context: &UnitContext) -> Parsed {
     let mut parser = Parser::new(value);
     let Some(units) = context.units().and_then(|all| all.last().copied()) else {
         return Any;
@@ -519,7 +519,7 @@ fn line_width(value: &str, context: &Context) -> Parsed {
     Values(vec![Value::Px(if none { 0.0 } else { widest })])
 }
 
-fn flex_basis(value: &str, context: &Context) -> Parsed {
+fn flex_basis(value: &str, context: &UnitContext) -> Parsed {
     let mut parser = Parser::new(value);
     let Some(units) = context.units().and_then(|all| all.first().copied()) else {
         return Any;

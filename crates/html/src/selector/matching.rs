@@ -200,7 +200,7 @@ impl<'a> Matcher<'a> {
             NeedsSelectorFlags::No,
             MatchingForInvalidation::No,
         );
-        let at = At {
+        let at = ElementRef {
             dom: self.dom,
             unknowns,
             id,
@@ -220,19 +220,19 @@ enum Unknowns {
 
 /// An element in its tree.
 #[derive(Clone, Copy)]
-struct At<'a> {
+struct ElementRef<'a> {
     dom: &'a Dom,
     unknowns: Unknowns,
     id: NodeId,
 }
 
-impl fmt::Debug for At<'_> {
+impl fmt::Debug for ElementRef<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "element {}", self.id)
     }
 }
 
-impl<'a> At<'a> {
+impl<'a> ElementRef<'a> {
     fn element(&self) -> Option<&'a Element> {
         self.dom.element(self.id)
     }
@@ -249,7 +249,7 @@ impl<'a> At<'a> {
         let mut next = from;
         while let Some(id) = next {
             if self.dom.element(id).is_some() {
-                return Some(At { id, ..*self });
+                return Some(ElementRef { id, ..*self });
             }
             next = step(self.dom, id);
         }
@@ -257,7 +257,7 @@ impl<'a> At<'a> {
     }
 }
 
-impl selectors::Element for At<'_> {
+impl selectors::Element for ElementRef<'_> {
     type Impl = Mail;
 
     fn opaque(&self) -> OpaqueElement {
@@ -269,7 +269,7 @@ impl selectors::Element for At<'_> {
 
     fn parent_element(&self) -> Option<Self> {
         let id = self.dom.parent(self.id)?;
-        self.dom.element(id).map(|_| At { id, ..*self })
+        self.dom.element(id).map(|_| ElementRef { id, ..*self })
     }
 
     fn parent_node_is_shadow_root(&self) -> bool {

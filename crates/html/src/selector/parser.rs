@@ -60,7 +60,7 @@ impl ToCss for Pseudo {
 impl PseudoElement for Pseudo {}
 
 /// Pseudo-classes that hold for nothing while mail is read.
-const NEVER: &[&str] = &[
+const NEVER_MATCHING: &[&str] = &[
     "active",
     "fullscreen",
     "-webkit-full-screen",
@@ -89,7 +89,7 @@ impl Syntax {
 }
 
 /// Pseudo-classes whose truth depends on more than is known here.
-const KNOWN: &[&str] = &[
+const UNDECIDABLE: &[&str] = &[
     "autofill",
     "-webkit-autofill",
     "checked",
@@ -146,14 +146,14 @@ impl<'i> selectors::parser::Parser<'i> for Syntax {
         Ok(match name.to_ascii_lowercase().as_str() {
             "link" | "any-link" | "-webkit-any-link" => State::Link,
             "focus" | "focus-visible" | "focus-within" => State::Focus,
-            known if NEVER.contains(&known) => State::Never,
+            known if NEVER_MATCHING.contains(&known) => State::Never,
             foreign if is_foreign(foreign) => {
                 return Err(ParseError::custom(
                     SelectorParseErrorKind::UnsupportedPseudoClassOrElement,
                 ));
             }
             known => {
-                self.note(!KNOWN.contains(&known));
+                self.note(!UNDECIDABLE.contains(&known));
                 State::Unknown
             }
         })

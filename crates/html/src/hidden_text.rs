@@ -7,7 +7,7 @@ const MAX_PREHEADER_CHARS: usize = 300;
 
 /// What was left out of a page.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
-pub struct Hidden {
+pub struct HiddenText {
     /// One for each reason, in the order in which they were met.
     reasons: Vec<(Reason, usize)>,
     /// Characters that a warning is due for: neither a preheader nor ordinary machinery.
@@ -17,7 +17,7 @@ pub struct Hidden {
     text_seen: bool,
 }
 
-impl Hidden {
+impl HiddenText {
     /// White space and characters without a shape do not count.
     pub(crate) fn add(&mut self, reason: Reason, text: &str) {
         let chars = text.chars().filter(|char| !is_blank(*char)).count();

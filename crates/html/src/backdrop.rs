@@ -1,23 +1,23 @@
-//! The colours that may be behind text.
+//! The backdrop: the colours that may be behind text, and their contrast with it.
 
 use std::rc::Rc;
 
-use crate::style::{Image, May, Value};
+use crate::style::{Image, PossibleValues, Value};
 use crate::values::Rgba;
 use crate::verdict::Reason;
 
-/// Colours that are kept apart; more are any colour.
+/// Colours tracked; beyond that any colour is possible.
 const MAX_COLORS: usize = 8;
 /// A difference of the most different channel up to this one shows nothing.
-const SAME_LEVELS: f32 = 10.0;
+const MAX_INVISIBLE_LEVELS: f32 = 10.0;
 /// A difference from this one on is seen.
-const CLEAR_LEVELS: f32 = 45.0;
+const MIN_VISIBLE_LEVELS: f32 = 45.0;
 /// A contrast ratio from this one on is seen.
-const CLEAR_RATIO: f32 = 1.35;
+const MIN_VISIBLE_RATIO: f32 = 1.35;
 /// Ink with less opacity shows nothing.
-const CLEAR_ALPHA: f32 = 0.03;
+const MAX_INVISIBLE_ALPHA: f32 = 0.03;
 
-/// Whether ink is seen on paper.
+/// Whether the text colour is distinguishable from the backdrop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Contrast {
     None(Reason),
@@ -25,22 +25,22 @@ pub(crate) enum Contrast {
     Clear,
 }
 
-/// The colours that the paper may have.
+/// The colours that may be behind text.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) struct Papers {
+pub(crate) struct Backdrop {
     /// Boxes of colours, for gradients; most are one colour. Empty: any colour.
-    colors: Rc<[ColorBox]>,
+    colors: Rc<[ColorRange]>,
     /// A picture that is not loaded may be behind the text.
     picture: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Debug)]
-struct ColorBox {
+struct ColorRange {
     low: [f32; 3],
     high: [f32; 3],
 }
 
-impl ColorBox {
+impl ColorRange {
     fn under(self, color: Rgba) -> Self {
         let mix = |level: f32, below: f32| level * color.alpha + below * (1.0 - color.alpha);
         let zip = |below: [f32; 3]| {
@@ -57,10 +57,10 @@ impl ColorBox {
     }
 }
 
-impl Papers {
+impl Backdrop {
     pub(crate) fn white() -> Self {
         Self {
-            colors: Rc::from([ColorBox {
+            colors: Rc::from([ColorRange {
                 low: [255.0; 3],
                 high: [255.0; 3],
             }]),
@@ -95,7 +95,7 @@ impl Papers {
         Self::from_colors(colors, picture)
     }
 
-    fn from_colors(colors: Vec<ColorBox>, picture: bool) -> Self {
+    fn from_colors(colors: Vec<ColorRange>, picture: bool) -> Self {
         Self {
             colors: Rc::from(colors),
             picture,
@@ -115,7 +115,13 @@ impl Papers {
     }
 
     /// With a background painted over them.
-    pub(crate) fn painted(&self, color: &May, ink: &May, image: &May, area: &May) -> Self {
+    pub(crate) fn painted(
+        &self,
+        color: &PossibleValues,
+        ink: &PossibleValues,
+        image: &PossibleValues,
+        area: &PossibleValues,
+    ) -> Self {
         let mut found = self.under_color(color, ink);
         let Some(images) = image.values() else {
             return Self::any();
@@ -137,7 +143,7 @@ impl Papers {
                 }
                 Value::Image(Image::Gradient { low, high }) => {
                     let gradient = Self {
-                        colors: Rc::from([ColorBox {
+                        colors: Rc::from([ColorRange {
                             low: low.rgb,
                             high: high.rgb,
                         }]),
@@ -159,18 +165,18 @@ impl Papers {
         painted.unwrap_or(found)
     }
 
-    fn under_color(&self, color: &May, ink: &May) -> Self {
+    fn under_color(&self, color: &PossibleValues, ink: &PossibleValues) -> Self {
         let Some(values) = color.values() else {
             return Self::any();
         };
-        if values == [Value::Color(Rgba::CLEAR)] {
+        if values == [Value::Color(Rgba::TRANSPARENT)] {
             return self.clone();
         }
-        let mut colors: Vec<ColorBox> = Vec::new();
+        let mut colors: Vec<ColorRange> = Vec::new();
         let mut picture = false;
         let mut add = |rgba: Rgba| {
             if rgba.alpha >= 1.0 {
-                let solid = ColorBox {
+                let solid = ColorRange {
                     low: rgba.rgb,
                     high: rgba.rgb,
                 };
@@ -210,7 +216,7 @@ impl Papers {
         Self::from_colors(colors, picture)
     }
 
-    /// The contrast of the inks on these papers, whichever they are.
+    /// The contrast of the inks on these backdrop, whichever they are.
     pub(crate) fn contrast(&self, inks: &[Rgba], opacity: (f32, f32)) -> Contrast {
         let most = inks
             .iter()
@@ -219,7 +225,7 @@ impl Papers {
         if inks.is_empty() {
             return Contrast::Doubtful;
         }
-        if most <= CLEAR_ALPHA {
+        if most <= MAX_INVISIBLE_ALPHA {
             // The background may be painted in the shape of the letters.
             return if self.picture {
                 Contrast::Doubtful
@@ -239,9 +245,9 @@ impl Papers {
                 ratio = ratio.min(least_ratio(*ink, *paper, opacity.0));
             }
         }
-        if least >= CLEAR_LEVELS && ratio >= CLEAR_RATIO {
+        if least >= MIN_VISIBLE_LEVELS && ratio >= MIN_VISIBLE_RATIO {
             Contrast::Clear
-        } else if greatest <= SAME_LEVELS && !self.picture {
+        } else if greatest <= MAX_INVISIBLE_LEVELS && !self.picture {
             Contrast::None(Reason::SameColour)
         } else {
             Contrast::Doubtful
@@ -250,7 +256,7 @@ impl Papers {
 }
 
 /// The least contrast ratio (WCAG 2) of an ink on any of the colours.
-fn least_ratio(ink: Rgba, paper: ColorBox, opacity: f32) -> f32 {
+fn least_ratio(ink: Rgba, paper: ColorRange, opacity: f32) -> f32 {
     // Much darker in every channel: no need to compute how much.
     let darker = ink
         .rgb
@@ -265,16 +271,16 @@ fn least_ratio(ink: Rgba, paper: ColorBox, opacity: f32) -> f32 {
         ..ink
     });
     let inks = (luminance(drawn.low), luminance(drawn.high));
-    let papers = (luminance(paper.low), luminance(paper.high));
-    if paper.low != paper.high && inks.0 <= papers.1 && papers.0 <= inks.1 {
+    let backdrop = (luminance(paper.low), luminance(paper.high));
+    if paper.low != paper.high && inks.0 <= backdrop.1 && backdrop.0 <= inks.1 {
         return 1.0;
     }
     let ratio = |one: f32, two: f32| (one.max(two) + 0.05) / (one.min(two) + 0.05);
     [
-        (inks.0, papers.0),
-        (inks.0, papers.1),
-        (inks.1, papers.0),
-        (inks.1, papers.1),
+        (inks.0, backdrop.0),
+        (inks.0, backdrop.1),
+        (inks.1, backdrop.0),
+        (inks.1, backdrop.1),
     ]
     .into_iter()
     .map(|(one, two)| ratio(one, two))
@@ -294,7 +300,7 @@ fn luminance(rgb: [f32; 3]) -> f32 {
 }
 
 /// The least and the greatest difference of the most different channel.
-fn differences(ink: Rgba, paper: ColorBox) -> (f32, f32) {
+fn differences(ink: Rgba, paper: ColorRange) -> (f32, f32) {
     let (mut least, mut greatest) = (0.0_f32, 0.0_f32);
     for (level, (low, high)) in ink.rgb.iter().zip(paper.low.iter().zip(paper.high)) {
         let near = (low - level).max(level - high).max(0.0);
