@@ -216,6 +216,7 @@ fn display(element: &Element) -> Display {
         | local_name!("nav")
         | local_name!("ol")
         | local_name!("optgroup")
+        | local_name!("option")
         | local_name!("p")
         | local_name!("plaintext")
         | local_name!("pre")

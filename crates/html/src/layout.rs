@@ -16,6 +16,8 @@ use crate::verdict::Reason;
 
 /// Offsets that may cover a neighbouring line.
 const MAX_HARMLESS_OFFSET_PX: f32 = 5.0;
+/// Paddings of words in a line that leave something of the line above.
+const MAX_INLINE_PADDING_PX: f32 = 14.0;
 /// Offsets that keep text at its place.
 const MAX_SMALL_OFFSET_PX: f32 = 20.0;
 /// Space that may push text out of its box or window.
@@ -586,7 +588,7 @@ fn movement(style: &Style) -> Movement {
                 _ => false,
             })
         };
-        movement.covers |= below(MAX_HARMLESS_OFFSET_PX);
+        movement.covers |= below(2.0 * MAX_HARMLESS_OFFSET_PX);
         movement.shifted |= below(2.0);
         if below(MAX_SMALL_OFFSET_PX) || beyond(&margin, MAX_SPACING_PX, 60.0) {
             movement.doubt(Reason::Moved);
@@ -623,7 +625,7 @@ fn movement(style: &Style) -> Movement {
             L::BorderBottom,
         ]
         .iter()
-        .any(|side| largest(&style.get(*side)) > MAX_HARMLESS_OFFSET_PX);
+        .any(|side| largest(&style.get(*side)) > MAX_INLINE_PADDING_PX);
     let offset = style.get(L::OutlineOffset);
     if largest(&style.get(L::OutlineWidth)) > MAX_HARMLESS_OFFSET_PX
         || offset.may(|value| matches!(value, Value::Px(px) if !(-1.0..=20.0).contains(&px)))

@@ -42,7 +42,6 @@ const ELEMENTS: &[&str] = &[
     "ins",
     "kbd",
     "li",
-    "mark",
     "ol",
     "p",
     "pre",
@@ -290,7 +289,7 @@ fn cleaner() -> ammonia::Builder<'static> {
     let tags: HashSet<&str> = ELEMENTS
         .iter()
         .chain(VOID)
-        .chain(&["img"])
+        .chain(&["img", "mark"])
         .copied()
         .collect();
     let attributes: HashMap<&str, HashSet<&str>> = tags

@@ -30,7 +30,7 @@ pub(crate) struct TextWriter {
     /// A list mark that waits for its text.
     mark: Option<String>,
     /// Where the text of each open link begins, and the host.
-    links: Vec<(usize, Option<String>)>,
+    links: Vec<OpenLink>,
     /// A heading waits for its text.
     heading: Option<usize>,
     /// Why the text at hand may not be seen.
@@ -39,6 +39,16 @@ pub(crate) struct TextWriter {
     written: usize,
     uncertain: Vec<UncertainRun>,
     pub(crate) seen: Links,
+}
+
+/// A link whose end has not come yet.
+#[derive(Debug)]
+struct OpenLink {
+    /// Where its text begins, in bytes.
+    start: usize,
+    /// The same in characters.
+    start_char: usize,
+    host: Option<String>,
 }
 
 /// Where the links of a page lead.
@@ -117,8 +127,8 @@ impl TextWriter {
         self.out.push_str(text.get(..kept).unwrap_or_default());
     }
 
-    /// Everything that waits for a word to follow.
-    fn before_word(&mut self) {
+    /// Everything that waits for a word to follow. Returns where the marks of its line begin.
+    fn before_word(&mut self) -> usize {
         let gap = std::mem::take(&mut self.gap);
         let space = std::mem::take(&mut self.space);
         let fresh = self.out.is_empty() || gap >= Gap::Line;
@@ -138,6 +148,7 @@ impl TextWriter {
             }
         }
         self.quoted = self.quotes;
+        let start = self.written;
         if fresh {
             self.push("> ".repeat(self.quotes.min(MAX_QUOTE_LEVELS)).as_str());
             let indent = self.lists.len().saturating_sub(1).min(MAX_INDENT_LEVELS);
@@ -150,11 +161,11 @@ impl TextWriter {
                 self.push(" ");
             }
         }
+        start
     }
 
     fn word(&mut self, word: &str) {
-        self.before_word();
-        let start = self.written;
+        let start = self.before_word();
         self.push(word);
         if let Some(reason) = self.doubt {
             self.mark(start, reason);
@@ -189,11 +200,26 @@ impl TextWriter {
     }
 
     fn end_link(&mut self) {
-        let Some((from, Some(host))) = self.links.pop() else {
+        let Some(OpenLink {
+            start,
+            start_char,
+            host: Some(host),
+        }) = self.links.pop()
+        else {
             return;
         };
-        let text = self.out.get(from..).unwrap_or_default().trim().to_owned();
+        let text = self.out.get(start..).unwrap_or_default().trim().to_owned();
         if text.is_empty() {
+            return;
+        }
+        // The host of a link that may not be visible is no more visible than its text.
+        let last = self.uncertain.last().filter(|run| run.end > start_char);
+        if let Some(reason) = last.map(|run| run.reason) {
+            if !link::names(&text, &host) {
+                let from = self.written;
+                self.push(&format!(" ({host})"));
+                self.mark(from, reason);
+            }
             return;
         }
         if let Some(named) = link::other_host(&text, &host)
@@ -306,7 +332,11 @@ impl Sink for TextWriter {
             local_name!("a") => {
                 self.remember(element);
                 let host = element.attribute(&local_name!("href")).and_then(link::host);
-                self.links.push((self.out.len(), host));
+                self.links.push(OpenLink {
+                    start: self.out.len(),
+                    start_char: self.written,
+                    host,
+                });
             }
             _ => {}
         }

@@ -44,7 +44,7 @@ What an answer says about a message, beside the message:
 | field | what it says |
 |---|---|
 | `changes` | how many `invisible` characters were removed and how many control tokens of chat models (`markers`) were broken up, each by one blank behind its opening bracket; in lists also how many characters were left out because they are `hidden`, or may be |
-| `hidden_text` | how much text a person would not have seen, and why. Comments, scripts, tracking pixels and a preheader stand here and in no warning |
+| `hidden_text` | how much text a person would not have seen, and why. A preheader and comments stand here and in no warning |
 | `uncertain_text` | which characters of the text beside it a person may not see: `start` and `end` (exclusive) in code points, and the reason. In the text block their lines have a mark of their own |
 | `suspicious` | `shown -> real`: a link whose text names another host, a name that holds another address; or an address or host that imitates another, or an address that programs read in different ways |
 | `date_basis` | `zone_assumed`: the Date field names no certain zone, UTC is assumed where it names none; `arrival`: the field is missing or cannot be read, and `date` is when the message arrived |
