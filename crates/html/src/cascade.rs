@@ -23,13 +23,15 @@ use crate::elements::{self, PageColors};
 use crate::properties::{GUARDED, Longhand, Property, Reach};
 use crate::selector::matching::{self, Key, Matcher, One};
 use crate::selector::parser::Pseudo;
-use crate::style::{PossibleValues, Style, UnknownProperty, Value, initial};
+use crate::style::{MAX_POSSIBLE_VALUES, PossibleValues, Style, UnknownProperty, Value, initial};
 use crate::stylesheet::{Declaration, Scope, StyleSheet, inline};
 use crate::truth::Truth;
 use crate::values;
 
 /// Custom properties of one element.
 const MAX_CUSTOM_PROPERTIES: usize = 500;
+/// Longer values are any value.
+const MAX_VALUE_BYTES: usize = 16 * 1024;
 
 pub(crate) struct Cascade<'a> {
     dom: &'a Dom,
@@ -371,6 +373,7 @@ impl<'a> Cascade<'a> {
         for (name, walk) in &walks {
             let before = style.customs.get(*name);
             let custom = match (walk.ended && !walk.inherits, before) {
+                _ if walk.any => Custom::Any,
                 (false, Some(Custom::Any)) => Custom::Any,
                 (false, Some(Custom::Values(before))) => {
                     let mut all = walk.values.clone();
@@ -531,6 +534,10 @@ impl<'a> Cascade<'a> {
         walk: &mut DeclarationWalk<Value>,
     ) -> bool {
         self.budget.spend(declaration.value.len());
+        if declaration.value.len() > MAX_VALUE_BYTES {
+            walk.any();
+            return true;
+        }
         let mut refers = false;
         let variants = match substitute(&declaration.value, &style.customs, &self.budget) {
             Substituted::Plain(value) => vec![Some(value.into_owned())],
@@ -629,6 +636,10 @@ impl<'a> Cascade<'a> {
     fn not_understood(&self, applied: &[AppliedDeclaration<'_>], style: &mut Style) {
         let mut settled: Vec<usize> = Vec::new();
         for one in applied {
+            self.budget.spend(one.declaration.value.len());
+            if self.budget.is_spent() {
+                return;
+            }
             match &one.declaration.property {
                 Property::Guarded(index) => {
                     if settled.contains(index) && !one.unranked {
@@ -666,14 +677,14 @@ impl<'a> Cascade<'a> {
                     if certain {
                         settled.push(*index);
                     }
-                    style.not_understood.push(UnknownProperty {
+                    style.add_unknown(UnknownProperty {
                         name: row.name,
                         inherited: row.inherited,
                         reach: row.reach,
                         own: true,
                     });
                 }
-                Property::Unknown(name) => style.not_understood.push(UnknownProperty {
+                Property::Unknown(name) => style.add_unknown(UnknownProperty {
                     name,
                     inherited: false,
                     reach: Reach::Page,
@@ -687,6 +698,7 @@ impl<'a> Cascade<'a> {
     /// Animated properties have their own values and those of every frame.
     fn animate(&self, parent: &Style, style: &mut Style) {
         for declaration in &self.sheet.keyframes {
+            self.budget.spend(declaration.value.len());
             if self.budget.is_spent() {
                 return;
             }
@@ -712,15 +724,17 @@ impl<'a> Cascade<'a> {
                 Property::Guarded(index) if declared::is_harmless(*index, &declaration.value) => {}
                 Property::Guarded(index) => {
                     let row = GUARDED.get(*index);
-                    style.not_understood.extend(row.map(|row| UnknownProperty {
-                        name: row.name,
-                        inherited: row.inherited,
-                        reach: row.reach,
-                        own: true,
-                    }));
+                    if let Some(row) = row {
+                        style.add_unknown(UnknownProperty {
+                            name: row.name,
+                            inherited: row.inherited,
+                            reach: row.reach,
+                            own: true,
+                        });
+                    }
                 }
                 Property::Unknown(_) | Property::All | Property::Custom(_) => {
-                    style.not_understood.push(UnknownProperty {
+                    style.add_unknown(UnknownProperty {
                         name: "animation",
                         inherited: true,
                         reach: Reach::Page,
@@ -792,7 +806,9 @@ impl<T: PartialEq> DeclarationWalk<T> {
 
     fn add(&mut self, value: T) {
         self.touched = true;
-        if !self.values.contains(&value) {
+        if self.values.len() > MAX_POSSIBLE_VALUES {
+            self.any = true;
+        } else if !self.values.contains(&value) {
             self.values.push(value);
         }
     }
@@ -814,20 +830,17 @@ impl<T: PartialEq> DeclarationWalk<T> {
 fn may_cover(declaration: &Declaration) -> bool {
     use Longhand as L;
     match &declaration.property {
-        Property::Sets(all) => all.iter().any(|longhand| match longhand {
-            L::Position
-            | L::BoxShadow
-            | L::OutlineWidth
-            | L::OutlineOffset
-            | L::ZIndex
-            | L::BackgroundImage => true,
-            L::MarginTop
-            | L::MarginRight
-            | L::MarginBottom
-            | L::MarginLeft
-            | L::TextIndent
-            | L::VerticalAlign => declaration.value.contains(['-', '(']),
-            _ => false,
+        Property::Sets(all) => all.iter().any(|longhand| {
+            !matches!(
+                longhand,
+                L::Content
+                    | L::Color
+                    | L::TextFill
+                    | L::FontSize
+                    | L::LineHeight
+                    | L::TextDecoration
+                    | L::WhiteSpace
+            )
         }),
         Property::Guarded(index) => {
             !declared::is_harmless(*index, &declaration.value)
@@ -864,11 +877,20 @@ fn read_sheets(dom: &Dom, sheet: &mut StyleSheet) {
         }
         sheet.unread_sheet |= element.is_some_and(is_linked_data);
         sheet.dark |= element.is_some_and(wants_dark);
+        sheet.unread_sheet |= element.is_some_and(is_content_policy);
         next = match dom.first_child(id).filter(|_| !is_template) {
             Some(child) => Some(child),
             None => dom.following(id),
         };
     }
+}
+
+/// A content security policy, which may switch styles off.
+fn is_content_policy(element: &Element) -> bool {
+    *element.local() == local_name!("meta")
+        && element
+            .attribute(&local_name!("http-equiv"))
+            .is_some_and(|name| name.trim().eq_ignore_ascii_case("content-security-policy"))
 }
 
 /// `<meta name=color-scheme content=dark>`: a page that does not support light colours.

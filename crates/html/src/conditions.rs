@@ -150,7 +150,12 @@ fn holds(parser: &mut Parser<'_>) -> Truth {
             match rest {
                 [] => Some(kind),
                 [Item::Word(and), rest @ ..] if and == "and" => {
-                    condition(rest).map(|rest| kind.and(rest))
+                    let has_or = rest
+                        .iter()
+                        .any(|item| matches!(item, Item::Word(or) if or == "or"));
+                    condition(rest)
+                        .filter(|_| !has_or)
+                        .map(|rest| kind.and(rest))
                 }
                 _ => None,
             }
@@ -207,7 +212,8 @@ fn feature(parser: &mut Parser<'_>) -> Truth {
 
 fn compare(name: &str, value: &str) -> Truth {
     let wanted = value.to_ascii_lowercase();
-    let plain = name.strip_prefix("-webkit-").unwrap_or(name);
+    let vendor = name.strip_prefix("-webkit-");
+    let plain = vendor.unwrap_or(name);
     let (name, bound) = match plain.split_once('-') {
         Some(("min", rest)) => (rest, "min"),
         Some(("max", rest)) => (rest, "max"),
@@ -220,8 +226,10 @@ fn compare(name: &str, value: &str) -> Truth {
             _ => Truth::Unknown,
         };
     }
-    let number = || value.parse().ok().filter(|_| name == "device-pixel-ratio");
-    let (Some(own), Some(value)) = (range_of(name), pixels(value).or_else(number)) else {
+    if vendor.is_some() != (name == "device-pixel-ratio") {
+        return Truth::Unknown;
+    }
+    let (Some(own), Some(value)) = (range_of(name), measure(name, value)) else {
         return Truth::Unknown;
     };
     match bound {
@@ -270,7 +278,9 @@ fn range(parser: &mut Parser<'_>) -> Truth {
         rest = after;
     }
     parts.push(rest.trim());
-    if signs.is_empty() {
+    let same_way = signs.iter().all(|sign| sign.starts_with('<'))
+        || signs.iter().all(|sign| sign.starts_with('>'));
+    if signs.is_empty() || signs.len() > 2 || signs.len() == 2 && !same_way {
         return Truth::Unknown;
     }
     let pairs = parts.windows(2).zip(&signs).map(|(pair, sign)| {
@@ -278,8 +288,8 @@ fn range(parser: &mut Parser<'_>) -> Truth {
             return Truth::Unknown;
         };
         let (own, value, sign) = match (range_of(left), range_of(right)) {
-            (Some(own), None) => (own, pixels(right), (*sign).to_owned()),
-            (None, Some(own)) => (own, pixels(left), mirrored(sign)),
+            (Some(own), None) => (own, measure(left, right), (*sign).to_owned()),
+            (None, Some(own)) => (own, measure(right, left), mirrored(sign)),
             _ => return Truth::Unknown,
         };
         let Some(value) = value else {
@@ -301,7 +311,8 @@ fn mirrored(sign: &str) -> String {
     sign.replace('<', "\0").replace('>', "<").replace('\0', ">")
 }
 
-fn pixels(value: &str) -> Option<f32> {
+/// The value of a feature: a length, a resolution or a number, as the feature asks.
+fn measure(feature: &str, value: &str) -> Option<f32> {
     let units = Units {
         font: 16.0,
         root: 16.0,
@@ -312,14 +323,19 @@ fn pixels(value: &str) -> Option<f32> {
     if value.contains(['%', 'v']) {
         return None;
     }
-    // Resolutions have units of their own.
-    let plain = value
-        .strip_suffix("dppx")
-        .or_else(|| value.strip_suffix('x'))
-        .filter(|_| !value.ends_with("px") || value.ends_with("dppx"));
-    match plain {
-        Some(number) => number.trim().parse().ok(),
-        None => values::length(&value, units),
+    let number = |text: &str| {
+        text.trim()
+            .parse::<f32>()
+            .ok()
+            .filter(|number| number.is_finite())
+    };
+    match feature {
+        "device-pixel-ratio" => number(&value),
+        "resolution" => match value.strip_suffix("dppx") {
+            Some(dppx) => number(dppx),
+            None => number(value.strip_suffix("dpi")?).map(|dpi| dpi / 96.0),
+        },
+        _ => values::length(&value, units),
     }
 }
 
@@ -362,7 +378,7 @@ mod tests {
             ("((min-width: 1px))", Truth::Yes),
             ("(width: 1px) or (min-width: 1px)", Truth::Yes),
             ("(min-resolution: 1dppx)", Truth::Yes),
-            ("(min-width: calc(1px + 1px))", Truth::Yes),
+            ("(min-width: calc(1px + 1px))", Truth::Unknown),
             ("print", Truth::No),
             ("speech", Truth::No),
             ("not screen", Truth::No),
@@ -378,7 +394,14 @@ mod tests {
             ("(color-gamut: srgb)", Truth::Unknown),
             ("not (color-gamut: srgb)", Truth::Unknown),
             ("(-webkit-min-device-pixel-ratio: 2)", Truth::Unknown),
-            ("(width <= max(1px, 2px))", Truth::No),
+            ("(width <= max(1px, 2px))", Truth::Unknown),
+            ("(400px <= width >= 500px)", Truth::Unknown),
+            (
+                "screen and (min-width: 1px) or (min-width: 2px)",
+                Truth::Unknown,
+            ),
+            ("(-webkit-min-width: 1px)", Truth::Unknown),
+            ("(min-resolution: 0)", Truth::Unknown),
             ("screen screen", Truth::Unknown),
             ("only", Truth::Unknown),
         ] {

@@ -44,6 +44,9 @@ pub(crate) fn substitute<'v>(
     } else {
         Cow::Borrowed(value)
     };
+    if calls_function(&text) {
+        return Substituted::Any;
+    }
     if !text.contains('(') || reference(&text).is_none() {
         return Substituted::Plain(text);
     }
@@ -79,6 +82,26 @@ pub(crate) fn substitute<'v>(
         }
     }
     Substituted::Any
+}
+
+/// Functions that stand for any value: `if()`, `inherit()`, `--name()`.
+fn calls_function(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    let mut from = 0;
+    while let Some(at) = lower.get(from..).and_then(|rest| rest.find('(')) {
+        let before = lower.get(..from + at).unwrap_or_default();
+        let is_name =
+            |char: char| char.is_alphanumeric() || matches!(char, '-' | '_') || !char.is_ascii();
+        let start = before.trim_end_matches(is_name).len();
+        let name = before.get(start..).unwrap_or_default();
+        if name.starts_with("--")
+            || ["if", "inherit", "first-valid", "random-item", "toggle"].contains(&name)
+        {
+            return true;
+        }
+        from += at + 1;
+    }
+    false
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

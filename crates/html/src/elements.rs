@@ -55,7 +55,9 @@ pub(crate) fn rendering(dom: &Dom, element: &Element) -> Rendering {
         | local_name!("frameset")
         | local_name!("ruby")
         | local_name!("rt")
-        | local_name!("slot") => Rendering::Unknown,
+        | local_name!("slot")
+        // Shown where scripts are off.
+        | local_name!("noscript") => Rendering::Unknown,
         // Only one of a group stays open.
         local_name!("details") if element.attribute(&local_name!("name")).is_some() => {
             Rendering::Unknown
@@ -157,7 +159,7 @@ pub(crate) fn pushes_text(element: &Element) -> bool {
     let mut all = element.attributes().iter();
     all.any(|one| {
         SPACES.contains(&&*one.name.local)
-            && values::leading(&one.value).is_some_and(|px| px > 100.0)
+            && values::leading(&one.value).is_some_and(|px| px > 24.0)
     })
 }
 
@@ -370,7 +372,7 @@ pub(crate) fn base(
             | local_name!("dl")
             | local_name!("pre")
             | local_name!("blockquote")
-            | local_name!("figure") => one(Value::Px(24.0)),
+            | local_name!("figure") => one(Value::Px(parent.largest_font() * 2.0)),
             _ => None,
         },
         L::MarginLeft => matches!(

@@ -6,7 +6,7 @@ use html5ever::local_name;
 use crate::backdrop::{Backdrop, Contrast};
 use crate::dom::{Dom, Element};
 use crate::elements::Rendering;
-use crate::layout::{BoxNode, Page, is_boxed, line_height, smallest};
+use crate::layout::{BoxNode, Page, is_boxed, largest, line_height, smallest};
 use crate::properties::{Longhand as L, Reach};
 use crate::style::{Display, Position, PossibleValues, Style, Value};
 use crate::truth::Truth;
@@ -69,6 +69,8 @@ pub(crate) struct VisibilityContext {
     offset: f32,
     /// Text may be where other boxes are: in a float, or beyond the box around.
     strays: bool,
+    /// Text may reach beyond the box around.
+    spills: bool,
     floats: bool,
 }
 
@@ -96,6 +98,7 @@ impl VisibilityContext {
             fixed_table: false,
             offset: 0.0,
             strays: false,
+            spills: false,
             floats: false,
         }
     }
@@ -137,7 +140,8 @@ impl VisibilityContext {
             inner.doubt(reason);
         }
         inner.offset += node.offset;
-        if inner.offset > MIN_WINDOW_WIDTH_PX {
+        // The widths are bounds; letters take three quarters of them on average.
+        if inner.offset > MIN_WINDOW_WIDTH_PX / 0.75 {
             inner.doubt(Reason::OffPage);
         }
         if self.wide && style.get(L::TextAlign).may(|value| value == Value::On) {
@@ -193,6 +197,7 @@ impl VisibilityContext {
         } else {
             inner.clip(self, style, node, boxed)
         };
+        inner.spills |= overflows.may();
         inner.strays |= overflows.may() || style.get(L::Float).may(|value| value == Value::On);
         inner.paint(self, element, node, boxed, overflows);
         if display.may(|value| value != Value::Display(Display::Contents)) {
@@ -210,16 +215,6 @@ impl VisibilityContext {
         }
         if let Some(reason) = self.clipped.take() {
             self.doubt(reason);
-        }
-        let away = |side: L| {
-            style
-                .get(side)
-                .is(|value| matches!(value, Value::Px(px) if px <= -2_000.0))
-        };
-        let narrow = style.get(L::Width).is(|value| value == Value::Auto);
-        let gone = away(L::Top).or(away(L::Left).and(narrow));
-        if absolute.and(gone).is_certain() {
-            self.hide(Reason::OffPage);
         }
     }
 
@@ -290,6 +285,8 @@ impl VisibilityContext {
             .and(no_least(L::MinWidth))
             .or(nothing(&heights).and(no_least(L::MinHeight)))
             .and(no_padding)
+            .and(in_flex.not())
+            .and(Truth::of(node.keeps_content).not())
             .and(clips)
             .and(boxed)
             .and(is_cell.not());
@@ -314,10 +311,15 @@ impl VisibilityContext {
             self.wide = true;
             self.doubt(Reason::OffPage);
         }
+        let floats_own = style.get(L::Float).may(|value| value == Value::On);
         self.definite_height = heights[0].may(|value| value != Value::Auto);
         let inner_width = if has_width { width } else { self.width };
         let wide = if has_width && (!is_cell.is_certain() || fixed) {
-            Truth::of(node.metrics.min_width > width).and(Truth::Unknown)
+            let padding: f32 = [L::PaddingLeft, L::PaddingRight]
+                .iter()
+                .map(|side| largest(&style.get(*side)))
+                .sum();
+            Truth::of(node.metrics.min_width + padding > width).and(Truth::Unknown)
         } else if fixed && is_cell.may() {
             Truth::Unknown
         } else {
@@ -344,14 +346,29 @@ impl VisibilityContext {
         } else {
             height
         };
+        let padding: f32 = [L::PaddingTop, L::PaddingBottom]
+            .iter()
+            .map(|side| largest(&style.get(*side)))
+            .sum();
         let high = if definite && !is_cell.is_certain() {
-            let fits = node.metrics.height_in(inner_width) <= height;
+            let fits = node.metrics.height_in(inner_width) + padding <= height;
             Truth::of(!fits).and(Truth::Unknown)
         } else {
             Truth::No
         };
+        // What overflows an alignment that is not at the start is out of the window.
+        let is_aligned = node.is_rtl
+            || style
+                .not_understood
+                .iter()
+                .any(|one| one.own && one.reach == Reach::Overflow);
+        let overflowing = wide.or(high).may() || node.metrics.min_width > MIN_WINDOW_WIDTH_PX;
+        let is_wide_float = floats_own && has_width && width > around.width;
+        if is_aligned && overflowing || is_wide_float {
+            self.doubt(Reason::OffPage);
+        }
         // Beyond the right side of a box on the right is beyond the window.
-        self.floats |= style.get(L::Float).may(|value| value == Value::On);
+        self.floats |= floats_own;
         if self.floats && wide.may() {
             self.doubt(Reason::OffPage);
         }
@@ -493,7 +510,8 @@ impl VisibilityContext {
             }
             _ => false,
         });
-        if tiny.is_certain() || self.scale.1 < 0.1 {
+        let is_tiny = tiny.is_certain() || self.scale.1 < 0.1;
+        if is_tiny && doubt.is_none() {
             return Verdict::Hidden(Reason::TinyFont);
         }
         let small = fonts.may(|value| match value {
@@ -540,7 +558,7 @@ impl VisibilityContext {
         if self.clips && (indented || line_is_flat(style)) {
             suspect(Reason::Clipped);
         }
-        if self.strays && page.lifted_paint {
+        if self.strays && page.lifted_paint || (self.spills || line_is_flat(style)) && page.paints {
             suspect(Reason::Covered);
         }
         match doubt.or(page.doubt) {

@@ -32,7 +32,7 @@ const PAINTING: [&str; 4] = [
     "border-image-source",
 ];
 /// Widths of letters in parts of the font size, from above.
-const ASCII_WIDTH: f32 = 0.75;
+const ASCII_WIDTH: f32 = 1.0;
 const OTHER_WIDTH: f32 = 1.1;
 
 /// An element that may be rendered, with its style.
@@ -43,6 +43,10 @@ pub(crate) struct BoxNode {
     pub doubt: Option<Reason>,
     /// A rule for a part of the element that holds its text.
     pub styled_part: bool,
+    /// It is never smaller than its content.
+    pub keeps_content: bool,
+    /// Its text may run from the right.
+    pub is_rtl: bool,
     /// The box may be offset slightly from the background of its parent.
     pub shifted: bool,
     pub metrics: Metrics,
@@ -87,6 +91,8 @@ pub(crate) struct Page {
     pub doubt: Option<Reason>,
     /// Something is painted above normal flow: it may cover overflowing text.
     pub lifted_paint: bool,
+    /// Something is painted besides letters.
+    pub paints: bool,
     /// The sum of all negative margins, in pixels.
     pulled_up: f32,
 }
@@ -126,6 +132,7 @@ impl Page {
             boxes: Vec::new(),
             doubt: None,
             lifted_paint: false,
+            paints: false,
             pulled_up: 0.0,
         };
         page.boxes.resize_with(dom.len(), || None);
@@ -189,13 +196,20 @@ impl Page {
                     if computed.covers && !gone {
                         self.doubt = Some(Reason::Covered);
                     }
-                    if is_styled_column(&style) {
+                    let is_column = matches!(
+                        *element.local(),
+                        local_name!("col") | local_name!("colgroup")
+                    );
+                    if is_styled_column(&style)
+                        || is_column && element.attribute(&local_name!("bgcolor")).is_some()
+                    {
                         self.doubt = Some(Reason::Element);
                     }
                     let mut metrics = own_metrics(element, &style);
                     if !is_inline(&display) || *element.local() == local_name!("br") {
                         run = 0.0;
                         metrics.lines += 1.0;
+                        metrics.line = metrics.line.max(line_height(&style));
                     }
                     if let Some(slot) = self.boxes.get_mut(id) {
                         *slot = Some(BoxNode {
@@ -203,6 +217,15 @@ impl Page {
                             rendering,
                             doubt: movement.doubt,
                             styled_part: computed.styled_part,
+                            keeps_content: matches!(
+                                *element.local(),
+                                local_name!("fieldset")
+                                    | local_name!("button")
+                                    | local_name!("legend")
+                            ),
+                            is_rtl: element
+                                .attribute(&local_name!("dir"))
+                                .is_some_and(|dir| !dir.eq_ignore_ascii_case("ltr")),
                             shifted: movement.shifted,
                             metrics: Metrics::default(),
                             offset: 0.0,
@@ -251,6 +274,7 @@ impl Page {
             .may(|value| value != Value::Position(Position::Static))
             || style.get(L::Opacity) != PossibleValues::One(Value::Number(1.0));
         self.lifted_paint |= lifted && metrics.paints;
+        self.paints |= metrics.paints;
         let inline = is_inline(&display);
         if !inline {
             *run = 0.0;
@@ -356,7 +380,7 @@ fn measure_text(text: &str, frame: &mut StyleFrame, run: &mut f32) {
             }
             let letters = word.len() as f32 * width;
             *run += letters;
-            total += letters + font * 0.4;
+            total += letters + font;
             metrics.min_width = metrics.min_width.max(*run);
         }
         if text.ends_with(|char: char| char.is_ascii_whitespace()) {
@@ -367,13 +391,19 @@ fn measure_text(text: &str, frame: &mut StyleFrame, run: &mut f32) {
         return;
     }
     for char in text.chars() {
+        let blank = font
+            * match char {
+                '\t' => 8.0,
+                ' ' | '\n' | '\r' => 1.0,
+                _ => OTHER_WIDTH,
+            };
         if char.is_whitespace() && char != '\u{A0}' {
             if !unbroken || char == '\n' && style.keeps_space {
                 *run = 0.0;
             } else {
-                *run += font * 0.4 + largest(&style.get(L::WordSpacing)).max(0.0);
+                *run += blank + largest(&style.get(L::WordSpacing)).max(0.0);
             }
-            total += font * 0.4;
+            total += blank;
             metrics.lines += f32::from(u8::from(char == '\n' && style.keeps_space));
             continue;
         }
@@ -420,7 +450,11 @@ fn own_metrics(element: &Element, style: &Style) -> Metrics {
         _ => false,
     };
     let borders = [L::BorderTop, L::BorderRight, L::BorderBottom, L::BorderLeft];
-    if !style.has_own() && style.not_understood.is_empty() && !elements::is_painted(element) {
+    if !style.has_own()
+        && style.not_understood.is_empty()
+        && !elements::is_painted(element)
+        && !style.get(L::TextShadow).is_any()
+    {
         return Metrics::default();
     }
     let paints = elements::is_painted(element)
@@ -430,13 +464,19 @@ fn own_metrics(element: &Element, style: &Style) -> Metrics {
             .may(|value| value != Value::Auto)
         || style.get(L::BoxShadow).may(|value| value != Value::Auto)
         || largest(&style.get(L::OutlineWidth)) > MAX_HARMLESS_OFFSET_PX
+        || style.get(L::TextShadow).is_any()
         || style
             .not_understood
             .iter()
             .any(|one| one.own && PAINTING.contains(&one.name))
         || borders.iter().any(|side| largest(&style.get(*side)) > 2.0);
+    let is_image = *element.local() == local_name!("img");
+    // Other painted elements have sizes of their own.
+    let is_replaced = elements::is_painted(element) && !is_image;
     let mut metrics = Metrics {
         paints,
+        complex: is_replaced,
+        min_width: if is_replaced { 320.0 } else { 0.0 },
         ..Metrics::default()
     };
     if *element.local() == local_name!("img") || *element.local() == local_name!("input") {
@@ -521,11 +561,20 @@ fn movement(style: &Style) -> Movement {
                 movement.doubt(Reason::Property(one.name));
                 movement.covers |= one.own;
             }
-            Reach::Clip => {}
+            Reach::Clip | Reach::Overflow => {}
         }
     }
+    if style.get(L::TextShadow).is_any() {
+        movement.doubt(Reason::Property("text-shadow"));
+        movement.covers = true;
+    }
     let indent = style.get(L::TextIndent);
-    if beyond(&indent, 100.0, 20.0) {
+    let pulled = indent.may(|value| match value {
+        Value::Px(px) => px < -5.0,
+        Value::Percent(percent) => percent < 0.0,
+        _ => false,
+    });
+    if pulled || beyond(&indent, 100.0, 20.0) {
         movement.doubt(Reason::OffPage);
     }
     if !style.has_own() {
@@ -547,6 +596,13 @@ fn movement(style: &Style) -> Movement {
                 movement.covers = true;
             }
         }
+    }
+    // A collapsed row hides its cells, whatever they say.
+    let is_row = style
+        .get(L::Display)
+        .may(|value| value == Value::Display(Display::Row));
+    if is_row && style.get(L::Visibility).may(|value| value == Value::On) {
+        movement.doubt(Reason::Visibility);
     }
     let absolute = style
         .get(L::Position)

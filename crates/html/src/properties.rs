@@ -213,6 +213,8 @@ pub(crate) enum Reach {
     Page,
     /// Only what a clipping box cuts off.
     Clip,
+    /// Only what is larger than its box, or than the window.
+    Overflow,
 }
 
 /// Lengths that move nothing out of sight.
@@ -235,6 +237,19 @@ const fn inherited(name: &'static str, harmless: &'static [&'static str]) -> Gua
         harmless,
     }
 }
+
+/// Alignments that let nothing overflow to the left or to the top.
+const STARTS: &[&str] = &[
+    "normal",
+    "auto",
+    "start",
+    "flex-start",
+    "self-start",
+    "left",
+    "stretch",
+    "baseline",
+    "space-between",
+];
 
 pub(crate) const GUARDED: &[Guarded] = &[
     guarded("transform", Reach::Page, &["none"]),
@@ -302,10 +317,30 @@ pub(crate) const GUARDED: &[Guarded] = &[
     guarded("border-top-right-radius", Reach::Clip, &["<small>"]),
     guarded("border-bottom-left-radius", Reach::Clip, &["<small>"]),
     guarded("border-bottom-right-radius", Reach::Clip, &["<small>"]),
+    guarded("border-start-start-radius", Reach::Clip, &["<small>"]),
+    guarded("border-start-end-radius", Reach::Clip, &["<small>"]),
+    guarded("border-end-start-radius", Reach::Clip, &["<small>"]),
+    guarded("border-end-end-radius", Reach::Clip, &["<small>"]),
+    guarded("justify-content", Reach::Overflow, STARTS),
+    guarded("align-content", Reach::Overflow, STARTS),
+    guarded("align-items", Reach::Overflow, STARTS),
+    guarded("align-self", Reach::Overflow, STARTS),
+    guarded("justify-items", Reach::Overflow, STARTS),
+    guarded("justify-self", Reach::Overflow, STARTS),
+    guarded("place-content", Reach::Overflow, STARTS),
+    guarded("place-items", Reach::Overflow, STARTS),
+    guarded("place-self", Reach::Overflow, STARTS),
+    guarded("flex-direction", Reach::Overflow, &["row", "column"]),
+    guarded(
+        "flex-flow",
+        Reach::Overflow,
+        &["row", "column", "wrap", "row wrap", "column wrap"],
+    ),
+    guarded("flex-wrap", Reach::Overflow, &["nowrap", "wrap"]),
+    guarded("direction", Reach::Overflow, &["ltr"]),
     inherited("border-spacing", &["<small>"]),
     inherited("tab-size", &["2", "4", "8"]),
     inherited("writing-mode", &["horizontal-tb"]),
-    inherited("direction", &["ltr", "rtl"]),
     inherited("color-scheme", &["normal", "light", "only", "dark light"]),
     inherited("font-size-adjust", &["none"]),
     inherited("-webkit-text-security", &["none"]),
@@ -363,6 +398,17 @@ impl Property {
             "-webkit-shape-outside" => "shape-outside",
             "-webkit-writing-mode" => "writing-mode",
             "-webkit-border-radius" => "border-radius",
+            "-webkit-border-top-left-radius" => "border-top-left-radius",
+            "-webkit-border-top-right-radius" => "border-top-right-radius",
+            "-webkit-border-bottom-left-radius" => "border-bottom-left-radius",
+            "-webkit-border-bottom-right-radius" => "border-bottom-right-radius",
+            "-webkit-justify-content" => "justify-content",
+            "-webkit-align-items" => "align-items",
+            "-webkit-align-content" => "align-content",
+            "-webkit-align-self" => "align-self",
+            "-webkit-flex-direction" => "flex-direction",
+            "-webkit-flex-flow" => "flex-flow",
+            "-webkit-flex-wrap" => "flex-wrap",
             "grid-gap" => "gap",
             "grid-row-gap" => "row-gap",
             "grid-column-gap" => "column-gap",

@@ -8,7 +8,7 @@ use crate::truth::Truth;
 use crate::values::Rgba;
 
 /// Values kept of one property; more are any value.
-const MAX_POSSIBLE_VALUES: usize = 8;
+pub(crate) const MAX_POSSIBLE_VALUES: usize = 8;
 
 /// One value of a property.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -254,6 +254,13 @@ impl Style {
             Some((_, slot)) => *slot = value,
             None if value == PossibleValues::One(initial(longhand)) => {}
             None => self.own.push((longhand, value)),
+        }
+    }
+
+    /// Adds a property that is not understood, once.
+    pub(crate) fn add_unknown(&mut self, property: UnknownProperty) {
+        if !self.not_understood.contains(&property) {
+            self.not_understood.push(property);
         }
     }
 

@@ -421,7 +421,7 @@ impl RuleBodyItemParser<'_, (), ()> for Inside<'_, '_> {
     }
 
     fn parse_qualified(&self) -> bool {
-        true
+        !self.0.is_attribute
     }
 }
 

@@ -49,50 +49,30 @@ pub(super) fn background_image(value: &str) -> Parsed {
     }
 }
 
-/// The image of a list of layers: none, pictures that are not loaded, or one gradient over all of the box.
+/// The image of one layer: none, a picture that is not loaded, or a gradient over all of the box. More layers are not
+/// followed.
 fn images(value: &str) -> Option<Value> {
     let mut parser = Parser::new(value);
-    let mut found: Vec<Value> = Vec::new();
-    while !parser.is_exhausted() {
-        let start = parser.position();
-        let token = parser.next().ok()?.clone();
-        match token {
-            Token::Ident(word) if word.eq_ignore_ascii_case("none") => {}
-            Token::Comma => {}
-            Token::UnquotedUrl(url) => found.push(remote(&url)?),
-            Token::Function(name) => {
-                let inside = parser
-                    .parse_nested_block(|inner| {
-                        let from = inner.position();
-                        while inner.next().is_ok() {}
-                        Ok::<_, cssparser::ParseError<()>>(inner.slice_from(from).to_owned())
-                    })
-                    .ok()?;
-                let name = name.to_ascii_lowercase();
-                found.push(match name.as_str() {
-                    "url" => remote(inside.trim().trim_matches(['"', '\'']))?,
-                    "linear-gradient"
-                    | "radial-gradient"
-                    | "conic-gradient"
-                    | "-webkit-linear-gradient"
-                    | "-webkit-radial-gradient"
-                    | "repeating-linear-gradient"
-                    | "repeating-radial-gradient" => gradient(&inside)?,
-                    _ => return None,
-                });
+    let found = match parser.next().ok()?.clone() {
+        Token::Ident(word) if word.eq_ignore_ascii_case("none") => Value::Auto,
+        Token::UnquotedUrl(url) => remote(&url)?,
+        Token::Function(name) => {
+            let inside = parser
+                .parse_nested_block(|inner| {
+                    let from = inner.position();
+                    while inner.next().is_ok() {}
+                    Ok::<_, cssparser::ParseError<()>>(inner.slice_from(from).to_owned())
+                })
+                .ok()?;
+            match name.to_ascii_lowercase().as_str() {
+                "url" => remote(inside.trim().trim_matches(['"', '\'']))?,
+                "linear-gradient" => gradient(&inside)?,
+                _ => return None,
             }
-            _ => return None,
         }
-        let _ = start;
-    }
-    match found.as_slice() {
-        [] => Some(Value::Auto),
-        [one] => Some(*one),
-        all if all.iter().all(|one| *one == Value::Image(Image::Remote)) => {
-            Some(Value::Image(Image::Remote))
-        }
-        _ => None,
-    }
+        _ => return None,
+    };
+    parser.is_exhausted().then_some(found)
 }
 
 /// Pictures are not loaded, unless they stand in the mail itself.
@@ -117,11 +97,12 @@ fn gradient(inside: &str) -> Option<Value> {
         })
         .ok()?;
     for (index, part) in parts.iter().enumerate() {
-        let colour = match values::colour_in(part) {
-            Some(Colour::Is(rgba)) if rgba.alpha >= 1.0 => rgba,
-            Some(_) => return None,
-            None if index == 0 => continue,
-            None => return None,
+        if index == 0 && is_direction(part) {
+            continue;
+        }
+        let colour = match stop_color(part)? {
+            Colour::Is(rgba) if rgba.alpha >= 1.0 => rgba,
+            _ => return None,
         };
         stops += 1;
         for (at, level) in colour.rgb.iter().enumerate() {
@@ -134,7 +115,40 @@ fn gradient(inside: &str) -> Option<Value> {
     (stops >= 2).then_some(Value::Image(Image::Gradient { low, high }))
 }
 
-/// Colour, image and area of the shorthand.
+/// `to right`, `to top left`, `90deg`.
+fn is_direction(part: &str) -> bool {
+    let sides = ["top", "bottom", "left", "right"];
+    match values::idents(part).as_deref() {
+        Some([to, side]) => to == "to" && sides.contains(&side.as_str()),
+        Some([to, one, two]) => {
+            let [vertical, horizontal] =
+                [one, two].map(|side| ["top", "bottom"].contains(&side.as_str()));
+            to == "to"
+                && sides.contains(&one.as_str())
+                && sides.contains(&two.as_str())
+                && vertical != horizontal
+        }
+        Some(_) => false,
+        None => {
+            let mut parser = Parser::new(part);
+            let is_angle = matches!(
+                parser.next(),
+                Ok(Token::Dimension { unit, .. }) if unit.eq_ignore_ascii_case("deg")
+            );
+            is_angle && parser.is_exhausted()
+        }
+    }
+}
+
+/// A colour with at most one place.
+fn stop_color(part: &str) -> Option<Colour> {
+    let mut parser = Parser::new(part);
+    let colour = values::next_colour(&mut parser)?;
+    let _ = parser.try_parse(Parser::expect_percentage);
+    parser.is_exhausted().then_some(colour)
+}
+
+/// Colour, image and area of the shorthand. Only the plain form of one layer is followed.
 pub(super) fn background(value: &str) -> (Parsed, Parsed, Parsed) {
     let all = |parsed: Parsed| (parsed.clone(), parsed.clone(), parsed);
     if is_foreign_syntax(value) {
@@ -144,7 +158,8 @@ pub(super) fn background(value: &str) -> (Parsed, Parsed, Parsed) {
     let mut color = None;
     let mut pictures = String::new();
     let mut placed = false;
-    let mut layers = 1;
+    let (mut none, mut repeats, mut attachments) = (0, 0, 0);
+    let mut places: Vec<String> = Vec::new();
     while !parser.is_exhausted() {
         if let Some(found) = values::next_colour(&mut parser) {
             if color.is_some() {
@@ -167,29 +182,51 @@ pub(super) fn background(value: &str) -> (Parsed, Parsed, Parsed) {
                     });
                 }
                 if !pictures.is_empty() {
-                    pictures.push(',');
+                    return all(Any);
                 }
                 pictures.push_str(parser.slice_from(from));
             }
-            Token::Ident(word) => match word.to_ascii_lowercase().as_str() {
-                "none" | "repeat" | "scroll" | "border-box" | "padding-box" => {}
-                "repeat-x" | "repeat-y" | "no-repeat" | "round" | "space" | "center" | "top"
-                | "left" | "right" | "bottom" | "cover" | "contain" | "auto" => placed = true,
-                "fixed" | "local" | "content-box" | "text" | "border-area" => {
-                    return (Any, Any, Any);
+            Token::Ident(word) => {
+                let word = word.to_ascii_lowercase();
+                match word.as_str() {
+                    "none" => none += 1,
+                    "repeat" | "repeat-x" | "repeat-y" | "no-repeat" => {
+                        repeats += 1;
+                        placed |= word != "repeat";
+                    }
+                    "scroll" => attachments += 1,
+                    "center" | "top" | "left" | "right" | "bottom" => {
+                        places.push(word);
+                        placed = true;
+                    }
+                    word if is_background_word(word) => return all(Any),
+                    _ => return all(Invalid),
                 }
-                word if values::is_system_colour(word) => return (Any, Any, Any),
-                _ => return all(Invalid),
-            },
-            Token::Comma => layers += 1,
-            Token::Delim('/') => placed = true,
-            Token::Dimension { .. } | Token::Percentage { .. } => placed = true,
-            Token::Number { value: 0.0, .. } => placed = true,
+            }
+            Token::Dimension { .. }
+            | Token::Percentage { .. }
+            | Token::Number { value: 0.0, .. } => {
+                places.push(String::new());
+                placed = true;
+            }
             Token::Number { .. } | Token::Hash(_) | Token::IDHash(_) | Token::QuotedString(_) => {
                 return all(Invalid);
             }
-            _ => return (Any, Any, Any),
+            _ => return all(Any),
         }
+    }
+    let repeated = places.iter().enumerate().any(|(nth, place)| {
+        place != "center"
+            && !place.is_empty()
+            && places.iter().skip(nth + 1).any(|other| other == place)
+    });
+    if none + usize::from(!pictures.is_empty()) > 1
+        || repeats > 1
+        || attachments > 1
+        || places.len() > 2
+        || repeated
+    {
+        return all(Any);
     }
     if value.trim().is_empty() {
         return all(Invalid);
@@ -202,12 +239,27 @@ pub(super) fn background(value: &str) -> (Parsed, Parsed, Parsed) {
     } else {
         images(&pictures).map_or(Any, |image| Values(vec![image]))
     };
-    let area = if placed || layers > 1 {
-        Value::On
-    } else {
-        Value::Auto
-    };
+    let area = if placed { Value::On } else { Value::Auto };
     (color, image, Values(vec![area]))
+}
+
+/// Words of the shorthand that are not followed.
+fn is_background_word(word: &str) -> bool {
+    const KNOWN: [&str; 12] = [
+        "fixed",
+        "local",
+        "round",
+        "space",
+        "cover",
+        "contain",
+        "auto",
+        "border-box",
+        "padding-box",
+        "content-box",
+        "text",
+        "border-area",
+    ];
+    KNOWN.contains(&word) || values::is_system_colour(word)
 }
 
 /// Whether a background covers all of its box.
@@ -243,7 +295,9 @@ pub(super) fn box_shadow(value: &str, context: &UnitContext) -> Parsed {
         return Any;
     };
     let mut parser = Parser::new(value);
-    let mut alpha = 1.0_f32;
+    let mut alpha = 0.0_f32;
+    let mut colors = 0;
+    let mut shadows = 1;
     let mut all: Vec<f32> = Vec::new();
     while !parser.is_exhausted() {
         if let Ok(px) = parser.try_parse(|parser| values::factor(parser, units).ok_or(())) {
@@ -251,19 +305,20 @@ pub(super) fn box_shadow(value: &str, context: &UnitContext) -> Parsed {
             continue;
         }
         match values::next_colour(&mut parser) {
-            Some(Colour::Is(rgba)) => alpha = alpha.min(rgba.alpha),
+            Some(Colour::Is(rgba)) => {
+                alpha = alpha.max(rgba.alpha);
+                colors += 1;
+            }
             _ => match parser.next() {
-                Ok(Token::Comma) => {}
-                Ok(Token::Ident(word)) if word.eq_ignore_ascii_case("inset") => {
-                    alpha = 1.0;
-                    all.push(3.0);
-                }
+                Ok(Token::Comma) => shadows += 1,
                 _ => return unread_list(value),
             },
         }
     }
     let reach = all.iter().copied().fold(0.0, f32::max);
-    if reach <= 6.0 || alpha <= 0.4 && reach <= 60.0 {
+    // A shadow without a colour has that of the letters.
+    let is_soft = colors == shadows && shadows == 1 && alpha <= 0.4 && reach <= 60.0;
+    if reach <= 6.0 && shadows <= 2 || is_soft {
         Values(vec![Value::Auto])
     } else {
         Values(vec![Value::On])

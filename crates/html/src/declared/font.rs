@@ -84,37 +84,37 @@ pub(super) fn font_size(value: &str, context: &UnitContext) -> Parsed {
     }
 }
 
-/// Font size and line height of `italic bold 12px/30px Georgia, serif`.
+/// Font size and line height of `italic bold 12px/30px Georgia, serif`. Only the plain form is followed.
 pub(super) fn font(value: &str, context: &UnitContext) -> (Parsed, Parsed) {
     let mut parser = Parser::new(value);
+    let mut words: Vec<String> = Vec::new();
     loop {
         let start = parser.position();
         let token = match parser.next() {
             Ok(token) => token.clone(),
             Err(_) => return both(unread(value, true)),
         };
-        let is_size = match &token {
-            Token::Number { value, .. } => *value == 0.0 || context.quirks && *value < 100.0,
+        match &token {
             Token::Ident(word) => {
-                let is_size = matches!(font_size(word, context), Values(_));
-                if !is_size && !is_font_word(word) {
-                    // A font of the system stands alone; any other word ends the declaration.
-                    return both(if parser.is_exhausted() { Any } else { Invalid });
+                let word = word.to_ascii_lowercase();
+                if !matches!(font_size(&word, context), Values(_)) {
+                    if !is_font_word(&word) {
+                        // A font of the system stands alone; any other word ends the declaration.
+                        return both(if parser.is_exhausted() { Any } else { Invalid });
+                    }
+                    words.push(word);
+                    continue;
                 }
-                is_size
             }
-            Token::Dimension { unit, .. } => !unit.eq_ignore_ascii_case("deg"),
-            Token::Percentage { .. } | Token::Function(_) => true,
-            _ => return both(unread(value, true)),
-        };
-        if !is_size {
-            continue;
-        }
-        if matches!(token, Token::Function(_)) {
-            let _ = parser.parse_nested_block(|inner| {
-                while inner.next().is_ok() {}
-                Ok::<_, cssparser::ParseError<()>>(())
-            });
+            Token::Number { value, .. }
+                if *value >= 100.0 && *value <= 900.0 && *value % 100.0 == 0.0 =>
+            {
+                words.push("bold".to_owned());
+                continue;
+            }
+            Token::Dimension { .. } | Token::Percentage { .. } => {}
+            Token::Number { value: 0.0, .. } => {}
+            _ => return both(unread(value, true).not_values()),
         }
         let size = font_size(parser.slice_from(start).trim(), context);
         let mut line = Values(vec![Value::Auto]);
@@ -124,22 +124,55 @@ pub(super) fn font(value: &str, context: &UnitContext) -> (Parsed, Parsed) {
             let _ = parser.next();
             line = line_height(parser.slice_from(from).trim(), context);
         }
-        // A family must follow, and nothing else.
-        let mut family = false;
-        while let Ok(token) = parser.next() {
-            match token {
-                Token::Ident(_) | Token::QuotedString(_) => family = true,
-                Token::Comma => {}
-                Token::Function(_) => return (Any, Any),
-                _ => return (Invalid, Invalid),
+        let plain = is_plain_style(&words) && is_family(&mut parser);
+        return if plain { (size, line) } else { (Any, Any) };
+    }
+}
+
+/// At most one weight and one style beside `normal`.
+fn is_plain_style(words: &[String]) -> bool {
+    let count = |wanted: &[&str]| {
+        words
+            .iter()
+            .filter(|word| wanted.contains(&word.as_str()))
+            .count()
+    };
+    let weights = count(&["bold", "bolder", "lighter"]);
+    let styles = count(&["italic", "oblique"]);
+    words.len() <= 3
+        && weights <= 1
+        && styles <= 1
+        && weights + styles + count(&["normal", "small-caps"]) == words.len()
+        && count(&["small-caps"]) <= 1
+}
+
+/// Words that are no names of families.
+const WIDE: [&str; 6] = [
+    "inherit",
+    "initial",
+    "unset",
+    "revert",
+    "revert-layer",
+    "default",
+];
+
+/// `Georgia, "Times New Roman", serif` and nothing else.
+fn is_family(parser: &mut Parser<'_>) -> bool {
+    let names = parser.parse_comma_separated(|name| {
+        if name.try_parse(Parser::expect_string_cloned).is_ok() {
+            return Ok::<_, cssparser::ParseError<()>>(());
+        }
+        loop {
+            let word = name.expect_ident()?.to_ascii_lowercase();
+            if WIDE.contains(&word.as_str()) {
+                return Err(cssparser::ParseError::custom(()));
+            }
+            if name.is_exhausted() {
+                return Ok(());
             }
         }
-        return if family {
-            (size, line)
-        } else {
-            (Invalid, Invalid)
-        };
-    }
+    });
+    names.is_ok() && parser.is_exhausted()
 }
 
 fn is_font_word(word: &str) -> bool {

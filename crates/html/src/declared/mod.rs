@@ -70,16 +70,16 @@ pub(crate) fn parse(longhand: L, count: usize, value: &str, context: &UnitContex
             _ => None,
         }),
         L::WhiteSpace => white_space(value),
-        L::TextIndent | L::LetterSpacing | L::WordSpacing | L::OutlineOffset => {
-            length(value, context, &["normal"])
-        }
+        L::LetterSpacing | L::WordSpacing => length(value, context, &["normal"]),
+        L::TextIndent | L::OutlineOffset => length(value, context, &[]),
         L::TextAlign => words(value, |word| match word {
             "left" | "start" | "justify" | "-webkit-left" | "-webkit-auto" => Some(Value::Auto),
             "right" | "center" | "end" | "match-parent" | "-webkit-right" | "-webkit-center"
             | "-moz-center" | "middle" => Some(Value::On),
             _ => None,
         }),
-        L::TextShadow | L::Animation | L::Clip | L::Content => none_or_on(value),
+        L::TextShadow => text_shadow(value, context),
+        L::Animation | L::Clip | L::Content => none_or_on(value),
         L::TextStroke => match lengths(value, context) {
             Some(all) if !all.is_empty() && all.iter().all(|px| *px == 0.0) => {
                 Values(vec![Value::Auto])
@@ -94,8 +94,11 @@ pub(crate) fn parse(longhand: L, count: usize, value: &str, context: &UnitContex
         }),
         L::Position => words(value, |word| match word {
             "static" => Some(Value::Position(Position::Static)),
-            "relative" | "sticky" | "-webkit-sticky" => Some(Value::Position(Position::Relative)),
-            "absolute" | "fixed" => Some(Value::Position(Position::Absolute)),
+            "relative" => Some(Value::Position(Position::Relative)),
+            // What sticks may be anywhere.
+            "absolute" | "fixed" | "sticky" | "-webkit-sticky" => {
+                Some(Value::Position(Position::Absolute))
+            }
             _ => None,
         }),
         L::Top | L::Right | L::Bottom | L::Left => side(longhand, count, value, context),
@@ -108,11 +111,12 @@ pub(crate) fn parse(longhand: L, count: usize, value: &str, context: &UnitContex
         L::BorderTop | L::BorderRight | L::BorderBottom | L::BorderLeft | L::OutlineWidth => {
             line_width(value, context)
         }
-        L::Width | L::Height | L::MinWidth | L::MinHeight | L::MaxWidth | L::MaxHeight => {
+        L::Width | L::Height | L::MinWidth | L::MinHeight => {
             not_negative(length(value, context, SIZES))
         }
+        L::MaxWidth | L::MaxHeight => not_negative(length(value, context, MAX_SIZES)),
         L::FlexBasis => flex_basis(value, context),
-        L::OverflowX | L::OverflowY => overflow(value, longhand == L::OverflowX),
+        L::OverflowX | L::OverflowY => overflow(value, longhand == L::OverflowX, count),
         L::Opacity => match number(value) {
             Values(all) => Values(all.into_iter().map(clamped).collect()),
             other => other,
@@ -129,6 +133,14 @@ pub(crate) fn parse(longhand: L, count: usize, value: &str, context: &UnitContex
             _ => words(value, |word| (word == "auto").then_some(Value::Auto)),
         },
         L::Zoom => match number(value) {
+            Values(all) if all.contains(&Value::Number(0.0)) => Any,
+            Values(all)
+                if all
+                    .iter()
+                    .any(|value| matches!(value, Value::Number(zoom) if *zoom < 0.0)) =>
+            {
+                Invalid
+            }
             Values(all) => Values(all),
             _ => words(value, |word| {
                 matches!(word, "normal" | "reset").then_some(Value::Number(1.0))
@@ -152,7 +164,8 @@ pub(crate) fn parse(longhand: L, count: usize, value: &str, context: &UnitContex
         },
         L::TextDecoration => text_decoration(value),
         L::ContentVisibility => words(value, |word| match word {
-            "visible" | "auto" => Some(Value::Auto),
+            "visible" => Some(Value::Auto),
+            // `auto` cuts off what its box cannot hold: it is not followed.
             "hidden" => Some(Value::On),
             _ => None,
         }),
@@ -173,6 +186,31 @@ fn none_or_on(value: &str) -> Parsed {
         Some("none" | "auto" | "normal") => Values(vec![Value::Auto]),
         _ => Values(vec![Value::On]),
     }
+}
+
+/// A shadow near the letters; others may cover other text.
+fn text_shadow(value: &str, context: &UnitContext) -> Parsed {
+    let parsed = none_or_on(value);
+    if parsed != Values(vec![Value::On]) {
+        return parsed;
+    }
+    let Some(units) = context.units().and_then(|all| all.last().copied()) else {
+        return Any;
+    };
+    let mut parser = Parser::new(value);
+    while !parser.is_exhausted() {
+        if values::next_colour(&mut parser).is_some() {
+            continue;
+        }
+        let near = parser.try_parse(|parser| match values::factor(parser, units) {
+            Some(px) if px.abs() <= 6.0 => Ok(()),
+            _ => Err(()),
+        });
+        if near.is_err() && parser.expect_comma().is_err() {
+            return Any;
+        }
+    }
+    parsed
 }
 
 /// A list that could not be read: ignored by browsers for certain, or not understood.
@@ -329,8 +367,12 @@ fn words(value: &str, known: impl Fn(&str) -> Option<Value>) -> Parsed {
     }
 }
 
+/// Words that leave a largest size to the browser.
+const MAX_SIZES: &[&str] = &["none", "max-content", "min-content", "fit-content"];
+
+/// Words that leave a size to the browser.
 const SIZES: &[&str] = &[
-    "none",
+    "auto",
     "max-content",
     "min-content",
     "fit-content",
@@ -345,7 +387,7 @@ const SIZES: &[&str] = &[
 /// A length or a percentage, or a word that leaves it to the browser.
 fn length(value: &str, context: &UnitContext, auto: &[&str]) -> Parsed {
     if let Some(word) = values::keyword(value) {
-        if word == "auto" || auto.contains(&word.as_str()) {
+        if auto.contains(&word.as_str()) {
             return Values(vec![Value::Auto]);
         }
         return unread(value, false);
@@ -423,8 +465,12 @@ fn lengths(value: &str, context: &UnitContext) -> Option<Vec<f32>> {
 
 /// Top, right, bottom or left of one to four lengths.
 fn side(longhand: L, count: usize, value: &str, context: &UnitContext) -> Parsed {
+    let auto: &[&str] = match longhand {
+        L::PaddingTop | L::PaddingRight | L::PaddingBottom | L::PaddingLeft => &[],
+        _ => &["auto"],
+    };
     if count == 1 {
-        return length(value, context, &[]);
+        return length(value, context, auto);
     }
     let mut parser = Parser::new(value);
     let mut parts: Vec<&str> = Vec::new();
@@ -449,7 +495,7 @@ fn side(longhand: L, count: usize, value: &str, context: &UnitContext) -> Parsed
     // All of them have to be valid.
     let all: Vec<Parsed> = parts
         .iter()
-        .map(|part| length(part, context, &[]))
+        .map(|part| length(part, context, auto))
         .collect();
     if all.contains(&Invalid) {
         return Invalid;
@@ -590,7 +636,7 @@ fn display(value: &str) -> Parsed {
     Values(vec![Value::Display(found)])
 }
 
-fn overflow(value: &str, across: bool) -> Parsed {
+fn overflow(value: &str, across: bool, count: usize) -> Parsed {
     let clips = |word: &str| match word {
         "visible" => Some(Value::Auto),
         "hidden" | "scroll" | "auto" | "overlay" => Some(Value::On),
@@ -599,7 +645,7 @@ fn overflow(value: &str, across: bool) -> Parsed {
     };
     let found = match values::idents(value).as_deref() {
         Some([both]) => clips(both),
-        Some([x, y]) => clips(x)
+        Some([x, y]) if count > 1 => clips(x)
             .zip(clips(y))
             .map(|(x, y)| if across { x } else { y }),
         _ => None,
