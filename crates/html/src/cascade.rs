@@ -6,13 +6,12 @@
 //!
 //! INVARIANT: uncertainty only adds possible values.
 
-use std::borrow::Cow;
 use std::cmp::Reverse;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::rc::Rc;
 
 use html5ever::interface::QuirksMode;
-use html5ever::{LocalName, local_name, ns};
+use html5ever::{local_name, ns};
 
 use crate::budget::Budget;
 use crate::conditions;
@@ -21,7 +20,8 @@ use crate::declared::{self, Parsed, UnitContext};
 use crate::dom::{DOCUMENT, Dom, Element, NodeId};
 use crate::elements::{self, PageColors};
 use crate::properties::{GUARDED, Longhand, Property, Reach};
-use crate::selector::matching::{self, Key, Matcher, One};
+use crate::rule_index::RuleIndex;
+use crate::selector::matching::Matcher;
 use crate::selector::parser::Pseudo;
 use crate::style::{MAX_POSSIBLE_VALUES, PossibleValues, Style, UnknownProperty, Value, initial};
 use crate::stylesheet::{Declaration, Scope, StyleSheet, inline};
@@ -36,94 +36,12 @@ const MAX_VALUE_BYTES: usize = 16 * 1024;
 pub(crate) struct Cascade<'a> {
     dom: &'a Dom,
     matcher: Matcher<'a>,
-    index: Index,
+    index: RuleIndex,
     sheet: StyleSheet,
     /// Style attributes repeat all over a page.
     inline: HashMap<String, Rc<[Declaration]>>,
     budget: Budget,
     colors: PageColors,
-}
-
-/// Rules by what their last part asks for.
-#[derive(Default)]
-struct Index {
-    by_id: HashMap<String, Vec<Candidate>>,
-    by_class: HashMap<String, Vec<Candidate>>,
-    by_name: HashMap<LocalName, Vec<Candidate>>,
-    any: Vec<Candidate>,
-    is_empty: bool,
-}
-
-/// A rule that may match.
-struct Candidate {
-    selector: One,
-    unread: bool,
-    pseudo: Option<Pseudo>,
-    weight: usize,
-    declarations: Rc<[Declaration]>,
-    scope: Scope,
-}
-
-impl Index {
-    fn new(sheet: &StyleSheet, dom: &Dom) -> Self {
-        let mut index = Self {
-            is_empty: true,
-            ..Self::default()
-        };
-        for rule in &sheet.rules {
-            for selector in rule.prelude.selectors.slice() {
-                let pseudo = matching::part(selector);
-                if pseudo == Some(Pseudo::Other) || !rule.scope.holds.may() {
-                    continue;
-                }
-                index.is_empty = false;
-                let place = match matching::key(selector) {
-                    Key::Id(id) => index.by_id.entry(id).or_default(),
-                    Key::Class(class) => index.by_class.entry(class).or_default(),
-                    Key::Name(name) => index.by_name.entry(name).or_default(),
-                    Key::Any => &mut index.any,
-                };
-                place.push(Candidate {
-                    selector: selector.clone(),
-                    unread: rule.prelude.unread || rule.prelude.names_unknown,
-                    pseudo,
-                    weight: rule.prelude.weight.of(dom),
-                    declarations: Rc::clone(&rule.declarations),
-                    scope: rule.scope,
-                });
-            }
-        }
-        index
-    }
-
-    /// Those that may match an element.
-    fn candidates<'i>(&'i self, element: &Element) -> Vec<&'i [Candidate]> {
-        let mut found = vec![self.any.as_slice()];
-        found.extend(self.by_name.get(element.local()).map(Vec::as_slice));
-        if !self.by_id.is_empty()
-            && let Some(id) = element.attribute(&local_name!("id"))
-        {
-            found.extend(self.by_id.get(lower(id).as_ref()).map(Vec::as_slice));
-        }
-        if !self.by_class.is_empty() {
-            let classes = element.attribute(&local_name!("class")).unwrap_or_default();
-            let mut seen: HashSet<&str> = HashSet::new();
-            for class in classes.split_ascii_whitespace() {
-                if seen.insert(class) {
-                    found.extend(self.by_class.get(lower(class).as_ref()).map(Vec::as_slice));
-                }
-            }
-        }
-        found
-    }
-}
-
-fn lower(text: &str) -> Cow<'_, str> {
-    if text.bytes().any(|byte| byte.is_ascii_uppercase()) {
-        Cow::Owned(text.to_ascii_lowercase())
-    } else {
-        Cow::Borrowed(text)
-    }
 }
 
 /// Later and greater wins.
@@ -188,7 +106,7 @@ impl<'a> Cascade<'a> {
     pub(crate) fn new(dom: &'a Dom) -> Self {
         let mut sheet = StyleSheet::default();
         read_sheets(dom, &mut sheet);
-        let index = Index::new(&sheet, dom);
+        let index = RuleIndex::new(&sheet, dom);
         let budget = Budget::default();
         if sheet.is_too_much() {
             budget.exhaust();

@@ -18,6 +18,7 @@ mod judge;
 mod layout;
 mod link;
 mod properties;
+mod rule_index;
 mod sanitize;
 mod selector;
 mod style;
