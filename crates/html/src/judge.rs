@@ -71,6 +71,8 @@ pub(crate) struct VisibilityContext {
     strays: bool,
     /// Text may reach beyond the box around.
     spills: bool,
+    /// Some box around is positioned.
+    is_positioned: bool,
     floats: bool,
 }
 
@@ -99,6 +101,7 @@ impl VisibilityContext {
             offset: 0.0,
             strays: false,
             spills: false,
+            is_positioned: false,
             floats: false,
         }
     }
@@ -184,7 +187,10 @@ impl VisibilityContext {
         if style.get(L::Zoom).is_any() {
             inner.doubt(Reason::Property("zoom"));
         }
-        inner.place(style);
+        inner.place(style, node);
+        inner.is_positioned |= style
+            .get(L::Position)
+            .may(|value| value != Value::Position(Position::Static));
         // The overflow of the root is the window's, and so is that of the body when the root has none.
         let is_root = element.is_html() && *element.local() == local_name!("html");
         let is_body = element.is_html() && *element.local() == local_name!("body");
@@ -207,7 +213,7 @@ impl VisibilityContext {
     }
 
     /// Applies positioning: positioned boxes leave the flow and the clip of their ancestors.
-    fn place(&mut self, style: &Style) {
+    fn place(&mut self, style: &Style, node: &BoxNode) {
         let position = style.get(L::Position);
         let absolute = position.is(|value| value == Value::Position(Position::Absolute));
         if !absolute.may() {
@@ -215,6 +221,23 @@ impl VisibilityContext {
         }
         if let Some(reason) = self.clipped.take() {
             self.doubt(reason);
+        }
+        // Far to the left of the page, where no scrolling reaches, and with less text than would reach back.
+        let left = style
+            .get(L::Left)
+            .is(|value| matches!(value, Value::Px(px) if px <= -5_000.0));
+        let auto = |side: L| style.get(side) == PossibleValues::One(Value::Auto);
+        let short = node.metrics.text_width + node.metrics.min_width < 2_000.0;
+        let moved_only = matches!(node.doubt, Some(Reason::Moved));
+        if absolute.and(left).is_certain()
+            && !self.is_positioned
+            && auto(L::Width)
+            && auto(L::MinWidth)
+            && auto(L::Right)
+            && short
+            && moved_only
+        {
+            self.hide(Reason::OffPage);
         }
     }
 

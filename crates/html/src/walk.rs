@@ -8,7 +8,7 @@ use crate::hidden_text::HiddenText;
 use crate::judge::VisibilityContext;
 use crate::layout::{BoxNode, Page};
 use crate::properties::Longhand as L;
-use crate::style::{Display, Style, Value};
+use crate::style::{Display, Position, Style, Value};
 use crate::verdict::{Reason, Verdict};
 
 /// Receives only what can be seen; `open` and `close` pair up.
@@ -233,7 +233,10 @@ fn display(style: &Style) -> Display {
 
 fn layout(style: &Style, around: Option<Display>) -> BoxKind {
     let own = display(style);
-    if own.is_inline_level() && around.is_some_and(Display::is_flex) {
+    let is_placed = style
+        .get(L::Position)
+        .may(|value| value == Value::Position(Position::Absolute));
+    if own.is_inline_level() && (is_placed || around.is_some_and(Display::is_flex)) {
         return BoxKind::Block;
     }
     match own {

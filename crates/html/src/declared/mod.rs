@@ -95,10 +95,8 @@ pub(crate) fn parse(longhand: L, count: usize, value: &str, context: &UnitContex
         L::Position => words(value, |word| match word {
             "static" => Some(Value::Position(Position::Static)),
             "relative" => Some(Value::Position(Position::Relative)),
-            // What sticks may be anywhere.
-            "absolute" | "fixed" | "sticky" | "-webkit-sticky" => {
-                Some(Value::Position(Position::Absolute))
-            }
+            "absolute" | "fixed" => Some(Value::Position(Position::Absolute)),
+            // What sticks may be anywhere: it is not followed.
             _ => None,
         }),
         L::Top | L::Right | L::Bottom | L::Left => side(longhand, count, value, context),
