@@ -119,11 +119,12 @@ fn is_marked(read: &CallOutcome, word: &str) -> bool {
         };
         !open.contains(word)
     });
-    let lines = read.text.lines().filter(|line| line.contains(word));
-    covered
-        && html_marked
-        && !runs.is_empty()
-        && lines.into_iter().all(|line| line.starts_with('?'))
+    let mut lines = read.text.lines().filter(|line| line.contains(word));
+    let lines_marked = lines.all(|line| {
+        let is_html = line.contains("<mark title=\"uncertain");
+        is_html || line.trim_start().starts_with('?')
+    });
+    covered && html_marked && !runs.is_empty() && lines_marked
 }
 
 #[test]
