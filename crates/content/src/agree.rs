@@ -212,7 +212,8 @@ fn is_address(piece: &str) -> bool {
         || bare.contains('@')
 }
 
-/// A web or mail address. Another target of a link, such as `@word`, is no address that a plain text writes out.
+/// A web or mail address. Another target of a link, such as `@word`, is no address that a plain
+/// text writes out.
 fn leads_out(target: &str) -> bool {
     let rest = |scheme: &str| {
         let (head, rest) = target.split_at_checked(scheme.len())?;

@@ -1,6 +1,7 @@
 //! The body of a message: the text of its parts in order, and sanitized HTML when it is wished.
 //!
-//! Of an alternative, the version that people see is shown; a plain text that says the same may stand for it.
+//! Of an alternative, the version that people see is shown; a plain text that says the same may
+//! stand for it.
 
 use html::Links;
 use mail::{Fetched, Flow, Leaf, UncertainText};
@@ -172,7 +173,8 @@ struct Stretch {
     changes: Changes,
 }
 
-/// A stretch may begin with a joiner or a selector that joined something before it: the shield removes it.
+/// A stretch may begin with a joiner or a selector that joined something before it: the shield
+/// removes it.
 fn stretch<'a>(text: &'a str, uncertain: &Marks, wish: &BodyWish) -> (Window<'a>, Stretch) {
     let shown = window(text, wish.offset, wish.max_chars);
     let (shielded, edits) = shield_tracked(shown.text, Shape::Body);
@@ -337,8 +339,10 @@ fn nothing_shown(reads: &[Read<'_>]) -> Option<Note> {
     Some(Note::HtmlShowsNothing { pictures })
 }
 
-/// The versions of the body that people do not see are compared with the one they see, and never shown in its place.
-/// Only a plain text that says the same word for word is shown for it, because its lines are the sender's.
+/// The versions of the body that people do not see are compared with the one they see, and never
+/// shown in its place.
+/// Only a plain text that says the same word for word is shown for it, because its lines are the
+/// sender's.
 fn pick_versions(reads: &mut [Read<'_>], alternatives: &[Alternative], notes: &mut Vec<Note>) {
     for alternative in alternatives {
         let mut agreeing = None;

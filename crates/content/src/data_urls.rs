@@ -1,7 +1,9 @@
 //! The source text of HTML before it is parsed: pictures that are written into it are taken out.
 //!
-//! A scanner in the terms of the HTML tokenizer (HTML Standard section 13.2.5). Where a parser may disagree with it
-//! about what is markup (raw text, comments, CDATA), it takes the text for no markup and leaves it as it is.
+//! A scanner in the terms of the HTML tokenizer (HTML Standard section 13.2.5). Where a parser may
+//! disagree with it
+//! about what is markup (raw text, comments, CDATA), it takes the text for no markup and leaves it
+//! as it is.
 
 use std::borrow::Cow;
 
@@ -39,7 +41,8 @@ const ADDRESSES: [&str; 7] = [
     "xlink:href",
 ];
 
-/// The same page, the contents of long `data:` URLs in addresses and style sheets left out. What a reader sees does not
+/// The same page, the contents of long `data:` URLs in addresses and style sheets left out. What a
+/// reader sees does not
 /// change, because what renders it loads no pictures.
 pub(crate) fn without_data_urls(html: &str) -> Cow<'_, str> {
     if html.len() < MIN_HTML_BYTES {
@@ -263,7 +266,8 @@ impl<'a> Cuts<'a> {
         }
     }
 
-    /// A style sheet, or a part of one: `data:` URLs in `url()`, if nothing in them ends a URL or a string.
+    /// A style sheet, or a part of one: `data:` URLs in `url()`, if nothing in them ends a URL or a
+    /// string.
     fn css(&mut self, begin: usize, end: usize) {
         const BEFORE: usize = 16;
         let css = self.html.get(begin..end).unwrap_or_default().as_bytes();

@@ -3,7 +3,8 @@
 /// RFC 1896: a name of a command has at most so many characters.
 const MAX_COMMAND_CHARS: usize = 60;
 
-/// Commands and their parameters removed; a single line break is a space, of several one is dropped.
+/// Commands and their parameters removed; a single line break is a space, of several one is
+/// dropped.
 pub(crate) fn enriched(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut unfilled = 0_usize;

@@ -125,7 +125,8 @@ fn shown_name(field: &Field<'_>, changes: &mut Changes) -> String {
     shield::bounded(&name, Shape::Line, 128, changes)
 }
 
-/// Address fields are printed anew, so that a name cannot pass for an address beside it. Raw 8-bit text is in `charset`.
+/// Address fields are printed anew, so that a name cannot pass for an address beside it. Raw 8-bit
+/// text is in `charset`.
 fn shown_value(name: &str, value: &[u8], charset: Option<&str>, changes: &mut Changes) -> Fitted {
     const ADDRESSES: [&str; 6] = ["From", "Sender", "Reply-To", "To", "Cc", "Bcc"];
     if !is_among(&ADDRESSES, name) {

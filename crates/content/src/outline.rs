@@ -129,7 +129,8 @@ pub fn outline(raw: &[u8]) -> Outline<'_> {
     }
 }
 
-/// Whether a header may be that of a message with this structure: a multipart of the type that it declares, or one
+/// Whether a header may be that of a message with this structure: a multipart of the type that it
+/// declares, or one
 /// part.
 pub fn is_declared(header: &[u8], structure: &Structure) -> bool {
     let kind = header::first(header, "content-type").map(Params::parse);
@@ -315,7 +316,8 @@ impl Splitter<'_> {
         self.spans.push(span);
     }
 
-    /// Puts those that a leaf lies in into the structure. One that no leaf lies in is of no use there.
+    /// Puts those that a leaf lies in into the structure. One that no leaf lies in is of no use
+    /// there.
     fn list_multiparts(&mut self) {
         let open = self.stack.iter_mut();
         for open in open.filter(|open| !open.is_listed && open.children > 0) {

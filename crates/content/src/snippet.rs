@@ -24,7 +24,8 @@ pub struct Snippet {
     pub ordinary: usize,
 }
 
-/// The first words of the body on one line, at most `max_chars` characters. `None` when there is no text, or when the
+/// The first words of the body on one line, at most `max_chars` characters. `None` when there is no
+/// text, or when the
 /// beginning of the message does not hold the part that people see.
 pub fn snippet(prefix: &TextPrefix, max_chars: usize) -> Option<Snippet> {
     let header = prefix.header.trim_ascii_end();
@@ -78,7 +79,8 @@ fn body(prefix: &TextPrefix, outline: &Outline<'_>) -> Vec<Leaf> {
         }
         None if prefix.truncated => {
             let mut ours = outline.structure.clone();
-            // INVARIANT: an attachment is none of the text. What seems to be the only part may be one, once the
+            // INVARIANT: an attachment is none of the text. What seems to be the only part may be
+            // one, once the
             // others are seen.
             ours.cut |= !ours.multiparts.is_empty();
             let body = of_body(&ours).into_iter();

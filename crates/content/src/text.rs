@@ -60,7 +60,8 @@ pub(crate) fn unflow(text: &str, flow: Flow) -> String {
     out
 }
 
-/// The layout of rendered text: no blanks at line ends, at most two blank lines in a row, none at the edges.
+/// The layout of rendered text: no blanks at line ends, at most two blank lines in a row, none at
+/// the edges.
 pub(crate) fn tidy(text: &str) -> String {
     tidy_tracked(text).0
 }

@@ -1,4 +1,5 @@
-//! Runs of text of which it is not certain that a person sees them, carried through every change of the text.
+//! Runs of text of which it is not certain that a person sees them, carried through every change of
+//! the text.
 
 use std::ops::Range;
 

@@ -1,8 +1,10 @@
 //! What parent and child say to each other: a line of words, then bytes.
 //!
 //! A request is `extract FORMAT MAX_CHARS LENGTH` and the attachment, or `probe WHAT`. A reply is
-//! `text CUT EMPTY HIDDEN UNCERTAIN LENGTH`, as many lines `REASON CHARS` and `REASON START END`, and the text;
-//! `fault NAME`, or `probed` and its findings. Reasons are numbers. The parent believes nothing that a reply says
+//! `text CUT EMPTY HIDDEN UNCERTAIN LENGTH`, as many lines `REASON CHARS` and `REASON START END`,
+//! and the text;
+//! `fault NAME`, or `probed` and its findings. Reasons are numbers. The parent believes nothing
+//! that a reply says
 //! beyond what it can check.
 
 use std::io::{self, Read, Write};

@@ -1,7 +1,9 @@
 //! The cascade: which values the properties of an element may have.
 //!
-//! For each property the declarations are walked from the strongest down. Each that may apply adds its values; the
-//! first that certainly applies, with a valid value, ends the walk. Where the rank of a declaration is not known, its
+//! For each property the declarations are walked from the strongest down. Each that may apply adds
+//! its values; the
+//! first that certainly applies, with a valid value, ends the walk. Where the rank of a declaration
+//! is not known, its
 //! values are added and the walk goes on.
 //!
 //! INVARIANT: uncertainty only adds possible values.
@@ -524,7 +526,8 @@ impl<'a> Cascade<'a> {
         valid
     }
 
-    /// Whether white space is written as it stands: the strongest declaration that may apply decides.
+    /// Whether white space is written as it stands: the strongest declaration that may apply
+    /// decides.
     fn white_space(
         &self,
         element: &Element,

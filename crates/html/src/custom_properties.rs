@@ -28,7 +28,8 @@ pub(crate) type Customs = HashMap<Rc<str>, Custom>;
 pub(crate) enum Substituted<'v> {
     /// It refers to nothing.
     Plain(Cow<'v, str>),
-    /// Each as good as the others; `None` where a reference leads nowhere, so that the declaration is as if unset.
+    /// Each as good as the others; `None` where a reference leads nowhere, so that the declaration
+    /// is as if unset.
     Variants(Vec<Option<String>>),
     Any,
 }
@@ -38,7 +39,8 @@ pub(crate) fn substitute<'v>(
     customs: &Customs,
     budget: &Budget,
 ) -> Substituted<'v> {
-    // Escapes can spell any name, and comments can stand in it; written plainly there are none left.
+    // Escapes can spell any name, and comments can stand in it; written plainly there are none
+    // left.
     let text = if value.contains('\\') || value.contains("/*") {
         Cow::Owned(plain(value))
     } else {

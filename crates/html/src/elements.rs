@@ -1,4 +1,5 @@
-//! What elements are before any style sheet: browsers' own rules, and attributes such as `bgcolor` and `width`.
+//! What elements are before any style sheet: browsers' own rules, and attributes such as `bgcolor`
+//! and `width`.
 
 use html5ever::{LocalName, local_name, ns};
 
@@ -75,7 +76,8 @@ pub(crate) fn rendering(dom: &Dom, element: &Element) -> Rendering {
     }
 }
 
-/// Elements that hold no text for readers, and that are not counted either while no style shows them.
+/// Elements that hold no text for readers, and that are not counted either while no style shows
+/// them.
 pub(crate) fn is_machinery(element: &Element) -> bool {
     matches!(
         *element.local(),
@@ -248,7 +250,8 @@ pub(crate) struct PageColors {
     pub text: PossibleValues,
 }
 
-/// The value that a property has when no style sheet sets it; `None` when it is the initial or the inherited one.
+/// The value that a property has when no style sheet sets it; `None` when it is the initial or the
+/// inherited one.
 pub(crate) fn base(
     element: &Element,
     longhand: L,
@@ -523,7 +526,8 @@ pub(crate) fn dimension(value: &str) -> Option<Value> {
     })
 }
 
-/// Colours of attributes: names and `#rgb`, else hexadecimal digits however mangled (HTML section 2.3.6).
+/// Colours of attributes: names and `#rgb`, else hexadecimal digits however mangled (HTML section
+/// 2.3.6).
 pub(crate) fn legacy_colour(value: &str) -> Option<Rgba> {
     let value = value.trim();
     if value.is_empty() || value.eq_ignore_ascii_case("transparent") {

@@ -2,7 +2,8 @@
 
 use crate::verdict::Reason;
 
-/// Hidden text up to so many characters before any visible text is a preheader: the line that lists of mail show.
+/// Hidden text up to so many characters before any visible text is a preheader: the line that lists
+/// of mail show.
 const MAX_PREHEADER_CHARS: usize = 300;
 
 /// What was left out of a page.
@@ -69,7 +70,8 @@ impl HiddenText {
         self.reasons.iter().map(|(_, chars)| chars).sum()
     }
 
-    /// Characters that a warning is due for: comments, tracking pixels, elements that are never rendered and a
+    /// Characters that a warning is due for: comments, tracking pixels, elements that are never
+    /// rendered and a
     /// preheader are not among them.
     pub fn notable(&self) -> usize {
         let preheader = self.leading <= MAX_PREHEADER_CHARS;

@@ -1,4 +1,5 @@
-//! Whether a reader sees the text of an element: hidden when something certainly hides it, visible when nothing may,
+//! Whether a reader sees the text of an element: hidden when something certainly hides it, visible
+//! when nothing may,
 //! and uncertain otherwise.
 
 use html5ever::local_name;
@@ -191,7 +192,8 @@ impl VisibilityContext {
         inner.is_positioned |= style
             .get(L::Position)
             .may(|value| value != Value::Position(Position::Static));
-        // The overflow of the root is the window's, and so is that of the body when the root has none.
+        // The overflow of the root is the window's, and so is that of the body when the root has
+        // none.
         let is_root = element.is_html() && *element.local() == local_name!("html");
         let is_body = element.is_html() && *element.local() == local_name!("body");
         if is_root {
@@ -222,7 +224,8 @@ impl VisibilityContext {
         if let Some(reason) = self.clipped.take() {
             self.doubt(reason);
         }
-        // Far to the left of the page, where no scrolling reaches, and with less text than would reach back.
+        // Far to the left of the page, where no scrolling reaches, and with less text than would
+        // reach back.
         let left = style
             .get(L::Left)
             .is(|value| matches!(value, Value::Px(px) if px <= -5_000.0));

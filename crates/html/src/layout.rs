@@ -1,6 +1,7 @@
 //! Bounds on box sizes, computed without layout, and whether boxes may cover other text.
 //!
-//! INVARIANT: sizes are bounds from above. Text that is taken to fit into a box does so in every window and font.
+//! INVARIANT: sizes are bounds from above. Text that is taken to fit into a box does so in every
+//! window and font.
 
 use std::rc::Rc;
 
@@ -346,7 +347,8 @@ impl Page {
     }
 }
 
-/// Columns of tables hide, colour or narrow the cells that they stand for, which are not looked up here.
+/// Columns of tables hide, colour or narrow the cells that they stand for, which are not looked up
+/// here.
 fn is_styled_column(style: &Style) -> bool {
     let may = |longhand, predicate: fn(Value) -> bool| style.get(longhand).may(predicate);
     may(L::Display, |value| value == Value::Display(Display::Column))
@@ -706,7 +708,8 @@ fn beyond(value: &PossibleValues, limit: f32, percent: f32) -> bool {
     })
 }
 
-/// Whether a display has a box whose sizes and overflow mean something. Children of flex boxes have one, and so has
+/// Whether a display has a box whose sizes and overflow mean something. Children of flex boxes have
+/// one, and so has
 /// what floats or is placed.
 pub(crate) fn is_boxed(style: &Style, parent: &PossibleValues) -> Truth {
     let own = style

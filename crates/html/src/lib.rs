@@ -1,8 +1,11 @@
 //! HTML and CSS to runs of text with a verdict on their visibility, and sanitized HTML.
 //!
-//! A page is parsed into a tree as browsers build it (`dom`), styled (`cascade`), judged (`judge`) and walked once
-//! (`walk`). Every run of text is visible, hidden or uncertain: hidden text is left out and counted with its
-//! reasons, uncertain text is written and marked with its reason. This crate never knows mail and never touches
+//! A page is parsed into a tree as browsers build it (`dom`), styled (`cascade`), judged (`judge`)
+//! and walked once
+//! (`walk`). Every run of text is visible, hidden or uncertain: hidden text is left out and counted
+//! with its
+//! reasons, uncertain text is written and marked with its reason. This crate never knows mail and
+//! never touches
 //! network, disk or clock.
 
 mod backdrop;
@@ -89,7 +92,8 @@ pub fn to_text(html: &str, max_chars: usize) -> Rendered {
     }
 }
 
-/// Well-formed HTML without scripts, styles, forms or remote content, at most `max_chars` long. All text passes
+/// Well-formed HTML without scripts, styles, forms or remote content, at most `max_chars` long. All
+/// text passes
 /// through `filter`.
 pub fn sanitize(html: &str, max_chars: usize, filter: &mut dyn TextFilter) -> Sanitized {
     let dom = Dom::parse(start(html));

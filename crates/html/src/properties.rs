@@ -1,8 +1,12 @@
-//! The CSS properties: which are computed, which have one harmless value, which are harmless altogether.
+//! The CSS properties: which are computed, which have one harmless value, which are harmless
+//! altogether.
 //!
-//! A property is *harmless* when no value of it stops, recolours, covers or moves glyphs beyond the flow, and it needs
-//! no sizes to be known. A name that no browser knows is ignored, as browsers do. Every other property is
-//! "any value": text under it is uncertain. The tables follow Chromium 156; CSS modules are named where the reason
+//! A property is *harmless* when no value of it stops, recolours, covers or moves glyphs beyond the
+//! flow, and it needs
+//! no sizes to be known. A name that no browser knows is ignored, as browsers do. Every other
+//! property is
+//! "any value": text under it is uncertain. The tables follow Chromium 156; CSS modules are named
+//! where the reason
 //! is not plain.
 
 use std::rc::Rc;
@@ -541,7 +545,8 @@ fn computed(name: &str) -> Option<&'static [L]> {
     })
 }
 
-/// Names that browsers know, that can hide, recolour, cover or move text, and that are not computed.
+/// Names that browsers know, that can hide, recolour, cover or move text, and that are not
+/// computed.
 const NOT_COMPUTED: &[&str] = &[
     "border-shape",
     "column-height",

@@ -174,7 +174,8 @@ impl PossibleValues {
 pub(crate) struct Style {
     inherited: Rc<[PossibleValues; INHERITED]>,
     own: Vec<(Longhand, PossibleValues)>,
-    /// Guarded and unknown properties that may have a value which is not understood, by their names.
+    /// Guarded and unknown properties that may have a value which is not understood, by their
+    /// names.
     pub not_understood: Vec<UnknownProperty>,
     pub customs: Rc<Customs>,
     /// The font size of the root element.

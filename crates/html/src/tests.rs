@@ -50,7 +50,8 @@ fn visible_html(html: &str) -> String {
     out
 }
 
-/// Negative margins pull up what follows, so that the words around may be uncertain too, but never hidden.
+/// Negative margins pull up what follows, so that the words around may be uncertain too, but never
+/// hidden.
 fn assert_secret_withheld(html: &str) {
     assert!(!visible(html).contains("secret"), "{html}");
     let text = to_text(html, 1_000).text;

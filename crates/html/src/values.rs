@@ -1,6 +1,7 @@
 //! Values of CSS properties: lengths with their arithmetic, numbers, colours.
 //!
-//! What a value means is asked only when it is applied, because relative units need the element's font.
+//! What a value means is asked only when it is applied, because relative units need the element's
+//! font.
 
 use cssparser::{Parser, Token};
 use cssparser_color::{Color, hsl_to_rgb, hwb_to_rgb};

@@ -1,4 +1,5 @@
-//! Walks a page once, in order, and gives a sink what a reader sees or may see; the rest is counted with its reasons.
+//! Walks a page once, in order, and gives a sink what a reader sees or may see; the rest is counted
+//! with its reasons.
 
 use html5ever::{LocalName, local_name, ns};
 
@@ -318,7 +319,8 @@ fn percent_decoded(text: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// The text of a control that stands in an attribute, and why it may not be seen: only buttons grow with it.
+/// The text of a control that stands in an attribute, and why it may not be seen: only buttons grow
+/// with it.
 fn control_text(element: &Element) -> Option<(&str, Option<Reason>)> {
     if !element.is_html() || *element.local() != local_name!("input") {
         return None;
@@ -340,7 +342,8 @@ fn control_text(element: &Element) -> Option<(&str, Option<Reason>)> {
     (!value.trim().is_empty()).then_some((value, doubt))
 }
 
-/// Pictures are not loaded, so that readers see their alternative text; unless they are part of the mail.
+/// Pictures are not loaded, so that readers see their alternative text; unless they are part of the
+/// mail.
 fn picture(
     element: &Element,
     style: &Style,

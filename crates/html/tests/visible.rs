@@ -1,4 +1,5 @@
-//! Verdicts on techniques that hide or show a text, beside what Chromium draws. `cargo xtask visible` records that.
+//! Verdicts on techniques that hide or show a text, beside what Chromium draws. `cargo xtask
+//! visible` records that.
 
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 

@@ -471,7 +471,8 @@ pub struct TextPrefix {
     pub text: Bytes,
     /// There is more text than this.
     pub truncated: bool,
-    /// Of the whole message, where the source knows it: which part is the body is not known from a beginning.
+    /// Of the whole message, where the source knows it: which part is the body is not known from a
+    /// beginning.
     pub structure: Option<Arc<Structure>>,
 }
 

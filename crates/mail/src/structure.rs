@@ -1,6 +1,8 @@
-//! The MIME structure of a message: flat lists of its leaf parts and of its multiparts, each with its place.
+//! The MIME structure of a message: flat lists of its leaf parts and of its multiparts, each with
+//! its place.
 //!
-//! Flat on purpose: nesting is the sender's choice, and no code of ours has to recurse into it. Section numbers are
+//! Flat on purpose: nesting is the sender's choice, and no code of ours has to recurse into it.
+//! Section numbers are
 //! paths, so the tree can be read from them.
 
 use std::fmt;
@@ -73,7 +75,8 @@ pub struct Multipart {
     pub path: Vec<u32>,
     /// Lower case (`alternative`, `related`, …), at most [`Multipart::MAX_SUBTYPE_BYTES`] long.
     pub subtype: String,
-    /// The `start` parameter of a multipart/related (RFC 2387 section 3.2): the Content-ID of its root.
+    /// The `start` parameter of a multipart/related (RFC 2387 section 3.2): the Content-ID of its
+    /// root.
     pub start: Option<Raw>,
 }
 

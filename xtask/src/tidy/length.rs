@@ -1,4 +1,5 @@
-//! Files stay readable: none over 900 lines, tests at the foot not counted. Below that, lengths follow the topic.
+//! Files stay readable: none over 900 lines, tests at the foot not counted. Below that, lengths
+//! follow the topic.
 
 use crate::tree::{File, Problem, Tree};
 

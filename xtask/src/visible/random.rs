@@ -1,4 +1,5 @@
-//! Seeded random pages: ordinary mail with style sheets, and the same mixed with techniques that hide or show text.
+//! Seeded random pages: ordinary mail with style sheets, and the same mixed with techniques that
+//! hide or show text.
 //! Every run of text has a secret of its own.
 
 use testkit::mailgen::Rng;

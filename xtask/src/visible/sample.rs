@@ -1,8 +1,10 @@
-//! A page with runs of text, and what is to be known of each run: the pixels it changes and the judge's verdict.
+//! A page with runs of text, and what is to be known of each run: the pixels it changes and the
+//! judge's verdict.
 
 use serde::{Deserialize, Serialize};
 
-/// More differing pixels than this are seen; fewer than one are not. Between both a text is faint, and no verdict on it
+/// More differing pixels than this are seen; fewer than one are not. Between both a text is faint,
+/// and no verdict on it
 /// is a miss.
 const FAINT_PIXELS: usize = 60;
 

@@ -1,4 +1,5 @@
-//! Techniques that hide or show one text: two lists kept as data, and the attack matrix of `content`.
+//! Techniques that hide or show one text: two lists kept as data, and the attack matrix of
+//! `content`.
 
 use std::fs;
 use std::path::Path;

@@ -1,6 +1,7 @@
 //! Addresses of a message: read from a header field or taken from an IMAP ENVELOPE, and printed.
 //!
-//! `parse.rs` reads a field, `print.rs` writes the one form that is shown. Both lists of mail and single messages
+//! `parse.rs` reads a field, `print.rs` writes the one form that is shown. Both lists of mail and
+//! single messages
 //! use them.
 
 mod parse;
@@ -88,7 +89,8 @@ impl AddressList {
         self.entries.into_iter().map(Address::from)
     }
 
-    /// `Name <a@b>, …`, shielded; what does not fit is counted at the end. `None` when there is nothing to show.
+    /// `Name <a@b>, …`, shielded; what does not fit is counted at the end. `None` when there is
+    /// nothing to show.
     /// Raw 8-bit names are in `charset`.
     pub(crate) fn print(&self, charset: Option<&str>, changes: &mut Changes) -> Option<String> {
         let mut out = String::new();
@@ -117,7 +119,8 @@ impl AddressList {
             let least = if self.cut { "at least " } else { "" };
             out.push_str(&format!("{gap}… (+{least}{left} more)"));
         }
-        // INVARIANT: brackets and colons were put around what was shielded, and may have made a marker of it.
+        // INVARIANT: brackets and colons were put around what was shielded, and may have made a
+        // marker of it.
         let shielded = shield::shield(&out, Shape::Line);
         *changes += shielded.changes;
         (!shielded.text.is_empty()).then_some(shielded.text)
@@ -204,7 +207,8 @@ fn described(one: &Address) -> Option<Entry> {
     })
 }
 
-/// `"john.doe"@example.com` is `john.doe@example.com` (RFC 5321 section 4.1.2); servers omit the quotes.
+/// `"john.doe"@example.com` is `john.doe@example.com` (RFC 5321 section 4.1.2); servers omit the
+/// quotes.
 pub(crate) fn unquoted(local: &[u8]) -> Cow<'_, [u8]> {
     let inner = local
         .strip_prefix(b"\"")
@@ -510,7 +514,8 @@ mod tests {
             print(&bytes);
         }
 
-        /// What is printed reads as the same addresses, and so does what an envelope holds. Without letters nothing
+        /// What is printed reads as the same addresses, and so does what an envelope holds. Without
+        /// letters nothing
         /// looks like a tag, which the shield would break up.
         #[test]
         fn what_is_printed_reads_the_same(value in "[12@<>\"(),;:. \\\\=?]{0,40}") {

@@ -1,8 +1,12 @@
-//! The addresses of a header field (RFC 5322 sections 3.4 and 4.4), and how malformed ones are recovered.
+//! The addresses of a header field (RFC 5322 sections 3.4 and 4.4), and how malformed ones are
+//! recovered.
 //!
-//! Recovery is deterministic. An unclosed quote, comment or bracket is an ordinary character. `<` without `>` ends
-//! at the next separator. Text behind `>` that holds an `@` is a mailbox of its own, and so is each word with an
-//! `@` where brackets are missing. What is no address keeps the text that was written, and has no domain.
+//! Recovery is deterministic. An unclosed quote, comment or bracket is an ordinary character. `<`
+//! without `>` ends
+//! at the next separator. Text behind `>` that holds an `@` is a mailbox of its own, and so is each
+//! word with an
+//! `@` where brackets are missing. What is no address keeps the text that was written, and has no
+//! domain.
 
 use std::collections::BTreeSet;
 
@@ -151,7 +155,8 @@ impl<'a> Lexer<'a> {
         (kind, self.at + length, text)
     }
 
-    /// An encoded word is one atom, although some senders leave `@` and dots in it (RFC 2047 section 5).
+    /// An encoded word is one atom, although some senders leave `@` and dots in it (RFC 2047
+    /// section 5).
     fn encoded_word(&self) -> Option<(Kind, usize, Vec<u8>)> {
         let rest = self.source.get(self.at..)?.strip_prefix(b"=?")?;
         let mut marks = rest.iter().enumerate().filter(|(_, byte)| **byte == b'?');
@@ -309,7 +314,8 @@ impl Parser<'_> {
         }
     }
 
-    /// `<a@b> name <c@d>` lacks a comma. Brackets without an `@`, as in `<news> name <c@d>`, belong to the name.
+    /// `<a@b> name <c@d>` lacks a comma. Brackets without an `@`, as in `<news> name <c@d>`, belong
+    /// to the name.
     fn second_angle(&mut self, angle: Vec<Token>) {
         let mut after = std::mem::take(&mut self.piece.after);
         if holds_at(&angle) {
@@ -504,7 +510,8 @@ fn space_after(token: &Token) -> Token {
     }
 }
 
-/// The words of a text. Blanks and comments around `@` and `.` separate nothing (RFC 5322 section 4.4).
+/// The words of a text. Blanks and comments around `@` and `.` separate nothing (RFC 5322 section
+/// 4.4).
 fn runs(tokens: &[Token]) -> Vec<&[Token]> {
     let mut found = Vec::new();
     let mut start = None;
@@ -554,7 +561,8 @@ fn holds_encoded_word(text: &[u8]) -> bool {
     memchr::memmem::find(text, b"=?").is_some()
 }
 
-/// A domain without comments, and whether it needed a repair: a dot at its end says nothing (RFC 1034 section 3.1).
+/// A domain without comments, and whether it needed a repair: a dot at its end says nothing (RFC
+/// 1034 section 3.1).
 fn domain(tokens: &[Token]) -> Option<(Vec<u8>, Form)> {
     let tokens = trimmed(tokens);
     if let [literal] = tokens

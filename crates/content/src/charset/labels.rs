@@ -76,7 +76,8 @@ fn ours(name: &str) -> Option<Charset> {
     Some(Charset::Web(web))
 }
 
-/// `cp1251`, `win-1251`, `windows_1251`, `ibm852`, `dos-852`, `iso8859_2` and other ways to give a number.
+/// `cp1251`, `win-1251`, `windows_1251`, `ibm852`, `dos-852`, `iso8859_2` and other ways to give a
+/// number.
 fn code_page(name: &str) -> Option<Charset> {
     const PREFIXES: [&str; 9] = [
         "windows", "codepage", "win", "ibm", "dos", "oem", "ms", "cp", "pc",

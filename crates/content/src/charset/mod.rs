@@ -74,7 +74,8 @@ pub(crate) fn decode(bytes: &[u8], label: Option<&str>, whole: Completeness) -> 
     decoded
 }
 
-/// As [`decode`], of HTML. Its own `<meta charset>` counts where the mail declares none or ASCII: servers invent
+/// As [`decode`], of HTML. Its own `<meta charset>` counts where the mail declares none or ASCII:
+/// servers invent
 /// `us-ascii` where the sender declared nothing.
 pub(crate) fn decode_html(bytes: &[u8], label: Option<&str>, whole: Completeness) -> Decoded {
     match declared(label) {

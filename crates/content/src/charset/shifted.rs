@@ -1,4 +1,5 @@
-//! Charsets in which ASCII bytes mean something else: UTF-7, UTF-32, HZ and the ISO-2022 family without Japanese.
+//! Charsets in which ASCII bytes mean something else: UTF-7, UTF-32, HZ and the ISO-2022 family
+//! without Japanese.
 
 use encoding_rs::{EUC_KR, GBK};
 

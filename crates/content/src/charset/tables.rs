@@ -1,8 +1,10 @@
 //! Single-byte charsets of mail that the web has forgotten, and encoding_rs with it.
 //!
-//! From the code pages of Python 3.11 and glibc 2.36. U+FFFD stands where a charset has no character.
+//! From the code pages of Python 3.11 and glibc 2.36. U+FFFD stands where a charset has no
+//! character.
 
-/// One charset: its names without punctuation in lower case, the characters of 0x80 to 0xFF, and what differs from
+/// One charset: its names without punctuation in lower case, the characters of 0x80 to 0xFF, and
+/// what differs from
 /// ASCII below.
 pub(super) struct Table {
     pub names: &'static [&'static str],

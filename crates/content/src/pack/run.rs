@@ -186,7 +186,8 @@ fn step(
     None
 }
 
-/// The lines from the first on, which reads `read` behind its new marks, that hold the whole source between them.
+/// The lines from the first on, which reads `read` behind its new marks, that hold the whole source
+/// between them.
 fn unwrapped(
     read: &str,
     rest: &[&str],

@@ -86,7 +86,8 @@ const FAMILIES: [Family; 11] = [
     },
 ];
 
-/// Llama 2 and Mistral begin and end a conversation with these, which strike text out in HTML: they count only before
+/// Llama 2 and Mistral begin and end a conversation with these, which strike text out in HTML: they
+/// count only before
 /// another token.
 const EDGES: [&str; 2] = ["<s>", "</s>"];
 
@@ -95,7 +96,8 @@ const MAX_TOKEN_CHARS: usize = 48;
 /// Blanks between an edge and the token behind it.
 const MAX_EDGE_BLANKS: usize = 4;
 
-/// Whether a token begins with this opening bracket, or what looks like one. `after` is what follows it.
+/// Whether a token begins with this opening bracket, or what looks like one. `after` is what
+/// follows it.
 pub(super) fn opens_token(open: char, after: &str) -> bool {
     let Some(token) = Token::read(open, after) else {
         return false;

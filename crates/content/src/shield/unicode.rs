@@ -14,7 +14,8 @@ use crate::uncertain::Edits;
 /// Marks on one letter. The densest scripts stack five or six; more are there to smear over other lines.
 const MOST_MARKS: usize = 8;
 
-/// The text without what is not seen, and how many characters were taken out or replaced. `edits` takes each place
+/// The text without what is not seen, and how many characters were taken out or replaced. `edits`
+/// takes each place
 /// where the result differs in length.
 pub(super) fn visible<'a>(
     text: &'a str,
@@ -168,7 +169,8 @@ impl Sieve<'_> {
             '\u{2800}' => self.replace(' '),
             _ if is_private(u32::from(char)) => self.replace('\u{FFFD}'),
             _ if is_banned(char) => self.changed += 1,
-            // One blank of an odd width between words is typography; a row of different ones is an alphabet.
+            // One blank of an odd width between words is typography; a row of different ones is an
+            // alphabet.
             _ if is_odd_blank(char)
                 && self.last.is_some_and(|last| last != char && is_blank(last)) =>
             {
@@ -235,7 +237,8 @@ fn is_private(code: u32) -> bool {
     matches!(code, 0xE000..=0xF8FF | 0xF0000..=0xFFFFD | 0x100000..=0x10FFFD)
 }
 
-/// Blanks that are neither the common one nor the one that does not break, which stand in rows in ordinary mail.
+/// Blanks that are neither the common one nor the one that does not break, which stand in rows in
+/// ordinary mail.
 fn is_odd_blank(char: char) -> bool {
     matches!(
         char,

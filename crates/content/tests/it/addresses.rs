@@ -1,4 +1,5 @@
-//! What is shown of an address field parses back, in Python's `email`, to the addresses of the message.
+//! What is shown of an address field parses back, in Python's `email`, to the addresses of the
+//! message.
 
 use std::io::Write as _;
 use std::process::{Command, Stdio};
@@ -7,9 +8,12 @@ use content::AddressList;
 
 const LINES: usize = 100_000;
 
-/// Reads one field value per line and answers with `name␟local␟domain␟spec` per address, separated by `␞`.
-/// Every line is read by `email.utils` (strict where it knows that mode), every fiftieth also by `email.headerregistry`,
-/// without defects. `email.utils` drops the quotes of text that is no address, so that `spec` is what counts there.
+/// Reads one field value per line and answers with `name␟local␟domain␟spec` per address, separated
+/// by `␞`.
+/// Every line is read by `email.utils` (strict where it knows that mode), every fiftieth also by
+/// `email.headerregistry`,
+/// without defects. `email.utils` drops the quotes of text that is no address, so that `spec` is
+/// what counts there.
 const PYTHON: &str = r#"
 import inspect, sys
 from email.headerregistry import HeaderRegistry
@@ -320,7 +324,8 @@ fn soup(random: &mut Random) -> (String, Vec<Expected>) {
     (line.clone(), found.collect())
 }
 
-/// Whether Python's answer is the address that is expected. Names are compared without blanks: runs of them are one.
+/// Whether Python's answer is the address that is expected. Names are compared without blanks: runs
+/// of them are one.
 fn agrees(found: &[&str], want: &Expected) -> bool {
     let &[name, local, domain, spec] = found else {
         return false;

@@ -1,4 +1,5 @@
-//! Colours of documents: sets of those that text or its background may have, and whether an eye tells two apart.
+//! Colours of documents: sets of those that text or its background may have, and whether an eye
+//! tells two apart.
 
 /// A set larger than this is "any colour".
 const MAX_KNOWN: usize = 8;

@@ -1,6 +1,7 @@
 //! Word documents: headers, body, notes, comments and footers, without what is hidden or deleted.
 //!
-//! Deleted text that Word still tracks is left out. Text that a reader would not see is left out and counted, and
+//! Deleted text that Word still tracks is left out. Text that a reader would not see is left out
+//! and counted, and
 //! what may not be seen is marked.
 
 use std::rc::Rc;
@@ -82,7 +83,8 @@ pub(super) fn read(bytes: &[u8], draft: &mut Draft) -> Result<(), ExtractFault> 
     Ok(())
 }
 
-/// Pages without room for text, of any section: which text stands in it is told only behind the text.
+/// Pages without room for text, of any section: which text stands in it is told only behind the
+/// text.
 fn verdict_of_pages(body: &str) -> Result<Verdict, ExtractFault> {
     /// Twentieths of a point.
     const ROOM: f64 = 400.0;

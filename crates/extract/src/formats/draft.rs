@@ -320,7 +320,8 @@ impl Draft {
     }
 }
 
-/// In code points, with runs joined that only white space stands between, and no more than are sent.
+/// In code points, with runs joined that only white space stands between, and no more than are
+/// sent.
 fn runs_in_chars(text: &str, runs: &[UncertainRun]) -> Vec<UncertainRun> {
     let mut counted: Vec<UncertainRun> = Vec::new();
     let (mut bytes, mut chars) = (0, 0);

@@ -1,4 +1,5 @@
-//! Colours and shapes of DrawingML, which Word, Excel and PowerPoint share (ECMA-376 part 1, chapter 20).
+//! Colours and shapes of DrawingML, which Word, Excel and PowerPoint share (ECMA-376 part 1,
+//! chapter 20).
 
 use std::collections::HashMap;
 

@@ -1,4 +1,5 @@
-//! The styles of OpenDocument files, as far as they say whether text is seen (OpenDocument 1.3 part 3, chapters 16 to 20).
+//! The styles of OpenDocument files, as far as they say whether text is seen (OpenDocument 1.3 part
+//! 3, chapters 16 to 20).
 
 use std::collections::{HashMap, HashSet};
 
@@ -73,7 +74,8 @@ impl Look {
         }
     }
 
-    /// What is handed down to text inside: nothing of the box itself, and no hiding, which would be taken back inside.
+    /// What is handed down to text inside: nothing of the box itself, and no hiding, which would be
+    /// taken back inside.
     pub(super) fn of_text(&self) -> Self {
         Self {
             hidden: None,

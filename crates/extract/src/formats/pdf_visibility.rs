@@ -1,7 +1,10 @@
-//! Whether the text of a PDF page is seen: its content is followed as a viewer follows it, without drawing anything.
+//! Whether the text of a PDF page is seen: its content is followed as a viewer follows it, without
+//! drawing anything.
 //!
-//! What is followed: positions, sizes, plain colours, opacity, rectangles as clips and as backgrounds, layers. All else
-//! (patterns, masks, curved clips, pictures) makes what it touches uncertain (ISO 32000-1 chapters 8 and 9).
+//! What is followed: positions, sizes, plain colours, opacity, rectangles as clips and as
+//! backgrounds, layers. All else
+//! (patterns, masks, curved clips, pictures) makes what it touches uncertain (ISO 32000-1 chapters
+//! 8 and 9).
 
 use std::collections::HashSet;
 

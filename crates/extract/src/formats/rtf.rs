@@ -1,7 +1,8 @@
 //! Rich Text Format: groups, control words, and text in many code pages.
 //!
 //! Our own reader: the format is small, and hidden text and bounds matter more here than looks. Pictures, objects and
-//! tables of fonts are passed over; deleted text that is still tracked is left out; hidden text is counted.
+//! tables of fonts are passed over; deleted text that is still tracked is left out; hidden text is
+//! counted.
 
 use std::collections::HashMap;
 

@@ -346,7 +346,8 @@ impl Looks {
         }
         match self.colour(look.text) {
             Some(text) => verdict.and(Verdict::of_colours(&text, &behind)),
-            // Automatic is chosen to show on shading, but not on what a highlighter or another program paints.
+            // Automatic is chosen to show on shading, but not on what a highlighter or another
+            // program paints.
             None if lit.is_some() || look.back.is_some() => {
                 verdict.and(Verdict::of_colours(&Colours::one(BLACK), &behind).doubted())
             }

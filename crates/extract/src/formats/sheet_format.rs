@@ -1,4 +1,5 @@
-//! Number formats of Excel, as far as they say whether a value is shown at all (ECMA-376 part 1, 18.8.31).
+//! Number formats of Excel, as far as they say whether a value is shown at all (ECMA-376 part 1,
+//! 18.8.31).
 
 use mail::HidingReason;
 

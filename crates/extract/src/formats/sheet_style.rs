@@ -234,7 +234,8 @@ fn read_font(xml: &mut Xml<'_>, palette: &Palette) -> Result<Font, ExtractFault>
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum FillUse {
     Cell,
-    /// QUIRK: formats that hold under a condition write a solid colour as the background, and leave the pattern out.
+    /// QUIRK: formats that hold under a condition write a solid colour as the background, and leave
+    /// the pattern out.
     Format,
 }
 

@@ -545,7 +545,8 @@ impl SheetLook {
     fn column(&self, column: u32) -> Option<&ColumnLook> {
         let after = self.columns.partition_point(|one| one.first <= column);
         let before = self.columns.get(..after).unwrap_or_default();
-        // They do not overlap in files that Excel writes; in others the worst of the nearest counts.
+        // They do not overlap in files that Excel writes; in others the worst of the nearest
+        // counts.
         let near = before
             .iter()
             .rev()

@@ -1,4 +1,5 @@
-//! What slides, their layouts and their masters say of the look of text (ECMA-376 part 1, chapters 19 and 21).
+//! What slides, their layouts and their masters say of the look of text (ECMA-376 part 1, chapters
+//! 19 and 21).
 
 use mail::{ExtractFault, HidingReason};
 
@@ -458,7 +459,8 @@ pub(super) struct Stage<'a> {
 }
 
 impl Stage<'_> {
-    /// Whether text of this look is seen in a shape of the slide, at a level, in a table's cell or not.
+    /// Whether text of this look is seen in a shape of the slide, at a level, in a table's cell or
+    /// not.
     pub(super) fn verdict(
         &self,
         shape: Option<usize>,

@@ -1,4 +1,5 @@
-//! What the properties of Word text say about whether it is seen, and the styles that they come from.
+//! What the properties of Word text say about whether it is seen, and the styles that they come
+//! from.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -141,7 +142,8 @@ impl Look {
         }
     }
 
-    /// All but vanishing, which styles switch on and off again, on a background of one of these colours.
+    /// All but vanishing, which styles switch on and off again, on a background of one of these
+    /// colours.
     pub(super) fn verdict_on(&self, behind: &Colours) -> Verdict {
         let points = self.half_points.map_or(10.0, |half| half as f32 / 2.0);
         let mut verdict = Verdict::of_size(points);
@@ -177,7 +179,8 @@ impl Look {
     }
 }
 
-/// A style that is set on the mark of a paragraph hides nothing by `specVanish`; on text it is for programs to know.
+/// A style that is set on the mark of a paragraph hides nothing by `specVanish`; on text it is for
+/// programs to know.
 pub(super) fn vanishing(direct: &Look, styles: &[&Look], defaults: &Look) -> Verdict {
     let spec = std::iter::once(direct)
         .chain(styles.iter().copied())
@@ -188,7 +191,8 @@ pub(super) fn vanishing(direct: &Look, styles: &[&Look], defaults: &Look) -> Ver
             false => Verdict::Visible,
         };
     }
-    // ECMA-376 part 1, 17.7.3: a property that styles of several kinds switch is on when an odd number of them does.
+    // ECMA-376 part 1, 17.7.3: a property that styles of several kinds switch is on when an odd
+    // number of them does.
     let on = styles
         .iter()
         .filter(|look| look.vanish == Some(true))
@@ -291,7 +295,8 @@ fn highlight(name: &str) -> Option<Rgb> {
     })
 }
 
-/// Word 2010 paints letters with it, whatever their colour says. Its alpha says how much shows through.
+/// Word 2010 paints letters with it, whatever their colour says. Its alpha says how much shows
+/// through.
 fn text_fill(xml: &mut Xml<'_>, theme: &Theme) -> Result<Paint, ExtractFault> {
     let mut paint = Paint::any();
     let mut open = 1usize;

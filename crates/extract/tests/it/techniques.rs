@@ -1,4 +1,5 @@
-//! Ways to hide text in documents: none of them is shown as if a reader saw it, and ordinary text stays as it is.
+//! Ways to hide text in documents: none of them is shown as if a reader saw it, and ordinary text
+//! stays as it is.
 
 use extract::formats::{MAX_CHARS, extract};
 use mail::{ExtractedText, Format};

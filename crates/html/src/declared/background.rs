@@ -49,7 +49,8 @@ pub(super) fn background_image(value: &str) -> Parsed {
     }
 }
 
-/// The image of one layer: none, a picture that is not loaded, or a gradient over all of the box. More layers are not
+/// The image of one layer: none, a picture that is not loaded, or a gradient over all of the box.
+/// More layers are not
 /// followed.
 fn images(value: &str) -> Option<Value> {
     let mut parser = Parser::new(value);

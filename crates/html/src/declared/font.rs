@@ -84,7 +84,8 @@ pub(super) fn font_size(value: &str, context: &UnitContext) -> Parsed {
     }
 }
 
-/// Font size and line height of `italic bold 12px/30px Georgia, serif`. Only the plain form is followed.
+/// Font size and line height of `italic bold 12px/30px Georgia, serif`. Only the plain form is
+/// followed.
 pub(super) fn font(value: &str, context: &UnitContext) -> (Parsed, Parsed) {
     let mut parser = Parser::new(value);
     let mut words: Vec<String> = Vec::new();

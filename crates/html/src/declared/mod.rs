@@ -354,7 +354,8 @@ fn is_foreign_word(word: &str) -> bool {
         .any(|prefix| lower.starts_with(prefix))
 }
 
-/// Parses a single keyword. Unknown keywords are any value, or invalid if only other programs have them.
+/// Parses a single keyword. Unknown keywords are any value, or invalid if only other programs have
+/// them.
 fn words(value: &str, known: impl Fn(&str) -> Option<Value>) -> Parsed {
     let Some(word) = values::keyword(value) else {
         return unread(value, false);
@@ -446,7 +447,8 @@ fn pixels(value: &str, context: &UnitContext) -> Option<Vec<f32>> {
     Some(found)
 }
 
-/// A list of lengths and percentages, `auto` among them; percentages are turned into pixels of the widest window.
+/// A list of lengths and percentages, `auto` among them; percentages are turned into pixels of the
+/// widest window.
 fn lengths(value: &str, context: &UnitContext) -> Option<Vec<f32>> {
     let units = context.units()?;
     let units = units.last()?;

@@ -233,7 +233,8 @@ pub(crate) struct Prelude {
     pub names_unknown: bool,
 }
 
-/// The selectors before a block. `within` are those of the rule around it; `foreign` when names may have prefixes,
+/// The selectors before a block. `within` are those of the rule around it; `foreign` when names may
+/// have prefixes,
 /// which are not known here. `None` when browsers ignore the rule.
 pub(crate) fn parse(
     input: &mut CssParser<'_>,
