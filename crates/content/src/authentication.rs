@@ -1,10 +1,8 @@
 //! What the receiving server found out about a sender: Authentication-Results (RFC 8601).
 //!
 //! Anybody can write such a header. Only the one of the server that took the mail in counts: the
-//! one with its
-//! configured name, else one above every `Received`, where no other server writes. Without either
-//! the topmost is
-//! shown as not verified. Nothing is verified here.
+//! one with its configured name, else one above every `Received`, where no other server writes.
+//! Without either the topmost is shown as not verified. Nothing is verified here.
 
 use std::fmt;
 

@@ -130,8 +130,7 @@ impl Chosen {
 }
 
 /// Texts travel whole, however short the wish: where the first character of a text that is shown
-/// lies among
-/// pictures, markup and blanks is known only behind it.
+/// lies among pictures, markup and blanks is known only behind it.
 fn max_text_bytes(leaf: &Leaf) -> u64 {
     if is_html(leaf) {
         MAX_HTML_BYTES

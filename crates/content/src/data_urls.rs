@@ -1,9 +1,8 @@
 //! The source text of HTML before it is parsed: pictures that are written into it are taken out.
 //!
 //! A scanner in the terms of the HTML tokenizer (HTML Standard section 13.2.5). Where a parser may
-//! disagree with it
-//! about what is markup (raw text, comments, CDATA), it takes the text for no markup and leaves it
-//! as it is.
+//! disagree with it about what is markup (raw text, comments, CDATA), it takes the text for no
+//! markup and leaves it as it is.
 
 use std::borrow::Cow;
 
@@ -42,8 +41,7 @@ const ADDRESSES: [&str; 7] = [
 ];
 
 /// The same page, the contents of long `data:` URLs in addresses and style sheets left out. What a
-/// reader sees does not
-/// change, because what renders it loads no pictures.
+/// reader sees does not change, because what renders it loads no pictures.
 pub(crate) fn without_data_urls(html: &str) -> Cow<'_, str> {
     if html.len() < MIN_HTML_BYTES {
         return Cow::Borrowed(html);

@@ -1,9 +1,8 @@
 //! The Date field (RFC 5322 section 3.3), with the older and foreign forms that are found in mail.
 //!
 //! RFC 850, asctime, ISO 8601 and month-first dates are read, two-digit years, month and day names
-//! in full, times
-//! with AM and PM, obsolete zones. A date that may be day-first or month-first in figures is not
-//! guessed at.
+//! in full, times with AM and PM, obsolete zones. A date that may be day-first or month-first in
+//! figures is not guessed at.
 
 use jiff::Timestamp;
 use jiff::civil::Date as Day;

@@ -130,8 +130,7 @@ pub fn outline(raw: &[u8]) -> Outline<'_> {
 }
 
 /// Whether a header may be that of a message with this structure: a multipart of the type that it
-/// declares, or one
-/// part.
+/// declares, or one part.
 pub fn is_declared(header: &[u8], structure: &Structure) -> bool {
     let kind = header::first(header, "content-type").map(Params::parse);
     let outermost = structure.multiparts.iter().find(|one| one.path.is_empty());

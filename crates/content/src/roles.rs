@@ -1,11 +1,9 @@
 //! Which parts are the body: what a mail program would show of the MIME tree (RFC 2046 section 5.1,
-//! RFC 2387,
-//! RFC 1847), decided from the structure alone, in the same way for every source.
+//! RFC 2387, RFC 1847), decided from the structure alone, in the same way for every source.
 //!
 //! Of a multipart/alternative the last branch that can be rendered is shown, of a multipart/related
-//! the root, of a
-//! multipart/signed the first part, of a multipart/encrypted nothing, and of any other multipart
-//! all texts in order.
+//! the root, of a multipart/signed the first part, of a multipart/encrypted nothing, and of any
+//! other multipart all texts in order.
 
 use std::collections::{BTreeSet, HashMap};
 

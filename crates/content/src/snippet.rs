@@ -25,8 +25,7 @@ pub struct Snippet {
 }
 
 /// The first words of the body on one line, at most `max_chars` characters. `None` when there is no
-/// text, or when the
-/// beginning of the message does not hold the part that people see.
+/// text, or when the beginning of the message does not hold the part that people see.
 pub fn snippet(prefix: &TextPrefix, max_chars: usize) -> Option<Snippet> {
     let header = prefix.header.trim_ascii_end();
     let raw = [header, b"\r\n\r\n", &prefix.text].concat();
@@ -80,8 +79,7 @@ fn body(prefix: &TextPrefix, outline: &Outline<'_>) -> Vec<Leaf> {
         None if prefix.truncated => {
             let mut ours = outline.structure.clone();
             // INVARIANT: an attachment is none of the text. What seems to be the only part may be
-            // one, once the
-            // others are seen.
+            // one, once the others are seen.
             ours.cut |= !ours.multiparts.is_empty();
             let body = of_body(&ours).into_iter();
             let is_known = |leaf: &Leaf| {

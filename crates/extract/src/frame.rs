@@ -2,10 +2,8 @@
 //!
 //! A request is `extract FORMAT MAX_CHARS LENGTH` and the attachment, or `probe WHAT`. A reply is
 //! `text CUT EMPTY HIDDEN UNCERTAIN LENGTH`, as many lines `REASON CHARS` and `REASON START END`,
-//! and the text;
-//! `fault NAME`, or `probed` and its findings. Reasons are numbers. The parent believes nothing
-//! that a reply says
-//! beyond what it can check.
+//! and the text; `fault NAME`, or `probed` and its findings. Reasons are numbers. The parent
+//! believes nothing that a reply says beyond what it can check.
 
 use std::io::{self, Read, Write};
 

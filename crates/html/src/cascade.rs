@@ -1,10 +1,8 @@
 //! The cascade: which values the properties of an element may have.
 //!
 //! For each property the declarations are walked from the strongest down. Each that may apply adds
-//! its values; the
-//! first that certainly applies, with a valid value, ends the walk. Where the rank of a declaration
-//! is not known, its
-//! values are added and the walk goes on.
+//! its values; the first that certainly applies, with a valid value, ends the walk. Where the rank
+//! of a declaration is not known, its values are added and the walk goes on.
 //!
 //! INVARIANT: uncertainty only adds possible values.
 

@@ -1,6 +1,5 @@
 //! Whether the conditions of style sheets hold for a reader: on a screen, in light colours, in a
-//! window of 800 to 1400
-//! by 600 to 1200 pixels.
+//! window of 800 to 1400 by 600 to 1200 pixels.
 
 use cssparser::{ParseError, Parser, Token};
 

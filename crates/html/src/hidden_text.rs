@@ -71,8 +71,7 @@ impl HiddenText {
     }
 
     /// Characters that a warning is due for: comments, tracking pixels, elements that are never
-    /// rendered and a
-    /// preheader are not among them.
+    /// rendered and a preheader are not among them.
     pub fn notable(&self) -> usize {
         let preheader = self.leading <= MAX_PREHEADER_CHARS;
         self.notable + if preheader { 0 } else { self.leading }

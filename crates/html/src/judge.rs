@@ -1,6 +1,5 @@
 //! Whether a reader sees the text of an element: hidden when something certainly hides it, visible
-//! when nothing may,
-//! and uncertain otherwise.
+//! when nothing may, and uncertain otherwise.
 
 use html5ever::local_name;
 

@@ -709,8 +709,7 @@ fn beyond(value: &PossibleValues, limit: f32, percent: f32) -> bool {
 }
 
 /// Whether a display has a box whose sizes and overflow mean something. Children of flex boxes have
-/// one, and so has
-/// what floats or is placed.
+/// one, and so has what floats or is placed.
 pub(crate) fn is_boxed(style: &Style, parent: &PossibleValues) -> Truth {
     let own = style
         .get(L::Display)

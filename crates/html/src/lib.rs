@@ -1,12 +1,9 @@
 //! HTML and CSS to runs of text with a verdict on their visibility, and sanitized HTML.
 //!
 //! A page is parsed into a tree as browsers build it (`dom`), styled (`cascade`), judged (`judge`)
-//! and walked once
-//! (`walk`). Every run of text is visible, hidden or uncertain: hidden text is left out and counted
-//! with its
-//! reasons, uncertain text is written and marked with its reason. This crate never knows mail and
-//! never touches
-//! network, disk or clock.
+//! and walked once (`walk`). Every run of text is visible, hidden or uncertain: hidden text is left
+//! out and counted with its reasons, uncertain text is written and marked with its reason. This
+//! crate never knows mail and never touches network, disk or clock.
 
 mod backdrop;
 mod budget;
@@ -93,8 +90,7 @@ pub fn to_text(html: &str, max_chars: usize) -> Rendered {
 }
 
 /// Well-formed HTML without scripts, styles, forms or remote content, at most `max_chars` long. All
-/// text passes
-/// through `filter`.
+/// text passes through `filter`.
 pub fn sanitize(html: &str, max_chars: usize, filter: &mut dyn TextFilter) -> Sanitized {
     let dom = Dom::parse(start(html));
     let mut budget = max_chars;

@@ -2,12 +2,9 @@
 //! altogether.
 //!
 //! A property is *harmless* when no value of it stops, recolours, covers or moves glyphs beyond the
-//! flow, and it needs
-//! no sizes to be known. A name that no browser knows is ignored, as browsers do. Every other
-//! property is
-//! "any value": text under it is uncertain. The tables follow Chromium 156; CSS modules are named
-//! where the reason
-//! is not plain.
+//! flow, and it needs no sizes to be known. A name that no browser knows is ignored, as browsers
+//! do. Every other property is "any value": text under it is uncertain. The tables follow Chromium
+//! 156; CSS modules are named where the reason is not plain.
 
 use std::rc::Rc;
 

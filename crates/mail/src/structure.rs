@@ -2,8 +2,7 @@
 //! its place.
 //!
 //! Flat on purpose: nesting is the sender's choice, and no code of ours has to recurse into it.
-//! Section numbers are
-//! paths, so the tree can be read from them.
+//! Section numbers are paths, so the tree can be read from them.
 
 use std::fmt;
 

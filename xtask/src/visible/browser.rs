@@ -1,6 +1,5 @@
 //! Headless Chromium, driven by its DevTools protocol over a pipe. Nothing is loaded from the
-//! network and pages run no
-//! scripts, as in a mail program.
+//! network and pages run no scripts, as in a mail program.
 
 use std::collections::HashMap;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -320,8 +319,7 @@ impl Connection {
     }
 
     /// Answers the request for the page with the page, and fails every other one. `Aborted` makes a
-    /// page that refreshes
-    /// itself stay.
+    /// page that refreshes itself stay.
     fn answer_request(&self, session: &str, message: &Value) {
         let id = text(message, "/params/requestId");
         let is_document = text(message, "/params/resourceType") == "Document";

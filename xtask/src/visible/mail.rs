@@ -1,6 +1,5 @@
 //! Real HTML mail: which of its texts a person sees, by pixels. Each text node is redrawn with the
-//! letters of its words in
-//! reverse, which keeps its width.
+//! letters of its words in reverse, which keeps its width.
 
 use std::ops::Range;
 

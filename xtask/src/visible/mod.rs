@@ -2,10 +2,8 @@
 //! draws.
 //!
 //! The truth is pixels: a text is visible when the picture changes with its letters. Techniques
-//! (`techniques`), random
-//! pages (`random`) and real mail (`mail`) are drawn (`browser`, `pixels`), compared with the judge
-//! (`sample`, `tally`),
-//! and written to one page (`page`).
+//! (`techniques`), random pages (`random`) and real mail (`mail`) are drawn (`browser`, `pixels`),
+//! compared with the judge (`sample`, `tally`), and written to one page (`page`).
 
 mod browser;
 mod corpus;

@@ -1,6 +1,5 @@
 //! Whether a person sees a run of text: the page is drawn again with other letters in its place,
-//! and the pixels are
-//! compared.
+//! and the pixels are compared.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -90,8 +89,7 @@ pub(super) fn measure(tab: &Tab, sample: &Sample) -> Outcome<Sample> {
             is_base = true;
         }
         // Replacing the letters in the page is faster than to load it again. What is no text node
-        // there, such as an
-        // attribute or a closed shadow tree, is replaced in the source.
+        // there, such as an attribute or a closed shadow tree, is replaced in the source.
         let is_swapped = !is_alone && tab.evaluate(&call(&run.secret, &other))? == json!(1);
         let shot = if is_swapped {
             tab.shot()?

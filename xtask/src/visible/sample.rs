@@ -4,8 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 /// More differing pixels than this are seen; fewer than one are not. Between both a text is faint,
-/// and no verdict on it
-/// is a miss.
+/// and no verdict on it is a miss.
 const FAINT_PIXELS: usize = 60;
 
 /// A page and its runs of text.

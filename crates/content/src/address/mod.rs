@@ -1,8 +1,7 @@
 //! Addresses of a message: read from a header field or taken from an IMAP ENVELOPE, and printed.
 //!
 //! `parse.rs` reads a field, `print.rs` writes the one form that is shown. Both lists of mail and
-//! single messages
-//! use them.
+//! single messages use them.
 
 mod parse;
 mod print;
@@ -515,8 +514,7 @@ mod tests {
         }
 
         /// What is printed reads as the same addresses, and so does what an envelope holds. Without
-        /// letters nothing
-        /// looks like a tag, which the shield would break up.
+        /// letters nothing looks like a tag, which the shield would break up.
         #[test]
         fn what_is_printed_reads_the_same(value in "[12@<>\"(),;:. \\\\=?]{0,40}") {
             let first = AddressList::parse(value.as_bytes());

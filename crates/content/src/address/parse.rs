@@ -2,11 +2,9 @@
 //! recovered.
 //!
 //! Recovery is deterministic. An unclosed quote, comment or bracket is an ordinary character. `<`
-//! without `>` ends
-//! at the next separator. Text behind `>` that holds an `@` is a mailbox of its own, and so is each
-//! word with an
-//! `@` where brackets are missing. What is no address keeps the text that was written, and has no
-//! domain.
+//! without `>` ends at the next separator. Text behind `>` that holds an `@` is a mailbox of its
+//! own, and so is each word with an `@` where brackets are missing. What is no address keeps the
+//! text that was written, and has no domain.
 
 use std::collections::BTreeSet;
 

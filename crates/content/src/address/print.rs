@@ -1,8 +1,8 @@
 //! The printed form of addresses: any reader of RFC 5322 takes it apart into the same addresses.
 //!
 //! A name or local part that is more than plain words is quoted, a `=?` within quotes is broken by
-//! a backslash so
-//! that it is no encoded word, and invisible characters become U+FFFD within an address.
+//! a backslash so that it is no encoded word, and invisible characters become U+FFFD within an
+//! address.
 
 use std::borrow::Cow;
 

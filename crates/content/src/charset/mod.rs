@@ -75,8 +75,7 @@ pub(crate) fn decode(bytes: &[u8], label: Option<&str>, whole: Completeness) -> 
 }
 
 /// As [`decode`], of HTML. Its own `<meta charset>` counts where the mail declares none or ASCII:
-/// servers invent
-/// `us-ascii` where the sender declared nothing.
+/// servers invent `us-ascii` where the sender declared nothing.
 pub(crate) fn decode_html(bytes: &[u8], label: Option<&str>, whole: Completeness) -> Decoded {
     match declared(label) {
         Declared::Bytes if !is_utf8_label(label) => {

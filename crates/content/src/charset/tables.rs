@@ -4,8 +4,7 @@
 //! character.
 
 /// One charset: its names without punctuation in lower case, the characters of 0x80 to 0xFF, and
-/// what differs from
-/// ASCII below.
+/// what differs from ASCII below.
 pub(super) struct Table {
     pub names: &'static [&'static str],
     pub high: &'static str,

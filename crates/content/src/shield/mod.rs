@@ -1,10 +1,9 @@
 //! The shield: the one function that every string passes on its way out.
 //!
 //! It removes what a reader cannot see (`unicode.rs`) and breaks up the control tokens of chat
-//! models (`tokens.rs`).
-//! Everything else leaves as it was sent: code, patches, Markdown and addresses in angle brackets
-//! too. The text
-//! rendering of an answer, not this module, keeps Markdown and HTML in it from becoming active.
+//! models (`tokens.rs`). Everything else leaves as it was sent: code, patches, Markdown and
+//! addresses in angle brackets too. The text rendering of an answer, not this module, keeps
+//! Markdown and HTML in it from becoming active.
 
 mod emoji;
 mod fold;
@@ -127,8 +126,7 @@ pub(crate) fn holds_banned(text: &str, shape: Shape) -> bool {
 /// Where a blank is inserted: behind the opening bracket of each token.
 ///
 /// INVARIANT: whether a token stands somewhere depends on that token and on what follows it, so
-/// that a blank inserted
-/// here, or a cut, makes no new token.
+/// that a blank inserted here, or a cut, makes no new token.
 fn breaks(text: &str) -> Vec<usize> {
     let behind = |at: usize| text.get(at..).unwrap_or_default();
     let ascii = memchr::memchr2_iter(b'<', b'[', text.as_bytes()).filter_map(|at| {

@@ -87,8 +87,7 @@ const FAMILIES: [Family; 11] = [
 ];
 
 /// Llama 2 and Mistral begin and end a conversation with these, which strike text out in HTML: they
-/// count only before
-/// another token.
+/// count only before another token.
 const EDGES: [&str; 2] = ["<s>", "</s>"];
 
 /// No token of the table is longer, and no name in one.

@@ -15,8 +15,7 @@ use crate::uncertain::Edits;
 const MOST_MARKS: usize = 8;
 
 /// The text without what is not seen, and how many characters were taken out or replaced. `edits`
-/// takes each place
-/// where the result differs in length.
+/// takes each place where the result differs in length.
 pub(super) fn visible<'a>(
     text: &'a str,
     shape: Shape,

@@ -9,11 +9,9 @@ use content::AddressList;
 const LINES: usize = 100_000;
 
 /// Reads one field value per line and answers with `name␟local␟domain␟spec` per address, separated
-/// by `␞`.
-/// Every line is read by `email.utils` (strict where it knows that mode), every fiftieth also by
-/// `email.headerregistry`,
-/// without defects. `email.utils` drops the quotes of text that is no address, so that `spec` is
-/// what counts there.
+/// by `␞`. Every line is read by `email.utils` (strict where it knows that mode), every fiftieth
+/// also by `email.headerregistry`, without defects. `email.utils` drops the quotes of text that is
+/// no address, so that `spec` is what counts there.
 const PYTHON: &str = r#"
 import inspect, sys
 from email.headerregistry import HeaderRegistry

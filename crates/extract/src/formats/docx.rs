@@ -1,8 +1,7 @@
 //! Word documents: headers, body, notes, comments and footers, without what is hidden or deleted.
 //!
 //! Deleted text that Word still tracks is left out. Text that a reader would not see is left out
-//! and counted, and
-//! what may not be seen is marked.
+//! and counted, and what may not be seen is marked.
 
 use std::rc::Rc;
 

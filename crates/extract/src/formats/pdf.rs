@@ -1,9 +1,8 @@
 //! PDF: pages in reading order, tables as rows, and what was filled into forms.
 //!
 //! The library that takes the text out tells neither colours nor sizes. What is hidden is found by
-//! following the page
-//! once more ([`pdf_visibility`]), and looked for in the text. Where the two cannot be matched, the
-//! page is uncertain.
+//! following the page once more ([`pdf_visibility`]), and looked for in the text. Where the two
+//! cannot be matched, the page is uncertain.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;

@@ -2,9 +2,8 @@
 //! drawing anything.
 //!
 //! What is followed: positions, sizes, plain colours, opacity, rectangles as clips and as
-//! backgrounds, layers. All else
-//! (patterns, masks, curved clips, pictures) makes what it touches uncertain (ISO 32000-1 chapters
-//! 8 and 9).
+//! backgrounds, layers. All else (patterns, masks, curved clips, pictures) makes what it touches
+//! uncertain (ISO 32000-1 chapters 8 and 9).
 
 use std::collections::HashSet;
 

@@ -50,8 +50,7 @@ pub(super) fn background_image(value: &str) -> Parsed {
 }
 
 /// The image of one layer: none, a picture that is not loaded, or a gradient over all of the box.
-/// More layers are not
-/// followed.
+/// More layers are not followed.
 fn images(value: &str) -> Option<Value> {
     let mut parser = Parser::new(value);
     let found = match parser.next().ok()?.clone() {

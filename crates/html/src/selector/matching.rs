@@ -134,9 +134,8 @@ impl<'a> Matcher<'a> {
     }
 
     /// Whether a selector matches. One that asks what is not known is matched twice: with every
-    /// unknown state such
-    /// that the selector matches more, and less. Negation turns that around, as often as it is
-    /// nested.
+    /// unknown state such that the selector matches more, and less. Negation turns that around, as
+    /// often as it is nested.
     pub(crate) fn matches(&mut self, selector: &One, id: NodeId) -> Truth {
         if !self.asks_unknown(selector) {
             let mut caches = std::mem::take(&mut self.caches);

@@ -234,8 +234,7 @@ pub(crate) struct Prelude {
 }
 
 /// The selectors before a block. `within` are those of the rule around it; `foreign` when names may
-/// have prefixes,
-/// which are not known here. `None` when browsers ignore the rule.
+/// have prefixes, which are not known here. `None` when browsers ignore the rule.
 pub(crate) fn parse(
     input: &mut CssParser<'_>,
     within: Option<&Prelude>,
