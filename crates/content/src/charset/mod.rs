@@ -261,10 +261,16 @@ fn by_bytes(bytes: &[u8], label: Option<&str>, whole: Completeness) -> Decoded {
     guess(encoding.decode_without_bom_handling(bytes).0.into_owned())
 }
 
-/// The legacy charset that the bytes look like.
+/// The legacy charset that the bytes look like. Lines of ASCII say nothing of it.
 fn detected(bytes: &[u8]) -> &'static Encoding {
     let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
-    detector.feed(bytes.get(..DETECTOR_BYTES).unwrap_or(bytes), true);
+    let beginning = bytes.get(..DETECTOR_BYTES).unwrap_or(bytes);
+    for line in beginning.split_inclusive(|byte| *byte == b'\n') {
+        if !line.is_ascii() {
+            detector.feed(line, false);
+        }
+    }
+    detector.feed(b"", true);
     detector.guess(None, Utf8Detection::Deny)
 }
 
