@@ -113,6 +113,12 @@ impl Label {
             .get(..4)
             .filter(|head| head.eq_ignore_ascii_case("xn--"))
             .and_then(|_| label.get(4..));
+        if encoded.is_none() && label.is_ascii() {
+            return Self {
+                text: label.to_ascii_lowercase(),
+                fake: false,
+            };
+        }
         let decoded =
             encoded.map(|rest| idna::punycode::decode_to_string(&rest.to_ascii_lowercase()));
         match decoded {
@@ -179,9 +185,12 @@ fn judged(entry: &Entry) -> Vec<Note> {
     }
     let last = host.rsplit(['.', '。']).next().unwrap_or_default();
     let home = Home::of(&Label::read(last).text);
-    let mapped: String = mailbox.nfkc().collect();
-    let mut parts = mapped.split(|c: char| c.is_ascii_punctuation());
-    if parts.any(|part| is_suspicious(part, home)) {
+    let imitates = || {
+        let mapped: String = mailbox.nfkc().collect();
+        let mut parts = mapped.split(|c: char| c.is_ascii_punctuation());
+        parts.any(|part| is_suspicious(part, home))
+    };
+    if !mailbox.is_ascii() && imitates() {
         notes.push(Note::LookAlike {
             shown: shown(&format!("{mailbox}@{host}")),
         });
@@ -206,6 +215,9 @@ fn is_ambiguous(one: &Mailbox, local: &str) -> bool {
 
 /// The first thing in a name that reads as an address.
 fn address_in(name: &str) -> Option<String> {
+    if name.is_ascii() && !name.contains('@') {
+        return None;
+    }
     let read: String = name.nfkc().collect();
     let mut words = read.split(|c: char| c.is_whitespace() || "<>()[]\"',;:".contains(c));
     let address = words.find(|word| {

@@ -241,6 +241,9 @@ fn requoted(local: &[u8]) -> Vec<u8> {
 
 /// No control, no character that is not seen, valid UTF-8.
 fn is_ordinary(text: &[u8]) -> bool {
+    if text.iter().all(u8::is_ascii_graphic) {
+        return true;
+    }
     let hidden = |text: &str| text.chars().any(shield::is_banned);
     std::str::from_utf8(text).is_ok_and(|text| !hidden(text))
 }
@@ -258,7 +261,13 @@ fn is_domain(host: &[u8]) -> bool {
         let is_address = |c: char| c.is_ascii_alphanumeric() || ".:-".contains(c);
         return inner.is_some_and(|inner| !inner.is_empty() && inner.chars().all(is_address));
     }
-    let fits = |c: char| !c.is_whitespace() && !"()<>[]:;@\\,.\"".contains(c);
+    let fits = |c: char| {
+        !c.is_whitespace()
+            && !matches!(
+                c,
+                '(' | ')' | '<' | '>' | '[' | ']' | ':' | ';' | '@' | '\\' | ',' | '.' | '"'
+            )
+    };
     text.split('.')
         .all(|label| !label.is_empty() && label.chars().all(fits))
 }

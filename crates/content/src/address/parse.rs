@@ -6,6 +6,7 @@
 //! own, and so is each word with an `@` where brackets are missing. What is no address keeps the
 //! text that was written, and has no domain.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use mail::Raw;
@@ -71,12 +72,12 @@ enum Kind {
 }
 
 #[derive(Clone, Debug)]
-struct Token {
+struct Token<'a> {
     kind: Kind,
     start: usize,
     end: usize,
     /// Without quotes, parentheses and backslashes.
-    text: Vec<u8>,
+    text: Cow<'a, [u8]>,
 }
 
 const SPECIALS: &[u8] = b" \t\"()[]\\@.,;:<>";
@@ -100,8 +101,8 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    fn tokens(mut self) -> Vec<Token> {
-        let mut found: Vec<Token> = Vec::new();
+    fn tokens(mut self) -> Vec<Token<'a>> {
+        let mut found: Vec<Token<'a>> = Vec::new();
         while let Some(byte) = self.source.get(self.at).copied() {
             let follows_at = found
                 .iter()
@@ -113,16 +114,17 @@ impl<'a> Lexer<'a> {
         found
     }
 
-    fn token(&mut self, byte: u8, follows_at: bool) -> Token {
+    fn token(&mut self, byte: u8, follows_at: bool) -> Token<'a> {
         let next = self.at + 1;
-        let single = |kind| (kind, next, vec![byte]);
+        let here = self.source.get(self.at..next).unwrap_or_default();
+        let single = |kind| (kind, next, Cow::Borrowed(here));
         let (kind, end, text) = match byte {
             b' ' | b'\t' => self.run(Kind::Space, |byte| matches!(byte, b' ' | b'\t')),
             b'"' => self.quoted().unwrap_or(single(Kind::Stray)),
             b'(' => self.comment().unwrap_or(single(Kind::Stray)),
             b'[' if follows_at => self.literal().unwrap_or(single(Kind::Stray)),
             b'\\' => match self.source.get(next) {
-                Some(escaped) => (Kind::Stray, next + 1, vec![*escaped]),
+                Some(escaped) => (Kind::Stray, next + 1, Cow::Owned(vec![*escaped])),
                 None => single(Kind::Stray),
             },
             b'[' | b']' | b')' => single(Kind::Stray),
@@ -146,17 +148,18 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    fn run(&self, kind: Kind, belongs: fn(u8) -> bool) -> (Kind, usize, Vec<u8>) {
+    fn run(&self, kind: Kind, belongs: fn(u8) -> bool) -> (Kind, usize, Cow<'a, [u8]>) {
         let rest = self.source.get(self.at..).unwrap_or_default();
         let length = rest.iter().take_while(|byte| belongs(**byte)).count();
-        let text = rest.get(..length).unwrap_or_default().to_vec();
-        (kind, self.at + length, text)
+        let text = rest.get(..length).unwrap_or_default();
+        (kind, self.at + length, Cow::Borrowed(text))
     }
 
     /// An encoded word is one atom, although some senders leave `@` and dots in it (RFC 2047
     /// section 5).
-    fn encoded_word(&self) -> Option<(Kind, usize, Vec<u8>)> {
-        let rest = self.source.get(self.at..)?.strip_prefix(b"=?")?;
+    fn encoded_word(&self) -> Option<(Kind, usize, Cow<'a, [u8]>)> {
+        let source = self.source.get(self.at..)?;
+        let rest = source.strip_prefix(b"=?")?;
         let mut marks = rest.iter().enumerate().filter(|(_, byte)| **byte == b'?');
         let (_, (second, _)) = (marks.next()?, marks.next()?);
         let (third, _) = marks.next()?;
@@ -166,11 +169,12 @@ impl<'a> Lexer<'a> {
                 .iter()
                 .any(|byte| SPECIALS.contains(byte) && !b"@.".contains(byte))
             && !word.get(..second)?.contains(&b'@');
-        let end = self.at + 2 + word.len();
-        fits.then(|| (Kind::Atom, end, [b"=?", word].concat()))
+        let length = 2 + word.len();
+        let text = source.get(..length)?;
+        fits.then(|| (Kind::Atom, self.at + length, Cow::Borrowed(text)))
     }
 
-    fn quoted(&mut self) -> Option<(Kind, usize, Vec<u8>)> {
+    fn quoted(&mut self) -> Option<(Kind, usize, Cow<'a, [u8]>)> {
         if self.quotes_end {
             return None;
         }
@@ -179,7 +183,7 @@ impl<'a> Lexer<'a> {
         while let Some(byte) = self.source.get(at).copied() {
             at += 1;
             match byte {
-                b'"' => return Some((Kind::Quoted, at, text)),
+                b'"' => return Some((Kind::Quoted, at, Cow::Owned(text))),
                 b'\\' => {
                     text.extend(self.source.get(at));
                     at += 1;
@@ -191,7 +195,7 @@ impl<'a> Lexer<'a> {
         None
     }
 
-    fn comment(&mut self) -> Option<(Kind, usize, Vec<u8>)> {
+    fn comment(&mut self) -> Option<(Kind, usize, Cow<'a, [u8]>)> {
         if self
             .unclosed
             .as_ref()
@@ -208,7 +212,7 @@ impl<'a> Lexer<'a> {
                 b')' => {
                     open.pop();
                     if open.is_empty() {
-                        return Some((Kind::Comment, at + 1, text));
+                        return Some((Kind::Comment, at + 1, Cow::Owned(text)));
                     }
                 }
                 b'\\' => {
@@ -223,14 +227,14 @@ impl<'a> Lexer<'a> {
         None
     }
 
-    fn literal(&self) -> Option<(Kind, usize, Vec<u8>)> {
+    fn literal(&self) -> Option<(Kind, usize, Cow<'a, [u8]>)> {
         let rest = self.source.get(self.at + 1..)?;
         let stops = |byte: &u8| b"[]\\<>@\" \t".contains(byte);
         let length = rest.iter().take(256).position(stops)?;
         let end = self.at + length + 2;
         let text = self.source.get(self.at..end)?;
         text.ends_with(b"]")
-            .then(|| (Kind::Literal, end, text.to_vec()))
+            .then(|| (Kind::Literal, end, Cow::Borrowed(text)))
     }
 }
 
@@ -242,13 +246,13 @@ enum Group {
 
 /// One element of the list while it is read.
 #[derive(Default)]
-struct Piece {
+struct Piece<'a> {
     /// Before the brackets, or all of it.
-    words: Vec<Token>,
-    angle: Option<Vec<Token>>,
+    words: Vec<Token<'a>>,
+    angle: Option<Vec<Token<'a>>>,
     /// Between `<` and `>`.
     in_angle: bool,
-    after: Vec<Token>,
+    after: Vec<Token<'a>>,
     repaired: bool,
 }
 
@@ -256,11 +260,11 @@ struct Parser<'a> {
     source: &'a [u8],
     entries: Vec<Entry>,
     group: Group,
-    piece: Piece,
+    piece: Piece<'a>,
 }
 
-impl Parser<'_> {
-    fn take(&mut self, token: Token) {
+impl<'a> Parser<'a> {
+    fn take(&mut self, token: Token<'a>) {
         if self.piece.in_angle {
             self.take_in_angle(token);
             return;
@@ -294,7 +298,7 @@ impl Parser<'_> {
         }
     }
 
-    fn take_in_angle(&mut self, token: Token) {
+    fn take_in_angle(&mut self, token: Token<'a>) {
         let angle = self.piece.angle.get_or_insert_default();
         let first = angle.iter().find(|token| !is_gap(token));
         let is_route = first.is_some_and(|token| token.kind == Kind::At)
@@ -314,18 +318,18 @@ impl Parser<'_> {
 
     /// `<a@b> name <c@d>` lacks a comma. Brackets without an `@`, as in `<news> name <c@d>`, belong
     /// to the name.
-    fn second_angle(&mut self, angle: Vec<Token>) {
+    fn second_angle(&mut self, angle: Vec<Token<'a>>) {
         let mut after = std::mem::take(&mut self.piece.after);
         if holds_at(&angle) {
             self.piece.repaired = true;
             self.piece.angle = Some(angle);
             self.end_piece();
         } else if let (Some(first), Some(last)) = (angle.first(), angle.last()) {
-            let bracket = |at, text: &[u8]| Token {
+            let bracket = |at, text: &'static [u8]| Token {
                 kind: Kind::Stray,
                 start: at,
                 end: at,
-                text: text.to_vec(),
+                text: Cow::Borrowed(text),
             };
             let (open, close) = (bracket(first.start, b"<"), bracket(last.end, b">"));
             self.piece.words.push(open);
@@ -375,7 +379,7 @@ impl Parser<'_> {
     }
 
     /// Text without brackets: an address, a name alone, or words of which some hold an `@`.
-    fn unbracketed(&mut self, tokens: &[Token], form: Form) {
+    fn unbracketed(&mut self, tokens: &[Token<'a>], form: Form) {
         if !holds_at(tokens) {
             let spec = self.spec(tokens, form);
             self.push(comments(tokens.iter()), spec);
@@ -384,7 +388,7 @@ impl Parser<'_> {
         let runs = runs(tokens);
         let is_single = runs.len() == 1;
         let form = if is_single { form } else { Form::Repaired };
-        let mut words: Vec<Token> = Vec::new();
+        let mut words: Vec<Token<'a>> = Vec::new();
         for run in &runs {
             if holds_at(run) {
                 let mut name = phrase(&std::mem::take(&mut words));
@@ -421,7 +425,7 @@ impl Parser<'_> {
     }
 
     /// An addr-spec (RFC 5322 section 3.4.1), perhaps behind an obsolete route.
-    fn spec(&self, tokens: &[Token], mut form: Form) -> Spec {
+    fn spec(&self, tokens: &[Token<'_>], mut form: Form) -> Spec {
         let tokens = trimmed(tokens);
         let route = tokens.iter().position(|token| token.kind == Kind::Colon);
         let starts_with_at = tokens.first().is_some_and(|token| token.kind == Kind::At);
@@ -466,7 +470,7 @@ impl Parser<'_> {
     }
 
     /// As it stands in the field.
-    fn written(&self, tokens: &[Token]) -> Vec<u8> {
+    fn written(&self, tokens: &[Token<'_>]) -> Vec<u8> {
         let tokens = trimmed(tokens);
         let (Some(first), Some(last)) = (tokens.first(), tokens.last()) else {
             return Vec::new();
@@ -482,15 +486,15 @@ struct Spec {
     form: Form,
 }
 
-fn holds_at(tokens: &[Token]) -> bool {
+fn holds_at(tokens: &[Token<'_>]) -> bool {
     tokens.iter().any(|token| token.kind == Kind::At)
 }
 
-fn is_gap(token: &Token) -> bool {
+fn is_gap(token: &Token<'_>) -> bool {
     matches!(token.kind, Kind::Space | Kind::Comment)
 }
 
-fn trimmed(tokens: &[Token]) -> &[Token] {
+fn trimmed<'t, 'a>(tokens: &'t [Token<'a>]) -> &'t [Token<'a>] {
     let start = tokens.iter().position(|token| !is_gap(token));
     let end = tokens.iter().rposition(|token| !is_gap(token));
     match (start, end) {
@@ -499,23 +503,23 @@ fn trimmed(tokens: &[Token]) -> &[Token] {
     }
 }
 
-fn space_after(token: &Token) -> Token {
+fn space_after(token: &Token<'_>) -> Token<'static> {
     Token {
         kind: Kind::Space,
         start: token.end,
         end: token.end,
-        text: b" ".to_vec(),
+        text: Cow::Borrowed(b" "),
     }
 }
 
 /// The words of a text. Blanks and comments around `@` and `.` separate nothing (RFC 5322 section
 /// 4.4).
-fn runs(tokens: &[Token]) -> Vec<&[Token]> {
+fn runs<'t, 'a>(tokens: &'t [Token<'a>]) -> Vec<&'t [Token<'a>]> {
     let mut found = Vec::new();
     let mut start = None;
-    let mut previous: Option<&Token> = None;
+    let mut previous: Option<&Token<'_>> = None;
     let mut gap = false;
-    let joins = |token: &Token| matches!(token.kind, Kind::At | Kind::Dot);
+    let joins = |token: &Token<'_>| matches!(token.kind, Kind::At | Kind::Dot);
     for (index, token) in tokens.iter().enumerate() {
         if is_gap(token) {
             gap = true;
@@ -534,7 +538,7 @@ fn runs(tokens: &[Token]) -> Vec<&[Token]> {
 }
 
 /// Words with dots between them, unquoted; `None` for anything else.
-fn dotted(tokens: &[Token]) -> Option<Vec<u8>> {
+fn dotted(tokens: &[Token<'_>]) -> Option<Vec<u8>> {
     let mut out = Vec::new();
     let mut word_is_next = true;
     for token in tokens.iter().filter(|token| !is_gap(token)) {
@@ -561,12 +565,12 @@ fn holds_encoded_word(text: &[u8]) -> bool {
 
 /// A domain without comments, and whether it needed a repair: a dot at its end says nothing (RFC
 /// 1034 section 3.1).
-fn domain(tokens: &[Token]) -> Option<(Vec<u8>, Form)> {
+fn domain(tokens: &[Token<'_>]) -> Option<(Vec<u8>, Form)> {
     let tokens = trimmed(tokens);
     if let [literal] = tokens
         && literal.kind == Kind::Literal
     {
-        return is_domain(&literal.text).then(|| (literal.text.clone(), Form::WellFormed));
+        return is_domain(&literal.text).then(|| (literal.text.to_vec(), Form::WellFormed));
     }
     let (tokens, form) = match tokens.split_last() {
         Some((last, rest)) if last.kind == Kind::Dot => (trimmed(rest), Form::Repaired),
@@ -580,7 +584,7 @@ fn domain(tokens: &[Token]) -> Option<(Vec<u8>, Form)> {
 }
 
 /// The words of a display name or group name, a blank where there were several.
-fn phrase(tokens: &[Token]) -> Vec<u8> {
+fn phrase(tokens: &[Token<'_>]) -> Vec<u8> {
     let mut out: Vec<u8> = Vec::new();
     for token in tokens {
         match token.kind {
@@ -593,7 +597,7 @@ fn phrase(tokens: &[Token]) -> Vec<u8> {
     out.trim_ascii().to_vec()
 }
 
-fn comments<'a>(tokens: impl Iterator<Item = &'a Token>) -> Vec<u8> {
+fn comments<'t>(tokens: impl Iterator<Item = &'t Token<'t>>) -> Vec<u8> {
     let found = tokens.filter(|token| token.kind == Kind::Comment);
     let texts: Vec<&[u8]> = found.map(|token| token.text.trim_ascii()).collect();
     texts.join(&b' ').trim_ascii().to_vec()

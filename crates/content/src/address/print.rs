@@ -39,6 +39,9 @@ fn full(mailbox: &Mailbox, charset: Option<&str>, changes: &mut Changes) -> Stri
 
 /// Characters that [`readable`] replaces. A domain holds none.
 fn hidden(local: &Raw) -> usize {
+    if local.bytes().iter().all(u8::is_ascii_graphic) {
+        return 0;
+    }
     let text = String::from_utf8_lossy(local.bytes());
     text.chars().filter(|char| shield::is_banned(*char)).count()
 }
@@ -62,6 +65,9 @@ pub(super) fn spec(mailbox: &Mailbox) -> String {
 /// Undecoded: an encoded word in an address is none (RFC 2047 section 5).
 pub(crate) fn readable(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
+    if text.len() <= MAX_CHARS && text.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return text.into_owned();
+    }
     let visible = |char| {
         if shield::is_banned(char) {
             '\u{FFFD}'
