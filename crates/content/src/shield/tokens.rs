@@ -6,7 +6,7 @@
 
 use super::fold::fold;
 
-/// The tokens of one or more families of models, as [`fold`] reads them. `…` stands for any name.
+/// The tokens of one or more families of models, as [`fold`] reads them.
 struct Family {
     #[cfg_attr(
         not(test),
@@ -14,16 +14,20 @@ struct Family {
     )]
     models: &'static str,
     tokens: &'static [&'static str],
+    /// What stands before and behind any name.
+    named: &'static [(&'static str, &'static str)],
 }
 
 const FAMILIES: [Family; 11] = [
     Family {
         models: "ChatML, OpenAI harmony, Llama 3 and 4, Qwen, Phi, Zephyr, Yi, Falcon, Cohere, DeepSeek, GLM, Kimi, Granite",
-        tokens: &["<|…|>"],
+        tokens: &[],
+        named: &[("<|", "|>")],
     },
     Family {
         models: "Llama 2, Mistral",
         tokens: &["[inst]", "[/inst]", "<<sys>>", "<</sys>>"],
+        named: &[],
     },
     Family {
         models: "Mistral from v3 on",
@@ -37,10 +41,12 @@ const FAMILIES: [Family; 11] = [
             "[system_prompt]",
             "[/system_prompt]",
         ],
+        named: &[],
     },
     Family {
         models: "Gemma",
         tokens: &["<start_of_turn>", "<end_of_turn>", "<bos>", "<eos>"],
+        named: &[],
     },
     Family {
         models: "Qwen, Hermes",
@@ -50,16 +56,16 @@ const FAMILIES: [Family; 11] = [
             "<tool_response>",
             "</tool_response>",
         ],
+        named: &[],
     },
     Family {
         models: "DeepSeek R1, Qwen 3",
         tokens: &["<think>", "</think>"],
+        named: &[],
     },
     Family {
         models: "Claude",
         tokens: &[
-            "<antml:…>",
-            "</antml:…>",
             "<function_calls>",
             "</function_calls>",
             "<function_results>",
@@ -67,22 +73,27 @@ const FAMILIES: [Family; 11] = [
             "<system-reminder>",
             "</system-reminder>",
         ],
+        named: &[("<antml:", ">"), ("</antml:", ">")],
     },
     Family {
         models: "Cohere",
         tokens: &["<bos_token>", "<eos_token>"],
+        named: &[],
     },
     Family {
         models: "GLM",
         tokens: &["[gmask]", "<sop>", "<eop>"],
+        named: &[],
     },
     Family {
         models: "Nemotron",
         tokens: &["<extra_id_0>", "<extra_id_1>"],
+        named: &[],
     },
     Family {
         models: "Baichuan",
         tokens: &["<reserved_106>", "<reserved_107>"],
+        named: &[],
     },
 ];
 
@@ -179,14 +190,14 @@ impl<'a> Token<'a> {
 
     fn is_listed(&self) -> bool {
         let own = self.as_str();
-        let mut tokens = FAMILIES.iter().flat_map(|family| family.tokens);
-        tokens.any(|token| match token.split_once('…') {
-            Some((before, behind)) => own
-                .strip_prefix(before)
+        let is_named = |(before, behind): &(&str, &str)| {
+            own.strip_prefix(before)
                 .and_then(|name| name.strip_suffix(behind).or(name.strip_suffix(' ')))
-                .is_some_and(|name| !name.is_empty() && name.trim() == name && !name.contains('|')),
-            None => *token == own,
-        })
+                .is_some_and(|name| !name.is_empty() && name.trim() == name && !name.contains('|'))
+        };
+        FAMILIES
+            .iter()
+            .any(|family| family.tokens.contains(&own) || family.named.iter().any(is_named))
     }
 }
 
@@ -204,8 +215,11 @@ mod tests {
     fn the_table_is_what_tokens_fold_to() {
         for family in &FAMILIES {
             assert!(!family.models.is_empty());
-            for token in family.tokens {
-                let written = token.replace('…', "a");
+            let named = family.named.iter();
+            let named = named.map(|(before, behind)| format!("{before}a{behind}"));
+            let tokens = family.tokens.iter().map(|token| (*token).to_owned());
+            for written in tokens.chain(named) {
+                let token = &written;
                 assert!(written.chars().all(|char| fold(char) == char), "{token}");
                 assert!(written.len() <= MAX_TOKEN_CHARS, "{token}");
                 assert!(opens(&written), "{token}");
