@@ -7,11 +7,11 @@
 //! INVARIANT: uncertainty only adds possible values.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
 
 use html5ever::interface::QuirksMode;
-use html5ever::{local_name, ns};
+use html5ever::{LocalName, local_name, ns};
 
 use crate::budget::Budget;
 use crate::conditions;
@@ -30,6 +30,8 @@ use crate::values;
 
 /// Custom properties of one element.
 const MAX_CUSTOM_PROPERTIES: usize = 500;
+/// Styles kept for elements alike.
+const MAX_SHARED_STYLES: usize = 12;
 /// Longer values are any value.
 const MAX_VALUE_BYTES: usize = 16 * 1024;
 
@@ -42,6 +44,16 @@ pub(crate) struct Cascade<'a> {
     inline: HashMap<String, Rc<[Declaration]>>,
     budget: Budget,
     colors: PageColors,
+    /// The last styles, latest last.
+    shared: VecDeque<SharedStyle>,
+}
+
+/// A style that elements alike in parent, name, attributes and rules have too.
+struct SharedStyle {
+    parent: Rc<Style>,
+    element: NodeId,
+    matched: Vec<MatchedRule>,
+    style: Rc<Style>,
 }
 
 /// Later and greater wins.
@@ -77,6 +89,15 @@ struct MatchedRule {
     specificity: u32,
 }
 
+/// Every rule has a list of declarations of its own.
+impl PartialEq for MatchedRule {
+    fn eq(&self, other: &Self) -> bool {
+        Rc::ptr_eq(&self.declarations, &other.declarations)
+            && self.applies == other.applies
+            && self.specificity == other.specificity
+    }
+}
+
 impl MatchedRule {
     fn rank(&self, declaration: &Declaration) -> Rank {
         Rank {
@@ -95,7 +116,7 @@ impl MatchedRule {
 
 /// The computed style of an element.
 pub(crate) struct ComputedElement {
-    pub style: Style,
+    pub style: Rc<Style>,
     /// A rule for a part of the element that holds its text.
     pub styled_part: bool,
     /// Generated content that may cover other text.
@@ -122,6 +143,7 @@ impl<'a> Cascade<'a> {
                 link: values::Rgba::LINK,
                 text: PossibleValues::One(initial(Longhand::Color)),
             },
+            shared: VecDeque::with_capacity(MAX_SHARED_STYLES),
         }
     }
 
@@ -152,33 +174,95 @@ impl<'a> Cascade<'a> {
         &mut self,
         id: NodeId,
         element: &Element,
-        parent: &Style,
+        parent: &Rc<Style>,
     ) -> ComputedElement {
-        let mut style = parent.child();
         let mut computed = ComputedElement {
-            style: style.clone(),
+            style: Rc::clone(parent),
             styled_part: false,
             covers: false,
         };
-        let attribute = element.attribute(&local_name!("style"));
-        if !self.is_spent() {
-            let own = attribute
-                .map(|style| self.inline(style))
-                .unwrap_or_else(|| Rc::from([]));
-            let matched = self.matched(id, element, &mut computed);
-            let mut applied: Vec<AppliedDeclaration<'_>> = Vec::new();
-            for found in &matched {
-                for declaration in found.declarations.iter() {
-                    applied.push(AppliedDeclaration {
-                        rank: found.rank(declaration),
-                        applies: found.applies,
-                        unranked: found.scope.unranked
-                            || found.scope.layer.is_some() && self.sheet.layers_unknown,
-                        declaration,
-                    });
-                }
+        let matched = if self.is_spent() {
+            Vec::new()
+        } else {
+            self.matched(id, element, &mut computed)
+        };
+        if let Some(style) = self.shared_style(element, parent, &matched) {
+            computed.style = style;
+            return computed;
+        }
+        let mut style = parent.child();
+        if self.is_spent() {
+            self.settle(element, &[], parent, &mut style);
+        } else {
+            self.apply(element, &matched, parent, &mut style);
+        }
+        let is_html = element.is_html() && *element.local() == local_name!("html");
+        let is_body = element.is_html() && *element.local() == local_name!("body");
+        if is_html {
+            style.root_font = style.largest_font();
+        }
+        if is_body {
+            self.colors.text = style.get(Longhand::Color);
+            let link = element.attribute(&local_name!("link"));
+            if let Some(link) = link.and_then(elements::legacy_colour) {
+                self.colors.link = link;
             }
-            applied.extend(own.iter().map(|declaration| AppliedDeclaration {
+        }
+        computed.style = Rc::new(style);
+        if !is_html && !is_body {
+            if self.shared.len() >= MAX_SHARED_STYLES {
+                self.shared.pop_front();
+            }
+            self.shared.push_back(SharedStyle {
+                parent: Rc::clone(parent),
+                element: id,
+                matched,
+                style: Rc::clone(&computed.style),
+            });
+        }
+        computed
+    }
+
+    fn shared_style(
+        &self,
+        element: &Element,
+        parent: &Rc<Style>,
+        matched: &[MatchedRule],
+    ) -> Option<Rc<Style>> {
+        let alike = |one: &&SharedStyle| {
+            let other = self.dom.element(one.element);
+            Rc::ptr_eq(&one.parent, parent)
+                && one.matched == matched
+                && other.is_some_and(|other| is_styled_alike(element, other))
+        };
+        let found = self.shared.iter().rev().find(alike)?;
+        Some(Rc::clone(&found.style))
+    }
+
+    /// Applies the style attribute and the rules that match.
+    fn apply(
+        &mut self,
+        element: &Element,
+        matched: &[MatchedRule],
+        parent: &Style,
+        style: &mut Style,
+    ) {
+        let attribute = element.attribute(&local_name!("style"));
+        let own = attribute.map(|style| self.inline(style));
+        let mut applied: Vec<AppliedDeclaration<'_>> = Vec::new();
+        for found in matched {
+            for declaration in found.declarations.iter() {
+                applied.push(AppliedDeclaration {
+                    rank: found.rank(declaration),
+                    applies: found.applies,
+                    unranked: found.scope.unranked
+                        || found.scope.layer.is_some() && self.sheet.layers_unknown,
+                    declaration,
+                });
+            }
+        }
+        applied.extend(own.iter().flat_map(|own| own.iter()).map(|declaration| {
+            AppliedDeclaration {
                 rank: Rank {
                     important: declaration.important,
                     layer: Layer::None,
@@ -189,25 +273,11 @@ impl<'a> Cascade<'a> {
                 applies: Truth::Yes,
                 unranked: false,
                 declaration,
-            }));
-            applied.sort_by_key(|one| Reverse(one.rank));
-            self.customs(&applied, &mut style);
-            self.settle(element, &applied, parent, &mut style);
-        } else {
-            self.settle(element, &[], parent, &mut style);
-        }
-        if element.is_html() && *element.local() == local_name!("html") {
-            style.root_font = style.largest_font();
-        }
-        if element.is_html() && *element.local() == local_name!("body") {
-            self.colors.text = style.get(Longhand::Color);
-            let link = element.attribute(&local_name!("link"));
-            if let Some(link) = link.and_then(elements::legacy_colour) {
-                self.colors.link = link;
             }
-        }
-        computed.style = style;
-        computed
+        }));
+        applied.sort_by_key(|one| Reverse(one.rank));
+        self.customs(&applied, style);
+        self.settle(element, &applied, parent, style);
     }
 
     fn inline(&mut self, style: &str) -> Rc<[Declaration]> {
@@ -351,7 +421,7 @@ impl<'a> Cascade<'a> {
             match &one.declaration.property {
                 Property::Sets(all) => {
                     for longhand in *all {
-                        wanted |= 1 << *longhand as u64;
+                        wanted |= longhand.bit();
                     }
                 }
                 Property::All => wanted = u64::MAX,
@@ -359,10 +429,10 @@ impl<'a> Cascade<'a> {
             }
         }
         for longhand in elements::based(element) {
-            wanted |= 1 << *longhand as u64;
+            wanted |= longhand.bit();
         }
         for longhand in Longhand::ALL {
-            if wanted & (1 << *longhand as u64) == 0 {
+            if wanted & longhand.bit() == 0 {
                 continue;
             }
             if let Some(value) = self.value_of(element, *longhand, applied, parent, style) {
@@ -663,6 +733,33 @@ impl<'a> Cascade<'a> {
             }
         }
     }
+}
+
+/// Whether two elements have the same style where the same rules match them.
+fn is_styled_alike(one: &Element, other: &Element) -> bool {
+    // What these say matters to rules alone.
+    let is_content = |name: &LocalName| {
+        matches!(
+            *name,
+            local_name!("href")
+                | local_name!("src")
+                | local_name!("alt")
+                | local_name!("title")
+                | local_name!("name")
+                | local_name!("class")
+                | local_name!("id")
+                | local_name!("value")
+        )
+    };
+    one.name == other.name
+        && one.attributes().len() == other.attributes().len()
+        && one
+            .attributes()
+            .iter()
+            .zip(other.attributes())
+            .all(|(one, other)| {
+                one.name == other.name && (one.value == other.value || is_content(&one.name.local))
+            })
 }
 
 /// Words that any property may have.

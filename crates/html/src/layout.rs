@@ -181,7 +181,7 @@ impl Page {
                 Some(Data::Element(element)) => {
                     let rendering = elements::rendering(dom, element);
                     let computed = cascade.compute(id, element, &frame.style);
-                    let style = Rc::new(computed.style);
+                    let style = computed.style;
                     let display = style.get(L::Display);
                     let gone = frame.gone
                         || display

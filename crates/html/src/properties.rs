@@ -139,6 +139,11 @@ impl Longhand {
         (self as usize) < INHERITED
     }
 
+    /// In a set of properties.
+    pub(crate) fn bit(self) -> u64 {
+        1 << self as u64
+    }
+
     /// As a warning names it.
     pub(crate) fn name(self) -> &'static str {
         match self {

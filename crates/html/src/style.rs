@@ -174,6 +174,8 @@ impl PossibleValues {
 pub(crate) struct Style {
     inherited: Rc<[PossibleValues; INHERITED]>,
     own: Vec<(Longhand, PossibleValues)>,
+    /// A bit for each property in `own`.
+    own_set: u64,
     /// Guarded and unknown properties that may have a value which is not understood, by their
     /// names.
     pub not_understood: Vec<UnknownProperty>,
@@ -204,6 +206,7 @@ impl Style {
         Self {
             inherited: Rc::new(inherited),
             own: Vec::new(),
+            own_set: 0,
             not_understood: Vec::new(),
             customs: Rc::default(),
             root_font: 16.0,
@@ -217,6 +220,7 @@ impl Style {
         Self {
             inherited: Rc::clone(&self.inherited),
             own: Vec::new(),
+            own_set: 0,
             not_understood: self
                 .not_understood
                 .iter()
@@ -235,7 +239,12 @@ impl Style {
             let found = self.inherited.get(longhand as usize);
             return found.cloned().unwrap_or(PossibleValues::Any);
         }
-        let found = self.own.iter().find(|(known, _)| *known == longhand);
+        let mut own = self.own.iter();
+        let found = if self.own_set & longhand.bit() == 0 {
+            None
+        } else {
+            own.find(|(known, _)| *known == longhand)
+        };
         found.map_or(PossibleValues::One(initial(longhand)), |(_, value)| {
             value.clone()
         })
@@ -254,7 +263,10 @@ impl Style {
         match self.own.iter_mut().find(|(known, _)| *known == longhand) {
             Some((_, slot)) => *slot = value,
             None if value == PossibleValues::One(initial(longhand)) => {}
-            None => self.own.push((longhand, value)),
+            None => {
+                self.own_set |= longhand.bit();
+                self.own.push((longhand, value));
+            }
         }
     }
 

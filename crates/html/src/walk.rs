@@ -87,6 +87,13 @@ pub(crate) fn walk(dom: &Dom, sink: &mut impl Sink) -> WalkSummary {
         let style = frame.node.map_or(&root, |node| &*node.style);
         match dom.node(id).map(|node| &node.data) {
             Some(Data::Text(text)) => {
+                // Blanks need no verdict of their own.
+                if text.trim_ascii().is_empty() && frame.only.is_none() {
+                    if frame.context.hidden().is_none() {
+                        sink.text(text, space(style), None);
+                    }
+                    continue;
+                }
                 let styled = frame.node.is_some_and(|node| node.styled_part);
                 let closed = frame.only.filter(|_| !styled);
                 let closed = closed.map(|_| Verdict::Hidden(Reason::Closed));
@@ -119,11 +126,6 @@ fn write(
     sink: &mut impl Sink,
     hidden: &mut HiddenText,
 ) {
-    let space = if style.keeps_space {
-        Space::Kept
-    } else {
-        Space::Folded
-    };
     let doubt = match verdict {
         Verdict::Hidden(reason) => {
             hidden.add(reason, text);
@@ -142,7 +144,15 @@ fn write(
     if !text.trim().is_empty() {
         hidden.see_text();
     }
-    sink.text(text, space, doubt);
+    sink.text(text, space(style), doubt);
+}
+
+fn space(style: &Style) -> Space {
+    if style.keeps_space {
+        Space::Kept
+    } else {
+        Space::Folded
+    }
 }
 
 /// `None` when there is nothing to look at inside.
