@@ -18,13 +18,19 @@ use tempfile::TempDir;
 use crate::tree::Outcome;
 
 /// An answer that takes longer is never coming.
-const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Time after the load event for animations to begin.
 const SETTLE_TIME: Duration = Duration::from_millis(60);
 
 /// A pixel differs when one of its channels does by more than this, of 255 levels.
 const UNSEEN_LEVELS: u8 = 24;
+
+/// Width and height of the window.
+pub(super) const WINDOW: (u64, u64) = (900, 1200);
+
+/// Screens of one page that are drawn at most, on either axis.
+const MAX_SCREENS: u64 = 6;
 
 /// The address of every page; its requests are answered by this file.
 const PAGE_URL: &str = "https://mail.example/";
@@ -62,7 +68,7 @@ pub(super) struct Browser {
     _profile: TempDir,
 }
 
-/// One tab with a window of 900 by 1200 pixels.
+/// One tab.
 pub(super) struct Tab {
     connection: Arc<Connection>,
     session: String,
@@ -159,7 +165,9 @@ impl Browser {
             "Emulation.setScriptExecutionDisabled",
             json!({"value": true}),
         )?;
-        let size = json!({"width": 900, "height": 1200, "deviceScaleFactor": 1, "mobile": false});
+        let (width, height) = WINDOW;
+        let size =
+            json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false});
         tab.call("Emulation.setDeviceMetricsOverride", size)?;
         Ok(tab)
     }
@@ -180,12 +188,6 @@ impl Drop for Browser {
 }
 
 impl Tab {
-    /// Loads a page and takes its picture.
-    pub(super) fn shoot(&self, page: &str) -> Outcome<Shot> {
-        self.load(page)?;
-        self.shot()
-    }
-
     pub(super) fn load(&self, page: &str) -> Outcome<()> {
         while self.loads.try_recv().is_ok() {}
         if let Some(state) = lock(&self.connection.tabs).get_mut(&self.session) {
@@ -202,8 +204,31 @@ impl Tab {
         Ok(())
     }
 
-    pub(super) fn shot(&self) -> Outcome<Shot> {
-        self.capture(json!({"format": "png", "optimizeForSpeed": true}))
+    /// Where the window has to be to show all of the page: left and top.
+    pub(super) fn screens(&self) -> Outcome<Vec<(u64, u64)>> {
+        let size = self.evaluate(
+            "(page => [page.scrollWidth, page.scrollHeight])(document.scrollingElement ?? document.documentElement)",
+        )?;
+        let count = |axis: usize, window: u64| {
+            let length = size.get(axis).and_then(Value::as_u64).unwrap_or_default();
+            length.div_ceil(window).clamp(1, MAX_SCREENS)
+        };
+        let (columns, rows) = (count(0, WINDOW.0), count(1, WINDOW.1));
+        let screens = (0..rows)
+            .flat_map(|row| (0..columns).map(move |column| (column * WINDOW.0, row * WINDOW.1)));
+        Ok(screens.collect())
+    }
+
+    /// A picture of each screen.
+    pub(super) fn shots(&self, screens: &[(u64, u64)]) -> Outcome<Vec<Shot>> {
+        let shot = |(left, top): &(u64, u64)| {
+            if screens.len() > 1 {
+                let to = format!("scrollTo({{left: {left}, top: {top}, behavior: 'instant'}})");
+                self.evaluate(&to)?;
+            }
+            self.capture(json!({"format": "png", "optimizeForSpeed": true}))
+        };
+        screens.iter().map(shot).collect()
     }
 
     /// A picture of the page beyond the window.

@@ -91,7 +91,9 @@ impl Corpus {
         for message in self.messages.iter().filter(|message| message.is_ham()) {
             let fetched = content::outline(&message.raw).fetched(&WISH, Completeness::Cut);
             let view = content::view(&fetched, &WISH, &Known::default());
-            let has = |code: &str| usize::from(view.notes.iter().any(|note| note.code() == code));
+            let warns = |note: &&content::Note| !note.is_ordinary();
+            let warnings_of = view.notes.iter().filter(warns).map(content::Note::code);
+            let has = |code: &str| usize::from(warnings_of.clone().any(|warning| warning == code));
             warnings.messages += 1;
             warnings.hidden_text += has("hidden_text_left_out");
             warnings.chat_markers += has("chat_markers_broken");

@@ -78,7 +78,8 @@ pub(super) fn page(results: &Results) -> String {
          The judge of `html` calls every run of text visible, hidden or uncertain. The truth is what {} draws in a window \
          of 900 × 1200 pixels, with scripts and the network off: a text is hidden when no pixel changes with its letters, \
          visible when more than 60 do, and faint between both. A pixel changes when a channel does by more than 24 of 255 \
-         levels. A *leak* is a hidden text that the judge calls visible, a *loss* is a visible text that it leaves out. \
+         levels. Random pages and real mail are drawn whole, techniques as far as the window shows without scrolling. \
+         A *leak* is a hidden text that the judge calls visible, a *loss* is a visible text that it leaves out. \
          Random pages have the seed {}.\n\n",
         results.chromium,
         super::SEED,
@@ -86,7 +87,7 @@ pub(super) fn page(results: &Results) -> String {
     let groups = results
         .techniques
         .iter()
-        .map(|(name, tally)| (*name, tally));
+        .map(|(name, tally)| (name.as_str(), tally));
     let groups: Vec<(&str, &Tally)> = groups
         .chain(results.random.iter().map(|tally| ("random pages", tally)))
         .collect();

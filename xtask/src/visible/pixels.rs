@@ -7,19 +7,22 @@ use std::thread;
 
 use serde_json::{Value, json};
 
-use super::browser::{Browser, Tab};
+use super::browser::{Browser, Shot, Tab, WINDOW};
 use super::sample::Sample;
 use crate::tree::Outcome;
+
+const WINDOW_PIXELS: usize = (WINDOW.0 * WINDOW.1) as usize;
 
 /// Tabs that draw at the same time.
 const TABS: usize = 3;
 
-/// Applies `draw` to every item in several tabs; the results are in the order of the items.
+/// Applies `draw` to every item in several tabs; the results are in the order of the items. `None`
+/// stands for a page that breaks the browser.
 pub(super) fn in_tabs<T: Sync, R: Send>(
     browser: &Browser,
     items: &[T],
     draw: impl Fn(&Tab, &T) -> Outcome<R> + Sync,
-) -> Outcome<Vec<R>> {
+) -> Outcome<Vec<Option<R>>> {
     let next = AtomicUsize::new(0);
     let results = Mutex::new(Vec::new());
     thread::scope(|scope| {
@@ -32,14 +35,15 @@ pub(super) fn in_tabs<T: Sync, R: Send>(
                 if nth > 0 && nth.is_multiple_of(500) {
                     eprintln!("visible: {nth} of {} pages", items.len());
                 }
-                // A tab that a page broke is replaced once.
-                let result = match draw(&tab, item) {
-                    Ok(result) => result,
-                    Err(_) => {
-                        tab = browser.tab()?;
-                        draw(&tab, item)?
-                    }
-                };
+                // A tab that a page broke is replaced.
+                let mut result = draw(&tab, item);
+                for _ in 0..2 {
+                    let Err(error) = &result else { break };
+                    eprintln!("visible: page {nth}: {error}");
+                    tab = browser.tab()?;
+                    result = draw(&tab, item);
+                }
+                let result = result.ok();
                 if let Ok(mut results) = results.lock() {
                     results.push((nth, result));
                 }
@@ -75,11 +79,25 @@ const SWAP: &str = r#"((from, to) => {
   return count;
 })"#;
 
+/// How much of a page counts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Extent {
+    /// What the window shows first.
+    Window,
+    /// All that scrolling the window shows.
+    Page,
+}
+
 /// Measures every run: its letters are replaced alone, and the pictures compared.
-pub(super) fn measure(tab: &Tab, sample: &Sample) -> Outcome<Sample> {
+pub(super) fn measure(tab: &Tab, sample: &Sample, extent: Extent) -> Outcome<Sample> {
     let mut page = sample.clone();
-    let base = tab.shoot(&page.html)?;
-    let moving = base.differing(&tab.shot()?)?;
+    tab.load(&page.html)?;
+    let screens = match extent {
+        Extent::Window => vec![(0, 0)],
+        Extent::Page => tab.screens()?,
+    };
+    let base = tab.shots(&screens)?;
+    let moving = differing(&base, &tab.shots(&screens)?)?;
     let is_alone = page.runs.len() == 1;
     let mut is_base = true;
     for run in &mut page.runs {
@@ -91,13 +109,13 @@ pub(super) fn measure(tab: &Tab, sample: &Sample) -> Outcome<Sample> {
         // Replacing the letters in the page is faster than to load it again. What is no text node
         // there, such as an attribute or a closed shadow tree, is replaced in the source.
         let is_swapped = !is_alone && tab.evaluate(&call(&run.secret, &other))? == json!(1);
-        let shot = if is_swapped {
-            tab.shot()?
-        } else {
+        if !is_swapped {
             is_base = false;
-            tab.shoot(&page.html.replace(&run.secret, &other))?
-        };
-        let differing = base.differing(&shot)?.into_iter().enumerate();
+            tab.load(&page.html.replace(&run.secret, &other))?;
+        }
+        let differing = differing(&base, &tab.shots(&screens)?)?
+            .into_iter()
+            .enumerate();
         let of_run = |(at, differs): &(usize, bool)| *differs && moving.get(*at) != Some(&true);
         run.pixels = differing.filter(of_run).count();
         if is_swapped {
@@ -105,6 +123,16 @@ pub(super) fn measure(tab: &Tab, sample: &Sample) -> Outcome<Sample> {
         }
     }
     Ok(page)
+}
+
+/// Which pixels differ, screen by screen.
+fn differing(base: &[Shot], other: &[Shot]) -> Outcome<Vec<bool>> {
+    let mut pixels = Vec::new();
+    for (nth, (base, other)) in base.iter().zip(other).enumerate() {
+        pixels.resize(nth * WINDOW_PIXELS, false);
+        pixels.extend(base.differing(other)?);
+    }
+    Ok(pixels)
 }
 
 fn call(from: &str, to: &str) -> String {

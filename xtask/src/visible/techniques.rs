@@ -36,7 +36,12 @@ pub(super) struct Technique {
 
 impl Technique {
     pub(super) fn sample(&self) -> Sample {
-        Sample::of_one(self.name.clone(), &page(&self.sheet, &self.body), TEXT)
+        let page = page(&self.sheet, &self.body);
+        let mut sample = Sample::of_one(self.name.clone(), &page, TEXT);
+        for run in &mut sample.runs {
+            run.pixels = self.pixels;
+        }
+        sample
     }
 }
 
