@@ -3,13 +3,18 @@
 use jiff::Timestamp;
 use mail::{Address, Envelope, Raw};
 
-use crate::address::{AddressList, MOST_READ};
+use crate::address::{AddressFields, MOST_READ};
 use crate::date;
 use crate::header::{self, fields};
 
 /// The header fields that IMAP's ENVELOPE gives, undecoded. The first field of a name counts; but of addresses all do, as
 /// if they stood in one field: else a second field would hide some.
 pub fn envelope(header: &[u8]) -> Envelope {
+    envelope_with(header, &AddressFields::read(header))
+}
+
+/// As [`envelope`], where the addresses were read already.
+pub(crate) fn envelope_with(header: &[u8], addresses: &AddressFields<'_>) -> Envelope {
     let mut found = Envelope::default();
     for field in fields(header) {
         let name = String::from_utf8_lossy(field.name).to_ascii_lowercase();
@@ -18,10 +23,18 @@ pub fn envelope(header: &[u8]) -> Envelope {
             "subject" => fill(&mut found.subject, field.value),
             "message-id" => fill(&mut found.message_id, field.value),
             "in-reply-to" => fill(&mut found.in_reply_to, field.value),
-            "from" => extend(&mut found.from, field.value),
-            "to" => extend(&mut found.to, field.value),
-            "cc" => extend(&mut found.cc, field.value),
             _ => {}
+        }
+    }
+    for (field, list) in addresses.iter() {
+        let into = [
+            ("From", &mut found.from),
+            ("To", &mut found.to),
+            ("Cc", &mut found.cc),
+        ];
+        let into = into.into_iter().find(|(name, _)| field.is(name));
+        if let Some((_, into)) = into.filter(|(_, into)| into.len() < MOST_READ) {
+            into.extend(list.clone().into_envelope());
         }
     }
     found
@@ -49,12 +62,6 @@ pub fn envelope_of_beginning(header: &[u8]) -> Envelope {
 /// When the header says that it was sent, where it can be read.
 pub(crate) fn sent(envelope: &Envelope) -> Option<Timestamp> {
     envelope.date.as_ref().and_then(date::sent)
-}
-
-fn extend(list: &mut Vec<Address>, value: &[u8]) {
-    if list.len() < MOST_READ {
-        list.extend(AddressList::parse(value).into_envelope());
-    }
 }
 
 fn fill(slot: &mut Option<Raw>, value: &[u8]) {

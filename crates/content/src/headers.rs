@@ -2,7 +2,7 @@
 
 use mail::Fetched;
 
-use crate::address::AddressList;
+use crate::address::AddressFields;
 use crate::changes::Changes;
 use crate::header::{Field, fields};
 use crate::note::Note;
@@ -44,12 +44,18 @@ pub(crate) struct Headers {
 
 /// What the fields of that name say, as a reader would be shown them.
 pub fn values<'a>(header: &'a [u8], name: &'a str) -> impl Iterator<Item = String> + 'a {
-    fields(header)
-        .filter(|field| field.is(name))
-        .map(|field| shown_value(name, field.value, None, &mut Changes::default()).text)
+    fields(header).filter(|field| field.is(name)).map(|field| {
+        let addresses = AddressFields::read(header);
+        shown_value(&field, &addresses, None, &mut Changes::default()).text
+    })
 }
 
-pub(crate) fn headers(fetched: &Fetched, charset: Option<&str>, notes: &mut Vec<Note>) -> Headers {
+pub(crate) fn headers(
+    fetched: &Fetched,
+    addresses: &AddressFields<'_>,
+    charset: Option<&str>,
+    notes: &mut Vec<Note>,
+) -> Headers {
     let mut shown = Headers::default();
     let mut left = MOST_HEADER_CHARS;
     let mut cut = fetched.header_truncated;
@@ -57,7 +63,7 @@ pub(crate) fn headers(fetched: &Fetched, charset: Option<&str>, notes: &mut Vec<
     for field in fields(&fetched.header) {
         let mut changes = Changes::default();
         let name = shown_name(&field, &mut changes);
-        let value = shown_value(&name, field.value, charset, &mut changes);
+        let value = shown_value(&field, addresses, charset, &mut changes);
         let chars = name.len() + value.text.chars().count();
         let single = SINGLE
             .iter()
@@ -127,15 +133,18 @@ fn shown_name(field: &Field<'_>, changes: &mut Changes) -> String {
 
 /// Address fields are printed anew, so that a name cannot pass for an address beside it. Raw 8-bit
 /// text is in `charset`.
-fn shown_value(name: &str, value: &[u8], charset: Option<&str>, changes: &mut Changes) -> Fitted {
-    const ADDRESSES: [&str; 6] = ["From", "Sender", "Reply-To", "To", "Cc", "Bcc"];
-    if !is_among(&ADDRESSES, name) {
-        return words::shown_in(value, charset, changes);
-    }
-    let printed = AddressList::parse(value).print(charset, changes);
-    Fitted {
-        text: printed.unwrap_or_default(),
-        cut: false,
+fn shown_value(
+    field: &Field<'_>,
+    addresses: &AddressFields<'_>,
+    charset: Option<&str>,
+    changes: &mut Changes,
+) -> Fitted {
+    match addresses.list(field) {
+        None => words::shown_in(field.value, charset, changes),
+        Some(list) => Fitted {
+            text: list.print(charset, changes).unwrap_or_default(),
+            cut: false,
+        },
     }
 }
 
@@ -156,7 +165,8 @@ mod tests {
             parts: Vec::new(),
         };
         let mut notes = Vec::new();
-        (headers(&fetched, None, &mut notes), notes)
+        let addresses = AddressFields::read(&fetched.header);
+        (headers(&fetched, &addresses, None, &mut notes), notes)
     }
 
     #[test]

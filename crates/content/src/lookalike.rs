@@ -7,9 +7,8 @@ use unicode_normalization::UnicodeNormalization as _;
 use unicode_security::mixed_script::AugmentedScriptSet;
 use unicode_security::skeleton;
 
-use crate::address::{AddressList, Entry, Form, Mailbox, readable};
+use crate::address::{AddressFields, Entry, Form, Mailbox, readable};
 use crate::changes::Changes;
-use crate::header::fields;
 use crate::note::Note;
 use crate::shield::{self, Shape};
 use crate::words;
@@ -22,12 +21,13 @@ const MOST_ADDRESSES: usize = 50;
 const MOST_CHARS: usize = 253;
 
 /// Looks at everybody who is named in a header.
-pub(crate) fn note(header: &[u8], notes: &mut Vec<Note>) {
+pub(crate) fn note(addresses: &AddressFields<'_>, notes: &mut Vec<Note>) {
     const LOOKED_AT: [&str; 5] = ["From", "Reply-To", "Sender", "To", "Cc"];
     let mut found: Vec<Note> = Vec::new();
-    let looked_at = fields(header).filter(|field| LOOKED_AT.iter().any(|name| field.is(name)));
-    for field in looked_at.take(2 * LOOKED_AT.len()) {
-        let list = AddressList::parse(field.value);
+    let looked_at = addresses
+        .iter()
+        .filter(|(field, _)| LOOKED_AT.iter().any(|name| field.is(name)));
+    for (_, list) in looked_at.take(2 * LOOKED_AT.len()) {
         for one in list.entries.iter().take(MOST_ADDRESSES) {
             for note in judged(one) {
                 if !found.contains(&note) && found.len() < MOST_NOTES {
@@ -282,7 +282,7 @@ mod tests {
 
     fn read(header: &str) -> Vec<String> {
         let mut notes = Vec::new();
-        note(header.as_bytes(), &mut notes);
+        note(&AddressFields::read(header.as_bytes()), &mut notes);
         notes
             .iter()
             .map(|note| note.quote().unwrap_or_default())

@@ -2,7 +2,7 @@
 
 use mail::{Fetched, UncertainText};
 
-use crate::address::AddressList;
+use crate::address::{AddressFields, AddressList};
 use crate::attachment::{Attachment, attachments};
 use crate::authentication::{Authentication, authentication};
 use crate::body::{self, Truncation};
@@ -11,7 +11,7 @@ use crate::charset;
 use crate::choose::BodyWish;
 use crate::crypto;
 use crate::date::{Date, date};
-use crate::envelope::envelope;
+use crate::envelope::envelope_with;
 use crate::extract::{Extractions, Extracts};
 use crate::headers::headers;
 use crate::lookalike;
@@ -62,9 +62,10 @@ pub fn view(fetched: &Fetched, wish: &BodyWish, known: &Known) -> View {
     let parts = Parts::new(fetched, wish);
     let mut notes = Vec::new();
     let charset = charset::of_structure(&fetched.structure);
-    let headers = headers(fetched, charset, &mut notes);
+    let addresses = AddressFields::read(&fetched.header);
+    let headers = headers(fetched, &addresses, charset, &mut notes);
     let mut changes = headers.changes;
-    lookalike::note(&fetched.header, &mut notes);
+    lookalike::note(&addresses, &mut notes);
     if fetched.structure.cut {
         notes.push(Note::StructureCut);
     }
@@ -91,7 +92,7 @@ pub fn view(fetched: &Fetched, wish: &BodyWish, known: &Known) -> View {
         &mut changes,
         &mut notes,
     );
-    let envelope = envelope(&fetched.header);
+    let envelope = envelope_with(&fetched.header, &addresses);
     let mut people = |list| AddressList::of_envelope(list).print(charset, &mut changes);
     let (from, to, cc) = (
         people(&envelope.from),

@@ -11,9 +11,13 @@ use std::borrow::Cow;
 use mail::{Address, Raw};
 
 use crate::changes::Changes;
+use crate::header::{Field, fields};
 use crate::shield::{self, Shape};
 
 pub(crate) use print::readable;
+
+/// The header fields that hold addresses (RFC 5322 sections 3.6.2 and 3.6.3).
+const ADDRESS_FIELDS: [&str; 6] = ["From", "Sender", "Reply-To", "To", "Cc", "Bcc"];
 
 /// Read from one header field.
 pub(crate) const MOST_READ: usize = 1_000;
@@ -123,6 +127,34 @@ impl AddressList {
         let shielded = shield::shield(&out, Shape::Line);
         *changes += shielded.changes;
         (!shielded.text.is_empty()).then_some(shielded.text)
+    }
+}
+
+/// The address fields of a header, each read once.
+pub(crate) struct AddressFields<'h> {
+    fields: Vec<(Field<'h>, AddressList)>,
+}
+
+impl<'h> AddressFields<'h> {
+    pub(crate) fn read(header: &'h [u8]) -> Self {
+        let named = fields(header).filter(|field| ADDRESS_FIELDS.iter().any(|name| field.is(name)));
+        Self {
+            fields: named
+                .map(|field| (field, AddressList::parse(field.value)))
+                .collect(),
+        }
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &(Field<'h>, AddressList)> {
+        self.fields.iter()
+    }
+
+    /// What stands in a field of the same header.
+    pub(crate) fn list(&self, field: &Field<'_>) -> Option<&AddressList> {
+        let found = self
+            .iter()
+            .find(|(known, _)| std::ptr::eq(known.value, field.value))?;
+        Some(&found.1)
     }
 }
 
