@@ -47,7 +47,6 @@ pub(crate) fn rendering(dom: &Dom, element: &Element) -> Rendering {
         | local_name!("canvas")
         | local_name!("noembed")
         | local_name!("noframes")
-        | local_name!("select")
         | local_name!("option")
         | local_name!("optgroup")
         | local_name!("textarea")
@@ -59,6 +58,7 @@ pub(crate) fn rendering(dom: &Dom, element: &Element) -> Rendering {
         | local_name!("slot")
         // Shown where scripts are off.
         | local_name!("noscript") => Rendering::Unknown,
+        local_name!("select") if !is_menu(element) => Rendering::Unknown,
         // Only one of a group stays open.
         local_name!("details") if element.attribute(&local_name!("name")).is_some() => {
             Rendering::Unknown
@@ -74,6 +74,36 @@ pub(crate) fn rendering(dom: &Dom, element: &Element) -> Rendering {
         }
         _ => Rendering::Text,
     }
+}
+
+/// A `<select>` that shows one option until a click opens it.
+pub(crate) fn is_menu(element: &Element) -> bool {
+    let size = element
+        .attribute(&local_name!("size"))
+        .unwrap_or("1")
+        .trim();
+    element.is_html()
+        && *element.local() == local_name!("select")
+        && element.attribute(&local_name!("multiple")).is_none()
+        && matches!(size, "0" | "1")
+}
+
+/// Whether an `<input>` of this type is a button with a text of its own.
+pub(crate) fn is_button(kind: &str) -> bool {
+    ["submit", "button", "reset"]
+        .iter()
+        .any(|one| kind.eq_ignore_ascii_case(one))
+}
+
+/// Whether a control has the size that browsers give it, so that it shows its text.
+pub(crate) fn is_plain_control(style: &Style) -> bool {
+    const KEPT: [L; 3] = [L::Display, L::BackgroundColor, L::Float];
+    let sizes = KEPT.iter().fold(0, |set, longhand| set | longhand.bit());
+    let none = |longhand| style.get(longhand) == PossibleValues::One(Value::Px(0.0));
+    style.sets_only(sizes)
+        && style.not_understood.is_empty()
+        && none(L::TextIndent)
+        && none(L::LetterSpacing)
 }
 
 /// Elements that hold no text for readers, and that are not counted either while no style shows
@@ -230,7 +260,9 @@ fn display(element: &Element) -> Display {
         | local_name!("ul")
         | local_name!("xmp")
         | local_name!("marquee") => Display::Block,
-        local_name!("button") => Display::InlineBlock,
+        local_name!("button") | local_name!("select") | local_name!("input") => {
+            Display::InlineBlock
+        }
         local_name!("caption") => Display::Caption,
         local_name!("table") => Display::Table,
         local_name!("tbody") | local_name!("thead") | local_name!("tfoot") | local_name!("tr") => {
@@ -289,7 +321,10 @@ pub(crate) fn base(
             local_name!("a") if attribute(local_name!("href")).is_some() => {
                 one(Value::Color(page.link))
             }
-            local_name!("button") | local_name!("mark") => one(Value::Color(Rgba::BLACK)),
+            local_name!("button")
+            | local_name!("mark")
+            | local_name!("select")
+            | local_name!("input") => one(Value::Color(Rgba::BLACK)),
             local_name!("font") => color(attribute(local_name!("color"))),
             local_name!("body") => color(attribute(local_name!("text"))),
             local_name!("table") if parent.quirks => Some(page.text.clone()),
@@ -326,7 +361,12 @@ pub(crate) fn base(
                 rgb: [255.0, 255.0, 0.0],
                 alpha: 1.0,
             })),
-            local_name!("dialog") => one(Value::Color(Rgba::WHITE)),
+            local_name!("dialog") | local_name!("select") => one(Value::Color(Rgba::WHITE)),
+            local_name!("input") => match attribute(local_name!("type")) {
+                Some(kind) if kind.eq_ignore_ascii_case("image") => None,
+                Some(kind) if is_button(kind) => one(Value::Color(Rgba::grey(239.0))),
+                _ => one(Value::Color(Rgba::WHITE)),
+            },
             local_name!("body") | local_name!("marquee") => {
                 color(attribute(local_name!("bgcolor")))
             }
@@ -481,7 +521,9 @@ fn font_size(element: &Element, parent: &Style) -> Option<PossibleValues> {
         | local_name!("listing")
         | local_name!("xmp")
         | local_name!("plaintext") => 0.8125,
-        local_name!("button") => return font(13.33),
+        local_name!("button") | local_name!("select") | local_name!("input") => {
+            return font(13.33);
+        }
         local_name!("table") if parent.quirks => return font(16.0),
         local_name!("font") => {
             let size = element.attribute(&local_name!("size"))?.trim();

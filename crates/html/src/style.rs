@@ -285,6 +285,11 @@ impl Style {
             .map(|(longhand, _)| *longhand)
     }
 
+    /// Whether all properties of its own are in a set.
+    pub(crate) fn sets_only(&self, set: u64) -> bool {
+        self.own_set & !set == 0
+    }
+
     pub(crate) fn has_own(&self) -> bool {
         !self.own.is_empty()
     }

@@ -1,7 +1,7 @@
 //! Walks a page once, in order, and gives a sink what a reader sees or may see; the rest is counted
 //! with its reasons.
 
-use html5ever::{LocalName, local_name, ns};
+use html5ever::{LocalName, local_name};
 
 use crate::dom::{DOCUMENT, Data, Dom, Element, NodeId};
 use crate::elements;
@@ -9,7 +9,7 @@ use crate::hidden_text::HiddenText;
 use crate::judge::VisibilityContext;
 use crate::layout::{BoxNode, Page};
 use crate::properties::Longhand as L;
-use crate::style::{Display, Position, Style, Value};
+use crate::style::{Display, Position, PossibleValues, Style, Value};
 use crate::verdict::{Reason, Verdict};
 
 /// Receives only what can be seen; `open` and `close` pair up.
@@ -58,8 +58,9 @@ struct Frame<'p> {
     next: Option<NodeId>,
     /// The element, when the sink has it open.
     open: Option<(NodeId, BoxKind)>,
-    /// The only child that is seen: the summary of closed details.
-    only: Option<NodeId>,
+    /// The only child that is seen, and why others are not: the summary of closed details, or the
+    /// chosen option of a menu.
+    only: Option<(NodeId, Reason)>,
 }
 
 pub(crate) fn walk(dom: &Dom, sink: &mut impl Sink) -> WalkSummary {
@@ -96,7 +97,7 @@ pub(crate) fn walk(dom: &Dom, sink: &mut impl Sink) -> WalkSummary {
                 }
                 let styled = frame.node.is_some_and(|node| node.styled_part);
                 let closed = frame.only.filter(|_| !styled);
-                let closed = closed.map(|_| Verdict::Hidden(Reason::Closed));
+                let closed = closed.map(|(_, reason)| Verdict::Hidden(reason));
                 let verdict = closed.unwrap_or_else(|| frame.context.verdict(style, &page));
                 write(text, verdict, style, sink, &mut hidden);
             }
@@ -166,13 +167,30 @@ fn enter<'p>(
     hidden: &mut HiddenText,
 ) -> Option<Frame<'p>> {
     let node = page.get(id)?;
-    let mut context = frame.context.inside(element, node);
-    if frame.only.is_some_and(|only| only != id) {
-        if frame.node.is_some_and(|node| node.styled_part) {
-            context.doubt(Reason::Closed);
-        } else {
-            context.hide(Reason::Closed);
+    // A menu paints the text of the chosen option in its own style.
+    if frame.only == Some((id, Reason::NotRendered)) {
+        let mut context = frame.context.clone();
+        if element.attribute(&local_name!("label")).is_some() {
+            context.doubt(Reason::Element);
         }
+        return Some(Frame {
+            node: frame.node,
+            context,
+            only: only_child(dom, id, element),
+            next: dom.first_child(id),
+            open: None,
+        });
+    }
+    let mut context = frame.context.inside(element, node);
+    if let Some((_, reason)) = frame.only.filter(|(only, _)| *only != id) {
+        if frame.node.is_some_and(|node| node.styled_part) {
+            context.doubt(reason);
+        } else {
+            context.hide(reason);
+        }
+    }
+    if elements::is_menu(element) && !elements::is_plain_control(&node.style) {
+        context.doubt(Reason::Element);
     }
     if elements::is_machinery(element) && context.hidden().is_some() {
         return None;
@@ -183,7 +201,7 @@ fn enter<'p>(
         sink.picture(element, &text, Some(Reason::Element));
         return None;
     }
-    if let Some((value, doubt)) = control_text(element) {
+    if let Some((value, doubt)) = control_text(element, &node.style) {
         match context.picture_verdict(&node.style, page) {
             Verdict::Hidden(_) => {}
             Verdict::Uncertain(reason) => sink.picture(element, value, Some(reason)),
@@ -215,7 +233,7 @@ fn enter<'p>(
     Some(Frame {
         node: Some(node),
         context,
-        only: closed_to(dom, id, element),
+        only: only_child(dom, id, element),
         next: dom.first_child(id),
         open,
     })
@@ -331,7 +349,7 @@ fn percent_decoded(text: &str) -> String {
 
 /// The text of a control that stands in an attribute, and why it may not be seen: only buttons grow
 /// with it.
-fn control_text(element: &Element) -> Option<(&str, Option<Reason>)> {
+fn control_text<'e>(element: &'e Element, style: &Style) -> Option<(&'e str, Option<Reason>)> {
     if !element.is_html() || *element.local() != local_name!("input") {
         return None;
     }
@@ -345,11 +363,30 @@ fn control_text(element: &Element) -> Option<(&str, Option<Reason>)> {
     let value = element.attribute(&local_name!("value"));
     let value = value.filter(|value| !value.is_empty());
     let value = value.or_else(|| element.attribute(&local_name!("placeholder")))?;
-    let grows = ["submit", "button", "reset"]
-        .iter()
-        .any(|one| kind.eq_ignore_ascii_case(one));
-    let doubt = (!grows).then_some(Reason::Element);
+    let is_any = |kinds: &[&str]| kinds.iter().any(|one| kind.eq_ignore_ascii_case(one));
+    let grows = elements::is_button(kind);
+    let is_line = is_any(&["", "text", "search", "email", "url", "tel"]);
+    let is_typed = element.attribute(&local_name!("value")) == Some(value);
+    let fits = is_line && is_typed && elements::is_plain_control(style) && fits(element, value);
+    let doubt = (!grows && !fits).then_some(Reason::Element);
     (!value.trim().is_empty()).then_some((value, doubt))
+}
+
+/// Whether a line of text fits into a text field of the width that its `size` gives.
+fn fits(element: &Element, text: &str) -> bool {
+    /// The width of an average letter in parts of the font size, and of a wide one.
+    const LETTER: f32 = 0.55;
+    const WIDE: f32 = 1.0;
+    let size = element.attribute(&local_name!("size"));
+    let size = size
+        .and_then(|size| size.trim().parse().ok())
+        .unwrap_or(20_u16);
+    let widths = text.chars().map(|char| match char {
+        'm' | 'w' | '@' | '%' | 'A'..='Z' => WIDE,
+        ' '..='~' => LETTER,
+        _ => 2.0 * WIDE,
+    });
+    widths.sum::<f32>() <= f32::from(size.max(1)) * LETTER
 }
 
 /// Pictures are not loaded, so that readers see their alternative text; unless they are part of the
@@ -388,6 +425,12 @@ fn picture(
     if elements::is_embedded(address) || has_other_source(element) {
         return hidden.add(Reason::NotRendered, &alt);
     }
+    // In pages without a doctype a picture keeps its size, and what stands for it is cut off.
+    let is_dot =
+        |size: &PossibleValues| size.is(|value| matches!(value, Value::Px(px) if px <= 2.0));
+    if style.quirks && sizes.iter().all(|size| is_dot(size).is_certain()) {
+        return hidden.add(Reason::Pixel, &alt);
+    }
     // A picture that is not loaded cuts its text off at its size.
     let font = style.largest_font();
     let cut = sizes
@@ -414,21 +457,52 @@ fn has_other_source(element: &Element) -> bool {
     set.split(',').any(elements::is_embedded)
 }
 
-/// Of details that are closed, the first summary alone is seen; without one, nothing is.
-fn closed_to(dom: &Dom, id: NodeId, element: &Element) -> Option<NodeId> {
-    let is_details = element.name.ns == ns!(html) && *element.local() == local_name!("details");
-    if !is_details || element.attribute(&local_name!("open")).is_some() {
+/// Of closed details the first summary alone is seen, and of a menu the chosen option. Where there
+/// is none, nothing is: the element stands for its children then.
+fn only_child(dom: &Dom, id: NodeId, element: &Element) -> Option<(NodeId, Reason)> {
+    if !element.is_html() {
         return None;
     }
-    let mut child = dom.first_child(id);
-    while let Some(at) = child {
-        if dom
-            .element(at)
-            .is_some_and(|element| *element.local() == local_name!("summary"))
-        {
-            return Some(at);
-        }
-        child = dom.after(at);
+    if *element.local() == local_name!("details") {
+        let is_open = element.attribute(&local_name!("open")).is_some();
+        let is_summary = |child: &Element| *child.local() == local_name!("summary");
+        let summary = children(dom, id).find(|(_, child)| is_summary(child));
+        return (!is_open).then_some((summary.map_or(id, |(at, _)| at), Reason::Closed));
     }
-    Some(id)
+    let is_group = *element.local() == local_name!("optgroup");
+    if !is_group && !elements::is_menu(element) {
+        return None;
+    }
+    let chosen = chosen_option(dom, id);
+    let is_around =
+        |child: NodeId| Some(child) == chosen || dom.parent(chosen.unwrap_or(id)) == Some(child);
+    let only = children(dom, id).find(|(child, _)| is_around(*child));
+    Some((only.map_or(id, |(at, _)| at), Reason::NotRendered))
+}
+
+/// The option that a menu shows: the last one that is marked, else the first that can be chosen.
+fn chosen_option(dom: &Dom, menu: NodeId) -> Option<NodeId> {
+    let is = |element: &Element, name: LocalName| element.attribute(&name).is_some();
+    let (mut marked, mut first) = (None, None);
+    for (id, child) in children(dom, menu) {
+        let is_group = *child.local() == local_name!("optgroup");
+        let inner = children(dom, id).filter(|_| is_group);
+        for (id, option) in std::iter::once((id, child)).chain(inner) {
+            if *option.local() != local_name!("option") {
+                continue;
+            }
+            if is(option, local_name!("selected")) {
+                marked = Some(id);
+            }
+            if !is(option, local_name!("disabled")) && !is(child, local_name!("disabled")) {
+                first = first.or(Some(id));
+            }
+        }
+    }
+    marked.or(first)
+}
+
+fn children(dom: &Dom, id: NodeId) -> impl Iterator<Item = (NodeId, &Element)> {
+    let all = std::iter::successors(dom.first_child(id), |at| dom.after(*at));
+    all.filter_map(|at| Some((at, dom.element(at)?)))
 }
