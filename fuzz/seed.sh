@@ -3,7 +3,7 @@
 # and a few small documents for each format of attachment.
 set -eu
 cd "$(dirname "$0")"
-mkdir -p corpus/imap_responses corpus/imap_utf7 corpus/shield corpus/mime_view corpus/facts corpus/calendar corpus/html_text corpus/pack corpus/thread
+mkdir -p corpus/imap_responses corpus/imap_utf7 corpus/shield corpus/mime_view corpus/facts corpus/calendar corpus/html_text corpus/html_sanitize corpus/pack corpus/thread
 python3 - <<'PY'
 import pathlib, re
 
@@ -96,6 +96,7 @@ for name, messages in threads.items():
     pathlib.Path(f"corpus/thread/{name}").write_text("\0".join(map(header, messages)))
 for page in sorted(pathlib.Path("../crates/content/tests/pages").glob("*.html")):
     pathlib.Path(f"corpus/html_text/{page.stem}").write_bytes(page.read_bytes())
+    pathlib.Path(f"corpus/html_sanitize/{page.stem}").write_bytes(page.read_bytes())
 print(sum(len(list(target.iterdir())) for target in pathlib.Path("corpus").iterdir()), "seeds and finds")
 PY
 python3 - <<'PY'

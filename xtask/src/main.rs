@@ -42,6 +42,8 @@ cargo xtask corpora --check  fail when one panics, takes too much memory, or rea
 cargo xtask corpora --also DIR  tell the same of the messages in a folder, and write nothing
 cargo xtask visible        compare the judge of `html` with Chromium on techniques, random pages and real mail, write docs/visible.md
 cargo xtask visible --techniques, --random N or --mail   only a part of it; docs/visible.md stays
+cargo xtask visible --file PATH   the techniques of another list ({name, sheet, body}, § for the text); docs/visible.md stays
+cargo xtask visible --recorded    judge again what the last whole run drew
 ";
 
 /// Counts the heap that a message takes. The system's allocator does the work.

@@ -369,7 +369,8 @@ mod tests {
         fn no_host_makes_it_fall(host: String, header: Vec<u8>) {
             host_is_suspicious(&host);
             host_is_suspicious(&format!("xn--{host}"));
-            note(&[b"From: ", header.as_slice()].concat(), &mut Vec::new());
+            let header = [b"From: ", header.as_slice()].concat();
+            note(&AddressFields::read(&header), &mut Vec::new());
         }
     }
 }

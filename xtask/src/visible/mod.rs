@@ -16,6 +16,7 @@ mod tally;
 mod techniques;
 
 use std::fs;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
@@ -112,9 +113,13 @@ fn draw(words: &[&str]) -> Outcome<Drawn> {
             drawn.random = Some(draw_random(&browser, count)?);
         }
         ["--mail"] => drawn.mail = Some(draw_mail(&browser)?),
+        ["--file", path] => {
+            let samples = samples_of(&techniques::read(Path::new(path))?);
+            drawn.techniques = vec![((*path).to_owned(), measured(&browser, &samples)?)];
+        }
         _ => {
             return Err(
-                "usage: cargo xtask visible [--recorded | --techniques | --random N | --mail]"
+                "usage: cargo xtask visible [--recorded | --techniques | --random N | --mail | --file PATH]"
                     .to_owned(),
             );
         }

@@ -30,7 +30,9 @@ pub(super) struct Technique {
     pub(super) name: String,
     pub(super) sheet: String,
     pub(super) body: String,
-    /// How many pixels differ when the text has other letters.
+    /// How many pixels differ when the text has other letters. Lists that are not drawn yet have
+    /// none.
+    #[serde(default)]
     pub(super) pixels: usize,
 }
 

@@ -234,7 +234,7 @@ impl<'a> Lexer<'a> {
         let end = self.at + length + 2;
         let text = self.source.get(self.at..end)?;
         text.ends_with(b"]")
-            .then(|| (Kind::Literal, end, Cow::Borrowed(text)))
+            .then_some((Kind::Literal, end, Cow::Borrowed(text)))
     }
 }
 
