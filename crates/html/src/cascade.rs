@@ -318,10 +318,11 @@ impl<'a> Cascade<'a> {
                         applies,
                         specificity: candidate.selector.specificity(),
                     }),
-                    Some(Pseudo::Generated) => {
+                    Some(Pseudo::Other) => {}
+                    Some(pseudo) => {
                         computed.covers |= candidate.declarations.iter().any(may_cover);
+                        computed.styled_part |= pseudo == Pseudo::Text;
                     }
-                    Some(_) => computed.styled_part = true,
                 }
             }
         }

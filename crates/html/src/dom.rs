@@ -29,6 +29,8 @@ pub(crate) struct Dom {
     pub too_deep: usize,
     /// The tree ends before the HTML does.
     pub cut: bool,
+    /// Tags nested too deeply were not built.
+    dropped: bool,
     shadow_roots: bool,
     autofocus: bool,
 }
@@ -81,6 +83,11 @@ impl Element {
 }
 
 impl Dom {
+    /// Parts of the HTML are not in the tree: a style sheet may be among them.
+    pub(crate) fn is_partial(&self) -> bool {
+        self.cut || self.too_deep > 0 || self.dropped
+    }
+
     pub(crate) fn parse(html: &str) -> Self {
         let opts = TreeBuilderOpts {
             // A reader of mail runs no scripts.
@@ -95,6 +102,7 @@ impl Dom {
         Self {
             too_deep: limiter.too_deep.get(),
             cut: cut || limiter.full.get(),
+            dropped: limiter.dropped.get(),
             quirks: limiter.builder.sink.quirks.get(),
             depth: limiter.builder.sink.deepest.get(),
             shadow_roots: limiter.builder.sink.shadow_roots.get(),

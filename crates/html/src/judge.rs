@@ -6,7 +6,9 @@ use html5ever::local_name;
 use crate::backdrop::{Backdrop, Contrast};
 use crate::dom::{Dom, Element};
 use crate::elements::Rendering;
-use crate::layout::{BoxNode, Page, is_boxed, largest, line_height, smallest};
+use crate::layout::{
+    BoxNode, MIN_READABLE_FONT_PX, Page, is_boxed, largest, line_height, smallest, smallest_font,
+};
 use crate::properties::{Longhand as L, Reach};
 use crate::style::{Display, Position, PossibleValues, Style, Value};
 use crate::truth::Truth;
@@ -17,8 +19,6 @@ use crate::verdict::{Reason, Verdict};
 const MAX_EMPTY_BOX_PX: f32 = 1.0;
 /// Absolute font sizes up to this one are hidden.
 const MAX_HIDDEN_FONT_PX: f32 = 2.0;
-/// Smaller fonts may not be readable.
-const MIN_READABLE_FONT_PX: f32 = 5.0;
 /// Larger letters do not fit into a window.
 const MAX_FONT_PX: f32 = 200.0;
 /// Boxes wider than this may reach beyond the window.
@@ -627,11 +627,6 @@ impl VisibilityContext {
             other => other,
         }
     }
-}
-
-fn smallest_font(style: &Style) -> f32 {
-    let fonts = style.fonts().unwrap_or_default();
-    fonts.into_iter().reduce(f32::min).unwrap_or(1.0)
 }
 
 /// Whether lines may be lower than their letters, so that the box may be too.

@@ -15,16 +15,26 @@ use crate::style::{Display, Position, PossibleValues, Style, Value};
 use crate::truth::Truth;
 use crate::verdict::Reason;
 
-/// Offsets that may cover a neighbouring line.
+/// Offsets that keep a box on its own background.
 const MAX_HARMLESS_OFFSET_PX: f32 = 5.0;
 /// Paddings of words in a line that leave something of the line above.
 const MAX_INLINE_PADDING_PX: f32 = 14.0;
+/// A part of the font size: a box that reaches farther may cover a line of text.
+const MAX_COVERED_SHARE: f32 = 0.6;
+/// Letters that stand out of their line by more may cover other text with their strokes.
+const MAX_LETTER_OVERLAP_PX: f32 = 30.0;
+/// Height of the letters of a line in parts of the font size, from above.
+const LETTER_HEIGHT: f32 = 1.2;
+/// The narrowest window.
+const MIN_WINDOW_WIDTH_PX: f32 = 800.0;
 /// Offsets that keep text at its place.
 const MAX_SMALL_OFFSET_PX: f32 = 20.0;
 /// Space that may push text out of its box or window.
 const MAX_SPACING_PX: f32 = 400.0;
 /// A taller box pushes later content out of the window.
 const MAX_BOX_HEIGHT_PX: f32 = 1_000.0;
+/// Smaller fonts may not be readable.
+pub(crate) const MIN_READABLE_FONT_PX: f32 = 5.0;
 /// Properties that are not computed and that paint.
 const PAINTING: [&str; 4] = [
     "backdrop-filter",
@@ -70,6 +80,8 @@ pub(crate) struct Metrics {
     pub line: f32,
     /// Something in here is painted besides letters.
     pub paints: bool,
+    /// The text itself, or the background of its line, fills the height of the letters.
+    pub paints_text: bool,
     /// It holds boxes beside each other: heights are not known.
     pub complex: bool,
 }
@@ -96,6 +108,10 @@ pub(crate) struct Page {
     pub paints: bool,
     /// The sum of all negative margins, in pixels.
     pulled_up: f32,
+    /// How far boxes that paint may reach over other text, in pixels.
+    cover_reach: f32,
+    /// The smallest font size of text that can be read.
+    smallest_font: f32,
 }
 
 struct StyleFrame {
@@ -114,8 +130,8 @@ struct StyleFrame {
 #[derive(Clone, Copy, Default, Debug)]
 struct Movement {
     doubt: Option<Reason>,
-    /// It may be painted over other text.
-    covers: bool,
+    /// How far it may be painted over other text, in pixels.
+    reach: f32,
     /// It may be a little beside its place.
     shifted: bool,
 }
@@ -135,10 +151,15 @@ impl Page {
             lifted_paint: false,
             paints: false,
             pulled_up: 0.0,
+            cover_reach: 0.0,
+            smallest_font: f32::INFINITY,
         };
         page.boxes.resize_with(dom.len(), || None);
         page.style_all(dom, &mut cascade);
-        if cascade.is_spent() {
+        if page.cover_reach > MAX_COVERED_SHARE * page.smallest_font {
+            page.doubt = Some(Reason::Covered);
+        }
+        if cascade.is_spent() || dom.is_partial() {
             page.doubt = Some(Reason::Budget);
         } else if cascade.has_unread_sheet() {
             page.doubt = Some(Reason::StyleSheet);
@@ -177,7 +198,13 @@ impl Page {
             };
             frame.next = dom.after(id);
             match dom.node(id).map(|node| &node.data) {
-                Some(Data::Text(text)) if !frame.gone => measure_text(text, frame, &mut run),
+                Some(Data::Text(text)) if !frame.gone => {
+                    if !text.trim().is_empty() {
+                        let font = smallest_font(&frame.style).max(MIN_READABLE_FONT_PX);
+                        self.smallest_font = self.smallest_font.min(font);
+                    }
+                    measure_text(text, frame, &mut run);
+                }
                 Some(Data::Element(element)) => {
                     let rendering = elements::rendering(dom, element);
                     let computed = cascade.compute(id, element, &frame.style);
@@ -259,8 +286,15 @@ impl Page {
         if done.gone {
             return;
         }
-        if done.movement.covers && metrics.paints {
-            self.doubt = Some(Reason::Covered);
+        let overlap = line_overlap(style);
+        let mut reach = done.movement.reach;
+        if metrics.paints_text {
+            reach = reach.max(overlap);
+        }
+        if metrics.paints {
+            self.cover_reach = self.cover_reach.max(reach);
+        } else if overlap > MAX_LETTER_OVERLAP_PX && metrics.text_width > 0.0 {
+            self.cover_reach = f32::INFINITY;
         }
         for side in [L::MarginTop, L::MarginBottom] {
             let least = smallest(&style.get(side)).unwrap_or(0.0);
@@ -283,7 +317,8 @@ impl Page {
         let needed = metrics.min_width.max(
             largest(&style.get(L::Width)).min(largest_or(&style.get(L::MaxWidth), f32::INFINITY)),
         );
-        let needed = needed.max(largest(&style.get(L::MinWidth))) + around(style, HORIZONTAL_SIDES);
+        let mut needed =
+            needed.max(largest(&style.get(L::MinWidth))) + around(style, HORIZONTAL_SIDES);
         let outer = parent.style.get(L::Display);
         let is_row = |value| matches!(value, Value::Display(outer) if outer.is_flex() || outer == Display::Row);
         // Words in a line that change nothing.
@@ -304,6 +339,12 @@ impl Page {
                 .style
                 .get(L::Display)
                 .may(|value| matches!(value, Value::Display(inner) if inner.is_flex()));
+        if outer.may(|value| matches!(value, Value::Display(outer) if outer.is_flex())) {
+            // Items may keep the size that they ask for.
+            for longhand in [L::Width, L::MinWidth, L::FlexBasis] {
+                needed = needed.max(largest_of_window(&style.get(longhand)));
+            }
+        }
         if beside {
             if let Some(Some(slot)) = self.boxes.get_mut(done.id) {
                 slot.offset = parent.beside;
@@ -418,7 +459,9 @@ fn measure_text(text: &str, frame: &mut StyleFrame, run: &mut f32) {
         *run += width;
         total += width;
         metrics.min_width = metrics.min_width.max(*run);
-        metrics.paints |= is_block_character(char);
+        if is_block_character(char) {
+            (metrics.paints, metrics.paints_text) = (true, true);
+        }
     }
     metrics.text_width += total;
     metrics.line = metrics.line.max(line_height(style));
@@ -427,6 +470,12 @@ fn measure_text(text: &str, frame: &mut StyleFrame, run: &mut f32) {
 /// Characters whose shape may fill their box.
 fn is_block_character(char: char) -> bool {
     matches!(char, '\u{2500}'..='\u{27BF}' | '\u{2B00}'..='\u{2BFF}' | '\u{E000}'..='\u{F8FF}' | '\u{1F000}'..)
+}
+
+/// The smallest font size that text may have.
+pub(crate) fn smallest_font(style: &Style) -> f32 {
+    let fonts = style.fonts().unwrap_or_default();
+    fonts.into_iter().reduce(f32::min).unwrap_or(1.0)
 }
 
 /// The highest that a line may be.
@@ -477,6 +526,7 @@ fn own_metrics(element: &Element, style: &Style) -> Metrics {
     let is_replaced = elements::is_painted(element) && !is_image;
     let mut metrics = Metrics {
         paints,
+        paints_text: paints,
         complex: is_replaced,
         min_width: if is_replaced { 320.0 } else { 0.0 },
         ..Metrics::default()
@@ -537,6 +587,18 @@ pub(crate) fn largest(value: &PossibleValues) -> f32 {
     }
 }
 
+/// As [`largest`], with percentages of the narrowest window.
+fn largest_of_window(value: &PossibleValues) -> f32 {
+    value.values().map_or(f32::INFINITY, |values| {
+        let each = values.iter().map(|value| match value {
+            Value::Px(px) => *px,
+            Value::Percent(share) => share / 100.0 * MIN_WINDOW_WIDTH_PX,
+            _ => 0.0,
+        });
+        each.fold(0.0, f32::max)
+    })
+}
+
 /// As [`largest`], with something else for keywords.
 fn largest_or(value: &PossibleValues, keyword: f32) -> f32 {
     if value.may(|value| !matches!(value, Value::Px(_))) {
@@ -561,14 +623,16 @@ fn movement(style: &Style) -> Movement {
             Reach::Inside => movement.doubt(Reason::Property(one.name)),
             Reach::Page => {
                 movement.doubt(Reason::Property(one.name));
-                movement.covers |= one.own;
+                if one.own {
+                    movement.reach = f32::INFINITY;
+                }
             }
             Reach::Clip | Reach::Overflow => {}
         }
     }
     if style.get(L::TextShadow).is_any() {
         movement.doubt(Reason::Property("text-shadow"));
-        movement.covers = true;
+        movement.reach = f32::INFINITY;
     }
     let indent = style.get(L::TextIndent);
     let pulled = indent.may(|value| match value {
@@ -595,7 +659,7 @@ fn movement(style: &Style) -> Movement {
             L::Animation | L::TableLayout => movement.doubt(Reason::Property(longhand.name())),
             _ => {
                 movement.doubt(Reason::Property(longhand.name()));
-                movement.covers = true;
+                movement.reach = f32::INFINITY;
             }
         }
     }
@@ -619,10 +683,12 @@ fn movement(style: &Style) -> Movement {
             if absolute.may() && given || beyond(&inset, MAX_SMALL_OFFSET_PX, 0.0) {
                 movement.doubt(Reason::Moved);
             }
-            movement.covers |= beyond(&inset, MAX_HARMLESS_OFFSET_PX, 0.0);
+            movement.reach = movement.reach.max(farthest(&inset));
             movement.shifted |= beyond(&inset, MAX_HARMLESS_OFFSET_PX, 0.0);
         }
-        movement.covers |= absolute.may();
+        if absolute.may() {
+            movement.reach = f32::INFINITY;
+        }
     }
     let below = style.get(L::ZIndex).may(|value| match value {
         Value::Number(number) => number < 0.0,
@@ -646,7 +712,9 @@ fn movement(style: &Style) -> Movement {
                 _ => false,
             })
         };
-        movement.covers |= below(2.0 * MAX_HARMLESS_OFFSET_PX);
+        if below(0.0) {
+            movement.reach = movement.reach.max(farthest(&margin));
+        }
         movement.shifted |= below(2.0);
         if below(MAX_SMALL_OFFSET_PX) || beyond(&margin, MAX_SPACING_PX, 60.0) {
             movement.doubt(Reason::Moved);
@@ -668,35 +736,69 @@ fn movement(style: &Style) -> Movement {
     }
     if beyond(&style.get(L::VerticalAlign), MAX_SMALL_OFFSET_PX, 100.0) {
         movement.doubt(Reason::Moved);
-        movement.covers = true;
+        movement.reach = f32::INFINITY;
     }
     movement.shifted |= beyond(&style.get(L::VerticalAlign), MAX_HARMLESS_OFFSET_PX, 30.0);
     // The paddings and borders of words in a line reach over the lines around.
     let inline = style
         .get(L::Display)
         .may(|value| value == Value::Display(Display::Inline));
-    movement.covers |= inline
-        && [
+    if inline {
+        let sides = [
             L::PaddingTop,
             L::PaddingBottom,
             L::BorderTop,
             L::BorderBottom,
-        ]
-        .iter()
-        .any(|side| largest(&style.get(*side)) > MAX_INLINE_PADDING_PX);
+        ];
+        let widest = sides.iter().map(|side| largest(&style.get(*side)));
+        let widest = widest.fold(0.0, f32::max);
+        let reach = if widest > MAX_INLINE_PADDING_PX {
+            f32::INFINITY
+        } else {
+            widest * 0.5
+        };
+        movement.reach = movement.reach.max(reach);
+    }
     let offset = style.get(L::OutlineOffset);
     if largest(&style.get(L::OutlineWidth)) > MAX_HARMLESS_OFFSET_PX
         || offset.may(|value| matches!(value, Value::Px(px) if !(-1.0..=20.0).contains(&px)))
             && largest(&style.get(L::OutlineWidth)) > 0.0
     {
         movement.doubt(Reason::Covered);
-        movement.covers = true;
+        movement.reach = f32::INFINITY;
     }
     if style.get(L::BoxShadow).may(|value| value != Value::Auto) {
         movement.doubt(Reason::Property("box-shadow"));
-        movement.covers = true;
+        movement.reach = f32::INFINITY;
     }
     movement
+}
+
+/// How far a length may be from zero.
+fn farthest(value: &PossibleValues) -> f32 {
+    value.values().map_or(f32::INFINITY, |values| {
+        let each = values.iter().map(|value| match value {
+            Value::Px(px) => px.abs(),
+            Value::Percent(share) if *share != 0.0 => f32::INFINITY,
+            _ => 0.0,
+        });
+        each.fold(0.0, f32::max)
+    })
+}
+
+/// How far the letters of a line may stand out of it, above or below.
+fn line_overlap(style: &Style) -> f32 {
+    let font = style.largest_font();
+    let lines = style.get(L::LineHeight);
+    let lowest = lines.values().map_or(0.0, |values| {
+        let each = values.iter().map(|value| match value {
+            Value::Px(px) => *px,
+            Value::Number(times) => times * font,
+            _ => font * LETTER_HEIGHT,
+        });
+        each.fold(f32::INFINITY, f32::min)
+    });
+    (font * LETTER_HEIGHT - lowest).max(0.0) / 2.0
 }
 
 /// Whether a length may be beyond a limit on either side; percentages have their own.

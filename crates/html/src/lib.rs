@@ -75,7 +75,7 @@ pub struct Sanitized {
 
 /// The visible and the uncertain text, at most `max_chars` of it.
 pub fn to_text(html: &str, max_chars: usize) -> Rendered {
-    let dom = Dom::parse(start(html));
+    let dom = parse(html);
     let mut writer = text::TextWriter::new(max_chars);
     let walked = walk::walk(&dom, &mut writer);
     let (text, uncertain, links) = writer.finish();
@@ -85,14 +85,14 @@ pub fn to_text(html: &str, max_chars: usize) -> Rendered {
         hidden: walked.hidden,
         links,
         too_deep: dom.too_deep,
-        cut: walked.cut || html.len() > MAX_HTML_BYTES,
+        cut: walked.cut || dom.cut,
     }
 }
 
 /// Well-formed HTML without scripts, styles, forms or remote content, at most `max_chars` long. All
 /// text passes through `filter`.
 pub fn sanitize(html: &str, max_chars: usize, filter: &mut dyn TextFilter) -> Sanitized {
-    let dom = Dom::parse(start(html));
+    let dom = parse(html);
     let mut budget = max_chars;
     // Serializing may add tags that were implied; then there is less room for the rest.
     for _ in 0..3 {
@@ -103,7 +103,7 @@ pub fn sanitize(html: &str, max_chars: usize, filter: &mut dyn TextFilter) -> Sa
             return Sanitized {
                 html: html_out,
                 hidden: walked.hidden,
-                cut: walked.cut || html.len() > MAX_HTML_BYTES,
+                cut: walked.cut || dom.cut,
             };
         }
         budget /= 2;
@@ -114,9 +114,12 @@ pub fn sanitize(html: &str, max_chars: usize, filter: &mut dyn TextFilter) -> Sa
     }
 }
 
-fn start(html: &str) -> &str {
-    html.get(..html.floor_char_boundary(MAX_HTML_BYTES))
-        .unwrap_or(html)
+fn parse(html: &str) -> Dom {
+    let start = html.get(..html.floor_char_boundary(MAX_HTML_BYTES));
+    let start = start.unwrap_or(html);
+    let mut dom = Dom::parse(start);
+    dom.cut |= start.len() < html.len();
+    dom
 }
 
 #[cfg(test)]

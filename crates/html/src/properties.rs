@@ -206,7 +206,8 @@ pub(crate) struct Guarded {
     pub name: &'static str,
     pub inherited: bool,
     pub reach: Reach,
-    /// Words, or `<small>` for lengths up to [`MAX_HARMLESS_PX`] and percentages up to 20.
+    /// Words, `<words>` for any number of them, or `<small>` for lengths up to
+    /// [`MAX_HARMLESS_PX`] and percentages up to 20.
     pub harmless: &'static [&'static str],
 }
 
@@ -255,6 +256,25 @@ const STARTS: &[&str] = &[
     "stretch",
     "baseline",
     "space-between",
+];
+
+/// Marks of lists that are no longer than a figure, and where they stand.
+const LISTS: &[&str] = &[
+    "<words>",
+    "none",
+    "inside",
+    "outside",
+    "disc",
+    "circle",
+    "square",
+    "decimal",
+    "decimal-leading-zero",
+    "lower-alpha",
+    "upper-alpha",
+    "lower-latin",
+    "upper-latin",
+    "lower-roman",
+    "upper-roman",
 ];
 
 pub(crate) const GUARDED: &[Guarded] = &[
@@ -344,6 +364,22 @@ pub(crate) const GUARDED: &[Guarded] = &[
     ),
     guarded("flex-wrap", Reach::Overflow, &["nowrap", "wrap"]),
     guarded("direction", Reach::Overflow, &["ltr"]),
+    guarded("-webkit-box-pack", Reach::Inside, &["start"]),
+    guarded(
+        "-webkit-box-align",
+        Reach::Inside,
+        &["start", "stretch", "baseline"],
+    ),
+    guarded("-webkit-box-direction", Reach::Inside, &["normal"]),
+    guarded("order", Reach::Inside, &["0"]),
+    inherited("list-style", LISTS),
+    inherited("list-style-type", LISTS),
+    inherited("list-style-image", LISTS),
+    inherited("quotes", &["auto", "none"]),
+    inherited("hyphenate-character", &["auto"]),
+    inherited("text-size-adjust", &["auto", "none", "100%"]),
+    inherited("text-emphasis", &["none"]),
+    inherited("text-emphasis-style", &["none"]),
     inherited("border-spacing", &["<small>"]),
     inherited("tab-size", &["2", "4", "8"]),
     inherited("writing-mode", &["horizontal-tb"]),
@@ -415,6 +451,14 @@ impl Property {
             "-webkit-flex-direction" => "flex-direction",
             "-webkit-flex-flow" => "flex-flow",
             "-webkit-flex-wrap" => "flex-wrap",
+            "-webkit-order" | "-webkit-box-ordinal-group" => "order",
+            "-webkit-border-horizontal-spacing" | "-webkit-border-vertical-spacing" => {
+                "border-spacing"
+            }
+            "-webkit-text-size-adjust" => "text-size-adjust",
+            "-webkit-hyphenate-character" => "hyphenate-character",
+            "-webkit-text-emphasis" => "text-emphasis",
+            "-webkit-text-emphasis-style" => "text-emphasis-style",
             "grid-gap" => "gap",
             "grid-row-gap" => "row-gap",
             "grid-column-gap" => "column-gap",
@@ -422,6 +466,9 @@ impl Property {
         };
         if let Some(index) = GUARDED.iter().position(|row| row.name == plain) {
             return Some(Self::Guarded(index));
+        }
+        if name.starts_with("corner-") {
+            return Some(Self::Unknown("corner-shape"));
         }
         let unknown = NOT_COMPUTED.iter().find(|known| **known == name)?;
         Some(Self::Unknown(unknown))
@@ -556,7 +603,6 @@ const NOT_COMPUTED: &[&str] = &[
     "column-rule-inset",
     "column-rule-width",
     "column-wrap",
-    "corner-shape",
     "font-palette",
     "frame-sizing",
     "overlay",

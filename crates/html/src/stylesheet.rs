@@ -230,6 +230,11 @@ impl Reader<'_> {
                 self.sheet.unread_sheet |= prelude.to_ascii_lowercase().contains("data:");
                 return AtBlock::Nothing;
             }
+            // Marks of lists may be any text.
+            "counter-style" => {
+                self.sheet.unread_sheet = true;
+                return AtBlock::Nothing;
+            }
             "namespace" => {
                 self.foreign = true;
                 return AtBlock::Nothing;
@@ -237,7 +242,6 @@ impl Reader<'_> {
             // None of these holds rules for text on a screen.
             "charset"
             | "page"
-            | "counter-style"
             | "font-feature-values"
             | "font-palette-values"
             | "view-transition"

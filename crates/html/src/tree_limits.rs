@@ -29,6 +29,8 @@ pub(crate) struct Limiter {
     open: RefCell<Vec<LocalName>>,
     pub(crate) too_deep: Cell<usize>,
     pub(crate) full: Cell<bool>,
+    /// Some tag was not built.
+    pub(crate) dropped: Cell<bool>,
     /// Tokens that have come so far.
     tokens: Cell<usize>,
 }
@@ -71,6 +73,7 @@ impl Limiter {
             open: RefCell::default(),
             too_deep: Cell::default(),
             full: Cell::default(),
+            dropped: Cell::default(),
             tokens: Cell::default(),
         }
     }
@@ -123,6 +126,7 @@ impl TokenSink for Limiter {
             Token::TagToken(tag) if !self.passes(tag) => {
                 // Its text would be taken for tags.
                 self.full.set(self.full.get() || is_raw(&tag.name));
+                self.dropped.set(true);
                 return TokenSinkResult::Continue;
             }
             Token::CharacterTokens(text) if deep => {

@@ -238,6 +238,9 @@ pub(crate) fn is_harmless(guarded: usize, value: &str) -> bool {
     if has(&lower) {
         return true;
     }
+    if has("<words>") {
+        return is_list_mark(row.harmless, value);
+    }
     if !has("<small>") || lower.contains('(') {
         return false;
     }
@@ -262,6 +265,29 @@ pub(crate) fn is_harmless(guarded: usize, value: &str) -> bool {
         }
     }
     !lower.is_empty()
+}
+
+/// Words of a list, and pictures that are not loaded.
+fn is_list_mark(words: &[&str], value: &str) -> bool {
+    let mut parser = Parser::new(value);
+    while let Ok(token) = parser.next() {
+        let is_harmless = match token.clone() {
+            Token::Ident(word) => words.iter().any(|known| word.eq_ignore_ascii_case(known)),
+            Token::UnquotedUrl(url) => !crate::elements::is_embedded(&url),
+            Token::Function(name) if name.eq_ignore_ascii_case("url") => {
+                let url = parser.parse_nested_block(|inner| {
+                    let url = inner.expect_string_cloned()?;
+                    Ok::<_, cssparser::ParseError<()>>(!crate::elements::is_embedded(&url))
+                });
+                url.unwrap_or(false)
+            }
+            _ => false,
+        };
+        if !is_harmless {
+            return false;
+        }
+    }
+    true
 }
 
 /// Whether browsers ignore a guarded value for certain.

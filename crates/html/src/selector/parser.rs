@@ -45,9 +45,9 @@ impl NonTSPseudoClass for State {
 pub(crate) enum Pseudo {
     /// A part that holds text of the element, such as its first line, or one that is not known.
     Text,
-    /// `::before` and `::after`, which may cover other text.
+    /// A part with a box of its own, which may cover other text.
     Generated,
-    /// A part that holds no text.
+    /// A part without a box of its own.
     Other,
 }
 
@@ -183,17 +183,10 @@ impl<'i> selectors::parser::Parser<'i> for Syntax {
         name: &str,
     ) -> Result<Pseudo, ParseError<SelectorParseErrorKind>> {
         match name.to_ascii_lowercase().as_str() {
-            "before" | "after" => Ok(Pseudo::Generated),
-            "backdrop"
-            | "cue"
-            | "file-selector-button"
-            | "grammar-error"
-            | "marker"
-            | "placeholder"
-            | "selection"
-            | "spelling-error"
-            | "target-text" => Ok(Pseudo::Other),
-            name if name.starts_with("-webkit-") => Ok(Pseudo::Other),
+            "before" | "after" | "marker" | "file-selector-button" => Ok(Pseudo::Generated),
+            "backdrop" | "cue" | "grammar-error" | "placeholder" | "selection"
+            | "spelling-error" | "target-text" | "-webkit-input-placeholder" => Ok(Pseudo::Other),
+            name if name.starts_with("-webkit-") => Ok(Pseudo::Generated),
             foreign if is_foreign(foreign) => Err(ParseError::custom(
                 SelectorParseErrorKind::UnsupportedPseudoClassOrElement,
             )),
