@@ -13,6 +13,7 @@ mod custom_properties;
 mod declared;
 mod dom;
 mod elements;
+mod harmless;
 mod hidden_text;
 mod judge;
 mod layout;

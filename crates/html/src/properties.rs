@@ -4,9 +4,11 @@
 //! A property is *harmless* when no value of it stops, recolours, covers or moves glyphs beyond the
 //! flow, and it needs no sizes to be known. A name that no browser knows is ignored, as browsers
 //! do. Every other property is "any value": text under it is uncertain. The tables follow Chromium
-//! 156; CSS modules are named where the reason is not plain.
+//! 156. Those that are harmless with every value stand in [`crate::harmless`], with their reasons.
 
 use std::rc::Rc;
+
+use crate::harmless;
 
 /// Properties whose values decide whether text is visible.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -319,6 +321,8 @@ pub(crate) const GUARDED: &[Guarded] = &[
     guarded("grid-row-end", Reach::Page, &["auto"]),
     guarded("grid-column-start", Reach::Page, &["auto"]),
     guarded("grid-column-end", Reach::Page, &["auto"]),
+    guarded("flex-line-count", Reach::Page, &["auto"]),
+    guarded("margin-trim", Reach::Page, &["none"]),
     guarded("gap", Reach::Page, &["normal", "<small>"]),
     guarded("row-gap", Reach::Page, &["normal", "<small>"]),
     guarded("column-gap", Reach::Page, &["normal", "<small>"]),
@@ -338,6 +342,22 @@ pub(crate) const GUARDED: &[Guarded] = &[
         &["auto", "from-font", "1px", "2px"],
     ),
     guarded("position-visibility", Reach::Inside, &["always"]),
+    guarded(
+        "unicode-bidi",
+        Reach::Inside,
+        &["normal", "embed", "isolate"],
+    ),
+    guarded("alignment-baseline", Reach::Page, &["auto", "baseline"]),
+    guarded("baseline-source", Reach::Page, &["auto"]),
+    guarded("scroll-initial-target", Reach::Page, &["none"]),
+    guarded("scroll-marker-group", Reach::Page, &["none"]),
+    guarded("scroll-snap-type", Reach::Page, &["none"]),
+    guarded("scrollbar-gutter", Reach::Clip, &["auto"]),
+    guarded(
+        "text-align-last",
+        Reach::Overflow,
+        &["auto", "start", "left", "justify"],
+    ),
     guarded("border-radius", Reach::Clip, &["<small>"]),
     guarded("border-top-left-radius", Reach::Clip, &["<small>"]),
     guarded("border-top-right-radius", Reach::Clip, &["<small>"]),
@@ -375,6 +395,7 @@ pub(crate) const GUARDED: &[Guarded] = &[
     inherited("list-style", LISTS),
     inherited("list-style-type", LISTS),
     inherited("list-style-image", LISTS),
+    inherited("ruby-overhang", &["auto", "none"]),
     inherited("quotes", &["auto", "none"]),
     inherited("hyphenate-character", &["auto"]),
     inherited("text-size-adjust", &["auto", "none", "100%"]),
@@ -400,7 +421,7 @@ pub(crate) const GUARDED: &[Guarded] = &[
 pub(crate) const COLOR_SCHEME: &str = "color-scheme";
 
 const MARGINS: &[L] = &[L::MarginTop, L::MarginRight, L::MarginBottom, L::MarginLeft];
-const PADDINGS: &[L] = &[
+pub(crate) const PADDINGS: &[L] = &[
     L::PaddingTop,
     L::PaddingRight,
     L::PaddingBottom,
@@ -437,6 +458,8 @@ impl Property {
             "-webkit-column-count" => "column-count",
             "-webkit-column-width" => "column-width",
             "-webkit-column-gap" => "column-gap",
+            "-webkit-column-rule" => "column-rule",
+            "-webkit-column-rule-width" => "column-rule-width",
             "-webkit-shape-outside" => "shape-outside",
             "-webkit-writing-mode" => "writing-mode",
             "-webkit-border-radius" => "border-radius",
@@ -470,8 +493,12 @@ impl Property {
         if name.starts_with("corner-") {
             return Some(Self::Unknown("corner-shape"));
         }
-        let unknown = NOT_COMPUTED.iter().find(|known| **known == name)?;
-        Some(Self::Unknown(unknown))
+        if let Some(known) = NOT_COMPUTED.iter().find(|known| **known == plain) {
+            return Some(Self::Unknown(known));
+        }
+        // Other WebKit browsers know more names than Chromium.
+        let is_foreign = name.starts_with("-webkit-") && !harmless::is_harmless(name);
+        is_foreign.then_some(Self::Unknown("-webkit-"))
     }
 
     pub(crate) fn sets(&self, longhand: Longhand) -> bool {

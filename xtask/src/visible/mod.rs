@@ -34,6 +34,7 @@ use crate::tree::{Outcome, at, root};
 const PAGE: &str = "docs/visible.md";
 
 /// The project's own techniques, with the truth that the tests of `html` use.
+const PROPERTIES: &str = "crates/html/tests/chromium-properties.txt";
 const TECHNIQUES: &str = "crates/html/tests/techniques.json";
 
 /// Techniques that are kept beside the checkout.
@@ -157,8 +158,23 @@ fn judged(drawn: Drawn) -> Outcome<Results> {
     })
 }
 
+/// Records the names of the properties that Chromium knows. A test of `html` wants each in a table.
+fn record_properties(browser: &Browser) -> Outcome<()> {
+    const NAMES: &str = "(() => { const names = new Set(getComputedStyle(document.body)); \
+        for (const key in document.body.style) { \
+            const name = key.replace(/[A-Z]/g, letter => '-' + letter.toLowerCase()); \
+            for (const one of [name, '-' + name, '-webkit-' + name]) names.add(one); } \
+        return [...names].filter(name => CSS.supports(name, 'initial') && !name.startsWith('--')) \
+            .sort().join('\\n') + '\\n'; })()";
+    let names = browser.tab()?.evaluate(NAMES)?;
+    let names = names.as_str().ok_or("Chromium names no properties")?;
+    let path = root().join(PROPERTIES);
+    fs::write(&path, names).map_err(|error| at(&path, &error))
+}
+
 /// Draws both lists and the matrix; the truth of the project's own list is recorded.
 fn draw_techniques(browser: &Browser) -> Outcome<Vec<(String, Vec<Sample>)>> {
+    record_properties(browser)?;
     let own_path = root().join(TECHNIQUES);
     let mut own = techniques::read(&own_path)?;
     let samples = measured(browser, &samples_of(&own))?;
