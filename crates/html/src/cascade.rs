@@ -10,6 +10,7 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
 
+use cssparser::{Parser, Token};
 use html5ever::interface::QuirksMode;
 use html5ever::{LocalName, local_name, ns};
 
@@ -26,7 +27,7 @@ use crate::selector::parser::Pseudo;
 use crate::style::{MAX_POSSIBLE_VALUES, PossibleValues, Style, UnknownProperty, Value, initial};
 use crate::stylesheet::{Declaration, Scope, StyleSheet, inline};
 use crate::truth::Truth;
-use crate::values;
+use crate::values::{self, Units};
 
 /// Custom properties of one element.
 const MAX_CUSTOM_PROPERTIES: usize = 500;
@@ -34,6 +35,12 @@ const MAX_CUSTOM_PROPERTIES: usize = 500;
 const MAX_SHARED_STYLES: usize = 12;
 /// Longer values are any value.
 const MAX_VALUE_BYTES: usize = 16 * 1024;
+/// Letters of generated content that stay in the line.
+const MAX_GENERATED_LETTERS: usize = 60;
+/// Fonts and lines of generated content that push nothing out of its box.
+const MAX_GENERATED_FONT_PX: f32 = 40.0;
+/// The font size of a page that gives none.
+const COMMON_FONT_PX: f32 = 16.0;
 
 pub(crate) struct Cascade<'a> {
     dom: &'a Dom,
@@ -843,30 +850,58 @@ impl<T: PartialEq> DeclarationWalk<T> {
     }
 }
 
-/// Whether generated content with this declaration may be painted over other text.
+/// Whether generated content with this declaration may cover other text, or push it out of its box.
 fn may_cover(declaration: &Declaration) -> bool {
     use Longhand as L;
+    let value = &declaration.value;
     match &declaration.property {
-        Property::Sets(all) => all.iter().any(|longhand| {
-            !matches!(
-                longhand,
-                L::Content
-                    | L::Color
-                    | L::TextFill
-                    | L::FontSize
-                    | L::LineHeight
-                    | L::TextDecoration
-                    | L::WhiteSpace
-            )
+        Property::Sets(all) => all.iter().any(|longhand| match longhand {
+            L::Color | L::TextFill | L::TextDecoration => false,
+            L::Content => !is_short_content(value),
+            L::FontSize | L::LineHeight => !is_small_size(value),
+            _ => true,
         }),
         Property::Guarded(index) => {
-            !declared::is_harmless(*index, &declaration.value)
+            !declared::is_harmless(*index, value)
                 && GUARDED
                     .get(*index)
                     .is_none_or(|row| row.reach == Reach::Page)
         }
         Property::Unknown(_) | Property::All => true,
         Property::Custom(_) => false,
+    }
+}
+
+/// Whether generated content is one line of text at most.
+fn is_short_content(value: &str) -> bool {
+    let mut parser = Parser::new(value);
+    while let Ok(token) = parser.next() {
+        let is_short = match token {
+            Token::QuotedString(text) => {
+                text.chars().count() <= MAX_GENERATED_LETTERS && !text.contains(char::is_control)
+            }
+            Token::Ident(_) => true,
+            _ => false,
+        };
+        if !is_short {
+            return false;
+        }
+    }
+    true
+}
+
+/// Whether a font or line is about as high as those of common text.
+fn is_small_size(value: &str) -> bool {
+    let units = Units {
+        font: COMMON_FONT_PX,
+        root: COMMON_FONT_PX,
+        whole: COMMON_FONT_PX,
+        ..Units::ONE
+    };
+    let times = values::number(value).map(|times| times * COMMON_FONT_PX);
+    match times.or_else(|| values::length(value, units)) {
+        Some(px) => px <= MAX_GENERATED_FONT_PX,
+        None => values::keyword(value).is_some(),
     }
 }
 

@@ -165,6 +165,31 @@ pub(crate) fn is_painted(element: &Element) -> bool {
         )
 }
 
+/// Elements other than pictures that have a width of their own and no text beside it.
+pub(crate) fn is_replaced(element: &Element) -> bool {
+    is_painted(element)
+        && !matches!(
+            *element.local(),
+            local_name!("img")
+                | local_name!("button")
+                | local_name!("select")
+                | local_name!("fieldset")
+        )
+}
+
+/// `<svg>`, which cuts off what reaches beyond its box.
+pub(crate) fn is_drawing(element: &Element) -> bool {
+    element.name.ns == ns!(svg) && *element.local() == local_name!("svg")
+}
+
+/// A picture of its own, which a person sees or knows to be missing.
+pub(crate) fn is_loaded_picture(element: &Element) -> bool {
+    let address = element.attribute(&local_name!("src"));
+    element.is_html()
+        && *element.local() == local_name!("img")
+        && address.is_some_and(|address| !address.trim().is_empty())
+}
+
 /// Whether an address names a picture that is part of the mail, and so is shown.
 pub(crate) fn is_embedded(address: &str) -> bool {
     // Browsers take these out of addresses wherever they stand.
@@ -293,7 +318,16 @@ pub(crate) fn base(
     if longhand == L::Display {
         return Some(PossibleValues::One(Value::Display(display(element))));
     }
-    if !element.is_html() {
+    let is_overflow = matches!(longhand, L::OverflowX | L::OverflowY);
+    if is_drawing(element) && is_overflow {
+        let is_given = element.attribute(&LocalName::from("overflow")).is_some();
+        return Some(if is_given {
+            PossibleValues::Any
+        } else {
+            PossibleValues::One(Value::On)
+        });
+    }
+    if !element.is_html() || is_overflow {
         return None;
     }
     let name = element.local();
@@ -495,6 +529,8 @@ const BASED: &[L] = &[
     L::PaddingLeft,
     L::Float,
     L::Position,
+    L::OverflowX,
+    L::OverflowY,
     L::ContentVisibility,
 ];
 

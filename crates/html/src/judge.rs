@@ -7,9 +7,10 @@ use crate::backdrop::{Backdrop, Contrast};
 use crate::dom::{Dom, Element};
 use crate::elements::Rendering;
 use crate::layout::{
-    BoxNode, MIN_READABLE_FONT_PX, Page, is_boxed, largest, line_height, smallest, smallest_font,
+    BoxNode, MAX_SMALL_OFFSET_PX, MIN_READABLE_FONT_PX, MIN_WINDOW_WIDTH_PX, Page, is_boxed,
+    line_height, smallest, smallest_font, space,
 };
-use crate::properties::{Longhand as L, Reach};
+use crate::properties::{Longhand as L, PADDINGS, Reach};
 use crate::style::{Display, Position, PossibleValues, Style, Value};
 use crate::truth::Truth;
 use crate::values::Rgba;
@@ -23,10 +24,22 @@ const MAX_HIDDEN_FONT_PX: f32 = 2.0;
 const MAX_FONT_PX: f32 = 200.0;
 /// Boxes wider than this may reach beyond the window.
 const MAX_BOX_WIDTH_PX: f32 = 900.0;
-/// The narrowest window.
-const MIN_WINDOW_WIDTH_PX: f32 = 800.0;
 /// Opacity up to this one shows nothing.
 const MAX_INVISIBLE_OPACITY: f32 = 0.03;
+
+/// What stands between the edges of a box and its text.
+const FRAME_WIDTHS: &[L] = &[
+    L::PaddingLeft,
+    L::PaddingRight,
+    L::BorderLeft,
+    L::BorderRight,
+];
+const FRAME_HEIGHTS: &[L] = &[
+    L::PaddingTop,
+    L::PaddingBottom,
+    L::BorderTop,
+    L::BorderBottom,
+];
 
 /// The state that an element passes to its descendants.
 #[derive(Clone, Debug)]
@@ -67,6 +80,9 @@ pub(crate) struct VisibilityContext {
     fixed_table: bool,
     /// Upper bound on the width of preceding boxes in the row.
     offset: f32,
+    /// The space on the left of all boxes around, and how far they are out of their places.
+    indent: f32,
+    moved: f32,
     /// Text may be where other boxes are: in a float, or beyond the box around.
     strays: bool,
     /// Text may reach beyond the box around.
@@ -99,6 +115,8 @@ impl VisibilityContext {
             clips: false,
             fixed_table: false,
             offset: 0.0,
+            indent: 0.0,
+            moved: 0.0,
             strays: false,
             spills: false,
             is_positioned: false,
@@ -143,9 +161,14 @@ impl VisibilityContext {
             inner.doubt(reason);
         }
         inner.offset += node.offset;
+        inner.indent += node.indent;
+        inner.moved += node.moved;
         // The widths are bounds; letters take three quarters of them on average.
-        if inner.offset > MIN_WINDOW_WIDTH_PX / 0.75 {
+        if inner.offset * 0.75 + inner.indent > MIN_WINDOW_WIDTH_PX {
             inner.doubt(Reason::OffPage);
+        }
+        if inner.moved > MAX_SMALL_OFFSET_PX {
+            inner.doubt(Reason::Moved);
         }
         if self.wide && style.get(L::TextAlign).may(|value| value == Value::On) {
             inner.doubt(Reason::OffPage);
@@ -287,14 +310,7 @@ impl VisibilityContext {
         };
         let nothing =
             |sizes: &[PossibleValues; 2]| sizes[0].is(is_nothing).or(sizes[1].is(is_nothing));
-        let no_padding = [
-            L::PaddingTop,
-            L::PaddingRight,
-            L::PaddingBottom,
-            L::PaddingLeft,
-        ]
-        .iter()
-        .fold(Truth::Yes, |all, side| {
+        let no_padding = PADDINGS.iter().fold(Truth::Yes, |all, side| {
             all.and(
                 style
                     .get(*side)
@@ -340,10 +356,7 @@ impl VisibilityContext {
         self.definite_height = heights[0].may(|value| value != Value::Auto);
         let inner_width = if has_width { width } else { self.width };
         let wide = if has_width && (!is_cell.is_certain() || fixed) {
-            let padding: f32 = [L::PaddingLeft, L::PaddingRight]
-                .iter()
-                .map(|side| largest(&style.get(*side)))
-                .sum();
+            let padding = space(style, FRAME_WIDTHS);
             Truth::of(node.metrics.min_width + padding > width).and(Truth::Unknown)
         } else if fixed && is_cell.may() {
             Truth::Unknown
@@ -371,10 +384,7 @@ impl VisibilityContext {
         } else {
             height
         };
-        let padding: f32 = [L::PaddingTop, L::PaddingBottom]
-            .iter()
-            .map(|side| largest(&style.get(*side)))
-            .sum();
+        let padding = space(style, FRAME_HEIGHTS);
         let high = if definite && !is_cell.is_certain() {
             let fits = node.metrics.height_in(inner_width) + padding <= height;
             Truth::of(!fits).and(Truth::Unknown)

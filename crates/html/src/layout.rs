@@ -26,9 +26,10 @@ const MAX_LETTER_OVERLAP_PX: f32 = 30.0;
 /// Height of the letters of a line in parts of the font size, from above.
 const LETTER_HEIGHT: f32 = 1.2;
 /// The narrowest window.
-const MIN_WINDOW_WIDTH_PX: f32 = 800.0;
+pub(crate) const MIN_WINDOW_WIDTH_PX: f32 = 800.0;
+const MAX_WINDOW_WIDTH_PX: f32 = 1400.0;
 /// Offsets that keep text at its place.
-const MAX_SMALL_OFFSET_PX: f32 = 20.0;
+pub(crate) const MAX_SMALL_OFFSET_PX: f32 = 20.0;
 /// Space that may push text out of its box or window.
 const MAX_SPACING_PX: f32 = 400.0;
 /// A taller box pushes later content out of the window.
@@ -45,6 +46,10 @@ const PAINTING: [&str; 4] = [
 /// Widths of letters in parts of the font size, from above.
 const ASCII_WIDTH: f32 = 1.0;
 const OTHER_WIDTH: f32 = 1.1;
+/// Of that, the width of a blank.
+const BLANK_WIDTH: f32 = 0.6;
+/// The part of a picture's width that counts as blank.
+const PICTURE_BLANK_SHARE: f32 = 0.5;
 
 /// An element that may be rendered, with its style.
 pub(crate) struct BoxNode {
@@ -63,6 +68,9 @@ pub(crate) struct BoxNode {
     pub metrics: Metrics,
     /// A bound of the width of boxes that stand before it in its row.
     pub offset: f32,
+    /// How far its left side pushes its text to the right, and by how much it is out of its place.
+    pub indent: f32,
+    pub moved: f32,
 }
 
 /// Bounds from above.
@@ -112,6 +120,18 @@ pub(crate) struct Page {
     cover_reach: f32,
     /// The smallest font size of text that can be read.
     smallest_font: f32,
+    /// Height of the empty lines and boxes since the last text.
+    blank_height: f32,
+    /// How many texts there are so far.
+    texts: usize,
+}
+
+/// What stands in a line since the last place where it may break, in pixels.
+#[derive(Clone, Copy, Default, Debug)]
+struct UnbrokenRun {
+    width: f32,
+    /// The part of it that shows nothing.
+    blank: f32,
 }
 
 struct StyleFrame {
@@ -124,6 +144,11 @@ struct StyleFrame {
     /// Width of boxes that stand beside each other.
     beside: f32,
     movement: Movement,
+    /// Height of blank space, and count of texts, where it begins.
+    blank_before: f32,
+    texts_before: usize,
+    is_picture: bool,
+    run_before: UnbrokenRun,
 }
 
 /// What a style may do to the place of a box.
@@ -134,6 +159,8 @@ struct Movement {
     reach: f32,
     /// It may be a little beside its place.
     shifted: bool,
+    /// By how much, in pixels.
+    moved: f32,
 }
 
 impl Movement {
@@ -153,6 +180,8 @@ impl Page {
             pulled_up: 0.0,
             cover_reach: 0.0,
             smallest_font: f32::INFINITY,
+            blank_height: 0.0,
+            texts: 0,
         };
         page.boxes.resize_with(dom.len(), || None);
         page.style_all(dom, &mut cascade);
@@ -184,9 +213,12 @@ impl Page {
             metrics: Metrics::default(),
             beside: 0.0,
             movement: Movement::default(),
+            blank_before: 0.0,
+            texts_before: 0,
+            is_picture: false,
+            run_before: UnbrokenRun::default(),
         }];
-        // Width of the letters since the last place where a line may break.
-        let mut run = 0.0_f32;
+        let mut run = UnbrokenRun::default();
         while let Some(frame) = stack.last_mut() {
             let Some(id) = frame.next else {
                 let Some(done) = stack.pop() else { break };
@@ -204,6 +236,10 @@ impl Page {
                         self.smallest_font = self.smallest_font.min(font);
                     }
                     measure_text(text, frame, &mut run);
+                    self.add_blank_lines(text, &frame.style);
+                    if run.blank > MAX_SPACING_PX {
+                        self.doubt_line(&stack);
+                    }
                 }
                 Some(Data::Element(element)) => {
                     let rendering = elements::rendering(dom, element);
@@ -217,6 +253,12 @@ impl Page {
                     let mut movement = movement(&style);
                     if elements::pushes_text(element) {
                         movement.doubt(Reason::Moved);
+                    }
+                    let overflows = |longhand| style.get(longhand).may(|value| value != Value::On);
+                    if elements::is_drawing(element)
+                        && (overflows(L::OverflowX) || overflows(L::OverflowY))
+                    {
+                        movement.reach = f32::INFINITY;
                     }
                     if computed.styled_part {
                         movement.doubt(Reason::Property("::first-line"));
@@ -234,8 +276,22 @@ impl Page {
                         self.doubt = Some(Reason::Element);
                     }
                     let mut metrics = own_metrics(element, &style);
+                    let mut run_before = run;
+                    if is_unbroken(&frame.style) {
+                        run_before.blank += if elements::is_replaced(element) {
+                            f32::INFINITY
+                        } else {
+                            metrics.min_width * PICTURE_BLANK_SHARE
+                        };
+                    }
+                    let stays_in_line = is_inline_level(&display) && is_unbroken(&frame.style);
+                    run = if stays_in_line || is_inline(&display) {
+                        run_before
+                    } else {
+                        UnbrokenRun::default()
+                    };
+                    run.blank += space(&style, HORIZONTAL_SIDES);
                     if !is_inline(&display) || *element.local() == local_name!("br") {
-                        run = 0.0;
                         metrics.lines += 1.0;
                         metrics.line = metrics.line.max(line_height(&style));
                     }
@@ -257,8 +313,11 @@ impl Page {
                             shifted: movement.shifted,
                             metrics: Metrics::default(),
                             offset: 0.0,
+                            indent: space(&style, LEFT_SIDES),
+                            moved: movement.moved,
                         });
                     }
+                    self.blank_height += space(&style, TOP_SIDES);
                     stack.push(StyleFrame {
                         id,
                         style,
@@ -267,6 +326,10 @@ impl Page {
                         metrics,
                         beside: 0.0,
                         movement,
+                        blank_before: self.blank_height,
+                        texts_before: self.texts,
+                        is_picture: elements::is_loaded_picture(element),
+                        run_before,
                     });
                 }
                 _ => {}
@@ -274,8 +337,42 @@ impl Page {
         }
     }
 
+    /// Counts the height of the lines that show nothing, and doubts text that stands below many.
+    fn add_blank_lines(&mut self, text: &str, style: &Style) {
+        let mut blank = self.blank_height;
+        let mut is_text = false;
+        if text.chars().all(is_blank) && text.contains(|char| !is_folded(char)) {
+            blank += line_height(style);
+        }
+        for char in text.chars() {
+            if char == '\n' && style.keeps_space {
+                blank += line_height(style);
+            } else if !is_blank(char) {
+                if blank > MAX_BOX_HEIGHT_PX {
+                    self.doubt = self.doubt.or(Some(Reason::OffPage));
+                }
+                (blank, is_text) = (0.0, true);
+                if !style.keeps_space {
+                    break;
+                }
+            }
+        }
+        self.blank_height = blank;
+        self.texts += usize::from(is_text);
+    }
+
+    /// The text of the innermost box may stand beyond the window.
+    fn doubt_line(&mut self, stack: &[StyleFrame]) {
+        let is_line = |frame: &&StyleFrame| is_inline(&frame.style.get(L::Display));
+        let around = stack.iter().rev().find(|frame| !is_line(frame));
+        match around.and_then(|frame| self.boxes.get_mut(frame.id)?.as_mut()) {
+            Some(slot) => slot.doubt = slot.doubt.or(Some(Reason::OffPage)),
+            None => self.doubt = self.doubt.or(Some(Reason::OffPage)),
+        }
+    }
+
     /// Adds what an element needs to what its parent needs.
-    fn close(&mut self, done: StyleFrame, parent: &mut StyleFrame, run: &mut f32) {
+    fn close(&mut self, done: StyleFrame, parent: &mut StyleFrame, run: &mut UnbrokenRun) {
         let style = &done.style;
         let display = style.get(L::Display);
         let mut metrics = done.metrics;
@@ -311,14 +408,29 @@ impl Page {
         self.lifted_paint |= lifted && metrics.paints;
         self.paints |= metrics.paints;
         let inline = is_inline(&display);
-        if !inline {
-            *run = 0.0;
+        let height = largest(&style.get(L::Height)).max(largest(&style.get(L::MinHeight)));
+        if done.texts_before == self.texts && !done.is_picture {
+            let own = if inline || metrics.paints {
+                metrics.lines * metrics.line
+            } else {
+                height
+            };
+            let inside = self.blank_height - done.blank_before;
+            self.blank_height = done.blank_before + inside.max(own);
+        }
+        self.blank_height += space(style, BOTTOM_SIDES);
+        if !inline && is_inline_level(&display) && is_unbroken(&parent.style) {
+            *run = done.run_before;
+            run.blank += largest(&style.get(L::Width)).max(largest(&style.get(L::MinWidth)))
+                + space(style, HORIZONTAL_SIDES);
+        } else if !inline {
+            *run = UnbrokenRun::default();
         }
         let needed = metrics.min_width.max(
             largest(&style.get(L::Width)).min(largest_or(&style.get(L::MaxWidth), f32::INFINITY)),
         );
         let mut needed =
-            needed.max(largest(&style.get(L::MinWidth))) + around(style, HORIZONTAL_SIDES);
+            needed.max(largest(&style.get(L::MinWidth))) + space(style, HORIZONTAL_SIDES);
         let outer = parent.style.get(L::Display);
         let is_row = |value| matches!(value, Value::Display(outer) if outer.is_flex() || outer == Display::Row);
         // Words in a line that change nothing.
@@ -342,7 +454,7 @@ impl Page {
         if outer.may(|value| matches!(value, Value::Display(outer) if outer.is_flex())) {
             // Items may keep the size that they ask for.
             for longhand in [L::Width, L::MinWidth, L::FlexBasis] {
-                needed = needed.max(largest_of_window(&style.get(longhand)));
+                needed = needed.max(largest_in(&style.get(longhand), MIN_WINDOW_WIDTH_PX));
             }
         }
         if beside {
@@ -354,27 +466,20 @@ impl Page {
             parent.metrics.min_width = parent.metrics.min_width.max(needed);
         }
         // Boxes in a line that does not break stand beside each other.
-        if !inline
-            && display
-                .may(|value| matches!(value, Value::Display(inner) if inner.is_inline_level()))
-            && parent
-                .style
-                .get(L::WhiteSpace)
-                .may(|value| value == Value::On)
-        {
+        if !inline && is_inline_level(&display) && is_unbroken(&parent.style) {
             parent.beside += needed;
         }
         let into = &mut parent.metrics;
         into.text_width += metrics.text_width;
         into.lines += metrics.lines;
         into.line = into.line.max(metrics.line);
-        let height = largest(&style.get(L::Height)).max(largest(&style.get(L::MinHeight)));
         // An empty box so high pushes what follows out of the window.
         let filled = metrics.fixed_height + (metrics.text_width / 800.0 + metrics.lines) * 10.0;
         if height - filled > MAX_BOX_HEIGHT_PX {
             self.doubt = self.doubt.or(Some(Reason::OffPage));
         }
-        into.fixed_height += metrics.fixed_height + around(style, VERTICAL_SIDES) + height;
+        into.fixed_height +=
+            metrics.fixed_height + space(style, TOP_SIDES) + space(style, BOTTOM_SIDES) + height;
         into.paints |= metrics.paints;
         into.complex |= metrics.complex
             || beside
@@ -408,63 +513,88 @@ fn is_inline(display: &PossibleValues) -> bool {
         .is_certain()
 }
 
-fn measure_text(text: &str, frame: &mut StyleFrame, run: &mut f32) {
+/// Whether lines may not break at spaces.
+fn is_unbroken(style: &Style) -> bool {
+    style.get(L::WhiteSpace).may(|value| value == Value::On)
+}
+
+fn is_inline_level(display: &PossibleValues) -> bool {
+    display.may(|value| matches!(value, Value::Display(inner) if inner.is_inline_level()))
+}
+
+fn measure_text(text: &str, frame: &mut StyleFrame, run: &mut UnbrokenRun) {
     let style = &frame.style;
     let font = style.largest_font();
     let spacing = largest(&style.get(L::LetterSpacing)).max(0.0);
-    let unbroken = style.get(L::WhiteSpace).may(|value| value == Value::On);
+    let unbroken = is_unbroken(style);
     let metrics = &mut frame.metrics;
     let mut total = 0.0;
     if text.is_ascii() && !unbroken && !style.keeps_space {
         let width = font * ASCII_WIDTH + spacing;
         for (nth, word) in text.split_ascii_whitespace().enumerate() {
             if nth > 0 || text.starts_with(|char: char| char.is_ascii_whitespace()) {
-                *run = 0.0;
+                *run = UnbrokenRun::default();
             }
             let letters = word.len() as f32 * width;
-            *run += letters;
+            run.width += letters;
             total += letters + font;
-            metrics.min_width = metrics.min_width.max(*run);
+            metrics.min_width = metrics.min_width.max(run.width);
         }
         if text.ends_with(|char: char| char.is_ascii_whitespace()) {
-            *run = 0.0;
+            *run = UnbrokenRun::default();
         }
         metrics.text_width += total;
         metrics.line = metrics.line.max(line_height(style));
         return;
     }
+    let mut last = ' ';
     for char in text.chars() {
-        let blank = font
-            * match char {
+        let is_space = char.is_whitespace() && char != '\u{A0}';
+        let is_line = char == '\n' && style.keeps_space;
+        let width =
+            font * match char {
                 '\t' => 8.0,
                 ' ' | '\n' | '\r' => 1.0,
+                _ if char.is_ascii() => ASCII_WIDTH,
                 _ => OTHER_WIDTH,
-            };
-        if char.is_whitespace() && char != '\u{A0}' {
-            if !unbroken || char == '\n' && style.keeps_space {
-                *run = 0.0;
-            } else {
-                *run += blank + largest(&style.get(L::WordSpacing)).max(0.0);
-            }
-            total += blank;
-            metrics.lines += f32::from(u8::from(char == '\n' && style.keeps_space));
+            } + spacing;
+        total += width;
+        if is_space && (!unbroken || is_line) {
+            *run = UnbrokenRun::default();
+            metrics.lines += f32::from(u8::from(is_line));
             continue;
         }
-        let width =
-            font * if char.is_ascii() {
-                ASCII_WIDTH
-            } else {
-                OTHER_WIDTH
-            } + spacing;
-        *run += width;
-        total += width;
-        metrics.min_width = metrics.min_width.max(*run);
+        run.width += width;
+        let is_kept = style.keeps_space || !is_folded(char) || !is_folded(last);
+        if is_blank(char) && is_kept {
+            run.blank += BLANK_WIDTH * width;
+        }
+        if is_space {
+            run.width += largest(&style.get(L::WordSpacing)).max(0.0);
+        } else {
+            metrics.min_width = metrics.min_width.max(run.width);
+        }
         if is_block_character(char) {
             (metrics.paints, metrics.paints_text) = (true, true);
         }
+        last = char;
     }
     metrics.text_width += total;
     metrics.line = metrics.line.max(line_height(style));
+}
+
+/// Characters that collapse into one space.
+fn is_folded(char: char) -> bool {
+    matches!(char, ' ' | '\t' | '\n' | '\r' | '\u{C}')
+}
+
+/// Characters that take space and show nothing.
+fn is_blank(char: char) -> bool {
+    char.is_whitespace()
+        || matches!(
+            char,
+            '\u{115F}' | '\u{1160}' | '\u{2800}' | '\u{3164}' | '\u{FFA0}'
+        )
 }
 
 /// Characters whose shape may fill their box.
@@ -553,23 +683,18 @@ const HORIZONTAL_SIDES: &[L] = &[
     L::BorderLeft,
     L::BorderRight,
 ];
-const VERTICAL_SIDES: &[L] = &[
-    L::MarginTop,
-    L::MarginBottom,
-    L::PaddingTop,
-    L::PaddingBottom,
-    L::BorderTop,
-    L::BorderBottom,
-];
+const LEFT_SIDES: &[L] = &[L::MarginLeft, L::PaddingLeft, L::BorderLeft];
+const TOP_SIDES: &[L] = &[L::MarginTop, L::PaddingTop, L::BorderTop];
+const BOTTOM_SIDES: &[L] = &[L::MarginBottom, L::PaddingBottom, L::BorderBottom];
 
 /// The space that margins, paddings and borders take.
-fn around(style: &Style, sides: &[L]) -> f32 {
+pub(crate) fn space(style: &Style, sides: &[L]) -> f32 {
     if !style.has_own() {
         return 0.0;
     }
     sides
         .iter()
-        .map(|side| largest(&style.get(*side)).max(0.0))
+        .map(|side| largest_in(&style.get(*side), MAX_WINDOW_WIDTH_PX))
         .sum()
 }
 
@@ -587,12 +712,12 @@ pub(crate) fn largest(value: &PossibleValues) -> f32 {
     }
 }
 
-/// As [`largest`], with percentages of the narrowest window.
-fn largest_of_window(value: &PossibleValues) -> f32 {
+/// As [`largest`], with percentages of a width.
+fn largest_in(value: &PossibleValues, width: f32) -> f32 {
     value.values().map_or(f32::INFINITY, |values| {
         let each = values.iter().map(|value| match value {
             Value::Px(px) => *px,
-            Value::Percent(share) => share / 100.0 * MIN_WINDOW_WIDTH_PX,
+            Value::Percent(share) => share / 100.0 * width,
             _ => 0.0,
         });
         each.fold(0.0, f32::max)
@@ -684,6 +809,7 @@ fn movement(style: &Style) -> Movement {
                 movement.doubt(Reason::Moved);
             }
             movement.reach = movement.reach.max(farthest(&inset));
+            movement.moved += farthest(&inset);
             movement.shifted |= beyond(&inset, MAX_HARMLESS_OFFSET_PX, 0.0);
         }
         if absolute.may() {
@@ -714,6 +840,7 @@ fn movement(style: &Style) -> Movement {
         };
         if below(0.0) {
             movement.reach = movement.reach.max(farthest(&margin));
+            movement.moved += farthest(&margin);
         }
         movement.shifted |= below(2.0);
         if below(MAX_SMALL_OFFSET_PX) || beyond(&margin, MAX_SPACING_PX, 60.0) {
@@ -739,6 +866,7 @@ fn movement(style: &Style) -> Movement {
         movement.reach = f32::INFINITY;
     }
     movement.shifted |= beyond(&style.get(L::VerticalAlign), MAX_HARMLESS_OFFSET_PX, 30.0);
+    movement.moved += farthest(&style.get(L::VerticalAlign));
     // The paddings and borders of words in a line reach over the lines around.
     let inline = style
         .get(L::Display)

@@ -184,8 +184,14 @@ impl<'i> selectors::parser::Parser<'i> for Syntax {
     ) -> Result<Pseudo, ParseError<SelectorParseErrorKind>> {
         match name.to_ascii_lowercase().as_str() {
             "before" | "after" | "marker" | "file-selector-button" => Ok(Pseudo::Generated),
-            "backdrop" | "cue" | "grammar-error" | "placeholder" | "selection"
-            | "spelling-error" | "target-text" | "-webkit-input-placeholder" => Ok(Pseudo::Other),
+            "backdrop"
+            | "cue"
+            | "grammar-error"
+            | "placeholder"
+            | "selection"
+            | "spelling-error"
+            | "target-text"
+            | "-webkit-input-placeholder" => Ok(Pseudo::Other),
             name if name.starts_with("-webkit-") => Ok(Pseudo::Generated),
             foreign if is_foreign(foreign) => Err(ParseError::custom(
                 SelectorParseErrorKind::UnsupportedPseudoClassOrElement,
