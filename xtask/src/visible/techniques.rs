@@ -47,11 +47,11 @@ impl Technique {
     }
 }
 
-/// The frame of every technique.
+/// The frame of every technique. Letters of one width keep the boxes around them as they are.
 fn page(sheet: &str, body: &str) -> String {
     format!(
-        "<!DOCTYPE html><html><head><meta charset=utf-8><style>body{{font-family:monospace}}{sheet}</style></head>\
-         <body><p>before</p>{body}<p>after</p></body></html>"
+        "<!DOCTYPE html><html><head><meta charset=utf-8><style>body,button,input,\
+         select,textarea{{font-family:monospace}}{sheet}</style></head><body><p>before</p>{body}<p>after</p></body></html>"
     )
 }
 
