@@ -145,15 +145,26 @@ impl<'a> Tags<'a> {
             if rest.starts_with("<!--") {
                 self.at += "<!--".len();
                 self.skip_comment();
-            } else if rest.starts_with("<![CDATA[") {
-                self.skip_behind("]]>");
-            } else if rest.as_bytes().get(1).is_some_and(u8::is_ascii_alphabetic) {
+            } else if starts_tag(rest) {
                 self.at += 1;
                 let begin = self.at;
+                // The name of an end tag keeps its slash: it has attributes too, and no content.
+                self.at += usize::from(self.peek() == Some(b'/'));
                 self.skip(|byte| !is_blank(byte) && byte != b'/' && byte != b'>');
                 let name = self.since(begin);
+                if is(name, "svg") || is(name, "math") {
+                    // What is text in there depends on the tree: the rest is left as it is.
+                    self.at = self.html.len();
+                    return None;
+                }
                 self.open = Some(name);
                 return Some(Event::Tag { name });
+            } else if ["<!", "<?", "</"]
+                .iter()
+                .any(|start| rest.starts_with(start))
+            {
+                // A comment or a doctype.
+                self.skip_behind(">");
             } else {
                 self.at += 1;
             }
@@ -232,6 +243,13 @@ impl<'a> Iterator for Tags<'a> {
         }
         self.tag()
     }
+}
+
+/// Whether a text begins with a start tag or an end tag.
+fn starts_tag(text: &str) -> bool {
+    let name = text.strip_prefix('<').unwrap_or_default();
+    let name = name.strip_prefix('/').unwrap_or(name);
+    name.starts_with(|char: char| char.is_ascii_alphabetic())
 }
 
 fn is_blank(byte: u8) -> bool {
