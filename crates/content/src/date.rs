@@ -522,9 +522,9 @@ mod tests {
         #[test]
         fn ordinary_dates_are_read_as_by_others(
             day in 1..=28_u8, month in 0..12_usize, year in 1950..2049_u16, hour in 0..24_u8, minute in 0..60_u8,
-            second in 0..60_u8, zone in -1200..1400_i16,
+            second in 0..60_u8, zone_hours in -11..14_i16, zone_minutes in 0..60_i16,
         ) {
-            prop_assume!(zone.abs() % 100 < 60);
+            let zone = zone_hours * 100 + zone_hours.signum() * zone_minutes;
             const MONTHS: [&str; 12] =
                 ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
             let sign = if zone < 0 { '-' } else { '+' };
