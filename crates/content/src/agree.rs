@@ -5,7 +5,6 @@
 //! is told. Words are compared, not letters: case, punctuation, quote marks and bullets do not count. An address is a word. A word is
 //! seen when the HTML shows it beside the same neighbour, so that a new sentence made of old words is noticed.
 
-use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hasher as _};
 
 use html::Links;
@@ -54,11 +53,11 @@ pub(crate) fn agreement(plain: &str, visible: &str, links: &Links, reach: Reach)
             return true;
         };
         match (before, after) {
-            _ if shown.targets.contains(&this) => true,
-            (None, None) => shown.words.contains(&this),
+            _ if shown.targets.has(this) => true,
+            (None, None) => shown.words.has(this),
             _ => {
-                before.is_some_and(|before| shown.pairs.contains(&pair(before, this)))
-                    || after.is_some_and(|after| shown.pairs.contains(&pair(this, after)))
+                before.is_some_and(|before| shown.pairs.has(pair(before, this)))
+                    || after.is_some_and(|after| shown.pairs.has(pair(this, after)))
             }
         }
     };
@@ -79,9 +78,9 @@ pub(crate) fn agreement(plain: &str, visible: &str, links: &Links, reach: Reach)
         Agreement::Differs(chars(&evidence))
     } else if unseen.len() - evidence.len() >= RUN {
         Agreement::Unknown
-    } else if shown.count >= LONG && words.len() * 2 < shown.count {
+    } else if shown.count() >= LONG && words.len() * 2 < shown.count() {
         Agreement::Lacks
-    } else if is_same(&words, visible, &shown) {
+    } else if is_same(&words, &shown) {
         Agreement::Agrees
     } else {
         Agreement::Strays
@@ -89,14 +88,14 @@ pub(crate) fn agreement(plain: &str, visible: &str, links: &Links, reach: Reach)
 }
 
 /// Word for word. A word that is missing on either side can turn a sentence around.
-fn is_same(plain: &[Word], visible: &str, shown: &Shown) -> bool {
+fn is_same(plain: &[Word], shown: &Shown) -> bool {
     // The addresses behind links are written out in plain text; their hosts stand in parentheses in ours.
     let said = || {
         let hashes = plain.iter().map(|word| word.hash);
-        hashes.filter(|hash| !shown.targets.contains(hash) || shown.words.contains(hash))
+        hashes.filter(|hash| !shown.targets.has(*hash) || shown.words.has(*hash))
     };
-    let seen = |side| words(visible, side).take(MOST_WORDS).map(|word| word.hash);
-    said().eq(seen(Side::Html)) || said().eq(seen(Side::Plain))
+    let mut readings = shown.readings.iter();
+    readings.any(|reading| said().eq(reading.iter().copied()))
 }
 
 /// Behind the last two seen words in a row; single ones are met by chance.
@@ -128,39 +127,54 @@ fn longest_run(indices: &[usize]) -> usize {
 
 /// What the HTML shows: its words, and which stand beside each other.
 struct Shown {
-    count: usize,
-    targets: HashSet<u64>,
-    words: HashSet<u64>,
-    pairs: HashSet<u64>,
+    /// The words in order: without the hosts of links, and with them where there are any. Either
+    /// may be how the plain text goes.
+    readings: Vec<Vec<u64>>,
+    targets: HashList,
+    words: HashList,
+    pairs: HashList,
 }
 
 impl Shown {
     fn new(visible: &str, links: &Links) -> Self {
-        let mut shown = Self {
-            count: 0,
-            targets: links
-                .targets
-                .iter()
-                .filter(|target| leads_out(target))
-                .map(|target| address(target).hash)
-                .collect(),
-            words: HashSet::new(),
-            pairs: HashSet::new(),
-        };
-        // With the hosts of its links and without them: either may be how the plain text goes.
         let hosts = visible.contains('(').then_some(Side::Plain);
-        for side in hosts.into_iter().chain([Side::Html]) {
-            let mut last = None;
-            shown.count = 0;
-            for word in words(visible, side).take(MOST_WORDS) {
-                shown.count += 1;
-                shown.words.insert(word.hash);
-                if let Some(last) = last.replace(word.hash) {
-                    shown.pairs.insert(pair(last, word.hash));
-                }
-            }
+        let sides = [Side::Html].into_iter().chain(hosts);
+        let hashes = |side| {
+            let words = words(visible, side).take(MOST_WORDS);
+            words.map(|word| word.hash).collect()
+        };
+        let readings: Vec<Vec<u64>> = sides.map(hashes).collect();
+        let targets = links.targets.iter().filter(|target| leads_out(target));
+        let pairs = readings.iter().flat_map(|reading| reading.windows(2));
+        Self {
+            targets: HashList::new(targets.map(|target| address(target).hash)),
+            words: HashList::new(readings.iter().flatten().copied()),
+            pairs: HashList::new(pairs.filter_map(|two| match two {
+                [one, other] => Some(pair(*one, *other)),
+                _ => None,
+            })),
+            readings,
         }
-        shown
+    }
+
+    fn count(&self) -> usize {
+        self.readings.first().map_or(0, Vec::len)
+    }
+}
+
+/// A sorted list: the sender chooses the words, and no choice makes it slow.
+struct HashList(Vec<u64>);
+
+impl HashList {
+    fn new(hashes: impl Iterator<Item = u64>) -> Self {
+        let mut sorted: Vec<u64> = hashes.collect();
+        sorted.sort_unstable();
+        sorted.dedup();
+        Self(sorted)
+    }
+
+    fn has(&self, hash: u64) -> bool {
+        self.0.binary_search(&hash).is_ok()
     }
 }
 
@@ -184,11 +198,8 @@ fn words(text: &str, side: Side) -> impl Iterator<Item = Word> {
         .filter(move |piece| !is_host(piece, side));
     pieces.flat_map(|piece| {
         let whole = is_address(piece).then(|| address(piece));
-        let parts = if whole.is_some() { "" } else { piece };
-        let parts = parts
-            .split(|c: char| !c.is_alphanumeric())
-            .flat_map(syllables)
-            .map(word);
+        let mut rest = if whole.is_some() { "" } else { piece };
+        let parts = std::iter::from_fn(move || next_word(&mut rest).map(word));
         whole.into_iter().chain(parts)
     })
 }
@@ -200,6 +211,9 @@ fn is_host(piece: &str, side: Side) -> bool {
 
 /// Addresses are written out in plain text and stand behind a word in HTML: they are compared whole.
 fn is_address(piece: &str) -> bool {
+    if memchr::memchr3(b'@', b':', b'.', piece.as_bytes()).is_none() {
+        return false;
+    }
     let bare = piece.trim_start_matches(WRAPPING);
     let begins = |start: &str| {
         bare.get(..start.len())
@@ -244,20 +258,27 @@ fn address(piece: &str) -> Word {
     }
 }
 
-/// Scripts without blanks between words are compared letter by letter.
-fn syllables(run: &str) -> impl Iterator<Item = &str> {
-    let mut rest = run;
-    std::iter::from_fn(move || {
-        let first = rest.chars().next()?;
-        let end = if is_unspaced(first) {
-            first.len_utf8()
+/// Takes the next word off a text. Scripts without blanks between words are compared letter by
+/// letter.
+fn next_word<'t>(rest: &mut &'t str) -> Option<&'t str> {
+    let is_letter = |char: char| {
+        if char.is_ascii() {
+            char.is_ascii_alphanumeric()
         } else {
-            rest.find(is_unspaced).unwrap_or(rest.len())
-        };
-        let (piece, after) = rest.split_at_checked(end)?;
-        rest = after;
-        Some(piece)
-    })
+            char.is_alphanumeric()
+        }
+    };
+    let text = rest.trim_start_matches(|char: char| !is_letter(char));
+    let first = text.chars().next()?;
+    let end = if is_unspaced(first) {
+        first.len_utf8()
+    } else {
+        let is_end = |char: char| !is_letter(char) || is_unspaced(char);
+        text.find(is_end).unwrap_or(text.len())
+    };
+    let (word, after) = text.split_at_checked(end)?;
+    *rest = after;
+    Some(word)
 }
 
 /// Thai to Khmer, kana, Han.
