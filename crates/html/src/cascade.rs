@@ -24,14 +24,16 @@ use crate::properties::{GUARDED, Longhand, Property, Reach};
 use crate::rule_index::RuleIndex;
 use crate::selector::matching::Matcher;
 use crate::selector::parser::Pseudo;
-use crate::style::{MAX_POSSIBLE_VALUES, PossibleValues, Style, UnknownProperty, Value, initial};
+use crate::style::{
+    InheritedValues, MAX_POSSIBLE_VALUES, PossibleValues, Style, UnknownProperty, Value, initial,
+};
 use crate::stylesheet::{Declaration, Scope, StyleSheet, inline};
 use crate::truth::Truth;
 use crate::values::{self, Units};
 
 /// Custom properties of one element.
 const MAX_CUSTOM_PROPERTIES: usize = 500;
-/// Styles kept for elements alike.
+/// Styles kept for elements alike, of each name.
 const MAX_SHARED_STYLES: usize = 12;
 /// Longer values are any value.
 const MAX_VALUE_BYTES: usize = 16 * 1024;
@@ -51,8 +53,12 @@ pub(crate) struct Cascade<'a> {
     inline: HashMap<String, Rc<[Declaration]>>,
     budget: Budget,
     colors: PageColors,
-    /// The last styles, latest last.
-    shared: VecDeque<SharedStyle>,
+    /// The last styles of each name, latest last.
+    shared: HashMap<LocalName, VecDeque<SharedStyle>>,
+    /// One of each set of values that the last styles pass on.
+    inherited: VecDeque<InheritedValues>,
+    /// How many styles there are.
+    styles: usize,
 }
 
 /// A style that elements alike in parent, name, attributes and rules have too.
@@ -150,7 +156,9 @@ impl<'a> Cascade<'a> {
                 link: values::Rgba::LINK,
                 text: PossibleValues::One(initial(Longhand::Color)),
             },
-            shared: VecDeque::with_capacity(MAX_SHARED_STYLES),
+            shared: HashMap::new(),
+            inherited: VecDeque::new(),
+            styles: 0,
         }
     }
 
@@ -209,23 +217,32 @@ impl<'a> Cascade<'a> {
             style.root_font = style.largest_font();
         }
         if is_body {
-            self.colors.text = style.get(Longhand::Color);
+            self.colors.text = style.get(Longhand::Color).clone();
             let link = element.attribute(&local_name!("link"));
             if let Some(link) = link.and_then(elements::legacy_colour) {
                 self.colors.link = link;
             }
         }
+        if !style.shares_inherited(parent) {
+            match self.inherited.iter().rev().find(|one| style.inherits(one)) {
+                Some(known) => style.share_inherited(known),
+                None => push_latest(&mut self.inherited, style.inherited_values()),
+            }
+        }
+        self.styles += 1;
+        style.number = self.styles;
         computed.style = Rc::new(style);
         if !is_html && !is_body {
-            if self.shared.len() >= MAX_SHARED_STYLES {
-                self.shared.pop_front();
-            }
-            self.shared.push_back(SharedStyle {
+            let shared = SharedStyle {
                 parent: Rc::clone(parent),
                 element: id,
                 matched,
                 style: Rc::clone(&computed.style),
-            });
+            };
+            push_latest(
+                self.shared.entry(element.local().clone()).or_default(),
+                shared,
+            );
         }
         computed
     }
@@ -236,13 +253,16 @@ impl<'a> Cascade<'a> {
         parent: &Rc<Style>,
         matched: &[MatchedRule],
     ) -> Option<Rc<Style>> {
+        let is_declared = !matched.is_empty() || element.attribute(&local_name!("style")).is_some();
         let alike = |one: &&SharedStyle| {
             let other = self.dom.element(one.element);
-            Rc::ptr_eq(&one.parent, parent)
+            let is_parent_alike = Rc::ptr_eq(&one.parent, parent)
+                || !is_declared && one.parent.passes_on_the_same(parent);
+            is_parent_alike
                 && one.matched == matched
                 && other.is_some_and(|other| is_styled_alike(element, other))
         };
-        let found = self.shared.iter().rev().find(alike)?;
+        let found = self.shared.get(element.local())?.iter().rev().find(alike)?;
         Some(Rc::clone(&found.style))
     }
 
@@ -506,11 +526,11 @@ impl<'a> Cascade<'a> {
             });
         };
         if walk.inherits {
-            join(parent.get(longhand));
+            join(parent.get(longhand).clone());
         }
         if !walk.ended {
             let inherited = if longhand.is_inherited() {
-                parent.get(longhand)
+                parent.get(longhand).clone()
             } else {
                 PossibleValues::One(initial(longhand))
             };
@@ -704,12 +724,12 @@ impl<'a> Cascade<'a> {
                     for longhand in *all {
                         let mut walk = DeclarationWalk::default();
                         self.declare(*longhand, all.len(), declaration, parent, style, &mut walk);
-                        let mut value = style.get(*longhand);
+                        let mut value = style.get(*longhand).clone();
                         if walk.any {
                             value = PossibleValues::Any;
                         } else {
                             if walk.inherits {
-                                value = value.join(&parent.get(*longhand));
+                                value = value.join(parent.get(*longhand));
                             }
                             if !walk.values.is_empty() {
                                 value = value.join(&PossibleValues::from_values(&walk.values));
@@ -741,6 +761,13 @@ impl<'a> Cascade<'a> {
             }
         }
     }
+}
+
+fn push_latest<T>(latest: &mut VecDeque<T>, one: T) {
+    if latest.len() >= MAX_SHARED_STYLES {
+        latest.pop_front();
+    }
+    latest.push_back(one);
 }
 
 /// Whether two elements have the same style where the same rules match them.

@@ -37,14 +37,14 @@ pub(crate) fn rendering(dom: &Dom, element: &Element) -> Rendering {
         {
             Rendering::Unknown
         }
-        local_name!("iframe") | local_name!("meter") | local_name!("progress") => {
-            Rendering::Fallback
-        }
+        local_name!("iframe") => Rendering::Fallback,
         local_name!("template") if is_shadow_root(element) => Rendering::Unknown,
         local_name!("template") => Rendering::Fallback,
         local_name!("audio")
         | local_name!("video")
         | local_name!("canvas")
+        | local_name!("meter")
+        | local_name!("progress")
         | local_name!("noembed")
         | local_name!("noframes")
         | local_name!("option")
@@ -99,7 +99,7 @@ pub(crate) fn is_button(kind: &str) -> bool {
 pub(crate) fn is_plain_control(style: &Style) -> bool {
     const KEPT: [L; 3] = [L::Display, L::BackgroundColor, L::Float];
     let sizes = KEPT.iter().fold(0, |set, longhand| set | longhand.bit());
-    let none = |longhand| style.get(longhand) == PossibleValues::One(Value::Px(0.0));
+    let none = |longhand| *style.get(longhand) == PossibleValues::One(Value::Px(0.0));
     style.sets_only(sizes)
         && style.not_understood.is_empty()
         && none(L::TextIndent)
@@ -163,6 +163,27 @@ pub(crate) fn is_painted(element: &Element) -> bool {
                 | local_name!("hr")
                 | local_name!("fieldset")
         )
+}
+
+/// How many lines an element takes by itself, from above.
+pub(crate) fn empty_lines(element: &Element) -> f32 {
+    /// Embedded pages and the like are 150 pixels high unless a style says otherwise.
+    const REPLACED_LINES: f32 = 10.0;
+    let given = |name: LocalName| match element.attribute(&name) {
+        Some(value) => values::leading(value).unwrap_or(f32::INFINITY),
+        None => 0.0,
+    };
+    match *element.local() {
+        local_name!("br") | local_name!("img") => 1.0,
+        local_name!("input") | local_name!("button") => 2.0,
+        local_name!("hr") => given(local_name!("size")).max(2.0),
+        local_name!("select") => given(local_name!("size")).max(2.0),
+        local_name!("textarea") => given(local_name!("rows")).max(3.0),
+        _ if !is_painted(element) => 0.0,
+        _ => REPLACED_LINES
+            .max(given(local_name!("height")))
+            .max(given(LocalName::from("viewBox"))),
+    }
 }
 
 /// Elements other than pictures that have a width of their own and no text beside it.

@@ -6,12 +6,12 @@ use html5ever::local_name;
 use crate::backdrop::{Backdrop, Contrast};
 use crate::dom::{Dom, Element};
 use crate::elements::Rendering;
-use crate::layout::{
-    BoxNode, MAX_SMALL_OFFSET_PX, MIN_READABLE_FONT_PX, MIN_WINDOW_WIDTH_PX, Page, is_boxed,
-    line_height, smallest, smallest_font, space,
-};
+use crate::layout::{BoxNode, MIN_READABLE_FONT_PX, MIN_WINDOW_WIDTH_PX, Page};
 use crate::properties::{Longhand as L, PADDINGS, Reach};
 use crate::style::{Display, Position, PossibleValues, Style, Value};
+use crate::style_bounds::{
+    MAX_SMALL_OFFSET_PX, is_boxed, line_height, smallest, smallest_font, space,
+};
 use crate::truth::Truth;
 use crate::values::Rgba;
 use crate::verdict::{Reason, Verdict};
@@ -184,7 +184,7 @@ impl VisibilityContext {
         // A box of the flow that changes nothing, with the font of the paper.
         let flat = self.backdrop_font > 0.0 && style.largest_font() > self.backdrop_font * 1.3;
         if !style.has_own() && !flat && !node.shifted {
-            inner.display = display;
+            inner.display = display.clone();
             inner.outer_backdrop = self.backdrop.clone();
             return inner;
         }
@@ -198,13 +198,13 @@ impl VisibilityContext {
             inner.hide(Reason::Display);
         }
         inner.suspect(skipped, Reason::Display);
-        inner.opacity = scaled(self.opacity, &style.get(L::Opacity), |value| value);
+        inner.opacity = scaled(self.opacity, style.get(L::Opacity), |value| value);
         // What has no box has no opacity either.
         let boxless = display.is(|value| value == Value::Display(Display::Contents));
         if boxless.may() {
             inner.opacity.1 = self.opacity.1;
         }
-        inner.scale = scaled(self.scale, &style.get(L::Zoom), |value| {
+        inner.scale = scaled(self.scale, style.get(L::Zoom), |value| {
             if value > 0.0 { value } else { 1.0 }
         });
         if style.get(L::Zoom).is_any() {
@@ -231,7 +231,7 @@ impl VisibilityContext {
         inner.strays |= overflows.may() || style.get(L::Float).may(|value| value == Value::On);
         inner.paint(self, element, node, boxed, overflows);
         if display.may(|value| value != Value::Display(Display::Contents)) {
-            inner.display = display;
+            inner.display = display.clone();
         }
         inner
     }
@@ -251,7 +251,7 @@ impl VisibilityContext {
         let left = style
             .get(L::Left)
             .is(|value| matches!(value, Value::Px(px) if px <= -5_000.0));
-        let auto = |side: L| style.get(side) == PossibleValues::One(Value::Auto);
+        let auto = |side: L| *style.get(side) == PossibleValues::One(Value::Auto);
         let short = node.metrics.text_width + node.metrics.min_width < 2_000.0;
         let moved_only = matches!(node.doubt, Some(Reason::Moved));
         if absolute.and(left).is_certain()
@@ -296,7 +296,7 @@ impl VisibilityContext {
             .display
             .is(|value| matches!(value, Value::Display(display) if display.is_flex()));
         // A cell that clips is no wider than it may be.
-        let widest = smallest(&style.get(L::MaxWidth));
+        let widest = smallest(style.get(L::MaxWidth));
         if widest.is_some_and(|widest| node.metrics.min_width > widest) {
             self.suspect(clips, Reason::Clipped);
         }
@@ -309,7 +309,7 @@ impl VisibilityContext {
             _ => false,
         };
         let nothing =
-            |sizes: &[PossibleValues; 2]| sizes[0].is(is_nothing).or(sizes[1].is(is_nothing));
+            |sizes: [&PossibleValues; 2]| sizes[0].is(is_nothing).or(sizes[1].is(is_nothing));
         let no_padding = PADDINGS.iter().fold(Truth::Yes, |all, side| {
             all.and(
                 style
@@ -322,9 +322,9 @@ impl VisibilityContext {
                 .get(longhand)
                 .is(|value| value == Value::Auto || is_nothing(value))
         };
-        let gone = nothing(&widths)
+        let gone = nothing(widths)
             .and(no_least(L::MinWidth))
-            .or(nothing(&heights).and(no_least(L::MinHeight)))
+            .or(nothing(heights).and(no_least(L::MinHeight)))
             .and(no_padding)
             .and(in_flex.not())
             .and(Truth::of(node.keeps_content).not())
@@ -342,7 +342,7 @@ impl VisibilityContext {
         }
         let fixed = self.fixed_table;
         self.clips |= clips.may();
-        let (width, has_width) = used_width(&widths, around.width);
+        let (width, has_width) = used_width(widths, around.width);
         if has_width && (!is_cell.is_certain() || fixed) {
             self.width = width;
         } else if is_cell.may() {
@@ -373,7 +373,7 @@ impl VisibilityContext {
             })
         });
         let height = heights
-            .iter()
+            .into_iter()
             .filter_map(smallest)
             .fold(f32::INFINITY, f32::min);
         let height = if heights
@@ -466,10 +466,10 @@ impl VisibilityContext {
             .is(|value| matches!(value, Value::Display(Display::None | Display::Contents)))
             .not();
         backdrop = backdrop.painted(
-            &style.get(L::BackgroundColor),
-            &style.get(L::Color),
-            &style.get(L::BackgroundImage),
-            &style.get(L::BackgroundArea),
+            style.get(L::BackgroundColor),
+            style.get(L::Color),
+            style.get(L::BackgroundImage),
+            style.get(L::BackgroundArea),
         );
         if !has_box.is_certain() || overflows.may() {
             backdrop = backdrop.union(&behind);
@@ -560,8 +560,8 @@ impl VisibilityContext {
         }
         match self.contrast(style) {
             // A filter, or something behind the text, may give it another colour.
-            Contrast::None(Reason::SameColour) if doubt.is_some() || page.doubt.is_some() => {
-                doubt = doubt.or(page.doubt);
+            Contrast::None(Reason::SameColour) if doubt.is_some() || page.doubt().is_some() => {
+                doubt = doubt.or(page.doubt());
             }
             Contrast::None(reason) => return Verdict::Hidden(reason),
             Contrast::Doubtful => doubt = doubt.or(Some(Reason::SameColour)),
@@ -596,7 +596,7 @@ impl VisibilityContext {
         if self.strays && page.lifted_paint || (self.spills || line_is_flat(style)) && page.paints {
             suspect(Reason::Covered);
         }
-        match doubt.or(page.doubt) {
+        match doubt.or(page.doubt()) {
             Some(reason) => Verdict::Uncertain(reason),
             None => Verdict::Visible,
         }
@@ -651,7 +651,7 @@ fn line_is_flat(style: &Style) -> bool {
 }
 
 /// The used width of a box, and whether it is given at all.
-fn used_width(widths: &[PossibleValues; 2], around: f32) -> (f32, bool) {
+fn used_width(widths: [&PossibleValues; 2], around: f32) -> (f32, bool) {
     let mut width = around;
     let mut given = false;
     for size in widths {

@@ -23,6 +23,7 @@ mod rule_index;
 mod sanitize;
 mod selector;
 mod style;
+mod style_bounds;
 mod stylesheet;
 mod text;
 mod tree_limits;

@@ -1,14 +1,14 @@
 //! Where a link leads: its host, and whether it may stay in sanitized HTML.
 
+use std::borrow::Cow;
+
+/// The host of a longer address stands in its beginning.
+const MAX_URL_BYTES: usize = 2_000;
+
 /// The host of an `http`, `https` or scheme-less web address, in lower case.
 pub(crate) fn host(url: &str) -> Option<String> {
-    // What browsers do before they read a URL.
-    let url: String = url
-        .chars()
-        .filter(|c| !matches!(c, '\t' | '\n' | '\r'))
-        .take(2_000)
-        .collect();
-    let url = url.trim().replace('\\', "/");
+    let url = plain(url);
+    let url = url.trim();
     let rest = match url.split_once(':') {
         Some((scheme, rest)) if is_web(scheme) => rest.trim_start_matches('/'),
         _ => url.strip_prefix("//")?,
@@ -18,6 +18,23 @@ pub(crate) fn host(url: &str) -> Option<String> {
     let host = host.split(':').next()?.trim_end_matches('.');
     let fits = !host.is_empty() && host.len() <= 253 && !host.contains(char::is_whitespace);
     fits.then(|| host.to_lowercase())
+}
+
+/// As browsers read a URL: without line breaks, and with slashes alone.
+fn plain(url: &str) -> Cow<'_, str> {
+    let start = url
+        .get(..url.floor_char_boundary(MAX_URL_BYTES))
+        .unwrap_or(url);
+    if !start.contains(['\t', '\n', '\r', '\\']) {
+        return Cow::Borrowed(start);
+    }
+    let kept = start
+        .chars()
+        .filter(|char| !matches!(char, '\t' | '\n' | '\r'));
+    Cow::Owned(
+        kept.map(|char| if char == '\\' { '/' } else { char })
+            .collect(),
+    )
 }
 
 /// Whether a link's text already names the host it leads to, and no other.
@@ -30,6 +47,9 @@ pub(crate) fn names(text: &str, target: &str) -> bool {
 
 /// The host that a link's text names, when it is another one than the link leads to.
 pub(crate) fn other_host(text: &str, target: &str) -> Option<String> {
+    if !text.contains('.') {
+        return None;
+    }
     let text = text.trim();
     let single = !text.is_empty() && !text.contains(char::is_whitespace);
     let named = host(text).or_else(|| single.then(|| host(&format!("http://{text}")))?)?;

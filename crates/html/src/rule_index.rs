@@ -18,7 +18,6 @@ pub(crate) struct RuleIndex {
     by_class: HashMap<String, Vec<Candidate>>,
     by_name: HashMap<LocalName, Vec<Candidate>>,
     any: Vec<Candidate>,
-    is_empty: bool,
 }
 
 /// A rule that may match.
@@ -33,17 +32,13 @@ pub(crate) struct Candidate {
 
 impl RuleIndex {
     pub(crate) fn new(sheet: &StyleSheet, dom: &Dom) -> Self {
-        let mut index = Self {
-            is_empty: true,
-            ..Self::default()
-        };
+        let mut index = Self::default();
         for rule in &sheet.rules {
             for selector in rule.prelude.selectors.slice() {
                 let pseudo = matching::part(selector);
                 if pseudo == Some(Pseudo::Other) || !rule.scope.holds.may() {
                     continue;
                 }
-                index.is_empty = false;
                 let place = match matching::key(selector) {
                     Key::Id(id) => index.by_id.entry(id).or_default(),
                     Key::Class(class) => index.by_class.entry(class).or_default(),
@@ -65,7 +60,10 @@ impl RuleIndex {
 
     /// Those that may match an element.
     pub(crate) fn candidates<'i>(&'i self, element: &Element) -> Vec<&'i [Candidate]> {
-        let mut found = vec![self.any.as_slice()];
+        let mut found = Vec::new();
+        if !self.any.is_empty() {
+            found.push(self.any.as_slice());
+        }
         found.extend(self.by_name.get(element.local()).map(Vec::as_slice));
         if !self.by_id.is_empty()
             && let Some(id) = element.attribute(&local_name!("id"))

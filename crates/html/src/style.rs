@@ -169,11 +169,19 @@ impl PossibleValues {
     }
 }
 
+/// The values of the inherited properties.
+pub(crate) type InheritedValues = Rc<[PossibleValues; INHERITED]>;
+
 /// What an element's properties may be.
 #[derive(Clone, Debug)]
 pub(crate) struct Style {
-    inherited: Rc<[PossibleValues; INHERITED]>,
-    own: Vec<(Longhand, PossibleValues)>,
+    /// Its place among the styles of the page.
+    pub number: usize,
+    inherited: InheritedValues,
+    /// What properties are when nothing sets them.
+    initial: Rc<[PossibleValues]>,
+    /// Those that are not inherited and not initial, in the order of [`Longhand::ALL`].
+    own: Vec<PossibleValues>,
     /// A bit for each property in `own`.
     own_set: u64,
     /// Guarded and unknown properties that may have a value which is not understood, by their
@@ -199,12 +207,14 @@ pub(crate) struct UnknownProperty {
 
 impl Style {
     pub(crate) fn root(quirks: bool) -> Self {
-        let inherited = std::array::from_fn(|index| {
-            let longhand = Longhand::ALL.get(index).copied();
-            PossibleValues::One(longhand.map_or(Value::Auto, initial))
-        });
+        let value = |longhand: &Longhand| PossibleValues::One(initial(*longhand));
+        let initial: Rc<[PossibleValues]> = Longhand::ALL.iter().map(value).collect();
+        let inherited =
+            std::array::from_fn(|index| initial.get(index).cloned().unwrap_or(PossibleValues::Any));
         Self {
+            number: 0,
             inherited: Rc::new(inherited),
+            initial,
             own: Vec::new(),
             own_set: 0,
             not_understood: Vec::new(),
@@ -218,15 +228,12 @@ impl Style {
     /// What a child begins with.
     pub(crate) fn child(&self) -> Self {
         Self {
+            number: 0,
             inherited: Rc::clone(&self.inherited),
+            initial: Rc::clone(&self.initial),
             own: Vec::new(),
             own_set: 0,
-            not_understood: self
-                .not_understood
-                .iter()
-                .filter(|one| one.inherited)
-                .map(|one| UnknownProperty { own: false, ..*one })
-                .collect(),
+            not_understood: self.inherited_unknown().collect(),
             customs: Rc::clone(&self.customs),
             root_font: self.root_font,
             quirks: self.quirks,
@@ -234,20 +241,21 @@ impl Style {
         }
     }
 
-    pub(crate) fn get(&self, longhand: Longhand) -> PossibleValues {
-        if longhand.is_inherited() {
-            let found = self.inherited.get(longhand as usize);
-            return found.cloned().unwrap_or(PossibleValues::Any);
-        }
-        let mut own = self.own.iter();
-        let found = if self.own_set & longhand.bit() == 0 {
-            None
+    pub(crate) fn get(&self, longhand: Longhand) -> &PossibleValues {
+        let index = longhand as usize;
+        let found = if longhand.is_inherited() {
+            self.inherited.get(index)
+        } else if self.own_set & longhand.bit() == 0 {
+            self.initial.get(index)
         } else {
-            own.find(|(known, _)| *known == longhand)
+            self.own.get(self.own_index(longhand))
         };
-        found.map_or(PossibleValues::One(initial(longhand)), |(_, value)| {
-            value.clone()
-        })
+        found.unwrap_or(&PossibleValues::Any)
+    }
+
+    /// Where a property stands in `own`, or would.
+    fn own_index(&self, longhand: Longhand) -> usize {
+        (self.own_set & (longhand.bit() - 1)).count_ones() as usize
     }
 
     pub(crate) fn set(&mut self, longhand: Longhand, value: PossibleValues) {
@@ -260,14 +268,47 @@ impl Style {
             }
             return;
         }
-        match self.own.iter_mut().find(|(known, _)| *known == longhand) {
-            Some((_, slot)) => *slot = value,
-            None if value == PossibleValues::One(initial(longhand)) => {}
-            None => {
-                self.own_set |= longhand.bit();
-                self.own.push((longhand, value));
+        let index = self.own_index(longhand);
+        if self.own_set & longhand.bit() != 0 {
+            if let Some(slot) = self.own.get_mut(index) {
+                *slot = value;
             }
+        } else if value != PossibleValues::One(initial(longhand)) {
+            self.own_set |= longhand.bit();
+            self.own.insert(index, value);
         }
+    }
+
+    /// The properties that children do not understand either.
+    fn inherited_unknown(&self) -> impl Iterator<Item = UnknownProperty> + '_ {
+        let inherited = self.not_understood.iter().filter(|one| one.inherited);
+        inherited.map(|one| UnknownProperty { own: false, ..*one })
+    }
+
+    pub(crate) fn shares_inherited(&self, other: &Self) -> bool {
+        Rc::ptr_eq(&self.inherited, &other.inherited)
+    }
+
+    pub(crate) fn inherited_values(&self) -> InheritedValues {
+        Rc::clone(&self.inherited)
+    }
+
+    pub(crate) fn inherits(&self, values: &InheritedValues) -> bool {
+        self.inherited == *values
+    }
+
+    /// Takes equal values, so that styles can be compared by their address.
+    pub(crate) fn share_inherited(&mut self, values: &InheritedValues) {
+        self.inherited = Rc::clone(values);
+    }
+
+    /// Whether children inherit the same from both.
+    pub(crate) fn passes_on_the_same(&self, other: &Self) -> bool {
+        self.shares_inherited(other)
+            && Rc::ptr_eq(&self.customs, &other.customs)
+            && self.root_font.to_bits() == other.root_font.to_bits()
+            && self.keeps_space == other.keeps_space
+            && self.inherited_unknown().eq(other.inherited_unknown())
     }
 
     /// Adds a property that is not understood, once.
@@ -279,10 +320,11 @@ impl Style {
 
     /// Own properties that may be anything.
     pub(crate) fn own_any(&self) -> impl Iterator<Item = Longhand> + '_ {
-        self.own
-            .iter()
-            .filter(|(_, value)| value.is_any())
-            .map(|(longhand, _)| *longhand)
+        let is_any = |longhand: &&Longhand| {
+            self.own_set & longhand.bit() != 0 && self.get(**longhand).is_any()
+        };
+        let own = Longhand::ALL.iter().skip(INHERITED).filter(is_any);
+        own.copied()
     }
 
     /// Whether all properties of its own are in a set.

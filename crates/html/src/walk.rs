@@ -88,6 +88,7 @@ pub(crate) fn walk(dom: &Dom, sink: &mut impl Sink) -> WalkSummary {
         let style = frame.node.map_or(&root, |node| &*node.style);
         match dom.node(id).map(|node| &node.data) {
             Some(Data::Text(text)) => {
+                page.reach(Some(id));
                 // Blanks need no verdict of their own.
                 if text.trim_ascii().is_empty() && frame.only.is_none() {
                     if frame.context.hidden().is_none() {
@@ -105,6 +106,8 @@ pub(crate) fn walk(dom: &Dom, sink: &mut impl Sink) -> WalkSummary {
             Some(Data::Element(element)) => {
                 if let Some(inner) = enter(dom, &page, frame, id, element, sink, &mut hidden) {
                     stack.push(inner);
+                } else {
+                    page.reach(dom.first_child(id));
                 }
             }
             Some(Data::Document) | None => {}
