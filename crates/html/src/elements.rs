@@ -3,6 +3,7 @@
 
 use html5ever::{LocalName, local_name, ns};
 
+use crate::declared::KEYWORD_SHIFT_PX;
 use crate::dom::{Dom, Element};
 use crate::properties::Longhand as L;
 use crate::style::{Display, Image, Position, PossibleValues, Style, Value};
@@ -161,28 +162,75 @@ pub(crate) fn is_painted(element: &Element) -> bool {
                 | local_name!("meter")
                 | local_name!("progress")
                 | local_name!("hr")
+                | local_name!("marquee")
                 | local_name!("fieldset")
         )
 }
 
-/// How many lines an element takes by itself, from above.
-pub(crate) fn empty_lines(element: &Element) -> f32 {
-    /// Embedded pages and the like are 150 pixels high unless a style says otherwise.
-    const REPLACED_LINES: f32 = 10.0;
+/// The space between the cells of a table, and on both sides inside of them.
+pub(crate) fn cell_space(element: &Element) -> Option<f32> {
+    const COMMON: f32 = 4.0;
+    let given = |name| {
+        element
+            .attribute(&LocalName::from(name))
+            .and_then(values::leading)
+    };
+    (*element.local() == local_name!("table")).then(|| {
+        let padding = given("cellpadding").map_or(COMMON, |padding| 2.0 * padding);
+        padding + given("cellspacing").unwrap_or(COMMON)
+    })
+}
+
+/// The width of a control, a drawing or an embedded page, from above.
+pub(crate) fn replaced_width(element: &Element, font: f32) -> f32 {
+    const EMBEDDED_PX: f32 = 320.0;
+    const CONTROL_LETTERS: f32 = 16.0;
+    let kind = element.attribute(&local_name!("type")).unwrap_or_default();
+    if kind.eq_ignore_ascii_case("hidden") {
+        return 0.0;
+    }
+    let given = |name| match element.attribute(&LocalName::from(name)) {
+        Some(value) => values::leading(value).unwrap_or(f32::INFINITY),
+        None => 0.0,
+    };
+    let letters = element.attribute(&local_name!("value")).unwrap_or_default();
+    let letters = given("size").max(given("cols")).max(letters.len() as f32);
+    let common = match *element.local() {
+        local_name!("input") | local_name!("button") | local_name!("textarea") => {
+            CONTROL_LETTERS * font
+        }
+        local_name!("select") | local_name!("hr") | local_name!("fieldset") => 0.0,
+        _ => EMBEDDED_PX,
+    };
+    common.max(given("width")).max(letters * font)
+}
+
+/// Whether a drawing or a formula says how high it is in a way that is not followed.
+fn has_own_shape(element: &Element) -> bool {
+    let names = ["viewBox", "depth", "voffset"];
+    names
+        .iter()
+        .any(|name| element.attribute(&LocalName::from(*name)).is_some())
+}
+
+/// The height that an element takes by itself, from above.
+pub(crate) fn empty_height(element: &Element, line_height: f32) -> f32 {
+    /// Embedded pages and the like, unless a style or an attribute gives their height.
+    const REPLACED_PX: f32 = 150.0;
     let given = |name: LocalName| match element.attribute(&name) {
         Some(value) => values::leading(value).unwrap_or(f32::INFINITY),
         None => 0.0,
     };
     match *element.local() {
-        local_name!("br") | local_name!("img") => 1.0,
-        local_name!("input") | local_name!("button") => 2.0,
-        local_name!("hr") => given(local_name!("size")).max(2.0),
-        local_name!("select") => given(local_name!("size")).max(2.0),
-        local_name!("textarea") => given(local_name!("rows")).max(3.0),
-        _ if !is_painted(element) => 0.0,
-        _ => REPLACED_LINES
-            .max(given(local_name!("height")))
-            .max(given(LocalName::from("viewBox"))),
+        local_name!("br") | local_name!("img") | local_name!("summary") => line_height,
+        local_name!("input") | local_name!("button") => 2.0 * line_height,
+        local_name!("hr") => given(local_name!("size")).max(2.0 * line_height),
+        local_name!("select") => given(local_name!("size")).max(2.0) * line_height,
+        local_name!("textarea") => given(local_name!("rows")).max(3.0) * line_height,
+        local_name!("marquee") => given(local_name!("height")),
+        _ if !element.is_html() && has_own_shape(element) => f32::INFINITY,
+        _ if is_painted(element) => given(local_name!("height")).max(REPLACED_PX),
+        _ => 0.0,
     }
 }
 
@@ -473,7 +521,7 @@ pub(crate) fn base(
             | local_name!("figure") => one(Value::Px(parent.largest_font() * 2.0)),
             _ => None,
         },
-        L::MarginLeft => matches!(
+        L::MarginLeft | L::MarginRight => matches!(
             *name,
             local_name!("blockquote") | local_name!("figure") | local_name!("dd")
         )
@@ -489,6 +537,9 @@ pub(crate) fn base(
             let align = attribute(local_name!("align")).filter(|_| floats)?;
             let aside = align.eq_ignore_ascii_case("left") || align.eq_ignore_ascii_case("right");
             aside.then_some(PossibleValues::One(Value::On))
+        }
+        L::VerticalAlign if matches!(*name, local_name!("sub") | local_name!("sup")) => {
+            one(Value::Px(KEYWORD_SHIFT_PX))
         }
         L::Position if *name == local_name!("dialog") => one(Value::Position(Position::Absolute)),
         L::ContentVisibility => attribute(local_name!("hidden"))
@@ -547,12 +598,14 @@ const BASED: &[L] = &[
     L::MarginTop,
     L::MarginBottom,
     L::MarginLeft,
+    L::MarginRight,
     L::PaddingLeft,
     L::Float,
     L::Position,
     L::OverflowX,
     L::OverflowY,
     L::ContentVisibility,
+    L::VerticalAlign,
 ];
 
 fn font_size(element: &Element, parent: &Style) -> Option<PossibleValues> {

@@ -49,7 +49,7 @@ const GROUPS: &[(&str, &str)] = &[
                 animation-fill-mode animation-iteration-count animation-play-state \
                 animation-range animation-range-end animation-range-start animation-timeline \
                 animation-timing-function animation-trigger anchor-name anchor-scope \
-                backface-visibility border-image-outset border-image-repeat \
+                border-image-outset border-image-repeat \
                 border-image-slice border-image-width break-after break-before break-inside \
                 column-break-after column-break-before column-break-inside column-fill \
                 column-rule-break column-rule-color column-rule-inset-cap \
@@ -64,7 +64,7 @@ const GROUPS: &[(&str, &str)] = &[
                 mask-position mask-position-x mask-position-y mask-repeat mask-size mask-type \
                 offset-anchor offset-distance offset-position offset-rotate orphans \
                 overflow-clip-margin page page-break-after page-break-before \
-                page-break-inside page-margin-safety perspective perspective-origin \
+                page-break-inside page-margin-safety perspective-origin \
                 perspective-origin-x perspective-origin-y position-anchor position-try-order \
                 row-rule-break row-rule-color row-rule-inset-cap row-rule-inset-cap-end \
                 row-rule-inset-cap-start row-rule-inset-end row-rule-inset-junction \
@@ -78,7 +78,7 @@ const GROUPS: &[(&str, &str)] = &[
                 timeline-trigger-activation-range-start timeline-trigger-active-range \
                 timeline-trigger-active-range-end timeline-trigger-active-range-start \
                 timeline-trigger-name timeline-trigger-source transform-box transform-origin \
-                transform-origin-x transform-origin-y transform-origin-z transform-style \
+                transform-origin-x transform-origin-y transform-origin-z \
                 trigger-scope view-timeline view-timeline-axis view-timeline-inset \
                 view-timeline-name widows",
     ),
@@ -115,10 +115,10 @@ const GROUPS: &[(&str, &str)] = &[
         "looks of controls, scroll bars and pictures, and hints to the browser (CSS UI 4, \
                  CSS Images 3); what paints besides letters is judged by its place",
         "accent-color appearance dynamic-range-limit forced-color-adjust \
-                image-orientation image-rendering isolation object-fit object-position \
+                image-orientation image-rendering object-fit object-position \
                 object-view-box overflow-anchor print-color-adjust scrollbar-color \
                 scrollbar-width view-transition-class view-transition-group \
-                view-transition-name view-transition-scope will-change",
+                view-transition-scope ",
     ),
     (
         "counters of lists, which are figures",

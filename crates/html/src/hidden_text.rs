@@ -82,7 +82,8 @@ impl HiddenText {
     }
 }
 
-fn is_blank(char: char) -> bool {
+/// Characters that show nothing.
+pub(crate) fn is_blank(char: char) -> bool {
     char.is_whitespace()
         || matches!(
             char,

@@ -10,7 +10,8 @@ use crate::layout::{BoxNode, MIN_READABLE_FONT_PX, MIN_WINDOW_WIDTH_PX, Page};
 use crate::properties::{Longhand as L, PADDINGS, Reach};
 use crate::style::{Display, Position, PossibleValues, Style, Value};
 use crate::style_bounds::{
-    MAX_SMALL_OFFSET_PX, is_boxed, line_height, smallest, smallest_font, space,
+    HORIZONTAL_SIDES, MAX_SMALL_OFFSET_PX, MAX_WINDOW_WIDTH_PX, is_boxed, largest, line_height,
+    smallest, smallest_font, space,
 };
 use crate::truth::Truth;
 use crate::values::Rgba;
@@ -74,14 +75,18 @@ pub(crate) struct VisibilityContext {
     /// Styles of the page do not reach into its shadow roots: nothing is certainly hidden.
     has_shadow_roots: bool,
     root_clips: bool,
+    root_paints: bool,
     /// Some box around may cut off what it holds.
     clips: bool,
+    /// A bound of the width of the table around.
+    table_width: f32,
     /// Columns of the table around do not grow.
     fixed_table: bool,
     /// Upper bound on the width of preceding boxes in the row.
     offset: f32,
     /// The space on the left of all boxes around, and how far they are out of their places.
     indent: f32,
+    right_indent: f32,
     moved: f32,
     /// Text may be where other boxes are: in a float, or beyond the box around.
     strays: bool,
@@ -89,11 +94,17 @@ pub(crate) struct VisibilityContext {
     spills: bool,
     /// Some box around is positioned.
     is_positioned: bool,
+    /// Some box of the page floats.
+    page_floats: bool,
+    /// Some box of the page paints.
+    page_paints: bool,
+    /// Some box floats over the background of a box that does not hold it.
+    floats_over_paint: bool,
     floats: bool,
 }
 
 impl VisibilityContext {
-    pub(crate) fn new(dom: &Dom) -> Self {
+    pub(crate) fn new(dom: &Dom, page: &Page) -> Self {
         Self {
             hidden: None,
             clipped: None,
@@ -112,14 +123,20 @@ impl VisibilityContext {
             quirks: dom.is_quirky(),
             has_shadow_roots: dom.has_shadow_roots(),
             root_clips: false,
+            root_paints: false,
             clips: false,
+            table_width: 0.0,
             fixed_table: false,
             offset: 0.0,
             indent: 0.0,
+            right_indent: 0.0,
             moved: 0.0,
             strays: false,
             spills: false,
             is_positioned: false,
+            page_floats: page.floats,
+            page_paints: page.paints,
+            floats_over_paint: page.floats_over_paint,
             floats: false,
         }
     }
@@ -162,15 +179,23 @@ impl VisibilityContext {
         }
         inner.offset += node.offset;
         inner.indent += node.indent;
+        inner.right_indent += node.right_indent;
         inner.moved += node.moved;
-        // The widths are bounds; letters take three quarters of them on average.
         if inner.offset * 0.75 + inner.indent > MIN_WINDOW_WIDTH_PX {
+            inner.doubt(Reason::OffPage);
+        }
+        // Another row may make the columns on the left wider.
+        if node.offset > 0.0 && self.table_width > MAX_WINDOW_WIDTH_PX {
             inner.doubt(Reason::OffPage);
         }
         if inner.moved > MAX_SMALL_OFFSET_PX {
             inner.doubt(Reason::Moved);
         }
-        if self.wide && style.get(L::TextAlign).may(|value| value == Value::On) {
+        let is_right = inner.floats
+            || node.is_rtl
+            || style.get(L::Float).may(|value| value == Value::On)
+            || style.get(L::TextAlign).may(|value| value == Value::On);
+        if is_right && (self.wide || inner.right_indent > MIN_WINDOW_WIDTH_PX) {
             inner.doubt(Reason::OffPage);
         }
         let display = style.get(L::Display);
@@ -219,11 +244,18 @@ impl VisibilityContext {
         let is_root = element.is_html() && *element.local() == local_name!("html");
         let is_body = element.is_html() && *element.local() == local_name!("body");
         if is_root {
+            inner.root_paints = node.paints;
             inner.root_clips = style.get(L::OverflowX).may(|value| value == Value::On)
                 || style.get(L::OverflowY).may(|value| value == Value::On);
         }
         let overflows = if is_root || is_body && !self.root_clips {
-            Truth::No
+            let mut clipped = inner.clone();
+            let overflows = clipped.clip(self, style, node, boxed);
+            inner.width = clipped.width;
+            inner.wide |= clipped.wide;
+            inner.definite_height |= style.get(L::Height).may(|value| value != Value::Auto);
+            // The background of the body is that of the window, unless the root has one.
+            Truth::of(is_body && self.root_paints).and(overflows)
         } else {
             inner.clip(self, style, node, boxed)
         };
@@ -251,16 +283,16 @@ impl VisibilityContext {
         let left = style
             .get(L::Left)
             .is(|value| matches!(value, Value::Px(px) if px <= -5_000.0));
-        let auto = |side: L| *style.get(side) == PossibleValues::One(Value::Auto);
         let short = node.metrics.text_width + node.metrics.min_width < 2_000.0;
         let moved_only = matches!(node.doubt, Some(Reason::Moved));
+        let sets = [L::Display, L::Position, L::Left, L::Top];
+        let is_plain = style.sets_only(sets.iter().fold(0, |all, one| all | one.bit()));
         if absolute.and(left).is_certain()
             && !self.is_positioned
-            && auto(L::Width)
-            && auto(L::MinWidth)
-            && auto(L::Right)
+            && is_plain
             && short
             && moved_only
+            && !node.moves_content
         {
             self.hide(Reason::OffPage);
         }
@@ -300,8 +332,9 @@ impl VisibilityContext {
         if widest.is_some_and(|widest| node.metrics.min_width > widest) {
             self.suspect(clips, Reason::Clipped);
         }
-        // A flex item that clips may be as small as nothing.
+        // A flex item that clips, or has a least width of its own, may be as small as nothing.
         self.suspect(clips.and(in_flex), Reason::Clipped);
+        let may_shrink = in_flex.and(style.get(L::MinWidth).is(|value| value != Value::Auto));
         let widths = [L::Width, L::MaxWidth].map(|longhand| style.get(longhand));
         let heights = [L::Height, L::MaxHeight].map(|longhand| style.get(longhand));
         let is_nothing = |value: Value| match value {
@@ -338,20 +371,30 @@ impl VisibilityContext {
         let is_table = display
             .may(|value| matches!(value, Value::Display(Display::Table | Display::InlineTable)));
         if is_table {
+            self.table_width = node.metrics.min_width;
             self.fixed_table = style.get(L::TableLayout).may(|value| value == Value::On);
         }
         let fixed = self.fixed_table;
         self.clips |= clips.may();
         let (width, has_width) = used_width(widths, around.width);
+        // A box of no width of its own, or in a table or a row, is as narrow as those around leave.
+        self.width = if is_cell.may() || in_flex.may() {
+            self.width.min(node.metrics.min_width)
+        } else {
+            self.width - space(style, HORIZONTAL_SIDES).min(self.width)
+        };
         if has_width && (!is_cell.is_certain() || fixed) {
             self.width = width;
         } else if is_cell.may() {
             self.width = self.width.min(width);
         }
-        if has_width && width > MAX_BOX_WIDTH_PX {
+        let least_width = largest(style.get(L::MinWidth));
+        if has_width && width > MAX_BOX_WIDTH_PX || least_width > MAX_BOX_WIDTH_PX {
             self.wide = true;
             self.doubt(Reason::OffPage);
         }
+        // A table is as wide as what it holds.
+        self.wide |= is_cell.may() && node.metrics.min_width > MAX_WINDOW_WIDTH_PX;
         let floats_own = style.get(L::Float).may(|value| value == Value::On);
         self.definite_height = heights[0].may(|value| value != Value::Auto);
         let inner_width = if has_width { width } else { self.width };
@@ -367,7 +410,7 @@ impl VisibilityContext {
             height.may(|value| match value {
                 Value::Px(_) => true,
                 Value::Percent(percent) => {
-                    percent < 100.0 && (around.definite_height || around.quirks && percent < 50.0)
+                    around.definite_height || around.quirks && percent < 50.0
                 }
                 _ => false,
             })
@@ -386,7 +429,7 @@ impl VisibilityContext {
         };
         let padding = space(style, FRAME_HEIGHTS);
         let high = if definite && !is_cell.is_certain() {
-            let fits = node.metrics.height_in(inner_width) + padding <= height;
+            let fits = !self.page_floats && node.metrics.height_in(inner_width) + padding <= height;
             Truth::of(!fits).and(Truth::Unknown)
         } else {
             Truth::No
@@ -407,8 +450,11 @@ impl VisibilityContext {
         if self.floats && wide.may() {
             self.doubt(Reason::OffPage);
         }
-        let overflows = wide.or(high).or(gone);
+        let overflows = wide.or(high).or(gone).or(may_shrink.and(Truth::Unknown));
         self.suspect(clips.and(overflows), Reason::Clipped);
+        // A box of no width of its own is as narrow as the box around.
+        let is_narrow = self.width < MIN_WINDOW_WIDTH_PX && node.metrics.min_width > self.width;
+        self.suspect(clips.and(Truth::of(is_narrow)), Reason::Clipped);
         // A row without a fixed layout that clips still grows.
         if clips.may() && is_cell.may() && fixed {
             self.doubt(Reason::Clipped);
@@ -443,16 +489,15 @@ impl VisibilityContext {
         };
         if absolute.may() || node.shifted {
             backdrop = Backdrop::any();
+        } else if floats.may() && self.floats_over_paint {
+            backdrop = Backdrop::any();
         } else if floats.may() {
             backdrop = around.float_backdrop.clone();
         } else if !inline.is_certain() {
             let in_inline = around
                 .display
                 .may(|value| value == Value::Display(Display::Inline));
-            let is_block = display.may(
-                |value| matches!(value, Value::Display(display) if !display.is_inline_level()),
-            );
-            if in_inline && is_block {
+            if in_inline {
                 backdrop = backdrop.union(&around.block_backdrop);
             }
         }
@@ -460,6 +505,11 @@ impl VisibilityContext {
             || *element.local() == local_name!("legend");
         if is_outside {
             backdrop = backdrop.union(&around.outer_backdrop);
+        }
+        // Words at the top or the bottom of a line may stand beyond the background of others.
+        let is_aligned = style.get(L::VerticalAlign).may(|value| value == Value::On);
+        if inline.may() && is_aligned {
+            backdrop = backdrop.union(&around.block_backdrop);
         }
         let behind = backdrop.clone();
         let has_box = display
@@ -471,7 +521,9 @@ impl VisibilityContext {
             style.get(L::BackgroundImage),
             style.get(L::BackgroundArea),
         );
-        if !has_box.is_certain() || overflows.may() {
+        if overflows.may() && self.page_paints {
+            backdrop = Backdrop::any();
+        } else if !has_box.is_certain() || overflows.may() {
             backdrop = backdrop.union(&behind);
         }
         let changed = backdrop != behind;
@@ -486,8 +538,8 @@ impl VisibilityContext {
             self.backdrop = backdrop;
             return;
         }
-        if line_is_flat(style) && changed {
-            backdrop = backdrop.union(&behind);
+        if line_is_flat(style) && self.page_paints {
+            backdrop = Backdrop::any();
         }
         self.backdrop_font = 0.0;
         self.block_backdrop = backdrop.clone();
@@ -511,7 +563,9 @@ impl VisibilityContext {
         } else {
             around.float_backdrop.union(&backdrop)
         };
-        if *element.local() == local_name!("body") || *element.local() == local_name!("html") {
+        let is_page = *element.local() == local_name!("body") && !around.root_paints
+            || *element.local() == local_name!("html");
+        if is_page {
             self.float_backdrop = backdrop.clone();
         }
         self.backdrop = backdrop;

@@ -11,6 +11,7 @@ use html5ever::local_name;
 use crate::cascade::Cascade;
 use crate::dom::{DOCUMENT, Data, Dom, Element, NodeId};
 use crate::elements::{self, Rendering};
+use crate::hidden_text::is_blank;
 use crate::properties::Longhand as L;
 use crate::style::{Display, Position, PossibleValues, Style, Value};
 use crate::style_bounds::{
@@ -20,19 +21,23 @@ use crate::verdict::Reason;
 
 /// A part of the font size: a box that reaches farther may cover a line of text.
 const MAX_COVERED_SHARE: f32 = 0.6;
+/// Larger letters may cover other text where they are moved over it.
+const MAX_COVERING_FONT_PX: f32 = 40.0;
 /// Letters that stand out of their line by more may cover other text with their strokes.
-const MAX_LETTER_OVERLAP_PX: f32 = 30.0;
+const MAX_LETTER_OVERLAP_PX: f32 = 15.0;
 /// The narrowest window.
 pub(crate) const MIN_WINDOW_WIDTH_PX: f32 = 800.0;
 /// A taller box pushes later content out of the window.
 const MAX_BOX_HEIGHT_PX: f32 = 1_000.0;
 /// Smaller fonts may not be readable.
 pub(crate) const MIN_READABLE_FONT_PX: f32 = 5.0;
-/// Widths of letters in parts of the font size, from above.
-const ASCII_WIDTH: f32 = 1.0;
+/// How far `sub` and `sup` move a word in parts of its font size, from above.
+const LINE_SHIFT: f32 = 0.5;
+/// The widths of a letter beyond Latin and of a blank in parts of the font size, from above.
 const OTHER_WIDTH: f32 = 1.1;
-/// Of that, the width of a blank.
 const BLANK_WIDTH: f32 = 0.6;
+/// The part of that bound that letters have at least, most of the time.
+const MIN_LETTER_SHARE: f32 = 0.7;
 /// Smaller pictures show nothing that a person would miss.
 const MIN_PICTURE_PX: f32 = 16.0;
 /// The part of a picture's width that counts as blank.
@@ -53,10 +58,15 @@ pub(crate) struct BoxNode {
     /// The box may be offset slightly from the background of its parent.
     pub shifted: bool,
     pub metrics: Metrics,
+    /// Something inside is not at its place.
+    pub moves_content: bool,
+    /// It paints something besides letters.
+    pub paints: bool,
     /// A bound of the width of boxes that stand before it in its row.
     pub offset: f32,
     /// How far its left side pushes its text to the right, and by how much it is out of its place.
     pub indent: f32,
+    pub right_indent: f32,
     pub moved: f32,
 }
 
@@ -103,8 +113,13 @@ pub(crate) struct Page {
     pub lifted_paint: bool,
     /// Something is painted besides letters.
     pub paints: bool,
+    /// Some box floats.
+    pub floats: bool,
+    /// Some box floats over the background of a box that does not hold it.
+    pub floats_over_paint: bool,
     /// The sum of all negative margins, in pixels.
     pulled_up: f32,
+    pulled_aside: f32,
     /// How far boxes that paint may reach over other text, in pixels.
     cover_reach: f32,
     /// The smallest font size of text that can be read.
@@ -117,6 +132,14 @@ pub(crate) struct Page {
     is_below: Cell<bool>,
     /// How many texts there are so far.
     texts: usize,
+}
+
+impl StyleFrame {
+    /// Its height follows from its width.
+    fn has_own_shape(&self) -> bool {
+        let mut unknown = self.style.not_understood.iter();
+        unknown.any(|one| one.own && one.name == "aspect-ratio")
+    }
 }
 
 /// What stands in a line since the last place where it may break, in pixels.
@@ -137,9 +160,19 @@ struct StyleFrame {
     metrics: Metrics,
     /// Width of boxes that stand beside each other.
     beside: f32,
+    /// It holds a box that floats, and may reach into what follows.
+    holds_float: bool,
+    /// Something inside is not at its place.
+    moves_content: bool,
+    /// Blocks in its flow paint backgrounds.
+    paints_flow: bool,
+    /// The space between the cells of the table around, and inside of each.
+    cell_space: f32,
     /// The largest blank height among them.
     blank_beside: f32,
     movement: Movement,
+    /// How far this box and those around may be painted over other text together.
+    reach: f32,
     /// Height of blank space, and count of texts, where it begins.
     blank_before: f32,
     texts_before: usize,
@@ -158,7 +191,10 @@ impl Page {
             doubt: None,
             lifted_paint: false,
             paints: false,
+            floats: false,
+            floats_over_paint: false,
             pulled_up: 0.0,
+            pulled_aside: 0.0,
             cover_reach: 0.0,
             smallest_font: f32::INFINITY,
             blank_height: 0.0,
@@ -168,7 +204,8 @@ impl Page {
         };
         page.boxes.resize_with(dom.len(), || None);
         page.style_all(dom, &mut cascade);
-        if page.cover_reach > MAX_COVERED_SHARE * page.smallest_font {
+        if page.cover_reach + page.pulled_up > MAX_COVERED_SHARE * page.smallest_font && page.paints
+        {
             page.doubt = Some(Reason::Covered);
         }
         if cascade.is_spent() || dom.is_partial() {
@@ -210,8 +247,13 @@ impl Page {
             gone: false,
             metrics: Metrics::default(),
             beside: 0.0,
+            holds_float: false,
+            moves_content: false,
+            paints_flow: false,
+            cell_space: 0.0,
             blank_beside: 0.0,
             movement: Movement::default(),
+            reach: 0.0,
             blank_before: 0.0,
             texts_before: 0,
             blank_outside: 0.0,
@@ -232,12 +274,16 @@ impl Page {
             match dom.node(id).map(|node| &node.data) {
                 Some(Data::Text(text)) if !frame.gone => {
                     if !text.trim().is_empty() {
+                        if frame.bounds.line_height > MAX_BOX_HEIGHT_PX {
+                            self.doubt = self.doubt.or(Some(Reason::OffPage));
+                        }
                         let font = frame.bounds.smallest_font.max(MIN_READABLE_FONT_PX);
                         self.smallest_font = self.smallest_font.min(font);
                     }
                     measure_text(text, frame, &mut run);
                     self.add_blank_lines(id, text, &frame.style, &frame.bounds);
-                    if run.blank > MAX_SPACING_PX {
+                    let is_long = run.width * MIN_LETTER_SHARE > MIN_WINDOW_WIDTH_PX;
+                    if run.blank > MAX_SPACING_PX || frame.bounds.is_unbroken && is_long {
                         self.doubt_line(&stack);
                     }
                 }
@@ -292,6 +338,11 @@ impl Page {
                         metrics.lines += 1.0;
                         metrics.line = metrics.line.max(bounds.line_height);
                     }
+                    let text_indent = if bounds.is_inline {
+                        0.0
+                    } else {
+                        largest(style.get(L::TextIndent))
+                    };
                     if let Some(slot) = self.boxes.get_mut(id) {
                         *slot = Some(BoxNode {
                             style: Rc::clone(&style),
@@ -301,6 +352,7 @@ impl Page {
                             keeps_content: matches!(
                                 *element.local(),
                                 local_name!("fieldset")
+                                    | local_name!("dialog")
                                     | local_name!("button")
                                     | local_name!("legend")
                             ),
@@ -309,28 +361,39 @@ impl Page {
                                 .is_some_and(|dir| !dir.eq_ignore_ascii_case("ltr")),
                             shifted: movement.shifted,
                             metrics: Metrics::default(),
+                            moves_content: false,
+                            paints: bounds.paints,
                             offset: 0.0,
-                            indent: bounds.left_space,
+                            indent: bounds.left_space + text_indent,
+                            right_indent: bounds.right_space,
                             moved: movement.moved,
                         });
                     }
                     let blank_outside = self.blank_height;
                     self.blank_height += bounds.top_space;
                     let texts_before = self.texts;
-                    let empty_height = elements::empty_lines(element) * bounds.line_height;
+                    let empty_height = elements::empty_height(element, bounds.line_height);
                     // A picture that a person sees, or sees to be missing.
                     if elements::is_loaded_picture(element) && !gone && !is_spacer(&style) {
                         self.blank_height = 0.0;
                         self.texts += 1;
                     }
+                    let reach = frame.reach + movement.reach;
+                    let paints_flow = bounds.paints && !bounds.is_inline;
+                    let cell_space = elements::cell_space(element).unwrap_or(frame.cell_space);
                     stack.push(StyleFrame {
                         id,
+                        reach,
                         style,
                         bounds,
                         next: dom.first_child(id),
                         gone,
                         metrics,
                         beside: 0.0,
+                        holds_float: false,
+                        moves_content: false,
+                        paints_flow,
+                        cell_space,
                         blank_beside: 0.0,
                         movement,
                         blank_before: self.blank_height,
@@ -367,7 +430,7 @@ impl Page {
             if char == '\n' && style.keeps_space {
                 blank += bounds.line_height;
             } else if !is_blank(char) {
-                if blank > MAX_BOX_HEIGHT_PX {
+                if blank + bounds.line_height / 2.0 > MAX_BOX_HEIGHT_PX {
                     self.pushed_down = self.pushed_down.or(Some(id));
                 }
                 (blank, is_text) = (0.0, true);
@@ -398,28 +461,48 @@ impl Page {
         metrics.min_width = metrics.min_width.max(done.beside);
         if let Some(Some(slot)) = self.boxes.get_mut(done.id) {
             slot.metrics = metrics;
+            slot.moves_content = done.moves_content;
         }
+        parent.moves_content |= done.moves_content || done.movement.doubt.is_some();
         if done.gone {
             return;
         }
         let bounds = &*done.bounds;
         let overlap = bounds.line_overlap;
-        let mut reach = done.movement.reach;
+        let mut reach = done.reach;
         if metrics.paints_text {
             reach = reach.max(overlap);
         }
         if metrics.paints {
             self.cover_reach = self.cover_reach.max(reach);
-        } else if overlap > MAX_LETTER_OVERLAP_PX && metrics.text_width > 0.0 {
+        } else if metrics.text_width > 0.0
+            && (overlap > MAX_LETTER_OVERLAP_PX
+                || reach > overlap && bounds.font > MAX_COVERING_FONT_PX)
+        {
             self.cover_reach = f32::INFINITY;
         }
         self.pulled_up += bounds.pulled_up;
-        // What follows is pulled up, out of the window at last.
-        if self.pulled_up > MAX_SMALL_OFFSET_PX {
+        self.pulled_aside += bounds.pulled_aside;
+        // What follows is pulled out of the window at last.
+        if self.pulled_up.max(self.pulled_aside) > MAX_SMALL_OFFSET_PX {
             self.doubt = self.doubt.or(Some(Reason::Moved));
+        }
+        if done.has_own_shape() {
+            self.doubt = self.doubt.or(Some(Reason::OffPage));
+        }
+        if bounds.is_zoomed {
+            self.doubt = self.doubt.or(Some(Reason::Property("zoom")));
         }
         self.lifted_paint |= bounds.is_lifted && metrics.paints;
         self.paints |= metrics.paints;
+        let floats = style.get(L::Float).may(|value| value == Value::On);
+        self.floats |= floats;
+        if !bounds.holds_floats {
+            self.floats_over_paint |= parent.holds_float && done.paints_flow;
+            parent.holds_float |= done.holds_float;
+            parent.paints_flow |= done.paints_flow;
+        }
+        parent.holds_float |= floats;
         let inline = bounds.is_inline;
         let height = bounds.height;
         if done.texts_before == self.texts {
@@ -429,6 +512,7 @@ impl Page {
         }
         self.blank_height = self.blank_height.max(done.blank_beside) + bounds.bottom_space;
         if is_cell_of_row(style, &parent.style) {
+            self.blank_height += done.cell_space;
             parent.blank_beside = parent.blank_beside.max(self.blank_height);
             self.blank_height = done.blank_outside;
         }
@@ -469,6 +553,9 @@ impl Page {
                 needed = needed.max(largest_in(style.get(longhand), MIN_WINDOW_WIDTH_PX));
             }
         }
+        if display.may(|value| value == Value::Display(Display::Cell)) {
+            needed += done.cell_space;
+        }
         if beside {
             if let Some(Some(slot)) = self.boxes.get_mut(done.id) {
                 slot.offset = parent.beside;
@@ -483,6 +570,13 @@ impl Page {
         }
         let into = &mut parent.metrics;
         into.text_width += metrics.text_width;
+        if inline {
+            into.text_width += bounds.horizontal_space;
+            // A word that is raised or lowered makes its line higher.
+            if *style.get(L::VerticalAlign) != PossibleValues::One(Value::Px(0.0)) {
+                into.fixed_height += bounds.font * LINE_SHIFT;
+            }
+        }
         into.lines += metrics.lines;
         into.line = into.line.max(metrics.line);
         // An empty box so high pushes what follows out of the window.
@@ -533,14 +627,14 @@ fn measure_text(text: &str, frame: &mut StyleFrame, run: &mut UnbrokenRun) {
     let metrics = &mut frame.metrics;
     let mut total = 0.0;
     if text.is_ascii() && !unbroken && !style.keeps_space {
-        let width = font * ASCII_WIDTH + spacing;
         for (nth, word) in text.split_ascii_whitespace().enumerate() {
             if nth > 0 || text.starts_with(|char: char| char.is_ascii_whitespace()) {
                 *run = UnbrokenRun::default();
             }
-            let letters = word.len() as f32 * width;
+            let widths: f32 = word.bytes().map(letter_width).sum();
+            let letters = widths * font + word.len() as f32 * spacing;
             run.width += letters;
-            total += letters + font;
+            total += letters + BLANK_WIDTH * font;
             metrics.min_width = metrics.min_width.max(run.width);
         }
         if text.ends_with(|char: char| char.is_ascii_whitespace()) {
@@ -557,9 +651,7 @@ fn measure_text(text: &str, frame: &mut StyleFrame, run: &mut UnbrokenRun) {
         let width =
             font * match char {
                 '\t' => 8.0,
-                ' ' | '\n' | '\r' => 1.0,
-                _ if char.is_ascii() => ASCII_WIDTH,
-                _ => OTHER_WIDTH,
+                _ => u8::try_from(char).map_or(OTHER_WIDTH, letter_width),
             } + spacing;
         total += width;
         if is_space && (!unbroken || is_line) {
@@ -570,11 +662,12 @@ fn measure_text(text: &str, frame: &mut StyleFrame, run: &mut UnbrokenRun) {
         run.width += width;
         let is_kept = style.keeps_space || !is_folded(char) || !is_folded(last);
         if is_blank(char) && is_kept {
-            run.blank += BLANK_WIDTH * width;
+            run.blank += width;
         }
         if is_space {
             run.width += largest(style.get(L::WordSpacing)).max(0.0);
-        } else {
+        }
+        if !is_space || is_kept {
             metrics.min_width = metrics.min_width.max(run.width);
         }
         if is_block_character(char) {
@@ -586,18 +679,22 @@ fn measure_text(text: &str, frame: &mut StyleFrame, run: &mut UnbrokenRun) {
     metrics.line = metrics.line.max(bounds.line_height);
 }
 
+/// The width of a letter in parts of the font size, in the widest of common fonts (Verdana and
+/// Arial Black, bold).
+fn letter_width(byte: u8) -> f32 {
+    match byte {
+        b' ' | b'\n' | b'\r' | 0xA0 => BLANK_WIDTH,
+        b'm' | b'w' | b'M' | b'W' | b'@' => 1.1,
+        b'%' => 1.3,
+        b'a'..=b'z' | b'0'..=b'9' => 0.75,
+        b'!'..=b'~' => 0.9,
+        _ => OTHER_WIDTH,
+    }
+}
+
 /// Characters that collapse into one space.
 fn is_folded(char: char) -> bool {
     matches!(char, ' ' | '\t' | '\n' | '\r' | '\u{C}')
-}
-
-/// Characters that take space and show nothing.
-fn is_blank(char: char) -> bool {
-    char.is_whitespace()
-        || matches!(
-            char,
-            '\u{115F}' | '\u{1160}' | '\u{2800}' | '\u{3164}' | '\u{FFA0}'
-        )
 }
 
 /// Characters whose shape may fill their box.
@@ -616,10 +713,14 @@ fn own_metrics(element: &Element, style: &Style, bounds: &StyleBounds) -> Metric
         paints,
         paints_text: paints,
         complex: is_replaced,
-        min_width: if is_replaced { 320.0 } else { 0.0 },
+        min_width: if is_replaced {
+            elements::replaced_width(element, bounds.font)
+        } else {
+            0.0
+        },
         ..Metrics::default()
     };
-    if *element.local() == local_name!("img") || *element.local() == local_name!("input") {
+    if is_image {
         let alt = element.attribute(&local_name!("alt")).unwrap_or_default();
         let width = largest(style.get(L::Width));
         metrics.min_width = if width > 0.0 {

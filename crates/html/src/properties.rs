@@ -224,6 +224,8 @@ pub(crate) enum Reach {
     Clip,
     /// Only what is larger than its box, or than the window.
     Overflow,
+    /// Only what stands above other boxes.
+    Lift,
 }
 
 /// Lengths that move nothing out of sight.
@@ -246,6 +248,8 @@ const fn inherited(name: &'static str, harmless: &'static [&'static str]) -> Gua
         harmless,
     }
 }
+
+const NO_GAP: &[&str] = &["normal", "0", "0px"];
 
 /// Alignments that let nothing overflow to the left or to the top.
 const STARTS: &[&str] = &[
@@ -288,7 +292,13 @@ pub(crate) const GUARDED: &[Guarded] = &[
     guarded("offset-path", Reach::Page, &["none"]),
     guarded("position-area", Reach::Page, &["none"]),
     guarded("position-try-fallbacks", Reach::Page, &["none"]),
-    guarded("filter", Reach::Inside, &["none"]),
+    guarded("filter", Reach::Page, &["none"]),
+    guarded("perspective", Reach::Lift, &["none"]),
+    guarded("will-change", Reach::Lift, &["auto"]),
+    guarded("isolation", Reach::Lift, &["auto"]),
+    guarded("transform-style", Reach::Lift, &["flat"]),
+    guarded("backface-visibility", Reach::Lift, &["visible"]),
+    guarded("view-transition-name", Reach::Lift, &["none"]),
     guarded("backdrop-filter", Reach::Page, &["none"]),
     guarded("mix-blend-mode", Reach::Inside, &["normal"]),
     guarded("clip-path", Reach::Inside, &["none"]),
@@ -323,9 +333,9 @@ pub(crate) const GUARDED: &[Guarded] = &[
     guarded("grid-column-end", Reach::Page, &["auto"]),
     guarded("flex-line-count", Reach::Page, &["auto"]),
     guarded("margin-trim", Reach::Page, &["none"]),
-    guarded("gap", Reach::Page, &["normal", "<small>"]),
-    guarded("row-gap", Reach::Page, &["normal", "<small>"]),
-    guarded("column-gap", Reach::Page, &["normal", "<small>"]),
+    guarded("gap", Reach::Page, NO_GAP),
+    guarded("row-gap", Reach::Page, NO_GAP),
+    guarded("column-gap", Reach::Page, NO_GAP),
     guarded("shape-outside", Reach::Page, &["none"]),
     guarded("initial-letter", Reach::Page, &["normal"]),
     guarded("text-box", Reach::Inside, &["normal"]),
@@ -401,7 +411,10 @@ pub(crate) const GUARDED: &[Guarded] = &[
     inherited("text-size-adjust", &["auto", "none", "100%"]),
     inherited("text-emphasis", &["none"]),
     inherited("text-emphasis-style", &["none"]),
-    inherited("border-spacing", &["<small>"]),
+    inherited(
+        "border-spacing",
+        &["0", "0px", "0 0", "1px", "2px", "3px", "4px", "5px"],
+    ),
     inherited("tab-size", &["2", "4", "8"]),
     inherited("writing-mode", &["horizontal-tb"]),
     inherited("color-scheme", &["normal", "light", "only", "dark light"]),
@@ -453,6 +466,9 @@ impl Property {
             "-webkit-mask-image" => "mask-image",
             "-webkit-transform" => "transform",
             "-webkit-filter" => "filter",
+            "-webkit-perspective" => "perspective",
+            "-webkit-transform-style" => "transform-style",
+            "-webkit-backface-visibility" => "backface-visibility",
             "-webkit-border-image" => "border-image",
             "-webkit-columns" => "columns",
             "-webkit-column-count" => "column-count",

@@ -68,6 +68,11 @@ impl Display {
         )
     }
 
+    /// Begins a formatting context of its own.
+    pub(crate) fn holds_floats(self) -> bool {
+        self.is_boxed() && !matches!(self, Self::Block | Self::Row)
+    }
+
     pub(crate) fn is_flex(self) -> bool {
         matches!(self, Self::Flex | Self::InlineFlex)
     }

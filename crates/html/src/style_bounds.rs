@@ -14,13 +14,15 @@ const MAX_HARMLESS_OFFSET_PX: f32 = 5.0;
 const MAX_INLINE_PADDING_PX: f32 = 14.0;
 /// Height of the letters of a line in parts of the font size.
 const LETTER_HEIGHT: f32 = 1.2;
-const MAX_WINDOW_WIDTH_PX: f32 = 1400.0;
+const MAX_HARMLESS_ZOOM: f32 = 1.2;
+pub(crate) const MAX_WINDOW_WIDTH_PX: f32 = 1400.0;
 /// Offsets that keep text at its place.
 pub(crate) const MAX_SMALL_OFFSET_PX: f32 = 20.0;
 /// Space that may push text out of its box or window.
 pub(crate) const MAX_SPACING_PX: f32 = 400.0;
 /// Properties that are not computed and that paint.
-const PAINTING: [&str; 4] = [
+const PAINTING: [&str; 5] = [
+    "filter",
     "backdrop-filter",
     "-webkit-box-reflect",
     "border-image",
@@ -33,6 +35,7 @@ pub(crate) struct StyleBounds {
     /// Margins, paddings and borders at the left and right together, and at single sides.
     pub horizontal_space: f32,
     pub left_space: f32,
+    pub right_space: f32,
     pub top_space: f32,
     pub bottom_space: f32,
     pub line_height: f32,
@@ -44,8 +47,9 @@ pub(crate) struct StyleBounds {
     pub letter_spacing: f32,
     /// The height that is asked for.
     pub height: f32,
-    /// How far negative margins pull what follows up.
+    /// How far negative margins pull what follows up, or to the left.
     pub pulled_up: f32,
+    pub pulled_aside: f32,
     /// Lines may not break at blanks.
     pub is_unbroken: bool,
     /// Certainly in a line, without a box of its own.
@@ -57,21 +61,33 @@ pub(crate) struct StyleBounds {
     pub paints: bool,
     /// Painted above boxes of the flow.
     pub is_lifted: bool,
+    /// Certainly stands beside boxes that float, and holds those inside.
+    pub holds_floats: bool,
+    /// Lengths in here may be larger than they are given.
+    pub is_zoomed: bool,
     /// A column that hides, colours or narrows the cells it stands for, which are not looked up.
     pub styles_column: bool,
 }
 
 impl StyleBounds {
     pub(crate) fn of(style: &Style) -> Self {
+        let movement = movement(style);
         let display = style.get(L::Display);
-        let pulled = [L::MarginTop, L::MarginBottom].map(|side| {
-            let least = smallest(style.get(side)).unwrap_or(0.0);
-            (-least).max(0.0)
-        });
+        let is_inline_level =
+            display.may(|value| matches!(value, Value::Display(inner) if inner.is_inline_level()));
+        let pulled = |sides: [L; 2]| {
+            sides
+                .map(|side| negative_part(style.get(side)))
+                .iter()
+                .sum()
+        };
+        let floats = style.get(L::Float).may(|value| value == Value::On);
         Self {
-            movement: movement(style),
+            paints: paints(style, &movement),
+            movement,
             horizontal_space: space(style, HORIZONTAL_SIDES),
             left_space: space(style, LEFT_SIDES),
+            right_space: space(style, RIGHT_SIDES),
             top_space: space(style, TOP_SIDES),
             bottom_space: space(style, BOTTOM_SIDES),
             line_height: line_height(style),
@@ -80,21 +96,32 @@ impl StyleBounds {
             smallest_font: smallest_font(style),
             letter_spacing: largest(style.get(L::LetterSpacing)).max(0.0),
             height: largest(style.get(L::Height)).max(largest(style.get(L::MinHeight))),
-            pulled_up: pulled.iter().sum(),
+            pulled_up: pulled([L::MarginTop, L::MarginBottom]),
+            pulled_aside: if is_inline_level || floats {
+                pulled([L::MarginLeft, L::MarginRight])
+            } else {
+                0.0
+            },
             is_unbroken: style.get(L::WhiteSpace).may(|value| value == Value::On),
             is_inline: display
                 .is(|value| matches!(value, Value::Display(Display::Inline | Display::Contents)))
                 .is_certain(),
-            is_inline_level: display
-                .may(|value| matches!(value, Value::Display(inner) if inner.is_inline_level())),
+            is_inline_level,
             is_gone: display
                 .is(|value| value == Value::Display(Display::None))
                 .is_certain(),
-            paints: paints(style),
             is_lifted: style
                 .get(L::Position)
                 .may(|value| value != Value::Position(Position::Static))
-                || *style.get(L::Opacity) != PossibleValues::One(Value::Number(1.0)),
+                || *style.get(L::Opacity) != PossibleValues::One(Value::Number(1.0))
+                || style.not_understood.iter().any(|one| one.own),
+            holds_floats: display
+                .is(|value| matches!(value, Value::Display(inner) if inner.holds_floats()))
+                .or(style.get(L::Float).is(|value| value == Value::On))
+                .is_certain(),
+            is_zoomed: style
+                .get(L::Zoom)
+                .may(|value| !matches!(value, Value::Number(times) if times <= MAX_HARMLESS_ZOOM)),
             styles_column: is_styled_column(style),
         }
     }
@@ -119,24 +146,27 @@ impl Movement {
 }
 
 /// Whether a box paints something besides the letters in it.
-fn paints(style: &Style) -> bool {
+fn paints(style: &Style, movement: &Movement) -> bool {
     let painted = |value: Value| match value {
-        Value::Color(color) => color.alpha > 0.05,
+        Value::Color(color) => color.alpha > if movement.reach > 0.0 { 0.0 } else { 0.05 },
         Value::CurrentColor => true,
         _ => false,
     };
     let borders = [L::BorderTop, L::BorderRight, L::BorderBottom, L::BorderLeft];
+    // Thin lines cover text only where several of them are moved over it.
+    let thin = if movement.reach > 0.0 { 0.0 } else { 2.0 };
     let set = |longhand: L| style.get(longhand).may(|value| value != Value::Auto);
     style.get(L::BackgroundColor).may(painted)
         || set(L::BackgroundImage)
         || set(L::BoxShadow)
-        || largest(style.get(L::OutlineWidth)) > MAX_HARMLESS_OFFSET_PX
+        || largest(style.get(L::OutlineWidth)) > 0.0
         || style.get(L::TextShadow).is_any()
+        || style.get(L::TextStroke).may(|value| value == Value::On)
         || style
             .not_understood
             .iter()
             .any(|one| one.own && PAINTING.contains(&one.name))
-        || borders.iter().any(|side| largest(style.get(*side)) > 2.0)
+        || borders.iter().any(|side| largest(style.get(*side)) > thin)
 }
 
 /// Whether a style hides, colours or narrows a column of a table.
@@ -173,7 +203,7 @@ pub(crate) fn line_height(style: &Style) -> f32 {
     each.fold(0.0, f32::max)
 }
 
-const HORIZONTAL_SIDES: &[L] = &[
+pub(crate) const HORIZONTAL_SIDES: &[L] = &[
     L::MarginLeft,
     L::MarginRight,
     L::PaddingLeft,
@@ -182,6 +212,7 @@ const HORIZONTAL_SIDES: &[L] = &[
     L::BorderRight,
 ];
 const LEFT_SIDES: &[L] = &[L::MarginLeft, L::PaddingLeft, L::BorderLeft];
+const RIGHT_SIDES: &[L] = &[L::MarginRight, L::PaddingRight, L::BorderRight];
 const TOP_SIDES: &[L] = &[L::MarginTop, L::PaddingTop, L::BorderTop];
 const BOTTOM_SIDES: &[L] = &[L::MarginBottom, L::PaddingBottom, L::BorderBottom];
 
@@ -239,6 +270,18 @@ pub(crate) fn smallest(value: &PossibleValues) -> Option<f32> {
     }
 }
 
+/// How far below zero a margin may be.
+fn negative_part(value: &PossibleValues) -> f32 {
+    value.values().map_or(f32::INFINITY, |values| {
+        let each = values.iter().map(|value| match value {
+            Value::Px(px) => -px,
+            Value::Percent(share) if *share < 0.0 => f32::INFINITY,
+            _ => 0.0,
+        });
+        each.fold(0.0, f32::max)
+    })
+}
+
 fn movement(style: &Style) -> Movement {
     let mut movement = Movement::default();
     for one in &style.not_understood {
@@ -250,11 +293,14 @@ fn movement(style: &Style) -> Movement {
                     movement.reach = f32::INFINITY;
                 }
             }
-            Reach::Clip | Reach::Overflow => {}
+            Reach::Clip | Reach::Overflow | Reach::Lift => {}
         }
     }
     if style.get(L::TextShadow).is_any() {
         movement.doubt(Reason::Property("text-shadow"));
+        movement.reach = f32::INFINITY;
+    }
+    if style.get(L::TextStroke).may(|value| value == Value::On) {
         movement.reach = f32::INFINITY;
     }
     let indent = style.get(L::TextIndent);
@@ -306,7 +352,7 @@ fn movement(style: &Style) -> Movement {
             if absolute.may() && given || beyond(&inset, MAX_SMALL_OFFSET_PX, 0.0) {
                 movement.doubt(Reason::Moved);
             }
-            movement.reach = movement.reach.max(farthest(&inset));
+            movement.reach += farthest(inset);
             movement.moved += farthest(&inset);
             movement.shifted |= beyond(&inset, MAX_HARMLESS_OFFSET_PX, 0.0);
         }
@@ -337,7 +383,7 @@ fn movement(style: &Style) -> Movement {
             })
         };
         if below(0.0) {
-            movement.reach = movement.reach.max(farthest(&margin));
+            movement.reach += farthest(margin);
             movement.moved += farthest(&margin);
         }
         movement.shifted |= below(2.0);
@@ -371,13 +417,12 @@ fn movement(style: &Style) -> Movement {
         .may(|value| value == Value::Display(Display::Inline));
     if inline {
         let sides = [
-            L::PaddingTop,
-            L::PaddingBottom,
-            L::BorderTop,
-            L::BorderBottom,
+            [L::PaddingTop, L::BorderTop],
+            [L::PaddingBottom, L::BorderBottom],
         ];
-        let widest = sides.iter().map(|side| largest(style.get(*side)));
-        let widest = widest.fold(0.0, f32::max);
+        let widths = sides.map(|side| side.map(|part| farthest(style.get(part))));
+        let widest = widths.map(|side| side.iter().sum::<f32>());
+        let widest = widest.into_iter().fold(0.0, f32::max);
         let reach = if widest > MAX_INLINE_PADDING_PX {
             f32::INFINITY
         } else {
@@ -385,13 +430,14 @@ fn movement(style: &Style) -> Movement {
         };
         movement.reach = movement.reach.max(reach);
     }
-    let offset = style.get(L::OutlineOffset);
-    if largest(style.get(L::OutlineWidth)) > MAX_HARMLESS_OFFSET_PX
-        || offset.may(|value| matches!(value, Value::Px(px) if !(-1.0..=20.0).contains(&px)))
-            && largest(style.get(L::OutlineWidth)) > 0.0
-    {
-        movement.doubt(Reason::Covered);
-        movement.reach = f32::INFINITY;
+    let outline = largest(style.get(L::OutlineWidth));
+    if outline > 0.0 {
+        let offset = style.get(L::OutlineOffset);
+        let is_inside = offset.may(|value| matches!(value, Value::Px(px) if px < -1.0));
+        if outline > MAX_HARMLESS_OFFSET_PX || is_inside {
+            movement.doubt(Reason::Covered);
+        }
+        movement.reach = movement.reach.max(outline + farthest(offset));
     }
     if style.get(L::BoxShadow).may(|value| value != Value::Auto) {
         movement.doubt(Reason::Property("box-shadow"));

@@ -69,7 +69,7 @@ pub(crate) fn walk(dom: &Dom, sink: &mut impl Sink) -> WalkSummary {
     let mut hidden = HiddenText::default();
     let mut stack = vec![Frame {
         node: None,
-        context: VisibilityContext::new(dom),
+        context: VisibilityContext::new(dom, &page),
         next: dom.first_child(DOCUMENT),
         open: None,
         only: None,

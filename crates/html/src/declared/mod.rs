@@ -56,6 +56,9 @@ impl UnitContext {
     }
 }
 
+/// How far a word such as `sub` moves text, about.
+pub(crate) const KEYWORD_SHIFT_PX: f32 = 4.0;
+
 /// The part of a declaration that concerns one of the `count` properties that it sets.
 pub(crate) fn parse(longhand: L, count: usize, value: &str, context: &UnitContext) -> Parsed {
     match longhand {
@@ -144,18 +147,13 @@ pub(crate) fn parse(longhand: L, count: usize, value: &str, context: &UnitContex
                 matches!(word, "normal" | "reset").then_some(Value::Number(1.0))
             }),
         },
-        L::VerticalAlign => match words(value, |word| {
-            const KNOWN: [&str; 8] = [
-                "baseline",
-                "sub",
-                "super",
-                "text-top",
-                "text-bottom",
-                "middle",
-                "top",
-                "bottom",
-            ];
-            KNOWN.contains(&word).then_some(Value::Px(0.0))
+        L::VerticalAlign => match words(value, |word| match word {
+            "baseline" => Some(Value::Px(0.0)),
+            "top" | "bottom" => Some(Value::On),
+            "sub" | "super" | "text-top" | "text-bottom" | "middle" => {
+                Some(Value::Px(KEYWORD_SHIFT_PX))
+            }
+            _ => None,
         }) {
             Any | Invalid => length(value, context, &[]),
             known => known,
@@ -393,19 +391,15 @@ fn words(value: &str, known: impl Fn(&str) -> Option<Value>) -> Parsed {
 }
 
 /// Words that leave a largest size to the browser.
-const MAX_SIZES: &[&str] = &["none", "max-content", "min-content", "fit-content"];
+const MAX_SIZES: &[&str] = &["none", "max-content", "fit-content"];
 
 /// Words that leave a size to the browser.
 const SIZES: &[&str] = &[
     "auto",
     "max-content",
-    "min-content",
     "fit-content",
-    "-webkit-fill-available",
     "-webkit-max-content",
-    "-webkit-min-content",
     "-webkit-fit-content",
-    "stretch",
     "intrinsic",
 ];
 
@@ -414,6 +408,9 @@ fn length(value: &str, context: &UnitContext, auto: &[&str]) -> Parsed {
     if let Some(word) = values::keyword(value) {
         if auto.contains(&word.as_str()) {
             return Values(vec![Value::Auto]);
+        }
+        if !auto.is_empty() && matches!(word.as_str(), "stretch" | "-webkit-fill-available") {
+            return Values(vec![Value::Percent(100.0)]);
         }
         return unread(value, false);
     }
