@@ -149,7 +149,7 @@ impl Backdrop {
                         }]),
                         picture: found.picture,
                     };
-                    if area.may(|value| value != Value::Auto) {
+                    if area.may(|value| !matches!(value, Value::Auto)) {
                         gradient.union(&found)
                     } else {
                         gradient

@@ -475,7 +475,7 @@ impl<'a> Cascade<'a> {
         if animated
             && style
                 .get(Longhand::Animation)
-                .may(|value| value == Value::On)
+                .may(|value| matches!(value, Value::On))
         {
             self.animate(parent, style);
         }

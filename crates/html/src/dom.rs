@@ -77,6 +77,13 @@ impl Element {
         Some(&found.value)
     }
 
+    /// As [`Self::attribute`], for names that html5ever does not list.
+    pub(crate) fn attribute_named(&self, name: &str) -> Option<&str> {
+        let is_named = |one: &&Attribute| &*one.name.local == name && one.name.ns == ns!();
+        let found = self.attributes.iter().find(is_named)?;
+        Some(&found.value)
+    }
+
     pub(crate) fn attributes(&self) -> &[Attribute] {
         &self.attributes
     }

@@ -126,7 +126,7 @@ pub(crate) fn is_machinery(element: &Element) -> bool {
 
 /// `<template shadowrootmode>`: it is shown in place of what stands beside it.
 fn is_shadow_root(element: &Element) -> bool {
-    let has = |name: &str| element.attribute(&LocalName::from(name)).is_some();
+    let has = |name: &str| element.attribute_named(name).is_some();
     *element.local() == local_name!("template") && (has("shadowrootmode") || has("shadowroot"))
 }
 
@@ -170,11 +170,7 @@ pub(crate) fn is_painted(element: &Element) -> bool {
 /// The space between the cells of a table, and on both sides inside of them.
 pub(crate) fn cell_space(element: &Element) -> Option<f32> {
     const COMMON: f32 = 4.0;
-    let given = |name| {
-        element
-            .attribute(&LocalName::from(name))
-            .and_then(values::leading)
-    };
+    let given = |name| element.attribute_named(name).and_then(values::leading);
     (*element.local() == local_name!("table")).then(|| {
         let padding = given("cellpadding").map_or(COMMON, |padding| 2.0 * padding);
         padding + given("cellspacing").unwrap_or(COMMON)
@@ -189,7 +185,7 @@ pub(crate) fn replaced_width(element: &Element, font: f32) -> f32 {
     if kind.eq_ignore_ascii_case("hidden") {
         return 0.0;
     }
-    let given = |name| match element.attribute(&LocalName::from(name)) {
+    let given = |name| match element.attribute_named(name) {
         Some(value) => values::leading(value).unwrap_or(f32::INFINITY),
         None => 0.0,
     };
@@ -210,7 +206,7 @@ fn has_own_shape(element: &Element) -> bool {
     let names = ["viewBox", "depth", "voffset"];
     names
         .iter()
-        .any(|name| element.attribute(&LocalName::from(*name)).is_some())
+        .any(|name| element.attribute_named(*name).is_some())
 }
 
 /// The height that an element takes by itself, from above.
@@ -271,21 +267,21 @@ pub(crate) fn is_embedded(address: &str) -> bool {
 
 /// Whether an attribute gives so much space that text may be pushed out of its box or window.
 pub(crate) fn pushes_text(element: &Element) -> bool {
-    const SPACES: [&str; 9] = [
-        "cellpadding",
-        "cellspacing",
-        "border",
-        "hspace",
-        "vspace",
-        "leftmargin",
-        "topmargin",
-        "marginwidth",
-        "marginheight",
-    ];
+    let is_space = |name: &LocalName| {
+        matches!(
+            *name,
+            local_name!("cellpadding")
+                | local_name!("cellspacing")
+                | local_name!("border")
+                | local_name!("hspace")
+                | local_name!("vspace")
+                | local_name!("marginwidth")
+                | local_name!("marginheight")
+        ) || matches!(&**name, "leftmargin" | "topmargin")
+    };
     let mut all = element.attributes().iter();
     all.any(|one| {
-        SPACES.contains(&&*one.name.local)
-            && values::leading(&one.value).is_some_and(|px| px > 24.0)
+        is_space(&one.name.local) && values::leading(&one.value).is_some_and(|px| px > 24.0)
     })
 }
 
@@ -298,7 +294,7 @@ fn display(element: &Element) -> Display {
         return Display::Inline;
     }
     if is_undisplayed(element)
-        || element.attribute(&LocalName::from("popover")).is_some()
+        || element.attribute_named("popover").is_some()
         || element
             .attribute(&local_name!("hidden"))
             .is_some_and(|value| !value.eq_ignore_ascii_case("until-found"))
@@ -389,7 +385,7 @@ pub(crate) fn base(
     }
     let is_overflow = matches!(longhand, L::OverflowX | L::OverflowY);
     if is_drawing(element) && is_overflow {
-        let is_given = element.attribute(&LocalName::from("overflow")).is_some();
+        let is_given = element.attribute_named("overflow").is_some();
         return Some(if is_given {
             PossibleValues::Any
         } else {
@@ -551,20 +547,16 @@ pub(crate) fn base(
 
 /// The properties that [`base`] may set for an element.
 pub(crate) fn based(element: &Element) -> &'static [L] {
-    let attributes = element.attributes();
-    let is_plain = attributes.iter().all(|one| {
-        matches!(
-            one.name.local,
-            local_name!("style")
-                | local_name!("class")
-                | local_name!("id")
-                | local_name!("href")
-                | local_name!("color")
-                | local_name!("face")
-                | local_name!("size")
-                | local_name!("target")
-        )
-    });
+    let is_common =
+        |name: &LocalName| !matches!(*name, local_name!("align") | local_name!("hidden"));
+    if !element.is_html()
+        || !element
+            .attributes()
+            .iter()
+            .all(|one| is_common(&one.name.local))
+    {
+        return BASED;
+    }
     match *element.local() {
         local_name!("span")
         | local_name!("b")
@@ -573,13 +565,19 @@ pub(crate) fn based(element: &Element) -> &'static [L] {
         | local_name!("em")
         | local_name!("u")
         | local_name!("br")
-        | local_name!("div")
-            if is_plain =>
-        {
-            &[L::Display]
-        }
-        local_name!("a") if is_plain => &[L::Color, L::Display],
-        local_name!("font") if is_plain => &[L::FontSize, L::Color, L::Display],
+        | local_name!("div") => &[L::Display],
+        local_name!("a") => &[L::Color, L::Display],
+        local_name!("font") => &[L::FontSize, L::Color, L::Display],
+        local_name!("p") => &[L::Display, L::MarginTop, L::MarginBottom],
+        local_name!("img") => &[L::Display, L::Width, L::Height],
+        local_name!("tr") | local_name!("td") | local_name!("tbody") => &[
+            L::WhiteSpace,
+            L::Display,
+            L::BackgroundColor,
+            L::BackgroundImage,
+            L::Width,
+            L::Height,
+        ],
         _ => BASED,
     }
 }

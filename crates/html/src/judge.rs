@@ -193,14 +193,16 @@ impl VisibilityContext {
         }
         let is_right = inner.floats
             || node.is_rtl
-            || style.get(L::Float).may(|value| value == Value::On)
-            || style.get(L::TextAlign).may(|value| value == Value::On);
+            || style.get(L::Float).may(|value| matches!(value, Value::On))
+            || style
+                .get(L::TextAlign)
+                .may(|value| matches!(value, Value::On));
         if is_right && (self.wide || inner.right_indent > MIN_WINDOW_WIDTH_PX) {
             inner.doubt(Reason::OffPage);
         }
         let display = style.get(L::Display);
-        let none = display.is(|value| value == Value::Display(Display::None));
-        let column = display.is(|value| value == Value::Display(Display::Column));
+        let none = display.is(|value| matches!(value, Value::Display(Display::None)));
+        let column = display.is(|value| matches!(value, Value::Display(Display::Column)));
         if none.or(column).is_certain() {
             inner.hide(Reason::Display);
             return inner;
@@ -216,7 +218,7 @@ impl VisibilityContext {
         let boxed = is_boxed(style, &self.display);
         let skipped = style
             .get(L::ContentVisibility)
-            .is(|value| value == Value::On);
+            .is(|value| matches!(value, Value::On));
         let is_table = display
             .may(|value| matches!(value, Value::Display(display) if display.is_table_part()));
         if skipped.and(boxed).is_certain() && !is_table {
@@ -225,7 +227,7 @@ impl VisibilityContext {
         inner.suspect(skipped, Reason::Display);
         inner.opacity = scaled(self.opacity, style.get(L::Opacity), |value| value);
         // What has no box has no opacity either.
-        let boxless = display.is(|value| value == Value::Display(Display::Contents));
+        let boxless = display.is(|value| matches!(value, Value::Display(Display::Contents)));
         if boxless.may() {
             inner.opacity.1 = self.opacity.1;
         }
@@ -238,31 +240,38 @@ impl VisibilityContext {
         inner.place(style, node);
         inner.is_positioned |= style
             .get(L::Position)
-            .may(|value| value != Value::Position(Position::Static));
+            .may(|value| !matches!(value, Value::Position(Position::Static)));
         // The overflow of the root is the window's, and so is that of the body when the root has
         // none.
         let is_root = element.is_html() && *element.local() == local_name!("html");
         let is_body = element.is_html() && *element.local() == local_name!("body");
         if is_root {
             inner.root_paints = node.paints;
-            inner.root_clips = style.get(L::OverflowX).may(|value| value == Value::On)
-                || style.get(L::OverflowY).may(|value| value == Value::On);
+            inner.root_clips = style
+                .get(L::OverflowX)
+                .may(|value| matches!(value, Value::On))
+                || style
+                    .get(L::OverflowY)
+                    .may(|value| matches!(value, Value::On));
         }
         let overflows = if is_root || is_body && !self.root_clips {
             let mut clipped = inner.clone();
             let overflows = clipped.clip(self, style, node, boxed);
             inner.width = clipped.width;
             inner.wide |= clipped.wide;
-            inner.definite_height |= style.get(L::Height).may(|value| value != Value::Auto);
+            inner.definite_height |= style
+                .get(L::Height)
+                .may(|value| !matches!(value, Value::Auto));
             // The background of the body is that of the window, unless the root has one.
             Truth::of(is_body && self.root_paints).and(overflows)
         } else {
             inner.clip(self, style, node, boxed)
         };
         inner.spills |= overflows.may();
-        inner.strays |= overflows.may() || style.get(L::Float).may(|value| value == Value::On);
+        inner.strays |=
+            overflows.may() || style.get(L::Float).may(|value| matches!(value, Value::On));
         inner.paint(self, element, node, boxed, overflows);
-        if display.may(|value| value != Value::Display(Display::Contents)) {
+        if display.may(|value| !matches!(value, Value::Display(Display::Contents))) {
             inner.display = display.clone();
         }
         inner
@@ -271,7 +280,7 @@ impl VisibilityContext {
     /// Applies positioning: positioned boxes leave the flow and the clip of their ancestors.
     fn place(&mut self, style: &Style, node: &BoxNode) {
         let position = style.get(L::Position);
-        let absolute = position.is(|value| value == Value::Position(Position::Absolute));
+        let absolute = position.is(|value| matches!(value, Value::Position(Position::Absolute)));
         if !absolute.may() {
             return;
         }
@@ -306,17 +315,24 @@ impl VisibilityContext {
         let display = style.get(L::Display);
         let is_cell = display
             .is(|value| matches!(value, Value::Display(display) if display.is_table_part()))
-            .and(style.get(L::Float).is(|value| value == Value::On).not())
+            .and(
+                style
+                    .get(L::Float)
+                    .is(|value| matches!(value, Value::On))
+                    .not(),
+            )
             .and(
                 style
                     .get(L::Position)
-                    .is(|value| value == Value::Position(Position::Absolute))
+                    .is(|value| matches!(value, Value::Position(Position::Absolute)))
                     .not(),
             );
         let clips = style
             .get(L::OverflowX)
-            .is(|value| value == Value::On)
-            .or(style.get(L::OverflowY).is(|value| value == Value::On));
+            .is(|value| matches!(value, Value::On))
+            .or(style
+                .get(L::OverflowY)
+                .is(|value| matches!(value, Value::On)));
         let radius = style
             .not_understood
             .iter()
@@ -334,7 +350,11 @@ impl VisibilityContext {
         }
         // A flex item that clips, or has a least width of its own, may be as small as nothing.
         self.suspect(clips.and(in_flex), Reason::Clipped);
-        let may_shrink = in_flex.and(style.get(L::MinWidth).is(|value| value != Value::Auto));
+        let may_shrink = in_flex.and(
+            style
+                .get(L::MinWidth)
+                .is(|value| !matches!(value, Value::Auto)),
+        );
         let widths = [L::Width, L::MaxWidth].map(|longhand| style.get(longhand));
         let heights = [L::Height, L::MaxHeight].map(|longhand| style.get(longhand));
         let is_nothing = |value: Value| match value {
@@ -372,7 +392,9 @@ impl VisibilityContext {
             .may(|value| matches!(value, Value::Display(Display::Table | Display::InlineTable)));
         if is_table {
             self.table_width = node.metrics.min_width;
-            self.fixed_table = style.get(L::TableLayout).may(|value| value == Value::On);
+            self.fixed_table = style
+                .get(L::TableLayout)
+                .may(|value| matches!(value, Value::On));
         }
         let fixed = self.fixed_table;
         self.clips |= clips.may();
@@ -395,8 +417,8 @@ impl VisibilityContext {
         }
         // A table is as wide as what it holds.
         self.wide |= is_cell.may() && node.metrics.min_width > MAX_WINDOW_WIDTH_PX;
-        let floats_own = style.get(L::Float).may(|value| value == Value::On);
-        self.definite_height = heights[0].may(|value| value != Value::Auto);
+        let floats_own = style.get(L::Float).may(|value| matches!(value, Value::On));
+        self.definite_height = heights[0].may(|value| !matches!(value, Value::Auto));
         let inner_width = if has_width { width } else { self.width };
         let wide = if has_width && (!is_cell.is_certain() || fixed) {
             let padding = space(style, FRAME_WIDTHS);
@@ -473,12 +495,12 @@ impl VisibilityContext {
     ) {
         let style = &*node.style;
         let display = style.get(L::Display);
-        let floats = style.get(L::Float).is(|value| value == Value::On);
+        let floats = style.get(L::Float).is(|value| matches!(value, Value::On));
         let absolute = style
             .get(L::Position)
-            .is(|value| value == Value::Position(Position::Absolute));
+            .is(|value| matches!(value, Value::Position(Position::Absolute)));
         let inline = display
-            .is(|value| value == Value::Display(Display::Inline))
+            .is(|value| matches!(value, Value::Display(Display::Inline)))
             .and(boxed.not());
         self.outer_backdrop = around.backdrop.clone();
         // What lies behind the box itself.
@@ -496,18 +518,20 @@ impl VisibilityContext {
         } else if !inline.is_certain() {
             let in_inline = around
                 .display
-                .may(|value| value == Value::Display(Display::Inline));
+                .may(|value| matches!(value, Value::Display(Display::Inline)));
             if in_inline {
                 backdrop = backdrop.union(&around.block_backdrop);
             }
         }
-        let is_outside = display.may(|value| value == Value::Display(Display::Caption))
+        let is_outside = display.may(|value| matches!(value, Value::Display(Display::Caption)))
             || *element.local() == local_name!("legend");
         if is_outside {
             backdrop = backdrop.union(&around.outer_backdrop);
         }
         // Words at the top or the bottom of a line may stand beyond the background of others.
-        let is_aligned = style.get(L::VerticalAlign).may(|value| value == Value::On);
+        let is_aligned = style
+            .get(L::VerticalAlign)
+            .may(|value| matches!(value, Value::On));
         if inline.may() && is_aligned {
             backdrop = backdrop.union(&around.block_backdrop);
         }
@@ -557,7 +581,9 @@ impl VisibilityContext {
                     )
                 )
             }))
-            .or(style.get(L::OverflowX).is(|value| value == Value::On));
+            .or(style
+                .get(L::OverflowX)
+                .is(|value| matches!(value, Value::On)));
         self.float_backdrop = if is_root.is_certain() && !absolute.may() {
             backdrop.clone()
         } else {
@@ -584,7 +610,10 @@ impl VisibilityContext {
             return Verdict::Hidden(reason);
         }
         let mut doubt = self.doubt;
-        match style.get(L::Visibility).is(|value| value == Value::On) {
+        match style
+            .get(L::Visibility)
+            .is(|value| matches!(value, Value::On))
+        {
             Truth::Yes => return Verdict::Hidden(Reason::Visibility),
             Truth::Unknown => doubt = doubt.or(Some(Reason::Visibility)),
             Truth::No => {}
@@ -638,7 +667,10 @@ impl VisibilityContext {
         if style.get(L::WhiteSpace).is_any() || style.get(L::TextIndent).is_any() {
             suspect(Reason::Property("white-space"));
         }
-        if style.get(L::TextStroke).may(|value| value == Value::On) {
+        if style
+            .get(L::TextStroke)
+            .may(|value| matches!(value, Value::On))
+        {
             suspect(Reason::Property("-webkit-text-stroke"));
         }
         let indented = style
@@ -685,7 +717,7 @@ impl VisibilityContext {
         let found = self.backdrop.contrast(&inks, self.opacity);
         let outlined = [L::TextShadow, L::TextStroke]
             .iter()
-            .any(|outline| style.get(*outline).may(|value| value == Value::On));
+            .any(|outline| style.get(*outline).may(|value| matches!(value, Value::On)));
         match found {
             Contrast::None(_) if outlined => Contrast::Doubtful,
             other => other,

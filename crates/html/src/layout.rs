@@ -273,6 +273,11 @@ impl Page {
             frame.next = dom.after(id);
             match dom.node(id).map(|node| &node.data) {
                 Some(Data::Text(text)) if !frame.gone => {
+                    let is_kept = frame.style.keeps_space || frame.bounds.is_unbroken;
+                    if !is_kept && text.trim_ascii().is_empty() {
+                        run = UnbrokenRun::default();
+                        continue;
+                    }
                     if !text.trim().is_empty() {
                         if frame.bounds.line_height > MAX_BOX_HEIGHT_PX {
                             self.doubt = self.doubt.or(Some(Reason::OffPage));
@@ -297,7 +302,8 @@ impl Page {
                     if elements::pushes_text(element) {
                         movement.doubt(Reason::Moved);
                     }
-                    let overflows = |longhand| style.get(longhand).may(|value| value != Value::On);
+                    let overflows =
+                        |longhand| style.get(longhand).may(|value| !matches!(value, Value::On));
                     if elements::is_drawing(element)
                         && (overflows(L::OverflowX) || overflows(L::OverflowY))
                     {
@@ -495,7 +501,7 @@ impl Page {
         }
         self.lifted_paint |= bounds.is_lifted && metrics.paints;
         self.paints |= metrics.paints;
-        let floats = style.get(L::Float).may(|value| value == Value::On);
+        let floats = style.get(L::Float).may(|value| matches!(value, Value::On));
         self.floats |= floats;
         if !bounds.holds_floats {
             self.floats_over_paint |= parent.holds_float && done.paints_flow;
@@ -540,9 +546,9 @@ impl Page {
             into.complex |= metrics.complex || done.movement.doubt.is_some();
             return;
         }
-        let beside = display.may(|value| value == Value::Display(Display::Cell))
-            || outer.may(|value| value == Value::Display(Display::Row))
-                && display.may(|value| value != Value::Display(Display::Row))
+        let beside = display.may(|value| matches!(value, Value::Display(Display::Cell)))
+            || outer.may(|value| matches!(value, Value::Display(Display::Row)))
+                && display.may(|value| !matches!(value, Value::Display(Display::Row)))
             || parent
                 .style
                 .get(L::Display)
@@ -553,7 +559,7 @@ impl Page {
                 needed = needed.max(largest_in(style.get(longhand), MIN_WINDOW_WIDTH_PX));
             }
         }
-        if display.may(|value| value == Value::Display(Display::Cell)) {
+        if display.may(|value| matches!(value, Value::Display(Display::Cell))) {
             needed += done.cell_space;
         }
         if beside {
@@ -590,10 +596,10 @@ impl Page {
             || beside
             || done.movement.doubt.is_some()
             || done.movement.shifted
-            || style.get(L::Float).may(|value| value == Value::On)
+            || style.get(L::Float).may(|value| matches!(value, Value::On))
             || style
                 .get(L::Position)
-                .may(|value| value != Value::Position(Position::Static))
+                .may(|value| !matches!(value, Value::Position(Position::Static)))
             || *style.get(L::Zoom) != PossibleValues::One(Value::Number(1.0));
     }
 }

@@ -17,7 +17,13 @@ pub(crate) fn host(url: &str) -> Option<String> {
     let host = authority.rsplit('@').next()?;
     let host = host.split(':').next()?.trim_end_matches('.');
     let fits = !host.is_empty() && host.len() <= 253 && !host.contains(char::is_whitespace);
-    fits.then(|| host.to_lowercase())
+    fits.then(|| {
+        if host.is_ascii() {
+            host.to_ascii_lowercase()
+        } else {
+            host.to_lowercase()
+        }
+    })
 }
 
 /// As browsers read a URL: without line breaks, and with slashes alone.
@@ -25,7 +31,10 @@ fn plain(url: &str) -> Cow<'_, str> {
     let start = url
         .get(..url.floor_char_boundary(MAX_URL_BYTES))
         .unwrap_or(url);
-    if !start.contains(['\t', '\n', '\r', '\\']) {
+    if !start
+        .bytes()
+        .any(|byte| matches!(byte, b'\t' | b'\n' | b'\r' | b'\\'))
+    {
         return Cow::Borrowed(start);
     }
     let kept = start

@@ -135,8 +135,10 @@ impl PossibleValues {
 
     /// Whether a predicate holds for the value, whichever it is.
     pub(crate) fn is(&self, predicate: impl Fn(Value) -> bool) -> Truth {
-        let Some(values) = self.values() else {
-            return Truth::Unknown;
+        let values = match self {
+            Self::One(one) => return Truth::of(predicate(*one)),
+            Self::Few(few) => few,
+            Self::Any => return Truth::Unknown,
         };
         let holding = values.iter().filter(|value| predicate(**value)).count();
         if holding == values.len() {

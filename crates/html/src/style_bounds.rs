@@ -81,7 +81,7 @@ impl StyleBounds {
                 .iter()
                 .sum()
         };
-        let floats = style.get(L::Float).may(|value| value == Value::On);
+        let floats = style.get(L::Float).may(|value| matches!(value, Value::On));
         Self {
             paints: paints(style, &movement),
             movement,
@@ -102,22 +102,24 @@ impl StyleBounds {
             } else {
                 0.0
             },
-            is_unbroken: style.get(L::WhiteSpace).may(|value| value == Value::On),
+            is_unbroken: style
+                .get(L::WhiteSpace)
+                .may(|value| matches!(value, Value::On)),
             is_inline: display
                 .is(|value| matches!(value, Value::Display(Display::Inline | Display::Contents)))
                 .is_certain(),
             is_inline_level,
             is_gone: display
-                .is(|value| value == Value::Display(Display::None))
+                .is(|value| matches!(value, Value::Display(Display::None)))
                 .is_certain(),
             is_lifted: style
                 .get(L::Position)
-                .may(|value| value != Value::Position(Position::Static))
+                .may(|value| !matches!(value, Value::Position(Position::Static)))
                 || *style.get(L::Opacity) != PossibleValues::One(Value::Number(1.0))
                 || style.not_understood.iter().any(|one| one.own),
             holds_floats: display
                 .is(|value| matches!(value, Value::Display(inner) if inner.holds_floats()))
-                .or(style.get(L::Float).is(|value| value == Value::On))
+                .or(style.get(L::Float).is(|value| matches!(value, Value::On)))
                 .is_certain(),
             is_zoomed: style
                 .get(L::Zoom)
@@ -155,13 +157,19 @@ fn paints(style: &Style, movement: &Movement) -> bool {
     let borders = [L::BorderTop, L::BorderRight, L::BorderBottom, L::BorderLeft];
     // Thin lines cover text only where several of them are moved over it.
     let thin = if movement.reach > 0.0 { 0.0 } else { 2.0 };
-    let set = |longhand: L| style.get(longhand).may(|value| value != Value::Auto);
+    let set = |longhand: L| {
+        style
+            .get(longhand)
+            .may(|value| !matches!(value, Value::Auto))
+    };
     style.get(L::BackgroundColor).may(painted)
         || set(L::BackgroundImage)
         || set(L::BoxShadow)
         || largest(style.get(L::OutlineWidth)) > 0.0
         || style.get(L::TextShadow).is_any()
-        || style.get(L::TextStroke).may(|value| value == Value::On)
+        || style
+            .get(L::TextStroke)
+            .may(|value| matches!(value, Value::On))
         || style
             .not_understood
             .iter()
@@ -172,20 +180,25 @@ fn paints(style: &Style, movement: &Movement) -> bool {
 /// Whether a style hides, colours or narrows a column of a table.
 fn is_styled_column(style: &Style) -> bool {
     let may = |longhand, predicate: fn(Value) -> bool| style.get(longhand).may(predicate);
-    may(L::Display, |value| value == Value::Display(Display::Column))
-        && (may(L::Visibility, |value| value == Value::On)
-            || may(
-                L::BackgroundColor,
-                |value| !matches!(value, Value::Color(color) if color.alpha == 0.0),
-            )
-            || may(L::BackgroundImage, |value| value != Value::Auto)
-            || may(L::Width, |value| matches!(value, Value::Px(px) if px < 5.0)))
+    may(L::Display, |value| {
+        matches!(value, Value::Display(Display::Column))
+    }) && (may(L::Visibility, |value| matches!(value, Value::On))
+        || may(
+            L::BackgroundColor,
+            |value| !matches!(value, Value::Color(color) if color.alpha == 0.0),
+        )
+        || may(L::BackgroundImage, |value| !matches!(value, Value::Auto))
+        || may(L::Width, |value| matches!(value, Value::Px(px) if px < 5.0)))
 }
 
 /// The smallest font size that text may have.
 pub(crate) fn smallest_font(style: &Style) -> f32 {
-    let fonts = style.fonts().unwrap_or_default();
-    fonts.into_iter().reduce(f32::min).unwrap_or(1.0)
+    let fonts = style.get(L::FontSize).values().unwrap_or_default().iter();
+    let sizes = fonts.filter_map(|value| match value {
+        Value::Font { px, .. } => Some(*px),
+        _ => None,
+    });
+    sizes.reduce(f32::min).unwrap_or(1.0)
 }
 
 /// The highest that a line may be.
@@ -300,7 +313,10 @@ fn movement(style: &Style) -> Movement {
         movement.doubt(Reason::Property("text-shadow"));
         movement.reach = f32::INFINITY;
     }
-    if style.get(L::TextStroke).may(|value| value == Value::On) {
+    if style
+        .get(L::TextStroke)
+        .may(|value| matches!(value, Value::On))
+    {
         movement.reach = f32::INFINITY;
     }
     let indent = style.get(L::TextIndent);
@@ -335,20 +351,24 @@ fn movement(style: &Style) -> Movement {
     // A collapsed row hides its cells, whatever they say.
     let is_row = style
         .get(L::Display)
-        .may(|value| value == Value::Display(Display::Row));
-    if is_row && style.get(L::Visibility).may(|value| value == Value::On) {
+        .may(|value| matches!(value, Value::Display(Display::Row)));
+    if is_row
+        && style
+            .get(L::Visibility)
+            .may(|value| matches!(value, Value::On))
+    {
         movement.doubt(Reason::Visibility);
     }
     let absolute = style
         .get(L::Position)
-        .is(|value| value == Value::Position(Position::Absolute));
+        .is(|value| matches!(value, Value::Position(Position::Absolute)));
     let relative = style
         .get(L::Position)
-        .is(|value| value == Value::Position(Position::Relative));
+        .is(|value| matches!(value, Value::Position(Position::Relative)));
     if absolute.may() || relative.may() {
         for side in [L::Top, L::Right, L::Bottom, L::Left] {
             let inset = style.get(side);
-            let given = inset.may(|value| value != Value::Auto);
+            let given = inset.may(|value| !matches!(value, Value::Auto));
             if absolute.may() && given || beyond(&inset, MAX_SMALL_OFFSET_PX, 0.0) {
                 movement.doubt(Reason::Moved);
             }
@@ -367,10 +387,13 @@ fn movement(style: &Style) -> Movement {
     if below {
         movement.doubt(Reason::Covered);
     }
-    if style.get(L::Clip).may(|value| value == Value::On) && absolute.may() {
+    if style.get(L::Clip).may(|value| matches!(value, Value::On)) && absolute.may() {
         movement.doubt(Reason::Clipped);
     }
-    if style.get(L::Content).may(|value| value == Value::On) {
+    if style
+        .get(L::Content)
+        .may(|value| matches!(value, Value::On))
+    {
         movement.doubt(Reason::Property("content"));
     }
     for side in [L::MarginTop, L::MarginRight, L::MarginBottom, L::MarginLeft] {
@@ -414,7 +437,7 @@ fn movement(style: &Style) -> Movement {
     // The paddings and borders of words in a line reach over the lines around.
     let inline = style
         .get(L::Display)
-        .may(|value| value == Value::Display(Display::Inline));
+        .may(|value| matches!(value, Value::Display(Display::Inline)));
     if inline {
         let sides = [
             [L::PaddingTop, L::BorderTop],
@@ -439,7 +462,10 @@ fn movement(style: &Style) -> Movement {
         }
         movement.reach = movement.reach.max(outline + farthest(offset));
     }
-    if style.get(L::BoxShadow).may(|value| value != Value::Auto) {
+    if style
+        .get(L::BoxShadow)
+        .may(|value| !matches!(value, Value::Auto))
+    {
         movement.doubt(Reason::Property("box-shadow"));
         movement.reach = f32::INFINITY;
     }
@@ -490,9 +516,9 @@ pub(crate) fn is_boxed(style: &Style, parent: &PossibleValues) -> Truth {
         .is(|value| matches!(value, Value::Display(display) if display.is_boxed()));
     let lifted = parent
         .is(|value| matches!(value, Value::Display(display) if display.is_flex()))
-        .or(style.get(L::Float).is(|value| value == Value::On))
+        .or(style.get(L::Float).is(|value| matches!(value, Value::On)))
         .or(style
             .get(L::Position)
-            .is(|value| value == Value::Position(Position::Absolute)));
+            .is(|value| matches!(value, Value::Position(Position::Absolute))));
     own.or(lifted)
 }

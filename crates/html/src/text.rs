@@ -119,12 +119,20 @@ impl TextWriter {
     }
 
     fn push(&mut self, text: &str) {
-        let mut chars = text.chars();
-        let taken = chars.by_ref().take(self.room).count();
+        let count = text.chars().count();
+        let taken = count.min(self.room);
+        let kept = if taken == count {
+            text
+        } else {
+            let end = text
+                .char_indices()
+                .nth(taken)
+                .map_or(text.len(), |(at, _)| at);
+            text.get(..end).unwrap_or_default()
+        };
         self.room -= taken;
         self.written += taken;
-        let kept = text.len() - chars.as_str().len();
-        self.out.push_str(text.get(..kept).unwrap_or_default());
+        self.out.push_str(kept);
     }
 
     /// Everything that waits for a word to follow. Returns where the marks of its line begin.
@@ -149,7 +157,8 @@ impl TextWriter {
         }
         self.quoted = self.quotes;
         let start = self.written;
-        if fresh {
+        let is_plain = self.quotes == 0 && self.lists.is_empty();
+        if fresh && !(is_plain && self.mark.is_none() && self.heading.is_none()) {
             self.push("> ".repeat(self.quotes.min(MAX_QUOTE_LEVELS)).as_str());
             let indent = self.lists.len().saturating_sub(1).min(MAX_INDENT_LEVELS);
             self.push("  ".repeat(indent).as_str());

@@ -267,7 +267,7 @@ fn layout(style: &Style, around: Option<Display>) -> BoxKind {
     let own = display(style);
     let is_placed = style
         .get(L::Position)
-        .may(|value| value == Value::Position(Position::Absolute));
+        .may(|value| matches!(value, Value::Position(Position::Absolute)));
     if own.is_inline_level() && (is_placed || around.is_some_and(Display::is_flex)) {
         return BoxKind::Block;
     }
@@ -441,7 +441,7 @@ fn picture(
         .any(|size| size.may(|value| matches!(value, Value::Px(px) if px < font)));
     let boxless = style
         .get(L::Display)
-        .may(|value| value == Value::Display(Display::Contents));
+        .may(|value| matches!(value, Value::Display(Display::Contents)));
     let doubt = doubt
         .or(is_small(5.0).then_some(Reason::Pixel))
         .or((cut || boxless).then_some(Reason::Clipped))
@@ -454,9 +454,7 @@ fn picture(
 
 /// `srcset` may name another picture.
 fn has_other_source(element: &Element) -> bool {
-    let set = element
-        .attribute(&LocalName::from("srcset"))
-        .unwrap_or_default();
+    let set = element.attribute_named("srcset").unwrap_or_default();
     set.split(',').any(elements::is_embedded)
 }
 
