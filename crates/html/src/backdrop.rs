@@ -68,10 +68,18 @@ impl Backdrop {
         }
     }
 
-    pub(crate) fn any() -> Self {
+    fn any() -> Self {
         Self {
             colors: Rc::from([]),
             picture: false,
+        }
+    }
+
+    /// Any colour, with the same picture.
+    pub(crate) fn recolored(&self) -> Self {
+        Self {
+            picture: self.picture,
+            ..Self::any()
         }
     }
 
@@ -105,10 +113,7 @@ impl Backdrop {
 
     fn bounded(self) -> Self {
         if self.colors.len() > MAX_COLORS {
-            Self {
-                picture: self.picture,
-                ..Self::any()
-            }
+            self.recolored()
         } else {
             self
         }
@@ -123,16 +128,14 @@ impl Backdrop {
         area: &PossibleValues,
     ) -> Self {
         let mut found = self.under_color(color, ink);
-        let Some(images) = image.values() else {
-            return Self::any();
-        };
         // A clip of the background makes its colour uncertain too.
-        if area.is_any() {
+        let picture = self.picture || area.is_any();
+        let (Some(images), false) = (image.values(), area.is_any()) else {
             return Self {
-                picture: true,
+                picture,
                 ..Self::any()
             };
-        }
+        };
         let plain = images.contains(&Value::Auto);
         let mut painted: Option<Self> = plain.then(|| found.clone());
         for image in images {
@@ -167,7 +170,7 @@ impl Backdrop {
 
     fn under_color(&self, color: &PossibleValues, ink: &PossibleValues) -> Self {
         let Some(values) = color.values() else {
-            return Self::any();
+            return self.recolored();
         };
         if values == [Value::Color(Rgba::TRANSPARENT)] {
             return self.clone();
@@ -207,10 +210,7 @@ impl Backdrop {
                 _ => false,
             };
             if !known {
-                return Self {
-                    picture: self.picture,
-                    ..Self::any()
-                };
+                return self.recolored();
             }
         }
         Self::from_colors(colors, picture)

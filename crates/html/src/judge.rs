@@ -74,6 +74,8 @@ pub(crate) struct VisibilityContext {
     quirks: bool,
     /// Styles of the page do not reach into its shadow roots: nothing is certainly hidden.
     has_shadow_roots: bool,
+    /// Attributes of drawings, or a rule for a part of the element, may show the text.
+    has_other_styles: bool,
     root_clips: bool,
     root_paints: bool,
     /// Some box around may cut off what it holds.
@@ -122,6 +124,7 @@ impl VisibilityContext {
             wide: false,
             quirks: dom.is_quirky(),
             has_shadow_roots: dom.has_shadow_roots(),
+            has_other_styles: false,
             root_clips: false,
             root_paints: false,
             clips: false,
@@ -169,6 +172,7 @@ impl VisibilityContext {
     pub(crate) fn inside(&self, element: &Element, node: &BoxNode) -> Self {
         let style = &*node.style;
         let mut inner = self.clone();
+        inner.has_other_styles |= !element.is_html() || node.styled_part;
         match node.rendering {
             Rendering::Fallback => inner.hide(Reason::NotRendered),
             Rendering::Unknown => inner.doubt(Reason::Element),
@@ -504,15 +508,11 @@ impl VisibilityContext {
             .and(boxed.not());
         self.outer_backdrop = around.backdrop.clone();
         // What lies behind the box itself.
-        let mut backdrop = if node.shifted {
-            Backdrop::any()
-        } else {
-            around.backdrop.clone()
-        };
+        let mut backdrop = around.backdrop.clone();
         if absolute.may() || node.shifted {
-            backdrop = Backdrop::any();
+            backdrop = backdrop.recolored();
         } else if floats.may() && self.floats_over_paint {
-            backdrop = Backdrop::any();
+            backdrop = backdrop.recolored();
         } else if floats.may() {
             backdrop = around.float_backdrop.clone();
         } else if !inline.is_certain() {
@@ -545,9 +545,13 @@ impl VisibilityContext {
             style.get(L::BackgroundImage),
             style.get(L::BackgroundArea),
         );
+        // A hidden box paints no background, and what it holds may be visible.
+        let hidden = style
+            .get(L::Visibility)
+            .may(|value| matches!(value, Value::On));
         if overflows.may() && self.page_paints {
-            backdrop = Backdrop::any();
-        } else if !has_box.is_certain() || overflows.may() {
+            backdrop = backdrop.recolored();
+        } else if !has_box.is_certain() || overflows.may() || hidden {
             backdrop = backdrop.union(&behind);
         }
         let changed = backdrop != behind;
@@ -563,7 +567,7 @@ impl VisibilityContext {
             return;
         }
         if line_is_flat(style) && self.page_paints {
-            backdrop = Backdrop::any();
+            backdrop = backdrop.recolored();
         }
         self.backdrop_font = 0.0;
         self.block_backdrop = backdrop.clone();
@@ -601,6 +605,11 @@ impl VisibilityContext {
     pub(crate) fn verdict(&self, style: &Style, page: &Page) -> Verdict {
         match self.verdict_in_flow(style, page) {
             Verdict::Hidden(reason) if self.has_shadow_roots => Verdict::Uncertain(reason),
+            Verdict::Hidden(reason @ (Reason::Visibility | Reason::Transparent))
+                if self.has_other_styles =>
+            {
+                Verdict::Uncertain(reason)
+            }
             verdict => verdict,
         }
     }
@@ -628,7 +637,9 @@ impl VisibilityContext {
             }
             _ => false,
         });
-        let is_tiny = tiny.is_certain() || self.scale.1 < 0.1;
+        let largest = style.largest_font() * self.scale.1;
+        let is_zoomed_out = self.scale.1 < 0.1;
+        let is_tiny = tiny.is_certain() || is_zoomed_out && largest <= MAX_HIDDEN_FONT_PX;
         if is_tiny && doubt.is_none() {
             return Verdict::Hidden(Reason::TinyFont);
         }
@@ -638,7 +649,7 @@ impl VisibilityContext {
             }
             _ => true,
         });
-        if small {
+        if small || is_zoomed_out {
             doubt = doubt.or(Some(Reason::TinyFont));
         }
         match self.contrast(style) {

@@ -68,11 +68,23 @@ pub(crate) fn number(value: &str) -> Option<f32> {
 
 /// The number that an attribute begins with: `1px` is one.
 pub(crate) fn leading(value: &str) -> Option<f32> {
-    let value = value.trim_start();
-    let end = value
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(value.len());
-    value.get(..end)?.parse().ok()
+    leading_number(value).map(|(number, _)| number)
+}
+
+/// The number that an attribute begins with, and what follows it. It begins with a digit.
+pub(crate) fn leading_number(value: &str) -> Option<(f32, &str)> {
+    let value = value.trim_ascii_start();
+    let skip_digits = |text: &'_ str| text.len() - text.trim_start_matches(is_digit).len();
+    let whole = skip_digits(value);
+    let fraction = value.get(whole..)?.strip_prefix('.').map(skip_digits);
+    let end = whole + fraction.map_or(0, |digits| digits + 1);
+    let (number, rest) = value.split_at_checked(end)?;
+    let number = number.parse().ok().filter(|_| whole > 0)?;
+    Some((number, rest))
+}
+
+fn is_digit(char: char) -> bool {
+    char.is_ascii_digit()
 }
 
 /// A value that is one word and nothing else, in lower case.
@@ -104,6 +116,15 @@ pub(crate) fn factor(parser: &mut Parser<'_>, units: Units) -> Option<f32> {
         Token::Dimension { value, unit, .. } => pixels(*value, unit, units),
         _ => None,
     }
+}
+
+/// Whether this is a unit of lengths; not all that browsers know are.
+pub(crate) fn is_length_unit(unit: &str) -> bool {
+    let units = Units {
+        bare: Bare::Invalid,
+        ..Units::ONE
+    };
+    pixels(1.0, unit, units).is_some()
 }
 
 fn pixels(value: f32, unit: &str, units: Units) -> Option<f32> {

@@ -8,6 +8,9 @@ use crate::elements;
 use crate::style::{Image, Value};
 use crate::values::{self, Colour, Rgba};
 
+/// Shadows that reach no farther than this cover no text beside their box.
+const MAX_SHADOW_REACH_PX: f32 = 2.5;
+
 pub(super) fn color(value: &str, quirks: bool) -> Parsed {
     match values::colour(value) {
         Some(colour) => Values(vec![of_color(colour)]),
@@ -57,15 +60,19 @@ fn images(value: &str) -> Option<Value> {
         Token::Ident(word) if word.eq_ignore_ascii_case("none") => Value::Auto,
         Token::UnquotedUrl(url) => remote(&url)?,
         Token::Function(name) => {
+            let is_url = name.eq_ignore_ascii_case("url");
             let inside = parser
                 .parse_nested_block(|inner| {
+                    if is_url {
+                        return Ok(inner.expect_string()?.to_string());
+                    }
                     let from = inner.position();
                     while inner.next().is_ok() {}
                     Ok::<_, cssparser::ParseError<()>>(inner.slice_from(from).to_owned())
                 })
                 .ok()?;
             match name.to_ascii_lowercase().as_str() {
-                "url" => remote(inside.trim().trim_matches(['"', '\'']))?,
+                "url" => remote(&inside)?,
                 "linear-gradient" => gradient(&inside)?,
                 _ => return None,
             }
@@ -160,7 +167,10 @@ pub(super) fn background(value: &str) -> (Parsed, Parsed, Parsed) {
     let mut placed = false;
     let (mut none, mut repeats, mut attachments) = (0, 0, 0);
     let mut places: Vec<String> = Vec::new();
+    // The parts of a place stand side by side.
+    let (mut parts, mut last_place) = (0, 0);
     while !parser.is_exhausted() {
+        parts += 1;
         if let Some(found) = values::next_colour(&mut parser) {
             if color.is_some() {
                 return all(Invalid);
@@ -173,6 +183,7 @@ pub(super) fn background(value: &str) -> (Parsed, Parsed, Parsed) {
             Ok(token) => token.clone(),
             Err(_) => break,
         };
+        let count = places.len();
         match token {
             Token::Function(_) | Token::UnquotedUrl(_) => {
                 if matches!(token, Token::Function(_)) {
@@ -195,36 +206,31 @@ pub(super) fn background(value: &str) -> (Parsed, Parsed, Parsed) {
                         placed |= word != "repeat";
                     }
                     "scroll" => attachments += 1,
-                    "center" | "top" | "left" | "right" | "bottom" => {
-                        places.push(word);
-                        placed = true;
-                    }
+                    "center" | "top" | "left" | "right" | "bottom" => places.push(word),
                     word if is_background_word(word) => return all(Any),
                     _ => return all(Invalid),
                 }
             }
+            Token::Dimension { unit, .. } if !values::is_length_unit(&unit) => return all(Any),
             Token::Dimension { .. }
             | Token::Percentage { .. }
-            | Token::Number { value: 0.0, .. } => {
-                places.push(String::new());
-                placed = true;
-            }
+            | Token::Number { value: 0.0, .. } => places.push(String::new()),
             Token::Number { .. } | Token::Hash(_) | Token::IDHash(_) | Token::QuotedString(_) => {
                 return all(Invalid);
             }
             _ => return all(Any),
         }
+        if places.len() > count {
+            if count > 0 && last_place + 1 != parts {
+                return all(Any);
+            }
+            (placed, last_place) = (true, parts);
+        }
     }
-    let repeated = places.iter().enumerate().any(|(nth, place)| {
-        place != "center"
-            && !place.is_empty()
-            && places.iter().skip(nth + 1).any(|other| other == place)
-    });
     if none + usize::from(!pictures.is_empty()) > 1
         || repeats > 1
         || attachments > 1
-        || places.len() > 2
-        || repeated
+        || !is_position(&places)
     {
         return all(Any);
     }
@@ -235,58 +241,65 @@ pub(super) fn background(value: &str) -> (Parsed, Parsed, Parsed) {
         color.map_or(Value::Color(Rgba::TRANSPARENT), of_color),
     ]);
     let image = if pictures.is_empty() {
-        Values(vec![Value::Auto])
+        Value::Auto
     } else {
-        images(&pictures).map_or(Any, |image| Values(vec![image]))
+        match images(&pictures) {
+            Some(image) => image,
+            // It may not be valid: the colour is not either then.
+            None => return all(Any),
+        }
     };
     let area = if placed { Value::On } else { Value::Auto };
-    (color, image, Values(vec![area]))
+    (color, Values(vec![image]), Values(vec![area]))
+}
+
+/// Whether these are a place: across and down, or two words for both in any order. Lengths are
+/// empty.
+fn is_position(places: &[String]) -> bool {
+    let is_across = |place: &str| matches!(place, "" | "center" | "left" | "right");
+    let is_down = |place: &str| matches!(place, "" | "center" | "top" | "bottom");
+    match places {
+        [] | [_] => true,
+        [one, two] => {
+            is_across(one) && is_down(two)
+                || is_down(one) && is_across(two) && !one.is_empty() && !two.is_empty()
+        }
+        _ => false,
+    }
 }
 
 /// Words of the shorthand that are not followed.
 fn is_background_word(word: &str) -> bool {
-    const KNOWN: [&str; 12] = [
-        "fixed",
-        "local",
-        "round",
-        "space",
-        "cover",
-        "contain",
-        "auto",
-        "border-box",
-        "padding-box",
-        "content-box",
-        "text",
-        "border-area",
-    ];
-    KNOWN.contains(&word) || values::is_system_colour(word)
+    let is_known = matches!(
+        word,
+        "fixed" | "local" | "round" | "space" | "cover" | "contain" | "auto" | "text"
+    ) || word.ends_with("-box")
+        || word == "border-area";
+    is_known || values::is_system_colour(word)
 }
 
 /// Whether a background covers all of its box.
 pub(super) fn background_area(value: &str) -> Parsed {
-    let Some(words) = values::idents(value) else {
-        return Values(vec![Value::On]);
-    };
-    let whole = [
-        "repeat",
-        "scroll",
-        "border-box",
-        "padding-box",
-        "normal",
-        "auto",
-    ];
-    // Size, position and repetition concern pictures; clipping concerns the colour too.
-    let clips = ["text", "content-box", "border-area", "fixed", "local"];
-    if words.iter().any(|word| clips.contains(&word.as_str())) {
-        return Any;
+    let mut parser = Parser::new(value);
+    let mut area = Value::Auto;
+    while let Ok(token) = parser.next() {
+        let Token::Ident(word) = token else {
+            area = Value::On;
+            continue;
+        };
+        match word.to_ascii_lowercase().as_str() {
+            "repeat" | "scroll" | "border-box" | "padding-box" | "normal" | "auto" => {}
+            // Size, position and repetition concern pictures alone.
+            "repeat-x" | "repeat-y" | "no-repeat" | "round" | "space" | "cover" | "contain"
+            | "center" | "top" | "left" | "right" | "bottom" => area = Value::On,
+            // Clipping and blending concern the colour too.
+            _ => return Any,
+        }
     }
-    if words.iter().all(|word| whole.contains(&word.as_str())) {
-        return Values(vec![Value::Auto]);
-    }
-    Values(vec![Value::On])
+    Values(vec![area])
 }
 
-/// None, a soft shadow near the box, or anything.
+/// None, a shadow near the box, or anything.
 pub(super) fn box_shadow(value: &str, context: &UnitContext) -> Parsed {
     if values::keyword(value).as_deref() == Some("none") {
         return Values(vec![Value::Auto]);
@@ -295,30 +308,23 @@ pub(super) fn box_shadow(value: &str, context: &UnitContext) -> Parsed {
         return Any;
     };
     let mut parser = Parser::new(value);
-    let mut alpha = 0.0_f32;
-    let mut colors = 0;
-    let mut shadows = 1;
-    let mut all: Vec<f32> = Vec::new();
+    // Half of a blur shows little; it is the third length.
+    let (mut reach, mut nth) = (0.0, 0);
     while !parser.is_exhausted() {
         if let Ok(px) = parser.try_parse(|parser| values::factor(parser, units).ok_or(())) {
-            all.push(px.abs());
+            nth += 1;
+            reach += px.abs() * if nth == 3 { 0.5 } else { 1.0 };
             continue;
         }
-        match values::next_colour(&mut parser) {
-            Some(Colour::Is(rgba)) => {
-                alpha = alpha.max(rgba.alpha);
-                colors += 1;
-            }
-            _ => match parser.next() {
-                Ok(Token::Comma) => shadows += 1,
-                _ => return unread_list(value),
-            },
+        if values::next_colour(&mut parser).is_some() {
+            continue;
         }
+        if parser.expect_comma().is_err() {
+            return unread_list(value);
+        }
+        nth = 0;
     }
-    let reach = all.iter().copied().fold(0.0, f32::max);
-    // A shadow without a colour has that of the letters.
-    let is_soft = colors == shadows && shadows == 1 && alpha <= 0.4 && reach <= 60.0;
-    if reach <= 6.0 && shadows <= 2 || is_soft {
+    if reach <= MAX_SHADOW_REACH_PX {
         Values(vec![Value::Auto])
     } else {
         Values(vec![Value::On])

@@ -3,7 +3,7 @@
 use cssparser::{Parser, Token};
 
 use super::Parsed::{self, Any, Invalid, Values};
-use super::{UnitContext, length, percentage, pixels, unread};
+use super::{UnitContext, length, not_negative, percentage, pixels, unread};
 use crate::style::Value;
 use crate::values;
 
@@ -12,16 +12,20 @@ pub(super) fn line_height(value: &str, context: &UnitContext) -> Parsed {
         return Values(vec![Value::Auto]);
     }
     if let Some(times) = values::number(value).filter(|_| !value.contains('%')) {
-        return Values(vec![Value::Number(times)]);
+        return not_negative(Values(vec![Value::Number(times)]));
     }
     if let Some(percent) = percentage(value) {
         let fonts = context.fonts.iter().flatten();
         let all: Vec<Value> = fonts
             .map(|font| Value::Px(font * percent / 100.0))
             .collect();
-        return if all.is_empty() { Any } else { Values(all) };
+        return if all.is_empty() {
+            Any
+        } else {
+            not_negative(Values(all))
+        };
     }
-    length(value, context, &[])
+    not_negative(length(value, context, &[]))
 }
 
 pub(super) fn font_size(value: &str, context: &UnitContext) -> Parsed {
@@ -100,8 +104,10 @@ pub(super) fn font(value: &str, context: &UnitContext) -> (Parsed, Parsed) {
                 let word = word.to_ascii_lowercase();
                 if !matches!(font_size(&word, context), Values(_)) {
                     if !is_font_word(&word) {
-                        // A font of the system stands alone; any other word ends the declaration.
-                        return both(if parser.is_exhausted() { Any } else { Invalid });
+                        // A font of the system stands alone, `math` is a size that is not known,
+                        // and any other word ends the declaration.
+                        let is_known = parser.is_exhausted() || word == "math";
+                        return both(if is_known { Any } else { Invalid });
                     }
                     words.push(word);
                     continue;
@@ -126,7 +132,11 @@ pub(super) fn font(value: &str, context: &UnitContext) -> (Parsed, Parsed) {
             line = line_height(parser.slice_from(from).trim(), context);
         }
         let plain = is_plain_style(&words) && is_family(&mut parser);
-        return if plain { (size, line) } else { (Any, Any) };
+        return match (&size, &line) {
+            (Invalid, _) | (_, Invalid) => both(Invalid),
+            (Values(_), Values(_)) if plain => (size, line),
+            _ => both(Any),
+        };
     }
 }
 
@@ -177,24 +187,20 @@ fn is_family(parser: &mut Parser<'_>) -> bool {
 }
 
 fn is_font_word(word: &str) -> bool {
-    const KNOWN: [&str; 15] = [
-        "normal",
-        "italic",
-        "oblique",
-        "small-caps",
-        "bold",
-        "bolder",
-        "lighter",
-        "ultra-condensed",
-        "extra-condensed",
-        "condensed",
-        "semi-condensed",
-        "semi-expanded",
-        "expanded",
-        "extra-expanded",
-        "ultra-expanded",
-    ];
-    KNOWN.iter().any(|known| word.eq_ignore_ascii_case(known))
+    let is_width = word.ends_with("-condensed") || word.ends_with("-expanded");
+    is_width
+        || matches!(
+            word,
+            "normal"
+                | "italic"
+                | "oblique"
+                | "small-caps"
+                | "bold"
+                | "bolder"
+                | "lighter"
+                | "condensed"
+                | "expanded"
+        )
 }
 
 fn both(parsed: Parsed) -> (Parsed, Parsed) {

@@ -33,6 +33,10 @@ pub(crate) struct UnitContext {
     pub quirks: bool,
 }
 
+/// Shadows of letters that are more, or that reach farther, may cover other text.
+const MAX_TEXT_SHADOWS: usize = 2;
+const MAX_TEXT_SHADOW_REACH_PX: f32 = 6.0;
+
 /// Smallest and largest window.
 const WINDOWS: [(f32, f32); 2] = [(800.0, 600.0), (1400.0, 1200.0)];
 
@@ -82,6 +86,10 @@ pub(crate) fn parse(longhand: L, count: usize, value: &str, context: &UnitContex
             _ => None,
         }),
         L::TextShadow => text_shadow(value, context),
+        // Any other word may be the name of keyframes.
+        L::Animation if values::keyword(value).is_some_and(|word| word != "none") => {
+            Values(vec![Value::On])
+        }
         L::Animation | L::Clip | L::Content => none_or_on(value),
         L::TextStroke => match lengths(value, context) {
             Some(all) if !all.is_empty() && all.iter().all(|px| *px == 0.0) => {
@@ -135,14 +143,7 @@ pub(crate) fn parse(longhand: L, count: usize, value: &str, context: &UnitContex
         },
         L::Zoom => match number(value) {
             Values(all) if all.contains(&Value::Number(0.0)) => Any,
-            Values(all)
-                if all
-                    .iter()
-                    .any(|value| matches!(value, Value::Number(zoom) if *zoom < 0.0)) =>
-            {
-                Invalid
-            }
-            Values(all) => Values(all),
+            Values(all) => not_negative(Values(all)),
             _ => words(value, |word| {
                 matches!(word, "normal" | "reset").then_some(Value::Number(1.0))
             }),
@@ -194,15 +195,17 @@ fn text_shadow(value: &str, context: &UnitContext) -> Parsed {
         return Any;
     };
     let mut parser = Parser::new(value);
+    let (mut shadows, mut reach) = (1, 0.0);
     while !parser.is_exhausted() {
         if values::next_colour(&mut parser).is_some() {
             continue;
         }
-        let near = parser.try_parse(|parser| match values::factor(parser, units) {
-            Some(px) if px.abs() <= 6.0 => Ok(()),
-            _ => Err(()),
-        });
-        if near.is_err() && parser.expect_comma().is_err() {
+        match parser.try_parse(|parser| values::factor(parser, units).ok_or(())) {
+            Ok(px) => reach += px.abs(),
+            Err(()) if parser.expect_comma().is_err() => return Any,
+            Err(()) => (shadows, reach) = (shadows + 1, 0.0),
+        }
+        if reach > MAX_TEXT_SHADOW_REACH_PX || shadows > MAX_TEXT_SHADOWS {
             return Any;
         }
     }
@@ -290,12 +293,15 @@ fn is_list_mark(words: &[&str], value: &str) -> bool {
 
 /// Whether browsers ignore a guarded value for certain.
 pub(crate) fn is_ignored(guarded: usize, value: &str) -> bool {
-    let is_function = value.contains('(');
-    let is_radius = GUARDED
-        .get(guarded)
-        .is_some_and(|row| row.reach == crate::properties::Reach::Clip);
-    unread(value, !is_radius) == Invalid
-        && (!is_function || is_foreign_syntax(value) || has_foreign_word(value))
+    let Some(row) = GUARDED.get(guarded) else {
+        return false;
+    };
+    // Strings may be marks, quotes and areas, and lines of a grid may have any name.
+    let is_free = value.contains(['(', '"', '\'']) || row.name.starts_with("grid");
+    let is_radius = row.reach == crate::properties::Reach::Clip;
+    is_foreign_syntax(value)
+        || !row.name.starts_with("grid") && has_foreign_word(value)
+        || !is_free && unread(value, !is_radius) == Invalid
 }
 
 fn has_foreign_word(value: &str) -> bool {
@@ -435,13 +441,16 @@ fn percentage(value: &str) -> Option<f32> {
     parser.is_exhausted().then_some(found)
 }
 
-/// Lengths below zero are ignored.
+/// Lengths and numbers below zero are ignored.
 fn not_negative(parsed: Parsed) -> Parsed {
     match &parsed {
         Values(all)
-            if all.iter().any(
-                |value| matches!(value, Value::Px(size) | Value::Percent(size) if *size < 0.0),
-            ) =>
+            if all.iter().any(|value| {
+                matches!(
+                    value,
+                    Value::Px(size) | Value::Percent(size) | Value::Number(size) if *size < 0.0
+                )
+            }) =>
         {
             Invalid
         }
