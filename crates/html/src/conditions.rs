@@ -3,6 +3,7 @@
 
 use cssparser::{ParseError, Parser, Token};
 
+use crate::custom_properties::is_custom_value;
 use crate::truth::Truth;
 use crate::values::{self, Units};
 
@@ -52,7 +53,9 @@ fn declared(parser: &mut Parser<'_>) -> Truth {
         | ("object-fit", "cover" | "contain")
         | ("opacity", "0" | "1") => Truth::Yes,
         ("color" | "background-color", value) if values::colour(value).is_some() => Truth::Yes,
-        (name, _) if name.starts_with("--") => Truth::Yes,
+        (name, value) if name.starts_with("--") && name.len() > 2 && is_custom_value(value) => {
+            Truth::Yes
+        }
         _ => Truth::Unknown,
     }
 }
@@ -226,10 +229,11 @@ fn compare(name: &str, value: &str) -> Truth {
             _ => Truth::Unknown,
         };
     }
-    if vendor.is_some() != (name == "device-pixel-ratio") {
-        return Truth::Unknown;
-    }
-    let (Some(own), Some(value)) = (range_of(name), measure(name, value)) else {
+    let own = match name {
+        "device-pixel-ratio" => vendor.map(|_| RESOLUTION),
+        name => range_of(name).filter(|_| vendor.is_none()),
+    };
+    let (Some(own), Some(value)) = (own, measure(name, value)) else {
         return Truth::Unknown;
     };
     match bound {
@@ -256,7 +260,7 @@ fn range_of(name: &str) -> Option<Range> {
         "width" => WIDTH,
         "height" => HEIGHT,
         "device-width" | "device-height" => SCREEN,
-        "resolution" | "device-pixel-ratio" => RESOLUTION,
+        "resolution" => RESOLUTION,
         _ => return None,
     })
 }
@@ -323,20 +327,18 @@ fn measure(feature: &str, value: &str) -> Option<f32> {
     if value.contains(['%', 'v']) {
         return None;
     }
-    let number = |text: &str| {
-        text.trim()
-            .parse::<f32>()
-            .ok()
-            .filter(|number| number.is_finite())
-    };
-    match feature {
-        "device-pixel-ratio" => number(&value),
-        "resolution" => match value.strip_suffix("dppx") {
-            Some(dppx) => number(dppx),
-            None => number(value.strip_suffix("dpi")?).map(|dpi| dpi / 96.0),
+    let mut parser = Parser::new(&value);
+    let number = match (feature, parser.next().ok()?) {
+        ("device-pixel-ratio", Token::Number { value, .. }) => *value,
+        ("resolution", Token::Dimension { value, unit, .. }) => match &**unit {
+            "dppx" => *value,
+            "dpi" => *value / 96.0,
+            _ => return None,
         },
-        _ => values::length(&value, units),
-    }
+        ("device-pixel-ratio" | "resolution", _) => return None,
+        _ => return values::length(&value, units),
+    };
+    (parser.is_exhausted() && number.is_finite() && number >= 0.0).then_some(number)
 }
 
 #[cfg(test)]

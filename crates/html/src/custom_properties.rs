@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use cssparser::{Parser, ToCss as _, Token};
+use cssparser::{BasicParseErrorKind, Parser, ToCss as _, Token};
 
 use crate::budget::Budget;
 
@@ -22,6 +22,19 @@ pub(crate) enum Custom {
 
 /// The custom properties of an element, by their names.
 pub(crate) type Customs = HashMap<Rc<str>, Custom>;
+
+/// Whether a custom property may have a value, which may be almost anything.
+pub(crate) fn is_custom_value(value: &str) -> bool {
+    let mut parser = Parser::new(value);
+    while let Ok(token) = parser.next() {
+        if matches!(token, Token::Semicolon | Token::Delim('!')) {
+            return false;
+        }
+    }
+    // What is nested too deeply to be looked at is left to the property that refers to it.
+    let error = Parser::new(value).expect_no_error_token().err();
+    error.is_none_or(|error| error.kind == BasicParseErrorKind::TooManyNestedBlocks)
+}
 
 /// What a value came to.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -66,7 +79,17 @@ pub(crate) fn substitute<'v>(
             done.push(Some(text));
             continue;
         };
-        if found.kind == Kind::Other {
+        // What looks like a reference may be a part of a string, an address or another name.
+        if found.kind == Kind::Other
+            || text.contains(['"', '\''])
+            || text.to_ascii_lowercase().contains("url(")
+            || found.before.ends_with(is_name)
+            || !found.name.starts_with("--")
+            || found.name.len() == 2
+            || !found.name.chars().all(is_name)
+            || !is_custom_value(&text)
+            || !found.fallback.is_none_or(is_custom_value)
+        {
             return Substituted::Any;
         }
         let mut put = |value: &str| {
@@ -86,14 +109,16 @@ pub(crate) fn substitute<'v>(
     Substituted::Any
 }
 
+fn is_name(char: char) -> bool {
+    char.is_alphanumeric() || matches!(char, '-' | '_') || !char.is_ascii()
+}
+
 /// Functions that stand for any value: `if()`, `inherit()`, `--name()`.
 fn calls_function(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     let mut from = 0;
     while let Some(at) = lower.get(from..).and_then(|rest| rest.find('(')) {
         let before = lower.get(..from + at).unwrap_or_default();
-        let is_name =
-            |char: char| char.is_alphanumeric() || matches!(char, '-' | '_') || !char.is_ascii();
         let start = before.trim_end_matches(is_name).len();
         let name = before.get(start..).unwrap_or_default();
         if name.starts_with("--")

@@ -14,6 +14,7 @@ use cssparser::{
 use crate::conditions;
 use crate::custom_properties;
 use crate::declared::keeps_white_space;
+use crate::elements;
 use crate::properties::Property;
 use crate::selector::parser::{self, Prelude};
 use crate::truth::Truth;
@@ -40,6 +41,8 @@ pub(crate) struct StyleSheet {
     pub odd_font: bool,
     /// A style sheet that is written into an address, and is not read.
     pub unread_sheet: bool,
+    /// Some controls are disabled by what stands around them.
+    pub dims_controls: bool,
     /// The page asks for dark colours.
     pub dark: bool,
     /// The order of the layers is not known.
@@ -196,6 +199,7 @@ impl<'s> Reader<'s> {
 /// What an at-rule's block is.
 enum AtBlock {
     Rules(Scope),
+    Layers(Vec<String>),
     Keyframes,
     Registered(String),
     FontFace,
@@ -215,8 +219,10 @@ impl Reader<'_> {
         let holds = match name.to_ascii_lowercase().as_str() {
             "media" => conditions::media(prelude),
             "supports" => conditions::supports(prelude),
-            "layer" => return AtBlock::Rules(self.layers(prelude)),
+            "layer" => return layer_names(prelude).map_or(AtBlock::Nothing, AtBlock::Layers),
+            // What stands in it without a selector, or begins with a combinator, is not read.
             "scope" => {
+                self.sheet.unread_sheet = true;
                 return AtBlock::Rules(Scope {
                     holds: Truth::Unknown,
                     unranked: true,
@@ -227,7 +233,11 @@ impl Reader<'_> {
             "property" => return AtBlock::Registered(prelude.to_owned()),
             "font-face" => return AtBlock::FontFace,
             "import" => {
-                self.sheet.unread_sheet |= prelude.to_ascii_lowercase().contains("data:");
+                let mut parser = Parser::new(prelude);
+                let url = parser.expect_url_or_string();
+                self.sheet.unread_sheet |= url.map_or(true, |url| elements::is_embedded(&url));
+                // It may name a layer.
+                self.sheet.layers_unknown |= !parser.is_exhausted();
                 return AtBlock::Nothing;
             }
             // Marks of lists may be any text.
@@ -267,27 +277,26 @@ impl Reader<'_> {
     }
 
     /// Layers within layers have an order of their own, which is not followed here.
-    fn layers(&mut self, prelude: &str) -> Scope {
-        let mut last = None;
-        self.sheet.layers_unknown |=
-            !self.scope.holds.is_certain() || prelude.contains(is_odd_in_name);
-        for one in prelude.split(',') {
-            last = Some(self.sheet.layer(one.trim(), self.scope.layer));
+    fn layer(&mut self, name: &str) -> Scope {
+        self.sheet.layers_unknown |= !self.scope.holds.is_certain();
+        if let Some((outer, _)) = name.split_once('.') {
+            self.sheet.layer(outer, self.scope.layer);
         }
         Scope {
-            holds: self.scope.holds.and(if starts_with_digit(prelude) {
-                Truth::Unknown
-            } else {
-                Truth::Yes
-            }),
-            layer: last,
-            unranked: self.scope.unranked || self.scope.layer.is_some() || prelude.contains('.'),
+            holds: self.scope.holds,
+            layer: Some(self.sheet.layer(name, self.scope.layer)),
+            unranked: self.scope.unranked || self.scope.layer.is_some() || name.contains('.'),
         }
     }
 
     fn at_block(&mut self, at: AtBlock, input: &mut Parser<'_>) {
         match at {
             AtBlock::Rules(scope) => self.block(input, self.within.clone(), scope),
+            AtBlock::Layers(names) if names.len() < 2 => {
+                let name = names.first().map_or("", String::as_str);
+                let scope = self.layer(name);
+                self.block(input, self.within.clone(), scope);
+            }
             AtBlock::Keyframes => {
                 let mut frames = Keyframes(Vec::new());
                 for _ in RuleBodyParser::<_, (), ()>::new(input, &mut frames) {}
@@ -299,25 +308,42 @@ impl Reader<'_> {
                 self.sheet.registered.push(Rc::from(name.trim()));
             }
             AtBlock::FontFace => {
-                let text = rest(input).to_ascii_lowercase();
+                let mut text = rest(input).to_ascii_lowercase();
+                // Browsers take these out of addresses.
+                text.retain(|char| !matches!(char, '\t' | '\n' | '\r'));
                 let odd = ["data:", "size-adjust", "-override", "\\", "var("];
                 self.sheet.odd_font |= odd.iter().any(|odd| text.contains(odd));
             }
-            AtBlock::Nothing => while input.next().is_ok() {},
+            AtBlock::Layers(_) | AtBlock::Nothing => while input.next().is_ok() {},
         }
     }
 }
 
-fn starts_with_digit(names: &str) -> bool {
-    names
-        .split([',', '.'])
-        .any(|name| name.trim().starts_with(|char: char| char.is_ascii_digit()))
-}
-
-/// Characters that stand in no plain name of a layer.
-fn is_odd_in_name(char: char) -> bool {
-    !char.is_ascii_alphanumeric()
-        && !matches!(char, '-' | '_' | ',' | '.' | ' ' | '\n' | '\r' | '\t')
+/// The names of `@layer a, b.c`; none for a layer without a name. `None` when browsers ignore the
+/// rule.
+fn layer_names(prelude: &str) -> Option<Vec<String>> {
+    let mut parser = Parser::new(prelude);
+    if parser.is_exhausted() {
+        return Some(Vec::new());
+    }
+    let name = |parser: &mut Parser<'_>| {
+        // Dots that stand in a name part nothing.
+        let mut name = parser.expect_ident()?.replace('.', "\0");
+        while !parser.is_exhausted() {
+            match (
+                parser.next_including_whitespace()?.clone(),
+                parser.next_including_whitespace()?,
+            ) {
+                (Token::Delim('.'), Token::Ident(part)) => {
+                    name.push('.');
+                    name.push_str(&part.replace('.', "\0"));
+                }
+                _ => return Err(ParseError::<()>::custom(())),
+            }
+        }
+        Ok(name)
+    };
+    parser.parse_comma_separated(name).ok()
 }
 
 /// A block: declarations may stand in it as well as rules.
@@ -335,7 +361,9 @@ impl<'i> DeclarationParser<'i> for Inside<'_, '_> {
     ) -> Result<(), ParseError<()>> {
         let start = input.position();
         let custom = name.starts_with("--");
+        let mut is_broken = false;
         while let Ok(token) = input.next() {
+            is_broken |= token.is_parse_error();
             // `a:hover { … }` begins like a declaration.
             if *token == Token::CurlyBracketBlock && !custom {
                 return Err(ParseError::custom(()));
@@ -345,7 +373,10 @@ impl<'i> DeclarationParser<'i> for Inside<'_, '_> {
             self.0.sheet.declarations += 1;
             let order = self.0.sheet.declarations;
             let found = declaration(property, input.slice_from(start).trim(), order);
-            self.0.found.push(found);
+            let is_value = || !is_broken && custom_properties::is_custom_value(&found.value);
+            if !custom || name.len() > 2 && is_value() {
+                self.0.found.push(found);
+            }
         }
         Ok(())
     }
@@ -380,7 +411,12 @@ impl<'i> AtRuleParser<'i> for Inside<'_, '_> {
         Ok(self.0.at(&name, input))
     }
 
-    fn rule_without_block(&mut self, _: AtBlock, _: &ParserState) -> Result<(), ()> {
+    fn rule_without_block(&mut self, at: AtBlock, _: &ParserState) -> Result<(), ()> {
+        if let AtBlock::Layers(names) = at {
+            for name in names {
+                self.0.layer(&name);
+            }
+        }
         Ok(())
     }
 

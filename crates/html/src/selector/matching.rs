@@ -4,7 +4,7 @@ use std::fmt;
 
 use cssparser::ToCss;
 use html5ever::interface::QuirksMode as TreeQuirks;
-use html5ever::{LocalName, Namespace, local_name};
+use html5ever::{LocalName, Namespace, local_name, ns};
 use precomputed_hash::PrecomputedHash;
 use selectors::OpaqueElement;
 use selectors::attr::{AttrSelectorOperation, CaseSensitivity, NamespaceConstraint};
@@ -242,6 +242,12 @@ impl<'a> ElementRef<'a> {
         self.element()?.attribute(name)
     }
 
+    /// What a template holds are no children of it.
+    fn is_template(&self) -> bool {
+        self.element()
+            .is_some_and(|element| element.is_html() && *element.local() == local_name!("template"))
+    }
+
     fn nearest(
         &self,
         from: Option<NodeId>,
@@ -294,7 +300,8 @@ impl selectors::Element for ElementRef<'_> {
     }
 
     fn first_element_child(&self) -> Option<Self> {
-        self.nearest(self.dom.first_child(self.id), Dom::after)
+        let child = self.dom.first_child(self.id);
+        self.nearest(child.filter(|_| !self.is_template()), Dom::after)
     }
 
     fn is_html_element_in_html_document(&self) -> bool {
@@ -358,10 +365,17 @@ impl selectors::Element for ElementRef<'_> {
     fn apply_selector_flags(&self, _: ElementSelectorFlags) {}
 
     fn is_link(&self) -> bool {
-        let name = self.element().map(Element::local);
-        let is_anchor =
-            name.is_some_and(|name| matches!(*name, local_name!("a") | local_name!("area")));
-        is_anchor && self.attribute(&local_name!("href")).is_some()
+        self.element().is_some_and(|element| {
+            let is_drawn = element.name.ns == ns!(svg) && *element.local() == local_name!("a");
+            let is_anchor = element.is_html()
+                && matches!(*element.local(), local_name!("a") | local_name!("area"));
+            let mut names = element.attributes().iter().map(|one| &one.name);
+            (is_anchor || is_drawn)
+                && names.any(|name| {
+                    name.local == local_name!("href")
+                        && (name.ns == ns!() || is_drawn && name.ns == ns!(xlink))
+                })
+        })
     }
 
     fn is_html_slot_element(&self) -> bool {
@@ -394,7 +408,7 @@ impl selectors::Element for ElementRef<'_> {
 
     fn is_empty(&self) -> bool {
         let mut child = self.dom.first_child(self.id);
-        while let Some(id) = child {
+        while let Some(id) = child.filter(|_| !self.is_template()) {
             match self.dom.node(id).map(|node| &node.data) {
                 Some(Data::Element(_)) => return false,
                 Some(Data::Text(text)) if !text.is_empty() => return false,

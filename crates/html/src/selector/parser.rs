@@ -65,7 +65,6 @@ const NEVER_MATCHING: &[&str] = &[
     "fullscreen",
     "-webkit-full-screen",
     "hover",
-    "target",
     "visited",
 ];
 
@@ -110,6 +109,9 @@ const UNDECIDABLE: &[&str] = &[
     "read-only",
     "read-write",
     "required",
+    // A page that loads itself anew can go to any part of it.
+    "target",
+    "target-within",
     "user-invalid",
     "user-valid",
     "valid",
