@@ -20,12 +20,14 @@ use crate::custom_properties::{Custom, Substituted, substitute};
 use crate::declared::{self, Parsed, UnitContext};
 use crate::dom::{DOCUMENT, Dom, Element, NodeId};
 use crate::elements::{self, PageColors};
+use crate::layout::is_block_character;
 use crate::properties::{GUARDED, Longhand, Property, Reach};
 use crate::rule_index::RuleIndex;
 use crate::selector::matching::Matcher;
 use crate::selector::parser::Pseudo;
 use crate::style::{
-    InheritedValues, MAX_POSSIBLE_VALUES, PossibleValues, Style, UnknownProperty, Value, initial,
+    Display, InheritedValues, MAX_POSSIBLE_VALUES, PossibleValues, Style, UnknownProperty, Value,
+    initial,
 };
 use crate::stylesheet::{Declaration, Scope, StyleSheet, inline};
 use crate::truth::Truth;
@@ -40,7 +42,8 @@ const MAX_VALUE_BYTES: usize = 16 * 1024;
 /// Letters of generated content that stay in the line.
 const MAX_GENERATED_LETTERS: usize = 60;
 /// Fonts and lines of generated content that push nothing out of its box.
-const MAX_GENERATED_FONT_PX: f32 = 40.0;
+const MAX_GENERATED_FONT_PX: f32 = 20.0;
+const MAX_GENERATED_LINE_PX: f32 = 40.0;
 /// The font size of a page that gives none.
 const COMMON_FONT_PX: f32 = 16.0;
 
@@ -134,6 +137,8 @@ pub(crate) struct ComputedElement {
     pub styled_part: bool,
     /// Generated content that may cover other text.
     pub covers: bool,
+    /// It may have generated content.
+    pub generates: bool,
 }
 
 impl<'a> Cascade<'a> {
@@ -145,6 +150,11 @@ impl<'a> Cascade<'a> {
         if sheet.is_too_much() {
             budget.exhaust();
         }
+        let colors = PageColors {
+            link: values::Rgba::LINK,
+            text: PossibleValues::One(initial(Longhand::Color)),
+            dims_controls: sheet.dims_controls,
+        };
         Self {
             dom,
             matcher: Matcher::new(dom),
@@ -152,10 +162,7 @@ impl<'a> Cascade<'a> {
             sheet,
             inline: HashMap::new(),
             budget,
-            colors: PageColors {
-                link: values::Rgba::LINK,
-                text: PossibleValues::One(initial(Longhand::Color)),
-            },
+            colors,
             shared: HashMap::new(),
             inherited: VecDeque::new(),
             styles: 0,
@@ -195,6 +202,7 @@ impl<'a> Cascade<'a> {
             style: Rc::clone(parent),
             styled_part: false,
             covers: false,
+            generates: false,
         };
         let matched = if self.is_spent() {
             Vec::new()
@@ -348,6 +356,7 @@ impl<'a> Cascade<'a> {
                     Some(Pseudo::Other) => {}
                     Some(pseudo) => {
                         computed.covers |= candidate.declarations.iter().any(may_cover);
+                        computed.generates |= pseudo == Pseudo::Generated;
                         computed.styled_part |= pseudo == Pseudo::Text;
                     }
                 }
@@ -372,7 +381,8 @@ impl<'a> Cascade<'a> {
             let value = one.declaration.value.as_str();
             match values::keyword(value).as_deref() {
                 Some("initial") => walk.unset(),
-                Some("inherit" | "unset" | "revert" | "revert-layer") => walk.inherit(),
+                Some("inherit" | "unset" | "revert") => walk.inherit(),
+                Some("revert-layer" | "revert-rule") => walk.any(),
                 _ => walk.add(Rc::from(value)),
             }
             walk.may_end(one);
@@ -419,6 +429,9 @@ impl<'a> Cascade<'a> {
                     Substituted::Plain(_) => list.push(Rc::clone(value)),
                     Substituted::Variants(variants) => {
                         any |= variants.contains(&None) && variants.len() > 1;
+                        // A fallback may be a word for all properties.
+                        let words = variants.iter().flatten().map(|one| values::keyword(one));
+                        any |= words.flatten().any(|word| is_wide(&word));
                         list.extend(variants.into_iter().flatten().map(Rc::from));
                     }
                     Substituted::Any => any = true,
@@ -463,7 +476,11 @@ impl<'a> Cascade<'a> {
             if wanted & longhand.bit() == 0 {
                 continue;
             }
-            if let Some(value) = self.value_of(element, *longhand, applied, parent, style) {
+            if let Some(mut value) = self.value_of(element, *longhand, applied, parent, style) {
+                let contents = Value::Display(Display::Contents);
+                if elements::needs_box(element) && value.may(|value| value == contents) {
+                    value = PossibleValues::Any;
+                }
                 style.set(*longhand, value);
             }
             if self.budget.is_spent() {
@@ -734,6 +751,11 @@ impl<'a> Cascade<'a> {
                             if !walk.values.is_empty() {
                                 value = value.join(&PossibleValues::from_values(&walk.values));
                             }
+                            // Timing functions lead between the frames, and beyond them.
+                            let few = value.values().filter(|all| all.len() > 1);
+                            if few.is_some_and(|all| all.iter().any(|one| one.is_continuous())) {
+                                value = PossibleValues::Any;
+                            }
                         }
                         style.set(*longhand, value);
                     }
@@ -795,6 +817,11 @@ fn is_styled_alike(one: &Element, other: &Element) -> bool {
             .all(|(one, other)| {
                 one.name == other.name && (one.value == other.value || is_content(&one.name.local))
             })
+}
+
+fn is_wide(word: &str) -> bool {
+    let wide = ["initial", "inherit", "unset"];
+    wide.contains(&word) || word.starts_with("revert")
 }
 
 /// Words that any property may have.
@@ -885,7 +912,8 @@ fn may_cover(declaration: &Declaration) -> bool {
         Property::Sets(all) => all.iter().any(|longhand| match longhand {
             L::Color | L::TextFill | L::TextDecoration => false,
             L::Content => !is_short_content(value),
-            L::FontSize | L::LineHeight => !is_small_size(value),
+            L::FontSize => !is_size_in(value, 0.0, MAX_GENERATED_FONT_PX),
+            L::LineHeight => !is_size_in(value, COMMON_FONT_PX, MAX_GENERATED_LINE_PX),
             _ => true,
         }),
         Property::Guarded(index) => {
@@ -905,7 +933,8 @@ fn is_short_content(value: &str) -> bool {
     while let Ok(token) = parser.next() {
         let is_short = match token {
             Token::QuotedString(text) => {
-                text.chars().count() <= MAX_GENERATED_LETTERS && !text.contains(char::is_control)
+                text.chars().count() <= MAX_GENERATED_LETTERS
+                    && !text.contains(|char: char| char.is_control() || is_block_character(char))
             }
             Token::Ident(_) => true,
             _ => false,
@@ -917,8 +946,8 @@ fn is_short_content(value: &str) -> bool {
     true
 }
 
-/// Whether a font or line is about as high as those of common text.
-fn is_small_size(value: &str) -> bool {
+/// Whether a font or line is about as high as those of common text, in pixels.
+fn is_size_in(value: &str, least: f32, most: f32) -> bool {
     let units = Units {
         font: COMMON_FONT_PX,
         root: COMMON_FONT_PX,
@@ -927,7 +956,7 @@ fn is_small_size(value: &str) -> bool {
     };
     let times = values::number(value).map(|times| times * COMMON_FONT_PX);
     match times.or_else(|| values::length(value, units)) {
-        Some(px) => px <= MAX_GENERATED_FONT_PX,
+        Some(px) => (least..=most).contains(&px),
         None => values::keyword(value).is_some(),
     }
 }
@@ -957,6 +986,10 @@ fn read_sheets(dom: &Dom, sheet: &mut StyleSheet) {
         sheet.unread_sheet |= element.is_some_and(is_linked_data);
         sheet.dark |= element.is_some_and(wants_dark);
         sheet.unread_sheet |= element.is_some_and(is_content_policy);
+        sheet.dims_controls |= element.is_some_and(|one| {
+            *one.local() == local_name!("fieldset")
+                && one.attribute(&local_name!("disabled")).is_some()
+        });
         next = match dom.first_child(id).filter(|_| !is_template) {
             Some(child) => Some(child),
             None => dom.following(id),

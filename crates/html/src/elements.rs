@@ -7,7 +7,7 @@ use crate::declared::KEYWORD_SHIFT_PX;
 use crate::dom::{Dom, Element};
 use crate::properties::Longhand as L;
 use crate::style::{Display, Image, Position, PossibleValues, Style, Value};
-use crate::values::{self, Colour, Rgba};
+use crate::values::{self, Rgba};
 
 /// How an element is rendered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -94,6 +94,15 @@ pub(crate) fn is_button(kind: &str) -> bool {
     ["submit", "button", "reset"]
         .iter()
         .any(|one| kind.eq_ignore_ascii_case(one))
+}
+
+/// Controls that are not shown at all where they have no box.
+pub(crate) fn needs_box(element: &Element) -> bool {
+    element.is_html()
+        && matches!(
+            *element.local(),
+            local_name!("input") | local_name!("select") | local_name!("textarea")
+        )
 }
 
 /// Whether a control has the size that browsers give it, so that it shows its text.
@@ -294,12 +303,13 @@ fn display(element: &Element) -> Display {
         return Display::Inline;
     }
     if is_undisplayed(element)
-        || element.attribute_named("popover").is_some()
         || element
             .attribute(&local_name!("hidden"))
             .is_some_and(|value| !value.eq_ignore_ascii_case("until-found"))
-        || *element.local() == local_name!("dialog")
-            && element.attribute(&local_name!("open")).is_none()
+        || match *element.local() {
+            local_name!("dialog") => element.attribute(&local_name!("open")).is_none(),
+            _ => element.attribute_named("popover").is_some(),
+        }
     {
         return Display::None;
     }
@@ -370,6 +380,8 @@ pub(crate) struct PageColors {
     pub link: Rgba,
     /// The colour of the page's text, which tables take in documents without a doctype.
     pub text: PossibleValues,
+    /// Some controls are disabled by what stands around them.
+    pub dims_controls: bool,
 }
 
 /// The value that a property has when no style sheet sets it; `None` when it is the initial or the
@@ -415,11 +427,18 @@ pub(crate) fn base(
             | local_name!("th")
     );
     let is_table = *name == local_name!("table");
+    let is_control = matches!(
+        *name,
+        local_name!("button") | local_name!("select") | local_name!("input")
+    );
+    let is_dimmed =
+        is_control && (page.dims_controls || attribute(local_name!("disabled")).is_some());
     match longhand {
         L::Color => match *name {
             local_name!("a") if attribute(local_name!("href")).is_some() => {
                 one(Value::Color(page.link))
             }
+            _ if is_dimmed => Some(PossibleValues::Any),
             local_name!("button")
             | local_name!("mark")
             | local_name!("select")
@@ -455,6 +474,7 @@ pub(crate) fn base(
             }
         }
         L::BackgroundColor => match *name {
+            _ if is_dimmed => Some(PossibleValues::Any),
             local_name!("button") => one(Value::Color(Rgba::grey(239.0))),
             local_name!("mark") => one(Value::Color(Rgba {
                 rgb: [255.0, 255.0, 0.0],
@@ -481,7 +501,11 @@ pub(crate) fn base(
             }
         }
         L::Width | L::Height => {
-            let sized = is_table_part
+            let is_across = longhand == L::Width;
+            let is_cell = matches!(*name, local_name!("td") | local_name!("th"));
+            let sized = is_table
+                || is_cell
+                || is_table_part && !is_across
                 || matches!(
                     *name,
                     local_name!("img")
@@ -492,14 +516,16 @@ pub(crate) fn base(
                         | local_name!("object")
                         | local_name!("embed")
                         | local_name!("input")
-                        | local_name!("pre")
                 );
-            let attribute = if longhand == L::Width {
+            let attribute = if is_across {
                 attribute(local_name!("width"))
             } else {
                 attribute(local_name!("height"))
             };
-            dimension(attribute.filter(|_| sized)?).map(PossibleValues::One)
+            let size = dimension(attribute.filter(|_| sized)?)?;
+            let is_zero = matches!(size, Value::Px(0.0) | Value::Percent(0.0));
+            let ignores_zero = is_cell || is_table && is_across;
+            (!is_zero || !ignores_zero).then_some(PossibleValues::One(size))
         }
         L::MarginTop | L::MarginBottom => match *name {
             local_name!("p")
@@ -634,9 +660,12 @@ fn font_size(element: &Element, parent: &Style) -> Option<PossibleValues> {
         }
         local_name!("table") if parent.quirks => return font(16.0),
         local_name!("font") => {
-            let size = element.attribute(&local_name!("size"))?.trim();
-            let number: i32 = size.trim_start_matches(['+', '-']).parse().ok()?;
+            let size = element.attribute(&local_name!("size"))?;
+            let size = size.trim_ascii_start();
+            let unsigned = size.strip_prefix(['+', '-']).unwrap_or(size);
+            let number = values::leading(unsigned)?.min(100.0) as i32;
             let number = match size.chars().next() {
+                _ if !unsigned.starts_with(|char: char| char.is_ascii_digit()) => return None,
                 Some('+') => 3 + number,
                 Some('-') => 3 - number,
                 _ => number,
@@ -666,52 +695,66 @@ fn font_size(element: &Element, parent: &Style) -> Option<PossibleValues> {
     })
 }
 
-/// `600`, `600px` and `50%` of an attribute.
-pub(crate) fn dimension(value: &str) -> Option<Value> {
-    let number = values::leading(value)?;
-    Some(if value.contains('%') {
-        Value::Percent(number)
-    } else {
-        Value::Px(number)
-    })
+/// `600`, `600px` and `50%` of an attribute. `2*` is for frames alone.
+fn dimension(value: &str) -> Option<Value> {
+    let (number, unit) = values::leading_number(value)?;
+    match unit.chars().next() {
+        Some('%') => Some(Value::Percent(number)),
+        Some('*') => None,
+        _ => Some(Value::Px(number)),
+    }
 }
 
+/// Longer colours of attributes are cut.
+const MAX_LEGACY_COLOUR_DIGITS: usize = 128;
+
 /// Colours of attributes: names and `#rgb`, else hexadecimal digits however mangled (HTML section
-/// 2.3.6).
+/// 2.3.6, "rules for parsing a legacy color value").
 pub(crate) fn legacy_colour(value: &str) -> Option<Rgba> {
-    let value = value.trim();
-    if value.is_empty() || value.eq_ignore_ascii_case("transparent") {
+    let plain = value.trim_ascii();
+    if value.is_empty() || plain.eq_ignore_ascii_case("transparent") {
         return None;
     }
-    let plain = !value.starts_with('#') || matches!(value.len(), 4 | 7);
-    if plain
-        && !value.contains('(')
-        && let Some(Colour::Is(rgba)) = values::colour(value)
-        && rgba.alpha >= 1.0
-    {
-        return Some(rgba);
+    let solid = |rgb: [u8; 3]| Rgba {
+        rgb: rgb.map(f32::from),
+        alpha: 1.0,
+    };
+    if let Ok((red, green, blue)) = cssparser::color::parse_named_color(plain) {
+        return Some(solid([red, green, blue]));
     }
-    let mut digits: Vec<u32> = value
-        .strip_prefix('#')
-        .unwrap_or(value)
-        .chars()
-        .take(128)
-        .map(|char| char.to_digit(16).unwrap_or(0))
+    let mut chars: Vec<char> = Vec::new();
+    for char in plain.chars().take(MAX_LEGACY_COLOUR_DIGITS) {
+        // What takes two units of UTF-16 is two digits.
+        chars.extend(std::iter::repeat_n(char, char.len_utf16()));
+    }
+    chars.truncate(MAX_LEGACY_COLOUR_DIGITS);
+    let is_marked = chars.first() == Some(&'#');
+    let digits = chars.get(usize::from(is_marked)..).unwrap_or_default();
+    let is_short = is_marked && digits.len() == 3 && digits.iter().all(char::is_ascii_hexdigit);
+    let mut digits: Vec<u8> = digits
+        .iter()
+        .map(|char| char.to_digit(16).map_or(0, |digit| digit as u8))
         .collect();
+    if let (true, [red, green, blue]) = (is_short, digits.as_slice()) {
+        return Some(solid([red * 17, green * 17, blue * 17]));
+    }
     while digits.is_empty() || !digits.len().is_multiple_of(3) {
         digits.push(0);
     }
-    let third = digits.len() / 3;
-    let mut parts = digits.chunks(third);
-    let mut level = || {
-        let part = parts.next().unwrap_or_default();
-        let part = part.get(part.len().saturating_sub(8)..).unwrap_or(part);
-        part.iter().take(2).fold(0, |sum, digit| sum * 16 + digit) as f32
-    };
-    Some(Rgba {
-        rgb: [level(), level(), level()],
-        alpha: 1.0,
-    })
+    let mut parts: Vec<&[u8]> = digits.chunks(digits.len() / 3).collect();
+    let is_longer = |parts: &[&[u8]], len: usize| parts.iter().all(|part| part.len() > len);
+    while is_longer(&parts, 8)
+        || is_longer(&parts, 2) && parts.iter().all(|part| part.first() == Some(&0))
+    {
+        for part in &mut parts {
+            *part = part.get(1..).unwrap_or_default();
+        }
+    }
+    let mut level = parts
+        .iter()
+        .map(|part| part.iter().take(2).fold(0, |sum, digit| sum * 16 + digit));
+    let mut next = || level.next().unwrap_or_default();
+    Some(solid([next(), next(), next()]))
 }
 
 #[cfg(test)]

@@ -312,7 +312,9 @@ impl Page {
                     if computed.styled_part {
                         movement.doubt(Reason::Property("::first-line"));
                     }
-                    if computed.covers && !gone {
+                    // Generated content pushes what stands in its line away.
+                    let unbroken = style.get(L::WhiteSpace).may(|value| value == Value::On);
+                    if (computed.covers || computed.generates && unbroken) && !gone {
                         self.doubt = Some(Reason::Covered);
                     }
                     let is_column = matches!(
@@ -704,7 +706,7 @@ fn is_folded(char: char) -> bool {
 }
 
 /// Characters whose shape may fill their box.
-fn is_block_character(char: char) -> bool {
+pub(crate) fn is_block_character(char: char) -> bool {
     matches!(char, '\u{2500}'..='\u{27BF}' | '\u{2B00}'..='\u{2BFF}' | '\u{E000}'..='\u{F8FF}' | '\u{1F000}'..)
 }
 

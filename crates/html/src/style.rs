@@ -33,6 +33,16 @@ pub(crate) enum Value {
     Image(Image),
 }
 
+impl Value {
+    /// Whether animations go through values between this one and another.
+    pub(crate) fn is_continuous(self) -> bool {
+        !matches!(
+            self,
+            Self::Auto | Self::On | Self::Display(_) | Self::Position(_)
+        )
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Display {
     None,

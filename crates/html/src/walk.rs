@@ -173,13 +173,16 @@ fn enter<'p>(
     // A menu paints the text of the chosen option in its own style.
     if frame.only == Some((id, Reason::NotRendered)) {
         let mut context = frame.context.clone();
-        if element.attribute(&local_name!("label")).is_some() {
+        let only = only_child(dom, id, element);
+        let label = label(element);
+        if label.is_some() || is_group(element) && only.is_none() {
             context.doubt(Reason::Element);
         }
+        write_label(label, &context, sink);
         return Some(Frame {
             node: frame.node,
             context,
-            only: only_child(dom, id, element),
+            only,
             next: dom.first_child(id),
             open: None,
         });
@@ -192,9 +195,11 @@ fn enter<'p>(
             context.hide(reason);
         }
     }
-    if elements::is_menu(element) && !elements::is_plain_control(&node.style) {
+    let only = only_child(dom, id, element).filter(|_| !is_group(element));
+    if elements::is_menu(element) && (only.is_none() || !elements::is_plain_control(&node.style)) {
         context.doubt(Reason::Element);
     }
+    write_label(label(element), &context, sink);
     if elements::is_machinery(element) && context.hidden().is_some() {
         return None;
     }
@@ -236,7 +241,7 @@ fn enter<'p>(
     Some(Frame {
         node: Some(node),
         context,
-        only: only_child(dom, id, element),
+        only,
         next: dom.first_child(id),
         open,
     })
@@ -290,6 +295,23 @@ fn is_picture(element: &Element) -> bool {
                 && element
                     .attribute(&local_name!("type"))
                     .is_some_and(|kind| kind.eq_ignore_ascii_case("image")))
+}
+
+fn is_group(element: &Element) -> bool {
+    element.is_html() && *element.local() == local_name!("optgroup")
+}
+
+/// The label of an option or of a group of them.
+fn label(element: &Element) -> Option<&str> {
+    let is_option = element.is_html() && *element.local() == local_name!("option");
+    let label = element.attribute(&local_name!("label"))?;
+    (is_option || is_group(element)).then_some(label)
+}
+
+fn write_label(label: Option<&str>, context: &VisibilityContext, sink: &mut impl Sink) {
+    if let (Some(label), None) = (label, context.hidden()) {
+        sink.text(&format!(" {label} "), Space::Folded, Some(Reason::Element));
+    }
 }
 
 /// The text of a page inside the page, which may be shown in a frame. Other frames are not loaded.
@@ -350,6 +372,17 @@ fn percent_decoded(text: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
+/// What can make a button smaller than its text.
+const BUTTON_SIZES: &[L] = &[
+    L::Width,
+    L::MinWidth,
+    L::MaxWidth,
+    L::FlexBasis,
+    L::Height,
+    L::MaxHeight,
+    L::OverflowX,
+];
+
 /// The text of a control that stands in an attribute, and why it may not be seen: only buttons grow
 /// with it.
 fn control_text<'e>(element: &'e Element, style: &Style) -> Option<(&'e str, Option<Reason>)> {
@@ -367,10 +400,12 @@ fn control_text<'e>(element: &'e Element, style: &Style) -> Option<(&'e str, Opt
     let value = value.filter(|value| !value.is_empty());
     let value = value.or_else(|| element.attribute(&local_name!("placeholder")))?;
     let is_any = |kinds: &[&str]| kinds.iter().any(|one| kind.eq_ignore_ascii_case(one));
-    let grows = elements::is_button(kind);
+    let is_plain = elements::is_plain_control(style);
+    let is_free = |size: &L| *style.get(*size) == PossibleValues::One(Value::Auto);
+    let grows = elements::is_button(kind) && BUTTON_SIZES.iter().all(is_free);
     let is_line = is_any(&["", "text", "search", "email", "url", "tel"]);
     let is_typed = element.attribute(&local_name!("value")) == Some(value);
-    let fits = is_line && is_typed && elements::is_plain_control(style) && fits(element, value);
+    let fits = is_line && is_typed && is_plain && fits(element, value);
     let doubt = (!grows && !fits).then_some(Reason::Element);
     (!value.trim().is_empty()).then_some((value, doubt))
 }
@@ -419,8 +454,9 @@ fn picture(
         Verdict::Visible => None,
     };
     let sizes = [L::Width, L::Height].map(|longhand| style.get(longhand));
+    let limits = [L::MaxWidth, L::MaxHeight].map(|longhand| style.get(longhand));
     let is_small = |limit: f32| {
-        sizes.iter().any(|size| {
+        sizes.iter().chain(&limits).any(|size| {
             size.is(|value| matches!(value, Value::Px(px) if px <= limit))
                 .is_certain()
         })
@@ -438,6 +474,7 @@ fn picture(
     let font = style.largest_font();
     let cut = sizes
         .iter()
+        .chain(&limits)
         .any(|size| size.may(|value| matches!(value, Value::Px(px) if px < font)));
     let boxless = style
         .get(L::Display)
@@ -470,8 +507,17 @@ fn only_child(dom: &Dom, id: NodeId, element: &Element) -> Option<(NodeId, Reaso
         let summary = children(dom, id).find(|(_, child)| is_summary(child));
         return (!is_open).then_some((summary.map_or(id, |(at, _)| at), Reason::Closed));
     }
-    let is_group = *element.local() == local_name!("optgroup");
-    if !is_group && !elements::is_menu(element) {
+    if !is_group(element) && !elements::is_menu(element) {
+        return None;
+    }
+    // Anything else in a menu may hold options too.
+    let is_known = |name: &LocalName| {
+        matches!(
+            *name,
+            local_name!("option") | local_name!("optgroup") | local_name!("hr")
+        )
+    };
+    if !children(dom, id).all(|(_, child)| is_known(child.local())) {
         return None;
     }
     let chosen = chosen_option(dom, id);
