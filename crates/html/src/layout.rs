@@ -19,6 +19,10 @@ use crate::style_bounds::{
 };
 use crate::verdict::Reason;
 
+/// Paddings of words in a line that leave the lines around readable.
+const MAX_LINE_REACH_PX: f32 = 5.0;
+/// Paddings of words in a line that reach no farther than the lines around.
+const MAX_NEXT_LINE_PX: f32 = 24.0;
 /// A part of the font size: a box that reaches farther may cover a line of text.
 const MAX_COVERED_SHARE: f32 = 0.6;
 /// Larger letters may cover other text where they are moved over it.
@@ -132,6 +136,10 @@ pub(crate) struct Page {
     is_below: Cell<bool>,
     /// How many texts there are so far.
     texts: usize,
+    /// The box around the last text.
+    last_text: Option<NodeId>,
+    /// The next text may be covered by what stands before it.
+    covers_next: bool,
 }
 
 impl StyleFrame {
@@ -201,6 +209,8 @@ impl Page {
             pushed_down: None,
             is_below: Cell::new(false),
             texts: 0,
+            last_text: None,
+            covers_next: false,
         };
         page.boxes.resize_with(dom.len(), || None);
         page.style_all(dom, &mut cascade);
@@ -282,6 +292,10 @@ impl Page {
                         if frame.bounds.line_height > MAX_BOX_HEIGHT_PX {
                             self.doubt = self.doubt.or(Some(Reason::OffPage));
                         }
+                        self.last_text = Some(frame.id);
+                        if std::mem::take(&mut self.covers_next) {
+                            self.cover_last();
+                        }
                         let font = frame.bounds.smallest_font.max(MIN_READABLE_FONT_PX);
                         self.smallest_font = self.smallest_font.min(font);
                     }
@@ -312,9 +326,13 @@ impl Page {
                     if computed.styled_part {
                         movement.doubt(Reason::Property("::first-line"));
                     }
+                    if bounds.paints && bounds.line_reach > MAX_NEXT_LINE_PX {
+                        movement.reach = f32::INFINITY;
+                    } else if bounds.paints && bounds.line_reach > MAX_LINE_REACH_PX && !gone {
+                        self.cover_last();
+                    }
                     // Generated content pushes what stands in its line away.
-                    let unbroken = style.get(L::WhiteSpace).may(|value| value == Value::On);
-                    if (computed.covers || computed.generates && unbroken) && !gone {
+                    if (computed.covers || computed.generates && bounds.is_unbroken) && !gone {
                         self.doubt = Some(Reason::Covered);
                     }
                     let is_column = matches!(
@@ -451,6 +469,16 @@ impl Page {
         self.texts += usize::from(is_text);
     }
 
+    /// The last text may be covered.
+    fn cover_last(&mut self) {
+        let last = self
+            .last_text
+            .and_then(|last| self.boxes.get_mut(last)?.as_mut());
+        if let Some(slot) = last {
+            slot.doubt = slot.doubt.or(Some(Reason::Covered));
+        }
+    }
+
     /// The text of the innermost box may stand beyond the window.
     fn doubt_line(&mut self, stack: &[StyleFrame]) {
         let is_line = |frame: &&StyleFrame| frame.bounds.is_inline;
@@ -503,6 +531,7 @@ impl Page {
         }
         self.lifted_paint |= bounds.is_lifted && metrics.paints;
         self.paints |= metrics.paints;
+        self.covers_next |= bounds.paints && bounds.line_reach > MAX_LINE_REACH_PX;
         let floats = style.get(L::Float).may(|value| matches!(value, Value::On));
         self.floats |= floats;
         if !bounds.holds_floats {

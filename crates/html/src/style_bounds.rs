@@ -10,8 +10,6 @@ use crate::verdict::Reason;
 
 /// Offsets that keep a box on its own background.
 const MAX_HARMLESS_OFFSET_PX: f32 = 5.0;
-/// Paddings of words in a line that leave something of the line above.
-const MAX_INLINE_PADDING_PX: f32 = 14.0;
 /// Height of the letters of a line in parts of the font size.
 const LETTER_HEIGHT: f32 = 1.2;
 const MAX_HARMLESS_ZOOM: f32 = 1.2;
@@ -45,6 +43,7 @@ pub(crate) struct StyleBounds {
     /// From below.
     pub smallest_font: f32,
     pub letter_spacing: f32,
+    pub line_reach: f32,
     /// The height that is asked for.
     pub height: f32,
     /// How far negative margins pull what follows up, or to the left.
@@ -95,6 +94,7 @@ impl StyleBounds {
             font: style.largest_font(),
             smallest_font: smallest_font(style),
             letter_spacing: largest(style.get(L::LetterSpacing)).max(0.0),
+            line_reach: line_reach(style),
             height: largest(style.get(L::Height)).max(largest(style.get(L::MinHeight))),
             pulled_up: pulled([L::MarginTop, L::MarginBottom]),
             pulled_aside: if is_inline_level || floats {
@@ -283,6 +283,23 @@ pub(crate) fn smallest(value: &PossibleValues) -> Option<f32> {
     }
 }
 
+/// How far the paddings and borders of words in a line reach over the lines around.
+fn line_reach(style: &Style) -> f32 {
+    let inline = style
+        .get(L::Display)
+        .may(|value| matches!(value, Value::Display(Display::Inline)));
+    if !inline || !style.has_own() {
+        return 0.0;
+    }
+    let sides = [
+        [L::PaddingTop, L::BorderTop],
+        [L::PaddingBottom, L::BorderBottom],
+    ];
+    let widths = sides.map(|side| side.map(|part| farthest(style.get(part))));
+    let widths = widths.map(|side| side.iter().sum::<f32>());
+    widths.into_iter().fold(0.0, f32::max)
+}
+
 /// How far below zero a margin may be.
 fn negative_part(value: &PossibleValues) -> f32 {
     value.values().map_or(f32::INFINITY, |values| {
@@ -434,25 +451,6 @@ fn movement(style: &Style) -> Movement {
     }
     movement.shifted |= beyond(style.get(L::VerticalAlign), MAX_HARMLESS_OFFSET_PX, 30.0);
     movement.moved += farthest(style.get(L::VerticalAlign));
-    // The paddings and borders of words in a line reach over the lines around.
-    let inline = style
-        .get(L::Display)
-        .may(|value| matches!(value, Value::Display(Display::Inline)));
-    if inline {
-        let sides = [
-            [L::PaddingTop, L::BorderTop],
-            [L::PaddingBottom, L::BorderBottom],
-        ];
-        let widths = sides.map(|side| side.map(|part| farthest(style.get(part))));
-        let widest = widths.map(|side| side.iter().sum::<f32>());
-        let widest = widest.into_iter().fold(0.0, f32::max);
-        let reach = if widest > MAX_INLINE_PADDING_PX {
-            f32::INFINITY
-        } else {
-            widest * 0.5
-        };
-        movement.reach = movement.reach.max(reach);
-    }
     let outline = largest(style.get(L::OutlineWidth));
     if outline > 0.0 {
         let offset = style.get(L::OutlineOffset);
