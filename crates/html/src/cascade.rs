@@ -431,7 +431,7 @@ impl<'a> Cascade<'a> {
                         any |= variants.contains(&None) && variants.len() > 1;
                         // A fallback may be a word for all properties.
                         let words = variants.iter().flatten().map(|one| values::keyword(one));
-                        any |= words.flatten().any(|word| is_wide(&word));
+                        any |= words.flatten().any(|word| values::is_wide(&word));
                         list.extend(variants.into_iter().flatten().map(Rc::from));
                     }
                     Substituted::Any => any = true,
@@ -753,14 +753,20 @@ impl<'a> Cascade<'a> {
                             }
                             // Timing functions lead between the frames, and beyond them.
                             let few = value.values().filter(|all| all.len() > 1);
-                            if few.is_some_and(|all| all.iter().any(|one| one.is_continuous())) {
+                            let moves =
+                                few.is_some_and(|all| all.iter().any(|one| one.is_continuous()));
+                            let is_shadow =
+                                matches!(longhand, Longhand::BoxShadow | Longhand::TextShadow);
+                            if moves || is_shadow && declaration.has_number() {
                                 value = PossibleValues::Any;
                             }
                         }
                         style.set(*longhand, value);
                     }
                 }
-                Property::Guarded(index) if declared::is_harmless(*index, &declaration.value) => {}
+                Property::Guarded(index)
+                    if declared::is_harmless(*index, &declaration.value)
+                        && !declaration.has_number() => {}
                 Property::Guarded(index) => {
                     let row = GUARDED.get(*index);
                     if let Some(row) = row {
@@ -817,11 +823,6 @@ fn is_styled_alike(one: &Element, other: &Element) -> bool {
             .all(|(one, other)| {
                 one.name == other.name && (one.value == other.value || is_content(&one.name.local))
             })
-}
-
-fn is_wide(word: &str) -> bool {
-    let wide = ["initial", "inherit", "unset"];
-    wide.contains(&word) || word.starts_with("revert")
 }
 
 /// Words that any property may have.

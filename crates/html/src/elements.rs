@@ -215,7 +215,7 @@ fn has_own_shape(element: &Element) -> bool {
     let names = ["viewBox", "depth", "voffset"];
     names
         .iter()
-        .any(|name| element.attribute_named(*name).is_some())
+        .any(|name| element.attribute_named(name).is_some())
 }
 
 /// The height that an element takes by itself, from above.

@@ -509,9 +509,8 @@ impl VisibilityContext {
         self.outer_backdrop = around.backdrop.clone();
         // What lies behind the box itself.
         let mut backdrop = around.backdrop.clone();
-        if absolute.may() || node.shifted {
-            backdrop = backdrop.recolored();
-        } else if floats.may() && self.floats_over_paint {
+        let over_paint = floats.may() && self.floats_over_paint;
+        if absolute.may() || node.shifted || over_paint {
             backdrop = backdrop.recolored();
         } else if floats.may() {
             backdrop = around.float_backdrop.clone();

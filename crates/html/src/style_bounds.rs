@@ -342,7 +342,7 @@ fn movement(style: &Style) -> Movement {
         Value::Percent(percent) => percent < 0.0,
         _ => false,
     });
-    if pulled || beyond(&indent, 100.0, 20.0) {
+    if pulled || beyond(indent, 100.0, 20.0) {
         movement.doubt(Reason::OffPage);
     }
     if !style.has_own() {
@@ -386,12 +386,12 @@ fn movement(style: &Style) -> Movement {
         for side in [L::Top, L::Right, L::Bottom, L::Left] {
             let inset = style.get(side);
             let given = inset.may(|value| !matches!(value, Value::Auto));
-            if absolute.may() && given || beyond(&inset, MAX_SMALL_OFFSET_PX, 0.0) {
+            if absolute.may() && given || beyond(inset, MAX_SMALL_OFFSET_PX, 0.0) {
                 movement.doubt(Reason::Moved);
             }
             movement.reach += farthest(inset);
-            movement.moved += farthest(&inset);
-            movement.shifted |= beyond(&inset, MAX_HARMLESS_OFFSET_PX, 0.0);
+            movement.moved += farthest(inset);
+            movement.shifted |= beyond(inset, MAX_HARMLESS_OFFSET_PX, 0.0);
         }
         if absolute.may() {
             movement.reach = f32::INFINITY;
@@ -424,10 +424,10 @@ fn movement(style: &Style) -> Movement {
         };
         if below(0.0) {
             movement.reach += farthest(margin);
-            movement.moved += farthest(&margin);
+            movement.moved += farthest(margin);
         }
         movement.shifted |= below(2.0);
-        if below(MAX_SMALL_OFFSET_PX) || beyond(&margin, MAX_SPACING_PX, 60.0) {
+        if below(MAX_SMALL_OFFSET_PX) || beyond(margin, MAX_SPACING_PX, 60.0) {
             movement.doubt(Reason::Moved);
         }
     }

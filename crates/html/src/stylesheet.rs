@@ -87,6 +87,11 @@ pub(crate) struct Declaration {
 }
 
 impl Declaration {
+    /// Whether it has a number, which animations change step by step.
+    pub(crate) fn has_number(&self) -> bool {
+        self.value.contains(|char: char| char.is_ascii_digit())
+    }
+
     /// Whether it is for white space, and keeps it.
     pub(crate) fn keeps_white_space(&self) -> bool {
         keeps_white_space(&self.value)

@@ -74,17 +74,16 @@ pub(crate) fn leading(value: &str) -> Option<f32> {
 /// The number that an attribute begins with, and what follows it. It begins with a digit.
 pub(crate) fn leading_number(value: &str) -> Option<(f32, &str)> {
     let value = value.trim_ascii_start();
-    let skip_digits = |text: &'_ str| text.len() - text.trim_start_matches(is_digit).len();
-    let whole = skip_digits(value);
-    let fraction = value.get(whole..)?.strip_prefix('.').map(skip_digits);
+    let digits = |text: &str| {
+        let rest = text.trim_start_matches(|char: char| char.is_ascii_digit());
+        text.len() - rest.len()
+    };
+    let whole = digits(value);
+    let fraction = value.get(whole..)?.strip_prefix('.').map(digits);
     let end = whole + fraction.map_or(0, |digits| digits + 1);
     let (number, rest) = value.split_at_checked(end)?;
     let number = number.parse().ok().filter(|_| whole > 0)?;
     Some((number, rest))
-}
-
-fn is_digit(char: char) -> bool {
-    char.is_ascii_digit()
 }
 
 /// A value that is one word and nothing else, in lower case.
@@ -93,6 +92,11 @@ pub(crate) fn keyword(value: &str) -> Option<String> {
         [one] => Some(one.clone()),
         _ => None,
     }
+}
+
+/// Whether any property may have this word.
+pub(crate) fn is_wide(word: &str) -> bool {
+    matches!(word, "initial" | "inherit" | "unset") || word.starts_with("revert")
 }
 
 /// A value that consists of words, in lower case.

@@ -1,6 +1,6 @@
 //! Colours, backgrounds and shadows.
 
-use cssparser::{Parser, Token};
+use cssparser::{ParseError, Parser, Token};
 
 use super::Parsed::{self, Any, Invalid, Values};
 use super::{UnitContext, is_foreign_syntax, unread, unread_list};
@@ -10,16 +10,13 @@ use crate::values::{self, Colour, Rgba};
 
 /// Shadows that reach no farther than this cover no text beside their box.
 const MAX_SHADOW_REACH_PX: f32 = 2.5;
+/// A shadow of this opacity does not bring a visible colour close to that of its text.
+const MAX_FAINT_SHADOW_ALPHA: f32 = 0.12;
 
 pub(super) fn color(value: &str, quirks: bool) -> Parsed {
-    match values::colour(value) {
+    let bare = || values::colour(&format!("#{}", value.trim())).filter(|_| quirks);
+    match values::colour(value).or_else(bare) {
         Some(colour) => Values(vec![of_color(colour)]),
-        None if quirks && values::colour(&format!("#{}", value.trim())).is_some() => Values(
-            values::colour(&format!("#{}", value.trim()))
-                .map(of_color)
-                .into_iter()
-                .collect(),
-        ),
         None => match values::keyword(value) {
             Some(word) if !values::is_system_colour(&word) => Invalid,
             _ => unread_color(value),
@@ -68,7 +65,7 @@ fn images(value: &str) -> Option<Value> {
                     }
                     let from = inner.position();
                     while inner.next().is_ok() {}
-                    Ok::<_, cssparser::ParseError<()>>(inner.slice_from(from).to_owned())
+                    Ok::<_, ParseError<()>>(inner.slice_from(from).to_owned())
                 })
                 .ok()?;
             match name.to_ascii_lowercase().as_str() {
@@ -100,7 +97,7 @@ fn gradient(inside: &str) -> Option<Value> {
         .parse_comma_separated(|part| {
             let from = part.position();
             while part.next().is_ok() {}
-            Ok::<_, cssparser::ParseError<()>>(part.slice_from(from).to_owned())
+            Ok::<_, ParseError<()>>(part.slice_from(from).to_owned())
         })
         .ok()?;
     for (index, part) in parts.iter().enumerate() {
@@ -189,7 +186,7 @@ pub(super) fn background(value: &str) -> (Parsed, Parsed, Parsed) {
                 if matches!(token, Token::Function(_)) {
                     let _ = parser.parse_nested_block(|inner| {
                         while inner.next().is_ok() {}
-                        Ok::<_, cssparser::ParseError<()>>(())
+                        Ok::<_, ParseError<()>>(())
                     });
                 }
                 if !pictures.is_empty() {
@@ -299,7 +296,7 @@ pub(super) fn background_area(value: &str) -> Parsed {
     Values(vec![area])
 }
 
-/// None, a shadow near the box, or anything.
+/// None, a shadow that is faint or near the box, or anything.
 pub(super) fn box_shadow(value: &str, context: &UnitContext) -> Parsed {
     if values::keyword(value).as_deref() == Some("none") {
         return Values(vec![Value::Auto]);
@@ -307,24 +304,33 @@ pub(super) fn box_shadow(value: &str, context: &UnitContext) -> Parsed {
     let Some(units) = context.units().and_then(|all| all.last().copied()) else {
         return Any;
     };
-    let mut parser = Parser::new(value);
-    // Half of a blur shows little; it is the third length.
-    let (mut reach, mut nth) = (0.0, 0);
-    while !parser.is_exhausted() {
-        if let Ok(px) = parser.try_parse(|parser| values::factor(parser, units).ok_or(())) {
-            nth += 1;
-            reach += px.abs() * if nth == 3 { 0.5 } else { 1.0 };
-            continue;
+    let shadow = |part: &mut Parser<'_>| {
+        let (mut lengths, mut alpha) = (Vec::new(), 1.0);
+        while !part.is_exhausted() {
+            match values::next_colour(part) {
+                Some(Colour::Is(rgba)) => alpha = rgba.alpha,
+                Some(Colour::Own) => {}
+                None => match values::factor(part, units) {
+                    Some(px) => lengths.push(px.abs()),
+                    None => return Err(ParseError::<()>::custom(())),
+                },
+            }
         }
-        if values::next_colour(&mut parser).is_some() {
-            continue;
-        }
-        if parser.expect_comma().is_err() {
-            return unread_list(value);
-        }
-        nth = 0;
+        Ok((lengths, alpha))
+    };
+    let Ok(shadows) = Parser::new(value).parse_comma_separated(shadow) else {
+        return unread_list(value);
+    };
+    let (mut reach, mut strength) = (0.0, 0.0);
+    for (lengths, alpha) in shadows {
+        let length = |nth: usize| lengths.get(nth).copied().unwrap_or(0.0);
+        let (solid, blur) = (length(0).max(length(1)) + length(3), length(2));
+        // A blur fades from its inner to its outer edge.
+        reach += solid + blur * 0.5;
+        let faded = (solid - MAX_SHADOW_REACH_PX) / (2.0 * blur).max(0.01);
+        strength += alpha * (0.5 + faded).clamp(0.0, 1.0);
     }
-    if reach <= MAX_SHADOW_REACH_PX {
+    if reach <= MAX_SHADOW_REACH_PX || strength <= MAX_FAINT_SHADOW_ALPHA {
         Values(vec![Value::Auto])
     } else {
         Values(vec![Value::On])

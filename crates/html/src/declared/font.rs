@@ -157,16 +157,6 @@ fn is_plain_style(words: &[String]) -> bool {
         && count(&["small-caps"]) <= 1
 }
 
-/// Words that are no names of families.
-const WIDE: [&str; 6] = [
-    "inherit",
-    "initial",
-    "unset",
-    "revert",
-    "revert-layer",
-    "default",
-];
-
 /// `Georgia, "Times New Roman", serif` and nothing else.
 fn is_family(parser: &mut Parser<'_>) -> bool {
     let names = parser.parse_comma_separated(|name| {
@@ -175,7 +165,7 @@ fn is_family(parser: &mut Parser<'_>) -> bool {
         }
         loop {
             let word = name.expect_ident()?.to_ascii_lowercase();
-            if WIDE.contains(&word.as_str()) {
+            if values::is_wide(&word) || word == "default" {
                 return Err(cssparser::ParseError::custom(()));
             }
             if name.is_exhausted() {

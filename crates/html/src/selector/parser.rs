@@ -60,13 +60,7 @@ impl ToCss for Pseudo {
 impl PseudoElement for Pseudo {}
 
 /// Pseudo-classes that hold for nothing while mail is read.
-const NEVER_MATCHING: &[&str] = &[
-    "active",
-    "fullscreen",
-    "-webkit-full-screen",
-    "hover",
-    "visited",
-];
+const NEVER_MATCHING: &[&str] = &["active", "fullscreen", "-webkit-full-screen", "hover"];
 
 /// Pseudo-classes of other browsers, which end a rule.
 fn is_foreign(name: &str) -> bool {
@@ -115,6 +109,8 @@ const UNDECIDABLE: &[&str] = &[
     "user-invalid",
     "user-valid",
     "valid",
+    // A link to the page itself is visited, and others may have been followed before.
+    "visited",
 ];
 
 impl<'i> selectors::parser::Parser<'i> for Syntax {
