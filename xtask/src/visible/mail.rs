@@ -314,7 +314,9 @@ impl MailTally {
         }
         self.lost_chars += miss(lost, first_lost, &mut self.losses);
         let (mut leaked, mut first_leaked) = (0, None);
-        for hidden in truth.of(Truth::Hidden) {
+        // Pictures often have the title of the page as their alternative text.
+        let title = title(&page.html);
+        for hidden in truth.of(Truth::Hidden).filter(|text| *text != title) {
             self.hidden_chars += hidden.chars().count();
             // Shorter texts are found by chance.
             if hidden.len() >= 8 && certain.contains(&hidden) && !seen.contains(&hidden) {
@@ -331,6 +333,15 @@ impl MailTruth {
         let texts = self.texts.iter().filter(move |text| text.truth == truth);
         texts.map(|text| letters(&text.text))
     }
+}
+
+/// The letters of the page's title, which is not part of the page.
+fn title(html: &str) -> String {
+    let lower = html.to_ascii_lowercase();
+    let begin = lower.find("<title").unwrap_or(lower.len());
+    let end = lower.find("</title").unwrap_or(lower.len());
+    let title = html.get(begin..end).and_then(|title| title.split_once('>'));
+    letters(title.map_or("", |(_, title)| title))
 }
 
 /// The letters and digits of a text, in lower case: white space and marks depend on the rendering.
