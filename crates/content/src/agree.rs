@@ -130,9 +130,9 @@ struct Shown {
     /// The words in order: without the hosts of links, and with them where there are any. Either
     /// may be how the plain text goes.
     readings: Vec<Vec<u64>>,
-    targets: HashList,
-    words: HashList,
-    pairs: HashList,
+    targets: WordHashes,
+    words: WordHashes,
+    pairs: WordHashes,
 }
 
 impl Shown {
@@ -147,9 +147,9 @@ impl Shown {
         let targets = links.targets.iter().filter(|target| leads_out(target));
         let pairs = readings.iter().flat_map(|reading| reading.windows(2));
         Self {
-            targets: HashList::new(targets.map(|target| address(target).hash)),
-            words: HashList::new(readings.iter().flatten().copied()),
-            pairs: HashList::new(pairs.filter_map(|two| match two {
+            targets: WordHashes::new(targets.map(|target| address(target).hash)),
+            words: WordHashes::new(readings.iter().flatten().copied()),
+            pairs: WordHashes::new(pairs.filter_map(|two| match two {
                 [one, other] => Some(pair(*one, *other)),
                 _ => None,
             })),
@@ -163,9 +163,9 @@ impl Shown {
 }
 
 /// A sorted list: the sender chooses the words, and no choice makes it slow.
-struct HashList(Vec<u64>);
+struct WordHashes(Vec<u64>);
 
-impl HashList {
+impl WordHashes {
     fn new(hashes: impl Iterator<Item = u64>) -> Self {
         let mut sorted: Vec<u64> = hashes.collect();
         sorted.sort_unstable();
@@ -429,7 +429,7 @@ mod tests {
     }
 
     #[test]
-    fn targets_that_are_no_addresses_show_no_words() {
+    fn link_targets_without_address_add_no_words() {
         let plain = "@forward @all @mail @to @eve";
         let links = |scheme: &str| Links {
             targets: plain

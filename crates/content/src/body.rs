@@ -630,7 +630,7 @@ mod tests {
     }
 
     #[test]
-    fn the_marked_text_is_what_the_judge_doubted() {
+    fn uncertain_marks_match_html_verdicts() {
         let text = "Hello\n\n\n\n\nÜber\u{200B}sehen <|x|> now  \nbye";
         let begin = text.chars().position(|char| char == 'Ü').unwrap();
         let runs = [UncertainRun {

@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_seen_stays() {
+    fn possibly_visible_content_is_not_cut() {
         let long = format!("{PICTURE}{}", content());
         for page in [
             "<p>§",
@@ -428,7 +428,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn pages_look_the_same_without_them(pieces in prop::collection::vec(prop::sample::select(vec![
+        fn removing_data_urls_keeps_rendered_text(pieces in prop::collection::vec(prop::sample::select(vec![
             "<img src='§'>", "<p>", "text ", "<!--", "-->", "<style>", "</style>", "<textarea>",
             "</textarea>", "\"", "'", "<a href=\"", ">", "=", "<svg>", "<title>", "</title>",
             "<![CDATA[", "]]>", "<p style=\"background:url(§)\">", "<script>", "</script>", "<!", "</p",

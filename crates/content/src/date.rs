@@ -72,7 +72,7 @@ enum Zone {
 fn read(raw: &Raw) -> Option<(Timestamp, Zone)> {
     let value = raw.bytes().get(..MAX_BYTES).unwrap_or(raw.bytes());
     let text = uncommented(&String::from_utf8_lossy(value));
-    let mut parts = Parts::default();
+    let mut parts = DateParts::default();
     let mut words = words(&text).peekable();
     while let Some(word) = words.next() {
         parts.take(word, words.peek().copied())?;
@@ -107,7 +107,7 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
 }
 
 #[derive(Default)]
-struct Parts {
+struct DateParts {
     year: Option<i16>,
     month: Option<i8>,
     day: Option<i8>,
@@ -119,7 +119,7 @@ struct Parts {
     afternoon: Option<bool>,
 }
 
-impl Parts {
+impl DateParts {
     /// `None` for a word that makes the field unreadable.
     fn take(&mut self, word: &str, next: Option<&str>) -> Option<()> {
         if is_weekday(word) {
@@ -487,7 +487,7 @@ mod tests {
     }
 
     #[test]
-    fn dates_that_cannot_be_read_are_arrivals() {
+    fn unreadable_dates_fall_back_to_arrival() {
         for text in [
             "",
             "nonsense",
@@ -509,18 +509,18 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_bytes_make_it_fall(bytes: Vec<u8>) {
+        fn arbitrary_bytes_never_panic(bytes: Vec<u8>) {
             date(Some(&Raw::new(bytes)), None);
         }
 
         #[test]
-        fn no_near_dates_make_it_fall(text in "([A-Z][a-z]{2}|[0-9]{1,5}|[0-9:.]{1,12}|[+-][0-9]{1,9}|[(),./ -]){0,12}") {
+        fn near_valid_dates_never_panic(text in "([A-Z][a-z]{2}|[0-9]{1,5}|[0-9:.]{1,12}|[+-][0-9]{1,9}|[(),./ -]){0,12}") {
             date(Some(&Raw::new(text.into_bytes())), None);
         }
 
         /// As mail-parser reads RFC 5322's own form.
         #[test]
-        fn ordinary_dates_are_read_as_by_others(
+        fn ordinary_dates_agree_with_other_parsers(
             day in 1..=28_u8, month in 0..12_usize, year in 1950..2049_u16, hour in 0..24_u8, minute in 0..60_u8,
             second in 0..60_u8, zone_hours in -11..14_i16, zone_minutes in 0..60_i16,
         ) {

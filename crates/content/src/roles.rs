@@ -56,7 +56,7 @@ pub(crate) fn roles(structure: &Structure) -> Vec<Role> {
 }
 
 pub(crate) fn selection(structure: &Structure) -> Selection {
-    let mut tree = Tree::new(structure);
+    let mut tree = PartTree::new(structure);
     // Inner multiparts first: what they show is known when the outer ones choose.
     let mut multiparts: Vec<&Multipart> = structure.multiparts.iter().collect();
     multiparts.sort_by_key(|multipart| std::cmp::Reverse(multipart.path.len()));
@@ -158,17 +158,17 @@ fn is_prose(mime_type: &str) -> bool {
 }
 
 /// The parts of the message that are not yet part of a larger one.
-struct Tree<'a> {
+struct PartTree<'a> {
     structure: &'a Structure,
     multiparts: HashMap<&'a [u32], &'a Multipart>,
     /// For each multipart its parts, with their numbers.
-    children: HashMap<&'a [u32], Vec<(u32, Node)>>,
-    alternatives: Vec<Candidate>,
+    children: HashMap<&'a [u32], Vec<(u32, PartNode)>>,
+    alternatives: Vec<BodyCandidate>,
 }
 
 /// What is shown of one part.
 #[derive(Default)]
-struct Node {
+struct PartNode {
     /// Indices of leaves, in order.
     shown: Vec<usize>,
     /// Leaves that are left out because others are shown in their place.
@@ -179,13 +179,13 @@ struct Node {
 }
 
 /// An alternative before it is known whether the body holds it.
-struct Candidate {
+struct BodyCandidate {
     branches: Alternative,
     shown: Vec<usize>,
     plain: Vec<usize>,
 }
 
-impl<'a> Tree<'a> {
+impl<'a> PartTree<'a> {
     fn new(structure: &'a Structure) -> Self {
         let multiparts = structure.multiparts.iter();
         let mut tree = Self {
@@ -202,11 +202,11 @@ impl<'a> Tree<'a> {
             // In a mixed multipart, a part with a file name is a file.
             let file = leaf.filename.is_some() && !sole && !chooses(tree.subtype(parent));
             let shown = support > Support::None && !file;
-            let node = Node {
+            let node = PartNode {
                 shown: Vec::from_iter(shown.then_some(index)),
                 support: if shown { support } else { Support::None },
                 leaf: Some(index),
-                ..Node::default()
+                ..PartNode::default()
             };
             tree.put(path, path.last().copied().unwrap_or_default(), node);
         }
@@ -227,7 +227,7 @@ impl<'a> Tree<'a> {
         multipart.map_or("mixed", |multipart| multipart.subtype.as_str())
     }
 
-    fn put(&mut self, path: &'a [u32], number: u32, node: Node) {
+    fn put(&mut self, path: &'a [u32], number: u32, node: PartNode) {
         let parent = self.parent(path);
         self.children
             .entry(parent)
@@ -235,7 +235,7 @@ impl<'a> Tree<'a> {
             .push((number, node));
     }
 
-    fn show(&mut self, multipart: &Multipart, children: Vec<(u32, Node)>) -> Node {
+    fn show(&mut self, multipart: &Multipart, children: Vec<(u32, PartNode)>) -> PartNode {
         let children = in_order(children);
         match multipart.subtype.as_str() {
             "alternative" => self.alternative(multipart, children),
@@ -244,24 +244,28 @@ impl<'a> Tree<'a> {
                 let mut children = children.into_iter();
                 children
                     .next()
-                    .map_or_else(Node::default, |(_, first)| Node {
+                    .map_or_else(PartNode::default, |(_, first)| PartNode {
                         leaf: None,
                         ..first
                     })
             }
-            "encrypted" => Node::default(),
+            "encrypted" => PartNode::default(),
             _ => all(children),
         }
     }
 
-    fn alternative(&mut self, multipart: &Multipart, mut children: Vec<(u32, Node)>) -> Node {
+    fn alternative(
+        &mut self,
+        multipart: &Multipart,
+        mut children: Vec<(u32, PartNode)>,
+    ) -> PartNode {
         let best = children.iter().map(|(_, node)| node.support).max();
         let best = best.filter(|best| *best > Support::None);
         let Some(at) = children
             .iter()
             .rposition(|(_, node)| Some(node.support) == best)
         else {
-            return Node::default();
+            return PartNode::default();
         };
         let (number, mut chosen) = children.remove(at);
         let branch = |number: u32| {
@@ -270,7 +274,7 @@ impl<'a> Tree<'a> {
         };
         let leaf = |index: &usize| self.structure.leaves.get(*index);
         let is_plain = |shown: &[usize]| shown.iter().filter_map(leaf).all(is_plain);
-        let mut candidate = Candidate {
+        let mut candidate = BodyCandidate {
             branches: Alternative {
                 shown: branch(number),
                 plain: Vec::new(),
@@ -295,10 +299,10 @@ impl<'a> Tree<'a> {
     }
 
     /// RFC 2387 section 3.2: the part that `start` names, else the first one.
-    fn root(&self, multipart: &Multipart, mut children: Vec<(u32, Node)>) -> Node {
+    fn root(&self, multipart: &Multipart, mut children: Vec<(u32, PartNode)>) -> PartNode {
         let start = multipart.start.as_ref().map(|start| bare(start.bytes()));
         let start = start.filter(|start| !start.is_empty());
-        let id = |node: &Node| {
+        let id = |node: &PartNode| {
             let leaf = self.structure.leaves.get(node.leaf?)?;
             leaf.content_id.as_ref().map(|id| bare(id.bytes()))
         };
@@ -312,10 +316,13 @@ impl<'a> Tree<'a> {
             None if start.is_some() && self.structure.cut => None,
             None => children.into_iter().next(),
         };
-        root.map_or_else(Node::default, |(_, root)| Node { leaf: None, ..root })
+        root.map_or_else(PartNode::default, |(_, root)| PartNode {
+            leaf: None,
+            ..root
+        })
     }
 
-    fn selection(self, body: &Node) -> Selection {
+    fn selection(self, body: &PartNode) -> Selection {
         let mut roles = vec![Role::Attachment; self.structure.leaves.len()];
         let mut set = |indices: &[usize], role: Role| {
             for index in indices {
@@ -326,7 +333,7 @@ impl<'a> Tree<'a> {
         };
         set(&body.versions, Role::Version);
         let shown: BTreeSet<usize> = body.shown.iter().copied().collect();
-        let of_body = |one: &Candidate| one.shown.iter().all(|index| shown.contains(index));
+        let of_body = |one: &BodyCandidate| one.shown.iter().all(|index| shown.contains(index));
         let candidates = self.alternatives.into_iter().filter(of_body);
         let alternatives = candidates.map(|one| {
             set(&one.plain, Role::Plain);
@@ -346,13 +353,13 @@ fn chooses(subtype: &str) -> bool {
     matches!(subtype, "alternative" | "related" | "signed")
 }
 
-fn in_order(mut children: Vec<(u32, Node)>) -> Vec<(u32, Node)> {
+fn in_order(mut children: Vec<(u32, PartNode)>) -> Vec<(u32, PartNode)> {
     children.sort_by_key(|(number, _)| *number);
     children
 }
 
-fn all(children: Vec<(u32, Node)>) -> Node {
-    let mut together = Node::default();
+fn all(children: Vec<(u32, PartNode)>) -> PartNode {
+    let mut together = PartNode::default();
     for (_, node) in children {
         together.shown.extend(node.shown);
         together.versions.extend(node.versions);
@@ -415,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn multiparts_choose_their_parts() {
+    fn each_multipart_subtype_selects_its_parts() {
         const PLAIN: &str = "text/plain";
         const HTML: &str = "text/html";
         for (multiparts, leaves, want) in [
@@ -483,7 +490,7 @@ mod tests {
     }
 
     #[test]
-    fn names_make_files_only_where_nothing_is_chosen() {
+    fn file_name_outside_alternative_makes_attachment() {
         let named = |section: &str| Leaf {
             filename: Some(Raw::copied(b"a.txt")),
             ..leaf(section, "text/plain")
@@ -509,7 +516,7 @@ mod tests {
     }
 
     #[test]
-    fn start_names_the_root_of_related() {
+    fn start_parameter_selects_related_root() {
         let mut second = leaf("2", "text/html");
         second.content_id = Some(Raw::copied(b"<root@x>"));
         let mut structure = Structure {

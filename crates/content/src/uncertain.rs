@@ -43,7 +43,7 @@ impl Marks {
     /// `runs` ascend.
     pub(crate) fn from_runs(text: &str, runs: &[UncertainRun]) -> Self {
         let mut marks = Self::default();
-        let mut positions = Positions::new(text);
+        let mut positions = CodePointPositions::new(text);
         for run in runs {
             let start = positions.byte_of(run.start);
             let end = positions.byte_of(run.end);
@@ -54,7 +54,7 @@ impl Marks {
 
     /// In code points of `text`, without white space at their ends.
     pub(crate) fn runs(&self, text: &str) -> Vec<UncertainRun> {
-        let mut positions = Positions::new(text);
+        let mut positions = CodePointPositions::new(text);
         let mut runs: Vec<UncertainRun> = Vec::with_capacity(self.0.len());
         for mark in &self.0 {
             let Some(marked) = text.get(mark.range.clone()) else {
@@ -229,13 +229,13 @@ impl Edits {
 }
 
 /// Bytes and code points of one text, looked up in ascending order in one pass.
-struct Positions<'a> {
+struct CodePointPositions<'a> {
     rest: &'a str,
     byte: usize,
     char: usize,
 }
 
-impl<'a> Positions<'a> {
+impl<'a> CodePointPositions<'a> {
     fn new(text: &'a str) -> Self {
         Self {
             rest: text,
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_has_its_own_marks() {
+    fn slice_keeps_only_its_marks() {
         let text = "one two three";
         let marks = Marks::from_runs(text, &[run(0, 3, "a"), run(8, 13, "b")]);
         assert_eq!(

@@ -1,4 +1,4 @@
-//! The backdrop: the colours that may be behind text, and their contrast with it.
+//! The backdrop: the colors that may be behind text, and their contrast with it.
 
 use std::rc::Rc;
 
@@ -6,7 +6,7 @@ use crate::style::{Image, PossibleValues, Value};
 use crate::values::Rgba;
 use crate::verdict::Reason;
 
-/// Colours tracked; beyond that any colour is possible.
+/// Colors tracked; beyond that any color is possible.
 const MAX_COLORS: usize = 8;
 /// A difference of the most different channel up to this one shows nothing.
 const MAX_INVISIBLE_LEVELS: f32 = 10.0;
@@ -17,7 +17,7 @@ const MIN_VISIBLE_RATIO: f32 = 1.35;
 /// Ink with less opacity shows nothing.
 const MAX_INVISIBLE_ALPHA: f32 = 0.03;
 
-/// Whether the text colour is distinguishable from the backdrop.
+/// Whether the text color is distinguishable from the backdrop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Contrast {
     None(Reason),
@@ -25,10 +25,10 @@ pub(crate) enum Contrast {
     Clear,
 }
 
-/// The colours that may be behind text.
+/// The colors that may be behind text.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Backdrop {
-    /// Boxes of colours, for gradients; most are one colour. Empty: any colour.
+    /// Boxes of colors, for gradients; most are one color. Empty: any color.
     colors: Rc<[ColorRange]>,
     /// A picture that is not loaded may be behind the text.
     picture: bool,
@@ -75,7 +75,7 @@ impl Backdrop {
         }
     }
 
-    /// Any colour, with the same picture.
+    /// Any color, with the same picture.
     pub(crate) fn recolored(&self) -> Self {
         Self {
             picture: self.picture,
@@ -128,7 +128,7 @@ impl Backdrop {
         area: &PossibleValues,
     ) -> Self {
         let mut found = self.under_color(color, ink);
-        // A clip of the background makes its colour uncertain too.
+        // A clip of the background makes its color uncertain too.
         let picture = self.picture || area.is_any();
         let (Some(images), false) = (image.values(), area.is_any()) else {
             return Self {
@@ -248,14 +248,14 @@ impl Backdrop {
         if least >= MIN_VISIBLE_LEVELS && ratio >= MIN_VISIBLE_RATIO {
             Contrast::Clear
         } else if greatest <= MAX_INVISIBLE_LEVELS && !self.picture {
-            Contrast::None(Reason::SameColour)
+            Contrast::None(Reason::SameColor)
         } else {
             Contrast::Doubtful
         }
     }
 }
 
-/// The least contrast ratio (WCAG 2) of an ink on any of the colours.
+/// The least contrast ratio (WCAG 2) of an ink on any of the colors.
 fn least_ratio(ink: Rgba, paper: ColorRange, opacity: f32) -> f32 {
     // Much darker in every channel: no need to compute how much.
     let darker = ink

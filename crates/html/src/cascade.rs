@@ -16,12 +16,12 @@ use html5ever::{LocalName, local_name, ns};
 
 use crate::budget::Budget;
 use crate::conditions;
-use crate::custom_properties::{Custom, Substituted, substitute};
+use crate::custom_properties::{CustomValue, Substituted, substitute};
 use crate::declared::{self, Parsed, UnitContext};
 use crate::dom::{DOCUMENT, Dom, Element, NodeId};
 use crate::elements::{self, PageColors};
 use crate::layout::is_block_character;
-use crate::properties::{GUARDED, Longhand, Property, Reach};
+use crate::properties::{Longhand, PARTLY_HARMLESS, Property, Reach};
 use crate::rule_index::RuleIndex;
 use crate::selector::matching::Matcher;
 use crate::selector::parser::Pseudo;
@@ -33,7 +33,7 @@ use crate::stylesheet::{Declaration, Scope, StyleSheet, inline};
 use crate::truth::Truth;
 use crate::values::{self, Units};
 
-/// Custom properties of one element.
+/// CustomValue properties of one element.
 const MAX_CUSTOM_PROPERTIES: usize = 500;
 /// Styles kept for elements alike, of each name.
 const MAX_SHARED_STYLES: usize = 12;
@@ -227,7 +227,7 @@ impl<'a> Cascade<'a> {
         if is_body {
             self.colors.text = style.get(Longhand::Color).clone();
             let link = element.attribute(&local_name!("link"));
-            if let Some(link) = link.and_then(elements::legacy_colour) {
+            if let Some(link) = link.and_then(elements::legacy_color) {
                 self.colors.link = link;
             }
         }
@@ -369,7 +369,7 @@ impl<'a> Cascade<'a> {
         let declared = applied
             .iter()
             .filter_map(|one| match &one.declaration.property {
-                Property::Custom(name) => Some((name, one)),
+                Property::CustomValue(name) => Some((name, one)),
                 _ => None,
             });
         let mut walks: HashMap<&Rc<str>, DeclarationWalk<Rc<str>>> = HashMap::new();
@@ -399,27 +399,27 @@ impl<'a> Cascade<'a> {
         for (name, walk) in &walks {
             let before = style.customs.get(*name);
             let custom = match (walk.ended && !walk.inherits, before) {
-                _ if walk.any => Custom::Any,
-                (false, Some(Custom::Any)) => Custom::Any,
-                (false, Some(Custom::Values(before))) => {
+                _ if walk.any => CustomValue::Any,
+                (false, Some(CustomValue::Any)) => CustomValue::Any,
+                (false, Some(CustomValue::Values(before))) => {
                     let mut all = walk.values.clone();
                     all.extend(before.iter().cloned());
-                    Custom::Values(all)
+                    CustomValue::Values(all)
                 }
                 // It may not be set at all: a fallback counts then, which is not kept apart.
-                (false, None) if !walk.values.is_empty() && !walk.ended => Custom::Any,
-                _ if walk.unset && !walk.values.is_empty() => Custom::Any,
-                _ => Custom::Values(walk.values.clone()),
+                (false, None) if !walk.values.is_empty() && !walk.ended => CustomValue::Any,
+                _ if walk.unset && !walk.values.is_empty() => CustomValue::Any,
+                _ => CustomValue::Values(walk.values.clone()),
             };
             own.insert(Rc::clone(name), custom);
         }
         for name in registered {
-            own.insert(Rc::clone(name), Custom::Any);
+            own.insert(Rc::clone(name), CustomValue::Any);
         }
         // Each may refer to the others.
         let mut resolved = own.clone();
         for (name, custom) in &own {
-            let Custom::Values(all) = custom else {
+            let CustomValue::Values(all) = custom else {
                 continue;
             };
             let mut list: Vec<Rc<str>> = Vec::new();
@@ -438,15 +438,15 @@ impl<'a> Cascade<'a> {
                 }
             }
             if any {
-                resolved.insert(Rc::clone(name), Custom::Any);
+                resolved.insert(Rc::clone(name), CustomValue::Any);
             } else if list != *all {
-                resolved.insert(Rc::clone(name), Custom::Values(list));
+                resolved.insert(Rc::clone(name), CustomValue::Values(list));
             }
         }
         style.customs = Rc::new(resolved);
     }
 
-    /// Fonts and colours first: other values are relative to them.
+    /// Fonts and colors first: other values are relative to them.
     fn settle(
         &self,
         element: &Element,
@@ -675,11 +675,11 @@ impl<'a> Cascade<'a> {
                 return;
             }
             match &one.declaration.property {
-                Property::Guarded(index) => {
+                Property::PartlyHarmless(index) => {
                     if settled.contains(index) && !one.unranked {
                         continue;
                     }
-                    let Some(row) = GUARDED.get(*index) else {
+                    let Some(row) = PARTLY_HARMLESS.get(*index) else {
                         continue;
                     };
                     let value =
@@ -764,11 +764,11 @@ impl<'a> Cascade<'a> {
                         style.set(*longhand, value);
                     }
                 }
-                Property::Guarded(index)
+                Property::PartlyHarmless(index)
                     if declared::is_harmless(*index, &declaration.value)
                         && !declaration.has_number() => {}
-                Property::Guarded(index) => {
-                    let row = GUARDED.get(*index);
+                Property::PartlyHarmless(index) => {
+                    let row = PARTLY_HARMLESS.get(*index);
                     if let Some(row) = row {
                         style.add_unknown(UnknownProperty {
                             name: row.name,
@@ -778,7 +778,7 @@ impl<'a> Cascade<'a> {
                         });
                     }
                 }
-                Property::Unknown(_) | Property::All | Property::Custom(_) => {
+                Property::Unknown(_) | Property::All | Property::CustomValue(_) => {
                     style.add_unknown(UnknownProperty {
                         name: "animation",
                         inherited: true,
@@ -917,14 +917,14 @@ fn may_cover(declaration: &Declaration) -> bool {
             L::LineHeight => !is_size_in(value, COMMON_FONT_PX, MAX_GENERATED_LINE_PX),
             _ => true,
         }),
-        Property::Guarded(index) => {
+        Property::PartlyHarmless(index) => {
             !declared::is_harmless(*index, value)
-                && GUARDED
+                && PARTLY_HARMLESS
                     .get(*index)
                     .is_none_or(|row| row.reach == Reach::Page)
         }
         Property::Unknown(_) | Property::All => true,
-        Property::Custom(_) => false,
+        Property::CustomValue(_) => false,
     }
 }
 
@@ -1006,7 +1006,7 @@ fn is_content_policy(element: &Element) -> bool {
             .is_some_and(|name| name.trim().eq_ignore_ascii_case("content-security-policy"))
 }
 
-/// `<meta name=color-scheme content=dark>`: a page that does not support light colours.
+/// `<meta name=color-scheme content=dark>`: a page that does not support light colors.
 fn wants_dark(element: &Element) -> bool {
     let attribute = |name| {
         element

@@ -1,4 +1,4 @@
-//! Whether the conditions of style sheets hold for a reader: on a screen, in light colours, in a
+//! Whether the conditions of style sheets hold for a reader: on a screen, in light colors, in a
 //! window of 800 to 1400 by 600 to 1200 pixels.
 
 use cssparser::{ParseError, Parser, Token};
@@ -52,7 +52,7 @@ fn declared(parser: &mut Parser<'_>) -> Truth {
         | ("position", "sticky" | "absolute" | "relative" | "fixed")
         | ("object-fit", "cover" | "contain")
         | ("opacity", "0" | "1") => Truth::Yes,
-        ("color" | "background-color", value) if values::colour(value).is_some() => Truth::Yes,
+        ("color" | "background-color", value) if values::color(value).is_some() => Truth::Yes,
         (name, value) if name.starts_with("--") && name.len() > 2 && is_custom_value(value) => {
             Truth::Yes
         }
@@ -74,7 +74,7 @@ pub(crate) fn media(query: &str) -> Truth {
 }
 
 /// A word, or what stands in parentheses.
-enum Item {
+enum ConditionTerm {
     Word(String),
     Inside(Truth),
 }
@@ -82,12 +82,12 @@ enum Item {
 fn items(
     parser: &mut Parser<'_>,
     inside: impl Fn(&mut Parser<'_>) -> Truth + Copy,
-) -> Option<Vec<Item>> {
+) -> Option<Vec<ConditionTerm>> {
     let mut found = Vec::new();
     while let Ok(token) = parser.next() {
         found.push(match token.clone() {
-            Token::Ident(word) => Item::Word(word.to_ascii_lowercase()),
-            Token::ParenthesisBlock => Item::Inside(
+            Token::Ident(word) => ConditionTerm::Word(word.to_ascii_lowercase()),
+            Token::ParenthesisBlock => ConditionTerm::Inside(
                 parser
                     .parse_nested_block(|inner| Ok::<_, ParseError<()>>(inside(inner)))
                     .unwrap_or(Truth::Unknown),
@@ -97,7 +97,7 @@ fn items(
                     while inner.next().is_ok() {}
                     Ok::<_, ParseError<()>>(())
                 });
-                Item::Inside(Truth::Unknown)
+                ConditionTerm::Inside(Truth::Unknown)
             }
             _ => return None,
         });
@@ -106,14 +106,14 @@ fn items(
 }
 
 /// `not (a)`, `(a) and (b)`, `(a) or (b)`; `None` for what is no condition.
-fn condition(items: &[Item]) -> Option<Truth> {
+fn condition(items: &[ConditionTerm]) -> Option<Truth> {
     match items {
-        [Item::Word(not), Item::Inside(one)] if not == "not" => Some(one.not()),
-        [Item::Inside(first), rest @ ..] => {
+        [ConditionTerm::Word(not), ConditionTerm::Inside(one)] if not == "not" => Some(one.not()),
+        [ConditionTerm::Inside(first), rest @ ..] => {
             let mut sum = *first;
             let mut join: Option<&str> = None;
             for pair in rest.chunks(2) {
-                let [Item::Word(word), Item::Inside(next)] = pair else {
+                let [ConditionTerm::Word(word), ConditionTerm::Inside(next)] = pair else {
                     return None;
                 };
                 if !matches!(word.as_str(), "and" | "or") || join.is_some_and(|join| join != word) {
@@ -139,23 +139,23 @@ fn holds(parser: &mut Parser<'_>) -> Truth {
     };
     let reserved = |word: &str| matches!(word, "and" | "or" | "not" | "only" | "layer");
     let (prefix, rest) = match items.as_slice() {
-        [Item::Word(prefix), rest @ ..]
+        [ConditionTerm::Word(prefix), rest @ ..]
             if matches!(prefix.as_str(), "not" | "only")
-                && matches!(rest.first(), Some(Item::Word(_))) =>
+                && matches!(rest.first(), Some(ConditionTerm::Word(_))) =>
         {
             (prefix.as_str(), rest)
         }
         all => ("", all),
     };
     let found = match rest {
-        [Item::Word(kind), rest @ ..] if !reserved(kind) => {
+        [ConditionTerm::Word(kind), rest @ ..] if !reserved(kind) => {
             let kind = Truth::of(matches!(kind.as_str(), "all" | "screen"));
             match rest {
                 [] => Some(kind),
-                [Item::Word(and), rest @ ..] if and == "and" => {
+                [ConditionTerm::Word(and), rest @ ..] if and == "and" => {
                     let has_or = rest
                         .iter()
-                        .any(|item| matches!(item, Item::Word(or) if or == "or"));
+                        .any(|item| matches!(item, ConditionTerm::Word(or) if or == "or"));
                     condition(rest)
                         .filter(|_| !has_or)
                         .map(|rest| kind.and(rest))
@@ -320,7 +320,7 @@ fn measure(feature: &str, value: &str) -> Option<f32> {
     let units = Units {
         font: 16.0,
         root: 16.0,
-        bare: values::Bare::Invalid,
+        bare: values::UnitlessNumber::Invalid,
         ..Units::ONE
     };
     let value = value.trim().to_ascii_lowercase();
@@ -346,7 +346,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn supports_known_declarations() {
+    fn supports_known_declarations_is_true() {
         for (condition, want) in [
             ("(display: grid)", Truth::Yes),
             ("(display: flex) and (color: red)", Truth::Yes),
@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn media_queries_over_all_windows() {
+    fn media_queries_hold_for_all_windows() {
         for (query, want) in [
             ("", Truth::Yes),
             ("all", Truth::Yes),

@@ -1,4 +1,4 @@
-//! Custom properties, and `var()` in values replaced by what it may stand for.
+//! CustomValue properties, and `var()` in values replaced by what it may stand for.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -15,13 +15,13 @@ const MAX_VALUE_BYTES: usize = 16 * 1024;
 
 /// What a custom property may be. An empty list: it is not set.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Custom {
+pub(crate) enum CustomValue {
     Values(Vec<Rc<str>>),
     Any,
 }
 
 /// The custom properties of an element, by their names.
-pub(crate) type Customs = HashMap<Rc<str>, Custom>;
+pub(crate) type CustomProperties = HashMap<Rc<str>, CustomValue>;
 
 /// Whether a custom property may have a value, which may be almost anything.
 pub(crate) fn is_custom_value(value: &str) -> bool {
@@ -49,7 +49,7 @@ pub(crate) enum Substituted<'v> {
 
 pub(crate) fn substitute<'v>(
     value: &'v str,
-    customs: &Customs,
+    customs: &CustomProperties,
     budget: &Budget,
 ) -> Substituted<'v> {
     // Escapes can spell any name, and comments can stand in it; written plainly there are none
@@ -80,7 +80,7 @@ pub(crate) fn substitute<'v>(
             continue;
         };
         // What looks like a reference may be a part of a string, an address or another name.
-        if found.kind == Kind::Other
+        if found.kind == SubstitutionFunction::Other
             || text.contains(['"', '\''])
             || text.to_ascii_lowercase().contains("url(")
             || found.before.ends_with(is_name)
@@ -96,8 +96,8 @@ pub(crate) fn substitute<'v>(
             waiting.push(format!("{} {value} {}", found.before, found.after));
         };
         match customs.get(found.name) {
-            Some(Custom::Any) => return Substituted::Any,
-            Some(Custom::Values(values)) if !values.is_empty() => {
+            Some(CustomValue::Any) => return Substituted::Any,
+            Some(CustomValue::Values(values)) if !values.is_empty() => {
                 values.iter().for_each(|value| put(value));
             }
             _ => match found.fallback {
@@ -132,14 +132,14 @@ fn calls_function(text: &str) -> bool {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Kind {
+enum SubstitutionFunction {
     Variable,
     /// `attr()` and `env()`.
     Other,
 }
 
 struct Reference<'t> {
-    kind: Kind,
+    kind: SubstitutionFunction,
     before: &'t str,
     name: &'t str,
     fallback: Option<&'t str>,
@@ -149,9 +149,15 @@ struct Reference<'t> {
 /// The last reference of a value: it holds no other.
 fn reference(text: &str) -> Option<Reference<'_>> {
     let lower = text.to_ascii_lowercase();
-    let variable = lower.rfind("var(").map(|at| (at, Kind::Variable, 4));
-    let attribute = lower.rfind("attr(").map(|at| (at, Kind::Other, 5));
-    let environment = lower.rfind("env(").map(|at| (at, Kind::Other, 4));
+    let variable = lower
+        .rfind("var(")
+        .map(|at| (at, SubstitutionFunction::Variable, 4));
+    let attribute = lower
+        .rfind("attr(")
+        .map(|at| (at, SubstitutionFunction::Other, 5));
+    let environment = lower
+        .rfind("env(")
+        .map(|at| (at, SubstitutionFunction::Other, 4));
     let (at, kind, len) = [variable, attribute, environment]
         .into_iter()
         .flatten()

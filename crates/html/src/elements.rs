@@ -378,7 +378,7 @@ fn display(element: &Element) -> Display {
 #[derive(Clone, Debug)]
 pub(crate) struct PageColors {
     pub link: Rgba,
-    /// The colour of the page's text, which tables take in documents without a doctype.
+    /// The color of the page's text, which tables take in documents without a doctype.
     pub text: PossibleValues,
     /// Some controls are disabled by what stands around them.
     pub dims_controls: bool,
@@ -412,7 +412,7 @@ pub(crate) fn base(
     let one = |value: Value| Some(PossibleValues::One(value));
     let color = |value: Option<&str>| {
         value
-            .and_then(legacy_colour)
+            .and_then(legacy_color)
             .map(Value::Color)
             .and_then(one)
     };
@@ -705,12 +705,12 @@ fn dimension(value: &str) -> Option<Value> {
     }
 }
 
-/// Longer colours of attributes are cut.
+/// Longer colors of attributes are cut.
 const MAX_LEGACY_COLOUR_DIGITS: usize = 128;
 
-/// Colours of attributes: names and `#rgb`, else hexadecimal digits however mangled (HTML section
+/// Colors of attributes: names and `#rgb`, else hexadecimal digits however mangled (HTML section
 /// 2.3.6, "rules for parsing a legacy color value").
-pub(crate) fn legacy_colour(value: &str) -> Option<Rgba> {
+pub(crate) fn legacy_color(value: &str) -> Option<Rgba> {
     let plain = value.trim_ascii();
     if value.is_empty() || plain.eq_ignore_ascii_case("transparent") {
         return None;
@@ -762,7 +762,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn colours_of_attributes() {
+    fn attribute_colors_are_parsed() {
         for (value, want) in [
             ("white", [255.0; 3]),
             ("#fff", [255.0; 3]),
@@ -770,9 +770,9 @@ mod tests {
             ("#FFFFFF", [255.0; 3]),
             ("chucknorris", [192.0, 0.0, 0.0]),
         ] {
-            assert_eq!(legacy_colour(value).unwrap().rgb, want, "{value}");
+            assert_eq!(legacy_color(value).unwrap().rgb, want, "{value}");
         }
-        assert_eq!(legacy_colour("transparent"), None);
-        assert_eq!(legacy_colour(""), None);
+        assert_eq!(legacy_color("transparent"), None);
+        assert_eq!(legacy_color(""), None);
     }
 }

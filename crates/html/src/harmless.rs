@@ -24,7 +24,7 @@ const GROUPS: &[(&str, &str)] = &[
                 word-break word-wrap",
     ),
     (
-        "colour and style of lines and marks whose width is judged by itself (CSS \
+        "color and style of lines and marks whose width is judged by itself (CSS \
                  Backgrounds 3, CSS Text Decoration 4)",
         "border-after-color border-after-style border-before-color border-before-style \
                 border-block-color border-block-end-color border-block-end-style \

@@ -652,12 +652,12 @@ impl VisibilityContext {
             doubt = doubt.or(Some(Reason::TinyFont));
         }
         match self.contrast(style) {
-            // A filter, or something behind the text, may give it another colour.
-            Contrast::None(Reason::SameColour) if doubt.is_some() || page.doubt().is_some() => {
+            // A filter, or something behind the text, may give it another color.
+            Contrast::None(Reason::SameColor) if doubt.is_some() || page.doubt().is_some() => {
                 doubt = doubt.or(page.doubt());
             }
             Contrast::None(reason) => return Verdict::Hidden(reason),
-            Contrast::Doubtful => doubt = doubt.or(Some(Reason::SameColour)),
+            Contrast::Doubtful => doubt = doubt.or(Some(Reason::SameColor)),
             Contrast::Clear => {}
         }
         let mut suspect = |reason: Reason| doubt = doubt.or(Some(reason));
@@ -698,11 +698,11 @@ impl VisibilityContext {
         }
     }
 
-    /// Whether pictures are seen here: they have neither colour nor font.
+    /// Whether pictures are seen here: they have neither color nor font.
     pub(crate) fn picture_verdict(&self, style: &Style, page: &Page) -> Verdict {
         match self.verdict(style, page) {
-            Verdict::Hidden(Reason::TinyFont | Reason::SameColour) => {
-                Verdict::Uncertain(Reason::SameColour)
+            Verdict::Hidden(Reason::TinyFont | Reason::SameColor) => {
+                Verdict::Uncertain(Reason::SameColor)
             }
             other => other,
         }

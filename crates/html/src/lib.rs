@@ -125,6 +125,6 @@ fn parse(html: &str) -> Dom {
 }
 
 #[cfg(test)]
-mod attacks;
+mod attack_tests;
 #[cfg(test)]
 mod tests;

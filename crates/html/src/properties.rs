@@ -194,17 +194,17 @@ impl Longhand {
 pub(crate) enum Property {
     /// One computed property, or several of them at once.
     Sets(&'static [Longhand]),
-    /// A property with a harmless value; anything else is any value. An index into [`GUARDED`].
-    Guarded(usize),
+    /// A property with a harmless value; anything else is any value. An index into [`PARTLY_HARMLESS`].
+    PartlyHarmless(usize),
     /// A property that browsers know and that is not computed here.
     Unknown(&'static str),
     All,
     /// `--name`, as it is written.
-    Custom(Rc<str>),
+    CustomValue(Rc<str>),
 }
 
 /// A property that is harmless with the values named, and not understood with any other.
-pub(crate) struct Guarded {
+pub(crate) struct PartlyHarmless {
     pub name: &'static str,
     pub inherited: bool,
     pub reach: Reach,
@@ -231,8 +231,12 @@ pub(crate) enum Reach {
 /// Lengths that move nothing out of sight.
 pub(crate) const MAX_HARMLESS_PX: f32 = 60.0;
 
-const fn guarded(name: &'static str, reach: Reach, harmless: &'static [&'static str]) -> Guarded {
-    Guarded {
+const fn guarded(
+    name: &'static str,
+    reach: Reach,
+    harmless: &'static [&'static str],
+) -> PartlyHarmless {
+    PartlyHarmless {
         name,
         inherited: false,
         reach,
@@ -240,8 +244,8 @@ const fn guarded(name: &'static str, reach: Reach, harmless: &'static [&'static 
     }
 }
 
-const fn inherited(name: &'static str, harmless: &'static [&'static str]) -> Guarded {
-    Guarded {
+const fn inherited(name: &'static str, harmless: &'static [&'static str]) -> PartlyHarmless {
+    PartlyHarmless {
         name,
         inherited: true,
         reach: Reach::Inside,
@@ -283,7 +287,7 @@ const LISTS: &[&str] = &[
     "upper-roman",
 ];
 
-pub(crate) const GUARDED: &[Guarded] = &[
+pub(crate) const PARTLY_HARMLESS: &[PartlyHarmless] = &[
     guarded("transform", Reach::Page, &["none"]),
     guarded("translate", Reach::Page, &["none", "0"]),
     guarded("rotate", Reach::Page, &["none"]),
@@ -447,7 +451,7 @@ impl Property {
     /// What a name means; `None` for harmless properties and for names that no browser knows.
     pub(crate) fn named(name: &str) -> Option<Self> {
         if name.starts_with("--") {
-            return Some(Self::Custom(Rc::from(name)));
+            return Some(Self::CustomValue(Rc::from(name)));
         }
         let mut lower = [0; 48];
         let lower = lower.get_mut(..name.len())?;
@@ -503,8 +507,8 @@ impl Property {
             "grid-column-gap" => "column-gap",
             other => other,
         };
-        if let Some(index) = GUARDED.iter().position(|row| row.name == plain) {
-            return Some(Self::Guarded(index));
+        if let Some(index) = PARTLY_HARMLESS.iter().position(|row| row.name == plain) {
+            return Some(Self::PartlyHarmless(index));
         }
         if name.starts_with("corner-") {
             return Some(Self::Unknown("corner-shape"));
@@ -674,7 +678,7 @@ mod tests {
         assert_eq!(Property::named(&"x".repeat(100)), None);
         assert_eq!(
             Property::named("--Ab"),
-            Some(Property::Custom(Rc::from("--Ab")))
+            Some(Property::CustomValue(Rc::from("--Ab")))
         );
     }
 

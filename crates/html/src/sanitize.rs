@@ -10,7 +10,7 @@ use html5ever::LocalName;
 use crate::dom::Element;
 use crate::link;
 use crate::verdict::Reason;
-use crate::walk::{BoxKind, Sink, Space};
+use crate::walk::{BoxKind, Sink, WhiteSpaceMode};
 
 const MAX_DEPTH: usize = 64;
 /// Bytes of text that wait for a tag, before it is asked whether there is room for them.
@@ -231,7 +231,7 @@ impl Sink for Sanitizer<'_> {
         }
     }
 
-    fn text(&mut self, text: &str, _: Space, doubt: Option<Reason>) {
+    fn text(&mut self, text: &str, _: WhiteSpaceMode, doubt: Option<Reason>) {
         if doubt != self.doubt && !text.trim().is_empty() {
             self.flush();
             self.doubt = doubt;

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use crate::custom_properties::Customs;
+use crate::custom_properties::CustomProperties;
 use crate::properties::{INHERITED, Longhand, Reach};
 use crate::truth::Truth;
 use crate::values::Rgba;
@@ -103,12 +103,12 @@ pub(crate) enum Position {
     Absolute,
 }
 
-/// What a background shows besides its colour.
+/// What a background shows besides its color.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Image {
     /// A picture that is not loaded.
     Remote,
-    /// A gradient over the whole box, between these colours.
+    /// A gradient over the whole box, between these colors.
     Gradient { low: Rgba, high: Rgba },
 }
 
@@ -201,10 +201,10 @@ pub(crate) struct Style {
     own: Vec<PossibleValues>,
     /// A bit for each property in `own`.
     own_set: u64,
-    /// Guarded and unknown properties that may have a value which is not understood, by their
+    /// PartlyHarmless and unknown properties that may have a value which is not understood, by their
     /// names.
     pub not_understood: Vec<UnknownProperty>,
-    pub customs: Rc<Customs>,
+    pub customs: Rc<CustomProperties>,
     /// The font size of the root element.
     pub root_font: f32,
     /// Numbers without a unit are pixels: the page has no doctype.

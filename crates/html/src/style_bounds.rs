@@ -16,7 +16,7 @@ const MAX_HARMLESS_ZOOM: f32 = 1.2;
 pub(crate) const MAX_WINDOW_WIDTH_PX: f32 = 1400.0;
 /// Offsets that keep text at its place.
 pub(crate) const MAX_SMALL_OFFSET_PX: f32 = 20.0;
-/// Space that may push text out of its box or window.
+/// WhiteSpaceMode that may push text out of its box or window.
 pub(crate) const MAX_SPACING_PX: f32 = 400.0;
 /// Properties that are not computed and that paint.
 const PAINTING: [&str; 5] = [
@@ -64,7 +64,7 @@ pub(crate) struct StyleBounds {
     pub holds_floats: bool,
     /// Lengths in here may be larger than they are given.
     pub is_zoomed: bool,
-    /// A column that hides, colours or narrows the cells it stands for, which are not looked up.
+    /// A column that hides, colors or narrows the cells it stands for, which are not looked up.
     pub styles_column: bool,
 }
 
@@ -177,7 +177,7 @@ fn paints(style: &Style, movement: &Movement) -> bool {
         || borders.iter().any(|side| largest(style.get(*side)) > thin)
 }
 
-/// Whether a style hides, colours or narrows a column of a table.
+/// Whether a style hides, colors or narrows a column of a table.
 fn is_styled_column(style: &Style) -> bool {
     let may = |longhand, predicate: fn(Value) -> bool| style.get(longhand).may(predicate);
     may(L::Display, |value| {

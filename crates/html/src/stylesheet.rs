@@ -35,7 +35,7 @@ pub(crate) struct StyleSheet {
     pub rules: Vec<Rule>,
     /// What the keyframes of all animations declare.
     pub keyframes: Vec<Declaration>,
-    /// Custom properties that `@property` has given rules of their own.
+    /// CustomValue properties that `@property` has given rules of their own.
     pub registered: Vec<Rc<str>>,
     /// A font whose letters may have no shape.
     pub odd_font: bool,
@@ -43,7 +43,7 @@ pub(crate) struct StyleSheet {
     pub unread_sheet: bool,
     /// Some controls are disabled by what stands around them.
     pub dims_controls: bool,
-    /// The page asks for dark colours.
+    /// The page asks for dark colors.
     pub dark: bool,
     /// The order of the layers is not known.
     pub layers_unknown: bool,
@@ -113,7 +113,7 @@ impl StyleSheet {
         };
         let mut reader = Reader::new(self, scope);
         // Rules that make no sense are skipped one by one, as browsers do.
-        for _ in StyleSheetParser::new(&mut input, &mut Inside(&mut reader)) {}
+        for _ in StyleSheetParser::new(&mut input, &mut RuleBlock(&mut reader)) {}
     }
 
     fn layer(&mut self, name: &str, within: Option<usize>) -> usize {
@@ -132,7 +132,7 @@ pub(crate) fn inline(style: &str) -> Vec<Declaration> {
     let mut reader = Reader::new(&mut sheet, Scope::default());
     reader.is_attribute = true;
     let mut input = Parser::new(style);
-    for _ in RuleBodyParser::<_, (), ()>::new(&mut input, &mut Inside(&mut reader)) {}
+    for _ in RuleBodyParser::<_, (), ()>::new(&mut input, &mut RuleBlock(&mut reader)) {}
     reader.found
 }
 
@@ -180,7 +180,7 @@ impl<'s> Reader<'s> {
             is_attribute: false,
         };
         inner.sheet.depth += 1;
-        for _ in RuleBodyParser::<_, (), ()>::new(input, &mut Inside(&mut inner)) {}
+        for _ in RuleBodyParser::<_, (), ()>::new(input, &mut RuleBlock(&mut inner)) {}
         inner.sheet.depth -= 1;
         if let Some(prelude) = inner.within
             && !inner.found.is_empty()
@@ -352,9 +352,9 @@ fn layer_names(prelude: &str) -> Option<Vec<String>> {
 }
 
 /// A block: declarations may stand in it as well as rules.
-struct Inside<'r, 's>(&'r mut Reader<'s>);
+struct RuleBlock<'r, 's>(&'r mut Reader<'s>);
 
-impl<'i> DeclarationParser<'i> for Inside<'_, '_> {
+impl<'i> DeclarationParser<'i> for RuleBlock<'_, '_> {
     type Declaration = ();
     type Error = ();
 
@@ -403,7 +403,7 @@ fn declaration(property: Property, value: &str, order: usize) -> Declaration {
     }
 }
 
-impl<'i> AtRuleParser<'i> for Inside<'_, '_> {
+impl<'i> AtRuleParser<'i> for RuleBlock<'_, '_> {
     type Prelude = AtBlock;
     type AtRule = ();
     type Error = ();
@@ -436,7 +436,7 @@ impl<'i> AtRuleParser<'i> for Inside<'_, '_> {
     }
 }
 
-impl<'i> QualifiedRuleParser<'i> for Inside<'_, '_> {
+impl<'i> QualifiedRuleParser<'i> for RuleBlock<'_, '_> {
     type Prelude = Prelude;
     type QualifiedRule = ();
     type Error = ();
@@ -460,7 +460,7 @@ impl<'i> QualifiedRuleParser<'i> for Inside<'_, '_> {
     }
 }
 
-impl RuleBodyItemParser<'_, (), ()> for Inside<'_, '_> {
+impl RuleBodyItemParser<'_, (), ()> for RuleBlock<'_, '_> {
     fn parse_declarations(&self) -> bool {
         self.0.within.is_some() || self.0.is_attribute
     }

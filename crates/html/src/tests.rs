@@ -489,7 +489,7 @@ fn reasons_are_told() {
     let html = "<p style='display:none'>one two three</p><p style='color:#fff'>four</p>";
     let hidden = to_text(html, 1_000).hidden;
     let reasons: Vec<_> = hidden.reasons().collect();
-    assert_eq!(reasons, [(Reason::Display, 11), (Reason::SameColour, 4)]);
+    assert_eq!(reasons, [(Reason::Display, 11), (Reason::SameColor, 4)]);
 }
 
 #[test]
@@ -512,7 +512,7 @@ fn only_the_beginning_of_endless_html_is_read() {
 
 proptest! {
     #[test]
-    fn no_text_makes_it_fall(html: String, max in 0_usize..100) {
+    fn arbitrary_text_never_panics(html: String, max in 0_usize..100) {
         prop_assert!(to_text(&html, max).text.chars().count() <= max);
         prop_assert!(sanitized(&html, max).html.chars().count() <= max);
     }

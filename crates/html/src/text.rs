@@ -6,7 +6,7 @@ use crate::UncertainRun;
 use crate::dom::Element;
 use crate::link;
 use crate::verdict::Reason;
-use crate::walk::{BoxKind, Sink, Space};
+use crate::walk::{BoxKind, Sink, WhiteSpaceMode};
 
 const MAX_QUOTE_LEVELS: usize = 5;
 const MAX_INDENT_LEVELS: usize = 8;
@@ -395,9 +395,9 @@ impl Sink for TextWriter {
         }
     }
 
-    fn text(&mut self, text: &str, space: Space, doubt: Option<Reason>) {
+    fn text(&mut self, text: &str, space: WhiteSpaceMode, doubt: Option<Reason>) {
         self.doubt = doubt;
-        if space == Space::Kept {
+        if space == WhiteSpaceMode::Kept {
             return self.preformatted(text);
         }
         self.space |= text.starts_with(char::is_whitespace);

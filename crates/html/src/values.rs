@@ -1,10 +1,10 @@
-//! Values of CSS properties: lengths with their arithmetic, numbers, colours.
+//! Values of CSS properties: lengths with their arithmetic, numbers, colors.
 //!
 //! What a value means is asked only when it is applied, because relative units need the element's
 //! font.
 
 use cssparser::{Parser, Token};
-use cssparser_color::{Color, hsl_to_rgb, hwb_to_rgb};
+use cssparser_color::{Color as ParsedColor, hsl_to_rgb, hwb_to_rgb};
 
 /// What relative units relate to, in pixels.
 #[derive(Clone, Copy, Debug)]
@@ -15,12 +15,12 @@ pub(crate) struct Units {
     pub whole: f32,
     /// Width and height of the window.
     pub window: (f32, f32),
-    pub bare: Bare,
+    pub bare: UnitlessNumber,
 }
 
 /// What a number without a unit is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Bare {
+pub(crate) enum UnitlessNumber {
     /// Nothing, unless it is zero.
     Invalid,
     /// Pixels, in documents of old.
@@ -36,7 +36,7 @@ impl Units {
         root: 1.0,
         whole: 1.0,
         window: (900.0, 1200.0),
-        bare: Bare::Number,
+        bare: UnitlessNumber::Number,
     };
 }
 
@@ -45,7 +45,7 @@ pub(crate) fn length(value: &str, units: Units) -> Option<f32> {
     let mut parser = Parser::new(value);
     let bare = matches!(
         parser.next(),
-        Ok(Token::Number { value, .. }) if *value != 0.0 && units.bare == Bare::Invalid
+        Ok(Token::Number { value, .. }) if *value != 0.0 && units.bare == UnitlessNumber::Invalid
     );
     if bare {
         return None;
@@ -125,7 +125,7 @@ pub(crate) fn factor(parser: &mut Parser<'_>, units: Units) -> Option<f32> {
 /// Whether this is a unit of lengths; not all that browsers know are.
 pub(crate) fn is_length_unit(unit: &str) -> bool {
     let units = Units {
-        bare: Bare::Invalid,
+        bare: UnitlessNumber::Invalid,
         ..Units::ONE
     };
     pixels(1.0, unit, units).is_some()
@@ -148,7 +148,7 @@ fn pixels(value: f32, unit: &str, units: Units) -> Option<f32> {
         "vmin" => value * units.window.0.min(units.window.1) / 100.0,
         "vmax" => value * units.window.0.max(units.window.1) / 100.0,
         // Angles: only functions take them.
-        "deg" | "turn" | "rad" | "grad" if units.bare != Bare::Number => return None,
+        "deg" | "turn" | "rad" | "grad" if units.bare != UnitlessNumber::Number => return None,
         "deg" => value,
         "turn" => value * 360.0,
         "rad" => value.to_degrees(),
@@ -185,30 +185,31 @@ impl Rgba {
     }
 }
 
-/// A colour, or what stands for the element's own (`currentcolor`).
+/// A color, or what stands for the element's own (`currentcolor`).
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) enum Colour {
+pub(crate) enum Color {
     Own,
     Is(Rgba),
 }
 
-/// A value that is a colour and nothing else.
-pub(crate) fn colour(value: &str) -> Option<Colour> {
+/// A value that is a color and nothing else.
+pub(crate) fn color(value: &str) -> Option<Color> {
     let mut parser = Parser::new(value);
-    let found = next_colour(&mut parser)?;
+    let found = next_color(&mut parser)?;
     parser.is_exhausted().then_some(found)
 }
 
-/// The next colour, when it is one of sRGB or one of the light system colours.
-pub(crate) fn next_colour(parser: &mut Parser<'_>) -> Option<Colour> {
-    let parsed = parser.try_parse(|parser| plain(Color::parse(parser).map_err(drop)?).ok_or(()));
-    if let Ok(colour) = parsed {
-        return Some(colour);
+/// The next color, when it is one of sRGB or one of the light system colors.
+pub(crate) fn next_color(parser: &mut Parser<'_>) -> Option<Color> {
+    let parsed =
+        parser.try_parse(|parser| plain(ParsedColor::parse(parser).map_err(drop)?).ok_or(()));
+    if let Ok(color) = parsed {
+        return Some(color);
     }
     parser
         .try_parse(|parser| {
             let word = parser.expect_ident().map_err(drop)?;
-            let grey = |level: f32| Ok(Colour::Is(Rgba::grey(level)));
+            let grey = |level: f32| Ok(Color::Is(Rgba::grey(level)));
             match word.to_ascii_lowercase().as_str() {
                 "canvas" | "field" | "window" | "background" => grey(255.0),
                 "buttonface" | "threedface" => grey(239.0),
@@ -220,20 +221,20 @@ pub(crate) fn next_colour(parser: &mut Parser<'_>) -> Option<Colour> {
         .ok()
 }
 
-/// Colours beyond sRGB are not converted here: they may be any colour.
-fn plain(colour: Color) -> Option<Colour> {
+/// Colors beyond sRGB are not converted here: they may be any color.
+fn plain(color: ParsedColor) -> Option<Color> {
     let rgb = |(red, green, blue): (f32, f32, f32), alpha: Option<f32>| Rgba {
         rgb: [red, green, blue].map(|level| (level * 255.0).clamp(0.0, 255.0)),
         alpha: alpha.unwrap_or(0.0),
     };
     let or_0 = |part: Option<f32>| part.unwrap_or(0.0);
-    Some(Colour::Is(match colour {
-        Color::CurrentColor => return Some(Colour::Own),
-        Color::Rgba(rgba) => Rgba {
+    Some(Color::Is(match color {
+        ParsedColor::CurrentColor => return Some(Color::Own),
+        ParsedColor::Rgba(rgba) => Rgba {
             rgb: [rgba.red, rgba.green, rgba.blue].map(f32::from),
             alpha: rgba.alpha,
         },
-        Color::Hsl(hsl) => rgb(
+        ParsedColor::Hsl(hsl) => rgb(
             hsl_to_rgb(
                 or_0(hsl.hue).rem_euclid(360.0) / 360.0,
                 or_0(hsl.saturation).clamp(0.0, 1.0),
@@ -241,7 +242,7 @@ fn plain(colour: Color) -> Option<Colour> {
             ),
             hsl.alpha,
         ),
-        Color::Hwb(hwb) => rgb(
+        ParsedColor::Hwb(hwb) => rgb(
             hwb_to_rgb(
                 or_0(hwb.hue).rem_euclid(360.0) / 360.0,
                 or_0(hwb.whiteness).clamp(0.0, 1.0),
@@ -253,8 +254,8 @@ fn plain(colour: Color) -> Option<Colour> {
     }))
 }
 
-/// Words that name colours of the reader's system, or that may.
-pub(crate) fn is_system_colour(word: &str) -> bool {
+/// Words that name colors of the reader's system, or that may.
+pub(crate) fn is_system_color(word: &str) -> bool {
     const SUFFIXES: [&str; 12] = [
         "text",
         "face",
@@ -293,7 +294,7 @@ mod tests {
         root: 16.0,
         whole: 200.0,
         window: (900.0, 1200.0),
-        bare: Bare::Number,
+        bare: UnitlessNumber::Number,
     };
 
     #[test]
@@ -322,7 +323,7 @@ mod tests {
             assert_eq!(length(value, UNITS), want, "{value}");
         }
         let strict = Units {
-            bare: Bare::Invalid,
+            bare: UnitlessNumber::Invalid,
             ..UNITS
         };
         assert_eq!(length("12", strict), None);
@@ -332,14 +333,14 @@ mod tests {
     }
 
     #[test]
-    fn deep_arithmetic_is_no_number() {
+    fn deeply_nested_calc_is_rejected() {
         let deep = format!("{}1px{}", "calc(".repeat(5_000), ")".repeat(5_000));
         assert_eq!(length(&deep, UNITS), None);
     }
 
     #[test]
-    fn colours_are_read() {
-        let is = |rgb: [f32; 3], alpha| Some(Colour::Is(Rgba { rgb, alpha }));
+    fn colors_are_parsed() {
+        let is = |rgb: [f32; 3], alpha| Some(Color::Is(Rgba { rgb, alpha }));
         for (value, want) in [
             ("#fff", is([255.0; 3], 1.0)),
             ("#FFFFFF00", is([255.0; 3], 0.0)),
@@ -349,12 +350,12 @@ mod tests {
             ("hsl(0, 0%, 100%)", is([255.0; 3], 1.0)),
             ("hwb(0 100% 0%)", is([255.0; 3], 1.0)),
             ("transparent", is([0.0; 3], 0.0)),
-            ("currentColor", Some(Colour::Own)),
+            ("currentColor", Some(Color::Own)),
             ("Canvas", is([255.0; 3], 1.0)),
             ("bogus", None),
             ("red blue", None),
         ] {
-            assert_eq!(colour(value), want, "{value}");
+            assert_eq!(color(value), want, "{value}");
         }
     }
 }

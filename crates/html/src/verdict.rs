@@ -21,7 +21,7 @@ pub enum Reason {
     ZeroBox,
     OffPage,
     Clipped,
-    SameColour,
+    SameColor,
     /// Inside a closed `<details>`.
     Closed,
     Comment,
@@ -56,7 +56,7 @@ impl Reason {
             Self::ZeroBox => "zero-size box",
             Self::OffPage => "off the page",
             Self::Clipped => "clipped",
-            Self::SameColour => "colour of its background",
+            Self::SameColor => "colour of its background",
             Self::Closed => "closed details",
             Self::Comment => "comment",
             Self::Pixel => "text of a tracking pixel",

@@ -19,7 +19,7 @@ pub(crate) trait Sink {
     /// An element that takes up room and shows nothing.
     fn pass(&mut self, layout: BoxKind);
     /// `doubt` is why the text may not be seen.
-    fn text(&mut self, text: &str, space: Space, doubt: Option<Reason>);
+    fn text(&mut self, text: &str, space: WhiteSpaceMode, doubt: Option<Reason>);
     /// The alternative text of a picture.
     fn picture(&mut self, element: &Element, alt: &str, doubt: Option<Reason>);
     /// Nothing more is wanted.
@@ -38,7 +38,7 @@ pub(crate) enum BoxKind {
 
 /// What becomes of white space.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Space {
+pub(crate) enum WhiteSpaceMode {
     Folded,
     Kept,
 }
@@ -136,9 +136,9 @@ fn write(
             // What is invisible keeps its place, and parts the words around it.
             if matches!(
                 reason,
-                Reason::Visibility | Reason::Transparent | Reason::SameColour
+                Reason::Visibility | Reason::Transparent | Reason::SameColor
             ) {
-                sink.text(" ", Space::Folded, None);
+                sink.text(" ", WhiteSpaceMode::Folded, None);
             }
             return;
         }
@@ -151,11 +151,11 @@ fn write(
     sink.text(text, space(style), doubt);
 }
 
-fn space(style: &Style) -> Space {
+fn space(style: &Style) -> WhiteSpaceMode {
     if style.keeps_space {
-        Space::Kept
+        WhiteSpaceMode::Kept
     } else {
-        Space::Folded
+        WhiteSpaceMode::Folded
     }
 }
 
@@ -310,7 +310,11 @@ fn label(element: &Element) -> Option<&str> {
 
 fn write_label(label: Option<&str>, context: &VisibilityContext, sink: &mut impl Sink) {
     if let (Some(label), None) = (label, context.hidden()) {
-        sink.text(&format!(" {label} "), Space::Folded, Some(Reason::Element));
+        sink.text(
+            &format!(" {label} "),
+            WhiteSpaceMode::Folded,
+            Some(Reason::Element),
+        );
     }
 }
 

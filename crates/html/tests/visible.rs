@@ -24,7 +24,7 @@ fn recorded_techniques_have_no_leak_and_no_loss() {
     clippy::disallowed_methods,
     reason = "the list stands beside the checkout and is no part of it"
 )]
-fn shared_techniques_have_no_leak_and_no_loss() {
+fn techniques_beside_checkout_have_no_leak_and_no_loss() {
     let path = "../../../shared/data/hidden-text/techniques.json";
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
     if let Ok(list) = std::fs::read(path) {

@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn well_formed_fields_print_and_stay_what_they_are() {
+    fn well_formed_fields_round_trip() {
         for (value, want) in [
             (&b"a@b.c"[..], "a@b.c"),
             (b"<a@b.c>", "a@b.c"),
@@ -467,7 +467,7 @@ mod tests {
     }
 
     #[test]
-    fn malformed_addresses_print_in_one_reading() {
+    fn printed_malformed_addresses_are_unambiguous() {
         for (value, want) in [
             (&b"boss@corp.com@evil.com"[..], "\"boss@corp.com\"@evil.com"),
             (
@@ -491,7 +491,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_are_those_of_an_envelope() {
+    fn parsed_fields_equal_imap_envelope() {
         let found: Vec<Address> = AddressList::parse(b"=?utf-8?Q?A?= <a@b.c>, Team: x@y;")
             .into_envelope()
             .collect();
@@ -507,7 +507,7 @@ mod tests {
     }
 
     #[test]
-    fn what_servers_put_for_nothing_is_not_shown() {
+    fn placeholder_addresses_are_dropped() {
         let raw = |text: &str| Some(Raw::copied(text.as_bytes()));
         for (mailbox, host, want) in [
             ("root", "MISSING_DOMAIN", "Name <root>"),
@@ -528,7 +528,7 @@ mod tests {
     }
 
     #[test]
-    fn many_addresses_are_counted() {
+    fn addresses_over_the_limit_are_counted() {
         let list = vec!["someone@example.com"; 150].join(", ");
         let shown = print(list.as_bytes()).unwrap();
         assert!(shown.ends_with("… (+50 more)"), "{shown}");
@@ -550,14 +550,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_bytes_make_it_fall(bytes: Vec<u8>) {
+        fn arbitrary_bytes_never_panic(bytes: Vec<u8>) {
             print(&bytes);
         }
 
         /// What is printed reads as the same addresses, and so does what an envelope holds. Without
         /// letters nothing looks like a tag, which the shield would break up.
         #[test]
-        fn what_is_printed_reads_the_same(value in "[12@<>\"(),;:. \\\\=?]{0,40}") {
+        fn random_printed_fields_round_trip(value in "[12@<>\"(),;:. \\\\=?]{0,40}") {
             let first = AddressList::parse(value.as_bytes());
             let spec = |list: &AddressList| -> Vec<String> {
                 let full = list.mailboxes().filter(|one| one.domain.is_some());

@@ -20,7 +20,7 @@ pub(super) fn entries(value: &[u8], max_entries: usize) -> (Vec<Entry>, bool) {
     let mut parser = Parser {
         source: &value,
         entries: Vec::new(),
-        group: Group::Outside,
+        group: GroupState::Outside,
         piece: Piece::default(),
     };
     for token in tokens {
@@ -52,7 +52,7 @@ fn unfolded(value: &[u8]) -> Vec<u8> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Kind {
+enum TokenKind {
     Space,
     Comment,
     Quoted,
@@ -73,7 +73,7 @@ enum Kind {
 
 #[derive(Clone, Debug)]
 struct Token<'a> {
-    kind: Kind,
+    kind: TokenKind,
     start: usize,
     end: usize,
     /// Without quotes, parentheses and backslashes.
@@ -107,8 +107,8 @@ impl<'a> Lexer<'a> {
             let follows_at = found
                 .iter()
                 .rev()
-                .find(|token| token.kind != Kind::Space)
-                .is_some_and(|token| token.kind == Kind::At);
+                .find(|token| token.kind != TokenKind::Space)
+                .is_some_and(|token| token.kind == TokenKind::At);
             found.push(self.token(byte, follows_at));
         }
         found
@@ -119,25 +119,25 @@ impl<'a> Lexer<'a> {
         let here = self.source.get(self.at..next).unwrap_or_default();
         let single = |kind| (kind, next, Cow::Borrowed(here));
         let (kind, end, text) = match byte {
-            b' ' | b'\t' => self.run(Kind::Space, |byte| matches!(byte, b' ' | b'\t')),
-            b'"' => self.quoted().unwrap_or(single(Kind::Stray)),
-            b'(' => self.comment().unwrap_or(single(Kind::Stray)),
-            b'[' if follows_at => self.literal().unwrap_or(single(Kind::Stray)),
+            b' ' | b'\t' => self.run(TokenKind::Space, |byte| matches!(byte, b' ' | b'\t')),
+            b'"' => self.quoted().unwrap_or(single(TokenKind::Stray)),
+            b'(' => self.comment().unwrap_or(single(TokenKind::Stray)),
+            b'[' if follows_at => self.literal().unwrap_or(single(TokenKind::Stray)),
             b'\\' => match self.source.get(next) {
-                Some(escaped) => (Kind::Stray, next + 1, Cow::Owned(vec![*escaped])),
-                None => single(Kind::Stray),
+                Some(escaped) => (TokenKind::Stray, next + 1, Cow::Owned(vec![*escaped])),
+                None => single(TokenKind::Stray),
             },
-            b'[' | b']' | b')' => single(Kind::Stray),
-            b'@' => single(Kind::At),
-            b'.' => single(Kind::Dot),
-            b',' => single(Kind::Comma),
-            b';' => single(Kind::Semicolon),
-            b':' => single(Kind::Colon),
-            b'<' => single(Kind::Open),
-            b'>' => single(Kind::Close),
+            b'[' | b']' | b')' => single(TokenKind::Stray),
+            b'@' => single(TokenKind::At),
+            b'.' => single(TokenKind::Dot),
+            b',' => single(TokenKind::Comma),
+            b';' => single(TokenKind::Semicolon),
+            b':' => single(TokenKind::Colon),
+            b'<' => single(TokenKind::Open),
+            b'>' => single(TokenKind::Close),
             _ => self
                 .encoded_word()
-                .unwrap_or_else(|| self.run(Kind::Atom, |byte| !SPECIALS.contains(&byte))),
+                .unwrap_or_else(|| self.run(TokenKind::Atom, |byte| !SPECIALS.contains(&byte))),
         };
         let start = std::mem::replace(&mut self.at, end);
         Token {
@@ -148,7 +148,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    fn run(&self, kind: Kind, belongs: fn(u8) -> bool) -> (Kind, usize, Cow<'a, [u8]>) {
+    fn run(&self, kind: TokenKind, belongs: fn(u8) -> bool) -> (TokenKind, usize, Cow<'a, [u8]>) {
         let rest = self.source.get(self.at..).unwrap_or_default();
         let length = rest.iter().take_while(|byte| belongs(**byte)).count();
         let text = rest.get(..length).unwrap_or_default();
@@ -157,7 +157,7 @@ impl<'a> Lexer<'a> {
 
     /// An encoded word is one atom, although some senders leave `@` and dots in it (RFC 2047
     /// section 5).
-    fn encoded_word(&self) -> Option<(Kind, usize, Cow<'a, [u8]>)> {
+    fn encoded_word(&self) -> Option<(TokenKind, usize, Cow<'a, [u8]>)> {
         let source = self.source.get(self.at..)?;
         let rest = source.strip_prefix(b"=?")?;
         let mut marks = rest.iter().enumerate().filter(|(_, byte)| **byte == b'?');
@@ -171,10 +171,10 @@ impl<'a> Lexer<'a> {
             && !word.get(..second)?.contains(&b'@');
         let length = 2 + word.len();
         let text = source.get(..length)?;
-        fits.then(|| (Kind::Atom, self.at + length, Cow::Borrowed(text)))
+        fits.then(|| (TokenKind::Atom, self.at + length, Cow::Borrowed(text)))
     }
 
-    fn quoted(&mut self) -> Option<(Kind, usize, Cow<'a, [u8]>)> {
+    fn quoted(&mut self) -> Option<(TokenKind, usize, Cow<'a, [u8]>)> {
         if self.quotes_end {
             return None;
         }
@@ -183,7 +183,7 @@ impl<'a> Lexer<'a> {
         while let Some(byte) = self.source.get(at).copied() {
             at += 1;
             match byte {
-                b'"' => return Some((Kind::Quoted, at, Cow::Owned(text))),
+                b'"' => return Some((TokenKind::Quoted, at, Cow::Owned(text))),
                 b'\\' => {
                     text.extend(self.source.get(at));
                     at += 1;
@@ -195,7 +195,7 @@ impl<'a> Lexer<'a> {
         None
     }
 
-    fn comment(&mut self) -> Option<(Kind, usize, Cow<'a, [u8]>)> {
+    fn comment(&mut self) -> Option<(TokenKind, usize, Cow<'a, [u8]>)> {
         if self
             .unclosed
             .as_ref()
@@ -212,7 +212,7 @@ impl<'a> Lexer<'a> {
                 b')' => {
                     open.pop();
                     if open.is_empty() {
-                        return Some((Kind::Comment, at + 1, Cow::Owned(text)));
+                        return Some((TokenKind::Comment, at + 1, Cow::Owned(text)));
                     }
                 }
                 b'\\' => {
@@ -227,19 +227,19 @@ impl<'a> Lexer<'a> {
         None
     }
 
-    fn literal(&self) -> Option<(Kind, usize, Cow<'a, [u8]>)> {
+    fn literal(&self) -> Option<(TokenKind, usize, Cow<'a, [u8]>)> {
         let rest = self.source.get(self.at + 1..)?;
         let stops = |byte: &u8| b"[]\\<>@\" \t".contains(byte);
         let length = rest.iter().take(256).position(stops)?;
         let end = self.at + length + 2;
         let text = self.source.get(self.at..end)?;
         text.ends_with(b"]")
-            .then_some((Kind::Literal, end, Cow::Borrowed(text)))
+            .then_some((TokenKind::Literal, end, Cow::Borrowed(text)))
     }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Group {
+enum GroupState {
     Outside,
     Inside,
 }
@@ -259,7 +259,7 @@ struct Piece<'a> {
 struct Parser<'a> {
     source: &'a [u8],
     entries: Vec<Entry>,
-    group: Group,
+    group: GroupState,
     piece: Piece<'a>,
 }
 
@@ -270,12 +270,12 @@ impl<'a> Parser<'a> {
             return;
         }
         match token.kind {
-            Kind::Comma => self.end_piece(),
-            Kind::Semicolon => {
+            TokenKind::Comma => self.end_piece(),
+            TokenKind::Semicolon => {
                 self.end_piece();
                 self.end_group();
             }
-            Kind::Colon if self.group == Group::Outside && self.piece.angle.is_none() => {
+            TokenKind::Colon if self.group == GroupState::Outside && self.piece.angle.is_none() => {
                 let name = phrase(&self.piece.words);
                 if name.is_empty() {
                     self.piece.repaired = true;
@@ -283,16 +283,16 @@ impl<'a> Parser<'a> {
                 }
                 self.piece = Piece::default();
                 self.entries.push(Entry::GroupStart(Raw::new(name)));
-                self.group = Group::Inside;
+                self.group = GroupState::Inside;
             }
-            Kind::Open => {
+            TokenKind::Open => {
                 if let Some(angle) = self.piece.angle.take() {
                     self.second_angle(angle);
                 }
                 self.piece.angle = Some(Vec::new());
                 self.piece.in_angle = true;
             }
-            Kind::Close => self.piece.repaired = true,
+            TokenKind::Close => self.piece.repaired = true,
             _ if self.piece.angle.is_some() => self.piece.after.push(token),
             _ => self.piece.words.push(token),
         }
@@ -301,13 +301,13 @@ impl<'a> Parser<'a> {
     fn take_in_angle(&mut self, token: Token<'a>) {
         let angle = self.piece.angle.get_or_insert_default();
         let first = angle.iter().find(|token| !is_gap(token));
-        let is_route = first.is_some_and(|token| token.kind == Kind::At)
-            && angle.iter().all(|token| token.kind != Kind::Colon);
+        let is_route = first.is_some_and(|token| token.kind == TokenKind::At)
+            && angle.iter().all(|token| token.kind != TokenKind::Colon);
         match token.kind {
-            Kind::Close => self.piece.in_angle = false,
-            Kind::Open if first.is_none() => self.piece.repaired = true,
-            Kind::Comma if is_route => angle.push(token),
-            Kind::Open | Kind::Comma | Kind::Semicolon => {
+            TokenKind::Close => self.piece.in_angle = false,
+            TokenKind::Open if first.is_none() => self.piece.repaired = true,
+            TokenKind::Comma if is_route => angle.push(token),
+            TokenKind::Open | TokenKind::Comma | TokenKind::Semicolon => {
                 self.piece.repaired = true;
                 self.piece.in_angle = false;
                 self.take(token);
@@ -326,7 +326,7 @@ impl<'a> Parser<'a> {
             self.end_piece();
         } else if let (Some(first), Some(last)) = (angle.first(), angle.last()) {
             let bracket = |at, text: &'static [u8]| Token {
-                kind: Kind::Stray,
+                kind: TokenKind::Stray,
                 start: at,
                 end: at,
                 text: Cow::Borrowed(text),
@@ -341,10 +341,10 @@ impl<'a> Parser<'a> {
     }
 
     fn end_group(&mut self) {
-        if self.group == Group::Inside {
+        if self.group == GroupState::Inside {
             self.entries.push(Entry::GroupEnd);
         }
-        self.group = Group::Outside;
+        self.group = GroupState::Outside;
     }
 
     fn end_piece(&mut self) {
@@ -412,7 +412,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn push(&mut self, name: Vec<u8>, spec: Spec) {
+    fn push(&mut self, name: Vec<u8>, spec: AddrSpec) {
         if name.is_empty() && spec.local_part.is_empty() {
             return;
         }
@@ -425,10 +425,14 @@ impl<'a> Parser<'a> {
     }
 
     /// An addr-spec (RFC 5322 section 3.4.1), perhaps behind an obsolete route.
-    fn spec(&self, tokens: &[Token<'_>], mut form: Form) -> Spec {
+    fn spec(&self, tokens: &[Token<'_>], mut form: Form) -> AddrSpec {
         let tokens = trimmed(tokens);
-        let route = tokens.iter().position(|token| token.kind == Kind::Colon);
-        let starts_with_at = tokens.first().is_some_and(|token| token.kind == Kind::At);
+        let route = tokens
+            .iter()
+            .position(|token| token.kind == TokenKind::Colon);
+        let starts_with_at = tokens
+            .first()
+            .is_some_and(|token| token.kind == TokenKind::At);
         let tokens = match route {
             Some(colon) if starts_with_at => {
                 form = Form::Repaired;
@@ -436,9 +440,9 @@ impl<'a> Parser<'a> {
             }
             _ => tokens,
         };
-        let Some(at) = tokens.iter().rposition(|token| token.kind == Kind::At) else {
+        let Some(at) = tokens.iter().rposition(|token| token.kind == TokenKind::At) else {
             let local = dotted(tokens);
-            return Spec {
+            return AddrSpec {
                 form: if local.is_some() {
                     form
                 } else {
@@ -452,7 +456,7 @@ impl<'a> Parser<'a> {
         let after = after.get(1..).unwrap_or_default();
         let written = self.written(before);
         let Some((domain, domain_form)) = domain(after).filter(|_| !written.is_empty()) else {
-            return Spec {
+            return AddrSpec {
                 local_part: self.written(tokens),
                 domain: None,
                 form: Form::Repaired,
@@ -462,7 +466,7 @@ impl<'a> Parser<'a> {
         if local.is_none() || domain_form == Form::Repaired {
             form = Form::Repaired;
         }
-        Spec {
+        AddrSpec {
             local_part: local.unwrap_or(written),
             domain: Some(domain),
             form,
@@ -480,18 +484,18 @@ impl<'a> Parser<'a> {
     }
 }
 
-struct Spec {
+struct AddrSpec {
     local_part: Vec<u8>,
     domain: Option<Vec<u8>>,
     form: Form,
 }
 
 fn holds_at(tokens: &[Token<'_>]) -> bool {
-    tokens.iter().any(|token| token.kind == Kind::At)
+    tokens.iter().any(|token| token.kind == TokenKind::At)
 }
 
 fn is_gap(token: &Token<'_>) -> bool {
-    matches!(token.kind, Kind::Space | Kind::Comment)
+    matches!(token.kind, TokenKind::Space | TokenKind::Comment)
 }
 
 fn trimmed<'t, 'a>(tokens: &'t [Token<'a>]) -> &'t [Token<'a>] {
@@ -505,7 +509,7 @@ fn trimmed<'t, 'a>(tokens: &'t [Token<'a>]) -> &'t [Token<'a>] {
 
 fn space_after(token: &Token<'_>) -> Token<'static> {
     Token {
-        kind: Kind::Space,
+        kind: TokenKind::Space,
         start: token.end,
         end: token.end,
         text: Cow::Borrowed(b" "),
@@ -519,7 +523,7 @@ fn runs<'t, 'a>(tokens: &'t [Token<'a>]) -> Vec<&'t [Token<'a>]> {
     let mut start = None;
     let mut previous: Option<&Token<'_>> = None;
     let mut gap = false;
-    let joins = |token: &Token<'_>| matches!(token.kind, Kind::At | Kind::Dot);
+    let joins = |token: &Token<'_>| matches!(token.kind, TokenKind::At | TokenKind::Dot);
     for (index, token) in tokens.iter().enumerate() {
         if is_gap(token) {
             gap = true;
@@ -543,11 +547,11 @@ fn dotted(tokens: &[Token<'_>]) -> Option<Vec<u8>> {
     let mut word_is_next = true;
     for token in tokens.iter().filter(|token| !is_gap(token)) {
         let fits = match token.kind {
-            Kind::Atom => {
+            TokenKind::Atom => {
                 word_is_next && is_ordinary(&token.text) && !holds_encoded_word(&token.text)
             }
-            Kind::Quoted => word_is_next && is_ordinary(&token.text),
-            Kind::Dot => !word_is_next,
+            TokenKind::Quoted => word_is_next && is_ordinary(&token.text),
+            TokenKind::Dot => !word_is_next,
             _ => false,
         };
         if !fits {
@@ -568,15 +572,15 @@ fn holds_encoded_word(text: &[u8]) -> bool {
 fn domain(tokens: &[Token<'_>]) -> Option<(Vec<u8>, Form)> {
     let tokens = trimmed(tokens);
     if let [literal] = tokens
-        && literal.kind == Kind::Literal
+        && literal.kind == TokenKind::Literal
     {
         return is_domain(&literal.text).then(|| (literal.text.to_vec(), Form::WellFormed));
     }
     let (tokens, form) = match tokens.split_last() {
-        Some((last, rest)) if last.kind == Kind::Dot => (trimmed(rest), Form::Repaired),
+        Some((last, rest)) if last.kind == TokenKind::Dot => (trimmed(rest), Form::Repaired),
         _ => (tokens, Form::WellFormed),
     };
-    if tokens.iter().any(|token| token.kind == Kind::Quoted) {
+    if tokens.iter().any(|token| token.kind == TokenKind::Quoted) {
         return None;
     }
     let text = dotted(tokens)?;
@@ -588,9 +592,9 @@ fn phrase(tokens: &[Token<'_>]) -> Vec<u8> {
     let mut out: Vec<u8> = Vec::new();
     for token in tokens {
         match token.kind {
-            Kind::Comment => {}
-            Kind::Space if out.ends_with(b" ") => {}
-            Kind::Space => out.push(b' '),
+            TokenKind::Comment => {}
+            TokenKind::Space if out.ends_with(b" ") => {}
+            TokenKind::Space => out.push(b' '),
             _ => out.extend_from_slice(&token.text),
         }
     }
@@ -598,7 +602,7 @@ fn phrase(tokens: &[Token<'_>]) -> Vec<u8> {
 }
 
 fn comments<'t>(tokens: impl Iterator<Item = &'t Token<'t>>) -> Vec<u8> {
-    let found = tokens.filter(|token| token.kind == Kind::Comment);
+    let found = tokens.filter(|token| token.kind == TokenKind::Comment);
     let texts: Vec<&[u8]> = found.map(|token| token.text.trim_ascii()).collect();
     texts.join(&b' ').trim_ascii().to_vec()
 }

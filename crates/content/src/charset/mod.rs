@@ -1,7 +1,7 @@
 //! Bytes to text: the declared charset where it can be true, what the bytes say where it cannot.
 
+mod ascii_incompatible;
 mod labels;
-mod shifted;
 mod tables;
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
@@ -112,11 +112,11 @@ fn declared(label: Option<&str>) -> Declared {
         Charset::Web(encoding) if encoding.is_single_byte() => Declared::SingleByte(encoding),
         Charset::Web(encoding) => Declared::MultiByte(encoding),
         Charset::Table(table) => Declared::Table(table),
-        Charset::Utf7 => Declared::Shifted(shifted::utf7),
-        Charset::Utf32 => Declared::Shifted(shifted::utf32),
-        Charset::Hz => Declared::Shifted(shifted::hz),
-        Charset::Iso2022Kr => Declared::Shifted(shifted::iso_2022_kr),
-        Charset::Iso2022Cn => Declared::Shifted(shifted::iso_2022_cn),
+        Charset::Utf7 => Declared::Shifted(ascii_incompatible::utf7),
+        Charset::Utf32 => Declared::Shifted(ascii_incompatible::utf32),
+        Charset::Hz => Declared::Shifted(ascii_incompatible::hz),
+        Charset::Iso2022Kr => Declared::Shifted(ascii_incompatible::iso_2022_kr),
+        Charset::Iso2022Cn => Declared::Shifted(ascii_incompatible::iso_2022_cn),
     }
 }
 
@@ -420,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn html_is_decoded_as_it_declares_where_the_mail_does_not() {
+    fn html_meta_charset_decodes_undeclared_mail() {
         let html = b"<meta charset=koi8-r>\xf0\xd2\xc9\xd7\xc5\xd4";
         for (label, want, guessed) in [
             (None, "Привет", false),
@@ -451,7 +451,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_are_whole() {
+    fn charset_tables_have_all_entries() {
         for table in TABLES {
             assert_eq!(table.high.chars().count(), 128, "{:?}", table.names);
         }
@@ -468,7 +468,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn no_bytes_make_it_fall(bytes: Vec<u8>, label in "(utf-7|utf-32|hz|iso-2022-kr|iso-2022-cn|cp437|viscii|[a-z0-9-]{0,12})") {
+        fn arbitrary_bytes_never_panic(bytes: Vec<u8>, label in "(utf-7|utf-32|hz|iso-2022-kr|iso-2022-cn|cp437|viscii|[a-z0-9-]{0,12})") {
             decode(&bytes, Some(&label), Completeness::Complete);
             decode_html(&bytes, Some(&label), Completeness::Cut);
             decode_header(&bytes, Some(&label));

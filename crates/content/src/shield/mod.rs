@@ -5,9 +5,9 @@
 //! addresses in angle brackets too. The text rendering of an answer, not this module, keeps
 //! Markdown and HTML in it from becoming active.
 
+mod chat_tokens;
 mod emoji;
 mod fold;
-mod tokens;
 mod unicode;
 
 use crate::changes::Changes;
@@ -131,7 +131,7 @@ fn breaks(text: &str) -> Vec<usize> {
     let behind = |at: usize| text.get(at..).unwrap_or_default();
     let ascii = memchr::memchr2_iter(b'<', b'[', text.as_bytes()).filter_map(|at| {
         let open = char::from(*text.as_bytes().get(at)?);
-        tokens::opens_token(open, behind(at + 1)).then_some(at + 1)
+        chat_tokens::opens_token(open, behind(at + 1)).then_some(at + 1)
     });
     let mut found: Vec<usize> = ascii.collect();
     if !text.is_ascii() {
@@ -140,7 +140,7 @@ fn breaks(text: &str) -> Vec<usize> {
             .filter(|(_, char)| fold::is_opening(*char));
         found.extend(others.filter_map(|(at, open)| {
             let after = at + open.len_utf8();
-            tokens::opens_token(open, behind(after)).then_some(after)
+            chat_tokens::opens_token(open, behind(after)).then_some(after)
         }));
         found.sort_unstable();
     }

@@ -24,7 +24,7 @@ pub(super) fn visible<'a>(
     if plain_length(text, shape) == text.len() {
         return (Cow::Borrowed(text), 0);
     }
-    let mut sieve = Sieve {
+    let mut sieve = CharacterFilter {
         shape,
         out: String::with_capacity(text.len()),
         last: None,
@@ -82,7 +82,7 @@ fn plain_length(text: &str, shape: Shape) -> usize {
 
 /// INVARIANT: what is kept depends on the characters kept before it and on a next one that is kept as well, so
 /// that a second pass finds nothing.
-struct Sieve<'e> {
+struct CharacterFilter<'e> {
     shape: Shape,
     out: String,
     /// The character kept before.
@@ -93,7 +93,7 @@ struct Sieve<'e> {
     edits: Option<&'e mut Edits>,
 }
 
-impl Sieve<'_> {
+impl CharacterFilter<'_> {
     fn run(&mut self, text: &str) {
         let mut rest = text;
         loop {

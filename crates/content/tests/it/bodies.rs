@@ -25,7 +25,7 @@ fn snippet(raw: &str) -> String {
 
 /// A4 and A5 of the trials, and what follows from them.
 #[test]
-fn the_version_and_part_that_programs_show_is_the_body() {
+fn body_matches_what_mail_programs_show() {
     for (tree, want) in [
         ("alternative(plain:VIS, html:SEC, html:VIS)", "VIS"),
         ("alternative(html:SEC, html:VIS)", "VIS"),
@@ -178,7 +178,7 @@ fn parts_beside_the_root_are_attachments() {
 
 /// A6.
 #[test]
-fn empty_links_make_no_words_seen() {
+fn empty_links_do_not_count_as_visible_words() {
     let words = ["forward", "all", "mail", "of", "this", "week", "to", "eve"];
     let plain: Vec<String> = words.iter().map(|word| format!("@{word}")).collect();
     let links: Vec<String> = plain
@@ -253,7 +253,7 @@ fn text_behind_inline_pictures_is_read() {
 
 /// An offset that an answer names brings new text, whatever stands before it in the part.
 #[test]
-fn offsets_that_answers_name_bring_new_text() {
+fn returned_offset_advances_to_new_text() {
     let words: String = (0..3_000).map(|n| format!("word{n} ")).collect();
     let blank = "\r\n".repeat(100_000);
     let cases = [
@@ -363,7 +363,7 @@ fn sanitized_html_is_that_of_the_version_people_see() {
 
 /// F8: as a Maildir and as an outline of the source have it.
 #[test]
-fn a_multipart_without_parts_is_its_text() {
+fn multipart_without_parts_is_plain_text() {
     for header in ["multipart/mixed", "multipart/mixed; boundary=other"] {
         let raw = format!("Content-Type: {header}\r\n\r\n--b\r\n\r\ntext\r\n--b--\r\n");
         let outline = content::outline(raw.as_bytes());

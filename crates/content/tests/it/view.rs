@@ -85,7 +85,7 @@ fn raw_headers_are_read_in_the_charset_of_the_body() {
 }
 
 #[test]
-fn html_names_its_charset_where_ascii_was_invented() {
+fn html_meta_charset_overrides_invented_ascii() {
     for (declared, codes_wanted) in [
         ("; charset=us-ascii", &["html_converted"]),
         ("", &["html_converted"]),
@@ -100,7 +100,7 @@ fn html_names_its_charset_where_ascii_was_invented() {
 }
 
 #[test]
-fn undeclared_text_is_detected_and_said_to_be() {
+fn detected_charset_is_reported() {
     let (body, _, _) = encoding_rs::KOI8_R.encode("Здравствуйте, как дела?");
     let raw = [b"Subject: x\r\n\r\n", &body[..]].concat();
     let found = view(&raw, &wish());
@@ -186,7 +186,7 @@ fn html_is_rendered_and_sanitized() {
 }
 
 #[test]
-fn what_ordinary_mail_hides_is_counted_without_a_warning() {
+fn ordinary_hidden_text_is_counted_without_warning() {
     let hidden = "<div style='display:none'>Our offers of this week</div>";
     for (html, is_ordinary, says) in [
         (format!("{hidden}<p>x"), true, ""),

@@ -203,7 +203,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn colours_are_lost_on_what_is_near() {
+    fn similar_colours_have_too_little_contrast() {
         for (one, other, lost) in [
             ("ffffff", "ffffff", true),
             ("#FEFEFE", "ffffff", true),
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn lightness_changes_and_hue_stays() {
+    fn tint_and_shade_keep_hue() {
         assert_eq!(BLACK.relit(|light| light * 0.05 + 0.95), Rgb(242, 242, 242));
         assert_eq!(WHITE.relit(|light| light * 0.5), Rgb(128, 128, 128));
         assert_eq!(Rgb(255, 0, 0).relit(|light| light), Rgb(255, 0, 0));

@@ -13,7 +13,9 @@ use super::drawing::{self, Area, EMU_PER_POINT, Fill, Paint, Theme, signed};
 use super::package::Package;
 use super::relations;
 use super::verdict::Verdict;
-use super::word_style::{Ink, Level, Look, Resolved, Styles, is_on, of_height, vanishing};
+use super::word_style::{
+    PropertyLevel, ResolvedStyle, RunFormat, Styles, TextColour, is_on, of_height, vanishing,
+};
 use super::xml::{Node, Tag, Xml};
 
 /// Headers, footers and the like; a document has a few of each.
@@ -24,7 +26,7 @@ const MAX_FIELDS: usize = 100;
 const FAR: f64 = 1_584.0;
 
 /// What is the same for all parts of a document.
-struct Setting {
+struct DocumentContext {
     theme: Theme,
     styles: Styles,
     pages: Verdict,
@@ -53,7 +55,7 @@ pub(super) fn read(bytes: &[u8], draft: &mut Draft) -> Result<(), ExtractFault> 
         None => Styles::default(),
     };
     let body = package.required(&document)?;
-    let setting = Setting {
+    let setting = DocumentContext {
         theme,
         styles,
         pages: verdict_of_pages(&body)?,
@@ -124,7 +126,7 @@ fn read_settings(text: &str, theme: &mut Theme) -> Result<(), ExtractFault> {
 fn read_part(
     package: &mut Package<'_>,
     name: &str,
-    setting: &Setting,
+    setting: &DocumentContext,
     label: Option<&'static str>,
     draft: &mut Draft,
 ) -> Result<(), ExtractFault> {
@@ -136,7 +138,7 @@ fn read_part(
 
 struct Reader<'a> {
     xml: Xml<'a>,
-    setting: &'a Setting,
+    setting: &'a DocumentContext,
     draft: &'a mut Draft,
     /// Said once, before the first text.
     label: Option<String>,
@@ -144,7 +146,7 @@ struct Reader<'a> {
     paragraphs: Vec<Paragraph>,
     runs: Vec<Run>,
     /// Tables, rows, cells and text boxes that are open, outermost first.
-    boxes: Vec<Frame>,
+    boxes: Vec<Surrounding>,
     /// Pictures and shapes that are open.
     drawings: Vec<Shape>,
     /// Fields that are open: whether each is at its code, which is not shown.
@@ -173,13 +175,13 @@ enum Properties {
 
 #[derive(Default)]
 struct Run {
-    look: Look,
+    look: RunFormat,
     style: Option<String>,
 }
 
 #[derive(Default)]
 struct Paragraph {
-    look: Look,
+    look: RunFormat,
     style: Option<String>,
     /// The level of a list's item, until its first text.
     item: Option<usize>,
@@ -187,12 +189,12 @@ struct Paragraph {
 
 /// What lies around paragraphs.
 #[derive(Default)]
-struct Frame {
+struct Surrounding {
     /// What it hides, for whatever reason of its own.
     verdict: Verdict,
     fill: Fill,
     /// A table's style.
-    style: Option<Rc<Resolved>>,
+    style: Option<Rc<ResolvedStyle>>,
     /// The colour of text where nothing else is said.
     ink: Option<Paint>,
     /// Fields and paragraphs do not go on inside a text box.
@@ -209,7 +211,7 @@ struct Shape {
 impl<'a> Reader<'a> {
     fn new(
         text: &'a str,
-        setting: &'a Setting,
+        setting: &'a DocumentContext,
         draft: &'a mut Draft,
         label: Option<&'static str>,
     ) -> Self {
@@ -274,28 +276,28 @@ impl<'a> Reader<'a> {
                     author => format!("comment by {author}"),
                 });
             }
-            "tbl" => self.boxes.push(Frame {
+            "tbl" => self.boxes.push(Surrounding {
                 style: Some(self.setting.styles.resolve("table", None)),
-                ..Frame::default()
+                ..Surrounding::default()
             }),
             "tblPr" => self.properties.push(Properties::Table),
             "tr" => {
                 // A label is a line of its own, and there are none in a row.
                 self.say_label();
                 self.draft.begin_row();
-                self.boxes.push(Frame::default());
+                self.boxes.push(Surrounding::default());
             }
             "trPr" | "tblPrEx" => self.properties.push(Properties::Row),
             "tc" => {
                 self.draft.begin_cell();
-                self.boxes.push(Frame::default());
+                self.boxes.push(Surrounding::default());
             }
             "tcPr" => self.properties.push(Properties::Cell),
             "txbxContent" => {
                 self.draft.end_line();
                 let shape = self.drawings.last_mut().map(std::mem::take);
                 let shape = shape.unwrap_or_default();
-                self.boxes.push(Frame {
+                self.boxes.push(Surrounding {
                     verdict: shape.verdict,
                     fill: shape.fill,
                     style: None,
@@ -444,7 +446,7 @@ impl<'a> Reader<'a> {
             (Properties::Paragraph, _) => {
                 if let Some(paragraph) = self.paragraphs.last_mut() {
                     let look = &mut paragraph.look;
-                    look.read(Level::Paragraph, tag, &mut self.xml, theme)?;
+                    look.read(PropertyLevel::Paragraph, tag, &mut self.xml, theme)?;
                 }
             }
             (Properties::Run, "rStyle") => {
@@ -454,7 +456,8 @@ impl<'a> Reader<'a> {
             }
             (Properties::Run, _) => {
                 if let Some(run) = self.runs.last_mut() {
-                    run.look.read(Level::Run, tag, &mut self.xml, theme)?;
+                    run.look
+                        .read(PropertyLevel::Run, tag, &mut self.xml, theme)?;
                 }
             }
             (Properties::Table, "tblStyle") => {
@@ -475,8 +478,8 @@ impl<'a> Reader<'a> {
                 self.doubt_box(!(-1_440.0..=FAR * 5.0).contains(&by), HidingReason::OffPage);
             }
             (Properties::Table | Properties::Cell, "shd") => {
-                let mut look = Look::default();
-                look.read(Level::Cell, tag, &mut self.xml, theme)?;
+                let mut look = RunFormat::default();
+                look.read(PropertyLevel::Cell, tag, &mut self.xml, theme)?;
                 if let Some(frame) = self.boxes.last_mut() {
                     frame.fill = look.cell_fill.unwrap_or_default();
                 }
@@ -570,7 +573,7 @@ impl<'a> Reader<'a> {
             .iter()
             .rev()
             .find_map(|frame| frame.style.as_ref());
-        let plain = Rc::new(Resolved::default());
+        let plain = Rc::new(ResolvedStyle::default());
         let of_table = table.unwrap_or(&plain);
         let ink = self.boxes.iter().rev().find_map(|frame| frame.ink.clone());
         let own = run
@@ -579,10 +582,10 @@ impl<'a> Reader<'a> {
             .over(&of_run.look)
             .over(&paragraph.look)
             .over(&of_paragraph.look);
-        let mut around = Look::default();
-        around.ink = ink.map(Ink::Paint);
+        let mut around = RunFormat::default();
+        around.ink = ink.map(TextColour::Paint);
         let usual = of_table.look.clone().over(&around).over(&styles.defaults);
-        let vanishing_of = |table: &Look| {
+        let vanishing_of = |table: &RunFormat| {
             let looks = [&of_run.look, &of_paragraph.look, table];
             vanishing(&run.look, &looks, &styles.defaults)
         };
@@ -617,7 +620,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The colours that may lie behind a paragraph.
-    fn behind(&self, sometimes: Option<&Look>) -> Colours {
+    fn behind(&self, sometimes: Option<&RunFormat>) -> Colours {
         let innermost = self.boxes.iter().rposition(|frame| frame.style.is_some());
         let mut behind = self.page.clone();
         for (at, frame) in self.boxes.iter().enumerate() {

@@ -10,7 +10,7 @@ use mail::{ExtractFault, HidingReason};
 use super::colour::Colours;
 use super::draft::Draft;
 use super::drawing::Fill;
-use super::odf_style::{Look, Styles};
+use super::odf_style::{Styles, TextFormat};
 use super::package::Package;
 use super::verdict::Verdict;
 use super::xml::{Node, Tag, Xml};
@@ -72,12 +72,12 @@ enum Part {
 #[derive(Clone)]
 struct Scope {
     /// With all that is around.
-    look: Look,
+    look: TextFormat,
     /// What hides all that is in it.
     verdict: Verdict,
     behind: Colours,
-    /// Looks that may take the place of this one.
-    sometimes: Rc<[Look]>,
+    /// OdfStyles that may take the place of this one.
+    sometimes: Rc<[TextFormat]>,
 }
 
 struct Reader<'a> {
@@ -317,7 +317,7 @@ impl<'a> Reader<'a> {
 
     fn around(&self) -> Scope {
         self.scopes.last().cloned().unwrap_or_else(|| Scope {
-            look: Look::default(),
+            look: TextFormat::default(),
             verdict: Verdict::Visible,
             behind: self.styles.page(),
             sometimes: Rc::default(),
@@ -328,7 +328,7 @@ impl<'a> Reader<'a> {
         let around = self.around();
         let name = tag.attribute("style-name").unwrap_or_default();
         let styled = |family: &str| self.styles.look(family, &name);
-        let filled = |look: &Look| {
+        let filled = |look: &TextFormat| {
             let fill = look.fill.clone().unwrap_or(Fill::Unset);
             fill.on(&around.behind)
         };

@@ -17,7 +17,7 @@ const MAX_CHAIN: usize = 20;
 const FAR: f64 = 144.0;
 
 #[derive(Clone, Copy, PartialEq, Debug)]
-enum Size {
+enum FontSize {
     Points(f32),
     /// Of what is around.
     Share(f32),
@@ -25,13 +25,13 @@ enum Size {
 
 /// What one style says; nothing said leaves it to what is around.
 #[derive(Clone, Default, PartialEq, Debug)]
-pub(super) struct Look {
+pub(super) struct TextFormat {
     /// Hidden, shown, or under a condition.
     hidden: Option<Verdict>,
     /// None inside is automatic: black or white, whichever shows.
     ink: Option<Option<Colours>>,
     opacity: Option<f32>,
-    size: Option<Size>,
+    size: Option<FontSize>,
     scale: Option<f32>,
     raised: Option<Verdict>,
     spacing: Option<Verdict>,
@@ -46,14 +46,14 @@ pub(super) struct Look {
     pub(super) data_style: Option<String>,
 }
 
-impl Look {
+impl TextFormat {
     pub(super) fn over(self, under: &Self) -> Self {
         let size = match (self.size, under.size) {
-            (Some(Size::Share(share)), Some(Size::Points(points))) => {
-                Some(Size::Points(points * share))
+            (Some(FontSize::Share(share)), Some(FontSize::Points(points))) => {
+                Some(FontSize::Points(points * share))
             }
-            (Some(Size::Share(share)), Some(Size::Share(other))) => {
-                Some(Size::Share(share * other))
+            (Some(FontSize::Share(share)), Some(FontSize::Share(other))) => {
+                Some(FontSize::Share(share * other))
             }
             (own, other) => own.or(other),
         };
@@ -93,8 +93,8 @@ impl Look {
     /// Text of this look on a background of one of these colours.
     pub(super) fn verdict_on(&self, behind: &Colours) -> Verdict {
         let points = match self.size {
-            Some(Size::Points(points)) => points,
-            Some(Size::Share(share)) => 12.0 * share,
+            Some(FontSize::Points(points)) => points,
+            Some(FontSize::Share(share)) => 12.0 * share,
             None => 12.0,
         };
         let mut verdict = self.hidden().and(Verdict::of_size(points));
@@ -121,8 +121,8 @@ impl Look {
 }
 
 #[derive(Clone, Default, Debug)]
-struct Style {
-    look: Look,
+struct OdfStyle {
+    look: TextFormat,
     parent: Option<String>,
     /// Styles that take its place under a condition.
     sometimes: Vec<String>,
@@ -138,7 +138,7 @@ struct DataStyle {
 #[derive(Default)]
 pub(super) struct Styles {
     /// By family and name.
-    named: HashMap<String, Style>,
+    named: HashMap<String, OdfStyle>,
     open: Option<String>,
     data: HashMap<String, DataStyle>,
     open_data: Option<String>,
@@ -167,12 +167,12 @@ impl Styles {
             _ => text("name").into_owned(),
         };
         let key = key(&text("family"), &name);
-        let style = Style {
-            look: Look {
+        let style = OdfStyle {
+            look: TextFormat {
                 data_style: tag
                     .attribute("data-style-name")
                     .map(|name| name.into_owned()),
-                ..Look::default()
+                ..TextFormat::default()
             },
             parent: tag
                 .attribute("parent-style-name")
@@ -332,8 +332,8 @@ impl Styles {
         }
     }
 
-    pub(super) fn look(&self, family: &str, name: &str) -> Look {
-        let mut look = Look::default();
+    pub(super) fn look(&self, family: &str, name: &str) -> TextFormat {
+        let mut look = TextFormat::default();
         let mut next = self.named.get(&key(family, name));
         for _ in 0..MAX_CHAIN {
             let Some(style) = next else { break };
@@ -347,12 +347,12 @@ impl Styles {
     }
 
     /// What holds where no style says anything.
-    pub(super) fn usual(&self, family: &str) -> Look {
+    pub(super) fn usual(&self, family: &str) -> TextFormat {
         self.look(family, DEFAULT)
     }
 
     /// The looks that may take the place of a style's.
-    pub(super) fn sometimes(&self, family: &str, name: &str) -> Vec<Look> {
+    pub(super) fn sometimes(&self, family: &str, name: &str) -> Vec<TextFormat> {
         let style = self.named.get(&key(family, name));
         let names = style
             .map(|style| style.sometimes.as_slice())
@@ -383,7 +383,7 @@ impl Styles {
     }
 
     /// What lies behind the shapes of a slide.
-    pub(super) fn slide(&self, own: &Look, master: &str) -> Colours {
+    pub(super) fn slide(&self, own: &TextFormat, master: &str) -> Colours {
         let white = Colours::one(WHITE);
         let master = self.masters.get(master);
         let of_master = master.map(|master| self.look("drawing-page", &master.style));
@@ -433,7 +433,7 @@ impl Styles {
 
 const DEFAULT: &str = "\u{0}default";
 
-fn text_properties(look: &mut Look, tag: &Tag<'_>) {
+fn text_properties(look: &mut TextFormat, tag: &Tag<'_>) {
     if let Some(display) = tag.attribute("display") {
         look.hidden = Some(match &*display {
             "none" => Verdict::Hidden(HidingReason::Marked),
@@ -452,12 +452,12 @@ fn text_properties(look: &mut Look, tag: &Tag<'_>) {
     look.opacity = share("opacity").or(look.opacity);
     look.scale = share("text-scale").or(look.scale);
     if let Some(size) = tag.attribute("font-size") {
-        let points = || length(&size).map(|points| Size::Points(points as f32));
+        let points = || length(&size).map(|points| FontSize::Points(points as f32));
         look.size = Some(
             percent(&size)
-                .map(Size::Share)
+                .map(FontSize::Share)
                 .or_else(points)
-                .unwrap_or(Size::Points(0.0)),
+                .unwrap_or(FontSize::Points(0.0)),
         );
     }
     if let Some(position) = tag.attribute("text-position") {

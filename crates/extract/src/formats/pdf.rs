@@ -15,7 +15,7 @@ use unpdf::{
 
 use super::draft::Draft;
 use super::pdf_guard;
-use super::pdf_visibility::{DrawnPage, Look};
+use super::pdf_visibility::{DrawnPage, PageReader};
 use super::verdict::Verdict;
 
 /// Pages that are looked at.
@@ -37,7 +37,7 @@ pub(super) fn read(bytes: &[u8], draft: &mut Draft) -> Result<(), ExtractFault> 
     if pages == 0 {
         return Err(ExtractFault::Malformed);
     }
-    let look = Look::open(bytes);
+    let look = PageReader::open(bytes);
     let mut fields = Vec::new();
     parser
         .for_each_page(options(looked_at(pages, draft)), |event| {
@@ -124,7 +124,7 @@ fn show(page: &unpdf::Page, drawn: DrawnPage, label: Option<String>, draft: &mut
             draft.hide(&run.text, reason);
         }
     }
-    let mut sights = Sights::of(&pieces, &drawn);
+    let mut sights = CharacterVerdicts::of(&pieces, &drawn);
     if sights.all_hidden() {
         return;
     }
@@ -170,14 +170,14 @@ fn table_pieces(table: &Table, pieces: &mut Vec<Piece>) {
 }
 
 /// For each character of a page's text that is no white space, whether it is seen.
-struct Sights {
+struct CharacterVerdicts {
     of_chars: Vec<Verdict>,
     /// Characters that begin a line.
     line_starts: HashSet<usize>,
     next: usize,
 }
 
-impl Sights {
+impl CharacterVerdicts {
     fn of(pieces: &[Piece], drawn: &DrawnPage) -> Self {
         let text: String = pieces
             .iter()
@@ -411,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_before_the_first_line_are_passed_over() {
+    fn bytes_before_the_pdf_header_are_skipped() {
         let file = pdf_pages(&[&lines(&["Hello World"])]);
         for before in [
             &b"\n"[..],
@@ -428,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn operators_that_begin_a_line_do() {
+    fn pdf_line_operators_start_a_line() {
         for content in [
             "BT /F1 12 Tf 14 TL 72 720 Td (one) Tj T* (two) Tj ET",
             "BT /F1 12 Tf 14 TL 72 720 Td (one) Tj (two) ' ET",
@@ -444,7 +444,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_document_says_why() {
+    fn empty_document_has_a_reason() {
         for (content, why) in [
             ("", EmptyReason::NoText),
             ("BI /W 1 /H 1 /BPC 8 /CS /G ID x EI", EmptyReason::Scanned),

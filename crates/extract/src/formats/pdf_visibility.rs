@@ -43,13 +43,13 @@ pub(super) struct DrawnPage {
 }
 
 /// Reads pages once more, beside the library that takes their text out.
-pub(super) struct Look {
+pub(super) struct PageReader {
     backend: RawBackend,
-    layers: Layers,
+    layers: OptionalContent,
 }
 
-/// Layers that are switched off at first, by the objects that stand for them.
-struct Layers {
+/// OptionalContent that are switched off at first, by the objects that stand for them.
+struct OptionalContent {
     document: Option<RawDocument>,
     off: HashSet<ObjectId>,
     /// Without layers nothing is switched.
@@ -58,7 +58,7 @@ struct Layers {
     others_are_on: bool,
 }
 
-impl Layers {
+impl OptionalContent {
     fn read(bytes: &[u8]) -> Self {
         let document = RawDocument::load(bytes).ok();
         let mut layers = Self {
@@ -157,14 +157,14 @@ fn apply(matrix: &Matrix, x: f32, y: f32) -> (f32, f32) {
 
 /// A rectangle on the page.
 #[derive(Clone, Copy, Debug)]
-struct Area {
+struct PageArea {
     left: f32,
     bottom: f32,
     right: f32,
     top: f32,
 }
 
-impl Area {
+impl PageArea {
     fn around(points: &[(f32, f32)]) -> Option<Self> {
         let (x, y) = *points.first()?;
         let mut area = Self {
@@ -205,7 +205,7 @@ impl Area {
 
 /// Something that is painted over a part of the page.
 struct Painted {
-    area: Area,
+    area: PageArea,
     colours: Colours,
     /// It covers all of its area, and nothing shows through.
     is_solid: bool,
@@ -215,7 +215,7 @@ struct Painted {
 }
 
 #[derive(Clone)]
-struct State {
+struct GraphicsState {
     matrix: Matrix,
     fill: Colours,
     stroke: Colours,
@@ -225,7 +225,7 @@ struct State {
     stroke_alpha: f32,
     /// A mask or a way of mixing colours is in force.
     is_masked: bool,
-    clip: Area,
+    clip: PageArea,
     /// The clip may be smaller than its area.
     clip_is_odd: bool,
     font: Vec<u8>,
@@ -237,9 +237,9 @@ struct State {
     char_space: f32,
 }
 
-struct Run {
+struct OpenRun {
     text: String,
-    area: Option<Area>,
+    area: Option<PageArea>,
     verdict: Verdict,
     /// The colours of the letters; nothing where they leave none.
     ink: Option<Colours>,
@@ -247,12 +247,12 @@ struct Run {
     starts_line: bool,
 }
 
-struct Follower<'a> {
-    look: &'a Look,
+struct ContentInterpreter<'a> {
+    look: &'a PageReader,
     page: PageId,
-    crop: Area,
-    state: State,
-    saved: Vec<State>,
+    crop: PageArea,
+    state: GraphicsState,
+    saved: Vec<GraphicsState>,
     text: Matrix,
     line: Matrix,
     /// Of the path that is being made: its points, and whether it is one rectangle along the axes.
@@ -262,17 +262,17 @@ struct Follower<'a> {
     /// An operator that begins a line came, and no text since.
     line_began: bool,
     marks: Vec<Verdict>,
-    runs: Vec<Run>,
+    runs: Vec<OpenRun>,
     painted: Vec<Painted>,
     ops: usize,
     is_cut: bool,
 }
 
-impl Look {
+impl PageReader {
     pub(super) fn open(bytes: &[u8]) -> Option<Self> {
         Some(Self {
             backend: RawBackend::load_bytes(bytes).ok()?,
-            layers: Layers::read(bytes),
+            layers: OptionalContent::read(bytes),
         })
     }
 
@@ -280,17 +280,17 @@ impl Look {
         let page = *self.backend.pages().get(&number)?;
         let content = self.backend.page_content(page).ok()?;
         let crop = self.backend.crop_box(page);
-        let crop = Area {
+        let crop = PageArea {
             left: crop.llx,
             bottom: crop.lly,
             right: crop.urx,
             top: crop.ury,
         };
-        let mut follower = Follower {
+        let mut follower = ContentInterpreter {
             look: self,
             page,
             crop,
-            state: State {
+            state: GraphicsState {
                 matrix: IDENTITY,
                 fill: Colours::one(BLACK),
                 stroke: Colours::one(BLACK),
@@ -327,7 +327,7 @@ impl Look {
     }
 }
 
-impl Follower<'_> {
+impl ContentInterpreter<'_> {
     fn follow(&mut self, content: &[u8], form: Option<ObjectId>, depth: usize) {
         let Ok(ops) = self.look.backend.decode_content(content) else {
             self.is_cut = true;
@@ -569,7 +569,7 @@ impl Follower<'_> {
     }
 
     fn fill_path(&mut self) {
-        if let Some(area) = Area::around(&self.points) {
+        if let Some(area) = PageArea::around(&self.points) {
             let (state, plain) = (&self.state, self.is_plain);
             let painted = Painted {
                 area: area.cut_to(&state.clip),
@@ -609,7 +609,7 @@ impl Follower<'_> {
 
     fn end_path(&mut self) {
         if std::mem::take(&mut self.wants_clip) {
-            match Area::around(&self.points) {
+            match PageArea::around(&self.points) {
                 Some(area) => {
                     self.state.clip = self.state.clip.cut_to(&area);
                     self.state.clip_is_odd |= !self.is_plain;
@@ -625,7 +625,7 @@ impl Follower<'_> {
     fn picture(&mut self) {
         let corners = [(0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0)];
         let corners = corners.map(|(x, y)| apply(&self.state.matrix, x, y));
-        let Some(area) = Area::around(&corners) else {
+        let Some(area) = PageArea::around(&corners) else {
             return;
         };
         let painted = Painted {
@@ -666,7 +666,7 @@ impl Follower<'_> {
                 (bbox.llx, bbox.ury),
             ];
             let corners = corners.map(|(x, y)| apply(&self.state.matrix, x, y));
-            if let Some(area) = Area::around(&corners) {
+            if let Some(area) = PageArea::around(&corners) {
                 self.state.clip = self.state.clip.cut_to(&area);
             }
         }
@@ -716,7 +716,7 @@ impl Follower<'_> {
         let on_page = multiply(&self.text, &state.matrix);
         let (low, high) = (state.rise - 0.2 * state.size, state.rise + 0.8 * state.size);
         let corners = [(0.0, low), (length, low), (length, high), (0.0, high)];
-        let area = Area::around(&corners.map(|(x, y)| apply(&on_page, x, y)));
+        let area = PageArea::around(&corners.map(|(x, y)| apply(&on_page, x, y)));
         let [a, b, c, d, _, _] = on_page;
         let height = state.size.abs() * c.hypot(d);
         let width = state.size.abs() * a.hypot(b) * state.stretch.abs();
@@ -762,7 +762,7 @@ impl Follower<'_> {
             None => verdict = verdict.and(Verdict::Uncertain(HidingReason::NotUnderstood)),
         }
         if !text.trim().is_empty() {
-            self.runs.push(Run {
+            self.runs.push(OpenRun {
                 text,
                 area,
                 verdict,
@@ -786,7 +786,7 @@ impl Follower<'_> {
         }
     }
 
-    fn judge(&self, number: usize, run: &Run) -> Verdict {
+    fn judge(&self, number: usize, run: &OpenRun) -> Verdict {
         const TOUCHED: f32 = 0.02;
         const WHOLE: f32 = 0.98;
         if let Verdict::Hidden(_) = run.verdict {

@@ -6,7 +6,7 @@ use super::draft::Draft;
 use super::drawing::Theme;
 use super::package::Package;
 use super::relations;
-use super::slide_visibility::{self, Levels, SHAPES, Sheet, Stage, TextLook};
+use super::slide_visibility::{self, Levels, SHAPES, SlideContext, SlideLayer, TextLook};
 use super::verdict::Verdict;
 use super::xml::{Node, Tag, Xml};
 
@@ -14,7 +14,7 @@ use super::xml::{Node, Tag, Xml};
 const MAX_SLIDES: usize = 1_000;
 
 /// What the presentation says of all slides.
-struct Show {
+struct Presentation {
     /// The ids of the slides' relations in their order.
     order: Vec<String>,
     size: Option<(f64, f64)>,
@@ -24,7 +24,7 @@ struct Show {
 pub(super) fn read(bytes: &[u8], draft: &mut Draft) -> Result<(), ExtractFault> {
     let mut package = Package::open(bytes)?;
     let main = relations::document(&mut package, "ppt/presentation.xml")?;
-    let show = Show::read(&package.required(&main)?)?;
+    let show = Presentation::read(&package.required(&main)?)?;
     let relations = relations::of(&mut package, &main)?;
     let slides: Vec<&str> = show
         .order
@@ -34,7 +34,7 @@ pub(super) fn read(bytes: &[u8], draft: &mut Draft) -> Result<(), ExtractFault> 
             Some(found.target.as_str())
         })
         .collect();
-    let mut sheets = Sheets::default();
+    let mut sheets = SlideLayers::default();
     for (index, slide) in slides.iter().enumerate() {
         if index >= MAX_SLIDES {
             draft.cut();
@@ -47,8 +47,8 @@ pub(super) fn read(bytes: &[u8], draft: &mut Draft) -> Result<(), ExtractFault> 
         sheets.open(&mut package, slide)?;
         let mut theme = sheets.theme.clone();
         read_map(&text, "overrideClrMapping", &mut theme)?;
-        let sheet = Sheet::read(&text, &theme)?;
-        let stage = Stage {
+        let sheet = SlideLayer::read(&text, &theme)?;
+        let stage = SlideContext {
             slide: &sheet,
             layout: &sheets.layout,
             master: &sheets.master,
@@ -64,12 +64,12 @@ pub(super) fn read(bytes: &[u8], draft: &mut Draft) -> Result<(), ExtractFault> 
             && let Some(text) = package.text(&notes.target)?
         {
             let label = format!("notes of slide {}", index + 1);
-            let sheet = Sheet::read(&text, &theme)?;
+            let sheet = SlideLayer::read(&text, &theme)?;
             let usual = slide_visibility::plain_text();
-            let stage = Stage {
+            let stage = SlideContext {
                 slide: &sheet,
-                layout: &Sheet::default(),
-                master: &Sheet::default(),
+                layout: &SlideLayer::default(),
+                master: &SlideLayer::default(),
                 usual: &usual,
                 theme: &theme,
                 size: None,
@@ -87,7 +87,7 @@ pub(super) fn read(bytes: &[u8], draft: &mut Draft) -> Result<(), ExtractFault> 
     Ok(())
 }
 
-impl Show {
+impl Presentation {
     fn read(text: &str) -> Result<Self, ExtractFault> {
         let mut show = Self {
             order: Vec::new(),
@@ -118,14 +118,14 @@ impl Show {
 
 /// The layout and the master of the slide that was opened last.
 #[derive(Default)]
-struct Sheets {
+struct SlideLayers {
     layout_part: Option<String>,
-    layout: Sheet,
-    master: Sheet,
+    layout: SlideLayer,
+    master: SlideLayer,
     theme: Theme,
 }
 
-impl Sheets {
+impl SlideLayers {
     fn open(&mut self, package: &mut Package<'_>, slide: &str) -> Result<(), ExtractFault> {
         let part = related(package, slide, "slideLayout")?;
         if part == self.layout_part && part.is_some() {
@@ -145,11 +145,11 @@ impl Sheets {
         }
         if let Some(text) = &master_text {
             read_map(text, "clrMap", &mut self.theme)?;
-            self.master = Sheet::read(text, &self.theme)?;
+            self.master = SlideLayer::read(text, &self.theme)?;
         }
         if let Some(text) = package.text(&part)? {
             read_map(&text, "overrideClrMapping", &mut self.theme)?;
-            self.layout = Sheet::read(&text, &self.theme)?;
+            self.layout = SlideLayer::read(&text, &self.theme)?;
         }
         self.layout_part = Some(part);
         Ok(())
@@ -190,7 +190,7 @@ struct Reader<'a> {
     xml: Xml<'a>,
     draft: &'a mut Draft,
     label: Option<String>,
-    stage: Option<&'a Stage<'a>>,
+    stage: Option<&'a SlideContext<'a>>,
     theme: &'a Theme,
     /// How many of the elements around hide what is in them.
     hidden: usize,
@@ -212,7 +212,7 @@ impl<'a> Reader<'a> {
         text: &'a str,
         draft: &'a mut Draft,
         label: String,
-        stage: Option<&'a Stage<'a>>,
+        stage: Option<&'a SlideContext<'a>>,
         theme: &'a Theme,
     ) -> Self {
         Self {

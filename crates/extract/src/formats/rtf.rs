@@ -10,7 +10,7 @@ use encoding_rs::Encoding;
 use mail::ExtractFault;
 
 use super::draft::Draft;
-use super::rtf_visibility::{Look, Looks};
+use super::rtf_visibility::{RtfFormat, RtfFormats};
 
 /// Groups in groups; deeper ones are passed over.
 const MAX_DEPTH: usize = 1_000;
@@ -35,7 +35,7 @@ pub(super) fn read(bytes: &[u8], draft: &mut Draft) -> Result<(), ExtractFault> 
         lead: None,
         in_row: false,
         cell: 0,
-        looks: Looks::default(),
+        looks: RtfFormats::default(),
         styles_at: 0,
     }
     .run();
@@ -46,7 +46,7 @@ pub(super) fn read(bytes: &[u8], draft: &mut Draft) -> Result<(), ExtractFault> 
 #[derive(Clone)]
 struct Group {
     place: Place,
-    look: Look,
+    look: RtfFormat,
     deleted: bool,
     /// Inside the text of a shape.
     in_shape: bool,
@@ -74,7 +74,7 @@ impl Default for Group {
     fn default() -> Self {
         Self {
             place: Place::Text,
-            look: Look::default(),
+            look: RtfFormat::default(),
             deleted: false,
             in_shape: false,
             substitutes: 1,
@@ -101,7 +101,7 @@ struct Reader<'a> {
     in_row: bool,
     /// The cell of the row that is open.
     cell: usize,
-    looks: Looks,
+    looks: RtfFormats,
     /// How many groups are around the style sheet.
     styles_at: usize,
 }
@@ -248,7 +248,7 @@ impl Reader<'_> {
                 self.flush();
                 self.group.in_shape = true;
                 // What a shape holds has the look of nothing around it.
-                self.group.look = Look::default();
+                self.group.look = RtfFormat::default();
             }
             b"background" => {
                 self.looks.has_background = true;

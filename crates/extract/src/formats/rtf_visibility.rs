@@ -17,7 +17,7 @@ const FAR: i64 = 2_880;
 
 /// What a group changes and its end takes back. Colours are numbers of the table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Look {
+pub(super) struct RtfFormat {
     pub(super) hidden: bool,
     text: i64,
     half_points: i64,
@@ -39,7 +39,7 @@ pub(super) struct Look {
     paragraph_style: Option<i64>,
 }
 
-impl Default for Look {
+impl Default for RtfFormat {
     fn default() -> Self {
         Self {
             hidden: false,
@@ -63,7 +63,7 @@ impl Default for Look {
     }
 }
 
-impl Look {
+impl RtfFormat {
     /// Whether the word is one of these; all others say nothing of the look.
     pub(super) fn word(&mut self, word: &[u8], number: Option<i64>) -> bool {
         let value = number.unwrap_or(0);
@@ -123,21 +123,21 @@ impl Look {
 }
 
 #[derive(Clone, Copy, Default)]
-struct Cell {
+struct RtfCell {
     fill: Option<i64>,
     is_merged: bool,
 }
 
 /// What is said once for a document, a row or a shape.
 #[derive(Default)]
-pub(super) struct Looks {
+pub(super) struct RtfFormats {
     /// None is automatic.
     colours: Vec<Option<Rgb>>,
     open: [Option<u8>; 3],
-    styles: HashMap<(StyleKind, i64), Look>,
+    styles: HashMap<(StyleKind, i64), RtfFormat>,
     row_height: i64,
-    cells: Vec<Cell>,
-    cell: Cell,
+    cells: Vec<RtfCell>,
+    cell: RtfCell,
     /// The page may have a background of its own.
     pub(super) has_background: bool,
     shape: Verdict,
@@ -151,7 +151,7 @@ enum StyleKind {
     Character,
 }
 
-impl Looks {
+impl RtfFormats {
     /// A word in the table of colours.
     pub(super) fn colour_word(&mut self, word: &[u8], number: Option<i64>) {
         let level = u8::try_from(number.unwrap_or(0).clamp(0, 255)).unwrap_or_default();
@@ -174,7 +174,7 @@ impl Looks {
     }
 
     /// A group of the style sheet ends: what it said is that of its style.
-    pub(super) fn end_style(&mut self, look: &Look) {
+    pub(super) fn end_style(&mut self, look: &RtfFormat) {
         let mut own = *look;
         let kind = match (own.character_style.take(), own.paragraph_style.take()) {
             (Some(number), _) => (StyleKind::Character, number),
@@ -191,7 +191,7 @@ impl Looks {
             b"trowd" => {
                 self.row_height = 0;
                 self.cells.clear();
-                self.cell = Cell::default();
+                self.cell = RtfCell::default();
             }
             b"trrh" => self.row_height = number.unwrap_or(0),
             b"clcbpat" => self.cell.fill = number,
@@ -259,7 +259,7 @@ impl Looks {
     }
 
     /// Whether text of this look is seen, in this cell of a row and inside a shape or not.
-    pub(super) fn verdict(&self, look: &Look, cell: Option<usize>, in_shape: bool) -> Verdict {
+    pub(super) fn verdict(&self, look: &RtfFormat, cell: Option<usize>, in_shape: bool) -> Verdict {
         let mut verdict = self.verdict_of(look, cell, in_shape);
         // Programs differ on whether a style holds where its properties are not written out.
         let named = [
@@ -277,7 +277,7 @@ impl Looks {
         verdict
     }
 
-    fn verdict_of(&self, look: &Look, cell: Option<usize>, in_shape: bool) -> Verdict {
+    fn verdict_of(&self, look: &RtfFormat, cell: Option<usize>, in_shape: bool) -> Verdict {
         let mut verdict = match look.hidden {
             true => Verdict::Hidden(HidingReason::Marked),
             false => Verdict::of_size(look.half_points as f32 / 2.0),
@@ -308,7 +308,7 @@ impl Looks {
         verdict.and(self.verdict_of_colours(look, cell, in_shape))
     }
 
-    fn verdict_of_colours(&self, look: &Look, cell: Option<usize>, in_shape: bool) -> Verdict {
+    fn verdict_of_colours(&self, look: &RtfFormat, cell: Option<usize>, in_shape: bool) -> Verdict {
         let mut verdict = Verdict::Visible;
         let mut behind = Colours::one(WHITE);
         if self.has_background || look.depth > 1 {

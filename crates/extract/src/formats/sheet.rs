@@ -10,7 +10,7 @@ use mail::{ExtractFault, HidingReason};
 use super::draft::Draft;
 use super::package::Package;
 use super::sheet_style::Value;
-use super::sheet_visibility::{Book, SheetLook};
+use super::sheet_visibility::{SheetVisibility, WorkbookVisibility};
 use super::verdict::Verdict;
 
 const MAX_SHEETS: usize = 200;
@@ -23,7 +23,7 @@ pub(super) fn read(bytes: &[u8], draft: &mut Draft) -> Result<(), ExtractFault> 
     // The library unpacks without a bound.
     Package::open(bytes)?.prove_bounded()?;
     let mut package = Package::open(bytes)?;
-    let look = Book::read(&mut package)?;
+    let look = WorkbookVisibility::read(&mut package)?;
     let mut book: Xlsx<_> = Xlsx::new(Cursor::new(bytes)).map_err(|error| fault(&error))?;
     let sheets = book.sheets_metadata().to_vec();
     let mut cells = MAX_CELLS;
@@ -36,7 +36,7 @@ pub(super) fn read(bytes: &[u8], draft: &mut Draft) -> Result<(), ExtractFault> 
             SheetVisible::Visible => {
                 let sheet_look = look.sheet(&mut package, &sheet.name)?;
                 draft.label(&format!("sheet {}", sheet.name));
-                let shown = Shown {
+                let shown = VisibleSheet {
                     look: &look,
                     sheet: &sheet_look,
                 };
@@ -54,15 +54,15 @@ pub(super) fn read(bytes: &[u8], draft: &mut Draft) -> Result<(), ExtractFault> 
 type Workbook<'a> = Xlsx<Cursor<&'a [u8]>>;
 
 /// A sheet that is shown.
-struct Shown<'a> {
-    look: &'a Book,
-    sheet: &'a SheetLook,
+struct VisibleSheet<'a> {
+    look: &'a WorkbookVisibility,
+    sheet: &'a SheetVisibility,
 }
 
 fn show(
     book: &mut Workbook<'_>,
     sheet: &str,
-    shown: &Shown<'_>,
+    shown: &VisibleSheet<'_>,
     cells: &mut usize,
     draft: &mut Draft,
 ) -> Result<(), ExtractFault> {

@@ -9,13 +9,13 @@ use super::verdict::Verdict;
 
 /// What a format does to a value.
 #[derive(Clone, Default, PartialEq, Debug)]
-pub(super) struct Shown {
+pub(super) struct FormatResult {
     pub(super) verdict: Verdict,
     /// The colour that it gives the text, over that of the font.
     pub(super) colour: Option<Colours>,
 }
 
-pub(super) fn shown(code: &str, value: Value) -> Shown {
+pub(super) fn shown(code: &str, value: Value) -> FormatResult {
     let sections: Vec<Section> = split(code).iter().map(|text| Section::read(text)).collect();
     if sections.iter().any(|section| section.has_condition) {
         return of_any(&sections);
@@ -25,14 +25,14 @@ pub(super) fn shown(code: &str, value: Value) -> Shown {
         // Text has a section of its own or is shown as it is; a sole section may name its place.
         Value::Text if count >= 4 => 3,
         Value::Text if count == 1 && sections.iter().any(|one| one.shows_text) => 0,
-        Value::Text => return Shown::default(),
+        Value::Text => return FormatResult::default(),
         Value::Number(number) if number < 0.0 && count >= 2 => 1,
         Value::Number(number) if number == 0.0 && count >= 3 => 2,
         Value::Number(_) => 0,
         Value::Other => return of_any(&sections),
     };
     let Some(section) = sections.get(at) else {
-        return Shown::default();
+        return FormatResult::default();
     };
     let shows = match value {
         Value::Text => section.shows_text,
@@ -40,7 +40,7 @@ pub(super) fn shown(code: &str, value: Value) -> Shown {
     };
     // A format without a word is no format.
     let is_blank = count == 1 && code.trim().is_empty();
-    Shown {
+    FormatResult {
         verdict: match shows || is_blank {
             true => Verdict::Visible,
             false => Verdict::Hidden(HidingReason::NumberFormat),
@@ -50,7 +50,7 @@ pub(super) fn shown(code: &str, value: Value) -> Shown {
 }
 
 /// Any of the sections may hold.
-fn of_any(sections: &[Section]) -> Shown {
+fn of_any(sections: &[Section]) -> FormatResult {
     let shows = |section: &Section| section.shows_number || section.shows_text;
     let mut colours: Option<Colours> = None;
     for colour in sections
@@ -66,7 +66,7 @@ fn of_any(sections: &[Section]) -> Shown {
             }
         }
     }
-    Shown {
+    FormatResult {
         verdict: match sections.iter().all(shows) {
             true => Verdict::Visible,
             false => Verdict::Uncertain(HidingReason::NumberFormat),
@@ -165,7 +165,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn formats_that_show_nothing_hide() {
+    fn empty_number_formats_hide_the_cell() {
         const HIDDEN: Verdict = Verdict::Hidden(HidingReason::NumberFormat);
         const UNSURE: Verdict = Verdict::Uncertain(HidingReason::NumberFormat);
         for (code, value, verdict) in [

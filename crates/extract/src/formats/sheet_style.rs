@@ -171,13 +171,13 @@ pub(super) fn read_runs(xml: &mut Xml<'_>, palette: &Palette) -> Result<Vec<Run>
 
 /// A format that holds under a condition; what it leaves open stays.
 #[derive(Clone, Default, Debug)]
-pub(super) struct FormatStyle {
+pub(super) struct DifferentialFormat {
     pub(super) font: Option<Font>,
     pub(super) fill: Option<Colours>,
     pub(super) code: Option<String>,
 }
 
-impl FormatStyle {
+impl DifferentialFormat {
     /// A `dxf`, whose element was opened last.
     pub(super) fn read(xml: &mut Xml<'_>, palette: &Palette) -> Result<Self, ExtractFault> {
         let mut format = Self::default();
@@ -327,7 +327,7 @@ pub(super) struct Styles {
     fills: Vec<Option<Colours>>,
     codes: HashMap<usize, String>,
     cells: Vec<CellFormat>,
-    pub(super) formats: Vec<FormatStyle>,
+    pub(super) formats: Vec<DifferentialFormat>,
     /// Styles of tables that the workbook brings along.
     pub(super) own_tables: HashSet<String>,
 }
@@ -388,7 +388,7 @@ impl Styles {
                 }
                 "dxf" if self.formats.len() < MAX_STYLES => {
                     self.formats
-                        .push(FormatStyle::read(&mut xml, &self.palette)?);
+                        .push(DifferentialFormat::read(&mut xml, &self.palette)?);
                 }
                 "cellXfs" => in_cells = true,
                 "xf" if in_cells && self.cells.len() < MAX_STYLES => {

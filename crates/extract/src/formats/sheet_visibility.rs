@@ -9,7 +9,7 @@ use super::package::Package;
 use super::relations::{self, Relation};
 use super::sheet_format;
 use super::sheet_style::{
-    CellStyle, Font, FormatStyle, Run, Styles, Value, background_of, read_runs,
+    CellStyle, DifferentialFormat, Font, Run, Styles, Value, background_of, read_runs,
 };
 use super::verdict::Verdict;
 use super::xml::{Node, Tag, Xml};
@@ -25,7 +25,7 @@ const MAX_RANGES: usize = 2_000;
 
 /// What is the same for all sheets of a workbook.
 #[derive(Default)]
-pub(super) struct Book {
+pub(super) struct WorkbookVisibility {
     styles: Styles,
     /// Strings whose runs have looks of their own, by their number.
     strings: HashMap<usize, Vec<Run>>,
@@ -35,7 +35,7 @@ pub(super) struct Book {
     window: Verdict,
 }
 
-impl Book {
+impl WorkbookVisibility {
     pub(super) fn read(package: &mut Package<'_>) -> Result<Self, ExtractFault> {
         let book = relations::document(package, "xl/workbook.xml")?;
         let related = relations::of(package, &book)?;
@@ -103,8 +103,8 @@ impl Book {
         &self,
         package: &mut Package<'_>,
         name: &str,
-    ) -> Result<SheetLook, ExtractFault> {
-        let mut look = SheetLook::default();
+    ) -> Result<SheetVisibility, ExtractFault> {
+        let mut look = SheetVisibility::default();
         let Some(place) = self.places.get(name) else {
             // Its cells are read by a name that leads nowhere for us.
             look.is_unknown = true;
@@ -131,7 +131,7 @@ impl Book {
     /// The text of a cell in pieces, and whether each is seen.
     pub(super) fn pieces(
         &self,
-        sheet: &SheetLook,
+        sheet: &SheetVisibility,
         at: (u32, u32),
         value: Value,
         text: &str,
@@ -140,14 +140,17 @@ impl Book {
         let cell = sheet.cells.get(&at);
         let number = cell.and_then(|cell| cell.style);
         let style = self.styles.cell(number.or_else(|| sheet.usual_style(at)));
-        let rules: Vec<&Rule> = sheet.rules.iter().filter(|rule| rule.holds(at)).collect();
+        let rules: Vec<&ConditionalFormat> =
+            sheet.rules.iter().filter(|rule| rule.holds(at)).collect();
         let verdict_of = |font: &Font| {
             let seen = self.verdict(&style, font, value, None);
             let mut verdict = seen;
             for rule in &rules {
                 let other = match &rule.effect {
-                    Effect::Style(format) => self.verdict(&style, font, value, Some(format)),
-                    Effect::Unsure => Verdict::Uncertain(HidingReason::Conditional),
+                    ConditionalEffect::Style(format) => {
+                        self.verdict(&style, font, value, Some(format))
+                    }
+                    ConditionalEffect::Unsure => Verdict::Uncertain(HidingReason::Conditional),
                 };
                 verdict = match (seen, other) {
                     (seen, other) if seen == other => verdict,
@@ -194,7 +197,7 @@ impl Book {
         style: &CellStyle,
         font: &Font,
         value: Value,
-        format: Option<&FormatStyle>,
+        format: Option<&DifferentialFormat>,
     ) -> Verdict {
         let own = format.and_then(|format| format.font.as_ref());
         let font = own.map_or_else(|| font.clone(), |own| own.over(font));
@@ -206,7 +209,7 @@ impl Book {
             .or(style.code.as_deref());
         let shown = match code {
             Some(code) => sheet_format::shown(code, value),
-            None => sheet_format::Shown::default(),
+            None => sheet_format::FormatResult::default(),
         };
         let text = match shown.colour {
             Some(colour) => colour,
@@ -231,14 +234,14 @@ struct Cell {
 
 /// What one sheet says of rows, columns and cells. All are counted from 0.
 #[derive(Default)]
-pub(super) struct SheetLook {
-    rows: HashMap<u32, RowLook>,
+pub(super) struct SheetVisibility {
+    rows: HashMap<u32, RowVisibility>,
     /// Spans in the order of their first column.
-    columns: Vec<ColumnLook>,
+    columns: Vec<ColumnVisibility>,
     cells: HashMap<(u32, u32), Cell>,
-    rules: Vec<Rule>,
-    tables: Vec<(Range, TablePaint)>,
-    merged: Vec<Range>,
+    rules: Vec<ConditionalFormat>,
+    tables: Vec<(CellRange, TablePaint)>,
+    merged: Vec<CellRange>,
     /// Rows of which nothing is said.
     other_rows: Verdict,
     listed_rows: HashSet<u32>,
@@ -248,12 +251,12 @@ pub(super) struct SheetLook {
 }
 
 #[derive(Clone, Copy)]
-struct RowLook {
+struct RowVisibility {
     verdict: Verdict,
     style: Option<usize>,
 }
 
-struct ColumnLook {
+struct ColumnVisibility {
     first: u32,
     last: u32,
     verdict: Verdict,
@@ -268,30 +271,30 @@ enum TablePaint {
     Own,
 }
 
-enum Effect {
-    Style(FormatStyle),
+enum ConditionalEffect {
+    Style(DifferentialFormat),
     /// It may put something in the place of the value, or behind it.
     Unsure,
 }
 
-struct Rule {
-    ranges: Vec<Range>,
-    effect: Effect,
+struct ConditionalFormat {
+    ranges: Vec<CellRange>,
+    effect: ConditionalEffect,
 }
 
-impl Rule {
+impl ConditionalFormat {
     fn holds(&self, at: (u32, u32)) -> bool {
         self.ranges.iter().any(|range| range.holds(at))
     }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Range {
+struct CellRange {
     rows: (u32, u32),
     columns: (u32, u32),
 }
 
-impl Range {
+impl CellRange {
     /// `B2:C7`, `B2`, `B:C` or `2:7`.
     fn parse(text: &str) -> Option<Self> {
         let text = text.replace('$', "");
@@ -313,9 +316,9 @@ impl Range {
     }
 }
 
-fn ranges(text: &str) -> Vec<Range> {
+fn ranges(text: &str) -> Vec<CellRange> {
     let words = text.split_whitespace().take(MAX_RANGES);
-    words.filter_map(Range::parse).collect()
+    words.filter_map(CellRange::parse).collect()
 }
 
 /// Row and column of `AB12`, counted from 0; either may be left out.
@@ -335,13 +338,13 @@ fn corner(text: &str) -> Option<(Option<u32>, Option<u32>)> {
     Some((row, number.checked_sub(1)))
 }
 
-impl SheetLook {
-    fn read(&mut self, text: &str, book: &Book) -> Result<(), ExtractFault> {
+impl SheetVisibility {
+    fn read(&mut self, text: &str, book: &WorkbookVisibility) -> Result<(), ExtractFault> {
         let mut xml = Xml::new(text);
         let mut row = 0u32;
         let mut column = 0u32;
         let mut cell: Option<((u32, u32), bool)> = None;
-        let mut conditional: Vec<Range> = Vec::new();
+        let mut conditional: Vec<CellRange> = Vec::new();
         let mut rules_before = 0;
         while let Some(node) = xml.next()? {
             let tag = match node {
@@ -380,7 +383,7 @@ impl SheetLook {
                         Some(width) if width < 1.0 => Verdict::Uncertain(HidingReason::ZeroSize),
                         _ => Verdict::Visible,
                     };
-                    self.columns.push(ColumnLook {
+                    self.columns.push(ColumnVisibility {
                         first: number("min").unwrap_or(1).saturating_sub(1),
                         last: number("max").unwrap_or(1).saturating_sub(1),
                         verdict,
@@ -425,7 +428,9 @@ impl SheetLook {
                 }
                 "mergeCell" if self.merged.len() >= MAX_RANGES => self.is_unknown = true,
                 "mergeCell" => {
-                    let range = tag.attribute("ref").and_then(|range| Range::parse(&range));
+                    let range = tag
+                        .attribute("ref")
+                        .and_then(|range| CellRange::parse(&range));
                     self.merged.extend(range);
                 }
                 "conditionalFormatting" => {
@@ -465,7 +470,7 @@ impl SheetLook {
         if self.listed_rows.len() < MAX_ROWS {
             self.listed_rows.insert(row);
             if verdict != Verdict::Visible || style.is_some() {
-                self.rows.insert(row, RowLook { verdict, style });
+                self.rows.insert(row, RowVisibility { verdict, style });
             }
         }
     }
@@ -474,13 +479,13 @@ impl SheetLook {
         &mut self,
         tag: &Tag<'_>,
         xml: &mut Xml<'_>,
-        at: &[Range],
-        book: &Book,
+        at: &[CellRange],
+        book: &WorkbookVisibility,
     ) -> Result<(), ExtractFault> {
         let format = tag.number("dxfId");
         let mut effect = format.map(|number| match book.styles.formats.get(number) {
-            Some(format) => Effect::Style(format.clone()),
-            None => Effect::Unsure,
+            Some(format) => ConditionalEffect::Style(format.clone()),
+            None => ConditionalEffect::Unsure,
         });
         let mut stops = super::colour::Colours::none();
         let mut has_stops = false;
@@ -496,10 +501,15 @@ impl SheetLook {
             };
             match tag.name() {
                 "dxf" => {
-                    effect = Some(Effect::Style(FormatStyle::read(xml, &book.styles.palette)?));
+                    effect = Some(ConditionalEffect::Style(DifferentialFormat::read(
+                        xml,
+                        &book.styles.palette,
+                    )?));
                     continue;
                 }
-                "dataBar" | "iconSet" if is_off(&tag, "showValue") => effect = Some(Effect::Unsure),
+                "dataBar" | "iconSet" if is_off(&tag, "showValue") => {
+                    effect = Some(ConditionalEffect::Unsure)
+                }
                 "colorScale" => has_stops = true,
                 "color" if has_stops => stops.add_all(&book.styles.palette.colour(&tag)),
                 _ => {}
@@ -507,13 +517,13 @@ impl SheetLook {
             open += 1;
         }
         if has_stops {
-            effect = Some(Effect::Style(FormatStyle {
+            effect = Some(ConditionalEffect::Style(DifferentialFormat {
                 fill: Some(stops),
-                ..FormatStyle::default()
+                ..DifferentialFormat::default()
             }));
         }
         if let Some(effect) = effect {
-            self.rules.push(Rule {
+            self.rules.push(ConditionalFormat {
                 ranges: at.to_vec(),
                 effect,
             });
@@ -521,14 +531,18 @@ impl SheetLook {
         Ok(())
     }
 
-    fn read_table(&mut self, text: &str, book: &Book) -> Result<(), ExtractFault> {
+    fn read_table(&mut self, text: &str, book: &WorkbookVisibility) -> Result<(), ExtractFault> {
         let mut xml = Xml::new(text);
         let mut range = None;
         let mut paint = TablePaint::Usual;
         while let Some(node) = xml.next()? {
             let Node::Open(tag) = node else { continue };
             match tag.name() {
-                "table" => range = tag.attribute("ref").and_then(|range| Range::parse(&range)),
+                "table" => {
+                    range = tag
+                        .attribute("ref")
+                        .and_then(|range| CellRange::parse(&range))
+                }
                 "tableStyleInfo" => {
                     let name = tag.attribute("name").unwrap_or_default();
                     if book.styles.own_tables.contains(&*name) {
@@ -542,7 +556,7 @@ impl SheetLook {
         Ok(())
     }
 
-    fn column(&self, column: u32) -> Option<&ColumnLook> {
+    fn column(&self, column: u32) -> Option<&ColumnVisibility> {
         let after = self.columns.partition_point(|one| one.first <= column);
         let before = self.columns.get(..after).unwrap_or_default();
         // They do not overlap in files that Excel writes; in others the worst of the nearest
@@ -613,11 +627,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_and_columns_are_found() {
+    fn cell_references_are_parsed() {
         let sheet = "<worksheet><cols><col min='2' max='3' hidden='1'/><col min='5' max='5'/><col min='4' max='4' hidden='true'/></cols>\
                      <sheetData><row r='1'/><row hidden='1'/><row r='7' hidden='true'/></sheetData></worksheet>";
-        let mut look = SheetLook::default();
-        look.read(sheet, &Book::default()).expect("read");
+        let mut look = SheetVisibility::default();
+        look.read(sheet, &WorkbookVisibility::default())
+            .expect("read");
         for (cell, hidden) in [
             ((0, 0), false),
             ((0, 1), true),
@@ -633,7 +648,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_are_read() {
+    fn cell_ranges_are_parsed() {
         for (text, at, holds) in [
             ("B2:C7", (1, 1), true),
             ("B2:C7", (7, 1), false),
@@ -642,10 +657,10 @@ mod tests {
             ("2:3", (1, 500), true),
             ("AA1", (0, 26), true),
         ] {
-            let range = Range::parse(text).expect("a range");
+            let range = CellRange::parse(text).expect("a range");
             assert_eq!(range.holds(at), holds, "{text}");
         }
-        assert_eq!(Range::parse("AAAA1"), None);
-        assert_eq!(Range::parse("A0"), None);
+        assert_eq!(CellRange::parse("AAAA1"), None);
+        assert_eq!(CellRange::parse("A0"), None);
     }
 }

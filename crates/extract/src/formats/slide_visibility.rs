@@ -126,7 +126,7 @@ pub(super) fn read_levels(xml: &mut Xml<'_>, theme: &Theme) -> Result<Levels, Ex
 
 /// A shape, a picture, a table or a line, in the order in which they are drawn.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Item {
+pub(super) struct SlideShape {
     properties: ShapeProperties,
     /// What is drawn is not known: a picture, a chart, a film.
     is_picture: bool,
@@ -164,11 +164,11 @@ impl Placeholder {
 
 /// A slide, a layout, a master or a page of notes.
 #[derive(Debug, Default)]
-pub(super) struct Sheet {
+pub(super) struct SlideLayer {
     background: Option<Fill>,
-    pub(super) items: Vec<Item>,
+    pub(super) items: Vec<SlideShape>,
     /// Fills of table cells in their order.
-    cells: Vec<Cell>,
+    cells: Vec<SlideCell>,
     title: Levels,
     body: Levels,
     other: Levels,
@@ -177,21 +177,21 @@ pub(super) struct Sheet {
 }
 
 #[derive(Clone, Debug, Default)]
-struct Cell {
+struct SlideCell {
     fill: Fill,
     is_merged: bool,
 }
 
 /// Groups move and stretch what is in them.
 #[derive(Clone, Copy)]
-struct Frame {
+struct GroupTransform {
     x: f64,
     y: f64,
     scale_x: f64,
     scale_y: f64,
 }
 
-impl Frame {
+impl GroupTransform {
     const PAGE: Self = Self {
         x: 0.0,
         y: 0.0,
@@ -211,14 +211,14 @@ impl Frame {
 
 pub(super) const SHAPES: [&str; 4] = ["sp", "graphicFrame", "pic", "cxnSp"];
 
-impl Sheet {
+impl SlideLayer {
     pub(super) fn read(text: &str, theme: &Theme) -> Result<Self, ExtractFault> {
         let mut sheet = Self {
             shows_master: true,
             ..Self::default()
         };
         let mut xml = Xml::new(text);
-        let mut frames = vec![Frame::PAGE];
+        let mut frames = vec![GroupTransform::PAGE];
         let mut open: Vec<usize> = Vec::new();
         while let Some(node) = xml.next()? {
             let tag = match node {
@@ -237,7 +237,7 @@ impl Sheet {
                 }
                 Node::Text(_) => continue,
             };
-            let frame = frames.last().copied().unwrap_or(Frame::PAGE);
+            let frame = frames.last().copied().unwrap_or(GroupTransform::PAGE);
             match tag.name() {
                 "sld" | "sldLayout" => {
                     let off = ["0", "false"];
@@ -266,19 +266,19 @@ impl Sheet {
                 name if SHAPES.contains(&name) => {
                     sheet.is_cut |= sheet.items.len() >= MAX_ITEMS;
                     if !sheet.is_cut {
-                        sheet.items.push(Item {
+                        sheet.items.push(SlideShape {
                             is_picture: matches!(name, "pic" | "graphicFrame"),
                             scale: 1.0,
-                            ..Item::default()
+                            ..SlideShape::default()
                         });
                     }
                     open.push(sheet.items.len().saturating_sub(1));
                 }
                 "tc" => {
                     if sheet.cells.len() < MAX_CELLS {
-                        sheet.cells.push(Cell {
+                        sheet.cells.push(SlideCell {
                             is_merged: tag.is("hMerge", "1") || tag.is("vMerge", "1"),
-                            ..Cell::default()
+                            ..SlideCell::default()
                         });
                     }
                 }
@@ -298,7 +298,7 @@ impl Sheet {
         Ok(sheet)
     }
 
-    fn like(&self, placeholder: &Placeholder) -> Option<&Item> {
+    fn like(&self, placeholder: &Placeholder) -> Option<&SlideShape> {
         let by_number = self.items.iter().find(|item| {
             let own = item.placeholder.as_ref();
             own.is_some_and(|own| !own.number.is_empty() && own.number == placeholder.number)
@@ -313,13 +313,13 @@ impl Sheet {
     }
 }
 
-impl Item {
+impl SlideShape {
     fn read(
         &mut self,
         tag: &Tag<'_>,
         xml: &mut Xml<'_>,
         theme: &Theme,
-        frame: Frame,
+        frame: GroupTransform,
     ) -> Result<(), ExtractFault> {
         match tag.name() {
             "cNvPr" => {
@@ -406,7 +406,7 @@ fn background(xml: &mut Xml<'_>, theme: &Theme) -> Result<Fill, ExtractFault> {
 }
 
 /// From an opened `grpSpPr` to that element's end.
-fn group(xml: &mut Xml<'_>, around: Frame) -> Result<Frame, ExtractFault> {
+fn group(xml: &mut Xml<'_>, around: GroupTransform) -> Result<GroupTransform, ExtractFault> {
     let mut numbers = [None; 4];
     let mut open = 1usize;
     while open > 0 {
@@ -438,7 +438,7 @@ fn group(xml: &mut Xml<'_>, around: Frame) -> Result<Frame, ExtractFault> {
         return Ok(around);
     }
     let (scale_x, scale_y) = (extent.0 / size.0, extent.1 / size.1);
-    Ok(Frame {
+    Ok(GroupTransform {
         x: around.x + (offset.0 - inner.0 * scale_x) * around.scale_x,
         y: around.y + (offset.1 - inner.1 * scale_y) * around.scale_y,
         scale_x: around.scale_x * scale_x,
@@ -447,10 +447,10 @@ fn group(xml: &mut Xml<'_>, around: Frame) -> Result<Frame, ExtractFault> {
 }
 
 /// What is around the text of one slide.
-pub(super) struct Stage<'a> {
-    pub(super) slide: &'a Sheet,
-    pub(super) layout: &'a Sheet,
-    pub(super) master: &'a Sheet,
+pub(super) struct SlideContext<'a> {
+    pub(super) slide: &'a SlideLayer,
+    pub(super) layout: &'a SlideLayer,
+    pub(super) master: &'a SlideLayer,
     /// The presentation's own: what text is like where nothing else is said.
     pub(super) usual: &'a Levels,
     pub(super) theme: &'a Theme,
@@ -458,7 +458,7 @@ pub(super) struct Stage<'a> {
     pub(super) size: Option<(f64, f64)>,
 }
 
-impl Stage<'_> {
+impl SlideContext<'_> {
     /// Whether text of this look is seen in a shape of the slide, at a level, in a table's cell or
     /// not.
     pub(super) fn verdict(
@@ -534,8 +534,8 @@ impl Stage<'_> {
 
     fn look(
         &self,
-        item: &Item,
-        inherited: &[Option<&Item>; 3],
+        item: &SlideShape,
+        inherited: &[Option<&SlideShape>; 3],
         level: usize,
         run: &TextLook,
     ) -> TextLook {

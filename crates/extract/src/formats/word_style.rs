@@ -22,7 +22,7 @@ const FAR: f64 = 2_880.0;
 
 /// What colours the letters.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) enum Ink {
+pub(super) enum TextColour {
     /// Word takes black or white, whichever shows on the shading.
     Auto,
     Paint(Paint),
@@ -30,11 +30,11 @@ pub(super) enum Ink {
 
 /// What one set of properties says; nothing said leaves it to what is around.
 #[derive(Clone, Default, PartialEq, Debug)]
-pub(super) struct Look {
+pub(super) struct RunFormat {
     pub(super) vanish: Option<bool>,
     spec_vanish: Option<bool>,
-    pub(super) ink: Option<Ink>,
-    text_fill: Option<Ink>,
+    pub(super) ink: Option<TextColour>,
+    text_fill: Option<TextColour>,
     half_points: Option<usize>,
     /// Width of the letters in hundredths.
     scale: Option<usize>,
@@ -52,35 +52,35 @@ pub(super) struct Look {
 
 /// What the properties belong to.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Level {
+pub(super) enum PropertyLevel {
     Run,
     Paragraph,
     Cell,
 }
 
-impl Look {
+impl RunFormat {
     /// One property of a run, a paragraph, a cell or a style. Its element may be read to its end.
     pub(super) fn read(
         &mut self,
-        level: Level,
+        level: PropertyLevel,
         tag: &Tag<'_>,
         xml: &mut Xml<'_>,
         theme: &Theme,
     ) -> Result<(), ExtractFault> {
         match (level, tag.name()) {
             // `webHidden` is not among them: it hides from browsers alone, and every table of contents has it.
-            (Level::Run, "vanish") => self.vanish = Some(is_on(tag)),
-            (Level::Run, "specVanish") => self.spec_vanish = Some(is_on(tag)),
-            (Level::Run, "color") => self.ink = Some(ink(tag, theme)),
-            (Level::Run, "textFill") => {
-                self.text_fill = Some(Ink::Paint(text_fill(xml, theme)?));
+            (PropertyLevel::Run, "vanish") => self.vanish = Some(is_on(tag)),
+            (PropertyLevel::Run, "specVanish") => self.spec_vanish = Some(is_on(tag)),
+            (PropertyLevel::Run, "color") => self.ink = Some(ink(tag, theme)),
+            (PropertyLevel::Run, "textFill") => {
+                self.text_fill = Some(TextColour::Paint(text_fill(xml, theme)?));
             }
-            (Level::Run, "sz") => self.half_points = tag.number("val").or(self.half_points),
-            (Level::Run, "w") => self.scale = tag.number("val"),
-            (Level::Run, "position") => self.raised = signed(tag, "val"),
-            (Level::Run, "spacing") => self.spacing = signed(tag, "val"),
-            (Level::Run, "fitText") => self.fits = Some(!tag.is("val", "0")),
-            (Level::Run, "highlight") => {
+            (PropertyLevel::Run, "sz") => self.half_points = tag.number("val").or(self.half_points),
+            (PropertyLevel::Run, "w") => self.scale = tag.number("val"),
+            (PropertyLevel::Run, "position") => self.raised = signed(tag, "val"),
+            (PropertyLevel::Run, "spacing") => self.spacing = signed(tag, "val"),
+            (PropertyLevel::Run, "fitText") => self.fits = Some(!tag.is("val", "0")),
+            (PropertyLevel::Run, "highlight") => {
                 let name = tag.attribute("val").unwrap_or_default();
                 self.highlight = Some(match &*name {
                     "none" => Fill::Nothing,
@@ -89,24 +89,24 @@ impl Look {
                     )),
                 });
             }
-            (Level::Run, "shd") => self.run_fill = Some(shading(tag, theme)),
-            (Level::Paragraph, "shd") => self.paragraph_fill = Some(shading(tag, theme)),
-            (Level::Cell, "shd") => self.cell_fill = Some(shading(tag, theme)),
-            (Level::Paragraph, "spacing") if tag.attribute("line").is_some() => {
+            (PropertyLevel::Run, "shd") => self.run_fill = Some(shading(tag, theme)),
+            (PropertyLevel::Paragraph, "shd") => self.paragraph_fill = Some(shading(tag, theme)),
+            (PropertyLevel::Cell, "shd") => self.cell_fill = Some(shading(tag, theme)),
+            (PropertyLevel::Paragraph, "spacing") if tag.attribute("line").is_some() => {
                 let line = signed(tag, "line").unwrap_or(0.0);
                 self.line = Some(match tag.is("lineRule", "exact") {
                     true => of_height(line),
                     false => Verdict::Visible,
                 });
             }
-            (Level::Paragraph, "ind") => {
+            (PropertyLevel::Paragraph, "ind") => {
                 let far = ["left", "start", "right", "end", "firstLine", "hanging"]
                     .iter()
                     .filter_map(|name| signed(tag, name))
                     .any(|by| !(-FAR..=3.0 * FAR).contains(&by));
                 self.indent = Some(moved(far));
             }
-            (Level::Paragraph, "framePr") => {
+            (PropertyLevel::Paragraph, "framePr") => {
                 let far = ["x", "y"]
                     .iter()
                     .filter_map(|name| signed(tag, name))
@@ -168,20 +168,24 @@ impl Look {
         let lit = self.highlight.as_ref().unwrap_or(&Fill::Unset);
         let background = lit.on(&shaded);
         match self.text_fill.as_ref().or(self.ink.as_ref()) {
-            Some(Ink::Paint(paint)) => verdict.and(paint.verdict_on(&background)),
+            Some(TextColour::Paint(paint)) => verdict.and(paint.verdict_on(&background)),
             // Whether it heeds a highlighter depends on the program.
-            Some(Ink::Auto) | None if lit.is_opaque() => {
+            Some(TextColour::Auto) | None if lit.is_opaque() => {
                 let black = Colours::one(BLACK);
                 verdict.and(Verdict::of_colours(&black, &background).doubted())
             }
-            Some(Ink::Auto) | None => verdict,
+            Some(TextColour::Auto) | None => verdict,
         }
     }
 }
 
 /// A style that is set on the mark of a paragraph hides nothing by `specVanish`; on text it is for
 /// programs to know.
-pub(super) fn vanishing(direct: &Look, styles: &[&Look], defaults: &Look) -> Verdict {
+pub(super) fn vanishing(
+    direct: &RunFormat,
+    styles: &[&RunFormat],
+    defaults: &RunFormat,
+) -> Verdict {
     let spec = std::iter::once(direct)
         .chain(styles.iter().copied())
         .any(|look| look.spec_vanish == Some(true));
@@ -223,15 +227,15 @@ fn moved(far: bool) -> Verdict {
     }
 }
 
-fn ink(tag: &Tag<'_>, theme: &Theme) -> Ink {
+fn ink(tag: &Tag<'_>, theme: &Theme) -> TextColour {
     let value = tag.attribute("val").unwrap_or_default();
     let themed = tag
         .attribute("themeColor")
         .filter(|name| &**name != "none")
         .map(|name| themed(tag, &name, ["themeTint", "themeShade"], theme));
     match (themed, Rgb::parse(&value)) {
-        (None, None) if matches!(&*value, "auto" | "") => Ink::Auto,
-        (themed, plain) => Ink::Paint(Paint::opaque(either(themed, plain))),
+        (None, None) if matches!(&*value, "auto" | "") => TextColour::Auto,
+        (themed, plain) => TextColour::Paint(Paint::opaque(either(themed, plain))),
     }
 }
 
@@ -333,28 +337,28 @@ pub(super) fn is_on(tag: &Tag<'_>) -> bool {
 
 /// A style, and what its parts that hold for some cells only may change.
 #[derive(Clone, Default, Debug)]
-struct Style {
+struct WordStyle {
     kind: String,
-    look: Look,
+    look: RunFormat,
     based_on: Option<String>,
-    sometimes: Vec<Look>,
+    sometimes: Vec<RunFormat>,
 }
 
 #[derive(Default)]
 pub(super) struct Styles {
-    named: HashMap<String, Style>,
-    pub(super) defaults: Look,
+    named: HashMap<String, WordStyle>,
+    pub(super) defaults: RunFormat,
     /// The style of each kind that holds where none is named.
     usual: HashMap<String, String>,
     /// Text has few styles and many runs.
-    resolved: RefCell<HashMap<String, Rc<Resolved>>>,
+    resolved: RefCell<HashMap<String, Rc<ResolvedStyle>>>,
 }
 
 /// What a style says, with all that it is based on.
 #[derive(Clone, Default, Debug)]
-pub(super) struct Resolved {
-    pub(super) look: Look,
-    pub(super) sometimes: Vec<Look>,
+pub(super) struct ResolvedStyle {
+    pub(super) look: RunFormat,
+    pub(super) sometimes: Vec<RunFormat>,
     /// It is based on itself.
     pub(super) is_unknown: bool,
     /// It is not there: programs may know one of this name.
@@ -365,19 +369,19 @@ impl Styles {
     pub(super) fn read(text: &str, theme: &Theme) -> Result<Self, ExtractFault> {
         let mut styles = Self::default();
         let mut xml = Xml::new(text);
-        let mut open: Option<(String, Style)> = None;
+        let mut open: Option<(String, WordStyle)> = None;
         let mut in_defaults = false;
-        let mut sometimes: Option<Look> = None;
-        let mut level: Option<Level> = None;
+        let mut sometimes: Option<RunFormat> = None;
+        let mut level: Option<PropertyLevel> = None;
         while let Some(node) = xml.next()? {
             match node {
                 Node::Open(tag) => match tag.name() {
                     "style" => {
                         let text =
                             |name: &str| tag.attribute(name).unwrap_or_default().into_owned();
-                        let style = Style {
+                        let style = WordStyle {
                             kind: text("type"),
-                            ..Style::default()
+                            ..WordStyle::default()
                         };
                         if ["1", "true", "on"].iter().any(|on| tag.is("default", on)) {
                             styles.usual.insert(style.kind.clone(), text("styleId"));
@@ -385,10 +389,10 @@ impl Styles {
                         open = Some((text("styleId"), style));
                     }
                     "rPrDefault" | "pPrDefault" => in_defaults = true,
-                    "rPr" => level = Some(Level::Run),
-                    "pPr" => level = Some(Level::Paragraph),
-                    "tcPr" | "tblPr" => level = Some(Level::Cell),
-                    "tblStylePr" => sometimes = Some(Look::default()),
+                    "rPr" => level = Some(PropertyLevel::Run),
+                    "pPr" => level = Some(PropertyLevel::Paragraph),
+                    "tcPr" | "tblPr" => level = Some(PropertyLevel::Cell),
+                    "tblStylePr" => sometimes = Some(RunFormat::default()),
                     "basedOn" => {
                         if let Some((_, style)) = &mut open {
                             style.based_on = tag.attribute("val").map(|id| id.into_owned());
@@ -430,7 +434,7 @@ impl Styles {
     }
 
     /// The style of this name; where none is named, the usual one of its kind.
-    pub(super) fn resolve(&self, kind: &str, id: Option<&str>) -> Rc<Resolved> {
+    pub(super) fn resolve(&self, kind: &str, id: Option<&str>) -> Rc<ResolvedStyle> {
         let key = format!("{kind} {}", id.unwrap_or("\0"));
         if let Some(known) = self.resolved.borrow().get(&key) {
             return Rc::clone(known);
@@ -443,9 +447,9 @@ impl Styles {
         found
     }
 
-    fn chain(&self, kind: &str, id: Option<&str>) -> Resolved {
+    fn chain(&self, kind: &str, id: Option<&str>) -> ResolvedStyle {
         let usual = || self.usual.get(kind).map(String::as_str);
-        let mut resolved = Resolved::default();
+        let mut resolved = ResolvedStyle::default();
         // QUIRK: Word takes the usual style for one that is not there.
         let known = id.filter(|id| self.named.contains_key(*id));
         resolved.is_missing = id.is_some() && known.is_none();

@@ -4,7 +4,7 @@ use extract::formats::{MAX_CHARS, extract};
 use mail::Format;
 
 use crate::built::{self, package};
-use crate::techniques::Verdict::{Hidden, Uncertain, Visible};
+use crate::techniques::Expected::{Hidden, Uncertain, Visible};
 use crate::techniques::{PLAIN, SECRET, check, verdict};
 
 const WHOLE: &str = "<a:off x='0' y='0'/><a:ext cx='9144000' cy='6858000'/>";
@@ -47,7 +47,7 @@ fn shape(place: &str, fill: &str, placeholder: &str, properties: &str, text: &st
 }
 
 #[test]
-fn slides_and_layouts_decide() {
+fn slide_layers_determine_visibility() {
     let here = "<a:off x='914400' y='914400'/><a:ext cx='3000000' cy='500000'/>";
     let below = "<a:off x='914400' y='4000000'/><a:ext cx='3000000' cy='500000'/>";
     let solid = |colour: &str| format!("<a:solidFill><a:srgbClr val='{colour}'/></a:solidFill>");
@@ -203,7 +203,7 @@ fn open_document(styles: &str, body: &str) -> Vec<u8> {
 }
 
 #[test]
-fn open_document_styles_decide() {
+fn open_document_styles_determine_visibility() {
     for (properties, secret) in [
         ("text:display='none'", Hidden),
         ("text:display='condition'", Uncertain),
@@ -305,7 +305,7 @@ fn page(before: &str, after: &str) -> String {
 }
 
 #[test]
-fn pdf_pages_are_followed() {
+fn pdf_page_content_determines_visibility() {
     for (what, content, secret) in [
         ("ordinary", page("", ""), Visible),
         ("invisible", page("3 Tr", ""), Hidden),
@@ -343,7 +343,7 @@ fn pdf_pages_are_followed() {
 }
 
 #[test]
-fn pdf_opacity_and_layers_are_followed() {
+fn pdf_opacity_and_layers_determine_visibility() {
     let file = |catalog: &str, resources: &str, before: &str, after: &str| {
         let content = page(before, after);
         let mut objects = built::page_objects(&[&content]);

@@ -11,14 +11,14 @@ pub(crate) const SECRET: &str = "SECRET";
 pub(crate) const PLAIN: &str = "PLAIN";
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Verdict {
+pub(crate) enum Expected {
     Visible,
     Uncertain,
     Hidden,
 }
-use Verdict::{Hidden, Uncertain, Visible};
+use Expected::{Hidden, Uncertain, Visible};
 
-pub(crate) fn verdict(done: &ExtractedText, word: &str) -> Verdict {
+pub(crate) fn verdict(done: &ExtractedText, word: &str) -> Expected {
     let text = String::from_utf8_lossy(done.text.bytes()).into_owned();
     let Some((before, _)) = text.split_once(word) else {
         return Hidden;
@@ -40,7 +40,7 @@ pub(crate) fn verdict(done: &ExtractedText, word: &str) -> Verdict {
     }
 }
 
-pub(crate) fn check(what: &str, format: Format, bytes: &[u8], secret: Verdict) {
+pub(crate) fn check(what: &str, format: Format, bytes: &[u8], secret: Expected) {
     let done = extract(format, bytes, MAX_CHARS).unwrap_or_else(|fault| panic!("{what}: {fault}"));
     let text = String::from_utf8_lossy(done.text.bytes()).into_owned();
     assert_eq!(verdict(&done, SECRET), secret, "{what}: {text}");
@@ -72,7 +72,7 @@ fn paragraph(properties: &str, runs: &str) -> String {
 }
 
 #[test]
-fn word_run_properties_decide() {
+fn word_run_properties_determine_visibility() {
     for (properties, secret) in [
         ("<w:vanish/>", Hidden),
         ("<w:color w:val='FFFFFF'/>", Hidden),
@@ -142,7 +142,7 @@ fn word_run_properties_decide() {
 }
 
 #[test]
-fn word_styles_and_paragraphs_decide() {
+fn word_styles_determine_visibility() {
     let default = |inner: &str| {
         format!("<w:style w:type='paragraph' w:default='1' w:styleId='N'>{inner}</w:style>")
     };
@@ -366,7 +366,7 @@ fn cell_styles(font: &str, fill: &str, format: &str) -> String {
 }
 
 #[test]
-fn excel_styles_and_places_decide() {
+fn excel_styles_and_places_determine_visibility() {
     let solid = |colour: &str| {
         format!("<patternFill patternType='solid'><fgColor {colour}/></patternFill>")
     };
@@ -377,7 +377,7 @@ fn excel_styles_and_places_decide() {
     };
     let plain = format!("<is><t>{SECRET}</t></is>");
     let none = "<patternFill patternType='none'/>";
-    let cases: Vec<(&str, String, &str, &str, String, String, Verdict)> = vec![
+    let cases: Vec<(&str, String, &str, &str, String, String, Expected)> = vec![
         (
             "ordinary",
             cell_styles("", none, "General"),
@@ -603,7 +603,7 @@ fn excel_styles_and_places_decide() {
 }
 
 #[test]
-fn rtf_words_decide() {
+fn rtf_control_words_determine_visibility() {
     let table = r"{\colortbl;\red255\green255\blue255;\red0\green0\blue0;\red250\green250\blue250;\red200\green0\blue0;}";
     for (words, secret) in [
         (r"\v", Hidden),

@@ -242,7 +242,7 @@ fn assert_inert(answer: &str) {
 }
 
 #[test]
-fn generated_bodies_are_shown_as_they_were_sent_and_inert() {
+fn generated_bodies_are_unchanged_and_inert() {
     let mut random = Random(0x9E37_79B9_7F4A_7C15);
     for _ in 0..BODIES {
         let body = body(&mut random);

@@ -1,4 +1,4 @@
-//! Colours, backgrounds and shadows.
+//! Colors, backgrounds and shadows.
 
 use cssparser::{ParseError, Parser, Token};
 
@@ -6,25 +6,25 @@ use super::Parsed::{self, Any, Invalid, Values};
 use super::{UnitContext, is_foreign_syntax, unread, unread_list};
 use crate::elements;
 use crate::style::{Image, Value};
-use crate::values::{self, Colour, Rgba};
+use crate::values::{self, Color, Rgba};
 
 /// Shadows that reach no farther than this cover no text beside their box.
 const MAX_SHADOW_REACH_PX: f32 = 2.5;
-/// A shadow of this opacity does not bring a visible colour close to that of its text.
+/// A shadow of this opacity does not bring a visible color close to that of its text.
 const MAX_FAINT_SHADOW_ALPHA: f32 = 0.12;
 
 pub(super) fn color(value: &str, quirks: bool) -> Parsed {
-    let bare = || values::colour(&format!("#{}", value.trim())).filter(|_| quirks);
-    match values::colour(value).or_else(bare) {
-        Some(colour) => Values(vec![of_color(colour)]),
+    let bare = || values::color(&format!("#{}", value.trim())).filter(|_| quirks);
+    match values::color(value).or_else(bare) {
+        Some(color) => Values(vec![of_color(color)]),
         None => match values::keyword(value) {
-            Some(word) if !values::is_system_colour(&word) => Invalid,
+            Some(word) if !values::is_system_color(&word) => Invalid,
             _ => unread_color(value),
         },
     }
 }
 
-/// A colour that is only misspelt is none; other functions may be one.
+/// A color that is only misspelt is none; other functions may be one.
 fn unread_color(value: &str) -> Parsed {
     let mut parser = Parser::new(value);
     let parsed = match parser.next() {
@@ -35,10 +35,10 @@ fn unread_color(value: &str) -> Parsed {
     parsed.not_values()
 }
 
-fn of_color(colour: Colour) -> Value {
-    match colour {
-        Colour::Own => Value::CurrentColor,
-        Colour::Is(rgba) => Value::Color(rgba),
+fn of_color(color: Color) -> Value {
+    match color {
+        Color::Own => Value::CurrentColor,
+        Color::Is(rgba) => Value::Color(rgba),
     }
 }
 
@@ -84,7 +84,7 @@ fn remote(url: &str) -> Option<Value> {
     (!elements::is_embedded(url)).then_some(Value::Image(Image::Remote))
 }
 
-/// The box of colours that a gradient runs through.
+/// The box of colors that a gradient runs through.
 fn gradient(inside: &str) -> Option<Value> {
     let mut low = Rgba {
         rgb: [255.0; 3],
@@ -104,12 +104,12 @@ fn gradient(inside: &str) -> Option<Value> {
         if index == 0 && is_direction(part) {
             continue;
         }
-        let colour = match stop_color(part)? {
-            Colour::Is(rgba) if rgba.alpha >= 1.0 => rgba,
+        let color = match stop_color(part)? {
+            Color::Is(rgba) if rgba.alpha >= 1.0 => rgba,
             _ => return None,
         };
         stops += 1;
-        for (at, level) in colour.rgb.iter().enumerate() {
+        for (at, level) in color.rgb.iter().enumerate() {
             if let (Some(low), Some(high)) = (low.rgb.get_mut(at), high.rgb.get_mut(at)) {
                 *low = low.min(*level);
                 *high = high.max(*level);
@@ -144,15 +144,15 @@ fn is_direction(part: &str) -> bool {
     }
 }
 
-/// A colour with at most one place.
-fn stop_color(part: &str) -> Option<Colour> {
+/// A color with at most one place.
+fn stop_color(part: &str) -> Option<Color> {
     let mut parser = Parser::new(part);
-    let colour = values::next_colour(&mut parser)?;
+    let color = values::next_color(&mut parser)?;
     let _ = parser.try_parse(Parser::expect_percentage);
-    parser.is_exhausted().then_some(colour)
+    parser.is_exhausted().then_some(color)
 }
 
-/// Colour, image and area of the shorthand. Only the plain form of one layer is followed.
+/// Color, image and area of the shorthand. Only the plain form of one layer is followed.
 pub(super) fn background(value: &str) -> (Parsed, Parsed, Parsed) {
     let all = |parsed: Parsed| (parsed.clone(), parsed.clone(), parsed);
     if is_foreign_syntax(value) {
@@ -168,7 +168,7 @@ pub(super) fn background(value: &str) -> (Parsed, Parsed, Parsed) {
     let (mut parts, mut last_place) = (0, 0);
     while !parser.is_exhausted() {
         parts += 1;
-        if let Some(found) = values::next_colour(&mut parser) {
+        if let Some(found) = values::next_color(&mut parser) {
             if color.is_some() {
                 return all(Invalid);
             }
@@ -242,7 +242,7 @@ pub(super) fn background(value: &str) -> (Parsed, Parsed, Parsed) {
     } else {
         match images(&pictures) {
             Some(image) => image,
-            // It may not be valid: the colour is not either then.
+            // It may not be valid: the color is not either then.
             None => return all(Any),
         }
     };
@@ -272,7 +272,7 @@ fn is_background_word(word: &str) -> bool {
         "fixed" | "local" | "round" | "space" | "cover" | "contain" | "auto" | "text"
     ) || word.ends_with("-box")
         || word == "border-area";
-    is_known || values::is_system_colour(word)
+    is_known || values::is_system_color(word)
 }
 
 /// Whether a background covers all of its box.
@@ -289,7 +289,7 @@ pub(super) fn background_area(value: &str) -> Parsed {
             // Size, position and repetition concern pictures alone.
             "repeat-x" | "repeat-y" | "no-repeat" | "round" | "space" | "cover" | "contain"
             | "center" | "top" | "left" | "right" | "bottom" => area = Value::On,
-            // Clipping and blending concern the colour too.
+            // Clipping and blending concern the color too.
             _ => return Any,
         }
     }
@@ -307,9 +307,9 @@ pub(super) fn box_shadow(value: &str, context: &UnitContext) -> Parsed {
     let shadow = |part: &mut Parser<'_>| {
         let (mut lengths, mut alpha) = (Vec::new(), 1.0);
         while !part.is_exhausted() {
-            match values::next_colour(part) {
-                Some(Colour::Is(rgba)) => alpha = rgba.alpha,
-                Some(Colour::Own) => {}
+            match values::next_color(part) {
+                Some(Color::Is(rgba)) => alpha = rgba.alpha,
+                Some(Color::Own) => {}
                 None => match values::factor(part, units) {
                     Some(px) => lengths.push(px.abs()),
                     None => return Err(ParseError::<()>::custom(())),

@@ -5,9 +5,9 @@ mod font;
 
 use cssparser::{Parser, Token};
 
-use crate::properties::{COLOR_SCHEME, GUARDED, Longhand as L, MAX_HARMLESS_PX};
+use crate::properties::{COLOR_SCHEME, Longhand as L, MAX_HARMLESS_PX, PARTLY_HARMLESS};
 use crate::style::{Display, Position, Value};
-use crate::values::{self, Bare, Units};
+use crate::values::{self, UnitlessNumber, Units};
 
 /// The result of parsing a declared value.
 #[derive(Clone, PartialEq, Debug)]
@@ -50,9 +50,9 @@ impl UnitContext {
                 whole: 0.0,
                 window,
                 bare: if self.quirks {
-                    Bare::Pixels
+                    UnitlessNumber::Pixels
                 } else {
-                    Bare::Invalid
+                    UnitlessNumber::Invalid
                 },
             })
         });
@@ -197,7 +197,7 @@ fn text_shadow(value: &str, context: &UnitContext) -> Parsed {
     let mut parser = Parser::new(value);
     let (mut shadows, mut reach) = (1, 0.0);
     while !parser.is_exhausted() {
-        if values::next_colour(&mut parser).is_some() {
+        if values::next_color(&mut parser).is_some() {
             continue;
         }
         match parser.try_parse(|parser| values::factor(parser, units).ok_or(())) {
@@ -223,13 +223,13 @@ fn unread_list(value: &str) -> Parsed {
 
 /// Whether a guarded property has one of its harmless values.
 pub(crate) fn is_harmless(guarded: usize, value: &str) -> bool {
-    let Some(row) = GUARDED.get(guarded) else {
+    let Some(row) = PARTLY_HARMLESS.get(guarded) else {
         return false;
     };
     let has = |wanted: &str| row.harmless.contains(&wanted);
     let lower = value.trim().to_ascii_lowercase();
     if row.name == COLOR_SCHEME {
-        // A page that supports light colours gets them.
+        // A page that supports light colors gets them.
         let words: Vec<&str> = lower.split_ascii_whitespace().collect();
         return words
             .iter()
@@ -293,7 +293,7 @@ fn is_list_mark(words: &[&str], value: &str) -> bool {
 
 /// Whether browsers ignore a guarded value for certain.
 pub(crate) fn is_ignored(guarded: usize, value: &str) -> bool {
-    let Some(row) = GUARDED.get(guarded) else {
+    let Some(row) = PARTLY_HARMLESS.get(guarded) else {
         return false;
     };
     // Strings may be marks, quotes and areas, and lines of a grid may have any name.
@@ -584,7 +584,7 @@ fn line_width(value: &str, context: &UnitContext) -> Parsed {
             widest = widest.max(px.abs());
             continue;
         }
-        if values::next_colour(&mut parser).is_some() {
+        if values::next_color(&mut parser).is_some() {
             continue;
         }
         match parser.next() {
@@ -708,7 +708,7 @@ pub(crate) fn keeps_white_space(value: &str) -> bool {
 fn text_decoration(value: &str) -> Parsed {
     let mut parser = Parser::new(value);
     while !parser.is_exhausted() {
-        if values::next_colour(&mut parser).is_some() {
+        if values::next_color(&mut parser).is_some() {
             continue;
         }
         match parser.next() {

@@ -20,64 +20,64 @@ use crate::dom::{Data, Dom, Element, NodeId};
 use crate::selector::parser::{Pseudo, State};
 use crate::truth::Truth;
 
-pub(crate) type Selectors = SelectorList<Mail>;
-pub(crate) type One = Selector<Mail>;
+pub(crate) type Selectors = SelectorList<SelectorTypes>;
+pub(crate) type One = Selector<SelectorTypes>;
 
 /// The names that selectors use.
 #[derive(Clone, Debug)]
-pub(crate) struct Mail;
+pub(crate) struct SelectorTypes;
 
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Name(LocalName);
+pub(crate) struct SelectorName(LocalName);
 
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Text(String);
+pub(crate) struct SelectorText(String);
 
-impl From<&str> for Name {
+impl From<&str> for SelectorName {
     fn from(text: &str) -> Self {
         Self(LocalName::from(text))
     }
 }
 
-impl From<&str> for Text {
+impl From<&str> for SelectorText {
     fn from(text: &str) -> Self {
         Self(text.to_owned())
     }
 }
 
-impl AsRef<str> for Text {
+impl AsRef<str> for SelectorText {
     fn as_ref(&self) -> &str {
         &self.0
     }
 }
 
-impl ToCss for Name {
+impl ToCss for SelectorName {
     fn to_css<W: fmt::Write>(&self, out: &mut W) -> fmt::Result {
         cssparser::serialize_identifier(&self.0, out)
     }
 }
 
-impl ToCss for Text {
+impl ToCss for SelectorText {
     fn to_css<W: fmt::Write>(&self, out: &mut W) -> fmt::Result {
         cssparser::serialize_string(&self.0, out)
     }
 }
 
-impl PrecomputedHash for Name {
+impl PrecomputedHash for SelectorName {
     fn precomputed_hash(&self) -> u32 {
         self.0.precomputed_hash()
     }
 }
 
-impl SelectorImpl for Mail {
+impl SelectorImpl for SelectorTypes {
     type ExtraMatchingData<'a> = ();
-    type AttrValue = Text;
-    type Identifier = Name;
-    type LocalName = Name;
+    type AttrValue = SelectorText;
+    type Identifier = SelectorName;
+    type LocalName = SelectorName;
     type NamespaceUrl = Namespace;
-    type NamespacePrefix = Name;
+    type NamespacePrefix = SelectorName;
     type BorrowedNamespaceUrl = Namespace;
-    type BorrowedLocalName = Name;
+    type BorrowedLocalName = SelectorName;
     type NonTSPseudoClass = State;
     type PseudoElement = Pseudo;
 }
@@ -139,7 +139,7 @@ impl<'a> Matcher<'a> {
     pub(crate) fn matches(&mut self, selector: &One, id: NodeId) -> Truth {
         if !self.asks_unknown(selector) {
             let mut caches = std::mem::take(&mut self.caches);
-            let matches = self.run(selector, id, Unknowns::Match, &mut caches);
+            let matches = self.run(selector, id, UnknownStates::Match, &mut caches);
             self.caches = caches;
             return Truth::of(matches);
         }
@@ -147,12 +147,17 @@ impl<'a> Matcher<'a> {
         if !self.run(
             selector,
             id,
-            Unknowns::Match,
+            UnknownStates::Match,
             &mut SelectorCaches::default(),
         ) {
             return Truth::No;
         }
-        if self.run(selector, id, Unknowns::Fail, &mut SelectorCaches::default()) {
+        if self.run(
+            selector,
+            id,
+            UnknownStates::Fail,
+            &mut SelectorCaches::default(),
+        ) {
             return Truth::Yes;
         }
         Truth::Unknown
@@ -180,7 +185,7 @@ impl<'a> Matcher<'a> {
         &self,
         selector: &One,
         id: NodeId,
-        unknowns: Unknowns,
+        unknowns: UnknownStates,
         caches: &mut SelectorCaches,
     ) -> bool {
         let quirks = match self.dom.quirks {
@@ -212,7 +217,7 @@ impl<'a> Matcher<'a> {
 
 /// What becomes of states that are not known.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Unknowns {
+enum UnknownStates {
     /// The selector matches as much as it can.
     Match,
     /// It matches as little as it can.
@@ -223,7 +228,7 @@ enum Unknowns {
 #[derive(Clone, Copy)]
 struct ElementRef<'a> {
     dom: &'a Dom,
-    unknowns: Unknowns,
+    unknowns: UnknownStates,
     id: NodeId,
 }
 
@@ -265,7 +270,7 @@ impl<'a> ElementRef<'a> {
 }
 
 impl selectors::Element for ElementRef<'_> {
-    type Impl = Mail;
+    type Impl = SelectorTypes;
 
     fn opaque(&self) -> OpaqueElement {
         match self.dom.node(self.id) {
@@ -308,7 +313,7 @@ impl selectors::Element for ElementRef<'_> {
         self.element().is_some_and(Element::is_html)
     }
 
-    fn has_local_name(&self, name: &Name) -> bool {
+    fn has_local_name(&self, name: &SelectorName) -> bool {
         self.element()
             .is_some_and(|element| *element.local() == name.0)
     }
@@ -328,8 +333,8 @@ impl selectors::Element for ElementRef<'_> {
     fn attr_matches(
         &self,
         namespace: &NamespaceConstraint<&Namespace>,
-        name: &Name,
-        operation: &AttrSelectorOperation<&Text>,
+        name: &SelectorName,
+        operation: &AttrSelectorOperation<&SelectorText>,
     ) -> bool {
         let Some(element) = self.element() else {
             return false;
@@ -346,19 +351,19 @@ impl selectors::Element for ElementRef<'_> {
     fn match_non_ts_pseudo_class(
         &self,
         state: &State,
-        context: &mut MatchingContext<'_, Mail>,
+        context: &mut MatchingContext<'_, SelectorTypes>,
     ) -> bool {
         match state {
             State::Link => self.is_link(),
             State::Focus if !self.dom.has_autofocus() => false,
             State::Unknown | State::Focus => {
-                (self.unknowns == Unknowns::Match) != context.in_negation()
+                (self.unknowns == UnknownStates::Match) != context.in_negation()
             }
             State::Never => false,
         }
     }
 
-    fn match_pseudo_element(&self, _: &Pseudo, _: &mut MatchingContext<'_, Mail>) -> bool {
+    fn match_pseudo_element(&self, _: &Pseudo, _: &mut MatchingContext<'_, SelectorTypes>) -> bool {
         false
     }
 
@@ -382,27 +387,27 @@ impl selectors::Element for ElementRef<'_> {
         false
     }
 
-    fn has_id(&self, id: &Name, case: CaseSensitivity) -> bool {
+    fn has_id(&self, id: &SelectorName, case: CaseSensitivity) -> bool {
         self.attribute(&local_name!("id"))
             .is_some_and(|own| case.eq(own.as_bytes(), id.0.as_bytes()))
     }
 
-    fn has_class(&self, class: &Name, case: CaseSensitivity) -> bool {
+    fn has_class(&self, class: &SelectorName, case: CaseSensitivity) -> bool {
         self.attribute(&local_name!("class")).is_some_and(|own| {
             own.split_ascii_whitespace()
                 .any(|one| case.eq(one.as_bytes(), class.0.as_bytes()))
         })
     }
 
-    fn has_custom_state(&self, _: &Name) -> bool {
+    fn has_custom_state(&self, _: &SelectorName) -> bool {
         false
     }
 
-    fn imported_part(&self, _: &Name) -> Option<Name> {
+    fn imported_part(&self, _: &SelectorName) -> Option<SelectorName> {
         None
     }
 
-    fn is_part(&self, _: &Name) -> bool {
+    fn is_part(&self, _: &SelectorName) -> bool {
         false
     }
 

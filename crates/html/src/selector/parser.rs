@@ -10,7 +10,7 @@ use selectors::parser::{
 };
 
 use crate::dom::Dom;
-use crate::selector::matching::{Mail, One, Selectors};
+use crate::selector::matching::{One, SelectorTypes, Selectors};
 
 /// What pseudo-classes ask.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -114,7 +114,7 @@ const UNDECIDABLE: &[&str] = &[
 ];
 
 impl<'i> selectors::parser::Parser<'i> for Syntax {
-    type Impl = Mail;
+    type Impl = SelectorTypes;
     type Error = SelectorParseErrorKind;
 
     fn is_is_alias(&self, name: &str) -> bool {
@@ -223,7 +223,7 @@ impl<'i> selectors::parser::Parser<'i> for Syntax {
 pub(crate) struct Prelude {
     pub selectors: Selectors,
     /// How much work one match may be, in elements looked at.
-    pub weight: Weight,
+    pub weight: MatchCost,
     /// It could not be read: it may match anything.
     pub unread: bool,
     /// Browsers may not know a name in it, and then ignore it.
@@ -256,7 +256,7 @@ pub(crate) fn parse(
     };
     let around = within.map(|parent| parent.weight).unwrap_or_default();
     // `&` in a rule inside stands for all of these.
-    let mut all = Weight::default();
+    let mut all = MatchCost::default();
     let weights = found.slice().iter().map(|one| weight(one, around));
     weights.for_each(|one| all.add(one));
     Some(Prelude {
@@ -273,13 +273,13 @@ pub(crate) fn parse(
 
 /// Part of it grows with the page.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub(crate) struct Weight {
+pub(crate) struct MatchCost {
     fixed: usize,
     per_level: usize,
     per_element: usize,
 }
 
-impl Weight {
+impl MatchCost {
     pub(crate) fn of(self, dom: &Dom) -> usize {
         self.fixed
             .saturating_add(self.per_level.saturating_mul(dom.depth))
@@ -308,23 +308,23 @@ impl Weight {
 }
 
 /// `around` is the weight of what `&` stands for. Each `&` is matched anew, so that nested rules multiply.
-fn weight(selector: &One, around: Weight) -> Weight {
-    let fixed = |fixed: usize| Weight {
+fn weight(selector: &One, around: MatchCost) -> MatchCost {
+    let fixed = |fixed: usize| MatchCost {
         fixed,
-        ..Weight::default()
+        ..MatchCost::default()
     };
-    let level = Weight {
+    let level = MatchCost {
         per_level: 1,
-        ..Weight::default()
+        ..MatchCost::default()
     };
-    let element = Weight {
+    let element = MatchCost {
         per_element: 1,
-        ..Weight::default()
+        ..MatchCost::default()
     };
     let mut sum = fixed(1);
     for component in selector.iter_raw_match_order() {
         let inner = |list: &Selectors| {
-            let mut inside = Weight::default();
+            let mut inside = MatchCost::default();
             list.slice()
                 .iter()
                 .for_each(|one| inside.add(weight(one, around)));

@@ -138,7 +138,7 @@ impl ReadMessage<'_> {
         ];
         let fetch = raw::fetch_one(session, cx, self.at, &items).await?;
         let mut known = known(&fetch);
-        let guess = Guess::of(&fetch);
+        let guess = MessageHead::of(&fetch);
         if !describes(&fetch, &known.structure) {
             known.structure = Arc::default();
         }
@@ -225,12 +225,12 @@ impl ReadMessage<'_> {
 }
 
 /// The beginning of a message: its header, and what came of its text.
-struct Guess {
+struct MessageHead {
     bytes: Vec<u8>,
     end: Completeness,
 }
 
-impl Guess {
+impl MessageHead {
     fn of(fetch: &Fetch) -> Self {
         let section = |name| fetch.section(name).map(|bytes| bytes.as_ref());
         let (header, text) = (section("HEADER"), section("TEXT"));
@@ -249,7 +249,7 @@ impl Guess {
 
 /// Whether the structure may be that of the message that came, as far as it came.
 fn describes(fetch: &Fetch, structure: &Structure) -> bool {
-    let guess = Guess::of(fetch);
+    let guess = MessageHead::of(fetch);
     source_fallback::is_declared(fetch, structure)
         && source_fallback::agrees(structure, &content::outline(&guess.bytes), guess.end)
 }

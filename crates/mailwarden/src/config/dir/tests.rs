@@ -341,7 +341,7 @@ fn variables_that_tune_hold_beside_a_directory() {
 }
 
 #[test]
-fn uncertain_text_is_withheld_by_any_of_the_three() {
+fn uncertain_text_withheld_by_file_variable_or_policy() {
     use mail::UncertainText::{Show, Withhold};
     let read = |world: World| {
         let loaded = world.load().unwrap();

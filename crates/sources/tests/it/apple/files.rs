@@ -231,7 +231,7 @@ async fn numbers_that_do_not_fit_are_no_messages() {
 }
 
 #[tokio::test]
-async fn an_attachment_without_a_size_is_missing() {
+async fn attachment_without_size_is_reported_missing() {
     let mut cases = Cases::new(Generation::Modern);
     let text = "Content-Type: multipart/mixed; boundary=b\n\n--b\nContent-Type: text/plain\n\nhi\n--b\n\
                 Content-Type: application/pdf; name=a.pdf\nContent-Disposition: attachment; filename=a.pdf\n\

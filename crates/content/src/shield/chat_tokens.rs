@@ -7,7 +7,7 @@
 use super::fold::fold;
 
 /// The tokens of one or more families of models, as [`fold`] reads them.
-struct Family {
+struct TokenFamily {
     #[cfg_attr(
         not(test),
         expect(dead_code, reason = "the table says where a token is from")
@@ -18,18 +18,18 @@ struct Family {
     named: &'static [(&'static str, &'static str)],
 }
 
-const FAMILIES: [Family; 11] = [
-    Family {
+const FAMILIES: [TokenFamily; 11] = [
+    TokenFamily {
         models: "ChatML, OpenAI harmony, Llama 3 and 4, Qwen, Phi, Zephyr, Yi, Falcon, Cohere, DeepSeek, GLM, Kimi, Granite",
         tokens: &[],
         named: &[("<|", "|>")],
     },
-    Family {
+    TokenFamily {
         models: "Llama 2, Mistral",
         tokens: &["[inst]", "[/inst]", "<<sys>>", "<</sys>>"],
         named: &[],
     },
-    Family {
+    TokenFamily {
         models: "Mistral from v3 on",
         tokens: &[
             "[available_tools]",
@@ -43,12 +43,12 @@ const FAMILIES: [Family; 11] = [
         ],
         named: &[],
     },
-    Family {
+    TokenFamily {
         models: "Gemma",
         tokens: &["<start_of_turn>", "<end_of_turn>", "<bos>", "<eos>"],
         named: &[],
     },
-    Family {
+    TokenFamily {
         models: "Qwen, Hermes",
         tokens: &[
             "<tool_call>",
@@ -58,12 +58,12 @@ const FAMILIES: [Family; 11] = [
         ],
         named: &[],
     },
-    Family {
+    TokenFamily {
         models: "DeepSeek R1, Qwen 3",
         tokens: &["<think>", "</think>"],
         named: &[],
     },
-    Family {
+    TokenFamily {
         models: "Claude",
         tokens: &[
             "<function_calls>",
@@ -75,22 +75,22 @@ const FAMILIES: [Family; 11] = [
         ],
         named: &[("<antml:", ">"), ("</antml:", ">")],
     },
-    Family {
+    TokenFamily {
         models: "Cohere",
         tokens: &["<bos_token>", "<eos_token>"],
         named: &[],
     },
-    Family {
+    TokenFamily {
         models: "GLM",
         tokens: &["[gmask]", "<sop>", "<eop>"],
         named: &[],
     },
-    Family {
+    TokenFamily {
         models: "Nemotron",
         tokens: &["<extra_id_0>", "<extra_id_1>"],
         named: &[],
     },
-    Family {
+    TokenFamily {
         models: "Baichuan",
         tokens: &["<reserved_106>", "<reserved_107>"],
         named: &[],
@@ -109,7 +109,7 @@ const MAX_EDGE_BLANKS: usize = 4;
 /// Whether a token begins with this opening bracket, or what looks like one. `after` is what
 /// follows it.
 pub(super) fn opens_token(open: char, after: &str) -> bool {
-    let Some(token) = Token::read(open, after) else {
+    let Some(token) = ChatToken::read(open, after) else {
         return false;
     };
     if token.is_listed() {
@@ -126,7 +126,7 @@ fn precedes_token(rest: &str) -> bool {
     let mut chars = behind.chars();
     let Some(token) = chars
         .next()
-        .and_then(|open| Token::read(open, chars.as_str()))
+        .and_then(|open| ChatToken::read(open, chars.as_str()))
     else {
         return false;
     };
@@ -134,13 +134,13 @@ fn precedes_token(rest: &str) -> bool {
 }
 
 /// What stands between two brackets, both included, folded to lower-case ASCII.
-struct Token<'a> {
+struct ChatToken<'a> {
     letters: [u8; MAX_TOKEN_CHARS],
     length: usize,
     rest: &'a str,
 }
 
-impl<'a> Token<'a> {
+impl<'a> ChatToken<'a> {
     fn read(open: char, after: &'a str) -> Option<Self> {
         let mut token = Self {
             letters: [0; MAX_TOKEN_CHARS],
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_is_what_tokens_fold_to() {
+    fn token_table_is_in_folded_form() {
         for family in &FAMILIES {
             assert!(!family.models.is_empty());
             let named = family.named.iter();
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn code_markup_and_prose_hold_none() {
+    fn code_and_prose_give_no_false_matches() {
         for text in [
             "<| x |> y",
             "<|>",
