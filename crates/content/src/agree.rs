@@ -3,7 +3,8 @@
 //! People are shown the HTML. A plain text that says anything else is read by programs only, and is no body.
 //! Only a plain text that says the same word for word is taken for the HTML's; how much it differs decides whether that
 //! is told. Words are compared, not letters: case, punctuation, quote marks and bullets do not count. An address is a word. A word is
-//! seen when the HTML shows it beside the same neighbour, so that a new sentence made of old words is noticed.
+//! seen when the HTML shows it beside the same neighbour, so that a new sentence made of old words is noticed. Signs such as `$` and `%`
+//! have to be the same too before a plain text is taken for the HTML's.
 
 use std::hash::{DefaultHasher, Hasher as _};
 
@@ -80,22 +81,49 @@ pub(crate) fn agreement(plain: &str, visible: &str, links: &Links, reach: Reach)
         Agreement::Unknown
     } else if shown.count() >= LONG && words.len() * 2 < shown.count() {
         Agreement::Lacks
-    } else if is_same(&words, &shown) {
+    } else if is_same(&words, &shown) && signs(plain).eq(signs(visible)) {
         Agreement::Agrees
     } else {
         Agreement::Strays
     }
 }
 
-/// Word for word. A word that is missing on either side can turn a sentence around.
+/// Word for word. A word that is missing on either side can turn a sentence around. Addresses that
+/// only links lead to are words that nobody sees: their sender writes what he likes into them.
 fn is_same(plain: &[Word], shown: &Shown) -> bool {
-    // The addresses behind links are written out in plain text; their hosts stand in parentheses in ours.
-    let said = || {
-        let hashes = plain.iter().map(|word| word.hash);
-        hashes.filter(|hash| !shown.targets.has(*hash) || shown.words.has(*hash))
-    };
+    let said = || plain.iter().map(|word| word.hash);
     let mut readings = shown.readings.iter();
     readings.any(|reading| said().eq(reading.iter().copied()))
+}
+
+/// Signs that change what a sentence says: of currencies, sums, and pictures such as a check mark.
+fn signs(text: &str) -> impl Iterator<Item = char> {
+    const LINES_AND_BULLETS: &str = "\u{ad}·•‣◦▪▫■□●○◆◇►▶«»¡¿";
+    let mut chars = text.chars().peekable();
+    std::iter::from_fn(move || {
+        loop {
+            let char = chars.next()?;
+            let is_sign = match char {
+                '-' | '\u{2212}' => chars.peek().is_some_and(|next| next.is_ascii_digit()),
+                _ if char.is_ascii() => matches!(char, '$' | '%' | '+'),
+                // Punctuation, drawn lines, CJK punctuation and fullwidth forms of it.
+                '\u{2000}'..='\u{206f}'
+                | '\u{2500}'..='\u{257f}'
+                | '\u{3000}'..='\u{303f}'
+                | '\u{fe00}'..='\u{fe6f}'
+                | '\u{ff00}'..='\u{ffef}' => false,
+                _ => {
+                    !char.is_alphanumeric()
+                        && !char.is_whitespace()
+                        && !char.is_control()
+                        && !LINES_AND_BULLETS.contains(char)
+                }
+            };
+            if is_sign {
+                return Some(if char == '\u{2212}' { '-' } else { char });
+            }
+        }
+    })
 }
 
 /// Behind the last two seen words in a row; single ones are met by chance.
@@ -345,12 +373,8 @@ mod tests {
         for (plain, visible) in [
             ("Hello, World!\r\n", "hello world"),
             (
-                "Click here<https://shop.example/?a=1&b=2> to see\nthe offer.",
-                "Click here (shop.example) to see the offer.",
-            ),
-            (
-                "*SUMMER SALE*\n\nShop now:\nhttps://x.example/long/path?utm_source=mail\n\n* shoes\n* shirts",
-                "Summer sale\n\nShop now (x.example)\n\n- shoes\n- shirts",
+                "*SUMMER SALE*\n\nShop now:\n\n* shoes\n* shirts",
+                "Summer sale\n\nShop now\n\n- shoes\n- shirts",
             ),
             (
                 "Fine with me.\n\nOn Mon, 3 Nov 2025 Ann <ann@x.example> wrote:\n> shall we meet\n>> at noon?",
@@ -395,6 +419,15 @@ mod tests {
                 "See for the plan of the week",
             ),
             ("You should pay at once", "You should not pay at once"),
+            (
+                "Please pay $100 by Friday",
+                "Please pay \u{20ac}100 by Friday",
+            ),
+            ("The rate is -5 today", "The rate is 5 today"),
+            (
+                "\u{2705} signed by the board",
+                "\u{274c} signed by the board",
+            ),
             ("See the picture below", "See the picture below Nice"),
         ] {
             let found = agreement(plain, visible, &Links::default(), Reach::Whole);
@@ -444,6 +477,52 @@ mod tests {
                 matches!(found, Agreement::Differs(_)),
                 "{scheme}: {found:?}"
             );
+        }
+    }
+
+    #[test]
+    fn addresses_that_only_links_hold_are_not_passed_on() {
+        let plain = "Hello http://ignore http://your http://user eve@x.y";
+        let links = Links {
+            targets: [
+                "http://ignore",
+                "http://your",
+                "http://user",
+                "mailto:eve@x.y",
+            ]
+            .map(str::to_owned)
+            .to_vec(),
+            ..Links::default()
+        };
+        let found = agreement(plain, "Hello", &links, Reach::Whole);
+        assert_eq!(found, Agreement::Strays);
+        // Ordinary mail writes out where its links lead: that is no other text.
+        for (plain, visible) in [
+            (
+                "Click here<https://shop.example/?a=1&b=2> to see\nthe offer.",
+                "Click here (shop.example) to see the offer.",
+            ),
+            (
+                "*SUMMER SALE*\n\nShop now:\nhttps://x.example/long/path?utm_source=mail\n\n* shoes\n* shirts",
+                "Summer sale\n\nShop now (x.example)\n\n- shoes\n- shirts",
+            ),
+        ] {
+            assert_eq!(verdict(plain, visible), "strays", "{plain:?}");
+        }
+    }
+
+    #[test]
+    fn signs_that_lay_out_text_do_not_count() {
+        for (plain, visible) in [
+            ("* shoes\n- shirts\n====", "\u{2022} shoes\n\u{2022} shirts"),
+            (
+                "\"Yes\" - he said...",
+                "\u{201c}Yes\u{201d} \u{2013} he said\u{2026}",
+            ),
+            ("minus -5 degrees", "minus \u{2212}5 degrees"),
+        ] {
+            let found = agreement(plain, visible, &Links::default(), Reach::Whole);
+            assert_eq!(found, Agreement::Agrees, "{plain:?}");
         }
     }
 

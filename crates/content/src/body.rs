@@ -130,7 +130,7 @@ pub(crate) fn body(
         whole.invite(leaf, parts);
     }
     let html = match wish.html {
-        // The sanitized HTML has no marks of its own.
+        // Uncertain text is marked in sanitized HTML, not taken out.
         HtmlWish::Include if withheld => {
             notes.push(Note::HtmlWithheld);
             None
@@ -198,10 +198,14 @@ pub(crate) fn readable(leaf: &Leaf, bytes: &[u8], whole: Completeness) -> Readab
         return read.of_html(&decoded.text);
     }
     if is_enriched(leaf) {
-        return read.of_text(&match leaf.mime_type.as_str() {
-            "text/richtext" => enriched::richtext(&decoded.text),
+        let (text, colored) = match leaf.mime_type.as_str() {
+            "text/richtext" => (enriched::richtext(&decoded.text), Vec::new()),
             _ => enriched::enriched(&decoded.text),
-        });
+        };
+        return read.of_rendered(
+            &text,
+            &Marks::of_ranges(colored, html::Reason::SameColor.name()),
+        );
     }
     match leaf.flow {
         Flow::Fixed => read.of_plain(&decoded.text),

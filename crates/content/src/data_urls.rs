@@ -29,6 +29,33 @@ const RAW_TEXT: [&str; 10] = [
     "plaintext",
 ];
 
+/// Content of these types is never shown as text. A frame shows that of `text/html`.
+const TYPES: [&str; 5] = ["image/", "audio/", "video/", "font/", "application/"];
+
+/// Elements of drawings without text. A drawing of these alone is scanned like the page around it;
+/// what is text in any other depends on the tree.
+const SHAPES: [&str; 19] = [
+    "g",
+    "path",
+    "rect",
+    "circle",
+    "ellipse",
+    "line",
+    "polyline",
+    "polygon",
+    "defs",
+    "use",
+    "symbol",
+    "stop",
+    "lineargradient",
+    "radialgradient",
+    "clippath",
+    "mask",
+    "pattern",
+    "filter",
+    "image",
+];
+
 /// Attributes that hold an address that is never shown as text.
 const ADDRESSES: [&str; 7] = [
     "src",
@@ -89,6 +116,7 @@ struct Tags<'a> {
     at: usize,
     /// The name of the tag whose attributes come next.
     open: Option<&'a str>,
+    in_drawing: bool,
 }
 
 impl<'a> Tags<'a> {
@@ -97,6 +125,7 @@ impl<'a> Tags<'a> {
             html,
             at: 0,
             open: None,
+            in_drawing: false,
         }
     }
 
@@ -125,11 +154,14 @@ impl<'a> Tags<'a> {
             self.at += empty.len();
             return;
         }
-        let end = ["-->", "--!>"].iter().filter_map(|end| {
-            let found = memmem::find(rest.as_bytes(), end.as_bytes())?;
-            Some(found + end.len())
+        let end = memmem::find_iter(rest.as_bytes(), b"--").find_map(|dashes| {
+            let after = rest.get(dashes + 2..)?;
+            let mark = [">", "!>", "->"]
+                .iter()
+                .find(|end| after.starts_with(**end))?;
+            Some(dashes + 2 + mark.len())
         });
-        self.at = end.min().map_or(self.html.len(), |end| self.at + end);
+        self.at = end.map_or(self.html.len(), |end| self.at + end);
     }
 
     /// The text since `begin`.
@@ -152,10 +184,8 @@ impl<'a> Tags<'a> {
                 self.at += usize::from(self.peek() == Some(b'/'));
                 self.skip(|byte| !is_blank(byte) && byte != b'/' && byte != b'>');
                 let name = self.since(begin);
-                if is(name, "svg") || is(name, "math") {
-                    // What is text in there depends on the tree: the rest is left as it is.
-                    self.at = self.html.len();
-                    return None;
+                if self.is_foreign(name) {
+                    return self.stop();
                 }
                 self.open = Some(name);
                 return Some(Event::Tag { name });
@@ -163,12 +193,32 @@ impl<'a> Tags<'a> {
                 .iter()
                 .any(|start| rest.starts_with(start))
             {
-                // A comment or a doctype.
+                // A comment or a doctype, or CDATA in a drawing.
+                if self.in_drawing {
+                    return self.stop();
+                }
                 self.skip_behind(">");
             } else {
                 self.at += 1;
             }
         }
+    }
+
+    /// Leaves the rest as it is.
+    fn stop(&mut self) -> Option<Event<'a>> {
+        self.at = self.html.len();
+        None
+    }
+
+    /// Whether what follows a tag of this name may be read otherwise than HTML.
+    fn is_foreign(&mut self, name: &str) -> bool {
+        if !self.in_drawing {
+            self.in_drawing = is(name, "svg");
+            return is(name, "math");
+        }
+        self.in_drawing = !is(name, "/svg");
+        let shape = name.strip_prefix('/').unwrap_or(name);
+        self.in_drawing && !SHAPES.iter().any(|one| is(shape, one))
     }
 
     /// The next attribute with a value; none at the end of the tag.
@@ -306,6 +356,14 @@ impl<'a> Cuts<'a> {
         let Some(comma) = memchr(b',', head) else {
             return;
         };
+        let media_type = url.get("data:".len()..comma).unwrap_or_default();
+        let is_binary = TYPES.iter().any(|one| {
+            let start = media_type.get(..one.len());
+            start.is_some_and(|start| start.eq_ignore_ascii_case(one.as_bytes()))
+        });
+        if !is_binary {
+            return;
+        }
         let from = begin + comma + 1;
         if from < self.copied || end - from < MIN_CONTENT_BYTES {
             return;
@@ -357,6 +415,7 @@ mod tests {
             "<textarea></textareas></textarea><img src='§'>",
             "<a b\"c><img src='§'>",
             "<a =\"><img src='§'>",
+            "<svg viewBox='0 0 1 1'><g><path d=M0/></g></svg><img src='§'>",
         ] {
             let long = page.replace('§', &format!("{PICTURE}{content}"));
             let short = page.replace('§', PICTURE);
@@ -378,6 +437,10 @@ mod tests {
             "<textarea><img src='§'></textarea>",
             "<title><img src='§'></title>",
             "<svg><![CDATA[<img src='§'>]]></svg>",
+            "<svg><g><![CDATA[<img src='§'>]]></g></svg>",
+            "<svg><p><textarea></svg><img src='§'>",
+            "<svg><title><img src='§'></title></svg>",
+            "<math><img src='§'></math>",
             "<xmp><img src='§'></xmp>",
             "<plaintext><img src='§'>",
             "<a title=\"<img src='§'>\">x",
@@ -388,6 +451,9 @@ mod tests {
             let page = page.replace('§', &long);
             assert_eq!(without_data_urls(&page), page);
         }
+        let text = "Not a picture. ".repeat(10_000);
+        let page = format!("<iframe src='data:text/html,{text}'></iframe>");
+        assert_eq!(without_data_urls(&page), page);
         let short = "<img src='data:image/png;base64,AAAA'>";
         assert_eq!(without_data_urls(short), short);
     }
@@ -408,6 +474,9 @@ mod tests {
         for piece in [
             "<",
             "<!--",
+            "<!--a-->",
+            "<!--a--!>",
+            "<svg><g></svg>",
             "<![CDATA[",
             "<a b=\"",
             "<style>",
@@ -430,7 +499,7 @@ mod tests {
         #[test]
         fn removing_data_urls_keeps_rendered_text(pieces in prop::collection::vec(prop::sample::select(vec![
             "<img src='§'>", "<p>", "text ", "<!--", "-->", "<style>", "</style>", "<textarea>",
-            "</textarea>", "\"", "'", "<a href=\"", ">", "=", "<svg>", "<title>", "</title>",
+            "</textarea>", "\"", "'", "<a href=\"", ">", "=", "<svg>", "</svg>", "<path d=M0>", "<iframe src=data:text/html,x></iframe>", "<title>", "</title>",
             "<![CDATA[", "]]>", "<p style=\"background:url(§)\">", "<script>", "</script>", "<!", "</p",
         ]), 0..20)) {
             let content = "A".repeat(400);

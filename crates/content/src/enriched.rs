@@ -1,12 +1,16 @@
 //! `text/enriched` (RFC 1896) and its predecessor `text/richtext` (RFC 1341) as plain text.
 
+use std::ops::Range;
+
 /// RFC 1896: a name of a command has at most so many characters.
 const MAX_COMMAND_CHARS: usize = 60;
 
 /// Commands and their parameters removed; a single line break is a space, of several one is
-/// dropped.
-pub(crate) fn enriched(text: &str) -> String {
+/// dropped. The ranges are text in a colour of its own: it may be that of the page.
+pub(crate) fn enriched(text: &str) -> (String, Vec<Range<usize>>) {
     let mut out = String::with_capacity(text.len());
+    let mut colored = Vec::new();
+    let (mut depth, mut color_start) = (0_usize, 0);
     let mut unfilled = 0_usize;
     let mut params = EndSearch::new("</param>");
     let mut rest = text;
@@ -22,6 +26,18 @@ pub(crate) fn enriched(text: &str) -> String {
                 "param" => rest = params.behind(after).unwrap_or(after),
                 "nofill" => unfilled += 1,
                 "/nofill" => unfilled = unfilled.saturating_sub(1),
+                "color" => {
+                    if depth == 0 {
+                        color_start = out.len();
+                    }
+                    depth += 1;
+                }
+                "/color" if depth > 0 => {
+                    depth -= 1;
+                    if depth == 0 {
+                        colored.push(color_start..out.len());
+                    }
+                }
                 _ => {}
             }
         } else if from.starts_with('<') {
@@ -38,7 +54,10 @@ pub(crate) fn enriched(text: &str) -> String {
         }
     }
     out.push_str(rest);
-    out
+    if depth > 0 {
+        colored.push(color_start..out.len());
+    }
+    (out, colored)
 }
 
 /// Commands and comments removed; line breaks are commands too.
@@ -148,7 +167,23 @@ mod tests {
             ("<", "<"),
             ("ends in <bold", "ends in <bold"),
         ] {
-            assert_eq!(enriched(text), want, "{text:?}");
+            assert_eq!(enriched(text).0, want, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn text_in_a_color_is_found() {
+        for (text, want) in [
+            ("a <color><param>white</param>b</color> c", vec!["b"]),
+            (
+                "<color>a<color>b</color>c</color>d<COLOR>e",
+                vec!["abc", "e"],
+            ),
+            ("a</color>b", vec![]),
+        ] {
+            let (shown, colored) = enriched(text);
+            let found: Vec<&str> = colored.into_iter().map(|range| &shown[range]).collect();
+            assert_eq!(found, want, "{text}");
         }
     }
 

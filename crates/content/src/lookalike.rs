@@ -7,7 +7,7 @@ use unicode_normalization::UnicodeNormalization as _;
 use unicode_security::mixed_script::AugmentedScriptSet;
 use unicode_security::skeleton;
 
-use crate::address::{AddressFields, Entry, Form, Mailbox, readable};
+use crate::address::{AddressFields, Entry, Form, Mailbox, is_overlong, readable, readable_domain};
 use crate::changes::Changes;
 use crate::note::Note;
 use crate::shield::{self, Shape};
@@ -176,7 +176,7 @@ fn judged(entry: &Entry) -> Vec<Note> {
     let name = words::shown(name.unwrap_or_default(), &mut Changes::default()).text;
     let mailbox = readable(one.local_part.bytes());
     let host = one.domain.as_ref().map(mail::Raw::bytes);
-    let host = readable(host.unwrap_or_default());
+    let host = readable_domain(host.unwrap_or_default());
     let mut notes = Vec::new();
     if is_ambiguous(one, &mailbox) {
         notes.push(Note::AddressAmbiguous {
@@ -210,7 +210,13 @@ fn judged(entry: &Entry) -> Vec<Note> {
 fn is_ambiguous(one: &Mailbox, local: &str) -> bool {
     let is_address = one.domain.is_some() || local.contains('@');
     let disguised = |c: char| "@<>\u{FFFD}".contains(c);
-    is_address && (one.form == Form::Repaired || local.contains(disguised) || local.contains("=?"))
+    let is_doubtful = || {
+        one.form == Form::Repaired
+            || is_overlong(one)
+            || local.contains(disguised)
+            || local.contains("=?")
+    };
+    is_address && is_doubtful()
 }
 
 /// The first thing in a name that reads as an address.
@@ -235,6 +241,7 @@ fn shown(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::address::AddressList;
     use proptest::prelude::*;
 
     #[test]
@@ -354,6 +361,15 @@ mod tests {
         ] {
             assert_eq!(read(&format!("From: {field}\r\n")), [want], "{field}");
         }
+        // The end of a long domain says where mail goes.
+        let long = format!("boss@corp.com.{}evil.com", "a.".repeat(320));
+        let found = read(&format!("From: {long}\r\n"));
+        assert!(
+            found.len() == 1 && found[0].starts_with("boss@…"),
+            "{found:?}"
+        );
+        let printed = AddressList::parse(long.as_bytes()).print(None, &mut Changes::default());
+        assert!(printed.unwrap().ends_with(".a.a.evil.com"));
         for (field, real) in [
             ("boss@corp.com <m@evil.com>", "m@evil.com"),
             ("<boss@corp.com> <m@evil.com>", "m@evil.com"),

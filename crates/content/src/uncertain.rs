@@ -40,6 +40,15 @@ impl Marks {
         Self::from_runs(&rendered.text, &runs.collect::<Vec<_>>())
     }
 
+    /// `ranges` ascend.
+    pub(crate) fn of_ranges(ranges: Vec<Range<usize>>, reason: &'static str) -> Self {
+        let mut marks = Self::default();
+        for range in ranges {
+            marks.push(range, reason);
+        }
+        marks
+    }
+
     /// `runs` ascend.
     pub(crate) fn from_runs(text: &str, runs: &[UncertainRun]) -> Self {
         let mut marks = Self::default();

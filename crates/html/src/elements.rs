@@ -410,12 +410,7 @@ pub(crate) fn base(
     let name = element.local();
     let attribute = |name: LocalName| element.attribute(&name);
     let one = |value: Value| Some(PossibleValues::One(value));
-    let color = |value: Option<&str>| {
-        value
-            .and_then(legacy_color)
-            .map(Value::Color)
-            .and_then(one)
-    };
+    let color = |value: Option<&str>| value.and_then(legacy_color).map(Value::Color).and_then(one);
     let is_table_part = matches!(
         *name,
         local_name!("table")

@@ -14,7 +14,7 @@ use crate::changes::Changes;
 use crate::header::{Field, fields};
 use crate::shield::{self, Shape};
 
-pub(crate) use print::readable;
+pub(crate) use print::{is_overlong, readable, readable_domain};
 
 /// The header fields that hold addresses (RFC 5322 sections 3.6.2 and 3.6.3).
 const ADDRESS_FIELDS: [&str; 6] = ["From", "Sender", "Reply-To", "To", "Cc", "Bcc"];
@@ -546,6 +546,12 @@ mod tests {
             let value = unit.repeat(200_000 / unit.len());
             assert!(AddressList::parse(value.as_bytes()).entries.len() <= MOST_READ);
         }
+        for (start, unit) in [("<", "@"), ("<", "(a)"), ("<@a", ","), ("(a)", ":")] {
+            let value = start.repeat(50_000 / start.len()) + &unit.repeat(150_000 / unit.len());
+            assert!(AddressList::parse(value.as_bytes()).entries.len() <= MOST_READ);
+        }
+        let value = format!("<{}", "@".repeat(200_000));
+        assert!(AddressList::parse(value.as_bytes()).entries.len() <= MOST_READ);
     }
 
     proptest! {

@@ -244,6 +244,17 @@ enum GroupState {
     Inside,
 }
 
+/// How far the brackets have been read (RFC 5322 section 4.4: `<@relay,@relay:a@b>`).
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Route {
+    /// Nothing but blanks and comments came.
+    #[default]
+    Unknown,
+    Open,
+    /// There is none, or a colon has ended it.
+    Ended,
+}
+
 /// One element of the list while it is read.
 #[derive(Default)]
 struct Piece<'a> {
@@ -252,6 +263,7 @@ struct Piece<'a> {
     angle: Option<Vec<Token<'a>>>,
     /// Between `<` and `>`.
     in_angle: bool,
+    route: Route,
     after: Vec<Token<'a>>,
     repaired: bool,
 }
@@ -278,6 +290,8 @@ impl<'a> Parser<'a> {
             TokenKind::Colon if self.group == GroupState::Outside && self.piece.angle.is_none() => {
                 let name = phrase(&self.piece.words);
                 if name.is_empty() {
+                    // The comments before it are no part of what follows.
+                    self.piece.words.clear();
                     self.piece.repaired = true;
                     return;
                 }
@@ -291,6 +305,7 @@ impl<'a> Parser<'a> {
                 }
                 self.piece.angle = Some(Vec::new());
                 self.piece.in_angle = true;
+                self.piece.route = Route::Unknown;
             }
             TokenKind::Close => self.piece.repaired = true,
             _ if self.piece.angle.is_some() => self.piece.after.push(token),
@@ -300,13 +315,20 @@ impl<'a> Parser<'a> {
 
     fn take_in_angle(&mut self, token: Token<'a>) {
         let angle = self.piece.angle.get_or_insert_default();
-        let first = angle.iter().find(|token| !is_gap(token));
-        let is_route = first.is_some_and(|token| token.kind == TokenKind::At)
-            && angle.iter().all(|token| token.kind != TokenKind::Colon);
+        let route = self.piece.route;
+        self.piece.route = match token.kind {
+            TokenKind::At if route == Route::Unknown => Route::Open,
+            TokenKind::Colon => Route::Ended,
+            _ if route == Route::Unknown && !is_gap(&token) => Route::Ended,
+            _ => route,
+        };
         match token.kind {
             TokenKind::Close => self.piece.in_angle = false,
-            TokenKind::Open if first.is_none() => self.piece.repaired = true,
-            TokenKind::Comma if is_route => angle.push(token),
+            TokenKind::Open if route == Route::Unknown => {
+                self.piece.route = route;
+                self.piece.repaired = true;
+            }
+            TokenKind::Comma if route == Route::Open => angle.push(token),
             TokenKind::Open | TokenKind::Comma | TokenKind::Semicolon => {
                 self.piece.repaired = true;
                 self.piece.in_angle = false;

@@ -13,8 +13,10 @@ use crate::changes::Changes;
 use crate::shield::{self, Shape};
 use crate::words;
 
-/// Of one name, local part or domain.
+/// Of one name or local part.
 const MAX_CHARS: usize = 320;
+/// Of one domain (RFC 5321 section 4.5.3.1.2 has 255 octets, RFC 1035 these without the root).
+const MAX_DOMAIN_BYTES: usize = 253;
 
 /// One element of a list as text, without its separator.
 pub(super) fn entry(entry: &Entry, charset: Option<&str>, changes: &mut Changes) -> String {
@@ -57,9 +59,27 @@ pub(super) fn spec(mailbox: &Mailbox) -> String {
         Cow::Owned(quoted(&local))
     };
     match &mailbox.domain {
-        Some(domain) => format!("{local}@{}", readable(domain.bytes())),
+        Some(domain) => format!("{local}@{}", readable_domain(domain.bytes())),
         None => local.into_owned(),
     }
+}
+
+/// The end of a domain says whose it is.
+pub(crate) fn readable_domain(bytes: &[u8]) -> String {
+    let start = bytes.len().saturating_sub(MAX_DOMAIN_BYTES);
+    match bytes.get(start..).filter(|_| start > 0) {
+        Some(end) => format!("…{}", readable(end)),
+        None => readable(bytes),
+    }
+}
+
+/// No mail program reads or shows the whole of such an address.
+pub(crate) fn is_overlong(mailbox: &Mailbox) -> bool {
+    let domain = mailbox
+        .domain
+        .as_ref()
+        .map_or(0, |domain| domain.bytes().len());
+    mailbox.local_part.bytes().len() > MAX_CHARS || domain > MAX_DOMAIN_BYTES
 }
 
 /// Undecoded: an encoded word in an address is none (RFC 2047 section 5).

@@ -57,7 +57,7 @@ fn ours(name: &str) -> Option<Charset> {
         }
         "mskanji" | "shiftjis2004" | "shiftjisx0213" | "shiftjisms" => SHIFT_JIS,
         "eucjpms" | "eucjp2004" | "ujis" => EUC_JP,
-        "uhc" | "ksx1001" | "johab" => EUC_KR,
+        "uhc" | "ksx1001" => EUC_KR,
         "big5eten" | "big5hkscs2004" => BIG5,
         "euccn" | "gb231280" | "cngb" | "gb2312gbk" => GBK,
         "gb180302000" | "gb180302005" | "gb180302022" => GB18030,

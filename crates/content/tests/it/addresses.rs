@@ -102,7 +102,6 @@ impl Expected {
 const WORDS: &[&str] = &[
     "Ann", "Bo", "Dr", "van", "O'Neil", "42", "x-y", "Support", "a_b",
 ];
-// No word touches a `<` or a colon: that would be a link, which is made inert.
 const SPECIALS: &[&str] = &[
     ", ",
     "@",
@@ -111,9 +110,9 @@ const SPECIALS: &[&str] = &[
     "\"",
     "\\",
     "; ",
-    " : ",
-    " < ",
-    "> ",
+    ":",
+    "<",
+    ">",
     "(",
     ")",
     " ",

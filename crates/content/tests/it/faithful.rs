@@ -5,6 +5,7 @@ use std::process::Command;
 
 use content::{BodyWish, Changes};
 use mail::Flow;
+use mail_parser::MessageParser;
 use testkit::corpora::{Corpus, Sample};
 
 use crate::source::{fetched, view, wish};
@@ -26,39 +27,36 @@ fn sample_bodies_are_shown_as_they_were_sent() {
         };
         let (body, _) = outline.part(&leaf.section).unwrap();
         let plain = leaf.mime_type == "text/plain" && leaf.flow == Flow::Fixed;
-        let unencoded = matches!(leaf.encoding.as_str(), "7bit" | "8bit" | "binary" | "");
-        let charset = leaf
-            .charset
-            .as_deref()
-            .unwrap_or("us-ascii")
-            .to_ascii_lowercase();
-        let ascii =
-            ["us-ascii", "utf-8"].contains(&charset.as_str()) || charset.starts_with("iso-8859-");
-        if !plain
-            || !unencoded
-            || !ascii
-            || !body.is_ascii()
-            || fetched(&raw, &whole()).parts.len() != 1
-        {
+        // What was sent cannot be known where the charset is a guess.
+        let is_declared = leaf.charset.is_some() || body.is_ascii();
+        if !plain || !is_declared || fetched(&raw, &whole()).parts.len() != 1 {
             continue;
         }
         let found = view(&raw, &whole());
         if found.changes != Changes::default() || !found.attachments.is_empty() {
             continue;
         }
-        let sent = String::from_utf8_lossy(body)
-            .replace("\r\n", "\n")
-            .replace('\r', "\n");
+        let Some(parsed) = MessageParser::default().parse(&raw) else {
+            continue;
+        };
+        let sent = parsed.body_text(0).unwrap_or_default();
+        let sent = sent.replace("\r\n", "\n").replace('\r', "\n");
         let sent = sent.trim_end_matches('\n');
+        // The other parser does not read every charset and encoding.
+        if sent.contains('\u{FFFD}') {
+            continue;
+        }
         let shown = found.body_text.unwrap_or_default();
+        // QUIRK: the other parser ends this text at a line of it that looks like a boundary.
+        let is_cut = name == "mime4j/misplaced-boundary";
         assert!(
-            shown == sent || sent.trim().is_empty(),
+            shown == sent || sent.trim().is_empty() || is_cut,
             "{name}: {shown:?} of {sent:?}"
         );
         compared += 1;
     }
     assert!(
-        compared >= 10 || Corpus::ALL.into_iter().flat_map(Corpus::samples).count() == 0,
+        compared >= 30 || Corpus::ALL.into_iter().flat_map(Corpus::samples).count() == 0,
         "{compared}"
     );
 }
