@@ -33,7 +33,7 @@ use crate::stylesheet::{Declaration, Scope, StyleSheet, inline};
 use crate::truth::Truth;
 use crate::values::{self, Units};
 
-/// CustomValue properties of one element.
+/// Custom properties of one element.
 const MAX_CUSTOM_PROPERTIES: usize = 500;
 /// Styles kept for elements alike, of each name.
 const MAX_SHARED_STYLES: usize = 12;

@@ -1,4 +1,4 @@
-//! CustomValue properties, and `var()` in values replaced by what it may stand for.
+//! Custom properties, and `var()` in values replaced by what it may stand for.
 
 use std::borrow::Cow;
 use std::collections::HashMap;

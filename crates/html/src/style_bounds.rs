@@ -16,7 +16,7 @@ const MAX_HARMLESS_ZOOM: f32 = 1.2;
 pub(crate) const MAX_WINDOW_WIDTH_PX: f32 = 1400.0;
 /// Offsets that keep text at its place.
 pub(crate) const MAX_SMALL_OFFSET_PX: f32 = 20.0;
-/// WhiteSpaceMode that may push text out of its box or window.
+/// Space that may push text out of its box or window.
 pub(crate) const MAX_SPACING_PX: f32 = 400.0;
 /// Properties that are not computed and that paint.
 const PAINTING: [&str; 5] = [

@@ -35,7 +35,7 @@ pub(crate) struct StyleSheet {
     pub rules: Vec<Rule>,
     /// What the keyframes of all animations declare.
     pub keyframes: Vec<Declaration>,
-    /// CustomValue properties that `@property` has given rules of their own.
+    /// Custom properties that `@property` has given rules of their own.
     pub registered: Vec<Rc<str>>,
     /// A font whose letters may have no shape.
     pub odd_font: bool,
