@@ -35,6 +35,8 @@ use crate::values::{self, Units};
 
 /// Custom properties of one element.
 const MAX_CUSTOM_PROPERTIES: usize = 500;
+/// What one of them costs in work and memory, in elements looked at.
+const CUSTOM_PROPERTY_WORK: usize = 16;
 /// Styles kept for elements alike, of each name.
 const MAX_SHARED_STYLES: usize = 12;
 /// Longer values are any value.
@@ -152,6 +154,7 @@ impl<'a> Cascade<'a> {
         }
         let colors = PageColors {
             link: values::Rgba::LINK,
+            visited_link: values::Rgba::VISITED_LINK,
             text: PossibleValues::One(initial(Longhand::Color)),
             dims_controls: sheet.dims_controls,
         };
@@ -226,10 +229,13 @@ impl<'a> Cascade<'a> {
         }
         if is_body {
             self.colors.text = style.get(Longhand::Color).clone();
-            let link = element.attribute(&local_name!("link"));
-            if let Some(link) = link.and_then(elements::legacy_color) {
-                self.colors.link = link;
-            }
+            let color = |name| {
+                element
+                    .attribute_named(name)
+                    .and_then(elements::legacy_color)
+            };
+            self.colors.link = color("link").unwrap_or(self.colors.link);
+            self.colors.visited_link = color("vlink").unwrap_or(self.colors.visited_link);
         }
         if !style.shares_inherited(parent) {
             match self.inherited.iter().rev().find(|one| style.inherits(one)) {
@@ -337,7 +343,7 @@ impl<'a> Cascade<'a> {
                 if self.budget.is_spent() {
                     return found;
                 }
-                let mut matches = self.matcher.matches(&candidate.selector, id);
+                let mut matches = self.matcher.matches(&candidate.selector, id, &self.budget);
                 if candidate.unread {
                     matches = matches.and(Truth::Unknown);
                 }
@@ -396,20 +402,25 @@ impl<'a> Cascade<'a> {
             self.budget.exhaust();
             return;
         }
+        // Each element keeps its own list.
+        self.budget.look_at(own.len() * CUSTOM_PROPERTY_WORK);
         for (name, walk) in &walks {
-            let before = style.customs.get(*name);
-            let custom = match (walk.ended && !walk.inherits, before) {
-                _ if walk.any => CustomValue::Any,
-                (false, Some(CustomValue::Any)) => CustomValue::Any,
-                (false, Some(CustomValue::Values(before))) => {
-                    let mut all = walk.values.clone();
-                    all.extend(before.iter().cloned());
-                    CustomValue::Values(all)
+            let mut values = walk.values.clone();
+            let (mut any, mut unset) = (walk.any, walk.unset);
+            if !walk.ended || walk.inherits {
+                match style.customs.get(*name) {
+                    Some(CustomValue::Any) => any = true,
+                    Some(CustomValue::Values(before)) if !before.is_empty() => {
+                        values.extend(before.iter().cloned());
+                    }
+                    _ => unset = true,
                 }
-                // It may not be set at all: a fallback counts then, which is not kept apart.
-                (false, None) if !walk.values.is_empty() && !walk.ended => CustomValue::Any,
-                _ if walk.unset && !walk.values.is_empty() => CustomValue::Any,
-                _ => CustomValue::Values(walk.values.clone()),
+            }
+            // A fallback counts where it may not be set at all, which is not kept apart.
+            let custom = if any || unset && !values.is_empty() {
+                CustomValue::Any
+            } else {
+                CustomValue::Values(values)
             };
             own.insert(Rc::clone(name), custom);
         }

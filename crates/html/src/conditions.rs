@@ -214,7 +214,13 @@ fn feature(parser: &mut Parser<'_>) -> Truth {
 }
 
 fn compare(name: &str, value: &str) -> Truth {
-    let wanted = value.to_ascii_lowercase();
+    if name == "prefers-color-scheme" {
+        return match value.to_ascii_lowercase().as_str() {
+            "light" => Truth::Yes,
+            "dark" => Truth::No,
+            _ => Truth::Unknown,
+        };
+    }
     let vendor = name.strip_prefix("-webkit-");
     let plain = vendor.unwrap_or(name);
     let (name, bound) = match plain.split_once('-') {
@@ -222,13 +228,6 @@ fn compare(name: &str, value: &str) -> Truth {
         Some(("max", rest)) => (rest, "max"),
         _ => (plain, "is"),
     };
-    if name == "prefers-color-scheme" {
-        return match wanted.as_str() {
-            "light" => Truth::Yes,
-            "dark" => Truth::No,
-            _ => Truth::Unknown,
-        };
-    }
     let own = match name {
         "device-pixel-ratio" => vendor.map(|_| RESOLUTION),
         name => range_of(name).filter(|_| vendor.is_none()),

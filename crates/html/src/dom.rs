@@ -1,6 +1,6 @@
 //! HTML as a tree: html5ever builds it as browsers do, into one flat list of nodes.
 //!
-//! INVARIANT: the sender decides neither depth nor memory; `limiter.rs` sees to that.
+//! INVARIANT: the sender decides neither depth nor memory; `tree_limits.rs` bounds both.
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
@@ -33,6 +33,7 @@ pub(crate) struct Dom {
     dropped: bool,
     shadow_roots: bool,
     autofocus: bool,
+    link_to_page: bool,
 }
 
 pub(crate) struct Node {
@@ -84,6 +85,12 @@ impl Element {
         Some(&found.value)
     }
 
+    /// Whether it links to the page itself, which the reader has visited.
+    pub(crate) fn leads_to_page(&self) -> bool {
+        let target = self.attribute(&local_name!("href")).map(str::trim);
+        target.is_some_and(|target| target.is_empty() || target.starts_with('#'))
+    }
+
     pub(crate) fn attributes(&self) -> &[Attribute] {
         &self.attributes
     }
@@ -114,6 +121,7 @@ impl Dom {
             depth: limiter.builder.sink.deepest.get(),
             shadow_roots: limiter.builder.sink.shadow_roots.get(),
             autofocus: limiter.builder.sink.autofocus.get(),
+            link_to_page: limiter.builder.sink.link_to_page.get(),
             nodes: limiter.builder.sink.nodes.into_inner(),
         }
     }
@@ -121,6 +129,11 @@ impl Dom {
     /// Some element takes the focus by itself.
     pub(crate) fn has_autofocus(&self) -> bool {
         self.autofocus
+    }
+
+    /// Some link may lead to the page itself.
+    pub(crate) fn has_link_to_page(&self) -> bool {
+        self.link_to_page
     }
 
     /// The page has no doctype, or one of old.
@@ -208,6 +221,7 @@ pub(crate) struct Builder {
     pub(crate) deepest: Cell<usize>,
     pub(crate) shadow_roots: Cell<bool>,
     pub(crate) autofocus: Cell<bool>,
+    pub(crate) link_to_page: Cell<bool>,
 }
 
 impl Builder {
@@ -220,6 +234,7 @@ impl Builder {
             deepest: Cell::default(),
             shadow_roots: Cell::default(),
             autofocus: Cell::default(),
+            link_to_page: Cell::default(),
         };
         builder.add(Data::Document);
         builder
@@ -357,11 +372,15 @@ impl TreeSink for Builder {
         if attributes.iter().any(|one| &*one.name.local == "autofocus") {
             self.autofocus.set(true);
         }
-        self.add(Data::Element(Box::new(Element {
+        let element = Element {
             name: Rc::new(name),
             attributes,
             holds_html: flags.mathml_annotation_xml_integration_point,
-        })))
+        };
+        if element.leads_to_page() {
+            self.link_to_page.set(true);
+        }
+        self.add(Data::Element(Box::new(element)))
     }
 
     fn is_mathml_annotation_xml_integration_point(&self, handle: &Handle) -> bool {

@@ -378,6 +378,7 @@ fn display(element: &Element) -> Display {
 #[derive(Clone, Debug)]
 pub(crate) struct PageColors {
     pub link: Rgba,
+    pub visited_link: Rgba,
     /// The color of the page's text, which tables take in documents without a doctype.
     pub text: PossibleValues,
     /// Some controls are disabled by what stands around them.
@@ -430,6 +431,10 @@ pub(crate) fn base(
         is_control && (page.dims_controls || attribute(local_name!("disabled")).is_some());
     match longhand {
         L::Color => match *name {
+            local_name!("a") if element.leads_to_page() => Some(PossibleValues::from_values(&[
+                Value::Color(page.link),
+                Value::Color(page.visited_link),
+            ])),
             local_name!("a") if attribute(local_name!("href")).is_some() => {
                 one(Value::Color(page.link))
             }

@@ -172,6 +172,10 @@ impl Rgba {
         alpha: 0.0,
     };
     /// What browsers give a link.
+    pub(crate) const VISITED_LINK: Self = Self {
+        rgb: [85.0, 26.0, 139.0],
+        alpha: 1.0,
+    };
     pub(crate) const LINK: Self = Self {
         rgb: [0.0, 0.0, 238.0],
         alpha: 1.0,

@@ -16,6 +16,7 @@ use selectors::context::{
 use selectors::matching::{ElementSelectorFlags, matches_selector};
 use selectors::parser::{Component, Selector, SelectorImpl, SelectorList};
 
+use crate::budget::Budget;
 use crate::dom::{Data, Dom, Element, NodeId};
 use crate::selector::parser::{Pseudo, State};
 use crate::truth::Truth;
@@ -122,96 +123,89 @@ pub(crate) fn key(selector: &One) -> Key {
 /// Matches selectors against the elements of one tree.
 pub(crate) struct Matcher<'a> {
     dom: &'a Dom,
-    caches: SelectorCaches,
+    /// What was found with unknown states such that selectors match more, and less.
+    caches: [SelectorCaches; 2],
 }
 
 impl<'a> Matcher<'a> {
     pub(crate) fn new(dom: &'a Dom) -> Self {
         Self {
             dom,
-            caches: SelectorCaches::default(),
+            caches: <[SelectorCaches; 2]>::default(),
         }
     }
 
     /// Whether a selector matches. One that asks what is not known is matched twice: with every
     /// unknown state such that the selector matches more, and less. Negation turns that around, as
     /// often as it is nested.
-    pub(crate) fn matches(&mut self, selector: &One, id: NodeId) -> Truth {
-        if !self.asks_unknown(selector) {
-            let mut caches = std::mem::take(&mut self.caches);
-            let matches = self.run(selector, id, UnknownStates::Match, &mut caches);
-            self.caches = caches;
-            return Truth::of(matches);
-        }
-        // What a cache remembers of one run does not hold for the other.
-        if !self.run(
-            selector,
-            id,
-            UnknownStates::Match,
-            &mut SelectorCaches::default(),
-        ) {
-            return Truth::No;
-        }
-        if self.run(
-            selector,
-            id,
-            UnknownStates::Fail,
-            &mut SelectorCaches::default(),
-        ) {
-            return Truth::Yes;
-        }
-        Truth::Unknown
-    }
-
-    fn asks_unknown(&self, selector: &One) -> bool {
-        selector
-            .iter_raw_match_order()
-            .any(|component| match component {
-                Component::NonTSPseudoClass(State::Unknown) => true,
-                Component::NonTSPseudoClass(State::Focus) => self.dom.has_autofocus(),
-                Component::Is(list) | Component::Where(list) | Component::Negation(list) => {
-                    list.slice().iter().any(|one| self.asks_unknown(one))
-                }
-                Component::Has(inner) => inner.iter().any(|one| self.asks_unknown(&one.selector)),
-                Component::NthOf(inner) => {
-                    inner.selectors().iter().any(|one| self.asks_unknown(one))
-                }
-                Component::Host(_) | Component::Slotted(_) | Component::Part(_) => true,
-                _ => false,
-            })
-    }
-
-    fn run(
-        &self,
-        selector: &One,
-        id: NodeId,
-        unknowns: UnknownStates,
-        caches: &mut SelectorCaches,
-    ) -> bool {
-        let quirks = match self.dom.quirks {
-            TreeQuirks::Quirks => QuirksMode::Quirks,
-            TreeQuirks::LimitedQuirks => QuirksMode::LimitedQuirks,
-            TreeQuirks::NoQuirks => QuirksMode::NoQuirks,
-        };
-        let mode = if selector.has_pseudo_element() {
-            MatchingMode::ForStatelessPseudoElement
-        } else {
-            MatchingMode::Normal
-        };
-        let mut context = MatchingContext::new(
-            mode,
-            None,
-            caches,
-            quirks,
-            NeedsSelectorFlags::No,
-            MatchingForInvalidation::No,
-        );
-        let at = ElementRef {
+    pub(crate) fn matches(&mut self, selector: &One, id: NodeId, budget: &Budget) -> Truth {
+        let at = |unknowns| ElementRef {
             dom: self.dom,
+            budget,
             unknowns,
             id,
         };
-        matches_selector(selector, 0, None, at, &mut context)
+        let [more, less] = &mut self.caches;
+        if !run(selector, at(UnknownStates::Match), more) {
+            Truth::No
+        } else if !asks_unknown(selector, self.dom) || run(selector, at(UnknownStates::Fail), less)
+        {
+            Truth::Yes
+        } else {
+            Truth::Unknown
+        }
+    }
+}
+
+fn asks_unknown(selector: &One, dom: &Dom) -> bool {
+    selector
+        .iter_raw_match_order()
+        .any(|component| match component {
+            Component::NonTSPseudoClass(State::Unknown) => true,
+            Component::NonTSPseudoClass(State::Focus) => dom.has_autofocus(),
+            Component::NonTSPseudoClass(State::UnvisitedLink) => dom.has_link_to_page(),
+            Component::Is(list) | Component::Where(list) | Component::Negation(list) => {
+                list.slice().iter().any(|one| asks_unknown(one, dom))
+            }
+            Component::Has(inner) => inner.iter().any(|one| asks_unknown(&one.selector, dom)),
+            Component::NthOf(inner) => inner.selectors().iter().any(|one| asks_unknown(one, dom)),
+            Component::Host(_) | Component::Slotted(_) | Component::Part(_) => true,
+            _ => false,
+        })
+}
+
+fn run(selector: &One, at: ElementRef<'_>, caches: &mut SelectorCaches) -> bool {
+    let quirks = match at.dom.quirks {
+        TreeQuirks::Quirks => QuirksMode::Quirks,
+        TreeQuirks::LimitedQuirks => QuirksMode::LimitedQuirks,
+        TreeQuirks::NoQuirks => QuirksMode::NoQuirks,
+    };
+    let mode = if selector.has_pseudo_element() {
+        MatchingMode::ForStatelessPseudoElement
+    } else {
+        MatchingMode::Normal
+    };
+    let mut context = MatchingContext::new(
+        mode,
+        None,
+        caches,
+        quirks,
+        NeedsSelectorFlags::No,
+        MatchingForInvalidation::No,
+    );
+    matches_selector(selector, 0, None, at, &mut context)
+}
+
+/// How many bytes are looked at to compare an attribute. Searches without regard to case go on from
+/// each letter anew.
+fn work(operation: &AttrSelectorOperation<&SelectorText>, value: &str) -> usize {
+    match operation {
+        AttrSelectorOperation::WithValue {
+            case_sensitivity: CaseSensitivity::AsciiCaseInsensitive,
+            value: wanted,
+            ..
+        } => value.len().saturating_mul(wanted.0.len()),
+        _ => value.len(),
     }
 }
 
@@ -228,6 +222,7 @@ enum UnknownStates {
 #[derive(Clone, Copy)]
 struct ElementRef<'a> {
     dom: &'a Dom,
+    budget: &'a Budget,
     unknowns: UnknownStates,
     id: NodeId,
 }
@@ -344,7 +339,11 @@ impl selectors::Element for ElementRef<'_> {
                 NamespaceConstraint::Any => true,
                 NamespaceConstraint::Specific(url) => one.name.ns == **url,
             };
-            here && one.name.local == name.0 && operation.eval_str(&one.value)
+            let is_meant = here && one.name.local == name.0;
+            if is_meant {
+                self.budget.spend(work(operation, &one.value));
+            }
+            is_meant && operation.eval_str(&one.value)
         })
     }
 
@@ -355,8 +354,10 @@ impl selectors::Element for ElementRef<'_> {
     ) -> bool {
         match state {
             State::Link => self.is_link(),
+            State::UnvisitedLink if !self.is_link() => false,
+            State::UnvisitedLink if !self.element().is_some_and(Element::leads_to_page) => true,
             State::Focus if !self.dom.has_autofocus() => false,
-            State::Unknown | State::Focus => {
+            State::Unknown | State::Focus | State::UnvisitedLink => {
                 (self.unknowns == UnknownStates::Match) != context.in_negation()
             }
             State::Never => false,
@@ -394,6 +395,7 @@ impl selectors::Element for ElementRef<'_> {
 
     fn has_class(&self, class: &SelectorName, case: CaseSensitivity) -> bool {
         self.attribute(&local_name!("class")).is_some_and(|own| {
+            self.budget.spend(own.len());
             own.split_ascii_whitespace()
                 .any(|one| case.eq(one.as_bytes(), class.0.as_bytes()))
         })

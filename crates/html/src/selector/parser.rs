@@ -16,6 +16,7 @@ use crate::selector::matching::{One, SelectorTypes, Selectors};
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum State {
     Link,
+    UnvisitedLink,
     /// Nothing has the focus, unless an element takes it by itself.
     Focus,
     /// Depends on what is not known here.
@@ -142,7 +143,8 @@ impl<'i> selectors::parser::Parser<'i> for Syntax {
         name: &str,
     ) -> Result<State, ParseError<SelectorParseErrorKind>> {
         Ok(match name.to_ascii_lowercase().as_str() {
-            "link" | "any-link" | "-webkit-any-link" => State::Link,
+            "link" => State::UnvisitedLink,
+            "any-link" | "-webkit-any-link" => State::Link,
             "focus" | "focus-visible" | "focus-within" => State::Focus,
             known if NEVER_MATCHING.contains(&known) => State::Never,
             foreign if is_foreign(foreign) => {
