@@ -362,7 +362,8 @@ impl<'a> Cascade<'a> {
                     Some(Pseudo::Other) => {}
                     Some(pseudo) => {
                         computed.covers |= candidate.declarations.iter().any(may_cover);
-                        computed.generates |= pseudo == Pseudo::Generated;
+                        computed.generates |= pseudo == Pseudo::Generated
+                            && candidate.declarations.iter().any(may_generate);
                         computed.styled_part |= pseudo == Pseudo::Text;
                     }
                 }
@@ -937,6 +938,13 @@ fn may_cover(declaration: &Declaration) -> bool {
         Property::Unknown(_) | Property::All => true,
         Property::CustomValue(_) => false,
     }
+}
+
+/// Whether a declaration may give generated content letters or a picture.
+fn may_generate(declaration: &Declaration) -> bool {
+    let is_empty = matches!(declaration.value.trim(), "''" | "\"\"" | "none" | "normal");
+    declaration.property.sets(Longhand::Content) && !is_empty
+        || matches!(declaration.property, Property::All)
 }
 
 /// Whether generated content is one line of text at most.

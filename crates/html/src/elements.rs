@@ -114,6 +114,7 @@ pub(crate) fn is_plain_control(style: &Style) -> bool {
         && style.not_understood.is_empty()
         && none(L::TextIndent)
         && none(L::LetterSpacing)
+        && none(L::WordSpacing)
 }
 
 /// Elements that hold no text for readers, and that are not counted either while no style shows
@@ -538,7 +539,12 @@ pub(crate) fn base(
             | local_name!("ul")
             | local_name!("ol")
             | local_name!("dl")
+            | local_name!("menu")
+            | local_name!("dir")
             | local_name!("pre")
+            | local_name!("listing")
+            | local_name!("xmp")
+            | local_name!("plaintext")
             | local_name!("blockquote")
             | local_name!("figure") => one(Value::Px(parent.largest_font() * 2.0)),
             _ => None,
@@ -548,8 +554,7 @@ pub(crate) fn base(
             local_name!("blockquote") | local_name!("figure") | local_name!("dd")
         )
         .then_some(PossibleValues::One(Value::Px(40.0))),
-        L::PaddingLeft => matches!(*name, local_name!("ul") | local_name!("ol"))
-            .then_some(PossibleValues::One(Value::Px(40.0))),
+        L::PaddingLeft => is_list(name).then_some(PossibleValues::One(Value::Px(40.0))),
         L::Float => {
             let floats = is_table
                 || matches!(
@@ -569,6 +574,13 @@ pub(crate) fn base(
             .and_then(|_| one(Value::On)),
         _ => None,
     }
+}
+
+fn is_list(name: &LocalName) -> bool {
+    matches!(
+        *name,
+        local_name!("ul") | local_name!("ol") | local_name!("menu") | local_name!("dir")
+    )
 }
 
 /// The properties that [`base`] may set for an element.
@@ -639,14 +651,15 @@ fn font_size(element: &Element, parent: &Style) -> Option<PossibleValues> {
             absolute: false,
         }))
     };
-    let times = match *element.local() {
-        local_name!("h1") => 2.0,
-        local_name!("h2") => 1.5,
-        local_name!("h3") => 1.17,
-        local_name!("h5") => 0.83,
-        local_name!("h6") => 0.67,
-        local_name!("small") | local_name!("sub") | local_name!("sup") => 1.0 / 1.2,
-        local_name!("big") => 1.2,
+    let times: &[f32] = match *element.local() {
+        local_name!("h1") => &[2.0],
+        local_name!("h2") => &[1.5],
+        local_name!("h3") => &[1.17],
+        local_name!("h5") => &[0.83],
+        local_name!("h6") => &[0.67],
+        local_name!("small") | local_name!("sub") | local_name!("sup") => &[1.0 / 1.2],
+        local_name!("big") => &[1.2],
+        // Smaller, unless a style gives them another family.
         local_name!("pre")
         | local_name!("code")
         | local_name!("tt")
@@ -654,7 +667,7 @@ fn font_size(element: &Element, parent: &Style) -> Option<PossibleValues> {
         | local_name!("samp")
         | local_name!("listing")
         | local_name!("xmp")
-        | local_name!("plaintext") => 0.8125,
+        | local_name!("plaintext") => &[0.8125, 1.0],
         local_name!("button") | local_name!("select") | local_name!("input") => {
             return font(13.33);
         }
@@ -682,7 +695,7 @@ fn font_size(element: &Element, parent: &Style) -> Option<PossibleValues> {
         }
         _ => return None,
     };
-    let scaled = |value: &Value| match value {
+    let scaled = |value: &Value, times: f32| match value {
         Value::Font { px, absolute } => Value::Font {
             px: px * times,
             absolute: *absolute,
@@ -690,7 +703,12 @@ fn font_size(element: &Element, parent: &Style) -> Option<PossibleValues> {
         other => *other,
     };
     Some(match parent.get(L::FontSize).values() {
-        Some(values) => PossibleValues::from_values(&values.iter().map(scaled).collect::<Vec<_>>()),
+        Some(sizes) => {
+            let all = sizes
+                .iter()
+                .flat_map(|size| times.iter().map(|times| scaled(size, *times)));
+            PossibleValues::from_values(&all.collect::<Vec<_>>())
+        }
         None => PossibleValues::Any,
     })
 }
@@ -706,7 +724,7 @@ fn dimension(value: &str) -> Option<Value> {
 }
 
 /// Longer colors of attributes are cut.
-const MAX_LEGACY_COLOUR_DIGITS: usize = 128;
+const MAX_LEGACY_COLOR_DIGITS: usize = 128;
 
 /// Colors of attributes: names and `#rgb`, else hexadecimal digits however mangled (HTML section
 /// 2.3.6, "rules for parsing a legacy color value").
@@ -723,11 +741,11 @@ pub(crate) fn legacy_color(value: &str) -> Option<Rgba> {
         return Some(solid([red, green, blue]));
     }
     let mut chars: Vec<char> = Vec::new();
-    for char in plain.chars().take(MAX_LEGACY_COLOUR_DIGITS) {
+    for char in plain.chars().take(MAX_LEGACY_COLOR_DIGITS) {
         // What takes two units of UTF-16 is two digits.
         chars.extend(std::iter::repeat_n(char, char.len_utf16()));
     }
-    chars.truncate(MAX_LEGACY_COLOUR_DIGITS);
+    chars.truncate(MAX_LEGACY_COLOR_DIGITS);
     let is_marked = chars.first() == Some(&'#');
     let digits = chars.get(usize::from(is_marked)..).unwrap_or_default();
     let is_short = is_marked && digits.len() == 3 && digits.iter().all(char::is_ascii_hexdigit);

@@ -479,13 +479,21 @@ impl VisibilityContext {
         let overflows = wide.or(high).or(gone).or(may_shrink.and(Truth::Unknown));
         self.suspect(clips.and(overflows), Reason::Clipped);
         // A box of no width of its own is as narrow as the box around.
-        let is_narrow = self.width < MIN_WINDOW_WIDTH_PX && node.metrics.min_width > self.width;
-        self.suspect(clips.and(Truth::of(is_narrow)), Reason::Clipped);
-        // A row without a fixed layout that clips still grows.
-        if clips.may() && is_cell.may() && fixed {
+        let is_narrow = Truth::of(node.metrics.min_width > self.width);
+        self.suspect(clips.and(is_narrow), Reason::Clipped);
+        // A box that clips stands beside those that float, in what they leave of the line.
+        let beside_float = Truth::of(self.page_floats && !has_width);
+        self.suspect(clips.and(beside_float), Reason::Clipped);
+        self.suspect(
+            clips.and(Truth::of(node.metrics.generates)),
+            Reason::Clipped,
+        );
+        // Columns of a fixed layout do not grow with what they hold.
+        if clips.may() && fixed && (is_cell.may() || !has_width) {
             self.doubt(Reason::Clipped);
         }
-        overflows
+        let spills = Truth::of(!has_width).and(is_cell.not()).and(is_narrow);
+        overflows.or(spills.and(Truth::Unknown))
     }
 
     /// Updates the backdrop with the background of the element.

@@ -93,6 +93,8 @@ pub(crate) struct Metrics {
     pub paints_text: bool,
     /// It holds boxes beside each other: heights are not known.
     pub complex: bool,
+    /// It may hold generated text, which is not measured.
+    pub generates: bool,
 }
 
 impl Metrics {
@@ -101,8 +103,9 @@ impl Metrics {
         if self.complex {
             return f32::INFINITY;
         }
-        let wrapped = self.text_width / width.max(1.0);
-        self.fixed_height + (self.lines + wrapped.ceil() * 1.5) * self.line
+        // Two lines that follow each other are together wider than one.
+        let wrapped = 2.0 * self.text_width / width.max(1.0);
+        self.fixed_height + (self.lines + wrapped.ceil()) * self.line
     }
 }
 
@@ -143,6 +146,13 @@ pub(crate) struct Page {
 }
 
 impl StyleFrame {
+    /// Text or words come next.
+    fn begin_line(&mut self) {
+        if std::mem::take(&mut self.after_block) {
+            self.metrics.lines += 1.0;
+        }
+    }
+
     /// Its height follows from its width.
     fn has_own_shape(&self) -> bool {
         let mut unknown = self.style.not_understood.iter();
@@ -168,6 +178,8 @@ struct StyleFrame {
     metrics: Metrics,
     /// Width of boxes that stand beside each other.
     beside: f32,
+    /// A block has ended the line: what follows begins another.
+    after_block: bool,
     /// It holds a box that floats, and may reach into what follows.
     holds_float: bool,
     /// Something inside is not at its place.
@@ -257,6 +269,7 @@ impl Page {
             gone: false,
             metrics: Metrics::default(),
             beside: 0.0,
+            after_block: false,
             holds_float: false,
             moves_content: false,
             paints_flow: false,
@@ -299,6 +312,7 @@ impl Page {
                         let font = frame.bounds.smallest_font.max(MIN_READABLE_FONT_PX);
                         self.smallest_font = self.smallest_font.min(font);
                     }
+                    frame.begin_line();
                     measure_text(text, frame, &mut run);
                     self.add_blank_lines(id, text, &frame.style, &frame.bounds);
                     let is_long = run.width * MIN_LETTER_SHARE > MIN_WINDOW_WIDTH_PX;
@@ -345,6 +359,7 @@ impl Page {
                         self.doubt = Some(Reason::Element);
                     }
                     let mut metrics = own_metrics(element, &style, &bounds);
+                    metrics.generates = computed.generates;
                     let mut run_before = run;
                     if frame.bounds.is_unbroken {
                         run_before.blank += if elements::is_replaced(element) {
@@ -416,6 +431,7 @@ impl Page {
                         gone,
                         metrics,
                         beside: 0.0,
+                        after_block: false,
                         holds_float: false,
                         moves_content: false,
                         paints_flow,
@@ -541,6 +557,11 @@ impl Page {
         }
         parent.holds_float |= floats;
         let inline = bounds.is_inline;
+        if bounds.is_inline_level {
+            parent.begin_line();
+        } else {
+            parent.after_block = true;
+        }
         let height = bounds.height;
         if done.texts_before == self.texts {
             let inside = self.blank_height - done.blank_before;
@@ -574,6 +595,7 @@ impl Page {
             into.lines += metrics.lines;
             into.line = into.line.max(metrics.line);
             into.paints |= metrics.paints;
+            into.generates |= metrics.generates;
             into.complex |= metrics.complex || done.movement.doubt.is_some();
             return;
         }
@@ -623,8 +645,14 @@ impl Page {
         }
         into.fixed_height += metrics.fixed_height + bounds.top_space + bounds.bottom_space + height;
         into.paints |= metrics.paints;
+        into.generates |= metrics.generates;
+        // Text in a narrower box takes more lines.
+        let is_narrower = metrics.text_width > 0.0
+            && !inline
+            && (bounds.horizontal_space > 0.0 || bounds.has_width);
         into.complex |= metrics.complex
             || beside
+            || is_narrower
             || done.movement.doubt.is_some()
             || done.movement.shifted
             || style.get(L::Float).may(|value| matches!(value, Value::On))
@@ -671,7 +699,7 @@ fn measure_text(text: &str, frame: &mut StyleFrame, run: &mut UnbrokenRun) {
             let widths: f32 = word.bytes().map(letter_width).sum();
             let letters = widths * font + word.len() as f32 * spacing;
             run.width += letters;
-            total += letters + BLANK_WIDTH * font;
+            total += letters + BLANK_WIDTH * font + bounds.word_spacing;
             metrics.min_width = metrics.min_width.max(run.width);
         }
         if text.ends_with(|char: char| char.is_ascii_whitespace()) {
@@ -691,6 +719,9 @@ fn measure_text(text: &str, frame: &mut StyleFrame, run: &mut UnbrokenRun) {
                 _ => u8::try_from(char).map_or(OTHER_WIDTH, letter_width),
             } + spacing;
         total += width;
+        if is_blank(char) {
+            total += bounds.word_spacing;
+        }
         if is_space && (!unbroken || is_line) {
             *run = UnbrokenRun::default();
             metrics.lines += f32::from(u8::from(is_line));
@@ -702,7 +733,7 @@ fn measure_text(text: &str, frame: &mut StyleFrame, run: &mut UnbrokenRun) {
             run.blank += width;
         }
         if is_space {
-            run.width += largest(style.get(L::WordSpacing)).max(0.0);
+            run.width += bounds.word_spacing;
         }
         if !is_space || is_kept {
             metrics.min_width = metrics.min_width.max(run.width);

@@ -10,12 +10,11 @@ use crate::verdict::Reason;
 
 /// Offsets that keep a box on its own background.
 const MAX_HARMLESS_OFFSET_PX: f32 = 5.0;
-/// Height of the letters of a line in parts of the font size.
-const LETTER_HEIGHT: f32 = 1.2;
-const MAX_HARMLESS_ZOOM: f32 = 1.2;
 pub(crate) const MAX_WINDOW_WIDTH_PX: f32 = 1400.0;
 /// Offsets that keep text at its place.
 pub(crate) const MAX_SMALL_OFFSET_PX: f32 = 20.0;
+/// Height of the letters of a line in parts of the font size.
+const LETTER_HEIGHT: f32 = 1.2;
 /// Space that may push text out of its box or window.
 pub(crate) const MAX_SPACING_PX: f32 = 400.0;
 /// Properties that are not computed and that paint.
@@ -43,9 +42,12 @@ pub(crate) struct StyleBounds {
     /// From below.
     pub smallest_font: f32,
     pub letter_spacing: f32,
+    pub word_spacing: f32,
     pub line_reach: f32,
     /// The height that is asked for.
     pub height: f32,
+    /// It may have a width of its own.
+    pub has_width: bool,
     /// How far negative margins pull what follows up, or to the left.
     pub pulled_up: f32,
     pub pulled_aside: f32,
@@ -94,8 +96,12 @@ impl StyleBounds {
             font: style.largest_font(),
             smallest_font: smallest_font(style),
             letter_spacing: largest(style.get(L::LetterSpacing)).max(0.0),
+            word_spacing: largest(style.get(L::WordSpacing)).max(0.0),
             line_reach: line_reach(style),
             height: largest(style.get(L::Height)).max(largest(style.get(L::MinHeight))),
+            has_width: [L::Width, L::MaxWidth]
+                .iter()
+                .any(|width| *style.get(*width) != PossibleValues::One(Value::Auto)),
             pulled_up: pulled([L::MarginTop, L::MarginBottom]),
             pulled_aside: if is_inline_level || floats {
                 pulled([L::MarginLeft, L::MarginRight])
@@ -123,7 +129,7 @@ impl StyleBounds {
                 .is_certain(),
             is_zoomed: style
                 .get(L::Zoom)
-                .may(|value| !matches!(value, Value::Number(times) if times <= MAX_HARMLESS_ZOOM)),
+                .may(|value| !matches!(value, Value::Number(times) if times <= 1.0)),
             styles_column: is_styled_column(style),
         }
     }

@@ -211,7 +211,7 @@ fn enter<'p>(
     }
     if let Some((value, doubt)) = control_text(element, &node.style) {
         match context.picture_verdict(&node.style, page) {
-            Verdict::Hidden(_) => {}
+            Verdict::Hidden(reason) => hidden.add(reason, value),
             Verdict::Uncertain(reason) => sink.picture(element, value, Some(reason)),
             Verdict::Visible => sink.picture(element, value, doubt),
         }
