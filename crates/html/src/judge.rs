@@ -94,6 +94,8 @@ pub(crate) struct VisibilityContext {
     strays: bool,
     /// Text may reach beyond the box around.
     spills: bool,
+    /// Its own box may be narrower than its text.
+    is_narrow: bool,
     /// Some box around is positioned.
     is_positioned: bool,
     /// Some box of the page floats.
@@ -136,6 +138,7 @@ impl VisibilityContext {
             moved: 0.0,
             strays: false,
             spills: false,
+            is_narrow: false,
             is_positioned: false,
             page_floats: page.floats,
             page_paints: page.paints,
@@ -492,8 +495,8 @@ impl VisibilityContext {
         if clips.may() && fixed && (is_cell.may() || !has_width) {
             self.doubt(Reason::Clipped);
         }
-        let spills = Truth::of(!has_width).and(is_cell.not()).and(is_narrow);
-        overflows.or(spills.and(Truth::Unknown))
+        self.is_narrow = is_narrow.may() && !has_width && !is_cell.is_certain();
+        overflows
     }
 
     /// Updates the backdrop with the background of the element.
@@ -558,7 +561,7 @@ impl VisibilityContext {
             .may(|value| matches!(value, Value::On));
         if overflows.may() && self.page_paints {
             backdrop = backdrop.recolored();
-        } else if !has_box.is_certain() || overflows.may() || hidden {
+        } else if !has_box.is_certain() || overflows.may() || self.is_narrow || hidden {
             backdrop = backdrop.union(&behind);
         }
         let changed = backdrop != behind;
