@@ -277,21 +277,20 @@ pub(crate) fn is_embedded(address: &str) -> bool {
 
 /// Whether an attribute gives so much space that text may be pushed out of its box or window.
 pub(crate) fn pushes_text(element: &Element) -> bool {
-    let is_space = |name: &LocalName| {
-        matches!(
-            *name,
-            local_name!("cellpadding")
-                | local_name!("cellspacing")
-                | local_name!("border")
-                | local_name!("hspace")
-                | local_name!("vspace")
-                | local_name!("marginwidth")
-                | local_name!("marginheight")
-        ) || matches!(&**name, "leftmargin" | "topmargin")
+    let limit = |name: &LocalName| match *name {
+        // Cells are measured with these.
+        local_name!("cellpadding") | local_name!("cellspacing") => Some(60.0),
+        local_name!("border")
+        | local_name!("hspace")
+        | local_name!("vspace")
+        | local_name!("marginwidth")
+        | local_name!("marginheight") => Some(24.0),
+        _ => matches!(&**name, "leftmargin" | "topmargin").then_some(24.0),
     };
     let mut all = element.attributes().iter();
     all.any(|one| {
-        is_space(&one.name.local) && values::leading(&one.value).is_some_and(|px| px > 24.0)
+        let limit = limit(&one.name.local).unwrap_or(f32::INFINITY);
+        values::leading(&one.value).is_some_and(|px| px > limit)
     })
 }
 

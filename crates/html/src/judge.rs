@@ -429,7 +429,12 @@ impl VisibilityContext {
         let inner_width = if has_width { width } else { self.width };
         let wide = if has_width && (!is_cell.is_certain() || fixed) {
             let padding = space(style, FRAME_WIDTHS);
-            Truth::of(node.metrics.min_width + padding > width).and(Truth::Unknown)
+            // A table grows with what it holds.
+            let grows = display
+                .is(|value| matches!(value, Value::Display(Display::Table | Display::InlineTable)));
+            Truth::of(node.metrics.min_width + padding > width)
+                .and(Truth::of(fixed).or(grows.not()))
+                .and(Truth::Unknown)
         } else if fixed && is_cell.may() {
             Truth::Unknown
         } else {

@@ -379,6 +379,9 @@ impl Page {
                         metrics.lines += 1.0;
                         metrics.line = metrics.line.max(bounds.line_height);
                     }
+                    let is_cell = style
+                        .get(L::Display)
+                        .may(|value| matches!(value, Value::Display(Display::Cell)));
                     let text_indent = if bounds.is_inline {
                         0.0
                     } else {
@@ -405,7 +408,9 @@ impl Page {
                             moves_content: false,
                             paints: bounds.paints,
                             offset: 0.0,
-                            indent: bounds.left_space + text_indent,
+                            indent: bounds.left_space
+                                + text_indent
+                                + if is_cell { frame.cell_space } else { 0.0 },
                             right_indent: bounds.right_space,
                             moved: movement.moved,
                         });
@@ -517,6 +522,7 @@ impl Page {
         }
         parent.moves_content |= done.moves_content || done.movement.doubt.is_some();
         if done.gone {
+            self.blank_height = done.blank_outside;
             return;
         }
         let bounds = &*done.bounds;
@@ -789,13 +795,17 @@ fn own_metrics(element: &Element, style: &Style, bounds: &StyleBounds) -> Metric
         ..Metrics::default()
     };
     if is_image {
+        // The text of a picture that is not loaded wraps like any other.
         let alt = element.attribute(&local_name!("alt")).unwrap_or_default();
         let width = largest(style.get(L::Width));
-        metrics.min_width = if width > 0.0 {
-            width
+        let width_of = |text: &str| text.chars().count() as f32 * style.largest_font();
+        let longest = if bounds.is_unbroken {
+            width_of(alt)
         } else {
-            40.0 + alt.chars().count() as f32 * style.largest_font()
+            alt.split_whitespace().map(width_of).fold(0.0, f32::max)
         };
+        metrics.text_width = width_of(alt);
+        metrics.min_width = if width > 0.0 { width } else { 40.0 + longest };
         metrics.line = style.largest_font().max(24.0) * 1.5;
         metrics.lines = 1.0;
     }
