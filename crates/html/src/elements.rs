@@ -265,6 +265,17 @@ pub(crate) fn is_loaded_picture(element: &Element) -> bool {
         && address.is_some_and(|address| !address.trim().is_empty())
 }
 
+/// A field or a button that shows a text of its own.
+pub(crate) fn is_filled_input(element: &Element) -> bool {
+    let kind = element.attribute(&local_name!("type")).unwrap_or_default();
+    let kinds = ["", "text", "search", "submit", "button", "reset"];
+    let value = element.attribute(&local_name!("value")).unwrap_or_default();
+    element.is_html()
+        && *element.local() == local_name!("input")
+        && kinds.iter().any(|one| kind.eq_ignore_ascii_case(one))
+        && !value.trim().is_empty()
+}
+
 /// Whether an address names a picture that is part of the mail, and so is shown.
 pub(crate) fn is_embedded(address: &str) -> bool {
     // Browsers take these out of addresses wherever they stand.

@@ -43,7 +43,7 @@ const BLANK_WIDTH: f32 = 0.6;
 /// The part of that bound that letters have at least, most of the time.
 const MIN_LETTER_SHARE: f32 = 0.7;
 /// Smaller pictures show nothing that a person would miss.
-const MIN_PICTURE_PX: f32 = 16.0;
+const MIN_PICTURE_PX: f32 = 8.0;
 /// The part of a picture's width that counts as blank.
 const PICTURE_BLANK_SHARE: f32 = 0.5;
 
@@ -419,8 +419,10 @@ impl Page {
                     self.blank_height += bounds.top_space;
                     let texts_before = self.texts;
                     let empty_height = elements::empty_height(element, bounds.line_height);
-                    // A picture that a person sees, or sees to be missing.
-                    if elements::is_loaded_picture(element) && !gone && !is_spacer(&style) {
+                    // A picture that a person sees, or sees to be missing, or a control with text.
+                    let is_seen =
+                        elements::is_loaded_picture(element) || elements::is_filled_input(element);
+                    if is_seen && !gone && !is_spacer(&style) {
                         self.blank_height = 0.0;
                         self.texts += 1;
                     }
