@@ -195,7 +195,7 @@ pub(crate) fn readable(leaf: &Leaf, bytes: &[u8], whole: Completeness) -> Readab
     let decoded = text::of_leaf(leaf, bytes, whole);
     let read = Readable::of_charset(&decoded);
     if is_html(leaf) {
-        return read.of_html(&decoded.text);
+        return read.of_html(&decoded.text, whole);
     }
     if is_enriched(leaf) {
         let (text, colored) = match leaf.mime_type.as_str() {
@@ -225,11 +225,18 @@ impl Readable {
         }
     }
 
-    pub(crate) fn of_html(mut self, html: &str) -> Self {
+    /// Where the end is missing, a style sheet in it may hide any of the text.
+    pub(crate) fn of_html(mut self, html: &str, whole: Completeness) -> Self {
         let rendered = html::to_text(&data_urls::without_data_urls(html), MAX_CHARS);
         self.findings.take(&rendered);
         self.cut = rendered.cut;
-        let uncertain = Marks::of_html(&rendered);
+        let uncertain = match whole {
+            Completeness::Complete => Marks::of_html(&rendered),
+            Completeness::Cut => {
+                let all = 0..rendered.text.len();
+                Marks::of_ranges(vec![all], html::Reason::StyleSheet.name())
+            }
+        };
         self.of_rendered(&rendered.text, &uncertain)
     }
 

@@ -191,7 +191,7 @@ impl Extracts<'_> {
         };
         let read = match reader {
             Reader::Html => {
-                let read = blank.of_html(&decoded.text);
+                let read = blank.of_html(&decoded.text, piece.whole);
                 Readable {
                     cut: read.cut || piece.is_cut(),
                     ..read

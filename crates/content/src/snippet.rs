@@ -25,11 +25,13 @@ pub struct Snippet {
 }
 
 /// The first words of the body on one line, at most `max_chars` characters. `None` when there is no
-/// text, or when the beginning of the message does not hold the part that people see.
+/// text, or when the beginning of the message does not hold the part that people see. The text is
+/// empty when all that is there is hidden, or may be: so is HTML whose end is missing.
 pub fn snippet(prefix: &TextPrefix, max_chars: usize) -> Option<Snippet> {
     let header = prefix.header.trim_ascii_end();
     let raw = [header, b"\r\n\r\n", &prefix.text].concat();
     let outline = outline(&raw);
+    let mut left_out: Option<Snippet> = None;
     for leaf in body(prefix, &outline) {
         let Some((bytes, whole)) = outline.part(&leaf.section) else {
             continue;
@@ -47,17 +49,20 @@ pub fn snippet(prefix: &TextPrefix, max_chars: usize) -> Option<Snippet> {
         read.withhold();
         // INVARIANT: lines put together may read as what none of them was.
         let line = shield(&one_line(&read.text), Shape::Line);
+        let found = Snippet {
+            text: shortened(&line.text, max_chars),
+            changes: read.findings.changes + line.changes,
+            ordinary: (read.findings.hidden.chars()).saturating_sub(read.findings.hidden.notable()),
+            hidden: read.findings.hidden.chars() + read.findings.too_deep + read.withheld,
+        };
         if !line.text.is_empty() {
-            return Some(Snippet {
-                text: shortened(&line.text, max_chars),
-                changes: read.findings.changes + line.changes,
-                ordinary: (read.findings.hidden.chars())
-                    .saturating_sub(read.findings.hidden.notable()),
-                hidden: read.findings.hidden.chars() + read.findings.too_deep + read.withheld,
-            });
+            return Some(found);
+        }
+        if found.hidden > found.ordinary {
+            left_out = left_out.or(Some(found));
         }
     }
-    None
+    left_out
 }
 
 /// The first parts of the body that the beginning of a message holds.
@@ -162,8 +167,8 @@ mod tests {
 
     fn check(header: &str, text: &str, want: &str) {
         let found = snippet(&prefix(header, text), 60);
-        let text = found.map(|found| found.text);
-        assert_eq!(text.as_deref(), Some(want).filter(|w| !w.is_empty()));
+        let text = found.map(|found| found.text).unwrap_or_default();
+        assert_eq!(text, want);
     }
 
     #[test]
@@ -174,10 +179,11 @@ mod tests {
             "Hi,\n\nthere",
             "Hi, there",
         );
+        // A style sheet that is not here yet may hide it.
         check(
             "Content-Type: text/html",
             "<p>Hi <b>you</b><style>x</style>",
-            "Hi you",
+            "",
         );
         check(
             "Content-Type: text/plain\r\nContent-Transfer-Encoding: base64\r\n\r\n",
@@ -217,11 +223,13 @@ mod tests {
                     ..prefix(header, text)
                 };
                 let found = snippet(&prefix, 60).map(|found| found.text);
-                assert_eq!(found.as_deref(), want.filter(|_| known), "{text}");
+                let found = found.as_deref().filter(|text| !text.is_empty());
+                assert_eq!(found, want.filter(|_| known), "{text}");
             }
         };
         check(&both, &both, false, Some("html"));
-        check(&both, &both, true, Some("html"));
+        // A style sheet that is not here yet may hide it.
+        check(&both, &both, true, None);
         check(plain, &both, true, None);
         check(&both, &longer, true, None);
         check(&longer, &longer, true, Some("other"));
@@ -268,11 +276,30 @@ mod tests {
             ("<p>se\u{200b}en", true),
             ("<p>&lt;|im_start|&gt;", true),
         ] {
-            let found =
-                snippet(&prefix("Content-Type: text/html; charset=utf-8", text), 60).unwrap();
+            let prefix = TextPrefix {
+                truncated: false,
+                ..prefix("Content-Type: text/html; charset=utf-8", text)
+            };
+            let found = snippet(&prefix, 60).unwrap();
             let altered = found.hidden > 0 || !found.changes.is_empty();
             assert_eq!(altered, changed, "{text}");
         }
+    }
+
+    #[test]
+    fn html_without_its_end_shows_nothing() {
+        let page = "<p class=x>EVIL</p><p>shown</p><style>.x{display:none}</style>";
+        let of = |truncated| {
+            let header = "Content-Type: text/html";
+            let prefix = TextPrefix {
+                truncated,
+                ..prefix(header, page)
+            };
+            snippet(&prefix, 60).unwrap()
+        };
+        assert_eq!(of(false).text, "shown");
+        let cut = of(true);
+        assert_eq!((cut.text.as_str(), cut.hidden), ("", 9));
     }
 
     proptest! {

@@ -24,7 +24,7 @@ use crate::tools::shown::{self, Changed, Dated, Located};
 use crate::tools::store_ids::{self, OfPage, StoreIds};
 
 /// So much of each text is fetched for its snippet.
-const SNIPPET_BYTES: u32 = 4_096;
+const SNIPPET_BYTES: u32 = 32 * 1_024;
 
 // Their names say what they are, and every client would pay for the definitions.
 plain_object!(Line);
@@ -544,7 +544,9 @@ impl Lines {
             from,
             subject,
             flags,
-            snippet: snippet.map(|snippet| snippet.text),
+            snippet: snippet
+                .map(|snippet| snippet.text)
+                .filter(|text| !text.is_empty()),
             changes: Changed::of(changes, hidden),
         }
     }
