@@ -341,7 +341,8 @@ fn nothing_shown(reads: &[Read<'_>]) -> Option<Note> {
     let mut pictures = 0;
     for page in pages {
         // Of a page that breaks off it is not known.
-        if page.piece.is_cut() || page.readable.cut || page.readable.findings.too_deep > 0 {
+        let read = &page.readable;
+        if page.piece.is_cut() || read.cut || read.findings.too_deep > 0 || read.withheld > 0 {
             return None;
         }
         let decoded = text::of_leaf(page.leaf, page.piece.bytes, page.piece.whole);

@@ -140,7 +140,12 @@ pub fn view(fetched: &Fetched, wish: &BodyWish, known: &Known) -> View {
 fn is_explanation(note: &Note) -> bool {
     matches!(
         note,
-        Note::HtmlShowsNothing { .. } | Note::VersionsLeftOut { .. } | Note::PlainDiffers { .. }
+        Note::HtmlShowsNothing { .. }
+            | Note::VersionsLeftOut { .. }
+            | Note::PlainDiffers { .. }
+            | Note::TooDeep { .. }
+            | Note::BeyondEnd { .. }
+            | Note::UncertainWithheld { .. }
     )
 }
 
@@ -148,7 +153,8 @@ fn is_explanation(note: &Note) -> bool {
 fn merged(notes: Vec<Note>) -> Vec<Note> {
     let mut once: Vec<Note> = Vec::with_capacity(notes.len());
     for note in notes {
-        if once.contains(&note) && !note.is_count() {
+        let said = note.to_string();
+        if !note.is_count() && once.iter().any(|known| known.to_string() == said) {
             continue;
         }
         if !once.iter_mut().any(|known| known.absorb(&note)) {
