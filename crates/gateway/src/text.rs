@@ -61,7 +61,7 @@ pub(crate) fn render(parts: &Parts<'_>, fence: &str) -> String {
             .for_each(|(key, value)| lines.field(map, key, value, 0));
         let uncertain = match lines.has_uncertain {
             true => format!(
-                "; a line marked {} may not be visible to a person",
+                "; a line marked {} holds text that may not be visible to a person",
                 lines.mark
             ),
             false => String::new(),
