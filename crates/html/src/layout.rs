@@ -648,8 +648,13 @@ impl Page {
         into.line = into.line.max(metrics.line);
         // An empty box so high pushes what follows out of the window.
         let filled = metrics.fixed_height + (metrics.text_width / 800.0 + metrics.lines) * 10.0;
+        let is_block = display.is(|value| matches!(value, Value::Display(Display::Block)));
         if height - filled > MAX_BOX_HEIGHT_PX {
-            self.doubt = self.doubt.or(Some(Reason::OffPage));
+            if is_block.is_certain() {
+                self.blank_height = self.blank_height.max(height - filled);
+            } else {
+                self.doubt = self.doubt.or(Some(Reason::OffPage));
+            }
         }
         into.fixed_height += metrics.fixed_height + bounds.top_space + bounds.bottom_space + height;
         into.paints |= metrics.paints;
