@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use html5ever::LocalName;
+use html5ever::{LocalName, local_name};
 
 use crate::dom::Element;
 use crate::link;
@@ -218,6 +218,12 @@ impl Sink for Sanitizer<'_> {
 
     fn picture(&mut self, element: &Element, alt: &str, doubt: Option<Reason>) {
         self.flush();
+        // Fields and frames stand as their text.
+        if *element.local() != local_name!("img") {
+            self.text(alt, WhiteSpaceMode::Folded, doubt);
+            self.flush();
+            return;
+        }
         let mark = doubt.map(|doubt| format!("<mark title=\"uncertain: {}\">", doubt.name()));
         if let Some(mark) = &mark
             && !self.push_whole(mark, UNMARK.len())

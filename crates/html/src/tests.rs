@@ -197,6 +197,11 @@ fn sanitized_html_is_harmless() {
         ),
         ("<body background=http://t/x><iframe src=x>y</iframe>a", "a"),
         (
+            "<iframe srcdoc='x<b>'>y</iframe><p>after</p>",
+            "<mark title=\"uncertain: element not understood\">x</mark><p>after</p>",
+        ),
+        ("a<input value='typed'>", "atyped"),
+        (
             "<link rel=stylesheet href=x><meta http-equiv=refresh>a",
             "a",
         ),
