@@ -88,6 +88,7 @@ pub(crate) fn from_environment(
     variables: impl IntoIterator<Item = (OsString, OsString)>,
 ) -> Result<Config, Problems> {
     let mut reader = Reader::of(variables);
+    reader.refuse_unknown();
     // INVARIANT: who says who the caller is wants a policy to hold, and is not served as the owner.
     for name in [CALLER_ID, CALLER_TOKEN] {
         if reader.gateway.contains_key(name) {
@@ -134,17 +135,7 @@ pub(super) fn beside_directory(
     variables: impl IntoIterator<Item = (OsString, OsString)>,
 ) -> (Wide, Vec<Problem>) {
     let mut reader = Reader::of(variables);
-    for name in reader.gateway.keys().cloned().collect::<Vec<_>>() {
-        if let Some(rest) = name.strip_prefix(GATEWAY)
-            && !rest.starts_with("SECRET__")
-            && !OF_GATEWAY.contains(&rest)
-        {
-            reader.problem(
-                &name,
-                "is not a known variable; see docs/config.md for those there are",
-            );
-        }
-    }
+    reader.refuse_unknown();
     for name in reader.account_variables() {
         reader.problem(
             &name,
@@ -208,6 +199,21 @@ impl Reader {
             }
         }
         reader
+    }
+
+    /// Refuses names that begin like ours and are none.
+    fn refuse_unknown(&mut self) {
+        let is_known = |name: &str| {
+            let rest = name.strip_prefix(GATEWAY).unwrap_or_default();
+            rest.starts_with("SECRET__") || OF_GATEWAY.contains(&rest)
+        };
+        let names = self.gateway.keys().filter(|name| !is_known(name));
+        for name in names.cloned().collect::<Vec<_>>() {
+            self.problem(
+                &name,
+                "is not a known variable; see docs/config.md for those there are",
+            );
+        }
     }
 
     fn account_variables(&self) -> Vec<String> {

@@ -165,6 +165,11 @@ fn every_wrong_value_is_one_line_that_names_its_variable() {
         ("MAIL_IMAP_MAX_CONNECTIONS", "17", "1 to 16"),
         ("MAIL_IMAP_WRITE_ENABLED", "perhaps", "true or false"),
         ("MAIL_IMAP_DELETE", "sometimes", "trash or expunge"),
+        (
+            "IMAP_MCP_UNCERTAIN_TEXT",
+            "withhold",
+            "is not a known variable",
+        ),
         ("IMAP_MCP_APPEND_TIMEOUT", "0", "seconds from 1 to 3600"),
         ("IMAP_MCP_APPEND_TIMEOUT", "a while", "from 1 to 3600"),
         ("MAIL_IMAP_ALLOW_PLAINTEXT", "2", "true or false"),
