@@ -85,6 +85,26 @@ fn hostile_pages_end_soon() {
             numbered(".k§ td{color:red}", 20),
             "<div><table><tr><td></div>".repeat(38_000)
         ),
+        format!(
+            "<style>:root{{{}}}</style>{}",
+            numbered("--a§:1;", 490),
+            numbered("<br style=--y:§>", 15_000)
+        ),
+        format!(
+            "<style>{}</style><p a={}>{}",
+            numbered("[a*=aaaaaaaaaaaaaaaaaaaab§ i] b{top:0}", 2_000),
+            "a".repeat(400_000),
+            "<b>x</b>".repeat(20)
+        ),
+        format!(
+            "<style>{}</style><p class='{}'>x",
+            numbered(".z.a§{top:0}", 10_000),
+            numbered("a§ ", 10_000)
+        ),
+        format!(
+            "<style>br:nth-child(2n):checked{{top:0}}</style>{}",
+            "<br>".repeat(100_000)
+        ),
     ] {
         let found = to_text(&html, 10_000);
         assert!(found.text.chars().count() <= 10_000);
