@@ -44,8 +44,8 @@ What an answer says about a message, beside the message:
 | field | what it says |
 |---|---|
 | `changes` | how many `invisible` characters were removed and how many control tokens of chat models (`markers`) were broken up, each by one blank behind its opening bracket; in lists also how many characters were left out because they are `hidden`, or may be |
-| `hidden_text` | how much text a person would not have seen, and why. A preheader and comments stand here and in no warning |
-| `uncertain_text` | which characters of the text beside it a person may not see: `start` and `end` (exclusive) in code points, and the reason. In the text block their lines have a mark of their own |
+| `hidden_text` | how much text a person would not have seen, and why. A preheader and comments of five words or more stand here and in no warning |
+| `uncertain_text` | which characters of the text beside it a person may not see: `start` and `end` (exclusive) in code points, and the reason. In the text block their lines have a mark of their own, in `body_html` they stand in `<mark>` |
 | `suspicious` | `shown -> real`: a link whose text names another host, a name that holds another address; or an address or host that imitates another, or an address that programs read in different ways |
 | `date_basis` | `zone_assumed`: the Date field names no certain zone, UTC is assumed where it names none; `arrival`: the field is missing or cannot be read, and `date` is when the message arrived |
 | `authentication` | SPF, DKIM and DMARC as the receiving server judged them. `could_be_forged` is false where `MAIL_IMAP_<ACCOUNT>_AUTHSERV_ID` names the server or only the last server can have written them, true where headers contradict each other; otherwise `verified` is false |
