@@ -21,7 +21,7 @@ use crate::declared::{self, Parsed, UnitContext};
 use crate::dom::{DOCUMENT, Dom, Element, NodeId};
 use crate::elements::{self, PageColors};
 use crate::layout::is_block_character;
-use crate::properties::{Longhand, PARTLY_HARMLESS, Property, Reach};
+use crate::properties::{COLOR_SCHEME, Longhand, PARTLY_HARMLESS, Property, Reach};
 use crate::rule_index::RuleIndex;
 use crate::selector::matching::Matcher;
 use crate::selector::parser::Pseudo;
@@ -626,6 +626,7 @@ impl<'a> Cascade<'a> {
                 None => match declared::parse(
                     longhand,
                     count,
+                    declaration.syntax,
                     &value,
                     &context(longhand, parent, style),
                 ) {
@@ -1027,17 +1028,10 @@ fn is_content_policy(element: &Element) -> bool {
 
 /// `<meta name=color-scheme content=dark>`: a page that does not support light colors.
 fn wants_dark(element: &Element) -> bool {
-    let attribute = |name| {
-        element
-            .attribute(&name)
-            .unwrap_or_default()
-            .to_ascii_lowercase()
-    };
-    let schemes = attribute(local_name!("content"));
+    let attribute = |name| element.attribute(&name).unwrap_or_default();
     *element.local() == local_name!("meta")
-        && attribute(local_name!("name")) == "color-scheme"
-        && schemes.contains("dark")
-        && !schemes.contains("light")
+        && attribute(local_name!("name")).eq_ignore_ascii_case(COLOR_SCHEME)
+        && declared::is_dark_scheme(attribute(local_name!("content"))) == Some(true)
 }
 
 /// A style sheet that is written into the address of a link. Others are not loaded.

@@ -203,12 +203,92 @@ pub(crate) enum Property {
     CustomValue(Rc<str>),
 }
 
+/// How a declared value is written, where properties that set the same differ.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Syntax {
+    Plain,
+    /// In quirks mode lengths may lack their unit, and colors their `#` (Quirks Mode Standard 3).
+    Quirky,
+    /// A shorthand of parts of several kinds: width, style and color of a line, or what a flex
+    /// item does.
+    Parts,
+}
+
+impl Syntax {
+    pub(crate) fn of(name: &str) -> Self {
+        let is_in = |names: &[&str]| names.iter().any(|one| name.eq_ignore_ascii_case(one));
+        if is_in(QUIRKY) {
+            Self::Quirky
+        } else if is_in(SHORTHANDS_OF_PARTS) {
+            Self::Parts
+        } else {
+            Self::Plain
+        }
+    }
+}
+
+const QUIRKY: &[&str] = &[
+    "color",
+    "background-color",
+    "font-size",
+    "letter-spacing",
+    "word-spacing",
+    "text-indent",
+    "vertical-align",
+    "top",
+    "right",
+    "bottom",
+    "left",
+    "width",
+    "height",
+    "min-width",
+    "min-height",
+    "max-width",
+    "max-height",
+    "margin",
+    "margin-top",
+    "margin-right",
+    "margin-bottom",
+    "margin-left",
+    "padding",
+    "padding-top",
+    "padding-right",
+    "padding-bottom",
+    "padding-left",
+    "border-width",
+    "border-top-width",
+    "border-right-width",
+    "border-bottom-width",
+    "border-left-width",
+];
+
+const SHORTHANDS_OF_PARTS: &[&str] = &[
+    "flex",
+    "-webkit-flex",
+    "outline",
+    "border",
+    "border-top",
+    "border-right",
+    "border-bottom",
+    "border-left",
+    "border-block",
+    "border-block-start",
+    "border-block-end",
+    "border-inline",
+    "border-inline-start",
+    "border-inline-end",
+    "-webkit-border-before",
+    "-webkit-border-after",
+    "-webkit-border-start",
+    "-webkit-border-end",
+];
+
 /// A property that is harmless with the values named, and not understood with any other.
 pub(crate) struct PartlyHarmless {
     pub name: &'static str,
     pub inherited: bool,
     pub reach: Reach,
-    /// Words, `<words>` for any number of them, or `<small>` for lengths up to
+    /// Words, `<url>` for a picture that is not loaded, or `<small>` for lengths up to
     /// [`MAX_HARMLESS_PX`] and percentages up to 20.
     pub harmless: &'static [&'static str],
 }
@@ -256,24 +336,30 @@ const fn inherited(name: &'static str, harmless: &'static [&'static str]) -> Par
 const NO_GAP: &[&str] = &["normal", "0", "0px"];
 
 /// Alignments that let nothing overflow to the left or to the top.
-const STARTS: &[&str] = &[
+const STARTS: &[&str] = &["normal", "start", "flex-start", "stretch", "space-between"];
+const ITEM_STARTS: &[&str] = &[
     "normal",
-    "auto",
     "start",
     "flex-start",
     "self-start",
-    "left",
     "stretch",
     "baseline",
-    "space-between",
+];
+const SELF_STARTS: &[&str] = &[
+    "auto",
+    "normal",
+    "start",
+    "flex-start",
+    "self-start",
+    "stretch",
+    "baseline",
 ];
 
-/// Marks of lists that are no longer than a figure, and where they stand.
-const LISTS: &[&str] = &[
-    "<words>",
+const SPACES: &[&str] = &["0", "0px", "1px", "2px", "3px", "4px", "5px"];
+
+/// Marks of lists that are no longer than a figure.
+pub(crate) const LIST_MARKS: &[&str] = &[
     "none",
-    "inside",
-    "outside",
     "disc",
     "circle",
     "square",
@@ -310,7 +396,7 @@ pub(crate) const PARTLY_HARMLESS: &[PartlyHarmless] = &[
     guarded("mask-image", Reach::Inside, &["none"]),
     guarded("-webkit-mask-box-image", Reach::Inside, &["none"]),
     guarded("-webkit-mask-box-image-source", Reach::Inside, &["none"]),
-    guarded("-webkit-box-reflect", Reach::Page, &["none"]),
+    guarded("-webkit-box-reflect", Reach::Page, &[]),
     guarded("border-image", Reach::Page, &["none"]),
     guarded("border-image-source", Reach::Page, &["none"]),
     guarded("-webkit-line-clamp", Reach::Inside, &["none"]),
@@ -381,15 +467,26 @@ pub(crate) const PARTLY_HARMLESS: &[PartlyHarmless] = &[
     guarded("border-start-end-radius", Reach::Clip, &["<small>"]),
     guarded("border-end-start-radius", Reach::Clip, &["<small>"]),
     guarded("border-end-end-radius", Reach::Clip, &["<small>"]),
-    guarded("justify-content", Reach::Overflow, STARTS),
+    guarded(
+        "justify-content",
+        Reach::Overflow,
+        &[
+            "normal",
+            "start",
+            "flex-start",
+            "left",
+            "stretch",
+            "space-between",
+        ],
+    ),
     guarded("align-content", Reach::Overflow, STARTS),
-    guarded("align-items", Reach::Overflow, STARTS),
-    guarded("align-self", Reach::Overflow, STARTS),
-    guarded("justify-items", Reach::Overflow, STARTS),
-    guarded("justify-self", Reach::Overflow, STARTS),
+    guarded("align-items", Reach::Overflow, ITEM_STARTS),
+    guarded("align-self", Reach::Overflow, SELF_STARTS),
+    guarded("justify-items", Reach::Overflow, ITEM_STARTS),
+    guarded("justify-self", Reach::Overflow, SELF_STARTS),
     guarded("place-content", Reach::Overflow, STARTS),
-    guarded("place-items", Reach::Overflow, STARTS),
-    guarded("place-self", Reach::Overflow, STARTS),
+    guarded("place-items", Reach::Overflow, ITEM_STARTS),
+    guarded("place-self", Reach::Overflow, SELF_STARTS),
     guarded("flex-direction", Reach::Overflow, &["row", "column"]),
     guarded(
         "flex-flow",
@@ -406,9 +503,10 @@ pub(crate) const PARTLY_HARMLESS: &[PartlyHarmless] = &[
     ),
     guarded("-webkit-box-direction", Reach::Inside, &["normal"]),
     guarded("order", Reach::Inside, &["0"]),
-    inherited("list-style", LISTS),
-    inherited("list-style-type", LISTS),
-    inherited("list-style-image", LISTS),
+    guarded("-webkit-box-ordinal-group", Reach::Inside, &["1"]),
+    inherited(LIST_STYLE, &[]),
+    inherited("list-style-type", LIST_MARKS),
+    inherited("list-style-image", &["none", "<url>"]),
     inherited("ruby-overhang", &["auto", "none"]),
     inherited("quotes", &["auto", "none"]),
     inherited("hyphenate-character", &["auto"]),
@@ -419,9 +517,11 @@ pub(crate) const PARTLY_HARMLESS: &[PartlyHarmless] = &[
         "border-spacing",
         &["0", "0px", "0 0", "1px", "2px", "3px", "4px", "5px"],
     ),
+    inherited("-webkit-border-horizontal-spacing", SPACES),
+    inherited("-webkit-border-vertical-spacing", SPACES),
     inherited("tab-size", &["2", "4", "8"]),
     inherited("writing-mode", &["horizontal-tb"]),
-    inherited("color-scheme", &["normal", "light", "only", "dark light"]),
+    inherited(COLOR_SCHEME, &[]),
     inherited("font-size-adjust", &["none"]),
     inherited("-webkit-text-security", &["none"]),
     inherited("-webkit-text-combine", &["none"]),
@@ -436,6 +536,9 @@ pub(crate) const PARTLY_HARMLESS: &[PartlyHarmless] = &[
 
 /// `color-scheme` lists what a page supports; light is what a reader has.
 pub(crate) const COLOR_SCHEME: &str = "color-scheme";
+
+/// A mark of [`LIST_MARKS`], a picture and a place, in any order.
+pub(crate) const LIST_STYLE: &str = "list-style";
 
 const MARGINS: &[L] = &[L::MarginTop, L::MarginRight, L::MarginBottom, L::MarginLeft];
 pub(crate) const PADDINGS: &[L] = &[
@@ -494,10 +597,7 @@ impl Property {
             "-webkit-flex-direction" => "flex-direction",
             "-webkit-flex-flow" => "flex-flow",
             "-webkit-flex-wrap" => "flex-wrap",
-            "-webkit-order" | "-webkit-box-ordinal-group" => "order",
-            "-webkit-border-horizontal-spacing" | "-webkit-border-vertical-spacing" => {
-                "border-spacing"
-            }
+            "-webkit-order" => "order",
             "-webkit-text-size-adjust" => "text-size-adjust",
             "-webkit-hyphenate-character" => "hyphenate-character",
             "-webkit-text-emphasis" => "text-emphasis",

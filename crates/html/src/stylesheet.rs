@@ -15,7 +15,7 @@ use crate::conditions;
 use crate::custom_properties;
 use crate::declared::keeps_white_space;
 use crate::elements;
-use crate::properties::Property;
+use crate::properties::{Property, Syntax};
 use crate::selector::parser::{self, Prelude};
 use crate::truth::Truth;
 
@@ -80,6 +80,7 @@ impl Default for Scope {
 #[derive(Clone, Debug)]
 pub(crate) struct Declaration {
     pub property: Property,
+    pub syntax: Syntax,
     pub value: String,
     pub important: bool,
     /// Its place among all declarations of the page.
@@ -377,7 +378,13 @@ impl<'i> DeclarationParser<'i> for RuleBlock<'_, '_> {
         if let Some(property) = Property::named(&name) {
             self.0.sheet.declarations += 1;
             let order = self.0.sheet.declarations;
-            let found = declaration(property, input.slice_from(start).trim(), order);
+            let syntax = Syntax::of(&name);
+            let found = declaration(
+                property,
+                syntax,
+                input.slice_from(start).trim_ascii(),
+                order,
+            );
             let is_value = || !is_broken && custom_properties::is_custom_value(&found.value);
             if !custom || name.len() > 2 && is_value() {
                 self.0.found.push(found);
@@ -387,7 +394,7 @@ impl<'i> DeclarationParser<'i> for RuleBlock<'_, '_> {
     }
 }
 
-fn declaration(property: Property, value: &str, order: usize) -> Declaration {
+fn declaration(property: Property, syntax: Syntax, value: &str, order: usize) -> Declaration {
     let bang = value.rfind('!').map(|at| value.split_at(at));
     let important = bang.filter(|(_, mark)| {
         let mut mark = Parser::new(mark);
@@ -395,8 +402,9 @@ fn declaration(property: Property, value: &str, order: usize) -> Declaration {
     });
     Declaration {
         property,
+        syntax,
         value: important
-            .map_or(value, |(value, _)| value.trim_end())
+            .map_or(value, |(value, _)| value.trim_ascii_end())
             .to_owned(),
         important: important.is_some(),
         order,

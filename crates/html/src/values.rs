@@ -43,14 +43,6 @@ impl Units {
 /// A length in pixels: one number with its unit. Arithmetic is not followed.
 pub(crate) fn length(value: &str, units: Units) -> Option<f32> {
     let mut parser = Parser::new(value);
-    let bare = matches!(
-        parser.next(),
-        Ok(Token::Number { value, .. }) if *value != 0.0 && units.bare == UnitlessNumber::Invalid
-    );
-    if bare {
-        return None;
-    }
-    parser = Parser::new(value);
     let found = factor(&mut parser, units)?;
     parser.is_exhausted().then_some(found)
 }
@@ -63,6 +55,13 @@ pub(crate) fn number(value: &str) -> Option<f32> {
         Token::Percentage { unit_value, .. } => *unit_value,
         _ => return None,
     };
+    parser.is_exhausted().then_some(found)
+}
+
+/// A number without a fraction or an exponent.
+pub(crate) fn integer(value: &str) -> Option<i32> {
+    let mut parser = Parser::new(value);
+    let found = parser.expect_integer().ok()?;
     parser.is_exhausted().then_some(found)
 }
 
@@ -112,11 +111,15 @@ pub(crate) fn idents(value: &str) -> Option<Vec<String>> {
     (!found.is_empty()).then_some(found)
 }
 
-/// One number, percentage or length. Functions are not followed.
+/// One length; a number or a percentage where the units allow it. Functions are not followed.
 pub(crate) fn factor(parser: &mut Parser<'_>, units: Units) -> Option<f32> {
     match parser.next().ok()? {
-        Token::Number { value, .. } => Some(*value),
-        Token::Percentage { unit_value, .. } => Some(unit_value * units.whole),
+        Token::Number { value, .. } if *value == 0.0 || units.bare != UnitlessNumber::Invalid => {
+            Some(*value)
+        }
+        Token::Percentage { unit_value, .. } if units.bare == UnitlessNumber::Number => {
+            Some(unit_value * units.whole)
+        }
         Token::Dimension { value, unit, .. } => pixels(*value, unit, units),
         _ => None,
     }
@@ -332,6 +335,7 @@ mod tests {
         };
         assert_eq!(length("12", strict), None);
         assert_eq!(length("0", strict), Some(0.0));
+        assert_eq!(length("0%", strict), None);
         assert_eq!(number("0px"), None);
         assert_eq!(number("50%"), Some(0.5));
     }

@@ -10,11 +10,13 @@ use crate::values::{self, Color, Rgba};
 
 /// Shadows that reach no farther than this cover no text beside their box.
 const MAX_SHADOW_REACH_PX: f32 = 2.5;
+/// Across, down, blur, spread.
+const MAX_BOX_SHADOW_LENGTHS: usize = 4;
 /// A shadow of this opacity does not bring a visible color close to that of its text.
 const MAX_FAINT_SHADOW_ALPHA: f32 = 0.12;
 
 pub(super) fn color(value: &str, quirks: bool) -> Parsed {
-    let bare = || values::color(&format!("#{}", value.trim())).filter(|_| quirks);
+    let bare = || bare_color(value).filter(|_| quirks);
     match values::color(value).or_else(bare) {
         Some(color) => Values(vec![of_color(color)]),
         None => match values::keyword(value) {
@@ -22,6 +24,26 @@ pub(super) fn color(value: &str, quirks: bool) -> Parsed {
             _ => unread_color(value),
         },
     }
+}
+
+/// A color without its `#` (Quirks Mode Standard 3.2).
+fn bare_color(value: &str) -> Option<Color> {
+    let mut parser = Parser::new(value);
+    let digits = match parser.next().ok()? {
+        Token::Ident(word) if word.len() == 3 || word.len() == 6 => word.to_string(),
+        Token::Number {
+            int_value: Some(number @ 0..),
+            ..
+        } => format!("{number:06}"),
+        Token::Dimension {
+            int_value: Some(number @ 0..),
+            unit,
+            ..
+        } => format!("{:0>6}", format!("{number}{unit}")),
+        _ => return None,
+    };
+    let is_one = parser.is_exhausted() && digits.len() <= 6;
+    is_one.then(|| values::color(&format!("#{digits}")))?
 }
 
 /// A color that is only misspelt is none; other functions may be one.
@@ -231,7 +253,7 @@ pub(super) fn background(value: &str) -> (Parsed, Parsed, Parsed) {
     {
         return all(Any);
     }
-    if value.trim().is_empty() {
+    if parts == 0 {
         return all(Invalid);
     }
     let color = Values(vec![
@@ -301,29 +323,12 @@ pub(super) fn box_shadow(value: &str, context: &UnitContext) -> Parsed {
     if values::keyword(value).as_deref() == Some("none") {
         return Values(vec![Value::Auto]);
     }
-    let Some(units) = context.units().and_then(|all| all.last().copied()) else {
-        return Any;
-    };
-    let shadow = |part: &mut Parser<'_>| {
-        let (mut lengths, mut alpha) = (Vec::new(), 1.0);
-        while !part.is_exhausted() {
-            match values::next_color(part) {
-                Some(Color::Is(rgba)) => alpha = rgba.alpha,
-                Some(Color::Own) => {}
-                None => match values::factor(part, units) {
-                    Some(px) => lengths.push(px.abs()),
-                    None => return Err(ParseError::<()>::custom(())),
-                },
-            }
-        }
-        Ok((lengths, alpha))
-    };
-    let Ok(shadows) = Parser::new(value).parse_comma_separated(shadow) else {
+    let Some(shadows) = shadows(value, context, MAX_BOX_SHADOW_LENGTHS) else {
         return unread_list(value);
     };
     let (mut reach, mut strength) = (0.0, 0.0);
     for (lengths, alpha) in shadows {
-        let length = |nth: usize| lengths.get(nth).copied().unwrap_or(0.0);
+        let length = |nth: usize| lengths.get(nth).map_or(0.0, |px| px.abs());
         let (solid, blur) = (length(0).max(length(1)) + length(3), length(2));
         // A blur fades from its inner to its outer edge.
         reach += solid + blur * 0.5;
@@ -335,4 +340,34 @@ pub(super) fn box_shadow(value: &str, context: &UnitContext) -> Parsed {
     } else {
         Values(vec![Value::On])
     }
+}
+
+/// The lengths and the opacity of each shadow. Those inside a box are not followed.
+pub(super) fn shadows(
+    value: &str,
+    context: &UnitContext,
+    max_lengths: usize,
+) -> Option<Vec<(Vec<f32>, f32)>> {
+    let units = context.units()?.last().copied()?;
+    let shadow = |part: &mut Parser<'_>| {
+        let mut color = values::next_color(part);
+        let mut lengths = Vec::new();
+        while let Ok(px) = part.try_parse(|part| values::factor(part, units).ok_or(())) {
+            lengths.push(px);
+        }
+        color = color.or_else(|| values::next_color(part));
+        let is_shadow = part.is_exhausted()
+            && (2..=max_lengths).contains(&lengths.len())
+            && lengths.get(2).is_none_or(|blur| *blur >= 0.0);
+        let alpha = match color {
+            Some(Color::Is(rgba)) => rgba.alpha,
+            _ => 1.0,
+        };
+        if is_shadow {
+            Ok((lengths, alpha))
+        } else {
+            Err(ParseError::<()>::custom(()))
+        }
+    };
+    Parser::new(value).parse_comma_separated(shadow).ok()
 }

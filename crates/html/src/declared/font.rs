@@ -3,7 +3,7 @@
 use cssparser::{Parser, Token};
 
 use super::Parsed::{self, Any, Invalid, Values};
-use super::{UnitContext, length, not_negative, percentage, pixels, unread};
+use super::{UnitContext, length, not_negative, percentage, pixels, unread, unread_list};
 use crate::style::Value;
 use crate::values;
 
@@ -121,15 +121,15 @@ pub(super) fn font(value: &str, context: &UnitContext) -> (Parsed, Parsed) {
             }
             Token::Dimension { .. } | Token::Percentage { .. } => {}
             Token::Number { value: 0.0, .. } => {}
-            _ => return both(unread(value, true).not_values()),
+            _ => return both(unread_list(value)),
         }
-        let size = font_size(parser.slice_from(start).trim(), context);
+        let size = font_size(parser.slice_from(start).trim_ascii(), context);
         let mut line = Values(vec![Value::Auto]);
         if parser.try_parse(|parser| parser.expect_delim('/')).is_ok() {
             parser.skip_whitespace();
             let from = parser.position();
             let _ = parser.next();
-            line = line_height(parser.slice_from(from).trim(), context);
+            line = line_height(parser.slice_from(from).trim_ascii(), context);
         }
         let plain = is_plain_style(&words) && is_family(&mut parser);
         return match (&size, &line) {
@@ -157,15 +157,33 @@ fn is_plain_style(words: &[String]) -> bool {
         && count(&["small-caps"]) <= 1
 }
 
+/// Words that are no part of the name of a font.
+const GENERIC_FAMILIES: &[&str] = &[
+    "serif",
+    "sans-serif",
+    "cursive",
+    "fantasy",
+    "monospace",
+    "system-ui",
+    "math",
+    "-webkit-body",
+];
+
 /// `Georgia, "Times New Roman", serif` and nothing else.
 fn is_family(parser: &mut Parser<'_>) -> bool {
     let names = parser.parse_comma_separated(|name| {
         if name.try_parse(Parser::expect_string_cloned).is_ok() {
             return Ok::<_, cssparser::ParseError<()>>(());
         }
+        let mut count = 0;
         loop {
             let word = name.expect_ident()?.to_ascii_lowercase();
-            if values::is_wide(&word) || word == "default" {
+            count += 1;
+            let is_generic = GENERIC_FAMILIES.contains(&word.as_str());
+            if values::is_wide(&word)
+                || word == "default"
+                || is_generic && !(count == 1 && name.is_exhausted())
+            {
                 return Err(cssparser::ParseError::custom(()));
             }
             if name.is_exhausted() {

@@ -5,7 +5,10 @@ mod font;
 
 use cssparser::{Parser, Token};
 
-use crate::properties::{COLOR_SCHEME, Longhand as L, MAX_HARMLESS_PX, PARTLY_HARMLESS};
+use crate::properties::{
+    COLOR_SCHEME, LIST_MARKS, LIST_STYLE, Longhand as L, MAX_HARMLESS_PX, PARTLY_HARMLESS, Reach,
+    Syntax,
+};
 use crate::style::{Display, Position, Value};
 use crate::values::{self, UnitlessNumber, Units};
 
@@ -20,7 +23,7 @@ pub(crate) enum Parsed {
 }
 
 use Parsed::{Any, Invalid, Values};
-use background::{background, background_area, background_image, box_shadow, color};
+use background::{background, background_area, background_image, box_shadow, color, shadows};
 use font::{font, font_size, line_height};
 
 /// What relative values relate to.
@@ -35,7 +38,12 @@ pub(crate) struct UnitContext {
 
 /// Shadows of letters that are more, or that reach farther, may cover other text.
 const MAX_TEXT_SHADOWS: usize = 2;
+/// Across, down, blur.
+const MAX_TEXT_SHADOW_LENGTHS: usize = 3;
 const MAX_TEXT_SHADOW_REACH_PX: f32 = 6.0;
+
+/// Functions in functions.
+const MAX_FUNCTIONS: usize = 24;
 
 /// Smallest and largest window.
 const WINDOWS: [(f32, f32); 2] = [(800.0, 600.0), (1400.0, 1200.0)];
@@ -64,9 +72,31 @@ impl UnitContext {
 pub(crate) const KEYWORD_SHIFT_PX: f32 = 4.0;
 
 /// The part of a declaration that concerns one of the `count` properties that it sets.
-pub(crate) fn parse(longhand: L, count: usize, value: &str, context: &UnitContext) -> Parsed {
+///
+/// INVARIANT: `Values` only for what browsers accept, `Invalid` only for what they ignore. A
+/// declaration that they ignore would otherwise override one that hides text.
+pub(crate) fn parse(
+    longhand: L,
+    count: usize,
+    syntax: Syntax,
+    value: &str,
+    context: &UnitContext,
+) -> Parsed {
+    if refers(value) {
+        return Any;
+    }
+    let strict;
+    let context = if context.quirks && syntax != Syntax::Quirky {
+        strict = UnitContext {
+            quirks: false,
+            ..context.clone()
+        };
+        &strict
+    } else {
+        context
+    };
     match longhand {
-        L::Color | L::TextFill => color(value, context.quirks && longhand == L::Color),
+        L::Color | L::TextFill => color(value, context.quirks),
         L::FontSize if count > 1 => font(value, context).0,
         L::LineHeight if count > 1 => font(value, context).1,
         L::FontSize => font_size(value, context),
@@ -77,22 +107,22 @@ pub(crate) fn parse(longhand: L, count: usize, value: &str, context: &UnitContex
             _ => None,
         }),
         L::WhiteSpace => white_space(value),
-        L::LetterSpacing | L::WordSpacing => length(value, context, &["normal"]),
-        L::TextIndent | L::OutlineOffset => length(value, context, &[]),
+        // Old versions of browsers ignore percentages, new ones do not.
+        L::LetterSpacing | L::WordSpacing => no_percent(length(value, context, &["normal"])),
+        L::TextIndent => length(value, context, &[]),
+        L::OutlineOffset => no_percent(length(value, context, &[])),
         L::TextAlign => words(value, |word| match word {
             "left" | "start" | "justify" | "-webkit-left" | "-webkit-auto" => Some(Value::Auto),
-            "right" | "center" | "end" | "match-parent" | "-webkit-right" | "-webkit-center"
-            | "-moz-center" | "middle" => Some(Value::On),
+            "right" | "center" | "end" | "-webkit-right" | "-webkit-center" => Some(Value::On),
             _ => None,
         }),
         L::TextShadow => text_shadow(value, context),
-        // Any other word may be the name of keyframes.
-        L::Animation if values::keyword(value).is_some_and(|word| word != "none") => {
-            Values(vec![Value::On])
-        }
-        L::Animation | L::Clip | L::Content => none_or_on(value),
-        L::TextStroke => match lengths(value, context) {
-            Some(all) if !all.is_empty() && all.iter().all(|px| *px == 0.0) => {
+        // Of these four, the other value says all that the property may do.
+        L::Animation => word_or_on(value, &["none"]),
+        L::Clip => word_or_on(value, &["auto"]),
+        L::Content => word_or_on(value, &["none", "normal"]),
+        L::TextStroke => match length(value, context, &[]) {
+            Values(all) if all.iter().all(|value| *value == Value::Px(0.0)) => {
                 Values(vec![Value::Auto])
             }
             _ => Values(vec![Value::On]),
@@ -115,16 +145,19 @@ pub(crate) fn parse(longhand: L, count: usize, value: &str, context: &UnitContex
             side(longhand, count, value, context)
         }
         L::PaddingTop | L::PaddingRight | L::PaddingBottom | L::PaddingLeft => {
-            not_negative(side(longhand, count, value, context))
+            side(longhand, count, value, context)
         }
         L::BorderTop | L::BorderRight | L::BorderBottom | L::BorderLeft | L::OutlineWidth => {
-            line_width(value, context)
+            if syntax == Syntax::Parts {
+                line(value, context)
+            } else {
+                line_widths(value, count, context)
+            }
         }
-        L::Width | L::Height | L::MinWidth | L::MinHeight => {
-            not_negative(length(value, context, SIZES))
-        }
-        L::MaxWidth | L::MaxHeight => not_negative(length(value, context, MAX_SIZES)),
-        L::FlexBasis => flex_basis(value, context),
+        L::Width | L::Height | L::MinWidth | L::MinHeight => size(value, context, SIZES),
+        L::MaxWidth | L::MaxHeight => size(value, context, MAX_SIZES),
+        L::FlexBasis if syntax == Syntax::Parts => flex(value, context),
+        L::FlexBasis => size(value, context, FLEX_SIZES),
         L::OverflowX | L::OverflowY => overflow(value, longhand == L::OverflowX, count),
         L::Opacity => match number(value) {
             Values(all) => Values(all.into_iter().map(clamped).collect()),
@@ -137,16 +170,15 @@ pub(crate) fn parse(longhand: L, count: usize, value: &str, context: &UnitContex
         L::BackgroundImage => background_image(value),
         L::BackgroundArea => background_area(value),
         L::BoxShadow => box_shadow(value, context),
-        L::ZIndex => match number(value) {
-            Values(all) => Values(all),
-            _ => words(value, |word| (word == "auto").then_some(Value::Auto)),
+        L::ZIndex => match (values::integer(value), values::keyword(value).as_deref()) {
+            (Some(number), _) => Values(vec![Value::Number(number as f32)]),
+            (None, Some("auto")) => Values(vec![Value::Auto]),
+            _ => unread(value, true),
         },
-        L::Zoom => match number(value) {
-            Values(all) if all.contains(&Value::Number(0.0)) => Any,
-            Values(all) => not_negative(Values(all)),
-            _ => words(value, |word| {
-                matches!(word, "normal" | "reset").then_some(Value::Number(1.0))
-            }),
+        L::Zoom => match (number(value), values::keyword(value).as_deref()) {
+            (_, Some("normal")) => Values(vec![Value::Number(1.0)]),
+            (Values(all), _) if all.contains(&Value::Number(0.0)) => Any,
+            (parsed, _) => not_negative(parsed),
         },
         L::VerticalAlign => match words(value, |word| match word {
             "baseline" => Some(Value::Px(0.0)),
@@ -174,47 +206,65 @@ pub(crate) fn parse(longhand: L, count: usize, value: &str, context: &UnitContex
     }
 }
 
-/// The one word that leaves things as they are, or something else.
-fn none_or_on(value: &str) -> Parsed {
-    if is_foreign_syntax(value) || value.trim().is_empty() {
-        return Invalid;
-    }
-    match values::keyword(value).as_deref() {
-        Some("none" | "auto" | "normal") => Values(vec![Value::Auto]),
+/// One of the words that leave things as they are, or something else.
+fn word_or_on(value: &str, words: &[&str]) -> Parsed {
+    match values::keyword(value) {
+        Some(word) if words.contains(&word.as_str()) => Values(vec![Value::Auto]),
+        _ if unread_list(value) == Invalid => Invalid,
         _ => Values(vec![Value::On]),
     }
 }
 
 /// A shadow near the letters; others may cover other text.
 fn text_shadow(value: &str, context: &UnitContext) -> Parsed {
-    let parsed = none_or_on(value);
-    if parsed != Values(vec![Value::On]) {
-        return parsed;
+    if values::keyword(value).as_deref() == Some("none") {
+        return Values(vec![Value::Auto]);
     }
-    let Some(units) = context.units().and_then(|all| all.last().copied()) else {
-        return Any;
+    let Some(shadows) = shadows(value, context, MAX_TEXT_SHADOW_LENGTHS) else {
+        return unread_list(value);
     };
-    let mut parser = Parser::new(value);
-    let (mut shadows, mut reach) = (1, 0.0);
-    while !parser.is_exhausted() {
-        if values::next_color(&mut parser).is_some() {
-            continue;
-        }
-        match parser.try_parse(|parser| values::factor(parser, units).ok_or(())) {
-            Ok(px) => reach += px.abs(),
-            Err(()) if parser.expect_comma().is_err() => return Any,
-            Err(()) => (shadows, reach) = (shadows + 1, 0.0),
-        }
-        if reach > MAX_TEXT_SHADOW_REACH_PX || shadows > MAX_TEXT_SHADOWS {
-            return Any;
+    let is_near = |lengths: &[f32]| {
+        lengths.iter().map(|px| px.abs()).sum::<f32>() <= MAX_TEXT_SHADOW_REACH_PX
+    };
+    if shadows.len() <= MAX_TEXT_SHADOWS && shadows.iter().all(|(lengths, _)| is_near(lengths)) {
+        Values(vec![Value::On])
+    } else {
+        Any
+    }
+}
+
+/// Whether a function in it stands for text that is not known here: browsers accept any value
+/// with one. Deep values are not read.
+fn refers(value: &str) -> bool {
+    value.contains(['(', '[', '{']) && has_reference(&mut Parser::new(value), 0)
+}
+
+fn has_reference(parser: &mut Parser<'_>, depth: usize) -> bool {
+    while let Ok(token) = parser.next() {
+        let is_reference = match token {
+            Token::Function(name) => {
+                let known = ["attr", "env", "var", "if", "inherit"];
+                known.iter().any(|known| name.eq_ignore_ascii_case(known)) || name.starts_with("--")
+            }
+            Token::ParenthesisBlock | Token::SquareBracketBlock | Token::CurlyBracketBlock => false,
+            _ => continue,
+        };
+        let inside = |inner: &mut Parser<'_>| {
+            Ok::<_, cssparser::ParseError<()>>(has_reference(inner, depth + 1))
+        };
+        if is_reference
+            || depth >= MAX_FUNCTIONS
+            || parser.parse_nested_block(inside).unwrap_or(false)
+        {
+            return true;
         }
     }
-    parsed
+    false
 }
 
 /// A list that could not be read: ignored by browsers for certain, or not understood.
 fn unread_list(value: &str) -> Parsed {
-    if is_foreign_syntax(value) || value.trim().is_empty() {
+    if is_foreign_syntax(value) || Parser::new(value).is_exhausted() {
         Invalid
     } else {
         Any
@@ -226,69 +276,102 @@ pub(crate) fn is_harmless(guarded: usize, value: &str) -> bool {
     let Some(row) = PARTLY_HARMLESS.get(guarded) else {
         return false;
     };
+    let lower = value.trim_ascii().to_ascii_lowercase();
     let has = |wanted: &str| row.harmless.contains(&wanted);
-    let lower = value.trim().to_ascii_lowercase();
-    if row.name == COLOR_SCHEME {
-        // A page that supports light colors gets them.
-        let words: Vec<&str> = lower.split_ascii_whitespace().collect();
-        return words
-            .iter()
-            .all(|word| word.bytes().all(|b| b.is_ascii_alphabetic()))
-            && (words.contains(&"light") || !words.contains(&"dark"));
+    match row.name {
+        COLOR_SCHEME => is_dark_scheme(value) == Some(false),
+        LIST_STYLE => is_list_style(value),
+        _ if has("<small>") => is_small_radius(&lower, row.name == "border-radius"),
+        _ => has(&lower) || has("<url>") && is_remote_url(value),
     }
-    if has(&lower) {
-        return true;
+}
+
+/// Whether a page with this `color-scheme` gets dark colors; `None` when browsers ignore it. A page
+/// that supports light colors gets them.
+pub(crate) fn is_dark_scheme(value: &str) -> Option<bool> {
+    let mut parser = Parser::new(value);
+    let mut words = Vec::new();
+    while !parser.is_exhausted() {
+        words.push(parser.expect_ident().ok()?.to_ascii_lowercase());
     }
-    if has("<words>") {
-        return is_list_mark(row.harmless, value);
+    let mut schemes: Vec<&str> = words.iter().map(String::as_str).collect();
+    if schemes == ["normal"] {
+        return Some(false);
     }
-    if !has("<small>") || lower.contains('(') {
-        return false;
+    if schemes.first() == Some(&"only") {
+        schemes.remove(0);
+    } else if schemes.last() == Some(&"only") {
+        schemes.pop();
     }
-    let mut parser = Parser::new(&lower);
+    let is_name =
+        |word: &&str| !values::is_wide(word) && !["normal", "only", "default"].contains(word);
+    let has = |word: &str| schemes.contains(&word);
+    (!schemes.is_empty() && schemes.iter().all(is_name)).then(|| has("dark") && !has("light"))
+}
+
+/// Up to four lengths, and four after a slash; a single corner has up to two.
+fn is_small_radius(value: &str, is_shorthand: bool) -> bool {
+    let mut parser = Parser::new(value);
+    let mut count = 0;
+    let mut slashes = 0;
     while let Ok(token) = parser.next() {
-        let small = match token {
-            Token::Delim('/') => true,
+        let is_small = match token {
+            Token::Delim('/') if is_shorthand && count > 0 && slashes == 0 => {
+                (count, slashes) = (0, 1);
+                continue;
+            }
             Token::Number { value, .. } => *value == 0.0,
-            Token::Percentage { unit_value, .. } => unit_value.abs() <= 0.2,
+            Token::Percentage { unit_value, .. } => (0.0..=0.2).contains(unit_value),
             Token::Dimension { value, unit, .. } => {
                 let per = if unit.eq_ignore_ascii_case("px") || unit.eq_ignore_ascii_case("pt") {
                     1.5
                 } else {
                     16.0
                 };
-                value.abs() * per <= MAX_HARMLESS_PX && *value >= 0.0
+                values::is_length_unit(unit) && (0.0..=MAX_HARMLESS_PX).contains(&(value * per))
             }
             _ => false,
         };
-        if !small {
+        count += 1;
+        if !is_small || count > if is_shorthand { 4 } else { 2 } {
             return false;
         }
     }
-    !lower.is_empty()
+    count > 0
 }
 
-/// Words of a list, and pictures that are not loaded.
-fn is_list_mark(words: &[&str], value: &str) -> bool {
+/// A mark, a picture and a place, each at most once. `none` is a mark or a picture.
+fn is_list_style(value: &str) -> bool {
     let mut parser = Parser::new(value);
-    while let Ok(token) = parser.next() {
-        let is_harmless = match token.clone() {
-            Token::Ident(word) => words.iter().any(|known| word.eq_ignore_ascii_case(known)),
-            Token::UnquotedUrl(url) => !crate::elements::is_embedded(&url),
-            Token::Function(name) if name.eq_ignore_ascii_case("url") => {
-                let url = parser.parse_nested_block(|inner| {
-                    let url = inner.expect_string_cloned()?;
-                    Ok::<_, cssparser::ParseError<()>>(!crate::elements::is_embedded(&url))
-                });
-                url.unwrap_or(false)
-            }
-            _ => false,
-        };
-        if !is_harmless {
-            return false;
+    let (mut nones, mut marks, mut pictures, mut places) = (0, 0, 0, 0);
+    while !parser.is_exhausted() {
+        if parser
+            .try_parse(|parser| remote_url(parser).ok_or(()))
+            .is_ok()
+        {
+            pictures += 1;
+            continue;
+        }
+        match parser.expect_ident().map(|word| word.to_ascii_lowercase()) {
+            Ok(word) if word == "none" => nones += 1,
+            Ok(word) if word == "inside" || word == "outside" => places += 1,
+            Ok(word) if LIST_MARKS.contains(&word.as_str()) => marks += 1,
+            _ => return false,
         }
     }
-    true
+    let count = nones + marks + pictures;
+    marks <= 1 && pictures <= 1 && places <= 1 && count <= 2 && count + places > 0
+}
+
+fn is_remote_url(value: &str) -> bool {
+    let mut parser = Parser::new(value);
+    remote_url(&mut parser).is_some() && parser.is_exhausted()
+}
+
+/// The address of a picture that is not loaded.
+fn remote_url(parser: &mut Parser<'_>) -> Option<()> {
+    let url = parser.expect_url().ok()?;
+    (!crate::elements::is_embedded(&url)).then_some(())
 }
 
 /// Whether browsers ignore a guarded value for certain.
@@ -296,20 +379,36 @@ pub(crate) fn is_ignored(guarded: usize, value: &str) -> bool {
     let Some(row) = PARTLY_HARMLESS.get(guarded) else {
         return false;
     };
-    // Strings may be marks, quotes and areas, and lines of a grid may have any name.
-    let is_free = value.contains(['(', '"', '\'']) || row.name.starts_with("grid");
-    let is_radius = row.reach == crate::properties::Reach::Clip;
-    is_foreign_syntax(value)
-        || !row.name.starts_with("grid") && has_foreign_word(value)
-        || !is_free && unread(value, !is_radius) == Invalid
+    if refers(value) {
+        return false;
+    }
+    if row.name == COLOR_SCHEME {
+        return is_dark_scheme(value).is_none();
+    }
+    if is_foreign_syntax(value) {
+        return true;
+    }
+    // Strings may be marks, quotes and areas, and some properties have any name.
+    let is_free = value.contains(['(', '"', '\'']) || row.name.starts_with("text-emphasis");
+    let has_names = row.name.starts_with("grid")
+        || row.name.starts_with("list-style")
+        || ["container", "view-transition-name", "will-change"].contains(&row.name);
+    let is_radius = row.reach == Reach::Clip;
+    !has_names && has_foreign_word(value)
+        || !has_names && !is_free && unread(value, !is_radius) == Invalid
 }
 
 fn has_foreign_word(value: &str) -> bool {
     let mut parser = Parser::new(value);
     while let Ok(token) = parser.next() {
-        if let Token::Function(name) | Token::Ident(name) = token
-            && (is_foreign_word(name) || name.eq_ignore_ascii_case("expression"))
-        {
+        let is_foreign = match token {
+            Token::Ident(name) => is_foreign_word(name),
+            Token::Function(name) => {
+                is_foreign_word(name) || name.eq_ignore_ascii_case("expression")
+            }
+            _ => false,
+        };
+        if is_foreign {
             return true;
         }
     }
@@ -406,17 +505,25 @@ const SIZES: &[&str] = &[
     "fit-content",
     "-webkit-max-content",
     "-webkit-fit-content",
-    "intrinsic",
 ];
+
+/// The same for items of a flex container.
+const FLEX_SIZES: &[&str] = &["auto", "content", "max-content", "fit-content"];
+
+/// A length or a percentage that is not below zero, or a word.
+fn size(value: &str, context: &UnitContext, auto: &[&str]) -> Parsed {
+    match values::keyword(value).as_deref() {
+        Some("-webkit-fill-available") if auto == FLEX_SIZES => Any,
+        Some("stretch" | "-webkit-fill-available") => Values(vec![Value::Percent(100.0)]),
+        _ => not_negative(length(value, context, auto)),
+    }
+}
 
 /// A length or a percentage, or a word that leaves it to the browser.
 fn length(value: &str, context: &UnitContext, auto: &[&str]) -> Parsed {
     if let Some(word) = values::keyword(value) {
         if auto.contains(&word.as_str()) {
             return Values(vec![Value::Auto]);
-        }
-        if !auto.is_empty() && matches!(word.as_str(), "stretch" | "-webkit-fill-available") {
-            return Values(vec![Value::Percent(100.0)]);
         }
         return unread(value, false);
     }
@@ -458,6 +565,14 @@ fn not_negative(parsed: Parsed) -> Parsed {
     }
 }
 
+/// Percentages may be ignored, or not.
+fn no_percent(parsed: Parsed) -> Parsed {
+    match &parsed {
+        Values(all) if all.iter().any(|value| matches!(value, Value::Percent(_))) => Any,
+        _ => parsed,
+    }
+}
+
 /// The pixels that a length may be. `None` when it cannot be read.
 fn pixels(value: &str, context: &UnitContext) -> Option<Vec<f32>> {
     let mut parser = Parser::new(value);
@@ -479,30 +594,16 @@ fn pixels(value: &str, context: &UnitContext) -> Option<Vec<f32>> {
     Some(found)
 }
 
-/// A list of lengths and percentages, `auto` among them; percentages are turned into pixels of the
-/// widest window.
-fn lengths(value: &str, context: &UnitContext) -> Option<Vec<f32>> {
-    let units = context.units()?;
-    let units = units.last()?;
-    let mut parser = Parser::new(value);
-    let mut found = Vec::new();
-    while !parser.is_exhausted() {
-        found.push(values::factor(&mut parser, *units)?);
-        if found.len() > 8 {
-            return None;
-        }
-    }
-    Some(found)
-}
-
 /// Top, right, bottom or left of one to four lengths.
 fn side(longhand: L, count: usize, value: &str, context: &UnitContext) -> Parsed {
-    let auto: &[&str] = match longhand {
-        L::PaddingTop | L::PaddingRight | L::PaddingBottom | L::PaddingLeft => &[],
-        _ => &["auto"],
+    let part = |part: &str| match longhand {
+        L::PaddingTop | L::PaddingRight | L::PaddingBottom | L::PaddingLeft => {
+            not_negative(length(part, context, &[]))
+        }
+        _ => length(part, context, &["auto"]),
     };
     if count == 1 {
-        return length(value, context, auto);
+        return part(value);
     }
     let mut parser = Parser::new(value);
     let mut parts: Vec<&str> = Vec::new();
@@ -519,18 +620,18 @@ fn side(longhand: L, count: usize, value: &str, context: &UnitContext) -> Parsed
             Ok(_) => {}
             Err(_) => break,
         }
-        parts.push(parser.slice_from(from).trim());
+        parts.push(parser.slice_from(from).trim_ascii());
     }
-    if parts.is_empty() || parts.len() > 4 {
-        return unread(value, false).not_values();
+    if parts.is_empty() || parts.len() > count {
+        return unread_list(value);
     }
     // All of them have to be valid.
-    let all: Vec<Parsed> = parts
-        .iter()
-        .map(|part| length(part, context, auto))
-        .collect();
+    let all: Vec<Parsed> = parts.into_iter().map(part).collect();
     if all.contains(&Invalid) {
         return Invalid;
+    }
+    if all.contains(&Any) {
+        return Any;
     }
     let index = match longhand {
         L::Top | L::MarginTop | L::PaddingTop => 0,
@@ -570,57 +671,111 @@ impl Parsed {
     }
 }
 
-/// The widest of the lines that a value names; none when it names no length.
-fn line_width(value: &str, context: &UnitContext) -> Parsed {
-    let mut parser = Parser::new(value);
+/// The width of a line by its width, style and color, in any order, each at most once.
+fn line(value: &str, context: &UnitContext) -> Parsed {
     let Some(units) = context.units().and_then(|all| all.last().copied()) else {
         return Any;
     };
-    let mut widest = 0.0_f32;
-    let mut none = false;
+    let mut parser = Parser::new(value);
+    let (mut width, mut style, mut color) = (None, None, None);
     while !parser.is_exhausted() {
-        let length = parser.try_parse(|parser| values::factor(parser, units).ok_or(()));
-        if let Ok(px) = length {
-            widest = widest.max(px.abs());
-            continue;
-        }
-        if values::next_color(&mut parser).is_some() {
-            continue;
-        }
-        match parser.next() {
-            Ok(Token::Ident(word)) if word.eq_ignore_ascii_case("none") => none = true,
-            Ok(Token::Ident(_)) => widest = widest.max(5.0 * f32::from(u8::from(widest == 0.0))),
-            Ok(Token::Function(_)) => return Any,
-            _ => return unread_list(value),
+        let is_new = if let Some(found) = line_width(&mut parser, units) {
+            width.replace(found).is_none()
+        } else if let Some(found) = values::next_color(&mut parser) {
+            color.replace(found).is_none()
+        } else {
+            match parser.next() {
+                Ok(Token::Ident(word)) => {
+                    let word = word.to_ascii_lowercase();
+                    LINE_STYLES.contains(&word.as_str()) && style.replace(word).is_none()
+                }
+                // It lacks a unit.
+                Ok(Token::Number { .. }) => return Invalid,
+                _ => false,
+            }
+        };
+        if !is_new {
+            return unread_list(value);
         }
     }
-    Values(vec![Value::Px(if none { 0.0 } else { widest })])
+    if (&width, &style, &color) == (&None, &None, &None) {
+        return Invalid;
+    }
+    // Another declaration may give it a style, but few lines are thin then.
+    let width = width.unwrap_or(MEDIUM_LINE_PX);
+    let is_none = style.is_some_and(|style| style == "none") && width <= MEDIUM_LINE_PX;
+    Values(vec![Value::Px(if is_none { 0.0 } else { width })])
 }
 
-fn flex_basis(value: &str, context: &UnitContext) -> Parsed {
-    let mut parser = Parser::new(value);
-    let Some(units) = context.units().and_then(|all| all.first().copied()) else {
+/// The widest of the lines that a value names.
+fn line_widths(value: &str, count: usize, context: &UnitContext) -> Parsed {
+    let Some(units) = context.units().and_then(|all| all.last().copied()) else {
         return Any;
     };
-    let mut basis = Value::Auto;
+    let mut parser = Parser::new(value);
+    let (mut widest, mut found) = (0.0_f32, 0);
+    while let Some(width) = line_width(&mut parser, units) {
+        (widest, found) = (widest.max(width), found + 1);
+    }
+    if parser.is_exhausted() && (1..=count).contains(&found) {
+        Values(vec![Value::Px(widest)])
+    } else {
+        unread(value, context.quirks)
+    }
+}
+
+const MEDIUM_LINE_PX: f32 = 3.0;
+
+const LINE_STYLES: &[&str] = &[
+    "none", "dotted", "dashed", "solid", "double", "groove", "ridge", "inset", "outset",
+];
+
+fn line_width(parser: &mut Parser<'_>, units: Units) -> Option<f32> {
+    let width = parser.try_parse(|parser| {
+        let word = parser.try_parse(|parser| parser.expect_ident_cloned());
+        match word.map(|word| word.to_ascii_lowercase()).as_deref() {
+            Ok("thin") => Some(1.0),
+            Ok("medium") => Some(MEDIUM_LINE_PX),
+            Ok("thick") => Some(5.0),
+            Ok(_) => None,
+            Err(_) => values::factor(parser, units).filter(|px| *px >= 0.0),
+        }
+        .ok_or(())
+    });
+    width.ok()
+}
+
+/// The basis of `1 1 auto`: one or two numbers, and a size before or after them.
+fn flex(value: &str, context: &UnitContext) -> Parsed {
+    if values::keyword(value).as_deref() == Some("none") {
+        return Values(vec![Value::Auto]);
+    }
+    let mut parser = Parser::new(value);
+    let (mut numbers, mut basis) = (Vec::new(), None);
     while !parser.is_exhausted() {
-        let number = parser.try_parse(|parser| match parser.next() {
-            Ok(Token::Number { .. } | Token::Ident(_)) => Ok(()),
-            _ => Err(()),
-        });
-        if number.is_ok() {
-            continue;
-        }
-        if let Ok(percent) = parser.try_parse(|parser| parser.expect_percentage()) {
-            basis = Value::Percent(percent * 100.0);
-            continue;
-        }
-        match values::factor(&mut parser, units) {
-            Some(px) => basis = Value::Px(px),
-            None => return Any,
+        let from = parser.position();
+        let number = parser.try_parse(|parser| parser.expect_number());
+        match number {
+            // After two numbers, zero is a size.
+            Ok(number) if number >= 0.0 && numbers.len() < 2 => numbers.push(parser.position()),
+            Ok(0.0) if basis.is_none() => basis = Some((vec![Value::Px(0.0)], from)),
+            Ok(_) => return Any,
+            Err(_) if basis.is_none() && parser.next().is_ok() => {
+                match size(parser.slice_from(from).trim_ascii(), context, FLEX_SIZES) {
+                    Values(all) => basis = Some((all, from)),
+                    _ => return unread_list(value),
+                }
+            }
+            Err(_) => return unread_list(value),
         }
     }
-    Values(vec![basis])
+    // The size does not stand between the numbers.
+    match (numbers.as_slice(), basis) {
+        ([], None) => Invalid,
+        (_, None) => Values(vec![Value::Auto]),
+        ([one, two], Some((_, at))) if (*one..*two).contains(&at) => Any,
+        (_, Some((all, _))) => Values(all),
+    }
 }
 
 fn number(value: &str) -> Parsed {
@@ -704,18 +859,46 @@ pub(crate) fn keeps_white_space(value: &str) -> bool {
     )
 }
 
-/// A line that is thicker than usual covers the letters.
+/// Lines, a style and a color, each at most once. A line that is thicker than usual covers the
+/// letters.
 fn text_decoration(value: &str) -> Parsed {
+    const STYLES: &[&str] = &["solid", "double", "dotted", "dashed", "wavy"];
+    const LINES: &[&str] = &["underline", "overline", "line-through", "blink"];
     let mut parser = Parser::new(value);
+    let mut color = None;
+    let mut style = None;
+    let mut lines: Vec<String> = Vec::new();
+    // Lines stand side by side.
+    let (mut parts, mut last_line) = (0, 0);
     while !parser.is_exhausted() {
-        if values::next_color(&mut parser).is_some() {
-            continue;
+        parts += 1;
+        let is_new = if let Some(found) = values::next_color(&mut parser) {
+            color.replace(found).is_none()
+        } else if let Ok(word) = parser.expect_ident() {
+            let word = word.to_ascii_lowercase();
+            if STYLES.contains(&word.as_str()) {
+                style.replace(word).is_none()
+            } else {
+                let is_line = LINES.contains(&word.as_str()) && !lines.contains(&word)
+                    || word == "none" && lines.is_empty();
+                let is_beside = lines.is_empty() || last_line + 1 == parts;
+                let is_alone = !lines.iter().any(|line| line == "none");
+                lines.push(word);
+                last_line = parts;
+                is_line && is_beside && is_alone
+            }
+        } else {
+            false
+        };
+        if !is_new {
+            return unread_list(value);
         }
-        match parser.next() {
-            Ok(Token::Ident(_)) => {}
-            Ok(_) => return unread_list(value),
-            Err(_) => break,
-        }
+    }
+    if parts == 0 {
+        return Invalid;
     }
     Values(vec![Value::Auto])
 }
+
+#[cfg(test)]
+mod tests;
