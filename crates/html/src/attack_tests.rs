@@ -30,6 +30,9 @@ fn hostile_pages_end_soon() {
         format!("<style>{}</style>x", "@media all{".repeat(50_000)),
         format!("<style>{}</style>x", ":is(".repeat(100_000)),
         format!("<p style='width:{}'>x", "calc(".repeat(100_000)),
+        format!("<p style='width:{}'>x", "(".repeat(16_000)),
+        format!("<p style='filter:{}'>x", "a(".repeat(100_000)),
+        format!("<p style='filter:{}'>x", "([".repeat(100_000)),
         format!(
             "<p style='--a:{};color:var(--a)'>x",
             "var(--a) ".repeat(10_000)

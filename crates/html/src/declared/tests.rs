@@ -125,6 +125,42 @@ fn every_property_read_is_in_the_record() {
 }
 
 #[test]
+fn color_without_hash_in_quirks_mode_is_padded() {
+    for (value, want) in [
+        ("fff", "#ffffff"),
+        ("\\66 ff", "#ffffff"),
+        ("ffffff", "#ffffff"),
+        ("999", "#000999"),
+        ("123456", "#123456"),
+        ("0", "#000000"),
+        ("-0", "#000000"),
+        ("+1", "#000001"),
+        ("012", "#000012"),
+        ("0000999", "#000999"),
+        ("9ff", "#0009ff"),
+        ("0f0", "#0000f0"),
+        ("00ff00", "#00ff00"),
+        ("12ab34", "#12ab34"),
+        ("20e", "#00020e"),
+        ("0F0F0F", "#0f0f0f"),
+    ] {
+        let parsed = parse(L::Color, 1, Syntax::Quirky, value, &context(true));
+        assert_eq!(parsed, color(want, false), "{value}");
+        assert!(matches!(parsed, Values(_)), "{value}");
+    }
+    for value in [
+        "abcd", "ffffffff", "1e3", "1.0", "1234567", "-1", "12E4a", "fff fff",
+    ] {
+        let parsed = parse(L::Color, 1, Syntax::Quirky, value, &context(true));
+        assert_eq!(parsed, Invalid, "{value}");
+    }
+    assert_eq!(
+        parse(L::TextFill, 1, Syntax::Plain, "fff", &context(true)),
+        Invalid
+    );
+}
+
+#[test]
 fn values_common_in_mail_are_understood() {
     let quirky = "width:600; height:20; margin:0 0 10; padding:10; font-size:12; color:333333; \
                   color:ffffff; border-width:1; letter-spacing:1; max-width:600";
