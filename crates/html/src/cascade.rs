@@ -10,18 +10,17 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
 
-use cssparser::{Parser, Token};
 use html5ever::interface::QuirksMode;
-use html5ever::{LocalName, local_name, ns};
+use html5ever::{LocalName, local_name};
 
 use crate::budget::Budget;
-use crate::conditions;
 use crate::custom_properties::{CustomValue, Substituted, substitute};
 use crate::declared::{self, Parsed, UnitContext};
-use crate::dom::{DOCUMENT, Dom, Element, NodeId};
+use crate::dom::{Dom, Element, NodeId};
 use crate::elements::{self, PageColors};
-use crate::layout::is_block_character;
-use crate::properties::{COLOR_SCHEME, Longhand, PARTLY_HARMLESS, Property, Reach};
+use crate::generated_content::{may_cover, may_generate};
+use crate::page_sheets::read_sheets;
+use crate::properties::{Longhand, PARTLY_HARMLESS, Property, Reach};
 use crate::rule_index::RuleIndex;
 use crate::selector::matching::Matcher;
 use crate::selector::parser::Pseudo;
@@ -31,7 +30,7 @@ use crate::style::{
 };
 use crate::stylesheet::{Declaration, Scope, StyleSheet, inline};
 use crate::truth::Truth;
-use crate::values::{self, Units};
+use crate::values::{self};
 
 /// Custom properties of one element.
 const MAX_CUSTOM_PROPERTIES: usize = 500;
@@ -41,13 +40,6 @@ const CUSTOM_PROPERTY_WORK: usize = 16;
 const MAX_SHARED_STYLES: usize = 12;
 /// Longer values are any value.
 const MAX_VALUE_BYTES: usize = 16 * 1024;
-/// Letters of generated content that stay in the line.
-const MAX_GENERATED_LETTERS: usize = 60;
-/// Fonts and lines of generated content that push nothing out of its box.
-const MAX_GENERATED_FONT_PX: f32 = 20.0;
-const MAX_GENERATED_LINE_PX: f32 = 40.0;
-/// The font size of a page that gives none.
-const COMMON_FONT_PX: f32 = 16.0;
 
 pub(crate) struct Cascade<'a> {
     dom: &'a Dom,
@@ -916,131 +908,4 @@ impl<T: PartialEq> DeclarationWalk<T> {
     fn any(&mut self) {
         (self.touched, self.any) = (true, true);
     }
-}
-
-/// Whether generated content with this declaration may cover other text, or push it out of its box.
-fn may_cover(declaration: &Declaration) -> bool {
-    use Longhand as L;
-    let value = &declaration.value;
-    match &declaration.property {
-        Property::Sets(all) => all.iter().any(|longhand| match longhand {
-            L::Color | L::TextFill | L::TextDecoration => false,
-            L::Content => !is_short_content(value),
-            L::FontSize => !is_size_in(value, 0.0, MAX_GENERATED_FONT_PX),
-            L::LineHeight => !is_size_in(value, COMMON_FONT_PX, MAX_GENERATED_LINE_PX),
-            _ => true,
-        }),
-        Property::PartlyHarmless(index) => {
-            !declared::is_harmless(*index, value)
-                && PARTLY_HARMLESS
-                    .get(*index)
-                    .is_none_or(|row| row.reach == Reach::Page)
-        }
-        Property::Unknown(_) | Property::All => true,
-        Property::CustomValue(_) => false,
-    }
-}
-
-/// Whether a declaration may give generated content letters or a picture.
-fn may_generate(declaration: &Declaration) -> bool {
-    let is_empty = matches!(declaration.value.trim(), "''" | "\"\"" | "none" | "normal");
-    declaration.property.sets(Longhand::Content) && !is_empty
-        || matches!(declaration.property, Property::All)
-}
-
-/// Whether generated content is one line of text at most.
-fn is_short_content(value: &str) -> bool {
-    let mut parser = Parser::new(value);
-    while let Ok(token) = parser.next() {
-        let is_short = match token {
-            Token::QuotedString(text) => {
-                text.chars().count() <= MAX_GENERATED_LETTERS
-                    && !text.contains(|char: char| char.is_control() || is_block_character(char))
-            }
-            Token::Ident(_) => true,
-            _ => false,
-        };
-        if !is_short {
-            return false;
-        }
-    }
-    true
-}
-
-/// Whether a font or line is about as high as those of common text, in pixels.
-fn is_size_in(value: &str, least: f32, most: f32) -> bool {
-    let units = Units {
-        font: COMMON_FONT_PX,
-        root: COMMON_FONT_PX,
-        whole: COMMON_FONT_PX,
-        ..Units::ONE
-    };
-    let times = values::number(value).map(|times| times * COMMON_FONT_PX);
-    match times.or_else(|| values::length(value, units)) {
-        Some(px) => (least..=most).contains(&px),
-        None => values::keyword(value).is_some(),
-    }
-}
-
-/// Reads every `<style>` element that may apply, in the order of the tree.
-fn read_sheets(dom: &Dom, sheet: &mut StyleSheet) {
-    let mut next = dom.first_child(DOCUMENT);
-    while let Some(id) = next {
-        let element = dom.element(id);
-        let is_template = element.is_some_and(|one| *one.local() == local_name!("template"));
-        if let Some(element) = element
-            && *element.local() == local_name!("style")
-            && (element.is_html() || element.name.ns == ns!(svg))
-            && is_css(element)
-        {
-            let media = element.attribute(&local_name!("media")).unwrap_or_default();
-            // A title makes it one of several sheets to choose from.
-            let chosen = match element.attribute(&local_name!("title")) {
-                Some(title) if !title.is_empty() => Truth::Unknown,
-                _ => Truth::Yes,
-            };
-            let holds = conditions::media(media).and(chosen);
-            if holds.may() {
-                sheet.read(&dom.text_of(id), holds);
-            }
-        }
-        sheet.unread_sheet |= element.is_some_and(is_linked_data);
-        sheet.dark |= element.is_some_and(wants_dark);
-        sheet.unread_sheet |= element.is_some_and(is_content_policy);
-        sheet.dims_controls |= element.is_some_and(|one| {
-            *one.local() == local_name!("fieldset")
-                && one.attribute(&local_name!("disabled")).is_some()
-        });
-        next = match dom.first_child(id).filter(|_| !is_template) {
-            Some(child) => Some(child),
-            None => dom.following(id),
-        };
-    }
-}
-
-/// A content security policy, which may switch styles off.
-fn is_content_policy(element: &Element) -> bool {
-    *element.local() == local_name!("meta")
-        && element
-            .attribute(&local_name!("http-equiv"))
-            .is_some_and(|name| name.trim().eq_ignore_ascii_case("content-security-policy"))
-}
-
-/// `<meta name=color-scheme content=dark>`: a page that does not support light colors.
-fn wants_dark(element: &Element) -> bool {
-    let attribute = |name| element.attribute(&name).unwrap_or_default();
-    *element.local() == local_name!("meta")
-        && attribute(local_name!("name")).eq_ignore_ascii_case(COLOR_SCHEME)
-        && declared::is_dark_scheme(attribute(local_name!("content"))) == Some(true)
-}
-
-/// A style sheet that is written into the address of a link. Others are not loaded.
-fn is_linked_data(element: &Element) -> bool {
-    let address = element.attribute(&local_name!("href")).unwrap_or_default();
-    element.is_html() && *element.local() == local_name!("link") && elements::is_embedded(address)
-}
-
-fn is_css(element: &Element) -> bool {
-    let kind = element.attribute(&local_name!("type")).unwrap_or_default();
-    kind.is_empty() || kind.eq_ignore_ascii_case("text/css")
 }
