@@ -56,6 +56,12 @@ const BAD_CONFIGURATION: u8 = 2;
 const LANDING: Duration = Duration::from_secs(4);
 
 fn main() -> ExitCode {
+    let status = run();
+    signals::give_way();
+    status
+}
+
+fn run() -> ExitCode {
     let cli = Cli::parse_from(words(std::env::args_os()));
     let verb = match (cli.verb, cli.transport) {
         (Some(verb), _) => verb,

@@ -5,10 +5,19 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 static TAKEN_OVER: AtomicBool = AtomicBool::new(false);
+static ENDING: AtomicBool = AtomicBool::new(false);
 
 /// From here on somebody else listens, and ends in order.
 pub(crate) fn take_over() {
     TAKEN_OVER.store(true, Ordering::SeqCst);
+}
+
+/// Waits for the end where a signal has begun it: a program that ended with the signal is no failure
+/// of its own, and the status is that of the signal.
+pub(crate) fn give_way() {
+    while ENDING.load(Ordering::SeqCst) {
+        std::thread::park();
+    }
 }
 
 /// Listens from when this returns.
@@ -34,6 +43,7 @@ pub(crate) fn listen() -> anyhow::Result<()> {
                 else => return,
             };
             if !TAKEN_OVER.load(Ordering::SeqCst) {
+                ENDING.store(true, Ordering::SeqCst);
                 secrets::end_programs();
                 std::process::exit(code);
             }
