@@ -15,6 +15,7 @@ use html5ever::{LocalName, local_name};
 
 use crate::budget::Budget;
 use crate::custom_properties::{CustomValue, Substituted, substitute};
+use crate::declaration_walk::{AppliedDeclaration, DeclarationWalk, Layer, Rank};
 use crate::declared::{self, Parsed, UnitContext};
 use crate::dom::{Dom, Element, NodeId};
 use crate::elements::{self, PageColors};
@@ -25,8 +26,7 @@ use crate::rule_index::RuleIndex;
 use crate::selector::matching::Matcher;
 use crate::selector::parser::Pseudo;
 use crate::style::{
-    Display, InheritedValues, MAX_POSSIBLE_VALUES, PossibleValues, Style, UnknownProperty, Value,
-    initial,
+    Display, InheritedValues, PossibleValues, Style, UnknownProperty, Value, initial,
 };
 use crate::stylesheet::{Declaration, Scope, StyleSheet, inline};
 use crate::truth::Truth;
@@ -64,32 +64,6 @@ struct SharedStyle {
     element: NodeId,
     matched: Vec<MatchedRule>,
     style: Rc<Style>,
-}
-
-/// Later and greater wins.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Rank {
-    important: bool,
-    inline: bool,
-    layer: Layer,
-    specificity: u32,
-    order: usize,
-}
-
-/// Unlayered declarations override layered ones; `!important` reverses the order.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Layer {
-    Early(usize),
-    None,
-    Late(Reverse<usize>),
-}
-
-/// A declaration that may apply to the element at hand.
-struct AppliedDeclaration<'d> {
-    rank: Rank,
-    applies: Truth,
-    unranked: bool,
-    declaration: &'d Declaration,
 }
 
 struct MatchedRule {
@@ -851,61 +825,5 @@ fn context(longhand: Longhand, parent: &Style, style: &Style) -> UnitContext {
             == Truth::Yes,
         root_font: style.root_font,
         quirks: style.quirks,
-    }
-}
-
-/// What the walk over the declarations of one property has gathered.
-struct DeclarationWalk<T> {
-    values: Vec<T>,
-    inherits: bool,
-    unset: bool,
-    any: bool,
-    /// Some declaration was walked.
-    touched: bool,
-    /// A declaration certainly applies: weaker ones do not.
-    ended: bool,
-}
-
-impl<T> Default for DeclarationWalk<T> {
-    fn default() -> Self {
-        Self {
-            values: Vec::new(),
-            inherits: false,
-            unset: false,
-            any: false,
-            touched: false,
-            ended: false,
-        }
-    }
-}
-
-impl<T: PartialEq> DeclarationWalk<T> {
-    fn is_over(&self, next: &AppliedDeclaration<'_>) -> bool {
-        self.ended && !next.unranked
-    }
-
-    fn may_end(&mut self, one: &AppliedDeclaration<'_>) {
-        self.ended |= one.applies.is_certain() && !one.unranked;
-    }
-
-    fn add(&mut self, value: T) {
-        self.touched = true;
-        if self.values.len() > MAX_POSSIBLE_VALUES {
-            self.any = true;
-        } else if !self.values.contains(&value) {
-            self.values.push(value);
-        }
-    }
-
-    fn inherit(&mut self) {
-        (self.touched, self.inherits) = (true, true);
-    }
-
-    fn unset(&mut self) {
-        (self.touched, self.unset) = (true, true);
-    }
-
-    fn any(&mut self) {
-        (self.touched, self.any) = (true, true);
     }
 }

@@ -10,6 +10,7 @@ mod budget;
 mod cascade;
 mod conditions;
 mod custom_properties;
+mod declaration_walk;
 mod declared;
 mod dom;
 mod elements;
