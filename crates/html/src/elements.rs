@@ -177,6 +177,16 @@ pub(crate) fn is_painted(element: &Element) -> bool {
         )
 }
 
+/// Whether a cell may stand for several columns or rows.
+pub(crate) fn spans_cells(element: &Element) -> bool {
+    let spans = |name| {
+        element
+            .attribute(&name)
+            .is_some_and(|count| count.trim() != "1")
+    };
+    spans(local_name!("colspan")) || spans(local_name!("rowspan"))
+}
+
 /// The space between the cells of a table, and on both sides inside of them.
 pub(crate) fn cell_space(element: &Element) -> Option<f32> {
     const COMMON: f32 = 4.0;

@@ -84,6 +84,8 @@ pub(crate) struct VisibilityContext {
     table_width: f32,
     /// Columns of the table around do not grow.
     fixed_table: bool,
+    /// The cells around are as wide as their table.
+    has_one_column: bool,
     /// Upper bound on the width of preceding boxes in the row.
     offset: f32,
     /// The space on the left of all boxes around, and how far they are out of their places.
@@ -132,6 +134,7 @@ impl VisibilityContext {
             clips: false,
             table_width: 0.0,
             fixed_table: false,
+            has_one_column: false,
             offset: 0.0,
             indent: 0.0,
             right_indent: 0.0,
@@ -407,7 +410,33 @@ impl VisibilityContext {
         self.clips |= clips.may();
         let (width, has_width) = used_width(widths, around.width);
         // A box of no width of its own, or in a table or a row, is as narrow as those around leave.
-        self.width = if is_cell.may() || in_flex.may() {
+        let is_auto = style
+            .get(L::Width)
+            .may(|value| matches!(value, Value::Auto));
+        let shrinks = is_auto
+            && (style.get(L::Float).may(|value| matches!(value, Value::On))
+                || style
+                    .get(L::Position)
+                    .may(|value| matches!(value, Value::Position(Position::Absolute)))
+                || display.may(|value| {
+                    matches!(
+                        value,
+                        Value::Display(
+                            Display::InlineBlock | Display::InlineTable | Display::InlineFlex
+                        )
+                    )
+                }));
+        let in_one_column = self.has_one_column;
+        if is_table {
+            self.has_one_column = node.has_one_column && !is_auto;
+        } else if !display
+            .is(|value| value == Value::Display(Display::Row))
+            .is_certain()
+        {
+            self.has_one_column = false;
+        }
+        let may_shrink_cell = is_cell.may() && !in_one_column && (is_auto || !is_table);
+        self.width = if may_shrink_cell || in_flex.may() || shrinks {
             self.width.min(node.metrics.min_width)
         } else {
             self.width - space(style, HORIZONTAL_SIDES).min(self.width)

@@ -66,6 +66,8 @@ pub(crate) struct BoxNode {
     pub moves_content: bool,
     /// It paints something besides letters.
     pub paints: bool,
+    /// A table whose rows have one cell each, which is as wide as the table.
+    pub has_one_column: bool,
     /// A bound of the width of boxes that stand before it in its row.
     pub offset: f32,
     /// How far its left side pushes its text to the right, and by how much it is out of its place.
@@ -180,6 +182,10 @@ struct StyleFrame {
     beside: f32,
     /// A block has ended the line: what follows begins another.
     after_block: bool,
+    /// Cells of a row, or of the longest row of a table.
+    columns: usize,
+    /// Its cells may stand for several columns or rows, or columns are listed.
+    spans: bool,
     /// It holds a box that floats, and may reach into what follows.
     holds_float: bool,
     /// Something inside is not at its place.
@@ -270,6 +276,8 @@ impl Page {
             metrics: Metrics::default(),
             beside: 0.0,
             after_block: false,
+            columns: 0,
+            spans: false,
             holds_float: false,
             moves_content: false,
             paints_flow: false,
@@ -313,6 +321,8 @@ impl Page {
                         self.smallest_font = self.smallest_font.min(font);
                     }
                     frame.begin_line();
+                    // Text in a row stands in a cell of its own.
+                    frame.columns += usize::from(frame.style.get(L::Display).may(is_table_row));
                     measure_text(text, frame, &mut run);
                     self.add_blank_lines(id, text, &frame.style, &frame.bounds);
                     let is_long = run.width * MIN_LETTER_SHARE > MIN_WINDOW_WIDTH_PX;
@@ -407,6 +417,7 @@ impl Page {
                             metrics: Metrics::default(),
                             moves_content: false,
                             paints: bounds.paints,
+                            has_one_column: false,
                             offset: 0.0,
                             indent: bounds.left_space
                                 + text_indent
@@ -439,6 +450,8 @@ impl Page {
                         metrics,
                         beside: 0.0,
                         after_block: false,
+                        columns: 0,
+                        spans: is_column || elements::spans_cells(element),
                         holds_float: false,
                         moves_content: false,
                         paints_flow,
@@ -521,7 +534,17 @@ impl Page {
         if let Some(Some(slot)) = self.boxes.get_mut(done.id) {
             slot.metrics = metrics;
             slot.moves_content = done.moves_content;
+            slot.has_one_column = done.columns == 1 && !done.spans;
         }
+        let is_row = done.style.get(L::Display).is(is_table_row);
+        if is_row.may() {
+            parent.columns = parent.columns.max(done.columns);
+        }
+        if !is_row.is_certain() && parent.style.get(L::Display).may(is_table_row) {
+            parent.columns += 1;
+        }
+        let is_table = |value| matches!(value, Value::Display(Display::Table));
+        parent.spans |= done.spans && !done.style.get(L::Display).is(is_table).is_certain();
         parent.moves_content |= done.moves_content || done.movement.doubt.is_some();
         if done.gone {
             self.blank_height = done.blank_outside;
@@ -674,6 +697,10 @@ impl Page {
                 .may(|value| !matches!(value, Value::Position(Position::Static)))
             || *style.get(L::Zoom) != PossibleValues::One(Value::Number(1.0));
     }
+}
+
+fn is_table_row(value: Value) -> bool {
+    value == Value::Display(Display::Row)
 }
 
 /// Cells of a table row certainly stand beside each other.

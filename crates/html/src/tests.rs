@@ -183,6 +183,44 @@ fn what_no_reader_sees_is_left_out_and_counted() {
 }
 
 #[test]
+fn cells_of_one_column_are_as_wide_as_their_table() {
+    let half = "<div style='width:50%;overflow:hidden;white-space:nowrap'>some words seen</div>";
+    for (around, certain) in [
+        ("<table width=600><tr><td>§</table>", true),
+        ("<table width=600><tr><td>x<tr><td>§</table>", true),
+        ("<table width=600><tr><td>x<td>§</table>", false),
+        (
+            "<table width=600><tr><td colspan=2>x<tr><td>§</table>",
+            false,
+        ),
+        (
+            "<table width=600><tr><td rowspan=2>x<tr><td>§</table>",
+            false,
+        ),
+        (
+            "<table width=600><col width=500><col><tr><td>§</table>",
+            false,
+        ),
+        ("<table width=600><tr><td>§<tr><td>x<td>x</table>", false),
+        ("<table><tr><td>§</table>", false),
+        (
+            "<table><tr><td><table width='100%'><tr><td>§</table></table>",
+            false,
+        ),
+        ("<span style='display:inline-block'>§</span>", false),
+        ("<div style='float:left'>§</div>", false),
+        (
+            "<div style='display:table;width:600px'><div style='display:table-cell'>\
+             <table width=9><tr><td>x</table></div><div style='display:table-cell'>§</div></div>",
+            false,
+        ),
+    ] {
+        let found = to_text(&around.replace('§', half), 1_000);
+        assert_eq!(found.uncertain.is_empty(), certain, "{around}");
+    }
+}
+
+#[test]
 fn sanitized_html_is_harmless() {
     for (html, want) in [
         ("<p class=x onclick=y style='color:red'>a</p>", "<p>a</p>"),
