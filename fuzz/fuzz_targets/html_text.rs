@@ -23,7 +23,7 @@ fuzz_target!(|html: &str| {
     certain.extend(&chars[end..]);
     // A style sheet may show the paragraph again; the page itself may hold the word.
     let may_show = ["!", "@", "\\", "style", "hidden0word", "&"];
-    let lower = html.to_ascii_lowercase();
+    let lower = html.replace('\0', "").to_ascii_lowercase();
     if !may_show.iter().any(|one| lower.contains(one)) {
         assert!(!certain.contains("hidden0word"), "{certain}");
     }
