@@ -20,7 +20,7 @@ use crate::declared::{self, Parsed, UnitContext};
 use crate::dom::{Dom, Element, NodeId};
 use crate::elements::{self, PageColors};
 use crate::generated_content::{may_cover, may_generate};
-use crate::page_sheets::read_sheets;
+use crate::page_style_sheets::read_sheets;
 use crate::properties::{Longhand, PARTLY_HARMLESS, Property, Reach};
 use crate::rule_index::RuleIndex;
 use crate::selector::matching::Matcher;
@@ -30,11 +30,11 @@ use crate::style::{
 };
 use crate::stylesheet::{Declaration, Scope, StyleSheet, inline};
 use crate::truth::Truth;
-use crate::values::{self};
+use crate::values;
 
 /// Custom properties of one element.
 const MAX_CUSTOM_PROPERTIES: usize = 500;
-/// What one of them costs in work and memory, in elements looked at.
+/// What one of them costs in work and memory, in elements matched.
 const CUSTOM_PROPERTY_WORK: usize = 16;
 /// Styles kept for elements alike, of each name.
 const MAX_SHARED_STYLES: usize = 12;
@@ -342,7 +342,7 @@ impl<'a> Cascade<'a> {
         let declared = applied
             .iter()
             .filter_map(|one| match &one.declaration.property {
-                Property::CustomValue(name) => Some((name, one)),
+                Property::Custom(name) => Some((name, one)),
                 _ => None,
             });
         let mut walks: HashMap<&Rc<str>, DeclarationWalk<Rc<str>>> = HashMap::new();
@@ -757,7 +757,7 @@ impl<'a> Cascade<'a> {
                         });
                     }
                 }
-                Property::Unknown(_) | Property::All | Property::CustomValue(_) => {
+                Property::Unknown(_) | Property::All | Property::Custom(_) => {
                     style.add_unknown(UnknownProperty {
                         name: "animation",
                         inherited: true,

@@ -35,7 +35,7 @@ pub(crate) fn may_cover(declaration: &Declaration) -> bool {
                     .is_none_or(|row| row.reach == Reach::Page)
         }
         Property::Unknown(_) | Property::All => true,
-        Property::CustomValue(_) => false,
+        Property::Custom(_) => false,
     }
 }
 

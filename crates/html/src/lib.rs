@@ -20,7 +20,7 @@ mod hidden_text;
 mod judge;
 mod layout;
 mod link;
-mod page_sheets;
+mod page_style_sheets;
 mod properties;
 mod rule_index;
 mod sanitize;

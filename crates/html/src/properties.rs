@@ -194,13 +194,14 @@ impl Longhand {
 pub(crate) enum Property {
     /// One computed property, or several of them at once.
     Sets(&'static [Longhand]),
-    /// A property with a harmless value; anything else is any value. An index into [`PARTLY_HARMLESS`].
+    /// Harmless with some values; with others it is any value. An index into
+    /// [`PARTLY_HARMLESS`].
     PartlyHarmless(usize),
     /// A property that browsers know and that is not computed here.
     Unknown(&'static str),
     All,
     /// `--name`, as it is written.
-    CustomValue(Rc<str>),
+    Custom(Rc<str>),
 }
 
 /// How a declared value is written, where properties that set the same differ.
@@ -554,7 +555,7 @@ impl Property {
     /// What a name means; `None` for harmless properties and for names that no browser knows.
     pub(crate) fn named(name: &str) -> Option<Self> {
         if name.starts_with("--") {
-            return Some(Self::CustomValue(Rc::from(name)));
+            return Some(Self::Custom(Rc::from(name)));
         }
         let mut lower = [0; 48];
         let lower = lower.get_mut(..name.len())?;
@@ -778,7 +779,7 @@ mod tests {
         assert_eq!(Property::named(&"x".repeat(100)), None);
         assert_eq!(
             Property::named("--Ab"),
-            Some(Property::CustomValue(Rc::from("--Ab")))
+            Some(Property::Custom(Rc::from("--Ab")))
         );
     }
 

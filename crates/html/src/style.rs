@@ -201,8 +201,7 @@ pub(crate) struct Style {
     own: Vec<PossibleValues>,
     /// A bit for each property in `own`.
     own_set: u64,
-    /// PartlyHarmless and unknown properties that may have a value which is not understood, by their
-    /// names.
+    /// Partly harmless and unknown properties that may have a value which is not understood.
     pub not_understood: Vec<UnknownProperty>,
     pub customs: Rc<CustomProperties>,
     /// The font size of the root element.

@@ -3,7 +3,7 @@
 //!
 //! INVARIANT: sizes are bounds from above.
 
-use crate::properties::{Longhand as L, Reach};
+use crate::properties::{Longhand as L, PADDINGS, Reach};
 use crate::style::{Display, Position, PossibleValues, Style, Value};
 use crate::truth::Truth;
 use crate::verdict::Reason;
@@ -160,7 +160,6 @@ fn paints(style: &Style, movement: &Movement) -> bool {
         Value::CurrentColor => true,
         _ => false,
     };
-    let borders = [L::BorderTop, L::BorderRight, L::BorderBottom, L::BorderLeft];
     // Thin lines cover text only where several of them are moved over it.
     let thin = if movement.reach > 0.0 { 0.0 } else { 2.0 };
     let set = |longhand: L| {
@@ -180,7 +179,7 @@ fn paints(style: &Style, movement: &Movement) -> bool {
             .not_understood
             .iter()
             .any(|one| one.own && PAINTING.contains(&one.name))
-        || borders.iter().any(|side| largest(style.get(*side)) > thin)
+        || BORDERS.iter().any(|side| largest(style.get(*side)) > thin)
 }
 
 /// Whether a style hides, colors or narrows a column of a table.
@@ -222,6 +221,7 @@ pub(crate) fn line_height(style: &Style) -> f32 {
     each.fold(0.0, f32::max)
 }
 
+const BORDERS: &[L] = &[L::BorderTop, L::BorderRight, L::BorderBottom, L::BorderLeft];
 pub(crate) const HORIZONTAL_SIDES: &[L] = &[
     L::MarginLeft,
     L::MarginRight,
@@ -437,17 +437,8 @@ fn movement(style: &Style) -> Movement {
             movement.doubt(Reason::Moved);
         }
     }
-    for side in [
-        L::PaddingTop,
-        L::PaddingRight,
-        L::PaddingBottom,
-        L::PaddingLeft,
-        L::BorderTop,
-        L::BorderRight,
-        L::BorderBottom,
-        L::BorderLeft,
-    ] {
-        if beyond(style.get(side), MAX_SPACING_PX, 60.0) {
+    for side in PADDINGS.iter().chain(BORDERS) {
+        if beyond(style.get(*side), MAX_SPACING_PX, 60.0) {
             movement.doubt(Reason::Moved);
         }
     }

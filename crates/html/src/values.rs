@@ -25,7 +25,7 @@ pub(crate) enum UnitlessNumber {
     Invalid,
     /// Pixels, in documents of old.
     Pixels,
-    /// A number: in functions. Angles are numbers of degrees there.
+    /// A number. Percentages are read too.
     Number,
 }
 
@@ -150,12 +150,6 @@ fn pixels(value: f32, unit: &str, units: Units) -> Option<f32> {
         "vh" | "vb" | "svh" | "lvh" | "dvh" => value * units.window.1 / 100.0,
         "vmin" => value * units.window.0.min(units.window.1) / 100.0,
         "vmax" => value * units.window.0.max(units.window.1) / 100.0,
-        // Angles: only functions take them.
-        "deg" | "turn" | "rad" | "grad" if units.bare != UnitlessNumber::Number => return None,
-        "deg" => value,
-        "turn" => value * 360.0,
-        "rad" => value.to_degrees(),
-        "grad" => value * 0.9,
         _ => return None,
     })
 }

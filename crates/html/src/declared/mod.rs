@@ -1,8 +1,8 @@
 //! What a declared value means for one property: its values, nothing at all, or anything.
 
 mod background;
+mod borders;
 mod font;
-mod lines;
 
 use cssparser::{Parser, Token};
 
@@ -25,8 +25,8 @@ pub(crate) enum Parsed {
 
 use Parsed::{Any, Invalid, Values};
 use background::{background, background_area, background_image, box_shadow, color, shadows};
+use borders::{line, line_widths, text_decoration};
 use font::{font, font_size, line_height};
-use lines::{line, line_widths, text_decoration};
 
 /// What relative values relate to.
 #[derive(Clone, Debug)]

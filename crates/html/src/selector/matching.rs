@@ -196,7 +196,7 @@ fn run(selector: &One, at: ElementRef<'_>, caches: &mut SelectorCaches) -> bool 
     matches_selector(selector, 0, None, at, &mut context)
 }
 
-/// How many bytes are looked at to compare an attribute. Searches without regard to case go on from
+/// How many bytes a comparison with an attribute reads. Searches without regard to case go on from
 /// each letter anew.
 fn work(operation: &AttrSelectorOperation<&SelectorText>, value: &str) -> usize {
     match operation {
