@@ -1,10 +1,12 @@
 //! Whether a plain text says what its HTML shows.
 //!
-//! People are shown the HTML. A plain text that says anything else is read by programs only, and is no body.
-//! Only a plain text that says the same word for word is taken for the HTML's; how much it differs decides whether that
-//! is told. Words are compared, not letters: case, punctuation, quote marks and bullets do not count. An address is a word. A word is
-//! seen when the HTML shows it beside the same neighbour, so that a new sentence made of old words is noticed. Signs such as `$` and `%`
-//! have to be the same too before a plain text is taken for the HTML's.
+//! Mail programs show the HTML. A plain text that says anything else is read by programs only, and
+//! is no body. Only a plain text with the same words and signs (`$`, `%`) stands for the HTML; a
+//! plain text that differs by more than a few words is reported.
+//!
+//! Words are compared, not letters: case, punctuation, quote marks and bullets do not count. An
+//! address is a word. A word is seen when the HTML shows it beside the same neighbour, so that a
+//! new sentence made of old words is noticed.
 
 use std::hash::{DefaultHasher, Hasher as _};
 
@@ -89,7 +91,7 @@ pub(crate) fn agreement(plain: &str, visible: &str, links: &Links, reach: Reach)
 }
 
 /// Word for word. A word that is missing on either side can turn a sentence around. Addresses that
-/// only links lead to are words that nobody sees: their sender writes what he likes into them.
+/// only links lead to are words that no mail program shows, and may hold any text.
 fn is_same(plain: &[Word], shown: &Shown) -> bool {
     let said = || plain.iter().map(|word| word.hash);
     let mut readings = shown.readings.iter();
