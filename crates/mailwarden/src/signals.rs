@@ -12,8 +12,8 @@ pub(crate) fn take_over() {
     TAKEN_OVER.store(true, Ordering::SeqCst);
 }
 
-/// Waits for the end where a signal has begun it: a program that ended with the signal is no failure
-/// of its own, and the status is that of the signal.
+/// Waits where a signal has begun to end the process. The signal decides the status, although a
+/// program that was asked for a secret ended first.
 pub(crate) fn give_way() {
     while ENDING.load(Ordering::SeqCst) {
         std::thread::park();
