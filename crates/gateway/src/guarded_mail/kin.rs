@@ -38,8 +38,11 @@ pub(crate) enum Seeking {
 /// What was found, as far as its caller may see it.
 pub(crate) struct Kin {
     pub members: Vec<Known>,
-    /// Messages that were found and are not to be seen, each once.
+    /// Messages that were found and are not to be seen, each once. For the audit log alone: the
+    /// caller chooses the Message-ID, so the number would tell which hidden messages exist.
     pub hidden: usize,
+    /// The policy hides messages of the folders that were searched.
+    pub may_hide: bool,
     pub coverage: Coverage,
 }
 
@@ -179,6 +182,13 @@ impl GuardedMail<'_> {
         Ok((names(kept), names(thrown)))
     }
 
+    /// Whether a folder that is searched may hold messages that are hidden. The policy alone says
+    /// so.
+    fn may_hide(&self) -> bool {
+        let mut folders = self.permit.policy().folders(self.id());
+        folders.any(|folder| folder.ceiling() >= Level::Headers && folder.floor() < Level::Headers)
+    }
+
     /// What a label shows is in All Mail too. Where that shows no less of any message, the label need not be searched.
     fn leave_to_all_mail(&self, folders: &mut Vec<Folder>) {
         let policy = self.permit.policy();
@@ -255,6 +265,7 @@ impl GuardedMail<'_> {
         Ok(Kin {
             members: seen,
             hidden: hidden.len(),
+            may_hide: self.may_hide(),
             coverage,
         })
     }

@@ -54,6 +54,10 @@ pub(super) fn is_zero(count: &usize) -> bool {
     *count == 0
 }
 
+pub(super) fn is_false(value: &bool) -> bool {
+    !value
+}
+
 impl Covered {
     pub(super) fn of(coverage: &Coverage) -> Self {
         let mut changes = content::Changes::default();

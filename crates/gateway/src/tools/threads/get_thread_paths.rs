@@ -42,14 +42,17 @@ pub(crate) struct Located {
     message_id: String,
     thread_size: usize,
     file_paths: Vec<String>,
-    /// Messages of the conversation that you may not see.
-    #[serde(skip_serializing_if = "finding::is_zero", default)]
-    hidden: usize,
+    /// Your policy may hide other messages of it.
+    #[serde(skip_serializing_if = "finding::is_false", default)]
+    may_hide: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     possible_reasons: Vec<String>,
     coverage: Covered,
+    /// For the audit log; so is the next.
+    #[serde(skip)]
+    hidden: usize,
     /// Whose files these are.
     #[serde(skip)]
     given: Vec<MessageRef>,
@@ -80,7 +83,7 @@ impl Reply for Located {
 impl Tool for GetThreadPaths {
     const NAME: &'static str = "get_thread_paths";
     const TITLE: &'static str = "Find the files of a conversation";
-    const SUMMARY: &'static str = "The file paths of all messages of a conversation, the oldest first, by the RFC \
+    const SUMMARY: &'static str = "File paths of all messages of a conversation, the oldest first, by the RFC \
         Message-ID of any of them. Copies in several folders are one file.";
     const TOOLSET: Toolset = Toolset::Threads;
     const ANNOTATIONS: Annotations = Annotations::READS;
@@ -112,6 +115,7 @@ impl Tool for GetThreadPaths {
             message_id: written(id),
             thread_size: 0,
             file_paths: Vec::new(),
+            may_hide: false,
             hidden: 0,
             error: Some(NOT_FOUND.to_owned()),
             possible_reasons: Vec::new(),
@@ -128,6 +132,7 @@ impl Tool for GetThreadPaths {
         let conversation = ctx.render(move || turns::of(members, &own)).await?;
         data.thread_size = conversation.turns.len();
         data.hidden = found.kin.hidden;
+        data.may_hide = found.kin.may_hide;
         let turns = conversation.turns.iter().take(MOST);
         let turns: Vec<&Turn> = turns.collect();
         for some in turns.chunks(AT_ONCE) {

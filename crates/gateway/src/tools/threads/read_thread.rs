@@ -76,9 +76,9 @@ pub(crate) struct Conversation {
     /// Messages that are named here and were not found.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     missing: Vec<String>,
-    /// Messages of the conversation that you may not see.
-    #[serde(skip_serializing_if = "finding::is_zero", default)]
-    hidden: usize,
+    /// Your policy may hide other messages of it.
+    #[serde(skip_serializing_if = "finding::is_false", default)]
+    may_hide: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
@@ -87,6 +87,9 @@ pub(crate) struct Conversation {
     #[serde(skip_serializing_if = "Option::is_none")]
     next_cursor: Option<String>,
     coverage: Covered,
+    /// For the audit log.
+    #[serde(skip)]
+    hidden: usize,
 }
 
 impl Reply for Conversation {
@@ -169,7 +172,8 @@ impl Tool for ReadThread {
         let Some(found) = looked.found.take() else {
             return Ok(absent(id, &looked));
         };
-        let (mail, members, hidden) = (found.mail, found.kin.members, found.kin.hidden);
+        let (hidden, may_hide) = (found.kin.hidden, found.kin.may_hide);
+        let (mail, members) = (found.mail, found.kin.members);
         let own = id.clone();
         let octets = members.iter().map(|one| one.member.summary.octets()).sum();
         let (turns, head) = ctx
@@ -197,7 +201,7 @@ impl Tool for ReadThread {
         let told = read.told.into_iter();
         let emails: Vec<Shown> = told.map(|one| one.shown(&ctx, id)).collect();
         let mut done = Done::new(
-            summary(size, emails.len(), hidden),
+            summary(size, emails.len(), may_hide),
             Conversation {
                 status: match whole {
                     true => Status::Ok,
@@ -214,11 +218,12 @@ impl Tool for ReadThread {
                     .take(MOST_MISSING)
                     .map(written)
                     .collect(),
-                hidden,
+                may_hide,
                 error: None,
                 possible_reasons: Vec::new(),
                 next_cursor: oldest.and_then(|oldest| about.seal(&ctx, &oldest)),
                 coverage: Covered::of(&looked.coverage),
+                hidden,
             },
         );
         done.warnings = read.warnings;
@@ -242,7 +247,7 @@ fn place(turns: &Turns, at: &str) -> Option<usize> {
     })
 }
 
-fn summary(size: usize, shown: usize, hidden: usize) -> String {
+fn summary(size: usize, shown: usize, may_hide: bool) -> String {
     let older = match size - shown.min(size) {
         0 => String::new(),
         _ => format!(", {shown} of them here"),
@@ -251,11 +256,12 @@ fn summary(size: usize, shown: usize, hidden: usize) -> String {
         1 => "message",
         _ => "messages",
     };
-    let hidden = match hidden {
-        0 => String::new(),
-        hidden => format!(", and {hidden} that you may not see"),
+    let partial = if may_hide {
+        "; your policy may hide others of it"
+    } else {
+        ""
     };
-    format!("a conversation of {size} {messages}{older}{hidden}")
+    format!("a conversation of {size} {messages}{older}{partial}")
 }
 
 fn warn(done: &mut Done<Conversation>, turns: &Turns, looked: &Looked<'_>) {
@@ -299,11 +305,12 @@ fn absent(id: &HeaderId, looked: &Looked<'_>) -> Done<Conversation> {
             head: Summed::default(),
             emails: Vec::new(),
             missing: Vec::new(),
-            hidden: 0,
+            may_hide: false,
             error: Some(said(NOT_FOUND)),
             possible_reasons: finding::possible_reasons(looked),
             next_cursor: None,
             coverage: Covered::of(&looked.coverage),
+            hidden: 0,
         },
     )
 }
