@@ -5,7 +5,8 @@ use std::sync::Arc;
 use mail::{AccountId, Facts, FolderName, Level};
 
 use crate::{
-    Ask, By, Capability, Deed, FolderPolicy, Hidden, Judged, Mode, Policy, Reason, Refused, Target,
+    Ask, By, Capability, Deed, FolderPolicy, Hidden, Judged, Mode, Policy, Predicate, Reason,
+    Refused, Target,
 };
 
 /// Leave to do what was asked, and no more. Only [`Policy::decide`] makes one.
@@ -257,6 +258,19 @@ impl Scope<'_> {
         }
     }
 
+    /// The level that shows every field its rules read.
+    pub fn reads(self) -> Level {
+        match self {
+            Self::Alike(_) => Level::None,
+            Self::Each(folder) => {
+                let predicates = folder.rules.iter().flat_map(|rule| &rule.predicates);
+                predicates
+                    .map(Predicate::reads)
+                    .fold(Level::None, Level::max)
+            }
+        }
+    }
+
     /// The most that a message could turn out to have.
     pub fn judge_at_most(self, facts: &Facts<'_>, now: i64) -> Level {
         match self {
@@ -333,7 +347,7 @@ mod tests {
     use mail::Level::{Body, Count, Envelope, Full, Metadata, None as Nothing};
 
     use super::*;
-    use crate::{Capabilities, Capability, Predicate, Rule};
+    use crate::{Capabilities, Capability, Rule};
 
     fn account(name: &str) -> AccountId {
         AccountId::new(name).unwrap()
@@ -553,6 +567,20 @@ mod tests {
         }
         let reading = policy.decide(&messages("work", "Plain", Metadata)).unwrap();
         assert_eq!(reading.scope_of_target(), Scope::Alike(Nothing));
+    }
+
+    #[test]
+    fn scope_reads_what_its_rules_look_at() {
+        let mut inbox = folder("INBOX", Mode::Whitelist, Nothing, &[(10, Body)]);
+        assert_eq!(Scope::Each(&inbox).reads(), Metadata);
+        let subject = Predicate::SubjectContains(mail::Folded::new("x"));
+        inbox.rules[0].predicates.push(subject);
+        assert_eq!(Scope::Each(&inbox).reads(), Envelope);
+        inbox.rules[0]
+            .predicates
+            .push(Predicate::HasAttachment(true));
+        assert_eq!(Scope::Each(&inbox).reads(), Full);
+        assert_eq!(Scope::Alike(Full).reads(), Nothing);
     }
 
     #[test]

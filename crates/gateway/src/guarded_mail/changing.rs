@@ -21,7 +21,8 @@ pub(crate) struct Beside {
 
 impl GuardedMail<'_> {
     /// INVARIANT: what is below METADATA is neither marked, copied nor moved, and nothing goes where its caller would see
-    /// more of it.
+    /// more of it, or where rules read a field that the caller does not see: whether they match
+    /// would tell what stands there.
     pub(crate) async fn judge_change(
         &self,
         at: &MessageRef,
@@ -39,6 +40,9 @@ impl GuardedMail<'_> {
             |(account, folder): &(AccountId, FolderName)| self.permit.scope_beside(account, folder);
         let always = beside.always.iter().map(scope);
         for there in std::iter::once(self.permit.scope_of_target()).chain(always) {
+            if there.reads() > level {
+                return rises();
+            }
             let (most, judged) = self.most_in(there, at).await?;
             size = size.or(judged);
             if most > level {
@@ -48,7 +52,8 @@ impl GuardedMail<'_> {
         if let Some(starred) = &beside.starred {
             let (most, judged) = self.most_in(scope(starred), at).await?;
             size = size.or(judged);
-            if most > level && self.may_be_flagged(at).await? {
+            let tells = scope(starred).reads() > level || most > level;
+            if tells && self.may_be_flagged(at).await? {
                 return rises();
             }
         }

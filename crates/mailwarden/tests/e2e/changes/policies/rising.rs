@@ -135,6 +135,50 @@ fn rules_decide_by_the_facts_of_the_message() {
 }
 
 #[test]
+fn refused_copy_tells_no_fact_that_its_caller_does_not_see() {
+    let rule = |test: Value| json!([{ "match": test, "grant": "FULL" }]);
+    let folders = json!({ "work": [
+        folder("INBOX", "METADATA", &ALL),
+        whitelist("Sender", rule(json!({ "from_domain": "good.example" }))),
+        whitelist("Subject", rule(json!({ "subject_contains": "inbox" }))),
+        whitelist("Attached", rule(json!({ "has_attachment": true }))),
+        blacklist("NotSubject", "FULL", json!([
+            { "match": { "subject_contains": "inbox" }, "cap": "METADATA" },
+        ])),
+        whitelist("Large", rule(json!({ "size_gt": 100_000 }))),
+        whitelist("LargeSubject", rule(json!({ "size_gt": 100_000, "subject_contains": "inbox" }))),
+    ] });
+    let names = [
+        "Sender",
+        "Subject",
+        "Attached",
+        "NotSubject",
+        "Large",
+        "LargeSubject",
+    ];
+    let house = House::new(&names, &[("agent", folders)]);
+    house.deliver("INBOX", "good.example");
+    let other = b"From: x@other.example\r\nSubject: something else\r\n\r\ntext\r\n";
+    house.server.deliver("alice", "INBOX", other);
+    let mut agent = house.client("agent");
+    for (target, want) in [
+        ("Sender", "DENY visibility_would_rise"),
+        ("Subject", "DENY visibility_would_rise"),
+        ("Attached", "DENY visibility_would_rise"),
+        ("NotSubject", "DENY visibility_would_rise"),
+        ("LargeSubject", "DENY visibility_would_rise"),
+        // Sizes are seen at METADATA.
+        ("Large", "ok done"),
+    ] {
+        for uid in [1, 2] {
+            let arguments = house.at("INBOX", uid, json!({ "target_folder": target }));
+            let answer = ask(&mut agent, "copy", arguments);
+            assert_eq!(answer.words, want, "{uid} to {target}: {}", answer.all);
+        }
+    }
+}
+
+#[test]
 fn time_is_no_way_up_either() {
     let rule =
         |when: &str, what: &str, level: &str| json!([{ "match": { when: "30d" }, what: level }]);
