@@ -41,6 +41,14 @@ pub(crate) fn write(dir: &Path, accounts: &[Value], callers: &[Value], policies:
     }
 }
 
+/// Lets mail be changed: a ledger beside the configuration.
+pub(crate) fn add_ledger(dir: &Path) {
+    let file = dir.join("accounts.yaml");
+    let mut accounts: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+    accounts["wal"] = json!({ "path": dir.join("wal.db") });
+    fs::write(file, format!("{accounts:#}\n")).unwrap();
+}
+
 /// An account of a server on this machine.
 pub(crate) fn account(id: &str, user: &str, port: u16) -> Value {
     json!({

@@ -4,6 +4,7 @@
 mod answer;
 mod dice;
 mod letter;
+mod own_changes;
 mod rules;
 mod script;
 mod session;
@@ -103,6 +104,8 @@ struct Batch {
     number: usize,
     worlds: Vec<World>,
     scripts: Vec<Vec<Step>>,
+    /// What the caller changes afterwards.
+    changes: Vec<Vec<Step>>,
     /// Accounts that are not the caller's, in each world.
     foreign: [Vec<String>; 2],
 }
@@ -146,11 +149,17 @@ fn batches(seed: u64, worlds: u64, now: u64, twin: impl Fn(usize) -> Twin) -> Ve
             .iter()
             .map(|world| script::of_world(world, now, dice));
         scripts.extend(own.collect::<Vec<_>>());
+        let own = worlds
+            .iter()
+            .map(|world| own_changes::of_world(world, dice));
+        let changes = std::iter::once(Vec::new()).chain(own.collect::<Vec<_>>());
+        let changes = changes.collect();
         made += size;
         batches.push(Batch {
             number,
             worlds,
             scripts,
+            changes,
             foreign,
         });
     }
@@ -195,9 +204,10 @@ fn user(world: &World, side: usize) -> String {
     format!("{}-{side}", world.account)
 }
 
-/// What one process said: the script twice, and what it wrote to stderr.
+/// What one process said: the script twice, the changes once, and what it wrote to stderr.
 struct Heard {
     rounds: [Vec<Answers>; 2],
+    changes: Vec<Answers>,
     stderr: String,
 }
 
@@ -207,8 +217,10 @@ impl Batch {
         let mut client = config_directory::client(dir, CALLER);
         let cold = session::play(&mut client, &self.scripts);
         let warm = session::play(&mut client, &self.scripts);
+        let changes = session::play(&mut client, &self.changes);
         Heard {
             rounds: [cold, warm],
+            changes,
             stderr: client.stderr(),
         }
     }
@@ -250,7 +262,7 @@ impl Batch {
             .collect();
         let trusted = json!({ "type": "stdio_trusted" });
         let mut callers = vec![json!({
-            "id": CALLER, "policy": "own", "auth": trusted, "toolsets": ["imap", "gateway"],
+            "id": CALLER, "policy": "own", "auth": trusted, "toolsets": ["imap", "gateway", "threads"],
         })];
         let mut policies = vec![json!({ "name": "own", "accounts": own })];
         if !others.is_empty() {
@@ -258,6 +270,7 @@ impl Batch {
             policies.push(json!({ "name": "others", "accounts": others }));
         }
         config_directory::write(dir, &accounts, &callers, &policies);
+        config_directory::add_ledger(dir);
     }
 
     /// Cold and warm, here and there: all alike.
@@ -289,6 +302,15 @@ impl Batch {
                         {
                             differences.push(self.tell(at, step, &wrong, &one, &two));
                         }
+                    }
+                }
+                for (index, step) in self.changes[at].iter().enumerate() {
+                    let answer = |heard: &Heard| {
+                        answer::settled_change(&heard.changes[at][index], step, kind)
+                    };
+                    let (one, two) = (answer(first), answer(second));
+                    if one != two {
+                        differences.push(self.tell(at, step, "after changes", &one, &two));
                     }
                 }
                 Found {

@@ -53,7 +53,7 @@ pub(super) struct FolderRules {
     pub(super) path: String,
     mode: Mode,
     pub(super) default: Level,
-    accepts: bool,
+    can: Vec<Capability>,
     rules: Vec<(Vec<Test>, Level)>,
 }
 
@@ -84,9 +84,14 @@ impl FolderRules {
             mode,
             default,
             rules: rules.collect(),
-            accepts: false,
+            can: Vec::new(),
         };
-        folder.accepts = dice.once_in(4);
+        if dice.once_in(4) {
+            folder.can.push(Capability::AcceptIncoming);
+        }
+        if dice.once_in(3) {
+            folder.can.push(Capability::MoveOut);
+        }
         folder.mend();
         folder
     }
@@ -97,9 +102,41 @@ impl FolderRules {
             path: path.to_owned(),
             mode: Mode::Whitelist,
             default: Level::None,
-            accepts: false,
+            can: Vec::new(),
             rules: Vec::new(),
         }
+    }
+
+    /// Shows all that the caller puts there.
+    pub(super) fn of_the_caller(path: &str) -> Self {
+        Self {
+            mode: Mode::Blacklist,
+            default: Level::Full,
+            can: vec![Capability::AcceptIncoming, Capability::DraftAppend],
+            ..Self::dark(path)
+        }
+    }
+
+    /// Takes mail in and shows it by its subject or sender.
+    pub(super) fn by_subject(path: &str, dice: &mut Dice) -> Self {
+        let tests = || {
+            TESTS
+                .into_iter()
+                .filter(|test| test.0.starts_with("subject"))
+        };
+        let senders = || TESTS.into_iter().filter(|test| test.0.starts_with("from"));
+        let chosen: Vec<Test> = match dice.once_in(2) {
+            true => tests().collect(),
+            false => senders().collect(),
+        };
+        let level = Level::ALL[2 + dice.roll(5)];
+        let mut folder = Self {
+            can: vec![Capability::AcceptIncoming],
+            rules: chosen.into_iter().map(|test| (vec![test], level)).collect(),
+            ..Self::dark(path)
+        };
+        folder.mend();
+        folder
     }
 
     /// Takes away what a configuration may not say.
@@ -114,7 +151,6 @@ impl FolderRules {
     }
 
     fn product(&self) -> FolderPolicy {
-        let accepts = Capabilities::NONE.with(Capability::AcceptIncoming);
         FolderPolicy {
             path: FolderName::new(&self.path).unwrap(),
             mode: self.mode,
@@ -127,16 +163,12 @@ impl FolderRules {
                     level: *level,
                 })
                 .collect(),
-            capabilities: if self.accepts {
-                accepts
-            } else {
-                Capabilities::NONE
-            },
+            capabilities: self.can.iter().copied().collect::<Capabilities>(),
         }
     }
 
     pub(super) fn is_visible(&self) -> bool {
-        self.accepts || self.most() >= Level::Count
+        !self.can.is_empty() || self.most() >= Level::Count
     }
 
     /// The most that a message can have.
@@ -166,8 +198,8 @@ impl FolderRules {
             "default": self.default.name(),
             "rules": rules.collect::<Vec<_>>(),
         });
-        if self.accepts {
-            folder["accept_incoming"] = json!(true);
+        for capability in &self.can {
+            folder[capability.name()] = json!(true);
         }
         folder
     }

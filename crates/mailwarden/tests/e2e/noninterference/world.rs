@@ -20,6 +20,11 @@ const CLOSED: [&str; 6] = [
     "Acme",
 ];
 
+/// Empty in both mailboxes: what the caller itself writes and copies comes here.
+pub(super) const NOTES: &str = "Notes";
+/// The same, with rules that look at senders and subjects.
+pub(super) const SUBJECTS: &str = "Subjects";
+
 /// How the second mailbox differs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Twin {
@@ -61,12 +66,15 @@ impl World {
             .collect();
         policy.push(FolderRules::random("Nowhere", dice));
         policy.push(FolderRules::dark("Vault"));
+        policy.push(FolderRules::of_the_caller(NOTES));
+        policy.push(FolderRules::by_subject(SUBJECTS, dice));
         let mut folders: Vec<Folder> = open
             .iter()
             .zip(&policy)
             .map(|(name, rules)| Folder::random(name, rules, twin, dice))
             .collect();
         folders.extend(closed(twin, dice));
+        folders.extend([NOTES, SUBJECTS].map(Folder::empty));
         let mut world = Self {
             account,
             google: dice.once_in(4),
@@ -133,6 +141,14 @@ impl World {
 }
 
 impl Folder {
+    fn empty(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            uidvalidity: 9,
+            sides: [Some(BTreeMap::new()), Some(BTreeMap::new())],
+        }
+    }
+
     fn random(name: &str, rules: &FolderRules, twin: Twin, dice: &mut Dice) -> Self {
         let mut first = letters(dice);
         let mut second = BTreeMap::new();
