@@ -1,7 +1,7 @@
 //! The envelope of a message from its raw header.
 
 use jiff::Timestamp;
-use mail::{Address, Envelope, Raw};
+use mail::{Envelope, HeaderFields, Raw, Summary, SummaryHeader};
 
 use crate::address::{AddressFields, MOST_READ};
 use crate::date;
@@ -40,23 +40,46 @@ pub(crate) fn envelope_with(header: &[u8], addresses: &AddressFields<'_>) -> Env
     found
 }
 
-/// The same of a header that was cut off: its last field is not read, and somebody who cannot be read stands for
-/// everybody whose field may have followed.
+/// The same of a header that was cut off: its last field is not read.
 pub fn envelope_of_beginning(header: &[u8]) -> Envelope {
     // Where nothing follows, the field may go on.
     let begins = |at: &usize| !matches!(header.get(at + 1), None | Some(b' ' | b'\t'));
     let last = memchr::memrchr_iter(b'\n', header).find(begins);
-    let mut found = envelope(
-        header
-            .get(..last.map_or(0, |at| at + 1))
-            .unwrap_or_default(),
-    );
-    let unread = Address {
-        host: Some(Raw::default()),
-        ..Address::default()
+    let whole = header.get(..last.map_or(0, |at| at + 1));
+    envelope(whole.unwrap_or_default())
+}
+
+/// What a list shows of a message's header; absent where the source gives none.
+pub fn summary_envelope(summary: &Summary) -> Option<Envelope> {
+    match summary.header.as_ref()? {
+        SummaryHeader::Fields(fields) if fields.truncated => {
+            Some(envelope_of_beginning(fields.block.bytes()))
+        }
+        SummaryHeader::Fields(fields) => Some(envelope(fields.block.bytes())),
+        SummaryHeader::Database(envelope) => Some(envelope.clone()),
+    }
+}
+
+/// The fields of a header that lists show and policies judge. `truncated` says that the header was
+/// cut off.
+pub fn list_fields(header: &[u8], truncated: bool) -> HeaderFields {
+    let is_listed = |name: &[u8]| {
+        let mut names = HeaderFields::NAMES.iter();
+        names.any(|known| name.eq_ignore_ascii_case(known.as_bytes()))
     };
-    found.cc.push(unread);
-    found
+    let mut block = Vec::new();
+    for field in fields(header).filter(|field| is_listed(field.name)) {
+        block.extend_from_slice(field.name);
+        block.push(b':');
+        block.extend_from_slice(field.value);
+        block.extend_from_slice(b"\r\n");
+    }
+    let is_long = block.len() > HeaderFields::MAX_BYTES;
+    block.truncate(HeaderFields::MAX_BYTES);
+    HeaderFields {
+        block: Raw::new(block),
+        truncated: truncated || is_long,
+    }
 }
 
 /// When the header says that it was sent, where it can be read.
@@ -90,13 +113,13 @@ mod tests {
     }
 
     #[test]
-    fn a_header_that_was_cut_names_somebody_unknown() {
+    fn cut_header_loses_its_last_field() {
         for (header, from, to, cc) in [
-            (&b"From: a@b\nTo: c@d\n e@f\nCc: g@h, i"[..], 1, 2, 1),
-            (b"From: a@b\nTo: c@d,\n e@f,\n g", 1, 0, 1),
-            (b"From: a@b", 0, 0, 1),
-            (b"From: a@b\nCc: c@d\n", 1, 0, 1),
-            (b"", 0, 0, 1),
+            (&b"From: a@b\nTo: c@d\n e@f\nCc: g@h, i"[..], 1, 2, 0),
+            (b"From: a@b\nTo: c@d,\n e@f,\n g", 1, 0, 0),
+            (b"From: a@b", 0, 0, 0),
+            (b"From: a@b\nCc: c@d\n", 1, 0, 0),
+            (b"", 0, 0, 0),
         ] {
             let found = envelope_of_beginning(header);
             let got = (found.from.len(), found.to.len(), found.cc.len());

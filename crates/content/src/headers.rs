@@ -2,9 +2,9 @@
 
 use mail::Fetched;
 
-use crate::address::AddressFields;
+use crate::address::{AddressFields, AddressList, is_address_field};
 use crate::changes::Changes;
-use crate::header::{Field, fields};
+use crate::header::{Field, fields, unfolded};
 use crate::note::Note;
 use crate::shield::{self, Fitted, Shape};
 use crate::words;
@@ -44,10 +44,23 @@ pub(crate) struct Headers {
 
 /// What the fields of that name say, as a reader would be shown them.
 pub fn values<'a>(header: &'a [u8], name: &'a str) -> impl Iterator<Item = String> + 'a {
-    fields(header).filter(|field| field.is(name)).map(|field| {
-        let addresses = AddressFields::read(header);
-        shown_value(&field, &addresses, None, &mut Changes::default()).text
-    })
+    fields(header)
+        .filter(move |field| field.is(name))
+        .map(|field| {
+            let changes = &mut Changes::default();
+            if is_address_field(&field) {
+                let list = AddressList::parse(field.value);
+                return list.print(None, changes).unwrap_or_default();
+            }
+            words::shown_in(field.value, None, changes).text
+        })
+}
+
+/// The text of the fields of that name, unfolded and undecoded: for searching, not for reading.
+pub fn field_texts<'a>(header: &'a [u8], name: &'a str) -> impl Iterator<Item = String> + 'a {
+    fields(header)
+        .filter(move |field| field.is(name))
+        .map(|field| String::from_utf8_lossy(&unfolded(field.value)).into_owned())
 }
 
 pub(crate) fn headers(

@@ -517,7 +517,7 @@ fn rank(folder: &Folder) -> (bool, &str) {
 /// INVARIANT: nothing above the level leaves this room.
 fn strip(summary: &mut Summary, level: Level) {
     if level < Level::Envelope {
-        summary.envelope = None;
+        summary.header = None;
     }
     // What ties a message to others is in its header; by the name of a conversation even to those that are hidden.
     if level < Level::Headers

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use crate::value::{self, share};
-use crate::{BodyStructure, Envelope, Limits, Malformed, ThreadId, Value, utf7};
+use crate::{BodyStructure, Limits, Malformed, ThreadId, Value, utf7};
 
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Fetch {
@@ -14,7 +14,6 @@ pub struct Fetch {
     pub internal_date: Option<i64>,
     pub size: Option<u64>,
     pub modseq: Option<u64>,
-    pub envelope: Option<Envelope>,
     pub structure: Option<BodyStructure>,
     /// `X-GM-THRID` or `THREADID`.
     pub thread: Option<ThreadId>,
@@ -90,7 +89,6 @@ impl Fetch {
                 let inside = value.list().and_then(<[_]>::first).unwrap_or(value);
                 self.modseq = inside.number();
             }
-            "ENVELOPE" => self.envelope = Envelope::read(frame, value),
             "X-GM-THRID" | "THREADID" => self.thread = ThreadId::read(&name, value),
             "X-GM-MSGID" => self.gmail_message = value.number(),
             "X-GM-LABELS" => self.gmail_labels = labels(value),

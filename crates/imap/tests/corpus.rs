@@ -7,8 +7,7 @@
 #![expect(clippy::unwrap_used, reason = "a test says what is wrong by ending")]
 
 use imap::{
-    Address, BodyStructure, Capabilities, Data, Envelope, Esearch, Fetch, Framer, Limits, Response,
-    Status, ThreadId,
+    BodyStructure, Capabilities, Data, Esearch, Fetch, Framer, Limits, Response, Status, ThreadId,
 };
 
 const CORPUS: [(&str, &str); 5] = [
@@ -208,11 +207,6 @@ fn fetch_of(fetch: &Fetch) -> String {
     push(&mut words, "modseq", fetch.modseq);
     push(
         &mut words,
-        "envelope",
-        fetch.envelope.as_ref().map(envelope_of),
-    );
-    push(
-        &mut words,
         "parts",
         fetch.structure.as_ref().map(structure_of),
     );
@@ -238,46 +232,6 @@ fn thread_of(id: &ThreadId) -> String {
         ThreadId::Gmail(number) => number.to_string(),
         ThreadId::Object(id) => id.clone(),
     }
-}
-
-fn envelope_of(envelope: &Envelope) -> String {
-    let mut words = Vec::new();
-    push(&mut words, "date", envelope.date.as_deref().map(text_of));
-    push(
-        &mut words,
-        "subject",
-        envelope.subject.as_deref().map(text_of),
-    );
-    for (name, list) in [
-        ("from", &envelope.from),
-        ("sender", &envelope.sender),
-        ("reply-to", &envelope.reply_to),
-        ("to", &envelope.to),
-        ("cc", &envelope.cc),
-        ("bcc", &envelope.bcc),
-    ] {
-        if !list.is_empty() {
-            let list: Vec<String> = list.iter().map(address_of).collect();
-            words.push(format!("{name}={}", list.join(",")));
-        }
-    }
-    push(
-        &mut words,
-        "in-reply-to",
-        envelope.in_reply_to.as_deref().map(text_of),
-    );
-    push(
-        &mut words,
-        "id",
-        envelope.message_id.as_deref().map(text_of),
-    );
-    format!("({})", words.join("; "))
-}
-
-fn address_of(address: &Address) -> String {
-    let [name, mailbox, host] = [&address.name, &address.mailbox, &address.host]
-        .map(|field| field.as_deref().map_or("nil".to_owned(), text_of));
-    format!("{name} <{mailbox}@{host}>")
 }
 
 fn structure_of(structure: &BodyStructure) -> String {

@@ -2,6 +2,48 @@
 
 use crate::Raw;
 
+/// What a source gives of the header of a message that it lists.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum SummaryHeader {
+    Fields(HeaderFields),
+    /// What the store's own database says where the message itself is not on this machine. Lists
+    /// show it; policies do not judge by it.
+    Database(Envelope),
+}
+
+/// The fields named in [`HeaderFields::NAMES`], each as it stands in the message, and perhaps
+/// others.
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub struct HeaderFields {
+    pub block: Raw,
+    /// The message may have more of these fields.
+    pub truncated: bool,
+}
+
+impl HeaderFields {
+    /// The fields that lists show and policies judge.
+    pub const NAMES: [&str; 7] = [
+        "FROM",
+        "TO",
+        "CC",
+        "SUBJECT",
+        "DATE",
+        "MESSAGE-ID",
+        "IN-REPLY-TO",
+    ];
+    /// More octets of them are not read.
+    pub const MAX_BYTES: usize = 64 * 1024;
+}
+
+impl SummaryHeader {
+    pub(crate) fn octets(&self) -> usize {
+        match self {
+            Self::Fields(fields) => fields.block.len(),
+            Self::Database(envelope) => envelope.octets(),
+        }
+    }
+}
+
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Envelope {
     pub date: Option<Raw>,
@@ -16,7 +58,7 @@ pub struct Envelope {
 
 impl Envelope {
     /// Of all that stands in it.
-    pub(crate) fn octets(&self) -> usize {
+    fn octets(&self) -> usize {
         let alone = [
             &self.date,
             &self.subject,

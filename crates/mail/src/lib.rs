@@ -35,7 +35,7 @@ pub use conversation::{
     Coverage, Effort, HeaderId, Kindred, Links, Member, Skipped, Sought, Why, Within,
 };
 pub use cx::{Cx, Stage};
-pub use envelope::{Address, Envelope};
+pub use envelope::{Address, Envelope, HeaderFields, SummaryHeader};
 pub use extract::{
     EmptyReason, ExtractFault, ExtractJob, ExtractedText, Extracting, Extractor, Format,
     HidingReason, MAX_UNCERTAIN_RUNS, MOST_EXTRACT_BYTES, MOST_EXTRACT_CHARS, UncertainRun,

@@ -13,9 +13,9 @@ use bytes::Bytes;
 use jiff::Timestamp;
 
 use crate::{
-    Append, Body, Broken, Candidate, Changing, Condition, Cx, Envelope, Fault, FaultKind, Flag,
-    Folder, FolderName, Horizon, Kindred, Landing, MessageRef, Query, Removal, Section, Sought,
-    SourceKind, Stage, Step, Structure, Uid, UidSet, UidValidity, Witness,
+    Append, Body, Broken, Candidate, Changing, Condition, Cx, Fault, FaultKind, Flag, Folder,
+    FolderName, Horizon, Kindred, Landing, MessageRef, Query, Removal, Section, Sought, SourceKind,
+    Stage, Step, Structure, SummaryHeader, Uid, UidSet, UidValidity, Witness,
 };
 
 /// A source's answer, on its way. Dropping it cancels the work at the source.
@@ -418,7 +418,7 @@ pub struct Summary {
     pub arrived: Option<Timestamp>,
     /// Absent when the source did not tell; so are the next two.
     pub size: Option<u64>,
-    pub envelope: Option<Envelope>,
+    pub header: Option<SummaryHeader>,
     pub structure: Option<Arc<Structure>>,
     pub text: Option<TextPrefix>,
     /// Present where the store has names of its own for messages.
@@ -431,7 +431,7 @@ impl Summary {
         let text = self.text.as_ref();
         let text = text.map_or(0, |text| text.header.len() + text.text.len());
         let structure = self.structure.as_ref().map_or(0, |one| one.octets_told());
-        self.envelope.as_ref().map_or(0, Envelope::octets) + structure + text
+        self.header.as_ref().map_or(0, SummaryHeader::octets) + structure + text
     }
 }
 

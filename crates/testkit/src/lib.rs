@@ -18,6 +18,7 @@
 //! | [`crash`] | cells of a crash matrix: where a change is struck, how it may end, and whether it did |
 //! | [`chromium`] | what a reader sees of an HTML page |
 //! | [`mailgen`], [`fixtures`], [`hostile`] | mail |
+//! | [`address_headers`] | header blocks with addresses that are well formed, malformed or made to deceive |
 //! | [`mime_tree`] | multiparts in multiparts, and which of their texts a mail program shows |
 //! | [`corpora`] | public sample messages, when they are there, and what should be read in them |
 //! | [`tls`], [`ports`] | certificates, and ports that are free, closed or silent |
@@ -30,6 +31,7 @@
     reason = "test support: a broken fixture should stop the test"
 )]
 
+pub mod address_headers;
 pub mod apple;
 pub mod chromium;
 pub mod client;
@@ -63,6 +65,7 @@ mod utf7;
 pub mod wire;
 pub mod world;
 
+pub use address_headers::AddressHeader;
 pub use apple::AppleStore;
 pub use chromium::Chromium;
 pub use client::RawImap;

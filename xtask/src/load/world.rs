@@ -220,7 +220,8 @@ impl World {
         for one in &self.mailboxes {
             let mut imap = self.login(&one.account);
             imap.command("EXAMINE INBOX");
-            let tag = imap.send(&["UID FETCH 1:* (FLAGS INTERNALDATE RFC822.SIZE ENVELOPE BODYSTRUCTURE BODY.PEEK[HEADER])"]);
+            let tag = imap.send(&["UID FETCH 1:* (FLAGS INTERNALDATE RFC822.SIZE ENVELOPE BODYSTRUCTURE BODY.PEEK[HEADER] \
+                BODY.PEEK[HEADER.FIELDS (FROM TO CC SUBJECT DATE MESSAGE-ID IN-REPLY-TO)])"]);
             imap.drain_until(&tag);
         }
     }

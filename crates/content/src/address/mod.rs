@@ -1,10 +1,12 @@
 //! Addresses of a message: read from a header field or taken from an IMAP ENVELOPE, and printed.
 //!
-//! `parse.rs` reads a field, `print.rs` writes the one form that is shown. Both lists of mail and
-//! single messages use them.
+//! `parse.rs` reads a field for people and repairs what is malformed, `strict.rs` reads it for
+//! policies and repairs nothing. `print.rs` writes the one form that is shown. Both lists of mail
+//! and single messages use them.
 
 mod parse;
 mod print;
+pub(crate) mod strict;
 
 use std::borrow::Cow;
 
@@ -137,7 +139,7 @@ pub(crate) struct AddressFields<'h> {
 
 impl<'h> AddressFields<'h> {
     pub(crate) fn read(header: &'h [u8]) -> Self {
-        let named = fields(header).filter(|field| ADDRESS_FIELDS.iter().any(|name| field.is(name)));
+        let named = fields(header).filter(is_address_field);
         Self {
             fields: named
                 .map(|field| (field, AddressList::parse(field.value)))
@@ -156,6 +158,10 @@ impl<'h> AddressFields<'h> {
             .find(|(known, _)| std::ptr::eq(known.value, field.value))?;
         Some(&found.1)
     }
+}
+
+pub(crate) fn is_address_field(field: &Field<'_>) -> bool {
+    ADDRESS_FIELDS.iter().any(|name| field.is(name))
 }
 
 impl Mailbox {

@@ -38,7 +38,7 @@ pub(super) fn entries(value: &[u8], max_entries: usize) -> (Vec<Entry>, bool) {
 }
 
 /// Line ends removed (RFC 5322 section 2.2.3). Blanks stay: they count within quotes.
-fn unfolded(value: &[u8]) -> Vec<u8> {
+pub(super) fn unfolded(value: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(value.len());
     let mut bytes = value.trim_ascii().iter().copied().peekable();
     while let Some(byte) = bytes.next() {
@@ -52,7 +52,7 @@ fn unfolded(value: &[u8]) -> Vec<u8> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum TokenKind {
+pub(super) enum TokenKind {
     Space,
     Comment,
     Quoted,
@@ -72,17 +72,17 @@ enum TokenKind {
 }
 
 #[derive(Clone, Debug)]
-struct Token<'a> {
-    kind: TokenKind,
-    start: usize,
-    end: usize,
+pub(super) struct Token<'a> {
+    pub kind: TokenKind,
+    pub start: usize,
+    pub end: usize,
     /// Without quotes, parentheses and backslashes.
-    text: Cow<'a, [u8]>,
+    pub text: Cow<'a, [u8]>,
 }
 
 const SPECIALS: &[u8] = b" \t\"()[]\\@.,;:<>";
 
-struct Lexer<'a> {
+pub(super) struct Lexer<'a> {
     source: &'a [u8],
     at: usize,
     /// No quote that opens from here on is closed.
@@ -92,7 +92,7 @@ struct Lexer<'a> {
 }
 
 impl<'a> Lexer<'a> {
-    fn new(source: &'a [u8]) -> Self {
+    pub(super) fn new(source: &'a [u8]) -> Self {
         Self {
             source,
             at: 0,
@@ -101,7 +101,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    fn tokens(mut self) -> Vec<Token<'a>> {
+    pub(super) fn tokens(mut self) -> Vec<Token<'a>> {
         let mut found: Vec<Token<'a>> = Vec::new();
         while let Some(byte) = self.source.get(self.at).copied() {
             let follows_at = found
@@ -516,7 +516,7 @@ fn holds_at(tokens: &[Token<'_>]) -> bool {
     tokens.iter().any(|token| token.kind == TokenKind::At)
 }
 
-fn is_gap(token: &Token<'_>) -> bool {
+pub(super) fn is_gap(token: &Token<'_>) -> bool {
     matches!(token.kind, TokenKind::Space | TokenKind::Comment)
 }
 

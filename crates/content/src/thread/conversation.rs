@@ -31,7 +31,9 @@ impl<'a> Node<'a> {
         let summary = &member.summary;
         Self {
             links: &member.links,
-            sent: summary.envelope.as_ref().and_then(crate::envelope::sent),
+            sent: crate::summary_envelope(summary)
+                .as_ref()
+                .and_then(crate::envelope::sent),
             arrived: summary.arrived,
             rank,
             text,

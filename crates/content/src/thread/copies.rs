@@ -46,7 +46,7 @@ impl Likeness {
             each.collect()
         });
         Self {
-            head: summary.envelope.as_ref().and_then(head),
+            head: crate::summary_envelope(summary).as_ref().and_then(head),
             parts,
             size: summary.size,
         }

@@ -6,12 +6,11 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use jiff::Timestamp;
-use mail::{Address, Envelope, Raw};
+use mail::{Address, Envelope, MailAddress, Raw};
 
 use super::subject::base;
-use crate::address::addresses;
+use crate::address::{addresses, unquoted};
 use crate::changes::Changes;
-use crate::facts;
 use crate::shield::{self, Shape};
 use crate::words;
 
@@ -191,10 +190,10 @@ impl<'a> Person<'a> {
 
 /// In which addresses are compared; marks of groups are nobody.
 fn key(address: &Address) -> Option<String> {
-    if facts::is_group_mark(address) {
+    if is_group_mark(address) {
         return None;
     }
-    if let Some(known) = facts::address(address) {
+    if let Some(known) = canonical(address) {
         return Some(known.as_str().to_owned());
     }
     // What is no address is told apart by what it reads, as far as that goes.
@@ -203,6 +202,22 @@ fn key(address: &Address) -> Option<String> {
         ..address.clone()
     };
     addresses(&[bare], &mut Changes::default())
+}
+
+/// Where a group begins, and where it ends (RFC 3501 section 7.4.2). An address has a host.
+fn is_group_mark(one: &Address) -> bool {
+    one.host.is_none() && (one.mailbox.is_some() || one.name.is_none())
+}
+
+/// RFC 2047 section 5: no encoded word stands in an address.
+fn canonical(one: &Address) -> Option<MailAddress> {
+    let spelled = |raw: &Option<Raw>| {
+        let text = std::str::from_utf8(raw.as_ref()?.bytes()).ok()?;
+        (!text.contains("=?")).then(|| text.to_owned())
+    };
+    let (local, host) = (spelled(&one.mailbox)?, spelled(&one.host)?);
+    let local = unquoted(local.as_bytes());
+    MailAddress::new(std::str::from_utf8(&local).ok()?, &host)
 }
 
 #[cfg(test)]

@@ -18,4 +18,5 @@ mod pages;
 mod parts;
 mod shield;
 mod source;
+mod strict_addresses;
 mod view;

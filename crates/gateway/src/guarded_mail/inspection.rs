@@ -1,6 +1,6 @@
 //! Every message of a folder by its facts, for the operator: what a policy would judge, and a line to know it by.
 
-use content::Changes;
+use content::{Changes, UnknownFact};
 use mail::{
     Condition, FactsBuf, Fault, FaultKind, FolderName, Level, Stage, Summary, Uid, UidSet,
     UidValidity,
@@ -33,6 +33,8 @@ pub struct Inspection {
 pub struct Inspected {
     pub uid: Uid,
     pub facts: FactsBuf,
+    /// Facts that the message does not give.
+    pub unknown: Vec<UnknownFact>,
     /// One line that is safe to show: date, sender, subject.
     pub shown: String,
 }
@@ -93,6 +95,7 @@ impl Inspected {
         Self {
             uid: summary.uid,
             facts: content::facts(summary),
+            unknown: content::unknown_facts(summary),
             shown: line(summary),
         }
     }
@@ -100,7 +103,8 @@ impl Inspected {
 
 fn line(summary: &Summary) -> String {
     let mut changes = Changes::default();
-    let envelope = summary.envelope.as_ref();
+    let envelope = content::summary_envelope(summary);
+    let envelope = envelope.as_ref();
     let date = content::date(
         envelope.and_then(|said| said.date.as_ref()),
         summary.arrived,

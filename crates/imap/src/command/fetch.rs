@@ -9,7 +9,6 @@ pub enum Item {
     Flags,
     InternalDate,
     Size,
-    Envelope,
     BodyStructure,
     /// `X-GM-THRID` (Gmail's `X-GM-EXT-1`).
     GmailThread,
@@ -63,7 +62,6 @@ impl Item {
             Self::Flags => "FLAGS".to_owned(),
             Self::InternalDate => "INTERNALDATE".to_owned(),
             Self::Size => "RFC822.SIZE".to_owned(),
-            Self::Envelope => "ENVELOPE".to_owned(),
             Self::BodyStructure => "BODYSTRUCTURE".to_owned(),
             Self::GmailThread => "X-GM-THRID".to_owned(),
             Self::GmailMessage => "X-GM-MSGID".to_owned(),

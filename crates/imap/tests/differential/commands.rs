@@ -343,7 +343,6 @@ fn items() -> impl Strategy<Value = Vec<Item>> {
         Just(Item::Flags),
         Just(Item::InternalDate),
         Just(Item::Size),
-        Just(Item::Envelope),
         Just(Item::BodyStructure),
         (part, prop::option::of(any::<u32>())).prop_map(|(part, octets)| Item::Peek(part, octets)),
     ];
@@ -355,7 +354,6 @@ fn is_item(want: &Item, got: &MessageDataItemName<'_>) -> bool {
         (Item::Flags, MessageDataItemName::Flags)
         | (Item::InternalDate, MessageDataItemName::InternalDate)
         | (Item::Size, MessageDataItemName::Rfc822Size)
-        | (Item::Envelope, MessageDataItemName::Envelope)
         | (Item::BodyStructure, MessageDataItemName::BodyStructure) => true,
         (
             Item::Peek(part, octets),

@@ -44,8 +44,8 @@ impl Folder {
 
 impl Facts {
     pub(crate) fn learn(imap: &mut RawImap) -> Self {
-        let everything =
-            "FETCH 1:* (FLAGS INTERNALDATE RFC822.SIZE ENVELOPE BODYSTRUCTURE BODY.PEEK[HEADER])";
+        let everything = "FETCH 1:* (FLAGS INTERNALDATE RFC822.SIZE ENVELOPE BODYSTRUCTURE BODY.PEEK[HEADER] \
+             BODY.PEEK[HEADER.FIELDS (FROM TO CC SUBJECT DATE MESSAGE-ID IN-REPLY-TO)])";
         let uidvalidity = Folder::ALL.map(|folder| {
             let opened = imap.command(&format!("EXAMINE {}", folder.name())).text();
             imap.command(everything);

@@ -276,6 +276,12 @@ fn message_lines(
             lines.push(format!("    {:<7}  {}", answer.name(), Written(predicate)));
         }
     }
+    if !message.unknown.is_empty() {
+        lines.push("  unknown facts:".to_owned());
+    }
+    for fact in &message.unknown {
+        lines.push(format!("    {}: {}", fact.name, fact.reason.text()));
+    }
     lines
 }
 
@@ -285,6 +291,10 @@ fn message_json(place: &Place<'_>, message: &Inspected, explained: Explained<'_>
         &mut told,
         json!({ "uid": message.uid.0, "shown": message.shown }),
     );
+    let unknown = message.unknown.iter();
+    let unknown: Vec<Value> = unknown
+        .map(|fact| json!({ "fact": fact.name, "why": fact.reason.text() }))
+        .collect();
     let more = match explained {
         Err((refused, why)) => json!({
             "level": Level::None.name(),
@@ -315,6 +325,7 @@ fn message_json(place: &Place<'_>, message: &Inspected, explained: Explained<'_>
         }
     };
     merge(&mut told, more);
+    merge(&mut told, json!({ "unknown_facts": unknown }));
     told
 }
 

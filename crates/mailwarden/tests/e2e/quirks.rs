@@ -21,7 +21,7 @@ fn scripted(capabilities: &'static str, search: &'static str) -> Fake {
                 s.untagged("SEARCH 1");
                 s.ok();
             } else if command.mentions("FETCH") {
-                s.untagged("1 FETCH (UID 1 FLAGS () RFC822.SIZE 10 ENVELOPE (NIL \"hello\" NIL NIL NIL NIL NIL NIL NIL NIL))");
+                s.untagged("1 FETCH (UID 1 FLAGS () RFC822.SIZE 10 BODY[HEADER.FIELDS (FROM SUBJECT)]<0> \"Subject: hello\")");
                 s.ok();
             } else {
                 s.ok();
@@ -210,7 +210,7 @@ fn a_folder_of_any_size_is_listed_and_a_search_of_any_size_is_not() {
             } else if command.mentions("FETCH") {
                 assert!(command.mentions("299991:300000"), "{:?}", command.text());
                 for number in 299_991..=300_000 {
-                    s.untagged(&format!("{number} FETCH (UID {} FLAGS () ENVELOPE (NIL \"m{number}\" NIL NIL NIL NIL NIL NIL NIL NIL))", number + 5));
+                    s.untagged(&format!("{number} FETCH (UID {} FLAGS () BODY[HEADER.FIELDS (FROM SUBJECT)]<0> \"Subject: m{number}\")", number + 5));
                 }
                 s.ok();
             } else {
@@ -289,11 +289,11 @@ fn five(described: &'static [&'static str]) -> Fake {
 #[test]
 fn what_cannot_be_read_in_a_listing_is_an_issue_and_nothing_is_lost() {
     let fake = five(&[
-        "1 FETCH (UID 11 FLAGS () ENVELOPE (NIL \"one\" NIL NIL NIL NIL NIL NIL NIL NIL))",
-        "2 FETCH (UID 12 FLAGS () ENVELOPE NIL)",
-        "3 FETCH (UID 13 FLAGS () ENVELOPE (NIL \"open",
-        "4 FETCH (UID 14 ENVELOPE (NIL \"four\" NIL NIL NIL NIL NIL NIL NIL NIL))",
-        "5 FETCH (UID 15 FLAGS (\\Seen) ENVELOPE (NIL \"five\" NIL NIL NIL NIL NIL NIL NIL NIL))",
+        "1 FETCH (UID 11 FLAGS () BODY[HEADER.FIELDS (FROM SUBJECT)]<0> \"Subject: one\")",
+        "2 FETCH (UID 12 FLAGS () BODY[HEADER.FIELDS (FROM SUBJECT)]<0> NIL)",
+        "3 FETCH (UID 13 FLAGS () BODY[HEADER.FIELDS (FROM SUBJECT)]<0> \"Subject: open",
+        "4 FETCH (UID 14 BODY[HEADER.FIELDS (FROM SUBJECT)]<0> \"Subject: four\")",
+        "5 FETCH (UID 15 FLAGS (\\Seen) BODY[HEADER.FIELDS (FROM SUBJECT)]<0> \"Subject: five\")",
         "900 FETCH (UID 900 FLAGS ())",
     ]);
     let mut client = client(fake.port());

@@ -46,9 +46,12 @@ impl Stored {
         match condition {
             Condition::All(each) => each.iter().all(|one| self.meets(one)),
             Condition::Any(each) => each.iter().any(|one| self.meets(one)),
-            Condition::From(text) => holds(&self.from, text),
-            Condition::To(text) => holds(&self.to, text),
-            Condition::Cc(text) => holds(&self.cc, text),
+            Condition::Header { name, holds: text } => match name.as_str() {
+                "FROM" => holds(&self.from, text),
+                "TO" => holds(&self.to, text),
+                "CC" => holds(&self.cc, text),
+                other => panic!("{other} is searched at no server"),
+            },
             Condition::Larger(octets) => self.size.is_some_and(|size| size > *octets),
             Condition::Smaller(octets) => self.size.is_some_and(|size| size < *octets),
             Condition::Since(day) => self.day.is_some_and(|own| own >= days(*day)),

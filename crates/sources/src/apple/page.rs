@@ -184,10 +184,9 @@ impl Subject for Letter<'_, '_> {
 
     fn open(&mut self) -> io::Result<Option<Opening>> {
         let Some(header) = self.files.header(self.row)? else {
-            let described = self.visit.described(self.row);
             return Ok(Some(Opening {
-                size: described.size,
-                envelope: described.envelope.unwrap_or_default(),
+                size: self.row.size(),
+                envelope: self.visit.envelope(self.row),
                 header: None,
             }));
         };

@@ -5,7 +5,10 @@ use std::path::PathBuf;
 
 use bytes::Bytes;
 use content::Completeness;
-use mail::{Fault, FaultKind, FolderName, Links, Snippets, Stage, Summary, Uid, UidValidity};
+use mail::{
+    Envelope, Fault, FaultKind, FolderName, Links, Snippets, Stage, Summary, SummaryHeader, Uid,
+    UidValidity,
+};
 
 use super::Settings;
 use super::accounts::Accounts;
@@ -106,6 +109,11 @@ impl<'a> Visit<'a> {
         }
     }
 
+    /// What the database says of a message's header.
+    pub(super) fn envelope(&self, row: &Row) -> Envelope {
+        self.db.envelope(row.uid)
+    }
+
     /// What the database says of a message whose file is not here.
     pub(super) fn described(&self, row: &Row) -> Summary {
         Summary {
@@ -115,7 +123,7 @@ impl<'a> Visit<'a> {
             flags: Some(row.flags()),
             arrived: row.arrived(),
             size: row.size(),
-            envelope: Some(self.db.envelope(row.uid)),
+            header: Some(SummaryHeader::Database(self.envelope(row))),
             structure: None,
             text: None,
         }

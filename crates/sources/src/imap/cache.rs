@@ -1,4 +1,4 @@
-//! What earlier calls learned about messages: their structure, their envelope, and the parts they fetched.
+//! What earlier calls learned about messages: their structure, their header fields, and the parts they fetched.
 //!
 //! A message never changes under its UID, so this needs no expiry, only a bound. Flags are never kept here.
 
@@ -8,8 +8,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use jiff::Timestamp;
 use mail::{
-    Address, Envelope, FolderName, Multipart, Part, PartWish, Raw, Room, StoreId, Structure,
-    Summary, Urgency,
+    FolderName, HeaderFields, Multipart, Part, PartWish, Raw, Room, StoreId, Structure, Summary,
+    SummaryHeader, Urgency,
 };
 
 /// Octets that may be kept for one account.
@@ -36,8 +36,8 @@ pub(super) struct Known {
 }
 
 pub(super) struct Label {
-    /// INVARIANT: what it says lies in memory of its own, not in the buffer that it came in.
-    pub envelope: Envelope,
+    /// INVARIANT: the block lies in memory of its own, not in the buffer that it came in.
+    pub fields: HeaderFields,
     pub store_id: Option<StoreId>,
     weight: usize,
 }
@@ -178,40 +178,19 @@ impl Known {
 impl Label {
     /// Takes from a description what stays true.
     pub(super) fn of(summary: &Summary) -> Option<Self> {
-        let mut envelope = summary.envelope.clone()?;
-        let octets: Vec<u8> = words(&mut envelope)
-            .flat_map(|word| word.bytes().to_vec())
-            .collect();
-        let octets = Bytes::from(octets);
-        let mut at = 0;
-        for word in words(&mut envelope) {
-            let end = at + word.len();
-            *word = Raw::new(octets.slice(at..end));
-            at = end;
-        }
-        let people = [&envelope.from, &envelope.to, &envelope.cc];
-        let people = people.into_iter().flatten().count();
+        let Some(SummaryHeader::Fields(fields)) = &summary.header else {
+            return None;
+        };
+        let fields = HeaderFields {
+            block: Raw::copied(fields.block.bytes()),
+            truncated: fields.truncated,
+        };
         Some(Self {
-            weight: size_of::<Self>() + people * size_of::<Address>() + octets.len() + 64,
-            envelope,
+            weight: size_of::<Self>() + fields.block.len() + 64,
+            fields,
             store_id: summary.store_id,
         })
     }
-}
-
-fn words(envelope: &mut Envelope) -> impl Iterator<Item = &mut Raw> {
-    let alone = [
-        &mut envelope.date,
-        &mut envelope.subject,
-        &mut envelope.message_id,
-        &mut envelope.in_reply_to,
-    ];
-    let people = [&mut envelope.from, &mut envelope.to, &mut envelope.cc];
-    let named = people
-        .into_iter()
-        .flatten()
-        .flat_map(|one| [&mut one.name, &mut one.mailbox, &mut one.host]);
-    alone.into_iter().chain(named).flatten()
 }
 
 impl Body {
@@ -320,24 +299,17 @@ mod tests {
             assert_eq!(found.map(|parts| parts.len()), want, "{max_bytes}");
         }
     }
-    fn summary(subject: &[u8]) -> Summary {
-        let person = |name: &[u8]| Address {
-            name: Some(Raw::copied(name)),
-            mailbox: None,
-            host: Some(Raw::copied(b"example")),
-        };
+    fn summary(block: Raw) -> Summary {
         Summary {
             uid: mail::Uid(1),
             order: 0,
             flags: None,
             arrived: None,
             size: Some(1),
-            envelope: Some(Envelope {
-                subject: Some(Raw::copied(subject)),
-                from: vec![person(b"ann")],
-                to: vec![person(b"ben"), person(b"cid")],
-                ..Envelope::default()
-            }),
+            header: Some(SummaryHeader::Fields(HeaderFields {
+                block,
+                truncated: false,
+            })),
             structure: None,
             text: None,
             store_id: None,
@@ -345,12 +317,11 @@ mod tests {
     }
 
     #[test]
-    fn a_label_says_what_was_told_in_memory_of_its_own() {
+    fn label_copies_fields_out_of_the_response() {
         let buffer = Bytes::from(vec![b'x'; 1 << 20]);
-        let mut told = summary(b"");
-        told.envelope.as_mut().unwrap().subject = Some(Raw::new(buffer.slice(10..20)));
+        let told = summary(Raw::new(buffer.slice(10..20)));
         let label = Label::of(&told).unwrap();
-        assert_eq!(Some(&label.envelope), told.envelope.as_ref());
+        assert_eq!(label.fields.block.bytes(), b"xxxxxxxxxx");
         drop(told);
         assert!(buffer.is_unique(), "the label holds the whole buffer");
     }
@@ -359,7 +330,7 @@ mod tests {
     fn what_is_learned_in_several_ways_is_all_kept() {
         let labelled = |size, body: Option<Body>| Known {
             size,
-            label: Label::of(&summary(b"hello")).map(Arc::new),
+            label: Label::of(&summary(Raw::copied(b"Subject: hello"))).map(Arc::new),
             body,
             ..known(0)
         };

@@ -260,7 +260,7 @@ mod tests {
             flags: None,
             arrived: None,
             size: None,
-            envelope: None,
+            header: None,
             structure: None,
             text: None,
         };

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use bytes::Bytes;
 use imap::{Data, Fetch};
 use jiff::Timestamp;
-use mail::{Address, Disposition, Envelope, Flag, Flow, Leaf, Multipart, Raw, Section, Structure};
+use mail::{Disposition, Flag, Flow, Leaf, Multipart, Raw, Section, Structure};
 
 /// The messages that replies describe, by UID. A server may describe one in several pieces.
 pub(super) fn by_uid<'r>(data: impl IntoIterator<Item = &'r Data>) -> HashMap<u32, Fetch> {
@@ -41,7 +41,6 @@ fn merge(known: &mut Fetch, more: Fetch) {
     known.flags = more.flags.or(known.flags.take());
     known.internal_date = known.internal_date.or(more.internal_date);
     known.size = known.size.or(more.size);
-    known.envelope = known.envelope.take().or(more.envelope);
     known.structure = known.structure.take().or(more.structure);
     known.thread = known.thread.take().or(more.thread);
     known.gmail_message = known.gmail_message.or(more.gmail_message);
@@ -58,27 +57,6 @@ pub(super) fn flags(fetch: &Fetch) -> Option<Vec<Flag>> {
 
 pub(super) fn arrived(fetch: &Fetch) -> Option<Timestamp> {
     Timestamp::from_second(fetch.internal_date?).ok()
-}
-
-pub(super) fn envelope(wire: imap::Envelope) -> Envelope {
-    let people = |list: Vec<imap::Address>| list.into_iter().map(address).collect();
-    Envelope {
-        date: wire.date.map(Raw::new),
-        subject: wire.subject.map(Raw::new),
-        from: people(wire.from),
-        to: people(wire.to),
-        cc: people(wire.cc),
-        message_id: wire.message_id.map(Raw::new),
-        in_reply_to: wire.in_reply_to.map(Raw::new),
-    }
-}
-
-fn address(wire: imap::Address) -> Address {
-    Address {
-        name: wire.name.map(Raw::new),
-        mailbox: wire.mailbox.map(Raw::new),
-        host: wire.host.map(Raw::new),
-    }
 }
 
 /// Copies, so that a structure that is kept does not keep the whole response. One with gaps is of no use and becomes

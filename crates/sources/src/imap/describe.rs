@@ -6,46 +6,80 @@ use std::sync::{Arc, Mutex, PoisonError};
 use imap::command::{Item, Part as Wire};
 use imap::{Capabilities, Data, Fetch, SectionData, ThreadId};
 use mail::{
-    FolderName, HeaderId, Links, Snippets, StoreId, Structure, Summary, TextPrefix, Uid, UidSet,
-    UidValidity,
+    FolderName, HeaderFields, HeaderId, Links, Raw, Snippets, StoreId, Structure, Summary,
+    SummaryHeader, TextPrefix, Uid, UidSet, UidValidity,
 };
 
 use super::cache::{Body, Cache, Key, Known, Label};
 use super::sightings::{Place, Sightings};
 use super::{convert, gmail, source_fallback};
 
-/// Enough of the header to read the text behind it, and to know that it is text of the message and no attachment.
-const CONTENT_FIELDS: Wire = Wire::HeaderFields(&[
+/// The fields that lists show and policies judge. ENVELOPE is the server's own reading of them, and
+/// servers differ.
+const LIST_FIELDS: Wire = Wire::HeaderFields(&HeaderFields::NAMES);
+
+/// The same with enough to read the text behind the header, and to know that it is text of the
+/// message and no attachment.
+const SNIPPET_FIELDS: Wire = Wire::HeaderFields(&[
+    "FROM",
+    "TO",
+    "CC",
+    "SUBJECT",
+    "DATE",
+    "MESSAGE-ID",
+    "IN-REPLY-TO",
     "CONTENT-TYPE",
     "CONTENT-TRANSFER-ENCODING",
     "CONTENT-DISPOSITION",
 ]);
 
-/// The fields that tie messages together.
+/// The same with all that ties messages together.
+const THREAD_FIELDS: Wire = Wire::HeaderFields(&[
+    "FROM",
+    "TO",
+    "CC",
+    "SUBJECT",
+    "DATE",
+    "MESSAGE-ID",
+    "IN-REPLY-TO",
+    "REFERENCES",
+]);
+
+/// Only the fields that tie messages together.
 const LINKS: Wire = Wire::HeaderFields(&["MESSAGE-ID", "IN-REPLY-TO", "REFERENCES"]);
 
+/// A longer block is cut off by the server.
+const MAX_FIELD_BYTES: u32 = 64 * 1024;
+const _: () = assert!(MAX_FIELD_BYTES as usize == HeaderFields::MAX_BYTES);
+
 pub(super) fn items(offered: &Capabilities, snippets: Snippets) -> Vec<Item> {
+    match snippets {
+        Snippets::Without => items_with(offered, LIST_FIELDS),
+        Snippets::Bytes(bytes) => {
+            let mut items = items_with(offered, SNIPPET_FIELDS);
+            items.push(Item::Peek(Wire::Text, Some(bytes)));
+            items
+        }
+    }
+}
+
+fn items_with(offered: &Capabilities, fields: Wire) -> Vec<Item> {
     let mut items = vec![
         Item::Flags,
         Item::InternalDate,
         Item::Size,
-        Item::Envelope,
+        Item::Peek(fields, Some(MAX_FIELD_BYTES)),
         Item::BodyStructure,
     ];
     if gmail::is_offered(offered) {
         items.extend([Item::GmailMessage, Item::GmailThread]);
-    }
-    if let Snippets::Bytes(bytes) = snippets {
-        items.push(Item::Peek(CONTENT_FIELDS, None));
-        items.push(Item::Peek(Wire::Text, Some(bytes)));
     }
     items
 }
 
 /// The same without text, and with what ties it to others.
 pub(super) fn tied_items(offered: &Capabilities) -> Vec<Item> {
-    let mut items = items(offered, Snippets::Without);
-    items.push(Item::Peek(LINKS, None));
+    let mut items = items_with(offered, THREAD_FIELDS);
     if !gmail::is_offered(offered) && offered.has("OBJECTID") {
         items.push(Item::ObjectThread);
     }
@@ -62,7 +96,7 @@ pub(super) fn tells_threads(offered: &Capabilities) -> bool {
     gmail::is_offered(offered) || offered.has("OBJECTID")
 }
 
-/// For a message whose envelope or structure nobody can read, such as one to fifty thousand people.
+/// For a message whose structure cannot be read.
 pub(super) fn fewer_tied_items() -> Vec<Item> {
     vec![
         Item::Flags,
@@ -101,6 +135,16 @@ fn link_fields(fetch: &Fetch) -> Option<&SectionData> {
     sections.find(|one| one.section.starts_with("HEADER.FIELDS"))
 }
 
+/// The section with the fields of [`LIST_FIELDS`]; those of [`LINKS`] alone are none.
+fn list_fields(fetch: &Fetch) -> Option<HeaderFields> {
+    let section = link_fields(fetch).filter(|one| one.section.contains("SUBJECT"))?;
+    let data = section.data.as_ref()?;
+    Some(HeaderFields {
+        block: Raw::new(data.slice(..data.len().min(HeaderFields::MAX_BYTES))),
+        truncated: data.len() >= HeaderFields::MAX_BYTES,
+    })
+}
+
 /// What the server did not tell is absent.
 pub(super) fn summary(uid: u32, fetch: Fetch, snippets: Snippets) -> Summary {
     let structure = fetch.structure.as_ref();
@@ -114,7 +158,7 @@ pub(super) fn summary(uid: u32, fetch: Fetch, snippets: Snippets) -> Summary {
         text: text(&fetch, snippets, structure.as_ref()),
         store_id: store_id(&fetch),
         structure,
-        envelope: fetch.envelope.map(convert::envelope),
+        header: list_fields(&fetch).map(SummaryHeader::Fields),
     }
 }
 
@@ -130,7 +174,7 @@ pub(super) fn recalled(uid: u32, fetch: &Fetch, known: &Known) -> Option<Summary
         text: None,
         store_id: label.store_id,
         structure: Some(Arc::clone(&known.structure)),
-        envelope: Some(label.envelope.clone()),
+        header: Some(SummaryHeader::Fields(label.fields.clone())),
     })
 }
 
@@ -153,9 +197,8 @@ fn text(
     };
     let text = fetch.section("TEXT")?.clone();
     Some(TextPrefix {
-        header: fetch
-            .section(&CONTENT_FIELDS.name())
-            .cloned()
+        header: link_fields(fetch)
+            .and_then(|section| section.data.clone())
             .unwrap_or_default(),
         truncated: text.len() >= asked as usize,
         text,
@@ -193,9 +236,9 @@ impl Shelf<'_> {
 
     /// Notes where it lies.
     pub(super) fn sight_one(&self, summary: &Summary) {
-        let envelope = summary.envelope.as_ref();
-        let id = envelope.and_then(|envelope| envelope.message_id.as_ref());
-        self.sight(summary.uid, id.and_then(|id| HeaderId::new(id.bytes())));
+        if let Some(SummaryHeader::Fields(fields)) = &summary.header {
+            self.sight(summary.uid, content::links(fields.block.bytes()).id);
+        }
     }
 
     /// Those of these messages whose description is kept.

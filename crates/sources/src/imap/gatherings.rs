@@ -261,7 +261,7 @@ mod tests {
                 size: None,
                 text: None,
                 structure: None,
-                envelope: None,
+                header: None,
             },
         }
     }

@@ -291,7 +291,7 @@ impl GatherKindred<'_> {
             return;
         }
         // Of those that nobody can read less was told than will be asked for.
-        let told = |one: &Member| one.summary.envelope.is_some();
+        let told = |one: &Member| one.summary.header.is_some();
         let folders = scope.searched();
         let edges: Option<Vec<Edge>> = folders.iter().map(|one| hunt.edge(one)).collect();
         for (folder, edge) in folders.iter().zip(edges.iter().flatten()) {

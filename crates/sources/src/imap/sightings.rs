@@ -334,7 +334,7 @@ mod tests {
             size: None,
             text: None,
             structure: None,
-            envelope: None,
+            header: None,
         };
         Member {
             at: MessageRef {

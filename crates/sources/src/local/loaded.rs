@@ -7,7 +7,10 @@ use std::sync::Arc;
 use bytes::Bytes;
 use content::Completeness;
 use jiff::Timestamp;
-use mail::{Fetched, Flag, Part, PartWish, Section, Snippets, Structure, Summary, TextPrefix, Uid};
+use mail::{
+    Fetched, Flag, Part, PartWish, Section, Snippets, Structure, Summary, SummaryHeader,
+    TextPrefix, Uid,
+};
 
 /// A header is kept up to this length.
 pub(crate) const MOST_HEADER: usize = 64 * 1024;
@@ -103,10 +106,10 @@ impl Loaded {
             flags: Some(self.flags),
             arrived: self.arrived,
             size: Some(self.size),
-            envelope: Some(match self.header_truncated {
-                true => content::envelope_of_beginning(&self.header),
-                false => content::envelope(&self.header),
-            }),
+            header: Some(SummaryHeader::Fields(content::list_fields(
+                &self.header,
+                self.header_truncated,
+            ))),
             structure: Some(structure),
             text,
         }

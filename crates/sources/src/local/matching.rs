@@ -176,8 +176,9 @@ fn meets(condition: &Condition, look: &Look) -> Option<bool> {
             Some(shown.is_some_and(|shown| holds(&shown, word)))
         }
         Condition::Header { name, holds: word } => {
-            let mut values = content::values(look.header.as_ref()?, name);
-            Some(values.any(|value| holds(&value, word)))
+            let header = look.header.as_ref()?;
+            let is_written = content::field_texts(header, name).any(|text| holds(&text, word));
+            Some(is_written || content::values(header, name).any(|value| holds(&value, word)))
         }
         Condition::Text(word) => Some(is_within(look.view.as_ref()?, word)),
         Condition::Larger(octets) => Some(look.size? > *octets),

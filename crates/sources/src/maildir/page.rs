@@ -5,7 +5,7 @@ use std::sync::Arc;
 use content::Completeness;
 use mail::{
     Anchor, Condition, Fault, FaultKind, Found, Search, Snippets, Stage, Structure, Summary,
-    TextPrefix,
+    SummaryHeader, TextPrefix,
 };
 
 use super::catalog::Catalog;
@@ -132,10 +132,8 @@ fn summary(shelf: &mut Shelf<'_>, entry: &Entry, snippets: Snippets) -> Option<S
         Ok((beginning, structure.flatten(), opened.entry.clone(), size))
     });
     let (beginning, structure, opened, size) = read.ok()??;
-    let envelope = match beginning.header_whole {
-        Completeness::Complete => content::envelope(&beginning.header),
-        Completeness::Cut => content::envelope_of_beginning(&beginning.header),
-    };
+    let truncated = beginning.header_whole == Completeness::Cut;
+    let fields = content::list_fields(&beginning.header, truncated);
     Some(Summary {
         store_id: None,
         uid: entry.uid,
@@ -143,7 +141,7 @@ fn summary(shelf: &mut Shelf<'_>, entry: &Entry, snippets: Snippets) -> Option<S
         flags: Some(opened.flags()),
         arrived: opened.arrived(),
         size: Some(size),
-        envelope: Some(envelope),
+        header: Some(SummaryHeader::Fields(fields)),
         structure: None,
         text: (snippets != Snippets::Without).then_some(TextPrefix {
             header: beginning.header,

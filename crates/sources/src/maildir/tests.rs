@@ -105,7 +105,7 @@ fn wishes(sections: &[&str], max_bytes: u64) -> Vec<PartWish> {
 
 fn subject(summary: &Summary) -> String {
     content::header_text(
-        summary.envelope.as_ref().unwrap().subject.as_ref().unwrap(),
+        &content::summary_envelope(summary).unwrap().subject.unwrap(),
         &mut content::Changes::default(),
     )
 }

@@ -158,7 +158,7 @@ fn a_search_that_is_repeated_takes_one_round_trip_with_all_that_is_shown_of_it()
             assert_eq!(trips, 1, "{lacking}");
             assert_eq!(place.proxy.stats().flights - flights, 1, "{lacking}");
             let asked = place.proxy.commands().split_off(before).join("\n");
-            assert!(!asked.contains("ENVELOPE"), "{lacking} {asked}");
+            assert!(!asked.contains("BODYSTRUCTURE"), "{lacking} {asked}");
         }
         // Also what was not described before.
         let others = uids(&[2, 3, 4]);

@@ -90,7 +90,8 @@ impl Store<'_> {
             .summaries(&cx, &folder, uidvalidity, &uids, snippets);
         let found = self.runtime.block_on(found).unwrap();
         let each = found.into_iter().map(|summary| {
-            let subject = summary.envelope.unwrap().message_id.unwrap();
+            let envelope = content::summary_envelope(&summary).unwrap();
+            let subject = envelope.message_id.unwrap();
             let snippet = content::snippet(&summary.text.unwrap(), 200);
             (
                 String::from_utf8_lossy(subject.bytes()).into_owned(),

@@ -110,9 +110,9 @@ fn a_server_that_does_not_keep_its_word_is_asked_in_plain_words() {
         }),
         // What cannot be read is asked for again, with fewer words.
         (EXTENDED, |session, command| {
-            let lied = command.mentions("ENVELOPE");
+            let lied = command.mentions("BODYSTRUCTURE");
             if lied {
-                session.untagged("2 FETCH (UID 2 ENVELOPE (((");
+                session.untagged("2 FETCH (UID 2 BODYSTRUCTURE (((");
                 session.ok();
             }
             lied
@@ -194,7 +194,7 @@ fn what_cannot_be_believed_is_no_answer() {
         (PLAIN, |session, command| {
             let lied = command.mentions("FETCH");
             if lied {
-                session.untagged("2 FETCH (UID 2 ENVELOPE (((");
+                session.untagged("2 FETCH (UID 2 BODYSTRUCTURE (((");
                 session.ok();
             }
             lied

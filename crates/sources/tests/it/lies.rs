@@ -234,7 +234,7 @@ fn only_what_was_asked_for_is_described() {
         let uids: Vec<u32> = found.iter().map(|summary| summary.uid.0).collect();
         assert_eq!(uids, want, "{lines}");
         for summary in &found {
-            assert_eq!((&summary.envelope, &summary.structure), (&None, &None));
+            assert_eq!((&summary.header, &summary.structure), (&None, &None));
             let facts = content::facts(summary);
             assert_eq!(
                 (facts.from, facts.subject, facts.has_attachment),
@@ -259,7 +259,7 @@ fn a_description_that_cannot_be_read_is_asked_for_once_more_or_a_fault() {
     }
     let found = describe(torn, "* 4 FETCH (UID 4 FLAGS ())|ONE OK").unwrap();
     assert_eq!(found.len(), 2);
-    assert!(found.iter().all(|summary| summary.envelope.is_none()));
+    assert!(found.iter().all(|summary| summary.header.is_none()));
 }
 
 #[test]

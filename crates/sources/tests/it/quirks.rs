@@ -18,7 +18,7 @@ use tokio::runtime::Runtime;
 use crate::{account, inbox, runtime, settings};
 
 /// The only message that a scripted folder describes.
-const ENVELOPE: &str = "1 FETCH (UID 1 FLAGS () RFC822.SIZE 10 ENVELOPE (NIL \"hello\" NIL NIL NIL NIL NIL NIL NIL NIL))";
+const DESCRIPTION: &str = "1 FETCH (UID 1 FLAGS () RFC822.SIZE 10 BODY[HEADER.FIELDS (FROM SUBJECT)]<0> \"Subject: hello\")";
 
 /// On a runtime that outlives the call: sessions live and die with theirs.
 fn run<T>(call: impl Future<Output = T>) -> T {
@@ -60,7 +60,7 @@ fn serve(session: &mut Session, command: &Received) {
         session.untagged("SEARCH 1");
         session.ok();
     } else if command.mentions("FETCH") {
-        session.untagged(ENVELOPE);
+        session.untagged(DESCRIPTION);
         session.ok();
     } else if command.mentions("LIST") {
         session.untagged("LIST () \"/\" INBOX");

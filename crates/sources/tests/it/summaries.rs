@@ -99,7 +99,7 @@ fn messages_that_came_a_moment_ago_are_described() {
             let found = source.summaries(&cx, &folder, uidvalidity, &uids, Snippets::Without);
             let found = runtime.block_on(found).unwrap();
             assert_eq!(found.len() as u64, uids.len(), "{first}:{last}");
-            assert!(found.iter().all(|summary| summary.envelope.is_some()));
+            assert!(found.iter().all(|summary| summary.header.is_some()));
             assert!(cx.round_trips() <= trips);
         }
     }

@@ -207,7 +207,10 @@ fn member(header: &str, body: &str) -> Member {
             flags: None,
             arrived: None,
             size: Some(raw.len() as u64),
-            envelope: Some(crate::envelope(outline.header())),
+            header: Some(mail::SummaryHeader::Fields(crate::list_fields(
+                outline.header(),
+                false,
+            ))),
             structure: Some(std::sync::Arc::new(outline.structure.clone())),
             text: None,
         },

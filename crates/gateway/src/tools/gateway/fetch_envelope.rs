@@ -88,8 +88,7 @@ impl Tool for FetchEnvelope {
 impl Envelope {
     fn of(summary: &Described) -> (Self, Changes) {
         let mut changes = Changes::default();
-        let nothing = mail::Envelope::default();
-        let said = summary.envelope.as_ref().unwrap_or(&nothing);
+        let said = content::summary_envelope(summary).unwrap_or_default();
         let subject = said.subject.as_ref();
         let envelope = Self {
             date: content::date(said.date.as_ref(), summary.arrived).into(),

@@ -80,7 +80,8 @@ struct Line {
 
 impl Line {
     fn of(summary: &Described, level: Level, ids: StoreIds, changes: &mut Changes) -> Self {
-        let said = summary.envelope.as_ref();
+        let envelope = content::summary_envelope(summary);
+        let said = envelope.as_ref();
         let subject = said.and_then(|said| said.subject.as_ref());
         Self {
             uid: summary.uid.0,
@@ -314,7 +315,7 @@ async fn page(
     });
     let mut lines = found.page;
     if args.include_envelope != Some(true) {
-        lines.iter_mut().for_each(|(line, _)| line.envelope = None);
+        lines.iter_mut().for_each(|(line, _)| line.header = None);
     }
     let octets = lines.iter().map(|(line, _)| line.octets()).sum();
     let (messages, changes) = ctx

@@ -527,8 +527,7 @@ impl Lines {
             uidvalidity: self.uidvalidity,
             uid: summary.uid,
         };
-        let nothing = mail::Envelope::default();
-        let envelope = summary.envelope.as_ref().unwrap_or(&nothing);
+        let envelope = content::summary_envelope(summary).unwrap_or_default();
         let mut changes: Changes = snippet.iter().map(|snippet| snippet.changes).sum();
         let hidden = snippet.as_ref().map_or(0, |snippet| snippet.hidden);
         let ordinary = snippet.as_ref().map_or(0, |snippet| snippet.ordinary);

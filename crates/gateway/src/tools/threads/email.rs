@@ -216,7 +216,7 @@ pub(super) fn bare(known: &Known, missing: Missing) -> Email {
     let mut changes = Changes::default();
     let summary = &known.member.summary;
     let links = &known.member.links;
-    let envelope = summary.envelope.clone().unwrap_or_default();
+    let envelope = content::summary_envelope(summary).unwrap_or_default();
     let people = |list: &[mail::Address], changes: &mut Changes| {
         content::addresses(list, changes).unwrap_or_default()
     };
@@ -225,7 +225,7 @@ pub(super) fn bare(known: &Known, missing: Missing) -> Email {
             .unwrap_or_default()
     };
     let subject = words(envelope.subject.as_ref());
-    let seen = summary.envelope.as_ref();
+    let seen = summary.header.as_ref();
     let arrived = seen.and_then(|_| content::date(None, summary.arrived));
     let date = dated(words(envelope.date.as_ref()), arrived.as_ref());
     Email {

@@ -46,16 +46,19 @@ struct Participant {
 
 impl Summed {
     pub(super) fn of(turns: &Turns) -> Self {
-        let none = Envelope::default();
+        let envelopes: Vec<Envelope> = turns
+            .turns
+            .iter()
+            .map(|turn| content::summary_envelope(&turn.copies.read.member.summary))
+            .map(Option::unwrap_or_default)
+            .collect();
         let spoken: Vec<Spoken<'_>> = turns
             .turns
             .iter()
-            .map(|turn| {
-                let summary = &turn.copies.read.member.summary;
-                Spoken {
-                    envelope: summary.envelope.as_ref().unwrap_or(&none),
-                    time: turn.time,
-                }
+            .zip(&envelopes)
+            .map(|(turn, envelope)| Spoken {
+                envelope,
+                time: turn.time,
             })
             .collect();
         let Head {

@@ -160,7 +160,7 @@ async fn not_downloaded_broken_and_not_there_are_three_answers() {
             .summaries
             .iter()
             .find(|one| i64::from(one.uid.0) == rows::MISSING);
-        let envelope = missing.unwrap().envelope.clone().unwrap();
+        let envelope = content::summary_envelope(missing.unwrap()).unwrap();
         assert_eq!(envelope.subject.unwrap().bytes(), b"Missing");
         assert_eq!(
             envelope.from[0].host.as_ref().unwrap().bytes(),

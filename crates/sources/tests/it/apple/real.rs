@@ -37,10 +37,7 @@ async fn the_schema_of_a_real_store_is_understood() {
     let found = reader.locate(&["a@x"]).await;
     assert_eq!(found.members.len(), 1);
     assert_eq!(
-        found.members[0]
-            .summary
-            .envelope
-            .as_ref()
+        content::summary_envelope(&found.members[0].summary)
             .unwrap()
             .subject
             .as_ref()
