@@ -446,7 +446,10 @@ mod tests {
         use Capability::{AcceptIncoming, DraftAppend, MarkSeen, MarkTagged, MoveOut};
         let with = |path, default, given: &[Capability]| FolderPolicy {
             capabilities: given.iter().copied().collect(),
-            ..folder(path, Mode::Whitelist, default, &[])
+            ..match default {
+                Nothing => folder(path, Mode::Whitelist, default, &[]),
+                _ => folder(path, Mode::Blacklist, default, &[]),
+            }
         };
         let work = vec![
             with("INBOX", Metadata, &[MarkSeen, MoveOut]),

@@ -143,7 +143,10 @@ mod tests {
     fn folder(path: &str, default: Level, capabilities: &[Capability]) -> FolderPolicy {
         FolderPolicy {
             path: FolderName::new(path).unwrap(),
-            mode: Mode::Whitelist,
+            mode: match default {
+                Level::None => Mode::Whitelist,
+                _ => Mode::Blacklist,
+            },
             default,
             rules: Vec::new(),
             capabilities: capabilities.iter().copied().collect(),

@@ -173,7 +173,7 @@ mod tests {
         let folder = |(path, level): &(&str, Level)| FolderPolicy {
             path: FolderName::new(*path).unwrap(),
             mode: Mode::Whitelist,
-            default: Level::Count,
+            default: Level::None,
             rules: vec![Rule {
                 predicates: vec![Predicate::SizeGt(10)],
                 level: *level,
@@ -198,7 +198,7 @@ mod tests {
         };
         for (folder, accounts, facts, level, why) in [
             ("A", &["work"][..], large, Level::Body, "rule 1"),
-            ("A", &["work"], Facts::default(), Level::Count, "default"),
+            ("A", &["work"], Facts::default(), Level::None, "default"),
             ("B", &["work"], large, Level::None, "hidden"),
             ("A", &["home"], large, Level::None, "hidden"),
         ] {

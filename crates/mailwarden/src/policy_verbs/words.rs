@@ -79,7 +79,7 @@ pub(super) fn by_rules(rules: &[usize]) -> String {
 #[cfg(test)]
 mod tests {
     use mail::FolderName;
-    use mail::Level::{Body, Count, Envelope, Full, None as Nothing};
+    use mail::Level::{Body, Envelope, Full, None as Nothing};
     use policy::{Capabilities, Predicate};
 
     use super::*;
@@ -104,9 +104,9 @@ mod tests {
             (Whitelist, Nothing, &[][..], "NONE all else"),
             (
                 Whitelist,
-                Count,
-                &[Envelope, Full, Envelope, Count],
-                "FULL by rule 2, ENVELOPE by rule 1 or rule 3, COUNT all else",
+                Nothing,
+                &[Envelope, Full, Envelope],
+                "FULL by rule 2, ENVELOPE by rule 1 or rule 3, NONE all else",
             ),
             (
                 Blacklist,

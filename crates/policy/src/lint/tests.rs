@@ -87,7 +87,7 @@ fn limits_and_tools() {
             vec!["caller_without_limits @ me: the policy"],
         ),
         (
-            vec![black("X", Level::Full), white("Y", Level::Body)],
+            vec![black("X", Level::Full), black("Y", Level::Body)],
             vec!["folder_without_limits @ me: a / X"],
         ),
         (
@@ -100,22 +100,22 @@ fn limits_and_tools() {
             vec!["folder_without_use @ me: a / X"],
         ),
         (
-            vec![white("X", Level::Count).can(&[MarkSeen, MarkTagged, MoveOut])],
+            vec![black("X", Level::Count).can(&[MarkSeen, MarkTagged, MoveOut])],
             vec!["nothing_to_change @ me: a / X"; 3],
         ),
         (
-            vec![white("X", Level::Metadata).can(&[MarkSeen, MarkTagged])],
+            vec![black("X", Level::Metadata).can(&[MarkSeen, MarkTagged])],
             vec![],
         ),
         (
             vec![
-                white("X", Level::Metadata).can(&[MoveOut]),
-                white("Y", Level::Metadata),
+                black("X", Level::Metadata).can(&[MoveOut]),
+                black("Y", Level::Metadata),
             ],
             vec!["nowhere_to_move @ me: a / X"],
         ),
         (
-            vec![white("X", Level::Metadata).can(&[MoveOut, AcceptIncoming])],
+            vec![black("X", Level::Metadata).can(&[MoveOut, AcceptIncoming])],
             vec![
                 "nowhere_to_move @ me: a / X",
                 "nothing_to_accept @ me: a / X",
@@ -123,14 +123,14 @@ fn limits_and_tools() {
         ),
         (
             vec![
-                white("X", Level::Metadata).can(&[MoveOut]),
+                black("X", Level::Metadata).can(&[MoveOut]),
                 white("Y", Level::None).can(&[AcceptIncoming]),
             ],
             vec![],
         ),
         (
             vec![
-                white("X", Level::Count),
+                black("X", Level::Count),
                 white("Y", Level::None).can(&[AcceptIncoming]),
             ],
             vec!["nothing_to_accept @ me: a / Y"],
@@ -243,11 +243,11 @@ fn mail_that_can_reach_another_caller() {
     let reader = |folders| policy(folders);
     let mine = |can: &[Capability]| {
         policy(vec![
-            white("INBOX", Level::Body),
+            black("INBOX", Level::Body),
             white("Shared", Level::None).can(can),
         ])
     };
-    let shared = || white("Shared", Level::Envelope);
+    let shared = || black("Shared", Level::Envelope);
     for (mine, theirs, want) in [
         (mine(&[AcceptIncoming]), reader(vec![shared()]), vec![leaks]),
         (mine(&[DraftAppend]), reader(vec![shared()]), vec![leaks]),
@@ -263,12 +263,12 @@ fn mail_that_can_reach_another_caller() {
         ),
         (
             mine(&[AcceptIncoming]),
-            reader(vec![white("Shared", Level::Metadata)]),
+            reader(vec![black("Shared", Level::Metadata)]),
             vec![],
         ),
         (
             mine(&[AcceptIncoming]),
-            reader(vec![white("Other", Level::Body)]),
+            reader(vec![black("Other", Level::Body)]),
             vec![],
         ),
         // Whoever sees the source as well learns nothing.
@@ -279,7 +279,7 @@ fn mail_that_can_reach_another_caller() {
         ),
         (
             mine(&[AcceptIncoming]),
-            reader(vec![shared(), white("INBOX", Level::Headers)]),
+            reader(vec![shared(), black("INBOX", Level::Headers)]),
             vec![leaks],
         ),
         // Some of it is not all of it.
@@ -294,7 +294,7 @@ fn mail_that_can_reach_another_caller() {
         // What shows no text is not private enough to tell of.
         (
             policy(vec![
-                white("INBOX", Level::Headers),
+                black("INBOX", Level::Headers),
                 white("Shared", Level::None).can(&[DraftAppend]),
             ]),
             reader(vec![shared()]),
@@ -302,7 +302,7 @@ fn mail_that_can_reach_another_caller() {
         ),
         // A folder leaks nothing into itself.
         (
-            policy(vec![white("Shared", Level::Body).can(&[DraftAppend])]),
+            policy(vec![black("Shared", Level::Body).can(&[DraftAppend])]),
             reader(vec![shared()]),
             vec![],
         ),
@@ -323,7 +323,7 @@ fn mail_that_can_reach_another_caller() {
         Vec::<String>::new()
     );
     let lesser = policy(vec![
-        white("INBOX", Level::Count).rule(Level::Body, attached()),
+        white("INBOX", Level::None).rule(Level::Headers, attached()),
         shared(),
     ]);
     assert_eq!(told(&[("me", &mine), ("other", &lesser)]), [leaks]);
@@ -360,8 +360,8 @@ fn targets_that_would_show_more() {
         (Level::Body, Level::Envelope, vec![]),
     ] {
         let folders = vec![
-            white("X", source),
-            white("Y", target).can(&[AcceptIncoming]),
+            black("X", source),
+            black("Y", target).can(&[AcceptIncoming]),
         ];
         assert_eq!(
             told(&[("me", &policy(folders))]),
@@ -370,8 +370,8 @@ fn targets_that_would_show_more() {
         );
     }
     let only_seen = vec![
-        white("X", Level::Metadata),
-        white("Y", Level::Body).can(&[MarkSeen]),
+        black("X", Level::Metadata),
+        black("Y", Level::Body).can(&[MarkSeen]),
     ];
     assert_eq!(told(&[("me", &policy(only_seen))]), Vec::<String>::new());
 }

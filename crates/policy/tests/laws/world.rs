@@ -155,10 +155,10 @@ pub(crate) fn entry(dice: &mut Dice) -> Entry {
     let count = dice.roll(6);
     Entry {
         mode,
-        default: match dice.once_in(2) {
-            true => LEVELS[dice.roll(7)],
-            false if mode == "whitelist" => "NONE",
-            false => "FULL",
+        default: match mode {
+            "whitelist" => "NONE",
+            _ if dice.once_in(2) => LEVELS[1 + dice.roll(6)],
+            _ => "FULL",
         },
         rules: (0..count).map(|_| clause(dice)).collect(),
     }

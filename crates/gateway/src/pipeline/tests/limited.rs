@@ -29,7 +29,7 @@ fn own(own: Measure) -> Limits {
 fn shows(account: &str) -> Policy {
     let folder = FolderPolicy {
         path: mail::FolderName::new("INBOX").unwrap(),
-        mode: Mode::Whitelist,
+        mode: Mode::Blacklist,
         default: Level::Body,
         rules: Vec::new(),
         capabilities: Capabilities::NONE,

@@ -356,7 +356,7 @@ pub(super) static FOLDER: Keys = Keys {
             "mode",
             Required,
             Shape::Word(&["whitelist", "blacklist"]),
-            "whitelist: rules grant. blacklist: rules cap.",
+            "whitelist: rules grant, and the default is NONE. blacklist: rules cap, and the default is above NONE.",
         ),
         key(
             "default",

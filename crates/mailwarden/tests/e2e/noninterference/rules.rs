@@ -64,7 +64,7 @@ impl FolderRules {
             false => Mode::Blacklist,
         };
         let default = match mode {
-            Mode::Whitelist => Level::ALL[[0, 0, 0, 1, 2][dice.roll(5)]],
+            Mode::Whitelist => Level::None,
             Mode::Blacklist => Level::ALL[1 + dice.roll(6)],
         };
         let rules = (0..dice.roll(6)).map(|_| {
