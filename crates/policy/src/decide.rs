@@ -333,7 +333,7 @@ mod tests {
     use mail::Level::{Body, Count, Envelope, Full, Metadata, None as Nothing};
 
     use super::*;
-    use crate::{Capabilities, Capability, Predicate, Rule};
+    use crate::{Capabilities, Capability, FolderPattern, Predicate, Rule};
 
     fn account(name: &str) -> AccountId {
         AccountId::new(name).unwrap()
@@ -349,7 +349,7 @@ mod tests {
             level: *level,
         };
         FolderPolicy {
-            path: name(path),
+            path: FolderPattern::parse(path).unwrap(),
             mode,
             default,
             rules: rules.iter().map(rule).collect(),

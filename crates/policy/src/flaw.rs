@@ -188,10 +188,10 @@ fn contradiction(predicates: &[Predicate]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use mail::Level::{Body, Count, Envelope, Full, None as Nothing};
-    use mail::{Domain, Folded, FolderName, MailAddress};
+    use mail::{Domain, Folded, MailAddress};
 
     use super::*;
-    use crate::{Capabilities, Span};
+    use crate::{Capabilities, FolderPattern, Span};
 
     fn from(text: &str) -> Predicate {
         Predicate::From(MailAddress::parse(text).unwrap())
@@ -211,7 +211,7 @@ mod tests {
 
     fn folder(path: &str, mode: Mode, default: Level, rules: Vec<Rule>) -> FolderPolicy {
         FolderPolicy {
-            path: FolderName::new(path).unwrap(),
+            path: FolderPattern::parse(path).unwrap(),
             mode,
             default,
             rules,
@@ -233,7 +233,13 @@ mod tests {
         let accounts = vec![
             (
                 account("a"),
-                vec![plain("INBOX"), plain("X"), plain("inbox")],
+                vec![
+                    plain("INBOX"),
+                    plain("X"),
+                    plain("inbox"),
+                    plain("INBOX/*"),
+                    plain("Inbox/*"),
+                ],
             ),
             (
                 account("b"),
@@ -252,6 +258,10 @@ mod tests {
             (
                 Place::Folder(0, 2),
                 "folder 'INBOX' is named twice; put its rules into one entry",
+            ),
+            (
+                Place::Folder(0, 4),
+                "folder 'INBOX/*' is named twice; put its rules into one entry",
             ),
             (
                 Place::Default(1, 0),

@@ -1,13 +1,13 @@
-//! What a policy says of one folder.
+//! What a policy says of one folder, or of all that a pattern covers.
 
-use mail::{Facts, FolderName, Level};
+use mail::{Facts, Level};
 
 use crate::rule::Doubt;
-use crate::{Capabilities, Rule};
+use crate::{Capabilities, FolderPattern, Rule};
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FolderPolicy {
-    pub path: FolderName,
+    pub path: FolderPattern,
     pub mode: Mode,
     /// What holds when no rule speaks.
     pub default: Level,
@@ -111,7 +111,7 @@ mod tests {
             level: *level,
         };
         FolderPolicy {
-            path: FolderName::new("INBOX").unwrap(),
+            path: FolderPattern::parse("INBOX").unwrap(),
             mode,
             default,
             rules: rules.iter().map(rule).collect(),

@@ -78,16 +78,15 @@ pub(super) fn by_rules(rules: &[usize]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use mail::FolderName;
     use mail::Level::{Body, Envelope, Full, None as Nothing};
-    use policy::{Capabilities, Predicate};
+    use policy::{Capabilities, FolderPattern, Predicate};
 
     use super::*;
 
     #[test]
     fn every_level_has_the_rules_that_lead_to_it() {
         let folder = |mode, default, levels: &[Level]| FolderPolicy {
-            path: FolderName::new("INBOX").unwrap(),
+            path: FolderPattern::parse("INBOX").unwrap(),
             mode,
             default,
             rules: levels

@@ -8,7 +8,7 @@ use crate::{Capability, Mode, Predicate, Rule, Span};
 
 fn folder(mode: Mode, path: &str, default: Level) -> FolderPolicy {
     FolderPolicy {
-        path: FolderName::new(path).unwrap(),
+        path: FolderPattern::parse(path).unwrap(),
         mode,
         default,
         rules: Vec::new(),
@@ -374,4 +374,119 @@ fn targets_that_would_show_more() {
         black("Y", Level::Body).can(&[MarkSeen]),
     ];
     assert_eq!(told(&[("me", &policy(only_seen))]), Vec::<String>::new());
+}
+
+#[test]
+fn pattern_over_all_folders_is_warned_of() {
+    for (folder, want) in [
+        (black("*", Level::Headers), vec![]),
+        (
+            black("*", Level::Body),
+            vec!["pattern_opens_all @ me: a / *"],
+        ),
+        (
+            black("[Gmail]/*", Level::Body),
+            vec!["pattern_opens_all @ me: a / [Gmail]/*"],
+        ),
+        (black("INBOX/*", Level::Body), vec![]),
+        (
+            black("*", Level::Metadata).can(&[MarkSeen]),
+            vec!["pattern_opens_all @ me: a / *"],
+        ),
+        (
+            white("*", Level::None).rule(Level::Body, attached()),
+            vec!["pattern_opens_all @ me: a / *"],
+        ),
+    ] {
+        assert_eq!(
+            told(&[("me", &policy(vec![folder.clone()]))]),
+            want,
+            "{folder:?}"
+        );
+    }
+    let wide = policy(vec![
+        black("*", Level::Body).can(&[MoveOut, AcceptIncoming]),
+    ]);
+    let text = &lint(&[("me", &wide)])[0].text;
+    assert!(
+        text.starts_with("gives BODY, move_out, accept_incoming in Trash, Junk"),
+        "{text}"
+    );
+    // From one folder of a pattern to another mail can go.
+    assert_eq!(told(&[("me", &wide)]), ["pattern_opens_all @ me: a / *"]);
+}
+
+#[test]
+fn entry_that_takes_out_of_a_pattern_has_its_use() {
+    let unused = "folder_without_use @ me: a / Private";
+    for (folders, want) in [
+        (
+            vec![black("*", Level::Headers), white("Private", Level::None)],
+            vec![],
+        ),
+        (
+            vec![black("A/*", Level::Headers), white("Private", Level::None)],
+            vec![unused],
+        ),
+        (
+            vec![black("A/*", Level::Headers), white("A/B/*", Level::None)],
+            vec![],
+        ),
+    ] {
+        assert_eq!(
+            told(&[("me", &policy(folders.clone()))]),
+            want,
+            "{folders:?}"
+        );
+    }
+}
+
+#[test]
+fn mail_reaches_another_caller_through_patterns() {
+    let mine = |target: &str| {
+        policy(vec![
+            black("INBOX", Level::Body),
+            white(target, Level::None).can(&[AcceptIncoming]),
+        ])
+    };
+    for (target, theirs, leaks) in [
+        ("Shared", vec![black("*", Level::Envelope)], true),
+        ("Shared/*", vec![black("Shared/A", Level::Envelope)], true),
+        ("Shared/*", vec![black("Other/*", Level::Envelope)], false),
+        ("Shared", vec![black("*", Level::Body)], false),
+        (
+            "Shared",
+            vec![black("*", Level::Body), black("INBOX", Level::Headers)],
+            true,
+        ),
+        (
+            "Shared",
+            vec![black("*", Level::Body), white("Shared", Level::None)],
+            false,
+        ),
+    ] {
+        let theirs = policy(theirs);
+        let all = told(&[("me", &mine(target)), ("other", &theirs)]);
+        let found = all
+            .iter()
+            .any(|line| line.starts_with("leaks_to_caller @ me"));
+        assert_eq!(found, leaks, "{target} {theirs:?}");
+    }
+    // The source is a pattern: the other sees as much only if it does in every folder of it.
+    let all = policy(vec![black("*", Level::Body).can(&[AcceptIncoming])]);
+    for (theirs, leaks) in [
+        (vec![black("*", Level::Body)], false),
+        (
+            vec![black("*", Level::Body), white("Private", Level::None)],
+            true,
+        ),
+        (vec![black("A/*", Level::Body)], true),
+    ] {
+        let theirs = policy(theirs);
+        let all = told(&[("me", &all), ("other", &theirs)]);
+        let found = all
+            .iter()
+            .any(|line| line.starts_with("leaks_to_caller @ me"));
+        assert_eq!(found, leaks, "{theirs:?}");
+    }
 }

@@ -28,7 +28,7 @@ fn own(own: Measure) -> Limits {
 /// A policy that shows this account alone.
 fn shows(account: &str) -> Policy {
     let folder = FolderPolicy {
-        path: mail::FolderName::new("INBOX").unwrap(),
+        path: policy::FolderPattern::parse("INBOX").unwrap(),
         mode: Mode::Blacklist,
         default: Level::Body,
         rules: Vec::new(),

@@ -350,7 +350,8 @@ pub(super) static FOLDER: Keys = Keys {
             "path",
             Required,
             text("INBOX/Invoices"),
-            "The folder as the server names it.",
+            "The folder as the server names it, or a pattern: * is every folder, INBOX/* every folder below INBOX. \
+             The most specific path holds.",
         ),
         key(
             "mode",

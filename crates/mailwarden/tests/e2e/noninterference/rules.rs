@@ -1,7 +1,10 @@
 //! Random policies, and a judgement of its own that knows nothing of the product's.
 
-use mail::{Domain, Folded, FolderName, Level, MailAddress};
-use policy::{Capabilities, Capability, FolderPolicy, Mode, Place, Policy, Predicate, Rule, Span};
+use mail::{Domain, Folded, Level, MailAddress};
+use policy::{
+    Capabilities, Capability, FolderPattern, FolderPolicy, Mode, Place, Policy, Predicate, Rule,
+    Span,
+};
 use serde_json::{Map, Value, json};
 
 use super::dice::Dice;
@@ -116,7 +119,7 @@ impl FolderRules {
     fn product(&self) -> FolderPolicy {
         let accepts = Capabilities::NONE.with(Capability::AcceptIncoming);
         FolderPolicy {
-            path: FolderName::new(&self.path).unwrap(),
+            path: FolderPattern::parse(&self.path).unwrap(),
             mode: self.mode,
             default: self.default,
             rules: self

@@ -207,6 +207,7 @@ pub(super) const MISTAKES: &[Mistake] = &[
     Mistake("an account that is not there", O, "  old:", "  olt:"),
     Mistake("an account of somewhere else", O, "  old:", "  someone-else:"),
     Mistake("a folder twice", I, "      rules:", "    - path: Inbox\n      mode: whitelist\n      default: NONE\n      rules:"),
+    Mistake("a star within a path", I, "path: INBOX", "path: INBOX*"),
     Mistake("a cap in a whitelist", I, "grant: FULL", "cap: FULL"),
     Mistake("a grant in a blacklist", O, "cap: COUNT", "grant: FULL"),
     Mistake("grant and cap", I, "grant: FULL", "grant: FULL\n          cap: NONE"),
