@@ -66,7 +66,6 @@ pub(crate) fn decided(entry: &mut Entry, verdict: Option<Verdict>, refusal: Opti
     match (refusal.and_then(|refusal| refusal.denial), verdict) {
         (Some(denial), _) => {
             entry.decide(Decision::Deny, denial.recorded(), number(denial.rule));
-            entry.lacks(denial.missing.map(policy::Capability::name));
         }
         (None, Some(verdict)) => {
             entry.decide(Decision::Allow, verdict.reason.name(), number(verdict.rule));

@@ -81,18 +81,6 @@ impl Entry {
         }
     }
 
-    /// The capability that was found to be missing.
-    pub fn lacks(&mut self, missing_capability: Option<&'static str>) {
-        let decided = Asked {
-            missing_capability,
-            ..self.asked.as_ref().clone()
-        };
-        self.asked = Arc::new(decided);
-        if let Some((asked, _)) = self.log.0.open().calls.get_mut(&self.id) {
-            *asked = Arc::clone(&self.asked);
-        }
-    }
-
     /// What was decided, as far as is known.
     pub fn decision(&self) -> Decision {
         self.asked.decision

@@ -27,7 +27,14 @@ pub(super) fn leave(
                 | Denied::ScopeInsufficient
         )
     });
-    let unlisted = unlisted(&standing.policy, ask).into_iter().next();
+    // That a visible folder exists is no secret once it was listed.
+    let listed = |account: &AccountId, folder: &FolderName| {
+        let known = setup.account(account);
+        standing.policy.shows_folder(account, folder)
+            && known.is_some_and(|known| known.listed_lately(folder))
+    };
+    let mut unlisted = unlisted(&standing.policy, ask).into_iter();
+    let unlisted = unlisted.find(|(account, folder)| !listed(account, folder));
     match unlisted.filter(|_| about_folder) {
         Some((account, _)) => {
             decide(setup, standing, &Ask::Folders { account }).map_err(|_| refusal)
