@@ -116,11 +116,43 @@ impl<'a> GuardedMail<'a> {
     }
 
     /// INVARIANT: what lies above the permitted level, or in another folder, answers as what does not exist.
-    fn needs(&self, folder: &FolderName, level: Level) -> Result<(), Fault> {
-        match self.permit.level() >= level && self.permit.folder() == Some(folder) {
-            true => Ok(()),
-            false => Err(Fault::new(FaultKind::NoSuchMessage, Stage::Start)),
+    async fn needs(&self, folder: &FolderName, level: Level) -> Result<(), Fault> {
+        if self.permit.level() < level || self.permit.folder() != Some(folder) {
+            return Err(Fault::new(FaultKind::NoSuchMessage, Stage::Start));
         }
+        self.confirm(folder).await
+    }
+
+    /// Looks for a folder that a pattern covers in the server's list; any other needs no look.
+    ///
+    /// INVARIANT: a hidden folder takes the same time as one that does not exist, so its answer
+    /// never comes from an earlier list.
+    pub(crate) async fn confirm(&self, folder: &FolderName) -> Result<(), Fault> {
+        let policy = self.permit.policy();
+        if !policy.needs_listing(self.id(), folder) {
+            return Ok(());
+        }
+        let shown = policy.shows_folder(self.id(), folder);
+        if shown && self.account.listed_lately(folder) {
+            return Ok(());
+        }
+        if self.account.lists(self.cx, folder).await? && shown {
+            return Ok(());
+        }
+        Err(Fault::new(FaultKind::NoSuchFolder, Stage::OpenFolder))
+    }
+
+    /// The same in another account, where a message is to go.
+    pub(crate) async fn confirm_at(
+        &self,
+        there: &'a Account,
+        folder: &FolderName,
+    ) -> Result<(), Fault> {
+        let there = Self {
+            account: there,
+            ..*self
+        };
+        there.confirm(folder).await
     }
 
     pub(crate) fn id(&self) -> &AccountId {
@@ -264,7 +296,7 @@ impl<'a> GuardedMail<'a> {
         folder: &FolderName,
         messages: &[(Uid, u64)],
     ) -> Result<InAll, Fault> {
-        self.needs(folder, Level::Metadata)?;
+        self.needs(folder, Level::Metadata).await?;
         self.cx.enter(Stage::Search);
         let source = self.account.source();
         source.in_all(self.cx, folder, messages).await
@@ -296,7 +328,7 @@ impl<'a> GuardedMail<'a> {
         uid: Uid,
         needed: Level,
     ) -> Result<(MessageRef, Summary, Level), Halt> {
-        self.needs(folder, needed)?;
+        self.needs(folder, needed).await?;
         let at = self.locate(folder, generation, uid).await?;
         let only = UidSet::range(uid, uid);
         let found =
@@ -369,7 +401,7 @@ impl<'a> GuardedMail<'a> {
         needed: Level,
         choose: Choose<'_>,
     ) -> Result<(Fetched, Level), Halt> {
-        self.needs(&at.folder, needed)?;
+        self.needs(&at.folder, needed).await?;
         let source = self.account.source();
         for _ in 0..2 {
             let admitted = self.admit(at, needed).await?;
@@ -389,7 +421,7 @@ impl<'a> GuardedMail<'a> {
     }
 
     pub(crate) async fn raw(&self, at: &MessageRef, max_bytes: u64) -> Result<RawMessage, Halt> {
-        self.needs(&at.folder, Level::Full)?;
+        self.needs(&at.folder, Level::Full).await?;
         let admitted = self.admit(at, Level::Full).await?;
         let source = self.account.source();
         let raw = source.raw(self.cx, at, max_bytes).await;

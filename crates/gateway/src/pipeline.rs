@@ -9,6 +9,7 @@ mod hostile;
 mod offered;
 mod operator;
 mod parsing;
+mod pattern_folders;
 mod spelling;
 mod turnstile;
 mod writing;
@@ -293,6 +294,7 @@ pub(crate) async fn pass<T: Tool>(
         Some(unlisted) => unlisted.leave(setup, standing, refusal),
         None => Err(refusal),
     });
+    let decided = decided.or_else(|refusal| pattern_folders::leave(setup, standing, &ask, refusal));
     let permit = match decided {
         Ok(permit) => permit,
         Err(refusal) => {
@@ -343,6 +345,10 @@ pub(crate) async fn pass<T: Tool>(
     let args = match said.unlisted {
         Some(unlisted) => unlisted.settle::<T>(&mut ctx).await,
         None => Ok(args),
+    };
+    let args = match args {
+        Ok(args) => pattern_folders::confirm::<T>(&mut ctx, args).await,
+        Err(refusal) => Err(refusal),
     };
     let outcome = match args {
         Ok(args) => match asking.settle::<T>(&ctx, &args).await {

@@ -1,5 +1,6 @@
 //! What an operator configured, as calls see it: the accounts and the callers. A reload swaps the whole of it.
 
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -30,18 +31,20 @@ pub struct Account {
     home: String,
     provider: Provider,
     pub(crate) knowledge: Arc<Knowledge>,
-    trash: Arc<Mutex<Option<Trash>>>,
+    listing: Arc<Mutex<Option<Listing>>>,
 }
 
-/// The folder for what is deleted, if there is one, and since when that is known.
+/// The folders that the source listed last.
 #[derive(Clone, Debug)]
-struct Trash {
-    folder: Option<FolderName>,
+struct Listing {
+    names: Arc<HashSet<FolderName>>,
+    /// The folder for what is deleted, if there is one.
+    trash: Option<FolderName>,
     since: Instant,
 }
 
-/// Folders are rarely given another use.
-const TRASH_STAYS: Duration = Duration::from_secs(60);
+/// Folders are rarely given another name or use.
+const LISTING_STAYS: Duration = Duration::from_secs(60);
 
 /// What kind of mail store an account is in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -189,37 +192,54 @@ impl Account {
             source,
             provider,
             knowledge: Arc::default(),
-            trash: Arc::default(),
+            listing: Arc::default(),
         }
     }
 
     /// Where deleted mail goes (RFC 6154), whatever it is called; none where the server names no such folder.
     pub(crate) async fn trash(&self, cx: &Cx) -> Result<Option<FolderName>, Fault> {
-        let known = lock(&self.trash).clone();
-        if let Some(known) = known.filter(|known| known.since.elapsed() < TRASH_STAYS) {
-            return Ok(known.folder);
+        if let Some(listing) = self.recent_listing() {
+            return Ok(listing.trash);
         }
         let found = self.folders(cx).await?;
         Ok(trash_among(&found))
     }
 
+    /// Whether the source listed a folder in this very spelling lately. No I/O.
+    pub(crate) fn listed_lately(&self, folder: &FolderName) -> bool {
+        let listing = self.recent_listing();
+        listing.is_some_and(|listing| listing.names.contains(folder))
+    }
+
+    /// Whether the source lists a folder in this very spelling now.
+    pub(crate) async fn lists(&self, cx: &Cx, folder: &FolderName) -> Result<bool, Fault> {
+        let found = self.folders(cx).await?;
+        Ok(found.folders.iter().any(|one| one.name == *folder))
+    }
+
+    fn recent_listing(&self) -> Option<Listing> {
+        let listing = lock(&self.listing).clone();
+        listing.filter(|listing| listing.since.elapsed() < LISTING_STAYS)
+    }
+
     pub(crate) async fn folders(&self, cx: &Cx) -> Result<Folders, Fault> {
         let found = self.source.folders(cx).await?;
-        self.note_trash(&found);
+        self.note_listing(&found);
         Ok(found)
     }
 
     /// With counts, which take a server some time.
     pub(crate) async fn counted_folders(&self, cx: &Cx) -> Result<Folders, Fault> {
         let found = self.source.counted_folders(cx).await?;
-        self.note_trash(&found);
+        self.note_listing(&found);
         Ok(found)
     }
 
-    /// Whoever lists them learns which one is the trash.
-    fn note_trash(&self, found: &Folders) {
-        *lock(&self.trash) = Some(Trash {
-            folder: trash_among(found),
+    fn note_listing(&self, found: &Folders) {
+        let names = found.folders.iter().map(|one| one.name.clone());
+        *lock(&self.listing) = Some(Listing {
+            names: Arc::new(names.collect()),
+            trash: trash_among(found),
             since: Instant::now(),
         });
     }

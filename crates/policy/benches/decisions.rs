@@ -14,8 +14,8 @@ use std::fmt::Write as _;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use mail::{Domain, FactsBuf, Folded, FolderName, Known, Level, MailAddress};
-use policy::{Capabilities, FolderPolicy, Mode, Predicate, Rule, Span};
+use mail::{Domain, FactsBuf, Folded, Known, Level, MailAddress};
+use policy::{Capabilities, FolderPattern, FolderPolicy, Mode, Predicate, Rule, Span};
 
 const REPORT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/policy-speed.md");
 const NOW: i64 = 1_794_783_600;
@@ -132,7 +132,7 @@ fn folder(mode: Mode, default: Level) -> FolderPolicy {
             level: levels[index % levels.len()],
         });
     FolderPolicy {
-        path: FolderName::new("INBOX").unwrap(),
+        path: FolderPattern::parse("INBOX").unwrap(),
         mode,
         default,
         rules: rules.collect(),

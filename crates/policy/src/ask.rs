@@ -96,6 +96,28 @@ impl Ask {
         }
     }
 
+    /// The folders that it names: where the messages are, and where one is to go.
+    pub fn folders(&self) -> impl Iterator<Item = (&AccountId, &FolderName)> {
+        let (here, deed) = match self {
+            Self::Messages {
+                account, folder, ..
+            } => (Some((account, folder)), None),
+            Self::Change {
+                account,
+                folder,
+                deed,
+            } => (Some((account, folder)), Some(deed)),
+            Self::Own
+            | Self::Accounts
+            | Self::Account { .. }
+            | Self::Folders { .. }
+            | Self::Wherever { .. } => (None, None),
+        };
+        let target = deed.and_then(Deed::target);
+        let there = target.map(|target| (&target.account, &target.folder));
+        here.into_iter().chain(there)
+    }
+
     /// Whether something in this account would become another.
     pub fn changes(&self, account: &AccountId) -> bool {
         let Self::Change {

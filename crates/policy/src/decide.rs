@@ -347,7 +347,7 @@ mod tests {
     use mail::Level::{Body, Count, Envelope, Full, Metadata, None as Nothing};
 
     use super::*;
-    use crate::{Capabilities, Capability, Rule};
+    use crate::{Capabilities, Capability, FolderPattern, Rule};
 
     fn account(name: &str) -> AccountId {
         AccountId::new(name).unwrap()
@@ -363,7 +363,7 @@ mod tests {
             level: *level,
         };
         FolderPolicy {
-            path: name(path),
+            path: FolderPattern::parse(path).unwrap(),
             mode,
             default,
             rules: rules.iter().map(rule).collect(),
@@ -460,7 +460,10 @@ mod tests {
         use Capability::{AcceptIncoming, DraftAppend, MarkSeen, MarkTagged, MoveOut};
         let with = |path, default, given: &[Capability]| FolderPolicy {
             capabilities: given.iter().copied().collect(),
-            ..folder(path, Mode::Whitelist, default, &[])
+            ..match default {
+                Nothing => folder(path, Mode::Whitelist, default, &[]),
+                _ => folder(path, Mode::Blacklist, default, &[]),
+            }
         };
         let work = vec![
             with("INBOX", Metadata, &[MarkSeen, MoveOut]),

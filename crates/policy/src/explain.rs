@@ -120,7 +120,7 @@ mod tests {
         ];
         let rule = |(predicates, level)| Rule { predicates, level };
         let mut folder = FolderPolicy {
-            path: FolderName::new("INBOX").unwrap(),
+            path: FolderName::new("INBOX").unwrap().try_into().unwrap(),
             mode: Mode::Blacklist,
             default: Level::Full,
             rules: rules.into_iter().map(rule).collect(),

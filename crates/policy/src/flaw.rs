@@ -57,18 +57,11 @@ pub(crate) fn find(accounts: &[(AccountId, Vec<FolderPolicy>)]) -> Vec<Flaw> {
 }
 
 fn in_folder(a: usize, f: usize, folder: &FolderPolicy, flaws: &mut Vec<Flaw>) {
-    if folder.mode == Mode::Blacklist && folder.default == Level::None {
+    if let Some((what, hint)) = unfit_default(folder) {
         flaws.push(Flaw {
             place: Place::Default(a, f),
-            what: "a blacklist with default NONE hides everything".to_owned(),
-            hint: "use mode: whitelist, or a default above NONE".to_owned(),
-        });
-    }
-    if folder.mode == Mode::Whitelist && folder.default == Level::Full {
-        flaws.push(Flaw {
-            place: Place::Default(a, f),
-            what: "a whitelist with default FULL shows everything".to_owned(),
-            hint: "use default: NONE, or mode: blacklist".to_owned(),
+            what,
+            hint,
         });
     }
     if folder.rules.len() > MOST_RULES {
@@ -96,6 +89,27 @@ fn in_folder(a: usize, f: usize, folder: &FolderPolicy, flaws: &mut Vec<Flaw>) {
     }
 }
 
+/// A whitelist starts from nothing and grants; a blacklist starts from a level and caps.
+fn unfit_default(folder: &FolderPolicy) -> Option<(String, String)> {
+    let level = folder.default.name();
+    match folder.mode {
+        Mode::Whitelist if folder.default > Level::None => Some((
+            format!("`mode: whitelist` goes with `default: NONE`, and this default is {level}"),
+            format!(
+                "use `mode: blacklist` to show every message at {level}, \
+                 or `default: NONE` with a rule that says `grant: {level}`"
+            ),
+        )),
+        Mode::Blacklist if folder.default == Level::None => Some((
+            "`mode: blacklist` goes with a default above NONE".to_owned(),
+            "use `mode: whitelist` to show only what rules grant, \
+             or a higher default, such as `default: ENVELOPE`"
+                .to_owned(),
+        )),
+        Mode::Whitelist | Mode::Blacklist => None,
+    }
+}
+
 /// What is wrong, and what to do about it.
 type Fault = (String, &'static str);
 
@@ -111,11 +125,12 @@ fn alone(folder: &FolderPolicy, rule: &Rule) -> Option<Fault> {
     }
     let (level, default) = (rule.level.name(), folder.default.name());
     match folder.mode {
-        Mode::Whitelist if rule.level <= folder.default => {
-            let what = format!("grant {level} gives no more than the default {default}");
+        Mode::Whitelist if rule.level == Level::None => {
+            let what = "grant NONE gives nothing".to_owned();
             return Some((what, "grant a higher level, or remove the rule"));
         }
-        Mode::Blacklist if rule.level >= folder.default => {
+        // Of a default that is itself refused, a rule is not compared with it.
+        Mode::Blacklist if folder.default > Level::None && rule.level >= folder.default => {
             let what = format!("cap {level} takes nothing from the default {default}");
             return Some((what, "cap to a lower level, or remove the rule"));
         }
@@ -173,10 +188,10 @@ fn contradiction(predicates: &[Predicate]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use mail::Level::{Body, Count, Envelope, Full, None as Nothing};
-    use mail::{Domain, Folded, FolderName, MailAddress};
+    use mail::{Domain, Folded, MailAddress};
 
     use super::*;
-    use crate::{Capabilities, Span};
+    use crate::{Capabilities, FolderPattern, Span};
 
     fn from(text: &str) -> Predicate {
         Predicate::From(MailAddress::parse(text).unwrap())
@@ -196,7 +211,7 @@ mod tests {
 
     fn folder(path: &str, mode: Mode, default: Level, rules: Vec<Rule>) -> FolderPolicy {
         FolderPolicy {
-            path: FolderName::new(path).unwrap(),
+            path: FolderPattern::parse(path).unwrap(),
             mode,
             default,
             rules,
@@ -218,7 +233,13 @@ mod tests {
         let accounts = vec![
             (
                 account("a"),
-                vec![plain("INBOX"), plain("X"), plain("inbox")],
+                vec![
+                    plain("INBOX"),
+                    plain("X"),
+                    plain("inbox"),
+                    plain("INBOX/*"),
+                    plain("Inbox/*"),
+                ],
             ),
             (
                 account("b"),
@@ -226,7 +247,7 @@ mod tests {
             ),
             (
                 account("a"),
-                vec![folder("Y", Mode::Whitelist, Full, Vec::new())],
+                vec![folder("Y", Mode::Whitelist, Count, Vec::new())],
             ),
         ];
         let told: Vec<_> = find(&accounts)
@@ -239,8 +260,13 @@ mod tests {
                 "folder 'INBOX' is named twice; put its rules into one entry",
             ),
             (
+                Place::Folder(0, 4),
+                "folder 'INBOX/*' is named twice; put its rules into one entry",
+            ),
+            (
                 Place::Default(1, 0),
-                "a blacklist with default NONE hides everything; use mode: whitelist, or a default above NONE",
+                "`mode: blacklist` goes with a default above NONE; use `mode: whitelist` to show \
+                 only what rules grant, or a higher default, such as `default: ENVELOPE`",
             ),
             (
                 Place::Account(2),
@@ -248,7 +274,9 @@ mod tests {
             ),
             (
                 Place::Default(2, 0),
-                "a whitelist with default FULL shows everything; use default: NONE, or mode: blacklist",
+                "`mode: whitelist` goes with `default: NONE`, and this default is COUNT; use \
+                 `mode: blacklist` to show every message at COUNT, or `default: NONE` with a rule \
+                 that says `grant: COUNT`",
             ),
         ];
         assert_eq!(told, want.map(|(place, text)| (place, text.to_owned())));
@@ -278,11 +306,10 @@ mod tests {
             ),
             (
                 Whitelist,
-                Body,
-                vec![rule(Body, vec![a()])],
-                vec![(0, "no more than the default BODY")],
+                Nothing,
+                vec![rule(Nothing, vec![a()])],
+                vec![(0, "grant NONE gives nothing")],
             ),
-            (Whitelist, Body, vec![rule(Full, vec![a()])], vec![]),
             (
                 Blacklist,
                 Body,
@@ -402,6 +429,28 @@ mod tests {
             assert_eq!(places, wanted, "{folder:?}: {found:?}");
             for (flaw, (_, text)) in found.iter().zip(want) {
                 assert!(flaw.what.contains(text), "{}", flaw.what);
+            }
+        }
+    }
+
+    #[test]
+    fn mode_and_default_that_do_not_fit_are_refused() {
+        use Mode::{Blacklist, Whitelist};
+        for default in Level::ALL {
+            for (mode, fits) in [
+                (Whitelist, default == Nothing),
+                (Blacklist, default != Nothing),
+            ] {
+                let level = if mode == Whitelist { Full } else { Nothing };
+                let rules = vec![rule(level, vec![from("a@x.example")])];
+                let found = find(&[(account("a"), vec![folder("X", mode, default, rules)])]);
+                let places: Vec<_> = found.iter().map(|flaw| flaw.place).collect();
+                let want = if fits {
+                    vec![]
+                } else {
+                    vec![Place::Default(0, 0)]
+                };
+                assert_eq!(places, want, "{mode:?} {default:?}");
             }
         }
     }

@@ -1,13 +1,13 @@
-//! What a policy says of one folder.
+//! What a policy says of one folder, or of all that a pattern covers.
 
-use mail::{Facts, FolderName, Level};
+use mail::{Facts, Level};
 
 use crate::rule::Doubt;
-use crate::{Capabilities, Rule};
+use crate::{Capabilities, FolderPattern, Rule};
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FolderPolicy {
-    pub path: FolderName,
+    pub path: FolderPattern,
     pub mode: Mode,
     /// What holds when no rule speaks.
     pub default: Level,
@@ -111,7 +111,7 @@ mod tests {
             level: *level,
         };
         FolderPolicy {
-            path: FolderName::new("INBOX").unwrap(),
+            path: FolderPattern::parse("INBOX").unwrap(),
             mode,
             default,
             rules: rules.iter().map(rule).collect(),
@@ -150,9 +150,6 @@ mod tests {
             (Whitelist, Nothing, grants, Some(15), Envelope, By::Rule(0)),
             (Whitelist, Nothing, grants, Some(99), Full, By::Rule(1)),
             (Whitelist, Nothing, grants, None, Nothing, By::Default),
-            // As much as the default is no more than the default.
-            (Whitelist, Envelope, grants, Some(15), Envelope, By::Default),
-            (Whitelist, Full, grants, Some(99), Full, By::Default),
             (Blacklist, Full, caps, Some(5), Full, By::Default),
             (Blacklist, Full, caps, Some(15), Body, By::Rule(0)),
             (Blacklist, Full, caps, Some(99), Nothing, By::Rule(1)),
@@ -177,7 +174,6 @@ mod tests {
         use Mode::{Blacklist, Whitelist};
         for (mode, default, rules, floor, ceiling, visible) in [
             (Whitelist, Nothing, &[][..], Nothing, Nothing, false),
-            (Whitelist, Count, &[], Count, Count, true),
             (
                 Whitelist,
                 Nothing,
@@ -186,7 +182,7 @@ mod tests {
                 Body,
                 true,
             ),
-            (Whitelist, Envelope, &[(1, Count)], Envelope, Envelope, true),
+            (Blacklist, Count, &[], Count, Count, true),
             (Blacklist, Full, &[], Full, Full, true),
             (
                 Blacklist,

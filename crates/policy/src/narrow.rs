@@ -210,7 +210,7 @@ mod tests {
             level: Level::Full,
         };
         FolderPolicy {
-            path: FolderName::new("INBOX").unwrap(),
+            path: FolderName::new("INBOX").unwrap().try_into().unwrap(),
             mode,
             default,
             rules: rules.into_iter().map(rule).collect(),

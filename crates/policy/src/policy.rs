@@ -100,18 +100,41 @@ impl Policy {
         named.filter(|account| self.shows_account(account))
     }
 
-    /// Those of an account that are visible, in the order in which they were written.
+    /// The entries of an account that are visible, in the order in which they were written. A
+    /// folder that one of them covers may be hidden by a more specific entry: see [`Self::folder`].
     pub fn folders(&self, account: &AccountId) -> impl Iterator<Item = &FolderPolicy> {
-        let folders = match &self.reach {
+        self.entries(account).filter(|entry| entry.is_visible())
+    }
+
+    fn entries(&self, account: &AccountId) -> impl Iterator<Item = &FolderPolicy> {
+        let entries = match &self.reach {
             Reach::Owner => None,
             Reach::Named(accounts) => accounts.get(account),
         };
-        let folders = folders.into_iter().flatten();
-        folders.filter(|folder| folder.is_visible())
+        entries.into_iter().flatten()
     }
 
+    /// The most specific entry that covers the folder: its exact path, or the longest prefix, or
+    /// `*`. None where there is no such entry, or where nothing can be seen or done by it.
     pub fn folder(&self, account: &AccountId, name: &FolderName) -> Option<&FolderPolicy> {
-        self.folders(account).find(|folder| folder.path == *name)
+        let covering = self.entries(account).filter_map(|entry| {
+            let precedence = entry.path.precedence(name)?;
+            Some((precedence, entry))
+        });
+        let (_, entry) = covering.max_by_key(|(precedence, _)| *precedence)?;
+        entry.is_visible().then_some(entry)
+    }
+
+    /// Whether only the server's own list can say that there is such a folder.
+    ///
+    /// INVARIANT: a pattern opens a name only where the server lists it in this very spelling. A
+    /// server may know a folder by several names, and a more specific entry hides only one.
+    pub fn needs_listing(&self, account: &AccountId, name: &FolderName) -> bool {
+        let covers = |entry: &FolderPolicy| entry.path.covers(name);
+        let mut covering = self.folders(account).filter(|entry| covers(entry));
+        let named = self.folder(account, name);
+        let exact = named.is_some_and(|entry| entry.path.exact().is_some());
+        !exact && covering.any(|entry| entry.path.exact().is_none())
     }
 
     /// Every folder that was written, those that are not visible too. The owner's are not.
@@ -138,12 +161,15 @@ impl Policy {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Capability, Mode};
+    use crate::{Capability, FolderPattern, Mode};
 
     fn folder(path: &str, default: Level, capabilities: &[Capability]) -> FolderPolicy {
         FolderPolicy {
-            path: FolderName::new(path).unwrap(),
-            mode: Mode::Whitelist,
+            path: FolderPattern::parse(path).unwrap(),
+            mode: match default {
+                Level::None => Mode::Whitelist,
+                _ => Mode::Blacklist,
+            },
             default,
             rules: Vec::new(),
             capabilities: capabilities.iter().copied().collect(),
@@ -196,6 +222,53 @@ mod tests {
         assert_eq!(policy.ceiling(), Level::Body);
         let can: Vec<_> = policy.capabilities().iter().collect();
         assert_eq!(can, [MarkSeen, MoveOut, AcceptIncoming]);
+    }
+
+    #[test]
+    fn most_specific_entry_decides_alone() {
+        use Capability::{MarkSeen, MoveOut};
+        let account = AccountId::new("a").unwrap();
+        let entries = vec![
+            folder("*", Level::Body, &[MoveOut]),
+            folder("Private", Level::None, &[]),
+            folder("Work/*", Level::Count, &[MarkSeen]),
+            folder("Work/Secret/*", Level::None, &[]),
+            folder("Work/Secret/Open", Level::Full, &[]),
+        ];
+        let policy = Policy::new("some", vec![(account.clone(), entries)]).unwrap();
+        for (name, path, listing) in [
+            ("INBOX", Some("*"), true),
+            ("Work", Some("*"), true),
+            ("Work/A/B", Some("Work/*"), true),
+            ("Work/Secret", Some("Work/*"), true),
+            ("Private/Sub", Some("*"), true),
+            ("Private", None, true),
+            ("Work/Secret/A", None, true),
+            ("Work/Secret/Open", Some("Work/Secret/Open"), false),
+        ] {
+            let name = FolderName::new(name).unwrap();
+            let entry = policy.folder(&account, &name);
+            assert_eq!(entry.map(|one| one.path.as_str()), path, "{name}");
+            assert_eq!(policy.shows_folder(&account, &name), path.is_some());
+            assert_eq!(policy.needs_listing(&account, &name), listing, "{name}");
+        }
+        // What no entry covers is hidden without a look at the server.
+        let below = vec![
+            folder("INBOX/*", Level::Body, &[]),
+            folder("A", Level::Body, &[]),
+        ];
+        let policy = Policy::new("some", vec![(account.clone(), below)]).unwrap();
+        for (name, shown, listing) in [
+            ("INBOX", false, false),
+            ("B", false, false),
+            ("A", true, false),
+            ("INBOX/B", true, true),
+        ] {
+            let name = FolderName::new(name).unwrap();
+            assert_eq!(policy.shows_folder(&account, &name), shown, "{name}");
+            assert_eq!(policy.needs_listing(&account, &name), listing, "{name}");
+        }
+        assert!(!Policy::owner().needs_listing(&account, &FolderName::new("A").unwrap()));
     }
 
     #[test]

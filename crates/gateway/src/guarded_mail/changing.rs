@@ -28,7 +28,7 @@ impl GuardedMail<'_> {
         at: &MessageRef,
         beside: &Beside,
     ) -> Result<Subject, Halt> {
-        self.needs(&at.folder, Level::Metadata)?;
+        self.needs(&at.folder, Level::Metadata).await?;
         let admitted = self.admit(at, Level::Metadata).await?;
         let mut size = match admitted.about {
             About::Whatever => None,
@@ -134,7 +134,7 @@ impl GuardedMail<'_> {
 
     /// What a message is that its caller may know of; none if it is gone.
     pub(crate) async fn is_there(&self, at: &MessageRef) -> Result<Option<Witness>, Halt> {
-        self.needs(&at.folder, Level::Metadata)?;
+        self.needs(&at.folder, Level::Metadata).await?;
         self.admit(at, Level::Metadata).await?;
         let seen = self.account.source().look(self.cx, at, 0).await?;
         Ok(seen.map(|(seen, _)| seen))

@@ -49,7 +49,7 @@ impl GuardedMail<'_> {
         which: Which,
         progress: Progress<'_>,
     ) -> Result<Inspection, Halt> {
-        self.needs(folder, Level::Envelope)?;
+        self.needs(folder, Level::Envelope).await?;
         self.cx.enter(Stage::Search);
         let source = self.account.source();
         let everything = [Condition::EVERYTHING];

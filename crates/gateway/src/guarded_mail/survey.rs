@@ -48,7 +48,7 @@ pub(crate) struct Sighting {
 impl GuardedMail<'_> {
     /// How many messages have each level.
     pub(crate) async fn tally(&self, folder: &FolderName) -> Result<Tally, Halt> {
-        self.needs(folder, Level::Count)?;
+        self.needs(folder, Level::Count).await?;
         let survey = self.survey(folder, &Criteria::default(), None).await?;
         Ok(survey.tally)
     }
@@ -58,7 +58,7 @@ impl GuardedMail<'_> {
         folder: &FolderName,
         wanted: &Wanted<'_>,
     ) -> Result<Sighting, Halt> {
-        self.needs(folder, Level::Metadata)?;
+        self.needs(folder, Level::Metadata).await?;
         let likely = self.likely(folder, wanted);
         let likely = likely.as_ref().map(|(uidvalidity, uids)| Likely {
             uidvalidity: *uidvalidity,
@@ -107,7 +107,8 @@ impl GuardedMail<'_> {
                 Snippets::Without => Level::Metadata,
                 Snippets::Bytes(_) => Level::Body,
             },
-        )?;
+        )
+        .await?;
         let mut criteria = Criteria::default();
         if !search.query.is_everything() {
             criteria.evaluated(Condition::from(&search.query));

@@ -200,8 +200,8 @@ fn of_condition(condition: &Condition) -> usize {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use mail::{FolderName, MailAddress, Snippets, Uid, UidValidity};
-    use policy::{Capabilities, Capability, Mode};
+    use mail::{MailAddress, Snippets, Uid, UidValidity};
+    use policy::{Capabilities, Capability, FolderPattern, Mode};
 
     fn subject(word: &str) -> Criteria {
         let mut criteria = Criteria::default();
@@ -299,7 +299,7 @@ pub(super) mod tests {
             level: Level::Body,
         };
         FolderPolicy {
-            path: FolderName::new("INBOX").unwrap(),
+            path: FolderPattern::parse("INBOX").unwrap(),
             mode: Mode::Whitelist,
             default: Level::None,
             rules: (0..many).map(rule).collect(),
@@ -326,7 +326,7 @@ pub(super) mod tests {
             base(),
             friend_of(2),
             friend_of(0),
-            with(|one| one.path = FolderName::new("Other").unwrap()),
+            with(|one| one.path = FolderPattern::parse("Other").unwrap()),
             with(|one| one.mode = Mode::Blacklist),
             with(|one| one.default = Level::Count),
             with(|one| one.rules[2].level = Level::Full),

@@ -7,7 +7,7 @@ use mail::{AccountId, FolderName, MessageRef, Spelling};
 use policy::{Ask, Permit, Refused as Denied};
 use serde_json::{Map, Value};
 
-use super::{Ctx, decide, parse};
+use super::{Ctx, decide, parse, pattern_folders};
 use crate::Refusal;
 use crate::setup::{Setup, Standing};
 use crate::tools::Tool;
@@ -112,7 +112,10 @@ impl Unlisted {
         }
         let said = Said::read(ctx.setup, self.arguments);
         let args: T::Args = parse(said.arguments)?;
-        ctx.permit = decide(ctx.setup, ctx.standing, &T::ask(&args)?)?;
+        let ask = T::ask(&args)?;
+        let decided = decide(ctx.setup, ctx.standing, &ask);
+        ctx.permit = decided
+            .or_else(|refusal| pattern_folders::leave(ctx.setup, ctx.standing, &ask, refusal))?;
         Ok(args)
     }
 }

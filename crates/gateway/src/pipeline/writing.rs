@@ -413,6 +413,9 @@ impl<'a> Ctx<'a> {
         };
         let there = order.target.as_ref().map(|target| target.account.clone());
         let there = there.and_then(|account| self.setup.account(&account));
+        if let Some(told) = self.confirm_places(mail, &order).await? {
+            return Ok(told);
+        }
         match desk.carry_out(self.setup, self.cx, orderer, order).await {
             Ok(work) => tell(work, |fault, step| match there {
                 Some(there) if step.is_at_the_target() => mail.sort_at(there, fault),
@@ -420,6 +423,25 @@ impl<'a> Ctx<'a> {
             }),
             Err(why) => self.not_begun(mail, there, why),
         }
+    }
+
+    /// INVARIANT: nothing is changed in a folder of a pattern that the server does not list.
+    async fn confirm_places(
+        &self,
+        mail: &GuardedMail<'a>,
+        order: &Order,
+    ) -> Result<Option<Told>, Refusal> {
+        let source = order.source.as_ref().map(|at| (&at.account, &at.folder));
+        let target = order.target.as_ref().map(|to| (&to.account, &to.folder));
+        for (id, folder) in source.into_iter().chain(target) {
+            let Some(account) = self.setup.account(id) else {
+                continue;
+            };
+            if let Err(fault) = mail.confirm_at(account, folder).await {
+                return Ok(Some(Told::not_begun(mail.sort_at(account, fault)?)));
+            }
+        }
+        Ok(None)
     }
 
     fn not_begun(

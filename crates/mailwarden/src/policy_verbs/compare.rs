@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use gateway::Inspected;
 use mail::{AccountId, Facts, FolderName, Level, Uid};
-use policy::{By, Capability, Policy};
+use policy::{By, Capability, FolderPattern, Policy};
 
 use super::words;
 
@@ -78,14 +78,20 @@ impl Side {
         }
     }
 
-    /// The folders of an account that the caller can know of.
-    pub(super) fn folders<'a>(
+    /// The paths of an account that the policy opens.
+    pub(super) fn paths<'a>(
         &'a self,
         account: &'a AccountId,
-    ) -> impl Iterator<Item = &'a FolderName> {
+    ) -> impl Iterator<Item = &'a FolderPattern> {
         let policy = self.policy.iter();
         let folders = policy.flat_map(move |policy| policy.folders(account));
         folders.map(|folder| &folder.path)
+    }
+
+    /// Whether the caller can know of such a folder.
+    pub(super) fn shows(&self, account: &AccountId, folder: &FolderName) -> bool {
+        let policy = self.policy.as_ref();
+        policy.is_some_and(|policy| policy.folder(account, folder).is_some())
     }
 
     /// Everything that can be told apart without looking at a message.
@@ -171,9 +177,9 @@ mod tests {
     fn side(folders: &[(&str, Level)], accounts: &[&str]) -> Side {
         let account = |name: &&str| AccountId::new(*name).unwrap();
         let folder = |(path, level): &(&str, Level)| FolderPolicy {
-            path: FolderName::new(*path).unwrap(),
+            path: FolderPattern::parse(*path).unwrap(),
             mode: Mode::Whitelist,
-            default: Level::Count,
+            default: Level::None,
             rules: vec![Rule {
                 predicates: vec![Predicate::SizeGt(10)],
                 level: *level,
@@ -198,7 +204,7 @@ mod tests {
         };
         for (folder, accounts, facts, level, why) in [
             ("A", &["work"][..], large, Level::Body, "rule 1"),
-            ("A", &["work"], Facts::default(), Level::Count, "default"),
+            ("A", &["work"], Facts::default(), Level::None, "default"),
             ("B", &["work"], large, Level::None, "hidden"),
             ("A", &["home"], large, Level::None, "hidden"),
         ] {

@@ -122,6 +122,9 @@ fn folder_lines(
             folder.ceiling().name()
         ),
     ];
+    if folder.path.exact().is_none() {
+        lines.push(format!("  the entry {} covers this folder", folder.path));
+    }
     let can: Vec<&str> = folder.capabilities.iter().map(|one| one.name()).collect();
     lines.push(match can.is_empty() {
         true => "  it may change nothing".to_owned(),
@@ -157,6 +160,7 @@ fn folder_json(place: &Place<'_>, policy: Result<&FolderPolicy, (Refused, String
             let gets = words::gets(folder).into_iter();
             json!({
                 "visible": true,
+                "path": folder.path.as_str(),
                 "mode": words::mode(folder.mode),
                 "default": folder.default.name(),
                 "floor": folder.floor().name(),

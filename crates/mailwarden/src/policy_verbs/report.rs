@@ -168,10 +168,10 @@ fn difference_lines(difference: &Difference, rows: &[Row], screen: Screen) -> Ve
 }
 
 fn object(done: &Simulation) -> Value {
-    let place = |account: &mail::AccountId, folder: Option<&mail::FolderName>| json!({ "account": account.as_str(), "folder": folder.map(|folder| folder.as_str()) });
+    let place = |account: &mail::AccountId, folder: Option<&str>| json!({ "account": account.as_str(), "folder": folder });
     let compared = done.difference.is_some();
     let rows = done.rows.iter().map(|row| {
-        let mut object = place(&row.account, Some(&row.folder));
+        let mut object = place(&row.account, Some(row.folder.as_str()));
         if let Some(object) = object.as_object_mut() {
             object.insert("messages".to_owned(), json!(row.before.total()));
             object.insert("by_level".to_owned(), levels(&row.before));
@@ -184,7 +184,10 @@ fn object(done: &Simulation) -> Value {
     let missing = done.missing.iter();
     let missing = missing.map(|(account, folder)| place(account, Some(folder)));
     let failed = done.failed.iter().map(|failure| {
-        let mut object = place(&failure.account, failure.folder.as_ref());
+        let mut object = place(
+            &failure.account,
+            failure.folder.as_ref().map(mail::FolderName::as_str),
+        );
         if let Some(object) = object.as_object_mut() {
             object.insert("why".to_owned(), json!(failure.why));
         }

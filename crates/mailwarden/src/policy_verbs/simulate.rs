@@ -8,6 +8,7 @@ use anyhow::{Context as _, bail};
 use gateway::{Gateway, Which};
 use jiff::Timestamp;
 use mail::{AccountId, Cx, FolderName, Level};
+use policy::FolderPattern;
 
 use super::bar::Bar;
 use super::compare::{Change, Lone, Shift, Side};
@@ -22,8 +23,8 @@ pub(super) struct Simulation {
     pub policy: Option<String>,
     pub at: Timestamp,
     pub rows: Vec<Row>,
-    /// Folders of the policy that the server does not have.
-    pub missing: Vec<(AccountId, FolderName)>,
+    /// Paths of the policy that are no folder of the server, and patterns that cover none.
+    pub missing: Vec<(AccountId, String)>,
     pub failed: Vec<Failure>,
     /// Of this installation, and not of this caller.
     pub hidden_accounts: usize,
@@ -104,10 +105,9 @@ pub(super) async fn run(
         let sides = std::iter::once(&before).chain(&after);
         let looked_at =
             |account: &&AccountId| only.account.as_ref().is_none_or(|one| one == *account);
-        let accounts = before.accounts.iter().filter(looked_at);
-        let mut named =
-            accounts.flat_map(|account| sides.clone().flat_map(move |side| side.folders(account)));
-        if !named.any(|name| name == folder) {
+        let mut accounts = before.accounts.iter().filter(looked_at);
+        let shown = |account| sides.clone().any(|side| side.shows(account, folder));
+        if !accounts.any(shown) {
             bail!(
                 "the policy of '{}' names no folder '{folder}' there; what it does not name is hidden",
                 wanted.caller
@@ -212,14 +212,14 @@ impl Walk<'_> {
         }
     }
 
-    /// Folders that either policy names.
+    /// Folders that either policy opens.
     async fn account(&mut self, account: &AccountId, changes: &mut Vec<Change>) {
         let sides = std::iter::once(&self.before).chain(&self.after);
-        let named: BTreeSet<FolderName> = sides
-            .flat_map(|side| side.folders(account))
+        let paths: BTreeSet<FolderPattern> = sides
+            .flat_map(|side| side.paths(account))
             .cloned()
             .collect();
-        if named.is_empty() {
+        if paths.is_empty() {
             return;
         }
         let there = match self.gateway.inspect_folders(&Cx::new(), account).await {
@@ -233,21 +233,37 @@ impl Walk<'_> {
                 return;
             }
         };
-        let shown: BTreeSet<&FolderName> = self.before.folders(account).collect();
-        if !shown.is_empty() {
-            let hidden = there.folders.iter().filter(|name| !shown.contains(name));
+        if self.before.paths(account).next().is_some() {
+            let folders = there.folders.iter();
+            let hidden = folders.filter(|name| !self.before.shows(account, name));
             self.done.hidden_folders += hidden.count() + there.unusable;
         }
         let only = self.only.folder.clone();
-        for folder in named {
-            if only.as_ref().is_some_and(|only| *only != folder) {
-                continue;
+        let folders: BTreeSet<FolderName> = there.folders.into_iter().collect();
+        let missing: Vec<String> = match &only {
+            Some(only) if !folders.contains(only) && self.shows(account, only) => {
+                vec![only.to_string()]
             }
-            match there.folders.contains(&folder) {
-                true => self.folder(account, &folder, changes).await,
-                false => self.done.missing.push((account.clone(), folder)),
+            Some(_) => Vec::new(),
+            None => {
+                let none = |path: &&FolderPattern| !folders.iter().any(|one| path.covers(one));
+                paths.iter().filter(none).map(ToString::to_string).collect()
+            }
+        };
+        let missing = missing.into_iter().map(|path| (account.clone(), path));
+        self.done.missing.extend(missing);
+        for folder in folders {
+            let wanted = only.as_ref().is_none_or(|only| *only == folder);
+            if wanted && self.shows(account, &folder) {
+                self.folder(account, &folder, changes).await;
             }
         }
+    }
+
+    /// Whether either policy opens the folder.
+    fn shows(&self, account: &AccountId, folder: &FolderName) -> bool {
+        let mut sides = std::iter::once(&self.before).chain(&self.after);
+        sides.any(|side| side.shows(account, folder))
     }
 
     /// Facts are fetched once and judged under both.

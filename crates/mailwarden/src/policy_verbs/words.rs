@@ -78,16 +78,15 @@ pub(super) fn by_rules(rules: &[usize]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use mail::FolderName;
-    use mail::Level::{Body, Count, Envelope, Full, None as Nothing};
-    use policy::{Capabilities, Predicate};
+    use mail::Level::{Body, Envelope, Full, None as Nothing};
+    use policy::{Capabilities, FolderPattern, Predicate};
 
     use super::*;
 
     #[test]
     fn every_level_has_the_rules_that_lead_to_it() {
         let folder = |mode, default, levels: &[Level]| FolderPolicy {
-            path: FolderName::new("INBOX").unwrap(),
+            path: FolderPattern::parse("INBOX").unwrap(),
             mode,
             default,
             rules: levels
@@ -104,9 +103,9 @@ mod tests {
             (Whitelist, Nothing, &[][..], "NONE all else"),
             (
                 Whitelist,
-                Count,
-                &[Envelope, Full, Envelope, Count],
-                "FULL by rule 2, ENVELOPE by rule 1 or rule 3, COUNT all else",
+                Nothing,
+                &[Envelope, Full, Envelope],
+                "FULL by rule 2, ENVELOPE by rule 1 or rule 3, NONE all else",
             ),
             (
                 Blacklist,

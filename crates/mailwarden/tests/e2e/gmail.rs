@@ -7,7 +7,7 @@ mod faults;
 mod looks;
 mod moving;
 mod names;
-mod policies;
+pub(crate) mod policies;
 mod rising;
 mod searching;
 mod threads;

@@ -27,6 +27,7 @@ mod cyrus;
 mod directory;
 mod documents;
 mod faults;
+mod folder_patterns;
 mod folders;
 mod gmail;
 mod hostile;

@@ -38,7 +38,7 @@ const NEXT: &str = "  work:
         - match: { from_domain: example.com }
           cap: COUNT
   home:
-    - { path: Invoices, mode: whitelist, default: COUNT }
+    - { path: Invoices, mode: blacklist, default: COUNT }
 ";
 
 fn served() -> (Dovecot, Directory) {

@@ -216,6 +216,40 @@ fn a_broken_directory_keeps_what_is_in_force_and_is_recorded() {
 }
 
 #[test]
+fn mode_with_the_wrong_default_is_refused() {
+    let (_server, directory) = served(EVERYTHING);
+    let mut client = directory.client("agent");
+    envelope(&mut client, "work");
+    for (mode, default, hint) in [
+        ("whitelist", "BODY", "use `mode: blacklist`"),
+        ("whitelist", "COUNT", "that says `grant: COUNT`"),
+        ("blacklist", "NONE", "use `mode: whitelist`"),
+    ] {
+        directory.policy(&format!(
+            "  work:\n    - {{ path: INBOX, mode: {mode}, default: {default} }}\n"
+        ));
+        let commands: [&[&str]; 3] = [&["config", "check"], &["stdio"], &["config", "reload"]];
+        for command in commands {
+            let printed = directory.run(command);
+            assert_eq!(printed.code, 2, "{command:?} {mode}: {}", printed.stdout);
+            let said = &printed.stderr;
+            assert!(said.contains("policies/some.yaml:4:"), "{said}");
+            assert!(said.contains(hint), "{command:?} {hint}: {said}");
+        }
+        let printed = directory.run(&["config", "reload", "--force"]);
+        assert!(
+            printed.stdout.contains("kept version "),
+            "{}",
+            printed.stdout
+        );
+        assert_eq!(
+            envelope(&mut client, "work").text("/envelope/subject"),
+            "Invoice 7"
+        );
+    }
+}
+
+#[test]
 fn a_call_under_way_ends_under_the_policy_it_began_with() {
     let server = mailbox();
     let proxy = FaultProxy::to(server.port());

@@ -3,7 +3,7 @@
 use mail::Level;
 
 use super::{Code, Site, Warning};
-use crate::{Capability, Policy};
+use crate::{Capability, FolderPolicy, Policy};
 
 pub(super) fn look(
     caller: &str,
@@ -26,9 +26,7 @@ fn leak(sites: &[Site<'_>], target: &Site<'_>, other: &str, theirs: &Policy) -> 
         can if can.has(Capability::DraftAppend) => Capability::DraftAppend,
         _ => return None,
     };
-    // The owner sees everything anyway.
-    let reads = theirs.folder(target.account, &target.folder.path)?;
-    if reads.ceiling() < Level::Envelope {
+    if !reads_in(theirs, target) {
         return None;
     }
     let mut private = sites.iter().filter(|site| {
@@ -43,15 +41,41 @@ fn leak(sites: &[Site<'_>], target: &Site<'_>, other: &str, theirs: &Policy) -> 
     Some(target.warn(Code::LeaksToCaller, text))
 }
 
-/// Certainly: everything, or by the very same rules.
+/// Whether some folder of the target is one where the other caller reads. The owner, whose policy
+/// has no entries, sees everything anyway.
+fn reads_in(theirs: &Policy, target: &Site<'_>) -> bool {
+    let reads = |entry: &FolderPolicy| entry.ceiling() >= Level::Envelope;
+    match target.folder.path.exact() {
+        Some(folder) => theirs.folder(target.account, folder).is_some_and(reads),
+        None => {
+            let mut entries = theirs.folders(target.account);
+            entries.any(|entry| reads(entry) && entry.path.overlaps(&target.folder.path))
+        }
+    }
+}
+
+/// Certainly: everything, or by the very same rules, in every folder of the site.
 fn sees_as_much(theirs: &Policy, site: &Site<'_>) -> bool {
-    let Some(folder) = theirs.folder(site.account, &site.folder.path) else {
-        return false;
+    let as_much = |entry: &FolderPolicy| {
+        let alike = entry.mode == site.folder.mode
+            && entry.default == site.folder.default
+            && entry.rules == site.folder.rules;
+        alike || entry.floor() >= site.folder.ceiling()
     };
-    let alike = folder.mode == site.folder.mode
-        && folder.default == site.folder.default
-        && folder.rules == site.folder.rules;
-    alike || folder.floor() >= site.folder.ceiling()
+    let path = &site.folder.path;
+    if let Some(folder) = path.exact() {
+        return theirs.folder(site.account, folder).is_some_and(as_much);
+    }
+    let own = theirs
+        .written()
+        .filter(|(account, _)| *account == site.account);
+    let mut touching = own
+        .map(|(_, entry)| entry)
+        .filter(|entry| entry.path.overlaps(path));
+    let whole = theirs
+        .folders(site.account)
+        .any(|entry| entry.path.contains(path));
+    whole && touching.all(as_much)
 }
 
 /// The decision forbids each such move; whoever wrote this may have hoped otherwise.

@@ -9,9 +9,9 @@ mod tools;
 
 use std::fmt;
 
-use mail::{AccountId, FolderName};
+use mail::AccountId;
 
-use crate::{FolderPolicy, Policy};
+use crate::{FolderPattern, FolderPolicy, Policy};
 
 /// One thing to look at again.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -28,9 +28,9 @@ pub struct Warning {
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Spot {
     Whole,
-    Folder(AccountId, FolderName),
+    Folder(AccountId, FolderPattern),
     /// The rule with this index.
-    Rule(AccountId, FolderName, usize),
+    Rule(AccountId, FolderPattern, usize),
 }
 
 /// The closed list.
@@ -60,6 +60,8 @@ pub enum Code {
     NothingToAccept,
     /// Nothing can be seen or done here.
     FolderWithoutUse,
+    /// A pattern that gives text or a capability in Trash, Junk, Drafts and Sent too.
+    PatternOpensAll,
 }
 
 /// How much a warning matters.
@@ -86,7 +88,7 @@ pub fn lint(callers: &[(&str, &Policy)]) -> Vec<Warning> {
 }
 
 impl Code {
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::LeaksToCaller,
         Self::TargetShowsMore,
         Self::CallerWithoutLimits,
@@ -99,6 +101,7 @@ impl Code {
         Self::NowhereToMove,
         Self::NothingToAccept,
         Self::FolderWithoutUse,
+        Self::PatternOpensAll,
     ];
 
     pub fn name(self) -> &'static str {
@@ -115,6 +118,7 @@ impl Code {
             Self::NowhereToMove => "nowhere_to_move",
             Self::NothingToAccept => "nothing_to_accept",
             Self::FolderWithoutUse => "folder_without_use",
+            Self::PatternOpensAll => "pattern_opens_all",
         }
     }
 
@@ -129,7 +133,8 @@ impl Code {
             | Self::AlwaysMatches
             | Self::NothingToChange
             | Self::NowhereToMove
-            | Self::NothingToAccept => Weight::Warning,
+            | Self::NothingToAccept
+            | Self::PatternOpensAll => Weight::Warning,
         }
     }
 }
@@ -168,8 +173,10 @@ impl<'a> Site<'a> {
         each.map(move |(account, folder)| Self::new(caller, account, folder))
     }
 
+    /// Both are one folder. Under a pattern mail can go from one folder to another.
     fn is(&self, other: &Self) -> bool {
-        self.account == other.account && self.folder.path == other.folder.path
+        let exact = self.folder.path.exact().is_some();
+        exact && self.account == other.account && self.folder.path == other.folder.path
     }
 
     fn warn(&self, code: Code, text: String) -> Warning {

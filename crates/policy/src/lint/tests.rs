@@ -8,7 +8,7 @@ use crate::{Capability, Mode, Predicate, Rule, Span};
 
 fn folder(mode: Mode, path: &str, default: Level) -> FolderPolicy {
     FolderPolicy {
-        path: FolderName::new(path).unwrap(),
+        path: FolderPattern::parse(path).unwrap(),
         mode,
         default,
         rules: Vec::new(),
@@ -87,7 +87,7 @@ fn limits_and_tools() {
             vec!["caller_without_limits @ me: the policy"],
         ),
         (
-            vec![black("X", Level::Full), white("Y", Level::Body)],
+            vec![black("X", Level::Full), black("Y", Level::Body)],
             vec!["folder_without_limits @ me: a / X"],
         ),
         (
@@ -100,22 +100,22 @@ fn limits_and_tools() {
             vec!["folder_without_use @ me: a / X"],
         ),
         (
-            vec![white("X", Level::Count).can(&[MarkSeen, MarkTagged, MoveOut])],
+            vec![black("X", Level::Count).can(&[MarkSeen, MarkTagged, MoveOut])],
             vec!["nothing_to_change @ me: a / X"; 3],
         ),
         (
-            vec![white("X", Level::Metadata).can(&[MarkSeen, MarkTagged])],
+            vec![black("X", Level::Metadata).can(&[MarkSeen, MarkTagged])],
             vec![],
         ),
         (
             vec![
-                white("X", Level::Metadata).can(&[MoveOut]),
-                white("Y", Level::Metadata),
+                black("X", Level::Metadata).can(&[MoveOut]),
+                black("Y", Level::Metadata),
             ],
             vec!["nowhere_to_move @ me: a / X"],
         ),
         (
-            vec![white("X", Level::Metadata).can(&[MoveOut, AcceptIncoming])],
+            vec![black("X", Level::Metadata).can(&[MoveOut, AcceptIncoming])],
             vec![
                 "nowhere_to_move @ me: a / X",
                 "nothing_to_accept @ me: a / X",
@@ -123,14 +123,14 @@ fn limits_and_tools() {
         ),
         (
             vec![
-                white("X", Level::Metadata).can(&[MoveOut]),
+                black("X", Level::Metadata).can(&[MoveOut]),
                 white("Y", Level::None).can(&[AcceptIncoming]),
             ],
             vec![],
         ),
         (
             vec![
-                white("X", Level::Count),
+                black("X", Level::Count),
                 white("Y", Level::None).can(&[AcceptIncoming]),
             ],
             vec!["nothing_to_accept @ me: a / Y"],
@@ -243,11 +243,11 @@ fn mail_that_can_reach_another_caller() {
     let reader = |folders| policy(folders);
     let mine = |can: &[Capability]| {
         policy(vec![
-            white("INBOX", Level::Body),
+            black("INBOX", Level::Body),
             white("Shared", Level::None).can(can),
         ])
     };
-    let shared = || white("Shared", Level::Envelope);
+    let shared = || black("Shared", Level::Envelope);
     for (mine, theirs, want) in [
         (mine(&[AcceptIncoming]), reader(vec![shared()]), vec![leaks]),
         (mine(&[DraftAppend]), reader(vec![shared()]), vec![leaks]),
@@ -263,12 +263,12 @@ fn mail_that_can_reach_another_caller() {
         ),
         (
             mine(&[AcceptIncoming]),
-            reader(vec![white("Shared", Level::Metadata)]),
+            reader(vec![black("Shared", Level::Metadata)]),
             vec![],
         ),
         (
             mine(&[AcceptIncoming]),
-            reader(vec![white("Other", Level::Body)]),
+            reader(vec![black("Other", Level::Body)]),
             vec![],
         ),
         // Whoever sees the source as well learns nothing.
@@ -279,7 +279,7 @@ fn mail_that_can_reach_another_caller() {
         ),
         (
             mine(&[AcceptIncoming]),
-            reader(vec![shared(), white("INBOX", Level::Headers)]),
+            reader(vec![shared(), black("INBOX", Level::Headers)]),
             vec![leaks],
         ),
         // Some of it is not all of it.
@@ -294,7 +294,7 @@ fn mail_that_can_reach_another_caller() {
         // What shows no text is not private enough to tell of.
         (
             policy(vec![
-                white("INBOX", Level::Headers),
+                black("INBOX", Level::Headers),
                 white("Shared", Level::None).can(&[DraftAppend]),
             ]),
             reader(vec![shared()]),
@@ -302,7 +302,7 @@ fn mail_that_can_reach_another_caller() {
         ),
         // A folder leaks nothing into itself.
         (
-            policy(vec![white("Shared", Level::Body).can(&[DraftAppend])]),
+            policy(vec![black("Shared", Level::Body).can(&[DraftAppend])]),
             reader(vec![shared()]),
             vec![],
         ),
@@ -323,7 +323,7 @@ fn mail_that_can_reach_another_caller() {
         Vec::<String>::new()
     );
     let lesser = policy(vec![
-        white("INBOX", Level::Count).rule(Level::Body, attached()),
+        white("INBOX", Level::None).rule(Level::Headers, attached()),
         shared(),
     ]);
     assert_eq!(told(&[("me", &mine), ("other", &lesser)]), [leaks]);
@@ -360,8 +360,8 @@ fn targets_that_would_show_more() {
         (Level::Body, Level::Envelope, vec![]),
     ] {
         let folders = vec![
-            white("X", source),
-            white("Y", target).can(&[AcceptIncoming]),
+            black("X", source),
+            black("Y", target).can(&[AcceptIncoming]),
         ];
         assert_eq!(
             told(&[("me", &policy(folders))]),
@@ -370,8 +370,123 @@ fn targets_that_would_show_more() {
         );
     }
     let only_seen = vec![
-        white("X", Level::Metadata),
-        white("Y", Level::Body).can(&[MarkSeen]),
+        black("X", Level::Metadata),
+        black("Y", Level::Body).can(&[MarkSeen]),
     ];
     assert_eq!(told(&[("me", &policy(only_seen))]), Vec::<String>::new());
+}
+
+#[test]
+fn pattern_over_all_folders_is_warned_of() {
+    for (folder, want) in [
+        (black("*", Level::Headers), vec![]),
+        (
+            black("*", Level::Body),
+            vec!["pattern_opens_all @ me: a / *"],
+        ),
+        (
+            black("[Gmail]/*", Level::Body),
+            vec!["pattern_opens_all @ me: a / [Gmail]/*"],
+        ),
+        (black("INBOX/*", Level::Body), vec![]),
+        (
+            black("*", Level::Metadata).can(&[MarkSeen]),
+            vec!["pattern_opens_all @ me: a / *"],
+        ),
+        (
+            white("*", Level::None).rule(Level::Body, attached()),
+            vec!["pattern_opens_all @ me: a / *"],
+        ),
+    ] {
+        assert_eq!(
+            told(&[("me", &policy(vec![folder.clone()]))]),
+            want,
+            "{folder:?}"
+        );
+    }
+    let wide = policy(vec![
+        black("*", Level::Body).can(&[MoveOut, AcceptIncoming]),
+    ]);
+    let text = &lint(&[("me", &wide)])[0].text;
+    assert!(
+        text.starts_with("gives BODY, move_out, accept_incoming in Trash, Junk"),
+        "{text}"
+    );
+    // From one folder of a pattern to another mail can go.
+    assert_eq!(told(&[("me", &wide)]), ["pattern_opens_all @ me: a / *"]);
+}
+
+#[test]
+fn entry_that_takes_out_of_a_pattern_has_its_use() {
+    let unused = "folder_without_use @ me: a / Private";
+    for (folders, want) in [
+        (
+            vec![black("*", Level::Headers), white("Private", Level::None)],
+            vec![],
+        ),
+        (
+            vec![black("A/*", Level::Headers), white("Private", Level::None)],
+            vec![unused],
+        ),
+        (
+            vec![black("A/*", Level::Headers), white("A/B/*", Level::None)],
+            vec![],
+        ),
+    ] {
+        assert_eq!(
+            told(&[("me", &policy(folders.clone()))]),
+            want,
+            "{folders:?}"
+        );
+    }
+}
+
+#[test]
+fn mail_reaches_another_caller_through_patterns() {
+    let mine = |target: &str| {
+        policy(vec![
+            black("INBOX", Level::Body),
+            white(target, Level::None).can(&[AcceptIncoming]),
+        ])
+    };
+    for (target, theirs, leaks) in [
+        ("Shared", vec![black("*", Level::Envelope)], true),
+        ("Shared/*", vec![black("Shared/A", Level::Envelope)], true),
+        ("Shared/*", vec![black("Other/*", Level::Envelope)], false),
+        ("Shared", vec![black("*", Level::Body)], false),
+        (
+            "Shared",
+            vec![black("*", Level::Body), black("INBOX", Level::Headers)],
+            true,
+        ),
+        (
+            "Shared",
+            vec![black("*", Level::Body), white("Shared", Level::None)],
+            false,
+        ),
+    ] {
+        let theirs = policy(theirs);
+        let all = told(&[("me", &mine(target)), ("other", &theirs)]);
+        let found = all
+            .iter()
+            .any(|line| line.starts_with("leaks_to_caller @ me"));
+        assert_eq!(found, leaks, "{target} {theirs:?}");
+    }
+    // The source is a pattern: the other sees as much only if it does in every folder of it.
+    let all = policy(vec![black("*", Level::Body).can(&[AcceptIncoming])]);
+    for (theirs, leaks) in [
+        (vec![black("*", Level::Body)], false),
+        (
+            vec![black("*", Level::Body), white("Private", Level::None)],
+            true,
+        ),
+        (vec![black("A/*", Level::Body)], true),
+    ] {
+        let theirs = policy(theirs);
+        let all = told(&[("me", &all), ("other", &theirs)]);
+        let found = all
+            .iter()
+            .any(|line| line.starts_with("leaks_to_caller @ me"));
+        assert_eq!(found, leaks, "{theirs:?}");
+    }
 }

@@ -206,11 +206,54 @@ fn what_was_not_given_is_refused() {
 }
 
 #[test]
+fn most_specific_folder_entry_decides() {
+    run(100_000, |dice| {
+        let count = 1 + dice.roll(6);
+        let paths: Vec<String> = (0..count).map(|_| world::path(dice)).collect();
+        let entries = paths.iter().map(|_| {
+            let hidden = Entry {
+                mode: "whitelist",
+                default: "NONE",
+                rules: Vec::new(),
+            };
+            match dice.once_in(3) {
+                true => hidden,
+                false => Entry {
+                    mode: "blacklist",
+                    default: LEVELS[1 + dice.roll(6)],
+                    ..hidden
+                },
+            }
+        });
+        let entries: Vec<Entry> = entries.collect();
+        let written = paths.iter().zip(&entries);
+        let folders = written
+            .clone()
+            .map(|(path, entry)| world::folder(path, entry));
+        let account = AccountId::new("a").unwrap();
+        // A path may stand there twice.
+        let Ok(policy) = Policy::new("some", vec![(account.clone(), folders.collect())]) else {
+            return Ok(Case::Vacant);
+        };
+        let name = world::folder_name(dice);
+        let folder = FolderName::new(&name).unwrap();
+        let got = policy.folder(&account, &folder);
+        let got = got.map(|entry| (entry.path.to_string(), entry.default.name()));
+        let want = naive::entry_for(&name, written)
+            .filter(|(_, entry)| entry.default != "NONE")
+            .map(|(path, entry)| (naive::spelled(path), entry.default));
+        check(got == want, || {
+            format!("{got:?}, not {want:?}: {name} in {paths:?}")
+        })
+    });
+}
+
+#[test]
 fn every_message_above_the_default_is_a_candidate() {
     run(150_000, |dice| {
         let (mut entry, letter) = case(dice);
         entry.mode = "whitelist";
-        entry.default = dice.pick(&["NONE", "COUNT"]);
+        entry.default = "NONE";
         entry.rules.truncate(1);
         // Mostly one that meets the letter, and that a server is asked about.
         let asked = [

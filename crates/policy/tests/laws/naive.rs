@@ -63,6 +63,48 @@ pub(crate) fn level(entry: &Entry, letter: &Letter, now: i64) -> usize {
     level
 }
 
+/// The entry that decides for a folder: its own path, else the longest prefix, else `*`.
+pub(crate) fn entry_for<'a>(
+    folder: &str,
+    entries: impl Iterator<Item = (&'a String, &'a Entry)> + Clone,
+) -> Option<(&'a str, &'a Entry)> {
+    let mut exact = entries
+        .clone()
+        .filter(|(path, _)| spelled(path) == spelled(folder));
+    if let Some((path, entry)) = exact.next() {
+        return Some((path, entry));
+    }
+    let mut best: Option<(&str, &Entry)> = None;
+    for (path, entry) in entries.filter(|(path, _)| path.ends_with('*')) {
+        let (pattern, name) = (spelled(path), root_in_capitals(folder));
+        let prefix = &pattern[..pattern.len() - 1];
+        let covered = name.starts_with(prefix) && name.len() > prefix.len();
+        if covered && best.is_none_or(|(other, _)| path.len() > other.len()) {
+            best = Some((path, entry));
+        }
+    }
+    best
+}
+
+/// A path in the one form that it has.
+pub(crate) fn spelled(path: &str) -> String {
+    if path.ends_with('*') {
+        return root_in_capitals(path);
+    }
+    match path.to_lowercase().as_str() {
+        "inbox" => "INBOX".to_owned(),
+        _ => path.to_owned(),
+    }
+}
+
+fn root_in_capitals(path: &str) -> String {
+    let lower = path.to_lowercase();
+    match lower.starts_with("inbox/") || lower.starts_with("inbox.") {
+        true => format!("INBOX{}", &path[5..]),
+        false => path.to_owned(),
+    }
+}
+
 /// `None` where the fact is missing.
 pub(crate) fn holds(key: &str, value: &str, letter: &Letter, now: i64) -> Option<bool> {
     let number = || value.parse::<u64>().unwrap();

@@ -3,8 +3,8 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-use mail::{Domain, Facts, FactsBuf, Folded, FolderName, Known, Level, MailAddress};
-use policy::{Capabilities, FolderPolicy, Mode, Predicate, Rule, Span};
+use mail::{Domain, Facts, FactsBuf, Folded, Known, Level, MailAddress};
+use policy::{Capabilities, FolderPattern, FolderPolicy, Mode, Predicate, Rule, Span};
 
 use crate::dice::Dice;
 use crate::naive::{Clause, Entry, LEVELS, Letter};
@@ -155,12 +155,34 @@ pub(crate) fn entry(dice: &mut Dice) -> Entry {
     let count = dice.roll(6);
     Entry {
         mode,
-        default: match dice.once_in(2) {
-            true => LEVELS[dice.roll(7)],
-            false if mode == "whitelist" => "NONE",
-            false => "FULL",
+        default: match mode {
+            "whitelist" => "NONE",
+            _ if dice.once_in(2) => LEVELS[1 + dice.roll(6)],
+            _ => "FULL",
         },
         rules: (0..count).map(|_| clause(dice)).collect(),
+    }
+}
+
+const COMPONENTS: &[&str] = &["INBOX", "Inbox", "A", "a", "B", "A.B", "INBOXES"];
+
+/// The decoded name of a folder, few enough that patterns often cover it.
+pub(crate) fn folder_name(dice: &mut Dice) -> String {
+    let mut name = dice.pick(COMPONENTS).to_owned();
+    for _ in 0..dice.roll(4) {
+        name.push_str(dice.pick(&["/", "/", "."]));
+        name.push_str(dice.pick(COMPONENTS));
+    }
+    name
+}
+
+/// The path of an entry: such a name, what is below it, or everything.
+pub(crate) fn path(dice: &mut Dice) -> String {
+    match dice.roll(6) {
+        0 => "*".to_owned(),
+        1 => folder_name(dice),
+        2 => format!("{}.*", dice.pick(COMPONENTS)),
+        _ => format!("{}/*", dice.pick(COMPONENTS)),
     }
 }
 
@@ -196,7 +218,7 @@ pub(crate) fn level(name: &str) -> Level {
 
 pub(crate) fn folder(path: &str, entry: &Entry) -> FolderPolicy {
     FolderPolicy {
-        path: FolderName::new(path).unwrap(),
+        path: FolderPattern::parse(path).unwrap(),
         mode: match entry.mode {
             "whitelist" => Mode::Whitelist,
             _ => Mode::Blacklist,

@@ -28,8 +28,8 @@ fn own(own: Measure) -> Limits {
 /// A policy that shows this account alone.
 fn shows(account: &str) -> Policy {
     let folder = FolderPolicy {
-        path: mail::FolderName::new("INBOX").unwrap(),
-        mode: Mode::Whitelist,
+        path: policy::FolderPattern::parse("INBOX").unwrap(),
+        mode: Mode::Blacklist,
         default: Level::Body,
         rules: Vec::new(),
         capabilities: Capabilities::NONE,

@@ -28,13 +28,14 @@ pub(crate) struct Profile {
 #[derive(Serialize, JsonSchema)]
 struct Account {
     account_id: String,
-    /// Every folder not named here is hidden. Without a list every folder is open.
+    /// The most specific path holds; a folder that none covers is hidden. Without a list every folder is open.
     #[serde(skip_serializing_if = "Option::is_none")]
     folders: Option<Vec<Folder>>,
 }
 
 #[derive(Serialize, JsonSchema)]
 struct Folder {
+    /// A folder, every folder below one ("INBOX/*"), or every folder ("*").
     path: String,
     default_visibility: &'static str,
     max_visibility: &'static str,

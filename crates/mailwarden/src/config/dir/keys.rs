@@ -350,13 +350,14 @@ pub(super) static FOLDER: Keys = Keys {
             "path",
             Required,
             text("INBOX/Invoices"),
-            "The folder as the server names it.",
+            "The folder as the server names it, or a pattern: * is every folder, INBOX/* every folder below INBOX. \
+             The most specific path holds.",
         ),
         key(
             "mode",
             Required,
             Shape::Word(&["whitelist", "blacklist"]),
-            "whitelist: rules grant. blacklist: rules cap.",
+            "whitelist: rules grant, and the default is NONE. blacklist: rules cap, and the default is above NONE.",
         ),
         key(
             "default",

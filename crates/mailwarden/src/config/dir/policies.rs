@@ -5,8 +5,11 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use mail::{AccountId, Domain, Folded, FolderName, Level, MailAddress, UncertainText};
-use policy::{Capabilities, Capability, FolderPolicy, Mode, Place, Policy, Predicate, Rule, Span};
+use mail::{AccountId, Domain, Folded, Level, MailAddress, UncertainText};
+use policy::{
+    BadFolderPattern, Capabilities, Capability, FolderPattern, FolderPolicy, Mode, Place, Policy,
+    Predicate, Rule, Span,
+};
 
 use super::callers::named;
 use super::keys::POLICY_FILE;
@@ -232,12 +235,20 @@ fn whole(name: &str, accounts: Vec<ReadAccount<'_>>, reader: &mut Reader<'_>) ->
 
 fn read_folder<'n>(node: &'n Node, reader: &mut Reader<'_>) -> Option<Read<'n>> {
     let path = node.get("path").and_then(|path| {
-        let name = FolderName::new(path.text()?);
-        if name.is_err() {
-            let what = "a folder's path is 1 to 256 characters";
-            reader.problem(path, what, "write it as the server names it");
-        }
-        name.ok()
+        let read = FolderPattern::parse(path.text()?);
+        let (what, hint) = match &read {
+            Ok(_) => return read.ok(),
+            Err(BadFolderPattern::Name(_)) => (
+                "a folder's path is 1 to 256 characters",
+                "write it as the server names it",
+            ),
+            Err(BadFolderPattern::Star) => (
+                "a '*' stands only at the end of a folder's path, after '/' or '.'",
+                "write '*' for every folder, or a prefix: 'INBOX/*', or 'INBOX.*' where the server separates by '.'",
+            ),
+        };
+        reader.problem(path, what, hint);
+        None
     });
     let mode = node.text_of("mode").and_then(mode);
     let default = node.text_of("default").and_then(level);

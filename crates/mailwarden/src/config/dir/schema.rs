@@ -203,11 +203,21 @@ fn conditions(keys: &'static Keys) -> Vec<Value> {
         })];
     }
     if same(&FOLDER) {
-        return vec![json!({
-            "if": is("mode", &["blacklist"]),
-            "then": of_rules("cap", "grant"),
-            "else": of_rules("grant", "cap"),
-        })];
+        return vec![
+            json!({
+                "if": is("mode", &["blacklist"]),
+                "then": of_rules("cap", "grant"),
+                "else": of_rules("grant", "cap"),
+            }),
+            json!({
+                "if": is("mode", &["whitelist"]),
+                "then": { "properties": { "default": { "enum": ["NONE"] } } },
+            }),
+            json!({
+                "if": is("mode", &["blacklist"]),
+                "then": { "properties": { "default": { "not": { "enum": ["NONE"] } } } },
+            }),
+        ];
     }
     Vec::new()
 }

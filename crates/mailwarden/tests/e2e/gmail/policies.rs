@@ -18,7 +18,7 @@ callers:
     toolsets: [imap, threads, gateway]
 ";
 
-pub(super) fn directory(gmail: &Gmail, policy: &str) -> Directory {
+pub(crate) fn directory(gmail: &Gmail, policy: &str) -> Directory {
     let directory = Directory::new(gmail.port(), gmail.port());
     directory.write(
         "accounts.yaml",

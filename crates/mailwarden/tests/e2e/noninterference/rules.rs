@@ -1,7 +1,10 @@
 //! Random policies, and a judgement of its own that knows nothing of the product's.
 
-use mail::{Domain, Folded, FolderName, Level, MailAddress};
-use policy::{Capabilities, Capability, FolderPolicy, Mode, Place, Policy, Predicate, Rule, Span};
+use mail::{Domain, Folded, Level, MailAddress};
+use policy::{
+    Capabilities, Capability, FolderPattern, FolderPolicy, Mode, Place, Policy, Predicate, Rule,
+    Span,
+};
 use serde_json::{Map, Value, json};
 
 use super::dice::Dice;
@@ -64,7 +67,7 @@ impl FolderRules {
             false => Mode::Blacklist,
         };
         let default = match mode {
-            Mode::Whitelist => Level::ALL[[0, 0, 0, 1, 2][dice.roll(5)]],
+            Mode::Whitelist => Level::None,
             Mode::Blacklist => Level::ALL[1 + dice.roll(6)],
         };
         let rules = (0..dice.roll(6)).map(|_| {
@@ -152,7 +155,7 @@ impl FolderRules {
 
     fn product(&self) -> FolderPolicy {
         FolderPolicy {
-            path: FolderName::new(&self.path).unwrap(),
+            path: FolderPattern::parse(&self.path).unwrap(),
             mode: self.mode,
             default: self.default,
             rules: self
