@@ -26,6 +26,18 @@ pub struct Address {
 }
 
 impl Envelope {
+    pub(crate) fn stored_values(&self) -> usize {
+        let lists = [
+            &self.from,
+            &self.sender,
+            &self.reply_to,
+            &self.to,
+            &self.cc,
+            &self.bcc,
+        ];
+        6 + lists.iter().map(|list| 2 * list.len()).sum::<usize>()
+    }
+
     /// Missing fields are absent; a list that is too short costs only its missing end. An address that cannot be read,
     /// or a list of them, stands as [`Address::unreadable`]: whoever needs all of them sees that one is missing.
     pub(crate) fn read(frame: &Bytes, value: &Value<'_>) -> Option<Self> {
