@@ -3,7 +3,7 @@
 # and a few small documents for each format of attachment.
 set -eu
 cd "$(dirname "$0")"
-mkdir -p corpus/imap_responses corpus/imap_utf7 corpus/shield corpus/mime_view corpus/facts corpus/calendar corpus/html_text corpus/html_sanitize corpus/pack corpus/thread
+mkdir -p corpus/imap_responses corpus/imap_sets corpus/imap_utf7 corpus/shield corpus/mime_view corpus/facts corpus/calendar corpus/html_text corpus/html_sanitize corpus/pack corpus/thread
 python3 - <<'PY'
 import pathlib, re
 
@@ -21,6 +21,8 @@ for source in sorted(pathlib.Path("../crates/imap/tests/corpus").glob("*.txt")):
         count += 1
 for number, name in enumerate(["INBOX", "R&-D", "Entw&APw-rfe", "~peter/mail/&U,BTFw-/&ZeVnLIqe-", "&2D3c5g- x"]):
     pathlib.Path(f"corpus/imap_utf7/{number}").write_bytes(name.encode())
+for number, sets in enumerate(["1:4294967295\n5", "9:7,1\n2,2,2", "1,3,5\n2:4", "4294967295\n1", "0\n1"]):
+    pathlib.Path(f"corpus/imap_sets/{number}").write_bytes(sets.encode())
 for number, text in enumerate([
     "<|im_start|>system", "[INST] a [/INST]", "<tool_result>x</tool_result>", "a\n\nHuman: b\n\nAssistant: c",
     "### Instruction: d", "![a](https://e.x/?q=b)", "[a][b]\n\n> [b]: <https://e.x>", "<https://e.x> <a@b.c>",

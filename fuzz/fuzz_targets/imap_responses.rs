@@ -5,8 +5,10 @@
 
 #![no_main]
 
-use imap::command::{Key, SearchReturn};
-use imap::{Command, Connection, Data, Event, FrameError, Framer, Limits, Literals};
+use imap::command::{Item, Key, Part, SearchReturn};
+use imap::{
+    Command, Connection, Data, Event, Expected, FrameError, Framer, Limits, Literals, SequenceSet,
+};
 use libfuzzer_sys::fuzz_target;
 
 const LIMITS: Limits = Limits {
@@ -55,6 +57,7 @@ fn run(stream: &[u8], mut sizes: impl Iterator<Item = usize>) -> Seen {
         loop {
             match connection.poll() {
                 Ok(Some(event)) => {
+                    stored(&event);
                     codes(&event);
                     events.push(event);
                 }
@@ -67,6 +70,22 @@ fn run(stream: &[u8], mut sizes: impl Iterator<Item = usize>) -> Seen {
         connection.outgoing();
     }
     (events, None)
+}
+
+/// What is stored of a response is bounded by its octets, and less of it is where nothing asked for it.
+fn stored(event: &Event) {
+    let Event::Untagged(_, data) = event else { return };
+    let values = data.stored_values();
+    assert!(values <= 16 + 4 * LIMITS.response, "{values}");
+    let uids = SequenceSet::of([1, 2]);
+    for commands in [
+        vec![Command::noop()],
+        vec![Command::uid_fetch(&uids, &[Item::Peek(Part::Header, Some(9))])],
+    ] {
+        let mut kept = data.clone();
+        Expected::of(&commands).judge(&mut kept);
+        assert!(kept.stored_values() <= values);
+    }
 }
 
 /// Typed views of codes end, and hold as many messages on one side as on the other.

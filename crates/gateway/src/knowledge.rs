@@ -17,7 +17,7 @@ use crate::guarded_mail::Wanted;
 use pages::Pages;
 
 /// Octets that may be kept for one account.
-const MOST: usize = 96 << 20;
+pub(crate) const MOST: usize = 96 << 20;
 /// For all accounts of this process together, as long as each can keep a folder of some thousand messages.
 static ROOM: Room = Room::new(MOST, 1 << 20);
 /// Folders that are remembered at all.

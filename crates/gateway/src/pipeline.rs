@@ -39,7 +39,7 @@ use crate::{Code, Refusal};
 pub use admission::{Admitted, HELD_BACK, Pace};
 use admission::{Came, hold_back};
 pub use asking::{Asked, Asking, Consent, Question, Returned};
-pub(crate) use hostile::{LITTLE, at_once};
+pub(crate) use hostile::{LITTLE, at_once, over_ranges};
 pub(crate) use operator::{Look, Looked, POLICY_INSPECT};
 use parsing::parse;
 use spelling::Said;

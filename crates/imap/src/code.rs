@@ -9,6 +9,9 @@ use crate::{Limits, Value};
 /// More ranges than any command of ours can bring about.
 const MOST_RANGES: usize = 10_000;
 
+/// More flags than any mailbox keeps.
+const MAX_PERMANENT_FLAGS: usize = 10_000;
+
 /// `COPYUID` (RFC 4315): where copies came to lie.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CopyUid {
@@ -82,7 +85,8 @@ impl Code {
             return None;
         }
         let values = value::values(&self.arguments, &Limits::default()).ok()?;
-        values.first().and_then(Value::flags).map(PermanentFlags)
+        let flags = values.first().and_then(Value::flags)?;
+        (flags.len() <= MAX_PERMANENT_FLAGS).then_some(PermanentFlags(flags))
     }
 
     fn words(&self, name: &str) -> Option<impl Iterator<Item = &[u8]>> {

@@ -171,23 +171,51 @@ impl Connection {
 
     /// The next event, when enough has arrived for one.
     pub fn poll(&mut self) -> Result<Option<Event>, FrameError> {
-        while let Some(frame) = self.framer.next_response()? {
-            if frame.trim_ascii().is_empty() {
-                continue;
-            }
-            match Response::parse(&frame, &self.limits) {
-                Response::Continuation(_) => self.go_ahead(),
-                Response::Tagged(tag, status) => return Ok(Some(self.finish(&tag, status))),
-                Response::Untagged(Data::Status(status)) if !self.greeted => {
-                    self.greeted = true;
-                    return Ok(Some(Event::Greeting(status)));
-                }
-                Response::Untagged(data) => {
-                    return Ok(Some(Event::Untagged(self.under_way.front().copied(), data)));
-                }
+        while let Some(frame) = self.next_frame()? {
+            if let Some(event) = self.receive(Response::parse(&frame, &self.limits)) {
+                return Ok(Some(event));
             }
         }
         Ok(None)
+    }
+
+    /// The next whole response, when it has arrived. The caller parses it, on any thread, and gives it to
+    /// [`receive`](Self::receive) before it takes another.
+    pub fn next_frame(&mut self) -> Result<Option<Bytes>, FrameError> {
+        while let Some(frame) = self.framer.next_response()? {
+            if !frame.trim_ascii().is_empty() {
+                return Ok(Some(frame));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Matches a response to its command. `None` for a continuation, which only lets more be written.
+    pub fn receive(&mut self, response: Response) -> Option<Event> {
+        match response {
+            Response::Continuation(_) => {
+                self.go_ahead();
+                None
+            }
+            Response::Tagged(tag, status) => Some(self.finish(&tag, status)),
+            Response::Untagged(Data::Status(status)) if !self.greeted => {
+                self.greeted = true;
+                Some(Event::Greeting(status))
+            }
+            Response::Untagged(data) => {
+                Some(Event::Untagged(self.under_way.front().copied(), data))
+            }
+        }
+    }
+
+    /// What one response may hold.
+    pub fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    /// Octets that have arrived and belong to no whole response yet.
+    pub fn pending(&self) -> usize {
+        self.framer.pending()
     }
 
     /// Call between a good `STARTTLS` and the handshake (RFC 3501 section 6.2.1).

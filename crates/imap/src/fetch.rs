@@ -2,8 +2,13 @@
 
 use bytes::Bytes;
 
+use crate::response::texts;
+use crate::search::message_number;
 use crate::value::{self, share};
 use crate::{BodyStructure, Limits, Malformed, ThreadId, Value, utf7};
+
+/// Flags, or labels, that one message may have: servers keep some dozens, and Gmail some hundreds.
+const MAX_FLAGS: usize = 5_000;
 
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Fetch {
@@ -49,6 +54,16 @@ impl Fetch {
         found.find_map(|one| one.data.as_ref())
     }
 
+    pub(crate) fn stored_values(&self) -> usize {
+        let flags = self.flags.as_deref().unwrap_or_default();
+        let labels = self.gmail_labels.as_deref().unwrap_or_default();
+        let sections = self.sections.iter().map(|one| 2 + one.section.len() / 64);
+        let structure = self.structure.as_ref();
+        let structured = structure.map_or(0, BodyStructure::stored_values);
+        let own = texts(flags) + texts(labels) + texts(&self.other);
+        8 + own + sections.sum::<usize>() + structured
+    }
+
     pub(crate) fn read(
         frame: &Bytes,
         sequence: u32,
@@ -80,10 +95,15 @@ impl Fetch {
     fn take(&mut self, frame: &Bytes, name: &[u8], value: &Value<'_>) {
         let name = upper(name);
         match name.as_str() {
-            "UID" => self.uid = value.number().and_then(|n| n.try_into().ok()),
-            "FLAGS" => self.flags = value.flags(),
+            "UID" => self.uid = value.string().and_then(message_number),
+            // INVARIANT: more than there can be are not shown in part: they are unknown.
+            "FLAGS" => self.flags = value.flags().filter(|flags| flags.len() <= MAX_FLAGS),
             "INTERNALDATE" => self.internal_date = value.string().and_then(crate::date::parse),
-            "RFC822.SIZE" => self.size = value.number(),
+            // RFC 9051 section 9: `number64` has 63 bits.
+            "RFC822.SIZE" => {
+                let number = value.number();
+                self.size = number.filter(|number| i64::try_from(*number).is_ok());
+            }
             // QUIRK: the parentheses may be missing.
             "MODSEQ" => {
                 let inside = value.list().and_then(<[_]>::first).unwrap_or(value);
@@ -91,7 +111,9 @@ impl Fetch {
             }
             "X-GM-THRID" | "THREADID" => self.thread = ThreadId::read(&name, value),
             "X-GM-MSGID" => self.gmail_message = value.number(),
-            "X-GM-LABELS" => self.gmail_labels = labels(value),
+            "X-GM-LABELS" => {
+                self.gmail_labels = labels(value).filter(|labels| labels.len() <= MAX_FLAGS);
+            }
             "BODYSTRUCTURE" | "BODY" => self.structure = BodyStructure::read(frame, value),
             _ => match section_name(&name) {
                 Some((section, origin)) => self.sections.push(SectionData {

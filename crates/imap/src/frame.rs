@@ -4,10 +4,13 @@
 
 use std::fmt;
 
-use bytes::{Bytes, BytesMut};
+use bytes::{Buf as _, Bytes, BytesMut};
 
 use crate::Limits;
 use crate::response::word;
+
+/// Responses up to this length do not share the read buffer.
+const MAX_COPIED_BYTES: usize = 2 << 10;
 
 /// Collects bytes and hands out whole responses.
 pub struct Framer {
@@ -73,7 +76,7 @@ impl Framer {
             let Some(length) = literal else {
                 self.seen = 0;
                 self.line_start = 0;
-                return Ok(Some(self.buffer.split_to(end).freeze()));
+                return Ok(Some(self.take(end)));
             };
             let after = end.saturating_add(length);
             if after > self.limits.response {
@@ -85,6 +88,18 @@ impl Framer {
                 self.buffer.reserve(after - self.buffer.len() + 64);
                 return Ok(None);
             }
+        }
+    }
+
+    /// A small response is copied: a part of it that is kept would keep the whole buffer around it.
+    fn take(&mut self, end: usize) -> Bytes {
+        match self.buffer.get(..end) {
+            Some(small) if end <= MAX_COPIED_BYTES => {
+                let frame = Bytes::copy_from_slice(small);
+                self.buffer.advance(end);
+                frame
+            }
+            _ => self.buffer.split_to(end).freeze(),
         }
     }
 

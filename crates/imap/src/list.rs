@@ -83,7 +83,10 @@ impl MailboxStatus {
         };
         for pair in items.list().ok_or(Malformed)?.chunks(2) {
             let [item, value] = pair else { continue };
-            let number = value.number();
+            // INVARIANT: a number that no mailbox can have is unknown, and not shown to anyone.
+            let number = value
+                .number()
+                .filter(|number| u32::try_from(*number).is_ok());
             match item
                 .string()
                 .unwrap_or_default()

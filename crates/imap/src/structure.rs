@@ -52,6 +52,19 @@ pub struct Leaf {
 impl BodyStructure {
     pub const MOST_LEAVES: usize = 1_000;
 
+    pub(crate) fn stored_values(&self) -> usize {
+        let named = |list: &[(String, Bytes)]| -> usize {
+            list.iter().map(|(name, _)| 2 + name.len() / 64).sum()
+        };
+        let leaves = self.leaves.iter().map(|leaf| {
+            let own = leaf.section.len() / 16 + named(&leaf.parameters);
+            8 + own + named(&leaf.disposition_parameters)
+        });
+        let multiparts = self.multiparts.iter();
+        let multiparts = multiparts.map(|one| 3 + one.path.len() / 16 + named(&one.parameters));
+        2 + leaves.sum::<usize>() + multiparts.sum::<usize>()
+    }
+
     pub(crate) fn read(frame: &Bytes, value: &Value<'_>) -> Option<Self> {
         if !is_part(value) {
             return None;

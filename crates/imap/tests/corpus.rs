@@ -155,6 +155,7 @@ fn data_of(data: &Data) -> String {
         Data::Vanished(set) => format!("vanished {set}"),
         Data::Fetch(fetch) => fetch_of(fetch),
         Data::Other(line) => format!("other {}", text_of(line)),
+        Data::Malformed(name) => format!("malformed {name}"),
     }
 }
 

@@ -15,16 +15,15 @@ impl UidSet {
     pub fn from_ranges(ranges: impl IntoIterator<Item = (u32, u32)>) -> Self {
         let mut ranges: Vec<(u32, u32)> = ranges.into_iter().filter(|(a, b)| a <= b).collect();
         ranges.sort_unstable();
-        let mut merged: Vec<(u32, u32)> = Vec::with_capacity(ranges.len().min(64));
-        for (first, last) in ranges {
-            match merged.last_mut() {
-                Some(previous) if first <= previous.1.saturating_add(1) => {
-                    previous.1 = previous.1.max(last);
-                }
-                _ => merged.push((first, last)),
+        ranges.dedup_by(|next, previous| {
+            let joins = next.0 <= previous.1.saturating_add(1);
+            if joins {
+                previous.1 = previous.1.max(next.1);
             }
-        }
-        Self(merged)
+            joins
+        });
+        ranges.shrink_to_fit();
+        Self(ranges)
     }
 
     pub fn ranges(&self) -> &[(u32, u32)] {
@@ -53,6 +52,38 @@ impl UidSet {
 
     pub fn last(&self) -> Option<Uid> {
         self.0.last().map(|(_, last)| Uid(*last))
+    }
+
+    /// Those with a lower UID.
+    pub fn below(&self, uid: Uid) -> Self {
+        let lower = self.0.iter().take_while(|(first, _)| *first < uid.0);
+        let lower = lower.map(|(first, last)| (*first, (*last).min(uid.0.saturating_sub(1))));
+        Self(lower.collect())
+    }
+
+    /// Takes out so many with the lowest UIDs, range by range.
+    pub fn split_lowest(&mut self, count: u32) -> Self {
+        let mut left = count;
+        let mut taken = Vec::new();
+        let mut whole = 0;
+        for (first, last) in &mut self.0 {
+            let Some(more) = left.checked_sub(1) else {
+                break;
+            };
+            taken.push((*first, first.saturating_add(more).min(*last)));
+            match first.checked_add(left).filter(|next| next <= last) {
+                Some(next) => {
+                    *first = next;
+                    left = 0;
+                }
+                None => {
+                    left -= *last - *first + 1;
+                    whole += 1;
+                }
+            }
+        }
+        self.0.drain(..whole);
+        Self(taken)
     }
 
     pub fn union(&self, other: &Self) -> Self {
@@ -141,6 +172,18 @@ mod tests {
                 prop_assert_eq!(a.contains(Uid(uid)), x.contains(&uid));
             }
             prop_assert_eq!(a.iter().collect::<UidSet>(), a.clone());
+            for uid in [0, 1, 30, 66, u32::MAX] {
+                let below = x.iter().copied().filter(|one| *one < uid);
+                prop_assert_eq!(naive(&a.below(Uid(uid))), below.collect());
+            }
+            for count in [0, 1, 5, 60] {
+                let mut rest = a.clone();
+                let lowest = rest.split_lowest(count);
+                let want: BTreeSet<u32> = x.iter().copied().take(count as usize).collect();
+                prop_assert_eq!(naive(&lowest), want);
+                prop_assert_eq!(lowest.len() + rest.len(), a.len());
+                prop_assert_eq!(lowest.union(&rest), a.clone());
+            }
             for set in [a.intersection(&b), a.difference(&b), a.union(&b)] {
                 prop_assert_eq!(UidSet::from_ranges(set.ranges().iter().copied()), set);
             }
@@ -155,5 +198,12 @@ mod tests {
         assert!(end.difference(&all).is_empty());
         assert_eq!(all.union(&end), all);
         assert!(UidSet::range(Uid(2), Uid(1)).is_empty());
+        let mut rest = all.clone();
+        assert_eq!(
+            rest.split_lowest(u32::MAX - 1).last(),
+            Some(Uid(u32::MAX - 1))
+        );
+        assert_eq!(rest.split_lowest(9), end);
+        assert!(rest.is_empty());
     }
 }

@@ -4,6 +4,7 @@
 
 pub mod apple;
 mod beginning;
+mod heavy;
 mod home;
 pub mod imap;
 mod local;

@@ -35,6 +35,8 @@ struct State {
     /// One for each connection ever made. Not kept open from here: a script's reset must close its socket.
     streams: Vec<Weak<TcpStream>>,
     scripts: Vec<JoinHandle<()>>,
+    /// Scripts that ended because their client had left.
+    left: usize,
     failures: Vec<String>,
     finished: bool,
 }
@@ -76,6 +78,18 @@ impl Fake {
     /// How many clients have connected.
     pub fn connections(&self) -> usize {
         self.record.lock().streams.len()
+    }
+
+    /// Waits until so many clients have left in the middle of their script; panics after ten seconds.
+    pub fn await_left(&self, clients: usize) {
+        let deadline = Instant::now() + PATIENCE;
+        let mut state = self.record.lock();
+        while state.left < clients {
+            let left = deadline.saturating_duration_since(Instant::now());
+            assert!(!left.is_zero(), "{} clients have left", state.left);
+            let woken = self.record.changed.wait_timeout(state, left);
+            state = woken.unwrap_or_else(PoisonError::into_inner).0;
+        }
     }
 
     /// Waits until a command holding `word` (in any case) has arrived; panics after ten seconds.
@@ -153,9 +167,11 @@ where
 
 fn run(stream: Arc<TcpStream>, number: usize, record: &Arc<Record>, script: impl Fn(&mut Session)) {
     let mut session = Session::new(stream, number, Arc::clone(record));
-    if let Err(panic) = catch_unwind(AssertUnwindSafe(|| script(&mut session)))
-        && !panic.is::<ClientGone>()
-    {
+    let ended = catch_unwind(AssertUnwindSafe(|| script(&mut session)));
+    if ended.as_ref().is_err_and(|panic| panic.is::<ClientGone>()) {
+        record.lock().left += 1;
+        record.changed.notify_all();
+    } else if let Err(panic) = ended {
         let text = panic.downcast_ref::<String>().cloned();
         let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
         record

@@ -10,7 +10,7 @@ use super::learning::Lesson;
 use super::{GuardedMail, Halt};
 
 /// So many messages are asked for at once: few enough that progress can be seen.
-const BATCH: usize = 1_000;
+const BATCH: u32 = 1_000;
 /// Characters of a line.
 const MOST_SHOWN: usize = 120;
 
@@ -65,9 +65,9 @@ impl GuardedMail<'_> {
         progress(0, total);
         let shelf = self.account.knowledge.shelf(folder);
         let mut messages = Vec::new();
-        let (mut done, mut rest) = (0, wanted.iter().peekable());
-        while rest.peek().is_some() {
-            let batch: UidSet = rest.by_ref().take(BATCH).collect();
+        let (mut done, mut rest) = (0, wanted);
+        while !rest.is_empty() {
+            let batch = rest.split_lowest(BATCH);
             done += batch.len();
             let lesson = Lesson {
                 folder,

@@ -1,5 +1,6 @@
 //! The judgement of a whole folder: each message by its facts, and how many have which level.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use mail::{Facts, Fault, FaultKind, Level, Stage, UidSet, UidValidity};
@@ -48,6 +49,16 @@ pub(super) enum Looks {
     Nowhere,
 }
 
+/// Tells a thread that the call it works for is over.
+#[derive(Default)]
+struct StopOnDrop(Arc<AtomicBool>);
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// Everything that a judgement needs, so that it can be made on any thread.
 pub(super) struct Judging {
     pub permit: Permit,
@@ -62,16 +73,18 @@ pub(super) struct Judging {
 }
 
 impl Judging {
-    /// Where it holds up nobody else, if it is much.
+    /// On a thread of its own where there is much to judge, so that it delays no other call. It ends with its call.
     pub(super) async fn off_thread(self) -> Result<(UidSet, Tally), Fault> {
+        let stop = StopOnDrop::default();
         if self.looks != Looks::AtFacts || lock(&self.shelf).weight() <= MUCH {
-            return self.run();
+            return self.run(&stop.0);
         }
-        let judged = tokio::task::spawn_blocking(move || self.run()).await;
+        let stopped = Arc::clone(&stop.0);
+        let judged = tokio::task::spawn_blocking(move || self.run(&stopped)).await;
         judged.map_err(|_| Fault::new(FaultKind::Protocol, Stage::Search))?
     }
 
-    fn run(self) -> Result<(UidSet, Tally), Fault> {
+    fn run(self, stopped: &AtomicBool) -> Result<(UidSet, Tally), Fault> {
         let scope = self.permit.scope();
         let mut tally = Tally::default();
         let unseen = scope.judge(&Facts::default(), self.now).level;
@@ -92,6 +105,9 @@ impl Judging {
         let mut hits: Vec<(u32, u32)> = Vec::new();
         let mut seen = 0;
         for (uid, facts) in shelf.iter().filter(|(uid, _)| self.all.contains(*uid)) {
+            if stopped.load(Ordering::Relaxed) {
+                return Err(Fault::new(FaultKind::Lost, Stage::Search));
+            }
             let level = scope.judge(&facts, self.now).level;
             tally.add(level, 1);
             seen += 1;

@@ -8,11 +8,13 @@ use mail::{
 use tokio::task::JoinHandle;
 
 use super::GuardedMail;
-use crate::knowledge::{Shelf, lock};
+use crate::knowledge::{MOST, Shelf, lock};
 use crate::pipeline::{LITTLE, at_once};
 
 /// Facts of so many messages are asked for at once.
-const GROUP: usize = 1_000;
+const GROUP: u32 = 1_000;
+/// Octets of facts that one folder may have while it is judged: twice what is kept of an account afterwards.
+const MAX_FOLDER_BYTES: usize = 2 * MOST;
 /// Messages that are too large to be described together are asked for in groups down to this.
 const LEAST_GROUP: u64 = 20;
 /// A server that fails so often fails at something else.
@@ -42,16 +44,25 @@ impl GuardedMail<'_> {
     pub(super) async fn learn(&self, lesson: &Lesson<'_>, uids: &UidSet) -> Result<UidSet, Fault> {
         let mut described: Vec<UidSet> = Vec::new();
         let mut reading: Vec<JoinHandle<Vec<(Uid, FactsBuf)>>> = Vec::new();
-        let mut rest = uids.iter().peekable();
-        while rest.peek().is_some() {
-            let one: UidSet = rest.by_ref().take(GROUP).collect();
-            let other: UidSet = rest.by_ref().take(GROUP).collect();
+        let mut rest = uids.clone();
+        while !rest.is_empty() {
+            let (one, other) = (rest.split_lowest(GROUP), rest.split_lowest(GROUP));
+            let asked = one.len() + other.len();
             let (one, other) =
                 tokio::join!(self.described(lesson, one), self.described(lesson, other));
             for earlier in reading.drain(..) {
                 lesson.keep(&earlier.await.map_err(fell)?);
             }
-            for found in [one?, other?] {
+            let (one, other) = (one?, other?);
+            // INVARIANT: a server that names messages and describes none of them is not asked about billions of them.
+            if asked == 2 * u64::from(GROUP) && one.is_empty() && other.is_empty() {
+                return Err(stumbled());
+            }
+            if lock(lesson.shelf).weight() > MAX_FOLDER_BYTES {
+                let matches = uids.len();
+                return Err(Fault::new(FaultKind::TooMany { matches }, Stage::Fetch));
+            }
+            for found in [one, other] {
                 described.push(found.iter().map(|one| one.uid).collect());
                 for some in pieces(found) {
                     reading.push(tokio::task::spawn_blocking(move || facts(&some)));
@@ -62,9 +73,10 @@ impl GuardedMail<'_> {
             lesson.keep(&last.await.map_err(fell)?);
         }
         self.account.knowledge.tidy();
-        Ok(described
+        let ranges = described
             .iter()
-            .fold(UidSet::default(), |all, some| all.union(some)))
+            .flat_map(|some| some.ranges().iter().copied());
+        Ok(UidSet::from_ranges(ranges))
     }
 
     /// INVARIANT: nobody can hide a folder by sending mail whose envelopes are too large together.
@@ -116,11 +128,9 @@ fn pieces(mut found: Vec<Summary>) -> Vec<Vec<Summary>> {
 
 /// The first so many, and the others.
 fn split(uids: &UidSet, first: u64) -> [UidSet; 2] {
-    let first = usize::try_from(first).unwrap_or(usize::MAX);
-    [
-        uids.iter().take(first).collect(),
-        uids.iter().skip(first).collect(),
-    ]
+    let mut others = uids.clone();
+    let first = others.split_lowest(u32::try_from(first).unwrap_or(u32::MAX));
+    [first, others]
 }
 
 /// Reads so many octets that strangers wrote: a few at once, more where that holds up nobody else.

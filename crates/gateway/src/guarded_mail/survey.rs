@@ -17,6 +17,7 @@ use super::learning::Lesson;
 use super::{GuardedMail, Halt, strip};
 use crate::criteria::Criteria;
 use crate::knowledge::{Shelf, lock};
+use crate::pipeline::over_ranges;
 
 /// So few messages are looked at without asking the source which of them matter.
 const FEW: u64 = 500;
@@ -73,11 +74,8 @@ impl GuardedMail<'_> {
             return Err(Fault::new(FaultKind::Conflict, Stage::OpenFolder).into());
         }
         let described = std::mem::take(&mut survey.described);
-        let mut left = survey.newest_first(wanted.below);
-        let uids: Vec<(i64, Uid)> = left.by_ref().take(wanted.limit).collect();
-        let behind = left.count();
-        let count = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
-        let left = count(uids.len()) + count(behind);
+        let (uids, left) = survey.newest(wanted.below, wanted.limit);
+        let behind = left.saturating_sub(u64::try_from(uids.len()).unwrap_or(u64::MAX));
         let page = self
             .page(folder, uidvalidity, &uids, wanted, described)
             .await?;
@@ -247,11 +245,11 @@ impl GuardedMail<'_> {
             order,
         } = sifted;
         let mut all = sets.into_iter().next().unwrap_or_default();
-        {
+        over_ranges(all.ranges().len(), || {
             let mut shelf = lock(&shelf);
             shelf.settle(uidvalidity);
             shelf.retain(&all);
-        }
+        });
         if let Some(wanted) = self
             .to_look_at(folder, &shelf, &sieve, (uidvalidity, &all), candidates)
             .await?
@@ -263,13 +261,17 @@ impl GuardedMail<'_> {
             };
             let described = self.learn(&lesson, &wanted).await?;
             // What was not described is gone.
-            all = all.difference(&wanted.difference(&described));
+            all = over_ranges(all.ranges().len(), || {
+                all.difference(&wanted.difference(&described))
+            });
         }
         let judging = Judging {
             permit: self.permit.clone(),
             shelf,
             uidvalidity,
-            matching: matching.map(|set| set.intersection(&all)),
+            matching: over_ranges(all.ranges().len(), || {
+                matching.map(|set| set.intersection(&all))
+            }),
             all,
             criteria: criteria.clone(),
             looks: match &sieve {
@@ -301,14 +303,17 @@ impl GuardedMail<'_> {
         let unknown = || all.difference(&lock(shelf).uids());
         let search = match sieve {
             Sieve::NoFacts => return Ok(None),
-            Sieve::Everything => return Ok(Some(unknown()).filter(|set| !set.is_empty())),
+            Sieve::Everything => {
+                let unknown = over_ranges(all.ranges().len(), unknown);
+                return Ok(Some(unknown).filter(|set| !set.is_empty()));
+            }
             Sieve::Through(search) => search,
         };
-        let new = {
+        let new = over_ranges(all.ranges().len(), || {
             let shelf = lock(shelf);
             let passed = shelf.passed_over(search).cloned().unwrap_or_default();
             all.difference(&shelf.uids()).difference(&passed)
-        };
+        });
         let candidates = match candidates {
             Some(candidates) => candidates,
             None if new.len() <= FEW => new.clone(),
@@ -323,9 +328,11 @@ impl GuardedMail<'_> {
         };
         // What came last is looked at in any case: a server's index may lag behind.
         let last: UidSet = new.iter().rev().take(LAST).collect();
-        let candidates = candidates.union(&last);
-        let wanted = new.intersection(&candidates);
-        let passed = new.difference(&candidates);
+        let ranges = new.ranges().len().max(candidates.ranges().len());
+        let (wanted, passed) = over_ranges(ranges, || {
+            let candidates = candidates.union(&last);
+            (new.intersection(&candidates), new.difference(&candidates))
+        });
         // A search of the caller's own making is not worth a place.
         if let Scope::Each(_) = self.permit.scope() {
             lock(shelf).note_passed_over(uidvalidity, search, &passed);
@@ -361,22 +368,25 @@ struct Survey {
 }
 
 impl Survey {
-    fn newest_first(
-        &self,
-        below: Option<Anchor>,
-    ) -> Box<dyn Iterator<Item = (i64, Uid)> + Send + '_> {
+    /// The newest so many, newest first, and how many there are with those behind them.
+    fn newest(&self, below: Option<Anchor>, limit: usize) -> (Vec<(i64, Uid)>, u64) {
         match &self.order {
+            // INVARIANT: counted from ranges, for a server may claim billions of messages in a few octets.
             Order::ByUid => {
-                let uids = self.hits.iter().rev();
-                let uids = uids.skip_while(move |uid| below.is_some_and(|at| *uid >= at.uid));
-                Box::new(uids.map(|uid| (0, uid)))
+                let lower = below.map(|at| self.hits.below(at.uid));
+                let hits = lower.as_ref().unwrap_or(&self.hits);
+                let newest = hits.iter().rev().take(limit).map(|uid| (0, uid));
+                (newest.collect(), hits.len())
             }
             Order::Listed(list) => {
-                let fits = move |at: &&(i64, Uid)| {
+                let fits = |at: &&(i64, Uid)| {
                     below.is_none_or(|below| **at < (below.order, below.uid))
+                        && self.hits.contains(at.1)
                 };
-                let hits = list.iter().filter(fits);
-                Box::new(hits.copied().filter(|(_, uid)| self.hits.contains(*uid)))
+                let mut hits = list.iter().filter(fits).copied();
+                let newest: Vec<(i64, Uid)> = hits.by_ref().take(limit).collect();
+                let left = newest.len().saturating_add(hits.count());
+                (newest, u64::try_from(left).unwrap_or(u64::MAX))
             }
         }
     }

@@ -4,8 +4,9 @@
 
 use std::fmt;
 
+use super::fetch::{Fetches, Messages};
 use super::search::atom;
-use super::{BadArgument, Command, Piece};
+use super::{BadArgument, Command, Item, Piece};
 use crate::{SequenceSet, date};
 
 /// The name of a flag or keyword that can be set: an atom, which cannot end its list early.
@@ -60,8 +61,9 @@ impl Command {
             Stored::Added => "+FLAGS",
             Stored::Removed => "-FLAGS",
         };
-        let which = which.wire()?;
-        Ok(Self::new("UID STORE").syntax(&format!(" {which} {item} ({})", listed(flags))))
+        let set = which.wire()?;
+        let store = Self::new("UID STORE").syntax(&format!(" {set} {item} ({})", listed(flags)));
+        Ok(store.telling(which, Item::Flags))
     }
 
     /// Puts labels on messages or takes them off (`X-GM-LABELS`), names being decoded UTF-8. A label that is not there is
@@ -83,7 +85,17 @@ impl Command {
         for label in rest {
             command = command.syntax(" ").mailbox(label)?;
         }
-        Ok(command.syntax(")"))
+        Ok(command.syntax(")").telling(which, Item::GmailLabels))
+    }
+
+    /// The server answers with what became of this item of each message.
+    fn telling(mut self, which: &Which, item: Item) -> Self {
+        let messages = match which {
+            Which::Uids(set) => Messages::Uids(set.clone()),
+            Which::Saved => Messages::Saved,
+        };
+        self.fetches = Some(Fetches::of(messages, &[item]));
+        self
     }
 
     pub fn uid_copy(which: &Which, to: &str) -> Result<Self, BadArgument> {

@@ -78,25 +78,92 @@ impl Item {
     }
 }
 
+/// The `FETCH` responses that a command asks for.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Fetches {
+    pub(crate) messages: Messages,
+    /// The sections asked for, as the server names them.
+    pub(crate) sections: Vec<String>,
+    /// Octets that one message needs for all of its items, if the server keeps to what was asked.
+    pub(crate) octets: u64,
+}
+
+/// Which messages a command asks about.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) enum Messages {
+    Uids(SequenceSet),
+    Numbers(SequenceSet),
+    /// What the last search kept: any.
+    Saved,
+}
+
+/// Octets of an item without a length of its own: flags, a date, a number.
+const SMALL_ITEM_BYTES: u64 = 1 << 10;
+/// A structure or a header: most are far smaller.
+const DESCRIPTION_BYTES: u64 = 64 << 10;
+
+impl Item {
+    fn octets(&self) -> u64 {
+        match self {
+            Self::Flags
+            | Self::InternalDate
+            | Self::Size
+            | Self::GmailThread
+            | Self::GmailMessage
+            | Self::ObjectThread => SMALL_ITEM_BYTES,
+            Self::BodyStructure
+            | Self::GmailLabels
+            | Self::Peek(Part::Header | Part::HeaderFields(_), None) => DESCRIPTION_BYTES,
+            Self::Peek(_, None) => u64::MAX,
+            Self::Peek(_, Some(most)) | Self::Slice { most, .. } => {
+                SMALL_ITEM_BYTES + u64::from(*most)
+            }
+        }
+    }
+
+    fn section(&self) -> Option<String> {
+        match self {
+            Self::Peek(part, _) | Self::Slice { part, .. } => Some(part.name()),
+            _ => None,
+        }
+    }
+}
+
+impl Fetches {
+    pub(crate) fn of(messages: Messages, items: &[Item]) -> Self {
+        Self {
+            messages,
+            sections: items.iter().filter_map(Item::section).collect(),
+            octets: items.iter().map(Item::octets).fold(0, u64::saturating_add),
+        }
+    }
+}
+
 impl Command {
     pub fn uid_fetch(uids: &SequenceSet, items: &[Item]) -> Self {
-        Self::new("UID FETCH").fetch_what(&uids.to_string(), items)
+        Self::new("UID FETCH").fetch_what(Messages::Uids(uids.clone()), items)
     }
 
     /// Of what the last search kept (`$`, RFC 5182).
     pub fn uid_fetch_saved(items: &[Item]) -> Self {
-        Self::new("UID FETCH").fetch_what("$", items)
+        Self::new("UID FETCH").fetch_what(Messages::Saved, items)
     }
 
     /// By message sequence number, for the end of a mailbox whose size is known.
     pub fn fetch(numbers: &SequenceSet, items: &[Item]) -> Self {
-        Self::new("FETCH").fetch_what(&numbers.to_string(), items)
+        Self::new("FETCH").fetch_what(Messages::Numbers(numbers.clone()), items)
     }
 
-    fn fetch_what(self, set: &str, items: &[Item]) -> Self {
+    fn fetch_what(self, messages: Messages, items: &[Item]) -> Self {
+        let set = match &messages {
+            Messages::Uids(set) | Messages::Numbers(set) => set.to_string(),
+            Messages::Saved => "$".to_owned(),
+        };
         let uid = std::iter::once("UID".to_owned());
-        let items: Vec<String> = uid.chain(items.iter().map(Item::wire)).collect();
-        self.syntax(&format!(" {set} ({})", items.join(" ")))
+        let names: Vec<String> = uid.chain(items.iter().map(Item::wire)).collect();
+        let mut command = self.syntax(&format!(" {set} ({})", names.join(" ")));
+        command.fetches = Some(Fetches::of(messages, items));
+        command
     }
 }
 

@@ -11,6 +11,7 @@ mod search;
 mod session;
 
 pub use change::{FlagName, Stored, Which};
+pub(crate) use fetch::{Fetches, Messages};
 pub use fetch::{Item, Part};
 pub use mailbox::ListReturn;
 pub use search::{Day, Key, SearchReturn};
@@ -40,6 +41,8 @@ pub struct BadArgument;
 pub struct Command {
     name: &'static str,
     pieces: Vec<Piece>,
+    /// The `FETCH` responses that it asks for.
+    fetches: Option<Fetches>,
 }
 
 #[derive(Clone, PartialEq, Eq)]
@@ -90,7 +93,12 @@ impl Command {
         Self {
             name,
             pieces: vec![Piece::Text(name.as_bytes().to_vec())],
+            fetches: None,
         }
+    }
+
+    pub(crate) fn fetches(&self) -> Option<&Fetches> {
+        self.fetches.as_ref()
     }
 
     pub fn name(&self) -> &'static str {

@@ -7,6 +7,7 @@ mod awkward;
 mod deleting;
 mod drafts;
 mod extensions;
+mod generations;
 mod idempotency;
 mod last_copy;
 mod leaving;

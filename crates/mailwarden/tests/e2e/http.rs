@@ -7,6 +7,7 @@ mod eras;
 mod gate;
 mod house;
 mod limits;
+mod lying;
 mod oauth;
 mod sessions;
 mod tls;

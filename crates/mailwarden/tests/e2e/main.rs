@@ -35,6 +35,7 @@ mod http;
 mod installation;
 mod limits;
 mod local;
+mod lying;
 mod messages;
 mod noninterference;
 mod oauth;

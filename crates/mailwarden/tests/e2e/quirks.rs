@@ -5,14 +5,14 @@ use testkit::{Dovecot, Fake, FaultProxy, Leaf};
 
 use crate::support::{Account, Look, client, client_with, inbox, note, subjects};
 
-/// A mailbox that describes message 1, with these capabilities and this answer to searches.
+/// A large mailbox that describes message 1, with these capabilities and this answer to searches.
 fn scripted(capabilities: &'static str, search: &'static str) -> Fake {
     Fake::script(move |s| {
         s.log_in(capabilities);
         loop {
             let command = s.command();
             if command.mentions("EXAMINE") {
-                s.examined(1);
+                s.examined(5_000);
             } else if command.mentions("RETURN")
                 || (command.mentions("SEARCH") && !search.contains("ESEARCH"))
             {

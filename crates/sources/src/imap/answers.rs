@@ -27,9 +27,7 @@ pub(super) fn by_tag(landed: &Landed, roles: &[Role]) -> Result<Option<[Sequence
         let Some(sets) = sift::by_tag(&landed.data, &own)? else {
             return Ok(None);
         };
-        *all = sets
-            .iter()
-            .fold(SequenceSet::default(), |all, one| all.union(one));
+        *all = SequenceSet::union_of(&sets);
     }
     Ok(Some(found))
 }

@@ -6,6 +6,7 @@ use mail::{
     Candidate, Cx, Fault, FaultKind, FolderName, Horizon, Landing, Stage, Uid, UidValidity,
 };
 
+use super::bounds::Bounds;
 use super::change::{of_size, unspeakable};
 use super::job::Job;
 use super::link::Landed;
@@ -70,7 +71,7 @@ impl Job for FindCandidates<'_> {
         };
         let first = if same { first } else { 1 };
         let most = self.most();
-        let found = found(&landed, first, most)?;
+        let found = found(&landed, first, most, session.bounds())?;
         if found.len() > most {
             let matches = found.len() as u64;
             return Err(Fault::new(FaultKind::TooMany { matches }, Stage::Confirm));
@@ -141,17 +142,18 @@ impl FindCandidates<'_> {
 }
 
 /// The numbers that the search found, ascending; a few more than are wanted at most.
-fn found(landed: &Landed, first: u32, most: usize) -> Result<Vec<u32>, Fault> {
+fn found(landed: &Landed, first: u32, most: usize, bounds: Bounds) -> Result<Vec<u32>, Fault> {
     faults::check_all(&landed.statuses, Stage::Confirm)?;
-    let mut sets = landed.data.iter().filter_map(|one| match one {
+    let sets = landed.data.iter().filter_map(|one| match one {
         Data::Search(set) => Some(set),
         _ => None,
     });
     // INVARIANT: no answer is not an answer that nothing was found.
-    let set = sets
-        .next()
-        .ok_or(Fault::new(FaultKind::Protocol, Stage::Confirm))?;
-    let all = sets.fold(set.clone(), |all, more| all.union(more));
+    if sets.clone().next().is_none() {
+        return Err(Fault::new(FaultKind::Protocol, Stage::Confirm));
+    }
+    let all = SequenceSet::union_of(sets);
+    bounds.check(&all)?;
     let newest = all.descending().take_while(|uid| *uid >= first);
     let mut found: Vec<u32> = newest.take(most + 1).collect();
     found.reverse();

@@ -261,6 +261,9 @@ impl Told {
 
     /// The message was not there or not the one that was meant.
     pub(super) fn missed(&self) -> Option<Broken> {
+        if let Some(conflict) = self.conflict() {
+            return Some(conflict);
+        }
         match self.met {
             Met::No(kind) => Some(self.refused(Fault::new(kind, self.stage))),
             Met::Doubtful => Some(
@@ -268,6 +271,22 @@ impl Told {
             ),
             Met::Yes | Met::Untold => None,
         }
+    }
+
+    /// The folder became another one while the flight was under way. INVARIANT: whatever was done then is not known to
+    /// have been done to the message that was meant.
+    fn conflict(&self) -> Option<Broken> {
+        let fault = self.fault.as_ref()?;
+        if fault.kind != FaultKind::Conflict {
+            return None;
+        }
+        let is_refused = |one: &Option<Status>| one.as_ref().is_some_and(|one| !one.is_ok());
+        let effect = if !self.spoken || self.statuses.iter().all(is_refused) {
+            Effect::Nothing
+        } else {
+            Effect::Unknown
+        };
+        Some(self.broken(fault.clone(), effect))
     }
 
     /// Refused as a whole.

@@ -362,6 +362,7 @@ impl<'a> Hunt<'a> {
         form: Form,
         visit: Visit,
     ) -> Heard {
+        let bounds = visit.bounds();
         let landed = visit.landed;
         let told = errand.roles.iter().zip(&landed.statuses);
         let refusal = told.clone().find_map(|(role, status)| match role {
@@ -385,11 +386,12 @@ impl<'a> Hunt<'a> {
             self.gear.in_thread.learn(Knowledge::Known);
         }
         let found = match form {
-            Form::Plain => Ok(Some(answers::by_place(&landed, &errand.roles))),
+            Form::Plain => sift::check_form(&landed.data)
+                .map(|()| Some(answers::by_place(&landed, &errand.roles))),
             Form::Saved | Form::Extended => answers::by_tag(&landed, &errand.roles),
         };
         let [whole, part] = match found {
-            Ok(Some(found)) => found.map(|one| sift::bounded(&one, visit.most)),
+            Ok(Some(found)) => found.map(|one| bounds.checked(&one)),
             Ok(None) => {
                 session.esearch_fails = true;
                 return Heard::Again;

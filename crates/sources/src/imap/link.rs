@@ -8,19 +8,31 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use imap::{Command, Connection, Data, Event, Limits, Literals, Status, StatusKind, Tag};
-use mail::{Cx, Fault, FaultKind};
+use imap::{
+    Command, Connection, Data, Event, Expected, Fetch, Limits, Literals, Response, Status,
+    StatusKind, Tag, Verdict,
+};
+use mail::{Cx, Fault, FaultKind, Stage, UidValidity};
 use tokio::io::{AsyncRead as _, AsyncReadExt as _, AsyncWrite as _, AsyncWriteExt as _, ReadBuf};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::cargo::Cargo;
+use super::folder_words;
 use super::net::{Pending, Stream};
 
-/// All replies of a flight together may be this large.
-const MOST_OF_A_FLIGHT: usize = 64 << 20;
+/// Unsolicited responses in one flight, as many as tell of new flags in 300,000 messages. None is kept.
+const MAX_UNSOLICITED_RESPONSES: usize = 400_000;
+const MAX_UNSOLICITED_BYTES: usize = 16 << 20;
 
-/// And so many: a line of a few octets takes far more room once it is read.
-const MOST_REPLIES: usize = 300_000;
+/// Values that all responses of a flight may store ([`Data::stored_values`]), which is about 19 MB. Octets are bounded by
+/// what was asked ([`Expected::octets`]), and a line of a few octets takes far more room once it is read.
+const MAX_STORED_VALUES: usize = 300_000;
+
+/// A longer response is parsed on a thread of its own, where it delays no other call.
+const MAX_INLINE_BYTES: usize = 64 << 10;
+
+/// Octets before the end of a greeting.
+const MAX_GREETING_BYTES: usize = 1 << 20;
 
 /// So many pieces of what was said between two flights are taken in at once.
 const MOST_UNHEARD: usize = 16;
@@ -155,6 +167,8 @@ pub(super) struct Link {
     heard: bool,
     /// The fastest flight, or the greeting, since [`take_fastest`](Self::take_fastest).
     fastest: Option<Duration>,
+    /// Of the folder that is open.
+    uidvalidity: Option<UidValidity>,
 }
 
 impl Link {
@@ -165,6 +179,7 @@ impl Link {
             torn: false,
             heard: false,
             fastest: None,
+            uidvalidity: None,
         }
     }
 
@@ -176,11 +191,18 @@ impl Link {
             torn: false,
             heard: false,
             fastest: None,
+            uidvalidity: None,
         }
     }
 
     pub(super) fn use_literals(&mut self, literals: Literals) {
         self.connection.use_literals(literals);
+    }
+
+    /// The flights that follow are about a folder of this generation. INVARIANT: if the server names another one, a flight
+    /// fails as a conflict, and nothing more is sent on this connection.
+    pub(super) fn expect_uidvalidity(&mut self, uidvalidity: Option<UidValidity>) {
+        self.uidvalidity = uidvalidity;
     }
 
     /// It carries no other flight.
@@ -214,14 +236,23 @@ impl Link {
         cx.count_round_trip();
         let begun = Instant::now();
         let until = begun + patience;
+        let mut octets = 0;
         loop {
-            match self.event(cx)? {
-                Some(Event::Greeting(status)) => {
+            match self.hear(cx).await? {
+                Some(Heard {
+                    event: Some(Event::Greeting(status)),
+                    ..
+                }) => {
                     self.torn = false;
                     self.fastest = Some(begun.elapsed());
                     return Ok(status);
                 }
-                Some(_) => return Err(protocol(cx, "the server's first line is no greeting")),
+                Some(heard) => {
+                    octets += heard.octets;
+                    if heard.event.is_some() || octets > MAX_GREETING_BYTES {
+                        return Err(protocol(cx, "the server's first line is no greeting"));
+                    }
+                }
                 None => self.read(cx, patience, until).await?,
             }
         }
@@ -250,11 +281,12 @@ impl Link {
         self.torn = true;
         self.heard = false;
         let begun = Instant::now();
-        let mut flight = Flight::default();
+        let mut flight = Flight::of(commands, self.uidvalidity);
         for command in commands {
             flight.open.push((self.connection.push(command), None));
         }
-        let fault = self.carry(cx, &mut flight, cargo, patience).await.err();
+        let carried = self.carry(cx, &mut flight, cargo, patience).await;
+        let fault = carried.and_then(|()| flight.check_generation()).err();
         if fault.is_none() {
             // A message that was refused half-way leaves the server waiting for the rest of it.
             self.torn = flight.broke_off;
@@ -276,12 +308,16 @@ impl Link {
         let mut turn = Turn::Ours;
         while !self.connection.is_idle() {
             let owed = self.connection.owes();
-            if let Some(event) = self.event(cx)? {
-                flight.take(cx, event)?;
+            if let Some(heard) = self.hear(cx).await? {
+                flight.take(cx, heard)?;
                 flight.broke_off |= owed.is_some() && self.connection.owes().is_none();
                 self.heard = true;
                 silence = patience.between;
                 continue;
+            }
+            if !flight.spoken {
+                // What was said since the last flight may be that the folder is another one by now.
+                flight.check_generation()?;
             }
             // The whole flight at first; after that, literals whose go-ahead has come.
             let out = self.connection.outgoing();
@@ -291,7 +327,6 @@ impl Link {
                 self.write(cx, &out, silence, until).await?;
                 continue;
             }
-            let before = self.connection.space().len();
             match (self.connection.owes(), cargo.as_deref_mut()) {
                 (Some(owed), Some(cargo)) => {
                     let piece = cargo.piece(cx, owed, patience.between).await?;
@@ -306,10 +341,7 @@ impl Link {
                     turn = Turn::Ours;
                 }
             }
-            flight.size += self.connection.space().len().saturating_sub(before);
-            if flight.size > MOST_OF_A_FLIGHT {
-                return Err(protocol(cx, "the server's replies are too large"));
-            }
+            flight.check_pending(cx, self.connection.pending())?;
         }
         Ok(())
     }
@@ -389,10 +421,24 @@ impl Link {
         let _ = timeout(Duration::from_secs(1), farewell).await;
     }
 
-    fn event(&mut self, cx: &Cx) -> Result<Option<Event>, Fault> {
-        self.connection
-            .poll()
-            .map_err(|error| protocol(cx, &error.to_string()))
+    /// The next response, if one has arrived. Other tasks get their turn between two of them.
+    async fn hear(&mut self, cx: &Cx) -> Result<Option<Heard>, Fault> {
+        let frame = self.connection.next_frame();
+        let frame = frame.map_err(|error| protocol(cx, &error.to_string()))?;
+        let Some(frame) = frame else {
+            return Ok(None);
+        };
+        tokio::task::coop::consume_budget().await;
+        let (octets, limits) = (frame.len(), self.connection.limits());
+        let response = if octets > MAX_INLINE_BYTES {
+            let parsing = tokio::task::spawn_blocking(move || Response::parse(&frame, &limits));
+            let unreadable = |_| protocol(cx, "the server's reply cannot be read");
+            parsing.await.map_err(unreadable)?
+        } else {
+            Response::parse(&frame, &limits)
+        };
+        let event = self.connection.receive(response);
+        Ok(Some(Heard { event, octets }))
     }
 
     async fn write(
@@ -442,19 +488,57 @@ impl Turn {
     }
 }
 
+/// One response, and how long it was.
+struct Heard {
+    /// Absent for a continuation.
+    event: Option<Event>,
+    octets: usize,
+}
+
 /// The commands of a flight, and what has come back so far.
-#[derive(Default)]
 struct Flight {
     open: Vec<(Tag, Option<(Status, usize)>)>,
     data: Vec<Data>,
-    size: usize,
+    expected: Expected,
+    /// Octets of what answers the commands, and of what nothing asked for.
+    octets: usize,
+    unsolicited: usize,
+    unsolicited_responses: usize,
+    /// What the data stores, see [`MAX_STORED_VALUES`].
+    values: usize,
+    /// A message was described that was not asked about.
+    tells_of_others: bool,
+    uidvalidity: Option<UidValidity>,
+    /// The server named another UIDVALIDITY.
+    is_another_generation: bool,
     spoken: bool,
     /// A message was refused while it was being sent.
     broke_off: bool,
 }
 
 impl Flight {
-    fn take(&mut self, cx: &Cx, event: Event) -> Result<(), Fault> {
+    fn of(commands: &[Command], uidvalidity: Option<UidValidity>) -> Self {
+        Self {
+            open: Vec::with_capacity(commands.len()),
+            data: Vec::new(),
+            expected: Expected::of(commands),
+            octets: 0,
+            unsolicited: 0,
+            unsolicited_responses: 0,
+            values: 0,
+            tells_of_others: false,
+            uidvalidity,
+            is_another_generation: false,
+            spoken: false,
+            broke_off: false,
+        }
+    }
+
+    fn take(&mut self, cx: &Cx, heard: Heard) -> Result<(), Fault> {
+        let octets = heard.octets;
+        let Some(event) = heard.event else {
+            return self.pass_over(cx, octets);
+        };
         match event {
             // INVARIANT: a BYE or a stray reply is an error, never an empty result.
             Event::Untagged(_, Data::Status(status)) if status.kind == StatusKind::Bye => {
@@ -464,16 +548,87 @@ impl Flight {
                 let what = "the server answered a command that was not sent";
                 return Err(protocol(cx, what));
             }
-            Event::Untagged(..) if self.data.len() >= MOST_REPLIES => {
-                return Err(protocol(cx, "the server's replies are too many"));
+            // INVARIANT: an answer that cannot be read is an error, never an empty result. One to an extended search is
+            // kept, so that the search can be made in the plain way.
+            Event::Untagged(_, Data::Malformed(name)) if name != "ESEARCH" => {
+                let what = format!("the server sent a malformed {name} response");
+                return Err(protocol(cx, &what));
             }
-            Event::Untagged(_, data) => self.data.push(data),
+            Event::Untagged(_, data) => self.sort(cx, data, octets)?,
             Event::Done(tag, status) => {
+                self.count(cx, octets, 2)?;
                 let current = self.open.iter_mut().find(|(known, _)| *known == tag);
                 if let Some((_, outcome)) = current {
                     *outcome = Some((status, self.data.len()));
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// Keeps what was asked for. Of messages that were not asked about, only that something was said.
+    fn sort(&mut self, cx: &Cx, mut data: Data, octets: usize) -> Result<(), Fault> {
+        let told = folder_words::uidvalidity_of(&data);
+        if let (Some(told), Some(expected)) = (told, self.uidvalidity) {
+            self.is_another_generation |= told != Some(expected);
+        }
+        match (self.expected.judge(&mut data), &data) {
+            (Verdict::Expected, _) => {
+                self.count(cx, octets, data.stored_values())?;
+                self.data.push(data);
+                Ok(())
+            }
+            (Verdict::OtherMessage, Data::Fetch(fetch)) if !self.tells_of_others => {
+                self.tells_of_others = true;
+                let mark = Fetch {
+                    sequence: fetch.sequence,
+                    ..Fetch::default()
+                };
+                self.data.push(Data::Fetch(Box::new(mark)));
+                self.pass_over(cx, octets)
+            }
+            _ => self.pass_over(cx, octets),
+        }
+    }
+
+    /// Counts what is kept.
+    fn count(&mut self, cx: &Cx, octets: usize, values: usize) -> Result<(), Fault> {
+        self.octets = self.octets.saturating_add(octets);
+        self.values = self.values.saturating_add(values);
+        if self.octets > self.expected.octets() {
+            return Err(protocol(cx, "the server's replies are too large"));
+        }
+        if self.values > MAX_STORED_VALUES {
+            return Err(protocol(cx, "the server's replies are too many"));
+        }
+        Ok(())
+    }
+
+    /// Counts what is not kept.
+    fn pass_over(&mut self, cx: &Cx, octets: usize) -> Result<(), Fault> {
+        self.unsolicited = self.unsolicited.saturating_add(octets);
+        self.unsolicited_responses += 1;
+        if self.unsolicited > MAX_UNSOLICITED_BYTES
+            || self.unsolicited_responses > MAX_UNSOLICITED_RESPONSES
+        {
+            return Err(protocol(cx, "the server sends more than it is asked for"));
+        }
+        Ok(())
+    }
+
+    /// INVARIANT: a response that is still arriving is bounded as if it were whole.
+    fn check_pending(&self, cx: &Cx, pending: usize) -> Result<(), Fault> {
+        let most = self.expected.octets() + MAX_UNSOLICITED_BYTES;
+        let all = self.octets + self.unsolicited;
+        if all.saturating_add(pending) > most {
+            return Err(protocol(cx, "the server's replies are too large"));
+        }
+        Ok(())
+    }
+
+    fn check_generation(&self) -> Result<(), Fault> {
+        if self.is_another_generation {
+            return Err(Fault::new(FaultKind::Conflict, Stage::OpenFolder));
         }
         Ok(())
     }

@@ -30,7 +30,7 @@ const MOST_PASSES: usize = 4;
 /// UIDs in one command: servers take lines of 8,192 octets at least (RFC 7162 section 4).
 const MOST_OF_A_SET: usize = 600;
 /// Octets that one flight may bring at worst.
-const MOST_AT_ONCE: u64 = 40 << 20;
+const MOST_AT_ONCE: u64 = 24 << 20;
 /// Beside header and parts.
 const AROUND: u64 = 8 << 10;
 

@@ -9,6 +9,7 @@ mod answered;
 mod answers;
 mod append;
 mod bearer;
+mod bounds;
 mod cache;
 mod candidates;
 mod cargo;

@@ -8,12 +8,13 @@ use std::sync::Mutex;
 use std::time::Instant;
 
 use imap::command::{Key, SearchReturn};
-use imap::{Command, Data, SequenceSet};
+use imap::{Command, Data, Esearch, SequenceSet};
 use mail::{
     Anchor, Condition, Cx, Fault, FaultKind, FolderName, Found, Search, Stage, Uid, UidValidity,
 };
 
 use super::answered::{Answered, Hits, Question};
+use super::bounds::Bounds;
 use super::cache::Cache;
 use super::describe::{self, Shelf};
 use super::job::Job;
@@ -21,7 +22,8 @@ use super::link::Landed;
 use super::quirks::false_esearch::{self, is_believed};
 use super::session::{Entry, Pace, Session};
 use super::sightings::Sightings;
-use super::{conditions, convert, faults};
+use super::{conditions, convert, faults, sift};
+use crate::heavy::heavy;
 
 pub(super) struct FindMessages<'a> {
     pub search: &'a Search,
@@ -145,8 +147,8 @@ impl FindMessages<'_> {
             return Err(Fault::new(kind, Stage::Search));
         }
         let below = search.below.map_or(u32::MAX, |anchor| anchor.uid.0);
-        let uids = found.uids.descending().filter(|uid| *uid < below);
-        let uids: Vec<u32> = uids.take(search.limit).collect();
+        let lower = found.uids.below(below);
+        let uids: Vec<u32> = lower.descending().take(search.limit).collect();
         // A stamp is of a folder that nothing came to or left in all flights since it was opened.
         if let (Some(question), Some(stamp)) = (question, session.stamp(&search.folder)) {
             let hits = Hits {
@@ -241,10 +243,10 @@ impl FindMessages<'_> {
             uids,
         };
         let reflagged = opened.is_reflagged() && conditions::heed_flags(keys);
-        let told = match matches(&opened.landed, returns)? {
+        let told = match matches(&opened.landed, returns, session.bounds())? {
             Some(_) if opened.is_stale() || reflagged => {
                 let landed = session.ask_again(cx, vec![command], pace).await?;
-                matches(&landed, returns)?
+                matches(&landed, returns, session.bounds())?
             }
             told => told,
         };
@@ -257,9 +259,8 @@ impl FindMessages<'_> {
         false_esearch::doubt(session, cx, &self.search.folder).await;
         let plain = conditions::command(SearchReturn::Plain, keys)?;
         let landed = session.ask_again(cx, vec![plain], pace).await?;
-        Ok(place(
-            matches(&landed, SearchReturn::Plain)?.unwrap_or_default(),
-        ))
+        let told = matches(&landed, SearchReturn::Plain, session.bounds())?;
+        Ok(place(told.unwrap_or_default()))
     }
 
     fn returns(&self, session: &Session) -> SearchReturn {
@@ -289,7 +290,13 @@ impl FindMessages<'_> {
                 let below = self.search.below.map_or(u32::MAX, |anchor| anchor.uid.0);
                 fetched
                     .retain(|uid, fetch| (first..=last).contains(&fetch.sequence) && *uid < below);
-                fetched.keys().copied().collect()
+                let uids: Vec<u32> = fetched.keys().copied().collect();
+                // INVARIANT: a page is not longer than was asked for.
+                if uids.len() > usize::try_from(last - first).unwrap_or(usize::MAX) + 1 {
+                    let said = "the server describes more messages than there are";
+                    return Err(Fault::saying(FaultKind::Protocol, Stage::Fetch, said));
+                }
+                uids
             }
         };
         uids.sort_unstable_by(|a, b| b.cmp(a));
@@ -367,35 +374,56 @@ struct Matches {
 }
 
 /// How many and which, in whichever form the server answered; `None` when it did not answer as promised.
-fn matches(landed: &Landed, asked: SearchReturn) -> Result<Option<(u64, SequenceSet)>, Fault> {
+fn matches(
+    landed: &Landed,
+    asked: SearchReturn,
+    bounds: Bounds,
+) -> Result<Option<(u64, SequenceSet)>, Fault> {
     faults::check_all(&landed.statuses, Stage::Search)?;
     let extended = landed.data.iter().rev().find_map(|data| match data {
-        Data::Esearch(esearch) => Some(esearch.clone()),
+        Data::Esearch(found) if found.uid && is_for(found, landed) => Some(found.as_ref()),
         _ => None,
     });
-    if let Some(esearch) = extended {
-        let partial = esearch.partial.map(|partial| partial.set);
-        let uids = partial.or(esearch.all).unwrap_or_default();
-        let count = esearch.count.unwrap_or(uids.len());
+    if let Some(found) = extended {
+        let partial = found.partial.as_ref().map(|partial| &partial.set);
+        let uids = partial.or(found.all.as_ref()).cloned().unwrap_or_default();
+        let count = found.count.unwrap_or(uids.len());
+        bounds.check(&uids)?;
+        bounds.check_count(count)?;
+        check_length(&uids, count, asked)?;
         // INVARIANT: matches that are counted and not named are not "no matches".
         let whole = asked == SearchReturn::Count || count == 0 || !uids.is_empty();
-        let answered = whole && (esearch.count.is_some() || !uids.is_empty());
+        let answered = whole && (found.count.is_some() || !uids.is_empty());
         return Ok(answered.then_some((count, uids)));
     }
-    // QUIRK: some servers spread their matches over several lines.
-    let mut lines = landed.data.iter().filter_map(|data| match data {
-        Data::Search(uids) => Some(uids),
-        _ => None,
-    });
-    match (lines.next(), asked) {
-        (Some(first), _) => {
-            let uids = lines.fold(first.clone(), |all, more| all.union(more));
-            Ok(Some((uids.len(), uids)))
-        }
-        // QUIRK: a plain search without matches is answered by nothing at all on some servers.
-        (None, SearchReturn::Plain) => Ok(Some((0, SequenceSet::default()))),
-        (None, _) => Ok(None),
+    let mut lines = landed.data.iter();
+    let any = lines.any(|one| matches!(one, Data::Search(_)));
+    if !any && asked != SearchReturn::Plain {
+        return Ok(None);
     }
+    let found = heavy(sift::ranges(&landed.data), || sift::only(&landed.data));
+    let uids = found?;
+    bounds.check(&uids)?;
+    Ok(Some((uids.len(), uids)))
+}
+
+/// Whether it answers a command of the flight.
+fn is_for(found: &Esearch, landed: &Landed) -> bool {
+    let tag = found.tag.as_ref();
+    tag.is_none_or(|tag| landed.places.iter().any(|place| place.tag.is(tag)))
+}
+
+/// INVARIANT: a list is not longer than its count, nor a page than was asked for.
+fn check_length(uids: &SequenceSet, count: u64, asked: SearchReturn) -> Result<(), Fault> {
+    let most = match asked {
+        SearchReturn::Newest(limit) => count.min(u64::from(limit.max(1))),
+        _ => count,
+    };
+    if uids.len() <= most {
+        return Ok(());
+    }
+    let said = "the server's list of matches is longer than it may be";
+    Err(Fault::saying(FaultKind::Protocol, Stage::Search, said))
 }
 
 /// An empty set when nothing can be below, and then the search matches nothing.

@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 use imap::{Capabilities, Code, Command, Data, PermanentFlags, Status};
 use mail::{Cx, Fault, FaultKind, FolderName, Keeping, Stage, UidValidity};
 
+use super::bounds::{self, Bounds};
 use super::cargo::Cargo;
 use super::census::Stamp;
-use super::folder_words::{codes, gone, uidnext, uidvalidity};
+use super::folder_words::{check_exists, codes, gone, uidnext, uidvalidity, uidvalidity_of};
 use super::gmail::names::Names;
 use super::link::{Flown, Landed, Link, Patience};
 use super::quirks::{Finding, Findings, id_first, moving_uids, no_mailbox};
@@ -90,6 +91,8 @@ struct OpenFolder {
     since: Instant,
     uidvalidity: UidValidity,
     exists: u32,
+    /// So many it held at any time of the last flight.
+    most: u64,
     /// As it was when the folder was opened; absent once anything has come or gone since.
     uidnext: Option<u32>,
     /// Nothing was heard of it yet but that it is open.
@@ -226,6 +229,15 @@ impl Session {
         self.open.as_ref().map_or(0, |open| open.exists)
     }
 
+    /// What a search of the open folder may find.
+    pub(super) fn bounds(&self) -> Bounds {
+        let open = self.open.as_ref();
+        Bounds {
+            messages: open.map_or(0, |open| open.most),
+            next: open.and_then(|open| open.uidnext),
+        }
+    }
+
     /// What the folder holds, as far as that can be told without a list.
     pub(super) fn stamp(&self, folder: &FolderName) -> Option<Stamp> {
         let open = self.open.as_ref().filter(|open| open.name == *folder)?;
@@ -278,7 +290,7 @@ impl Session {
         flight.extend(commands);
         let mut landed = self.fly(cx, &flight, pace).await?;
         landed.skip(skip);
-        self.note(&landed.data);
+        self.note(&landed.data)?;
         Ok(landed)
     }
 
@@ -329,7 +341,7 @@ impl Session {
             (Some(_), Some(status)) if !status.is_ok() => self.forget_next(),
             _ => {}
         }
-        self.note(&landed.data);
+        self.note(&landed.data)?;
         let gone = gone(&landed.data);
         let open = self.open.as_ref();
         let open = open.ok_or(Fault::new(FaultKind::Protocol, Stage::OpenFolder))?;
@@ -351,9 +363,12 @@ impl Session {
         flight.extend(commands);
         let before = self.exists();
         let patience = self.patience(Pace::Slow);
+        let generation = self.open.as_ref().map(|open| open.uidvalidity);
+        self.link.expect_uidvalidity(generation);
         let mut flown = self.fly_if_answered(cx, &flight, None, patience).await;
         flown.skip(skip);
-        self.note(&flown.data);
+        let noted = self.note(&flown.data);
+        flown.fault = flown.fault.or(noted.err());
         let grew = self.exists() > before.saturating_sub(gone(&flown.data));
         Struck { flown, grew }
     }
@@ -379,11 +394,13 @@ impl Session {
                 .append
                 .saturating_add(Duration::from_secs(cargo.size() / SLOWEST)),
         };
+        // The folder that it goes to need not be open.
+        self.link.expect_uidvalidity(None);
         let mut flown = self
             .fly_if_answered(cx, &flight, Some(cargo), patience)
             .await;
         flown.skip(skip);
-        self.note(&flown.data);
+        let _ = self.note(&flown.data);
         flown
     }
 
@@ -414,12 +431,14 @@ impl Session {
         pace: Pace,
     ) -> Result<Landed, Fault> {
         let landed = self.fly(cx, &commands, pace).await?;
-        self.note(&landed.data);
+        self.note(&landed.data)?;
         Ok(landed)
     }
 
     async fn fly(&mut self, cx: &Cx, commands: &[Command], pace: Pace) -> Result<Landed, Fault> {
         let patience = self.patience(pace);
+        let generation = self.open.as_ref().map(|open| open.uidvalidity);
+        self.link.expect_uidvalidity(generation);
         let landed = self.link.flight(cx, commands, patience).await?;
         self.hear_refusal(cx, landed.statuses.iter())?;
         if !self.introduced && moving_uids::is_disclaimed(&landed.data) {
@@ -503,11 +522,13 @@ impl Session {
         }
         let uidnext = uidnext(data);
         let uidvalidity = uidvalidity(data)?;
+        check_exists(data)?;
         self.open = Some(OpenFolder {
             name: folder.clone(),
             since: Instant::now(),
             uidvalidity,
             exists: 0,
+            most: 0,
             uidnext,
             fresh: true,
             grant: (entry == Entry::Writing).then(|| Grant {
@@ -528,8 +549,29 @@ impl Session {
     }
 
     /// Keeps the folder's size, and what it lets be done, in step with what the server says.
-    fn note(&mut self, data: &[Data]) {
-        let Some(open) = &mut self.open else { return };
+    ///
+    /// INVARIANT: nothing more is believed of a folder that is another one by now, or of a server that takes away more
+    /// than there was.
+    fn note(&mut self, data: &[Data]) -> Result<(), Fault> {
+        let Some(open) = &mut self.open else {
+            return Ok(());
+        };
+        let generations = data.iter().filter_map(uidvalidity_of);
+        if generations
+            .clone()
+            .any(|told| told != Some(open.uidvalidity))
+        {
+            self.open = None;
+            return Ok(());
+        }
+        let most = bounds::most(open.exists, data);
+        // What is said before a folder is open may be of the one that was open before it.
+        if !open.fresh && u64::from(gone(data)) > most {
+            self.open = None;
+            let said = "the server takes away more messages than there were";
+            return Err(Fault::saying(FaultKind::Protocol, Stage::OpenFolder, said));
+        }
+        open.most = most;
         if let Some(grant) = &mut open.grant {
             let keeps = codes(data).filter_map(Code::permanent_flags).last();
             grant.keeps = keeps.or(grant.keeps.take());
@@ -553,6 +595,7 @@ impl Session {
                 _ => {}
             }
         }
+        Ok(())
     }
 }
 

@@ -14,8 +14,8 @@ use mail::{
 
 use super::ImapSource;
 use super::answered::{Answered, Hits, Question};
+use super::bounds::Bounds;
 use super::census::{Censuses, Stamp};
-use super::folder_words;
 use super::job::Job;
 use super::link::{Landed, Place};
 use super::quirks::false_esearch::is_believed;
@@ -23,6 +23,7 @@ use super::quirks::short_lines;
 use super::session::{Entry, Pace, Session};
 use super::summaries::DescribeMessages;
 use super::{conditions, faults};
+use crate::heavy::heavy;
 
 pub(super) struct SiftFolder<'a> {
     pub folder: &'a FolderName,
@@ -342,18 +343,39 @@ impl Form {
     ) -> Result<Option<Vec<UidSet>>, Fault> {
         // INVARIANT: a search that failed is never one without matches.
         faults::check_all(&landed.statuses, Stage::Search)?;
+        let bounds = session.bounds();
+        heavy(ranges(&landed.data), || self.sets(landed, bounds))
+    }
+
+    fn sets(self, landed: &Landed, bounds: Bounds) -> Result<Option<Vec<UidSet>>, Fault> {
         let found = match self {
+            Self::Extended if landed.data.iter().any(is_malformed) => {
+                return Err(broken("the server sent a malformed ESEARCH response"));
+            }
             Self::Extended => by_tag(&landed.data, &landed.places)?,
-            Self::Plain if landed.places.len() == 1 => Some(vec![of_all(&landed.data)]),
+            Self::Plain if landed.places.len() == 1 => Some(vec![only(&landed.data)?]),
             Self::Plain => by_place(landed),
         };
-        let most = most(landed, session);
-        let bounded = |sets: Vec<SequenceSet>| {
-            let sets = sets.iter().map(|set| bounded(set, most));
+        let checked = |sets: Vec<SequenceSet>| {
+            let sets = sets.iter().map(|set| bounds.checked(set));
             sets.collect::<Result<_, _>>()
         };
-        found.map(bounded).transpose()
+        found.map(checked).transpose()
     }
+}
+
+fn is_malformed(one: &Data) -> bool {
+    matches!(one, Data::Malformed(_))
+}
+
+/// How many ranges searches found, which is how much work they make.
+pub(super) fn ranges(data: &[Data]) -> usize {
+    let each = data.iter().map(|one| match one {
+        Data::Search(set) => set.ranges().len(),
+        Data::Esearch(found) => found.all.as_ref().map_or(0, |set| set.ranges().len()),
+        _ => 0,
+    });
+    each.sum()
 }
 
 /// The answers to these commands; `None` where one of them has none.
@@ -392,9 +414,23 @@ fn named<'d>(data: &'d Data, place: &Place) -> Option<&'d Esearch> {
     (own && answer.uid).then_some(answer)
 }
 
+/// The answer to the only search of a flight.
+///
 /// QUIRK: some servers spread their matches over several lines, or say nothing when there are none.
-pub(super) fn of_all(data: &[Data]) -> SequenceSet {
-    lines(data).fold(SequenceSet::default(), |all, one| all.union(one))
+pub(super) fn only(data: &[Data]) -> Result<SequenceSet, Fault> {
+    check_form(data)?;
+    Ok(SequenceSet::union_of(lines(data)))
+}
+
+/// INVARIANT: an answer in another form than was asked for is not an empty one.
+pub(super) fn check_form(data: &[Data]) -> Result<(), Fault> {
+    let extended = |one: &Data| matches!(one, Data::Esearch(_) | Data::Malformed(_));
+    if data.iter().any(extended) && lines(data).next().is_none() {
+        return Err(broken(
+            "the server answers another search than it was asked",
+        ));
+    }
+    Ok(())
 }
 
 /// A command's line comes before the command is over. So if exactly one line stands before the end of each command and
@@ -421,19 +457,6 @@ fn lines(data: &[Data]) -> impl Iterator<Item = &SequenceSet> {
         Data::Search(uids) => Some(uids),
         _ => None,
     })
-}
-
-/// So many messages the folder held at any time of the flight.
-fn most(landed: &Landed, session: &Session) -> u64 {
-    u64::from(session.exists()) + u64::from(folder_words::gone(&landed.data))
-}
-
-/// INVARIANT: a server may claim billions of messages in a few octets. Nobody goes through more than there are.
-pub(super) fn bounded(found: &SequenceSet, most: u64) -> Result<UidSet, Fault> {
-    match found.len() <= most {
-        true => Ok(UidSet::from_ranges(found.ranges().iter().copied())),
-        false => Err(broken("the server found more messages than there are")),
-    }
 }
 
 fn unanswered() -> Fault {

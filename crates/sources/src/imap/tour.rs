@@ -6,6 +6,7 @@
 use imap::{Command, Data};
 use mail::{Cx, Fault, FaultKind, FolderName, Stage, Uid, UidValidity};
 
+use super::bounds::{self, Bounds};
 use super::faults;
 use super::folder_words;
 use super::gmail::names;
@@ -31,6 +32,18 @@ pub(super) struct Visit {
     pub most: u64,
     /// The statuses are those of the commands asked, and are not judged.
     pub landed: Landed,
+}
+
+impl Visit {
+    /// What a search of the folder may have found.
+    pub(super) fn bounds(&self) -> Bounds {
+        let data = self.landed.data.iter();
+        let came = data.filter(|one| matches!(one, Data::Exists(_))).count() > 0;
+        Bounds {
+            messages: self.most,
+            next: self.next.filter(|_| !came).map(|next| next.0),
+        }
+    }
 }
 
 /// One for each stop, in order; a folder that could not be opened is no reason to leave the others out.
@@ -150,11 +163,13 @@ fn visit(
     data: Vec<Data>,
 ) -> Result<Visit, Fault> {
     let uidvalidity = folder_words::uidvalidity(prelude)?;
-    let counts = prelude.iter().chain(&data).map(|one| match one {
-        Data::Exists(exists) => u64::from(*exists),
-        _ => 0,
-    });
-    let most = counts.max().unwrap_or(0) + u64::from(folder_words::gone(&data));
+    folder_words::check_exists(prelude)?;
+    let mut later = data.iter().filter_map(folder_words::uidvalidity_of);
+    if later.any(|told| told != Some(uidvalidity)) {
+        return Err(Fault::new(FaultKind::Conflict, Stage::OpenFolder));
+    }
+    let held = bounds::most(0, &only_counts(prelude));
+    let most = bounds::most(u32::try_from(held).unwrap_or(u32::MAX), &data);
     Ok(Visit {
         uidvalidity,
         next: folder_words::uidnext(prelude).map(Uid),
@@ -165,4 +180,10 @@ fn visit(
             data,
         },
     })
+}
+
+/// What was said of the number of messages before the folder was open; what went, went from another one.
+fn only_counts(prelude: &[Data]) -> Vec<Data> {
+    let counts = prelude.iter().filter(|one| matches!(one, Data::Exists(_)));
+    counts.cloned().collect()
 }

@@ -7,6 +7,7 @@
     reason = "tests stop at the first surprise"
 )]
 
+mod absurd;
 mod ahead;
 mod answered;
 mod appends;
@@ -23,6 +24,7 @@ mod false_trails;
 mod floods;
 mod gaps;
 mod gatherings;
+mod generations;
 mod ground;
 mod lies;
 mod lineages;
