@@ -257,7 +257,7 @@ fn record(problems: &Problems, directory: Option<&Path>, name: &'static str) {
     // That it could not be recorded does not make it a better configuration.
     let _ = in_runtime(async {
         let log = wiring::log(None, place, name);
-        log.note(Event::config_refused(problems.variables()));
+        log.note(problems.event());
         log.close("the configuration is refused").await;
         Ok(ExitCode::SUCCESS)
     });

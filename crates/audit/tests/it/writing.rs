@@ -63,7 +63,7 @@ async fn no_call_ends_unsaid() {
     let ends: Vec<(String, String)> = bench
         .records()
         .iter()
-        .filter(|record| record.get("result").is_some())
+        .filter(|record| ["call", "outcome"].contains(&record["event"].as_str().unwrap()))
         .map(|record| {
             (
                 record["request_id"].to_string(),

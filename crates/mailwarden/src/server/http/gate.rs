@@ -272,21 +272,24 @@ impl Gate {
                     .await
             }
         };
-        found.map_err(|unproven| {
-            let (why, ask) = match &unproven {
-                // INVARIANT: whose token may be good is not told to throw it away.
-                Unproven::Unknown => {
-                    self.refusals.note(door.peer.ip(), Why::IssuerAway);
-                    return Refused::now(answers::busy(ISSUER_AWAY));
-                }
-                Unproven::Nobody(Why::NoToken) => (Why::NoToken, Ask::NoToken),
-                Unproven::Nobody(why) => (*why, Ask::InvalidToken),
-                Unproven::Short(scopes) => (Why::Scope, Ask::Scopes(scopes)),
-            };
-            self.refusals.note(door.peer.ip(), why);
-            let vouched = self.roster.vouched();
-            Refused::now(metadata::challenge(vouched.as_deref(), ask))
-        })
+        let unproven = match found {
+            Ok(shown) => return Ok(shown),
+            Err(unproven) => unproven,
+        };
+        let (why, ask) = match &unproven {
+            // INVARIANT: whose token may be good is not told to throw it away.
+            Unproven::Unknown => {
+                self.refusals.record(door.peer.ip(), Why::IssuerAway).await;
+                return Err(Refused::now(answers::busy(ISSUER_AWAY)));
+            }
+            Unproven::Nobody(Why::NoToken) => (Why::NoToken, Ask::NoToken),
+            Unproven::Nobody(why) => (*why, Ask::InvalidToken),
+            Unproven::Short(scopes) => (Why::Scope, Ask::Scopes(scopes)),
+        };
+        // INVARIANT: the record is durable before the answer leaves.
+        self.refusals.record(door.peer.ip(), why).await;
+        let vouched = self.roster.vouched();
+        Err(Refused::now(metadata::challenge(vouched.as_deref(), ask)))
     }
 
     /// The one place where a caller is told to come back later before its call is made. What is called is looked for only
