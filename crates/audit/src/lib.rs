@@ -35,6 +35,7 @@ pub use event::{
     UNKNOWN_CALLER,
 };
 pub use hash::Hash;
+pub use hook::end_hooks;
 pub use keys::{Digester, LogId, verifier};
 pub use line::{Line, Malformed, Place};
 pub use log::{Entry, Log};

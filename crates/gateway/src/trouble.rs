@@ -269,7 +269,7 @@ fn explain(kind: FaultKind, at: &Described, fault: &Fault) -> String {
             "the provider gives no access token at the moment; try again later".to_owned()
         }
         FaultKind::TokenMisconfigured => {
-            "there is no access token for this account; `mailwarden check` says what has to be set right".to_owned()
+            "there is no password or access token for this account; `mailwarden check` says what has to be set right".to_owned()
         }
         FaultKind::NeedsLogin => "somebody has to log in to this account first".to_owned(),
         FaultKind::ReadingOnly => {

@@ -128,6 +128,7 @@ fn run() -> ExitCode {
                 config.changes.writes = Writes::Never;
             }
             let changes = config.changes.clone();
+            let unavailable = config.unavailable.clone();
             let place = config.audit_directory.clone();
             let records = check::Records {
                 log: log.clone(),
@@ -147,6 +148,7 @@ fn run() -> ExitCode {
             )
             .await;
             check::concerns(&tokens, Screen::new()).await;
+            let works = check::all_available(&unavailable, Screen::new()) && works;
             let code = match works {
                 true => ExitCode::SUCCESS,
                 false => ExitCode::FAILURE,
@@ -282,6 +284,7 @@ fn in_threads(
         .build()?;
     let outcome = runtime.block_on(work);
     secrets::end_programs();
+    ::audit::end_hooks();
     shared_ledger::close(LANDING.min(draining::left()));
     // A read from stdin or a name lookup may be stuck in a thread; the process ends all the same.
     runtime.shutdown_background();

@@ -9,7 +9,7 @@ use secrecy::ExposeSecret as _;
 use super::Variables;
 use super::callers::{CallerAuth, Token, TokenDigest};
 use super::reader::Reader;
-use super::secrets::{PLACEHOLDER, SecretStore};
+use super::secrets::{PLACEHOLDER, SecretStore, report_missing};
 use super::yaml::{Node, Value};
 
 /// Shorter ones can be guessed.
@@ -49,7 +49,13 @@ impl Tokens<'_> {
                 return None;
             }
             (Some((_, given)), None) => {
-                vec![self.token(given, self.secret(given, reader)?, None, reader)]
+                let unavailable = reader.unavailable_count();
+                match self.secret(given, reader) {
+                    Some(digest) => vec![self.token(given, digest, None, reader)],
+                    // Without its token the caller can prove nothing, so nobody is served as it.
+                    None if reader.unavailable_count() > unavailable => Vec::new(),
+                    None => return None,
+                }
             }
             (None, Some((_, list))) => self.list(list, reader)?,
         };
@@ -70,8 +76,11 @@ impl Tokens<'_> {
         }
         let mut tokens: Vec<Option<Token>> = Vec::new();
         for item in items {
+            let unavailable = reader.unavailable_count();
             let read = self.item(item, reader);
-            tokens.push(read);
+            if read.is_some() || reader.unavailable_count() == unavailable {
+                tokens.push(read);
+            }
         }
         let fresh = |token: &Token| token.is_fresh(self.now);
         if !tokens.is_empty()
@@ -142,11 +151,14 @@ impl Tokens<'_> {
     /// The digest of a token that lies in the secret store.
     fn secret(&self, given: &Node, reader: &mut Reader<'_>) -> Option<TokenDigest> {
         let wanted = SecretRef::parse(given.text()?, "secret://callers/invoice-agent/token");
-        let secret = match wanted {
-            Ok(wanted) => self.store.secret(&wanted, self.variables)?,
-            Err(none) => Err(none),
+        let wanted = match wanted {
+            Ok(wanted) => wanted,
+            Err(none) => {
+                reader.problem(given, none.what, none.hint);
+                return None;
+            }
         };
-        match secret {
+        match self.store.secret(&wanted, self.variables)? {
             Ok(token) if token.expose_secret().chars().count() < LEAST_TOKEN => {
                 let what = "this token has fewer than 16 characters, and could be guessed";
                 reader.problem(
@@ -158,7 +170,7 @@ impl Tokens<'_> {
             }
             Ok(token) => Some(TokenDigest::of(token.expose_secret())),
             Err(none) => {
-                reader.problem(given, none.what, none.hint);
+                report_missing(given, "this caller's token", none, self.variables, reader);
                 None
             }
         }
