@@ -7,6 +7,7 @@ mod cli;
 mod config;
 mod demo;
 mod draining;
+mod hardening;
 mod login;
 mod logs;
 mod metrics;
@@ -82,6 +83,10 @@ fn run() -> ExitCode {
             config::directory(cli.config_dir.as_deref()).as_deref(),
             &verb,
         );
+    }
+    // A worker locks itself in, and holds no secret.
+    if verb != Verb::ExtractWorker {
+        hardening::apply();
     }
     if verb != Verb::ExtractWorker
         && let Err(error) = signals::listen()

@@ -103,7 +103,7 @@ fn missing_secrets_are_reported_and_fail_the_check() {
     assert_eq!(checked.code, 1, "{}", checked.stdout);
     let mut command = directory.program();
     command.args(["http", "--port", "0"]);
-    let mut server = HttpServer::try_spawn(command).unwrap();
+    let server = HttpServer::try_spawn(command).unwrap();
     for wanted in [
         "accounts.yaml:",
         "the account 'home' is unavailable: ",
