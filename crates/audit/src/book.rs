@@ -248,9 +248,13 @@ impl Book {
             }
             day = match head.closed {
                 Closed::Yes => {
-                    files::seal(&head.file)?;
-                    let note = keys.sign(chain.tree());
-                    files::replace(&self.dir, &head.day.checkpoint(&self.dir), note.as_bytes())?;
+                    // INVARIANT: a compressed day was signed when it was closed; one that is damaged is not signed anew.
+                    if head.day.file(&self.dir).exists() {
+                        files::seal(&head.file)?;
+                        let note = keys.sign(chain.tree());
+                        let path = head.day.checkpoint(&self.dir);
+                        files::replace(&self.dir, &path, note.as_bytes())?;
+                    }
                     // INVARIANT: nothing is written behind a day's last record, not even on the last day of the calendar.
                     if head.day.next() == head.day {
                         return Err(io::Error::other("no day is left for the log"));
@@ -311,6 +315,15 @@ impl Book {
         if let Some(undone) = &self.undone {
             undone.take_back(&mut found)?;
             self.undone = None;
+        }
+        for damaged in &found.damaged {
+            let (file, why) = (&damaged.file, &damaged.why);
+            tracing::error!(
+                file,
+                why,
+                "a day of the audit log is damaged; the log goes on behind it, and `mailwarden audit verify` says more"
+            );
+            first.push(Event::day_damaged(file, why));
         }
         let mut chain = found.chain;
         let signed = signed(&self.dir);

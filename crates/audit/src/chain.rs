@@ -72,6 +72,7 @@ impl Chain {
         let tree = event.states.fields(&self.tree);
         tree.write(&mut fields, digester);
         event.fields.write(&mut fields, digester);
+        event.common_fields().write(&mut fields, digester);
         self.write_fields(out, ts, event.name, &fields)
     }
 

@@ -152,13 +152,13 @@ impl Event {
 
     /// Somebody who did not prove to be a caller, and the variable that does not fit; never its value.
     pub fn caller_refused(variable: &'static str) -> Self {
-        Self::new("caller_refused").text("variable", variable)
+        Self::new(CALLER_REFUSED).text("variable", variable)
     }
 
     /// Those who came from an address over HTTP and did not prove to be a caller, how often, and why; never what they
     /// brought.
     pub fn callers_refused(address: &str, why: &'static str, times: u64) -> Self {
-        Self::new("caller_refused")
+        Self::new(CALLER_REFUSED)
             .text("caller_addr", address)
             .text("reason", why)
             .number("times", times)
@@ -181,9 +181,11 @@ impl Event {
             .text("result", outcome)
     }
 
-    /// A configuration that was not used, and the settings that are wrong; never their values.
-    pub fn config_refused(settings: Vec<String>) -> Self {
-        Self::new("config_refused").with("settings", Value::List(settings))
+    /// A configuration that was not used, the settings that are wrong, and what is wrong with them; never their values.
+    pub fn config_refused(settings: Vec<String>, error: &str) -> Self {
+        Self::new(CONFIG_REFUSED)
+            .with("settings", Value::List(settings))
+            .text("error", error)
     }
 
     /// A call that could change nothing, in one record.
@@ -193,7 +195,7 @@ impl Event {
 
     /// Calls beyond the first that were refused within a minute for being too many: one record for all of them.
     pub fn throttled(caller: &str, tool: &str, reason: &'static str, count: u64) -> Self {
-        Self::new("throttled")
+        Self::new(THROTTLED)
             .text("caller_id", caller)
             .text("tool", tool)
             .text("reason", reason)
@@ -202,7 +204,7 @@ impl Event {
 
     /// A call that may change something, before it does.
     pub fn intent(asked: &Asked) -> Self {
-        Self::new("intent").and(asked.fields())
+        Self::new(INTENT).and(asked.fields())
     }
 
     /// How the call of an intent came out. The request is the same in both; the number of the intent's record is there
@@ -229,11 +231,24 @@ impl Event {
             .text("kind", kind)
     }
 
+    /// One step of a change that goes from one account to another, as the ledger has it.
+    pub fn transaction_step(step: &TransactionStep<'_>) -> Self {
+        Self::new("transaction_step")
+            .text("transaction", step.transaction)
+            .text("caller_id", step.caller)
+            .text("tool", step.tool)
+            .text("request_id", step.request_id)
+            .text("step", step.step)
+            .text("result", step.state)
+            .and(Fields::default().text_if("issue", step.issue))
+    }
+
     /// A change came to its end outside of the call that began it.
     pub fn transaction_ended(id: &str, state: &'static str, code: Option<String>) -> Self {
         let event = Self::new("transaction_ended")
             .text("transaction", id)
-            .text("state", state);
+            .text("state", state)
+            .text("result", state);
         match code {
             Some(code) => event.text("issue", code),
             None => event,
@@ -277,10 +292,15 @@ impl Event {
 
     /// The files are those of another log than the one that this process wrote to.
     pub(crate) fn log_replaced(log: &str, known: &Peaks) -> Self {
-        Self::new("log_replaced")
+        Self::new(LOG_REPLACED)
             .text("log_id", log)
             .number("size", known.size())
             .text("root_hash", known.root().to_string())
+    }
+
+    /// A closed day that cannot be read; the log goes on behind it.
+    pub(crate) fn day_damaged(file: &str, why: &str) -> Self {
+        Self::new(DAY_DAMAGED).text("file", file).text("why", why)
     }
 
     /// The clock is behind the record before this one.
@@ -290,7 +310,7 @@ impl Event {
 
     /// The log could not be written since then; so many answers were withheld and calls turned away.
     pub(crate) fn interrupted(since: &str, why: &str, withheld: u64, turned_away: u64) -> Self {
-        Self::new("interrupted")
+        Self::new(INTERRUPTED)
             .text("since", since)
             .text("why", why)
             .number("withheld", withheld)
@@ -318,6 +338,7 @@ impl Event {
     pub(crate) fn retention_failed(day: Day, why: &str) -> Self {
         Self::new(RETENTION)
             .text("step", "failed")
+            .text("result", "failed")
             .text("day", day.to_string())
             .text("why", why)
     }
@@ -330,15 +351,44 @@ impl Event {
     }
 
     pub(crate) fn root_failed(size: u64, why: &str) -> Self {
-        Self::new("root_failed")
-            .number("size", size)
-            .text("why", why)
+        Self::new(ROOT_FAILED).number("size", size).text("why", why)
     }
 
     /// Nobody was answered for it: the log was out of order when it happened, which was then.
     pub(crate) fn withheld(self, at: &str) -> Self {
         self.with("withheld", Value::Switch(true))
             .text("happened_at", at)
+    }
+
+    /// The fields that every record has, as far as this event does not set them itself.
+    pub(crate) fn common_fields(&self) -> Fields {
+        let (decision, reason, result) = match self.name {
+            CALLER_REFUSED => (Decision::Deny, "auth_failed", "refused"),
+            CONFIG_REFUSED => (Decision::Deny, "invalid_configuration", "refused"),
+            THROTTLED => (Decision::Deny, "rate_limited", "refused"),
+            INTERRUPTED => (Decision::Deny, "audit_unavailable", "failed"),
+            ROOT_FAILED | LOG_CUT | LOG_REPLACED | TORN_TAIL | DAY_DAMAGED => {
+                (Decision::Allow, SERVICE_REASON, "failed")
+            }
+            INTENT => (Decision::Allow, SERVICE_REASON, "pending"),
+            _ => (Decision::Allow, SERVICE_REASON, "ok"),
+        };
+        let caller = if self.name == CALLER_REFUSED {
+            UNKNOWN_CALLER
+        } else {
+            SERVICE
+        };
+        let all = [
+            ("tool", NO_TOOL),
+            ("caller_id", caller),
+            ("decision", decision.name()),
+            ("reason", reason),
+            ("result", result),
+        ];
+        let missing = all.into_iter().filter(|(name, _)| !self.fields.has(name));
+        missing.fold(Fields::default(), |fields, (name, value)| {
+            fields.text(name, value)
+        })
     }
 
     fn new(name: &'static str) -> Self {
@@ -372,8 +422,29 @@ impl Event {
     }
 }
 
+/// A step of a transaction, for its record.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TransactionStep<'a> {
+    pub transaction: &'a str,
+    pub caller: &'a str,
+    pub tool: &'a str,
+    pub request_id: &'a str,
+    pub step: &'static str,
+    pub state: &'static str,
+    /// A code of what went wrong.
+    pub issue: Option<&'a str>,
+}
+
 /// Whoever runs this program, at the command line.
 const OPERATOR: &str = "operator";
+/// The tool of a record that is about no call. No tool and no caller can have such a name.
+pub const NO_TOOL: &str = "(none)";
+/// The caller of what the program does on its own.
+pub const SERVICE: &str = "(service)";
+/// A caller that did not prove its identity.
+pub const UNKNOWN_CALLER: &str = "(unknown)";
+/// The reason of what the program does on its own.
+pub const SERVICE_REASON: &str = "service";
 
 /// How many accounts a record names. Readers take no line for a record that is longer than `read::MOST`.
 const MOST_ACCOUNTS: usize = 1_000;
@@ -384,6 +455,14 @@ pub(crate) const TREE_STATED: &str = "tree_stated";
 pub(crate) const TORN_TAIL: &str = "torn_tail";
 pub(crate) const RETENTION: &str = "retention";
 pub(crate) const LOG_CUT: &str = "log_cut";
+pub(crate) const DAY_DAMAGED: &str = "day_damaged";
+const CALLER_REFUSED: &str = "caller_refused";
+const CONFIG_REFUSED: &str = "config_refused";
+const THROTTLED: &str = "throttled";
+const INTENT: &str = "intent";
+const INTERRUPTED: &str = "interrupted";
+const ROOT_FAILED: &str = "root_failed";
+const LOG_REPLACED: &str = "log_replaced";
 
 /// Events that state the whole tree before them: a reader can begin at any of them.
 pub(crate) const BASES: [&str; 3] = [DAY_OPENED, TREE_STATED, LOG_CUT];
@@ -451,6 +530,119 @@ impl Ended {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn asked() -> Asked {
+        Asked {
+            caller_id: "anna".to_owned(),
+            caller_addr: "stdio:1".to_owned(),
+            request_id: "req_1".to_owned(),
+            tool: "search".to_owned(),
+            arguments: Summary::default(),
+            decision: Decision::Deny,
+            reason: "folder_hidden",
+            level: None,
+            rule: None,
+            missing_capability: None,
+        }
+    }
+
+    fn every_kind() -> Vec<Event> {
+        let (asked, ended) = (asked(), Ended::of("denied"));
+        let (day, tree) = (Day::parse("2026-11-15").unwrap(), Peaks::default());
+        let step = TransactionStep {
+            transaction: "tx_1",
+            caller: "anna",
+            tool: "move",
+            request_id: "req_1",
+            step: "append",
+            state: "done",
+            issue: None,
+        };
+        vec![
+            Event::start("1", "stdio").of_replica("a"),
+            Event::stop("told to end"),
+            Event::config_loaded(None, [].into_iter()),
+            Event::config_reloaded(None, [].into_iter()),
+            Event::caller_refused("IMAP_MCP_CALLER_ID"),
+            Event::callers_refused("http:127.0.0.1", "no_token", 1),
+            Event::token_refreshed("work", "refreshed", "none"),
+            Event::logged_in("work", "ok"),
+            Event::config_refused(vec!["callers.yaml:1".to_owned()], "it is wrong"),
+            Event::call(&asked, &ended),
+            Event::throttled("anna", "search", "rate_limited", 3),
+            Event::intent(&asked),
+            Event::outcome(Some(1), &asked, &ended),
+            Event::transaction_resumed("tx_1", "anna", "move"),
+            Event::transaction_step(&step),
+            Event::transaction_ended("tx_1", "undone", None),
+            Event::transaction_resolved("tx_1", "done"),
+            Event::day_opened(),
+            Event::day_closed(),
+            Event::tree_stated(),
+            Event::torn_tail("2026-11-15.torn-1", b"x"),
+            Event::log_cut(1, 2),
+            Event::log_replaced("log", &tree),
+            Event::clock_back("2026-11-15T00:00:00.000000Z"),
+            Event::day_damaged("2026-11-14.jsonl.gz", "corrupt"),
+            Event::interrupted("2026-11-15T00:00:00.000000Z", "no space", 1, 2),
+            Event::compressed(day, 1, &Hash::ZERO),
+            Event::deleted(day, 1, &Hash::ZERO),
+            Event::retention_failed(day, "no space"),
+            Event::root_sent(1, &Hash::ZERO),
+            Event::root_failed(1, "exit status: 1"),
+        ]
+    }
+
+    #[test]
+    fn every_record_has_the_common_fields_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let keys = crate::keys::Keys::of(dir.path(), None).unwrap();
+        let mut chain = crate::chain::Chain::new();
+        for event in every_kind() {
+            let mut out = Vec::new();
+            let now = jiff::Timestamp::UNIX_EPOCH;
+            chain.write(&mut out, now, &event, keys.digester());
+            let text = String::from_utf8(out).unwrap();
+            let record: serde_json::Value = serde_json::from_str(&text).unwrap();
+            for name in ["ts", "prev_hash", "tool", "caller_id", "reason", "result"] {
+                assert!(
+                    record[name].as_str().is_some_and(|text| !text.is_empty()),
+                    "{name}: {text}"
+                );
+                let key = format!("\"{name}\":");
+                assert_eq!(text.matches(&key).count(), 1, "{name}: {text}");
+            }
+            assert!(record["seq"].is_u64(), "{text}");
+            let decision = record["decision"].as_str().unwrap_or_default();
+            assert!(["ALLOW", "DENY"].contains(&decision), "{text}");
+        }
+    }
+
+    #[test]
+    fn refusals_without_a_call_are_recorded_as_denied() {
+        for (event, reason) in [
+            (Event::caller_refused("IMAP_MCP_CALLER_ID"), "auth_failed"),
+            (
+                Event::callers_refused("http:127.0.0.1", "no_token", 1),
+                "no_token",
+            ),
+            (
+                Event::config_refused(Vec::new(), ""),
+                "invalid_configuration",
+            ),
+        ] {
+            let all = Fields::default()
+                .and(event.fields.clone())
+                .and(event.common_fields());
+            for (name, value) in [
+                ("decision", "DENY"),
+                ("reason", reason),
+                ("result", "refused"),
+            ] {
+                assert_eq!(all.clone().text_of(name), Some(value), "{name}");
+            }
+        }
+    }
 
     #[test]
     fn any_number_of_accounts_makes_one_record() {

@@ -55,6 +55,18 @@ impl Fields {
         }
     }
 
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.0.iter().any(|(field, _)| *field == name)
+    }
+
+    #[cfg(test)]
+    pub(crate) fn text_of(&self, name: &str) -> Option<&str> {
+        self.0.iter().find_map(|(field, value)| match value {
+            Value::Text(text) if *field == name => Some(text.as_str()),
+            _ => None,
+        })
+    }
+
     pub(crate) fn and(mut self, more: Self) -> Self {
         self.0.extend(more.0);
         self

@@ -25,7 +25,29 @@ pub(crate) fn create_private_dir(dir: &Path) -> io::Result<()> {
         use std::os::unix::fs::DirBuilderExt as _;
         builder.mode(0o700);
     }
-    builder.recursive(true).create(dir)
+    builder.recursive(true).create(dir)?;
+    #[cfg(unix)]
+    make_private(dir);
+    Ok(())
+}
+
+/// Takes the rights of others away from a directory that was there before. What is not ours is left, and reported.
+#[cfg(unix)]
+fn make_private(dir: &Path) {
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+    let Ok(about) = fs::metadata(dir) else { return };
+    if about.mode() & 0o077 == 0 {
+        return;
+    }
+    let is_ours = about.uid() == rustix::process::geteuid().as_raw();
+    let private = fs::Permissions::from_mode(0o700);
+    let mode = format!("{:04o}", about.mode() & 0o7777);
+    let dir_shown = dir.display();
+    if is_ours && fs::set_permissions(dir, private).is_ok() {
+        tracing::warn!(dir = %dir_shown, mode, "the audit directory was open to other users; its mode is 0700 now");
+    } else {
+        tracing::warn!(dir = %dir_shown, mode, "the audit directory is open to other users; set its mode to 0700");
+    }
 }
 
 /// Whether a path still leads to an open file.

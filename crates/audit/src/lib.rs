@@ -30,8 +30,12 @@ mod writer;
 
 pub use checkpoint::{BadCheckpoint, Checkpoint, Verifier};
 pub use day::{Day, DayFile, Form, days};
-pub use event::{Asked, Decision, Ended, Event, Seen};
+pub use event::{
+    Asked, Decision, Ended, Event, NO_TOOL, SERVICE, SERVICE_REASON, Seen, TransactionStep,
+    UNKNOWN_CALLER,
+};
 pub use hash::Hash;
+pub use hook::end_hooks;
 pub use keys::{Digester, LogId, verifier};
 pub use line::{Line, Malformed, Place};
 pub use log::{Entry, Log};

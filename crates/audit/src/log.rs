@@ -124,6 +124,11 @@ impl Log {
     /// Says something that nobody is refused for, and waits until it is durable or stands among what is said later.
     pub async fn say(&self, event: Event) {
         self.note(event);
+        self.settle().await;
+    }
+
+    /// Waits until all that was noted before is durable, or stands among what is written later.
+    pub async fn settle(&self) {
         let (told, settled) = oneshot::channel();
         self.0.jobs.send(Job::Settle(told));
         let _ = tokio::time::timeout(PATIENCE, settled).await;

@@ -17,6 +17,15 @@ pub(crate) struct Found {
     pub chain: Chain,
     /// The newest file, unless there is none.
     pub newest: Option<Newest>,
+    /// Compressed days that cannot be read to their end: the chain goes on behind what can be read of them.
+    pub damaged: Vec<Damaged>,
+}
+
+/// A file of the log that cannot be read to its end.
+pub(crate) struct Damaged {
+    /// Its name in the log's directory.
+    pub file: String,
+    pub why: String,
 }
 
 pub(crate) struct Newest {
@@ -46,20 +55,33 @@ fn end(files: &[DayFile]) -> io::Result<Found> {
         return Ok(Found {
             chain: Chain::new(),
             newest: None,
+            damaged: Vec::new(),
         });
     };
     // The log goes on as if it were not there.
     if files::is_empty(file) {
         return end(before);
     }
+    let mut damaged = Vec::new();
     let mut tail = match file.form {
         Form::Plain => tail_of(&mut File::open(&file.path)?)?,
-        Form::Gzip => tail_of_gzip(&file.path)?,
+        Form::Gzip => {
+            let (tail, fault) = tail_of_gzip(&file.path)?;
+            damaged.extend(fault.map(|error| Damaged {
+                file: file_name(&file.path),
+                why: error.to_string(),
+            }));
+            tail
+        }
     };
     let from = match tail.base.take() {
         Some(chain) => chain,
         // Its first record was not yet whole when the process ended, or is damaged: the day before says where it goes on.
-        None => end(before)?.chain,
+        None => {
+            let before = end(before)?;
+            damaged.extend(before.damaged);
+            before.chain
+        }
     };
     let walked = walk(from, &tail.bytes).map_err(|Misfit(seq)| {
         io::Error::other(format!(
@@ -69,22 +91,33 @@ fn end(files: &[DayFile]) -> io::Result<Found> {
         ))
     })?;
     let torn = tail.bytes.get(walked.good..).unwrap_or_default().to_vec();
+    // INVARIANT: nothing is written to a compressed day, damaged or not.
+    let closed = match file.form {
+        Form::Plain => walked.closed,
+        Form::Gzip => Closed::Yes,
+    };
     // Nobody writes behind a file's last record: what stands there is not ours to move.
-    let torn = match walked.closed {
+    let torn = match closed {
         Closed::Yes => Vec::new(),
         Closed::No => torn,
     };
     let newest = Newest {
         day: file.day,
         path: file.path.clone(),
-        closed: walked.closed,
+        closed,
         len: tail.begin + u64::try_from(walked.good).unwrap_or(u64::MAX),
         torn,
     };
     Ok(Found {
         chain: walked.chain,
         newest: Some(newest),
+        damaged,
     })
+}
+
+fn file_name(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default();
+    name.to_string_lossy().into_owned()
 }
 
 /// The last piece of a file: from a record that states the whole tree, or all of it where there is none.
@@ -126,18 +159,21 @@ fn tail_of(file: &mut File) -> io::Result<Tail> {
     }
 }
 
-/// A day that was compressed is never the newest, unless somebody took the others away.
-fn tail_of_gzip(path: &Path) -> io::Result<Tail> {
+/// A day that was compressed is never the newest, unless somebody took the others away. What cannot be decoded of it is
+/// left out, and the error is returned beside the rest.
+fn tail_of_gzip(path: &Path) -> io::Result<(Tail, Option<io::Error>)> {
     let mut bytes = Vec::new();
-    flate2::read::MultiGzDecoder::new(File::open(path)?).read_to_end(&mut bytes)?;
+    let decoded = flate2::read::MultiGzDecoder::new(File::open(path)?).read_to_end(&mut bytes);
+    let fault = decoded.err();
     let found = last_base(&bytes);
     let (at, base) = found.map_or((0, None), |(at, chain)| (at, Some(chain)));
     bytes.drain(..at);
-    Ok(Tail {
+    let tail = Tail {
         base,
         begin: 0,
         bytes,
-    })
+    };
+    Ok((tail, fault))
 }
 
 /// Where the last record stands that states the tree, and the chain before it.

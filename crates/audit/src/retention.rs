@@ -85,6 +85,8 @@ impl Retention {
                 Err(Hindrance::Log(why)) => return Err(why),
                 Err(Hindrance::Disk(error)) => {
                     let why = Unavailable::from(&error).to_string();
+                    let name = file.path.file_name().unwrap_or_default();
+                    tracing::warn!(file = %name.to_string_lossy(), why, "a day of the audit log cannot be aged");
                     record(Event::retention_failed(file.day, &why))?;
                     // A day that must stay keeps those behind it: days are deleted in their order.
                     return Ok(());

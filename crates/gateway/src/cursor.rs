@@ -7,6 +7,7 @@ use chacha20poly1305::{XChaCha20Poly1305, XNonce};
 use jiff::{SignedDuration, Timestamp};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 
 /// How long a page's cursor may be used.
 const LIFETIME: SignedDuration = SignedDuration::from_hours(24);
@@ -19,6 +20,13 @@ pub struct CursorKey([u8; 32]);
 impl CursorKey {
     pub fn new(key: [u8; 32]) -> Self {
         Self(key)
+    }
+
+    /// Another key, for this purpose. Nothing leads from it back to this one.
+    pub(crate) fn derived(&self, purpose: &[u8]) -> [u8; 32] {
+        let inner = Sha256::new().chain_update(self.0).chain_update(purpose);
+        let outer = Sha256::new().chain_update(self.0);
+        outer.chain_update(inner.finalize()).finalize().into()
     }
 }
 

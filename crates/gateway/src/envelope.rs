@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use crate::Refusal;
 use crate::text;
-use crate::trouble::Issue;
+use crate::trouble::{Issue, before_server_words};
 
 /// How a tool's work came out (`data.status`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
@@ -238,10 +238,20 @@ pub(crate) fn answered<R: Reply>(mut done: Done<R>, untrusted: &[&str], facts: &
     let failed = done.data.status() == Status::Failed;
     let links = done.data.links();
     let mut data = serde_json::to_value(&done.data).unwrap_or_else(|_| json!({}));
+    // INVARIANT: the words of a mail server stand in the data alone, in a field that is named as untrusted.
+    if let Some(ours) = before_server_words(&done.summary) {
+        done.summary.truncate(ours.len());
+    }
+    for warning in &mut done.warnings {
+        if let Some(ours) = before_server_words(&warning.text) {
+            warning.text.truncate(ours.len());
+        }
+    }
     let untrusted: Vec<&str> = untrusted
         .iter()
         .copied()
         .filter(|field| data.get(field).is_some())
+        .chain(quotes_a_server(&data).then_some(ISSUES))
         .collect();
     let text = text::render(
         &text::Parts {
@@ -282,6 +292,18 @@ pub(crate) fn answered<R: Reply>(mut done: Done<R>, untrusted: &[&str], facts: &
         links,
         bytes,
     }
+}
+
+/// The field of the data for what went wrong.
+pub(crate) const ISSUES: &str = "issues";
+
+fn quotes_a_server(data: &Value) -> bool {
+    let issues = data.get(ISSUES).and_then(Value::as_array);
+    let mut messages = issues
+        .into_iter()
+        .flatten()
+        .filter_map(|issue| issue.get("message")?.as_str());
+    messages.any(|message| before_server_words(message).is_some())
 }
 
 pub(crate) fn refused(refusal: Refusal, facts: &Facts) -> Refused {

@@ -156,7 +156,7 @@ impl Gateway {
 
     /// Where messages become files, for those who want a path.
     pub fn with_spool(mut self, spool: Spool) -> Self {
-        self.spool = Some(spool);
+        self.spool = Some(spool.keyed(self.cursor_key.derived(b"message files")));
         self
     }
 

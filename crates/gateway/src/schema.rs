@@ -6,6 +6,8 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
+use crate::envelope::ISSUES;
+
 /// What a schema is for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Side {
@@ -51,9 +53,11 @@ pub(crate) fn input<T: JsonSchema>() -> Map<String, Value> {
 pub(crate) fn output<T: JsonSchema>(untrusted: &[&str]) -> Map<String, Value> {
     let mut data = generate::<T>();
     tidy(&mut data, Side::Output);
-    if !untrusted.is_empty()
-        && let Some(properties) = data.get_mut("properties").and_then(Value::as_object_mut)
+    if let Some(properties) = data.get_mut("properties").and_then(Value::as_object_mut)
+        && (!untrusted.is_empty() || properties.contains_key(ISSUES))
     {
+        let issues = properties.contains_key(ISSUES).then_some(&ISSUES);
+        let untrusted: Vec<&str> = untrusted.iter().chain(issues).copied().collect();
         let names = json!({ "type": "array", "items": { "type": "string", "enum": untrusted } });
         properties.insert("untrusted".to_owned(), names);
     }

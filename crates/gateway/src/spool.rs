@@ -21,6 +21,8 @@ const PROMISED: Duration = Duration::from_secs(10 * 60);
 #[derive(Clone, Debug)]
 pub struct Spool {
     directory: PathBuf,
+    /// Names of files are made with it, so that nobody can compute one.
+    key: [u8; 32],
     /// Whoever takes room takes it alone.
     taking: Arc<Mutex<()>>,
 }
@@ -35,12 +37,18 @@ pub(crate) struct Writing {
 }
 
 impl Spool {
-    /// Makes nothing yet.
+    /// Makes nothing yet. Until it has a key it is there to be tidied.
     pub fn at(directory: PathBuf) -> Self {
         Self {
             directory,
+            key: [0; 32],
             taking: Arc::default(),
         }
+    }
+
+    /// The same directory, with names that only this key leads to.
+    pub(crate) fn keyed(self, key: [u8; 32]) -> Self {
+        Self { key, ..self }
     }
 
     /// The file of a message of this size, if it is here already.
@@ -81,9 +89,11 @@ impl Spool {
         Ok(writing)
     }
 
-    /// INVARIANT: a name is made of a digest alone, never of anything that a stranger wrote.
+    /// INVARIANT: a name is made of a keyed digest alone: nothing that a stranger wrote is in it, and a caller that knows
+    /// a message's reference cannot compute the path that another caller was given.
     fn path(&self, at: &MessageRef) -> PathBuf {
-        let digest = Sha256::digest(at.to_string().as_bytes());
+        let keyed = |text: &[u8]| Sha256::new().chain_update(self.key).chain_update(text);
+        let digest = keyed(&keyed(at.to_string().as_bytes()).finalize()).finalize();
         self.directory.join(format!("{}.eml", hex(&digest)))
     }
 
@@ -210,6 +220,18 @@ mod tests {
         // One of another size is another message, or not whole.
         assert_eq!(spool.get(&at, Some(4)), None);
         assert_eq!(spool.get(&message("INBOX", 7), Some(3)), None);
+    }
+
+    #[test]
+    fn file_names_depend_on_the_installation_key() {
+        let place = tempfile::tempdir().unwrap();
+        let spool = |key: u8| Spool::at(place.path().to_owned()).keyed([key; 32]);
+        let at = message("INBOX", 7);
+        let path = put(&spool(1), &at, b"abc");
+        assert_eq!(spool(1).get(&at, Some(3)), Some(path.clone()));
+        assert_eq!(spool(2).get(&at, Some(3)), None);
+        let plain = hex(&Sha256::digest(at.to_string().as_bytes()));
+        assert!(!path.display().to_string().contains(&plain));
     }
 
     #[test]

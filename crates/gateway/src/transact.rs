@@ -23,6 +23,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use audit::Log;
 use bytes::Bytes;
 use jiff::Timestamp;
 use ledger::{
@@ -55,6 +56,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(250);
 /// What all changes of a process share.
 pub(crate) struct Desk {
     pub ledger: Ledger,
+    log: Log,
     turns: Turns,
     /// How long a server may take to come to a command whose connection is gone.
     settle: Duration,
@@ -174,9 +176,10 @@ impl From<LedgerFault> for NotBegun {
 }
 
 impl Desk {
-    pub(crate) fn new(ledger: Ledger, settle: Duration) -> Self {
+    pub(crate) fn new(ledger: Ledger, log: Log, settle: Duration) -> Self {
         Self {
             ledger,
+            log,
             settle,
             turns: Turns::default(),
             left_open: Notify::new(),

@@ -141,6 +141,16 @@ pub(crate) fn sort(fault: &Fault, told: Told<'_>) -> Result<Issue, Refusal> {
 /// A search with conditions may match this many messages.
 pub(crate) const MOST_MATCHES: u64 = 20_000;
 
+/// What stands between our words and those of a server. INVARIANT: nothing but [`issue`] writes these.
+const SAID: &str = " (said: ";
+const SAID_SAFELY: &str = " (said, and made safe to show: ";
+
+/// Our words of a message, where the words of a server follow them.
+pub(crate) fn before_server_words(message: &str) -> Option<&str> {
+    let at = [SAID, SAID_SAFELY].map(|mark| message.find(mark));
+    message.get(..at.into_iter().flatten().min()?)
+}
+
 fn issue(fault: &Fault, kind: FaultKind, told: Told<'_>) -> Issue {
     let mut changes = Changes::default();
     let said = fault
@@ -153,8 +163,8 @@ fn issue(fault: &Fault, kind: FaultKind, told: Told<'_>) -> Issue {
         Told::Caller => without_address::explain(kind, fault),
     };
     let message = match said {
-        Some(said) if changes.is_empty() => format!("{what} (said: {said})"),
-        Some(said) => format!("{what} (said, and made safe to show: {said})"),
+        Some(said) if changes.is_empty() => format!("{what}{SAID}{said})"),
+        Some(said) => format!("{what}{SAID_SAFELY}{said})"),
         None => what,
     };
     Issue {
@@ -269,7 +279,7 @@ fn explain(kind: FaultKind, at: &Described, fault: &Fault) -> String {
             "the provider gives no access token at the moment; try again later".to_owned()
         }
         FaultKind::TokenMisconfigured => {
-            "there is no access token for this account; `mailwarden check` says what has to be set right".to_owned()
+            "there is no password or access token for this account; `mailwarden check` says what has to be set right".to_owned()
         }
         FaultKind::NeedsLogin => "somebody has to log in to this account first".to_owned(),
         FaultKind::ReadingOnly => {

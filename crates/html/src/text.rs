@@ -226,7 +226,7 @@ impl TextWriter {
         if let Some(reason) = last.map(|run| run.reason) {
             if !link::names(&text, &host) {
                 let from = self.written;
-                self.push(&format!(" ({host})"));
+                self.push(&format!(" ({})", link::shown(&host)));
                 self.mark(from, reason);
             }
             return;
@@ -237,7 +237,7 @@ impl TextWriter {
             self.seen.misnamed.push((named, host.clone()));
         }
         if !link::names(&text, &host) {
-            self.push(&format!(" ({host})"));
+            self.push(&format!(" ({})", link::shown(&host)));
         }
         if self.seen.hosts.len() < MAX_LINKS && !self.seen.hosts.contains(&host) {
             self.seen.hosts.push(host);

@@ -198,13 +198,6 @@ mod tests {
             (format!("LIST ({}) \"/\" x", many("a")), 1_000),
             (
                 format!(
-                    "1 FETCH (ENVELOPE (NIL NIL ({}) NIL NIL NIL NIL NIL NIL NIL))",
-                    many("(\"a\" NIL \"b\" \"c\")")
-                ),
-                2_000,
-            ),
-            (
-                format!(
                     "1 FETCH (BODYSTRUCTURE (\"a\" \"b\" ({}) NIL NIL \"7bit\" 1 1))",
                     many("\"a\" \"b\"")
                 ),

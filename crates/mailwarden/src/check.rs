@@ -70,6 +70,15 @@ pub(crate) async fn run(
     all_work
 }
 
+/// Whether every account and caller could be given its secret; prints those that could not.
+pub(crate) fn all_available(unavailable: &[String], screen: Screen) -> bool {
+    for line in unavailable {
+        screen.line("");
+        screen.line(format!("{} {line}", screen.bad("failed")));
+    }
+    unavailable.is_empty()
+}
+
 /// What is in order for now, and may cost somebody a login later.
 pub(crate) async fn concerns(all: &[Arc<Tokens>], screen: Screen) {
     for tokens in all {

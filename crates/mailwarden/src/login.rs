@@ -79,6 +79,10 @@ fn tokens(wanted: &cli::Login, config: &Config) -> anyhow::Result<Arc<Tokens>> {
                 account.id
             ),
         },
+        Store::Unavailable(_) => anyhow::bail!(
+            "a secret of account '{}' cannot be read; `mailwarden config check` says which",
+            account.id
+        ),
         Store::Maildir(_) | Store::Apple(_) => anyhow::bail!(
             "account '{}' is on this machine; nobody logs in to it",
             account.id

@@ -7,6 +7,7 @@ mod cli;
 mod config;
 mod demo;
 mod draining;
+mod hardening;
 mod login;
 mod logs;
 mod metrics;
@@ -83,6 +84,10 @@ fn run() -> ExitCode {
             &verb,
         );
     }
+    // A worker locks itself in, and holds no secret.
+    if verb != Verb::ExtractWorker {
+        hardening::apply();
+    }
     if verb != Verb::ExtractWorker
         && let Err(error) = signals::listen()
     {
@@ -128,6 +133,7 @@ fn run() -> ExitCode {
                 config.changes.writes = Writes::Never;
             }
             let changes = config.changes.clone();
+            let unavailable = config.unavailable.clone();
             let place = config.audit_directory.clone();
             let records = check::Records {
                 log: log.clone(),
@@ -147,6 +153,7 @@ fn run() -> ExitCode {
             )
             .await;
             check::concerns(&tokens, Screen::new()).await;
+            let works = check::all_available(&unavailable, Screen::new()) && works;
             let code = match works {
                 true => ExitCode::SUCCESS,
                 false => ExitCode::FAILURE,
@@ -257,7 +264,7 @@ fn record(problems: &Problems, directory: Option<&Path>, name: &'static str) {
     // That it could not be recorded does not make it a better configuration.
     let _ = in_runtime(async {
         let log = wiring::log(None, place, name);
-        log.note(Event::config_refused(problems.variables()));
+        log.note(problems.event());
         log.close("the configuration is refused").await;
         Ok(ExitCode::SUCCESS)
     });
@@ -282,6 +289,7 @@ fn in_threads(
         .build()?;
     let outcome = runtime.block_on(work);
     secrets::end_programs();
+    ::audit::end_hooks();
     shared_ledger::close(LANDING.min(draining::left()));
     // A read from stdin or a name lookup may be stuck in a thread; the process ends all the same.
     runtime.shutdown_background();

@@ -184,7 +184,7 @@ impl Reload {
     }
 
     fn keep(&self, problems: &Problems) {
-        self.log.note(Event::config_refused(problems.variables()));
+        self.log.note(problems.event());
         tracing::error!(
             "the configuration was read again and is refused; the one before stays in force"
         );

@@ -68,7 +68,7 @@ pub(crate) async fn http(
     ) {
         Ok(roster) => Arc::new(roster),
         Err(problems) => {
-            log.note(Event::config_refused(problems.variables()));
+            log.note(problems.event());
             return Ok(nobody_to_serve(&problems));
         }
     };

@@ -45,6 +45,7 @@ pub(crate) fn listen() -> anyhow::Result<()> {
             if !TAKEN_OVER.load(Ordering::SeqCst) {
                 ENDING.store(true, Ordering::SeqCst);
                 secrets::end_programs();
+                audit::end_hooks();
                 std::process::exit(code);
             }
         }

@@ -42,6 +42,8 @@ enum MadeFrom {
     Imap(Arc<ImapSource>),
     Maildir(PathBuf),
     Apple(AppleStore),
+    /// Its secret is missing: each reading of the configuration looks again.
+    Nothing,
 }
 
 impl Wires {
@@ -132,7 +134,7 @@ impl Wire {
     fn source(&self) -> Option<Arc<ImapSource>> {
         match &self.made_from {
             MadeFrom::Imap(source) => Some(Arc::clone(source)),
-            MadeFrom::Maildir(_) | MadeFrom::Apple(_) => None,
+            MadeFrom::Maildir(_) | MadeFrom::Apple(_) | MadeFrom::Nothing => None,
         }
     }
 
@@ -158,6 +160,10 @@ impl Wire {
                     made_from: MadeFrom::Maildir(path),
                 }
             }
+            Store::Unavailable(source) => Self {
+                account: Account::new(id, source, provider),
+                made_from: MadeFrom::Nothing,
+            },
             Store::Apple(store) => {
                 let AppleStore { path, account } = store.clone();
                 let source = Apple::open(id.clone(), path, account, state::index_directory());
@@ -351,7 +357,7 @@ pub(crate) fn tokens(accounts: &[config::Account]) -> Vec<Arc<Tokens>> {
             Login::Tokens(_, tokens) => Some(Arc::clone(tokens)),
             Login::Password(_) => None,
         },
-        Store::Maildir(_) | Store::Apple(_) => None,
+        Store::Maildir(_) | Store::Apple(_) | Store::Unavailable(_) => None,
     });
     tokens.collect()
 }

@@ -9,3 +9,6 @@ mod home;
 pub mod imap;
 mod local;
 pub mod maildir;
+mod unavailable;
+
+pub use unavailable::Unavailable;

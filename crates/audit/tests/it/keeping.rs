@@ -149,6 +149,61 @@ async fn a_compression_that_was_interrupted_is_taken_up_again() {
     log.close("test").await;
 }
 
+/// The only day left is compressed, and damaged in this way.
+async fn damaged(how: impl Fn(&mut Vec<u8>)) -> Bench {
+    let mut bench = Bench::new();
+    live(&bench, &["2026-11-01", "2026-11-02"]).await;
+    bench.keeping().retention.hot_days = 1;
+    live(&bench, &["2026-11-03"]).await;
+    bench.hands.set("2026-11-04T12:00:00Z");
+    let log = bench.log();
+    log.append(Event::start("0", "test")).await.unwrap();
+    until("the day is compressed", || {
+        (forms(&bench.dir())[1].1 == Form::Gzip).then_some(())
+    });
+    log.close("test").await;
+    for file in audit::days(&bench.dir()).unwrap() {
+        match file.day.to_string().as_str() {
+            "2026-11-02" => {
+                let mut bytes = fs::read(&file.path).unwrap();
+                how(&mut bytes);
+                fs::remove_file(&file.path).unwrap();
+                fs::write(&file.path, bytes).unwrap();
+            }
+            _ => fs::remove_file(&file.path).unwrap(),
+        }
+    }
+    bench
+}
+
+#[tokio::test]
+async fn damaged_compressed_day_does_not_stop_the_log() {
+    let half = |bytes: &mut Vec<u8>| bytes.truncate(bytes.len() / 2);
+    let rubbish = |bytes: &mut Vec<u8>| *bytes = b"rubbish".to_vec();
+    let empty = |bytes: &mut Vec<u8>| bytes.clear();
+    for how in [&half as &dyn Fn(&mut Vec<u8>), &rubbish, &empty] {
+        let bench = damaged(how).await;
+        let packed = bench.dir().join("2026-11-02.jsonl.gz");
+        let signed = bench.dir().join("2026-11-02.checkpoint");
+        let before = (fs::read(&packed).unwrap(), fs::read(&signed).unwrap());
+        bench.hands.set("2026-11-05T12:00:00Z");
+        let log = bench.log();
+        log.append(Event::start("0", "test")).await.unwrap();
+        log.close("test").await;
+        let text = fs::read_to_string(bench.dir().join("2026-11-05.jsonl")).unwrap();
+        let told = text.lines().find(|line| line.contains("day_damaged"));
+        let told = told.unwrap_or_else(|| panic!("{text}"));
+        assert!(told.contains(r#""file":"2026-11-02.jsonl.gz""#), "{told}");
+        // The evidence stays as it is.
+        let after = (fs::read(&packed).unwrap(), fs::read(&signed).unwrap());
+        assert_eq!(before, after);
+        let wanted = audit::read::Verify::default();
+        let report = audit::read::verify(&bench.dir(), &wanted, &mut |_, _| {}).unwrap();
+        let fault = report.fault.unwrap();
+        assert_eq!(fault.at.unwrap().file, "2026-11-02.jsonl.gz");
+    }
+}
+
 /// A program that keeps what it is given, as long as `failing` is not there.
 fn hook(bench: &Bench) -> PathBuf {
     let path = bench.tmp.path().join("hook");

@@ -43,6 +43,22 @@ async fn the_intent_of_a_change_is_durable_before_it_is_tried() {
 }
 
 #[tokio::test]
+async fn audit_directory_open_to_others_is_tightened() {
+    use std::os::unix::fs::PermissionsExt as _;
+    for mode in [0o755, 0o770, 0o777] {
+        let bench = Bench::new();
+        std::fs::create_dir(bench.dir()).unwrap();
+        let open = std::fs::Permissions::from_mode(mode);
+        std::fs::set_permissions(bench.dir(), open).unwrap();
+        let log = bench.log();
+        log.append(Event::start("0", "test")).await.unwrap();
+        log.close("test").await;
+        let now = std::fs::metadata(bench.dir()).unwrap().permissions();
+        assert_eq!(now.mode() & 0o7777, 0o700, "{mode:o}");
+    }
+}
+
+#[tokio::test]
 async fn no_call_ends_unsaid() {
     let bench = Bench::new();
     let log = bench.log();
@@ -63,7 +79,7 @@ async fn no_call_ends_unsaid() {
     let ends: Vec<(String, String)> = bench
         .records()
         .iter()
-        .filter(|record| record.get("result").is_some())
+        .filter(|record| ["call", "outcome"].contains(&record["event"].as_str().unwrap()))
         .map(|record| {
             (
                 record["request_id"].to_string(),

@@ -175,8 +175,28 @@ impl CharacterFilter<'_> {
             {
                 self.replace(' ');
             }
+            // The width of a blank says nothing that a person reads.
+            _ if is_odd_blank(char) && !self.blank_belongs(char, next) => self.keep(' '),
             _ if is_mark(char) => self.mark(char),
             _ => self.keep(char),
+        }
+    }
+
+    /// Whether a blank of its own width stands where a script has one: the ideographic blank beside ideographs or at the
+    /// beginning of a line, the narrow one at numbers and punctuation, the Ogham one among Ogham letters.
+    fn blank_belongs(&self, char: char, next: Option<char>) -> bool {
+        let beside = |fits: fn(char) -> bool| {
+            self.last.is_some_and(fits) || next.is_some_and(|next| fits(next) && is_kept(next))
+        };
+        match char {
+            '\u{3000}' => {
+                self.last
+                    .is_none_or(|last| matches!(last, '\n' | '\u{3000}'))
+                    || beside(is_wide)
+            }
+            '\u{202F}' => beside(takes_narrow_blank),
+            '\u{1680}' => beside(|char| matches!(char, '\u{1681}'..='\u{169C}')),
+            _ => false,
         }
     }
 
@@ -243,6 +263,30 @@ fn is_odd_blank(char: char) -> bool {
         char,
         '\u{1680}' | '\u{2000}'..='\u{200A}' | '\u{202F}' | '\u{205F}' | '\u{3000}'
     )
+}
+
+/// Neither taken out nor replaced, whatever stands beside it.
+fn is_kept(char: char) -> bool {
+    !is_banned(char) && !is_odd_blank(char) && !is_mark(char)
+}
+
+/// East Asian letters and punctuation.
+fn is_wide(char: char) -> bool {
+    matches!(
+        char,
+        '\u{2E80}'..='\u{2FFF}' | '\u{3001}'..='\u{9FFF}' | '\u{AC00}'..='\u{D7A3}'
+        | '\u{F900}'..='\u{FAFF}' | '\u{FF01}'..='\u{FFEE}' | '\u{20000}'..='\u{3FFFD}'
+    )
+}
+
+/// French punctuation, numbers and their units, and Mongolian suffixes have a narrow blank beside them.
+fn takes_narrow_blank(char: char) -> bool {
+    char.is_numeric()
+        || matches!(
+            char,
+            ';' | ':' | '!' | '?' | '%' | '«' | '»' | '‹' | '›' | '“' | '”'
+        )
+        || matches!(char, '\u{20A0}'..='\u{20CF}' | '\u{1800}'..='\u{18AF}')
 }
 
 fn is_blank(char: char) -> bool {
@@ -349,6 +393,58 @@ mod tests {
         }
         let line = visible("a\r\nb\tc", Shape::Line, None);
         assert_eq!((line.0.as_ref(), line.1), ("a b c", 0));
+    }
+
+    /// Between two letters, by the properties that Unicode gives: no format character, blank or separator passes but those
+    /// that a person sees or that stand in ordinary mail.
+    #[test]
+    fn no_unseen_character_of_unicode_passes() {
+        use regex_syntax::hir::{Class, HirKind};
+        // The blank that does not break; signs that are drawn although they are format characters.
+        let drawn = |char: char| {
+            matches!(char, ' ' | '\u{A0}' | '\u{600}'..='\u{605}' | '\u{6DD}')
+                || matches!(
+                    char,
+                    '\u{890}' | '\u{891}' | '\u{8E2}' | '\u{110BD}' | '\u{110CD}'
+                )
+        };
+        let unseen = r"[\p{Cf}\p{Zs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u{2800}]";
+        let parsed = regex_syntax::parse(unseen).unwrap();
+        let HirKind::Class(Class::Unicode(class)) = parsed.kind() else {
+            panic!("{parsed:?}");
+        };
+        let mut seen = 0;
+        for range in class.ranges() {
+            for char in range.start()..=range.end() {
+                let shown = visible(&format!("a{char}b"), Shape::Body, None)
+                    .0
+                    .into_owned();
+                assert_eq!(
+                    shown.contains(char),
+                    drawn(char),
+                    "U+{:04X}",
+                    u32::from(char)
+                );
+                seen += 1;
+            }
+        }
+        assert!(seen > 4_000, "{seen}");
+    }
+
+    #[test]
+    fn blanks_of_odd_width_stay_where_scripts_have_them() {
+        for (text, want) in [
+            ("a\u{2003}b\u{2009}c\u{205F}d", "a b c d"),
+            ("a\u{3000}b", "a b"),
+            ("山田\u{3000}太郎", "山田\u{3000}太郎"),
+            ("\u{3000}段落", "\u{3000}段落"),
+            ("quoi\u{202F}?", "quoi\u{202F}?"),
+            ("a\u{202F}b", "a b"),
+            ("ᚁ\u{1680}ᚂ", "ᚁ\u{1680}ᚂ"),
+            ("a\u{1680}b", "a b"),
+        ] {
+            check(text, want, 0);
+        }
     }
 
     #[test]

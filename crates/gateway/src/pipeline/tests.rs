@@ -348,7 +348,7 @@ async fn a_tool_that_changes_something_finds_its_intent_on_disk_and_its_outcome_
             (&intent["decision"], &intent["tool"]),
             (&json!("ALLOW"), &json!("test_tool"))
         );
-        assert_eq!(intent.get("result"), None);
+        assert_eq!(intent["result"], "pending");
         assert_eq!(ended["intent"], intent["seq"]);
         assert_eq!(ended["request_id"], intent["request_id"]);
         assert_eq!(
@@ -409,16 +409,16 @@ async fn every_intent_has_its_outcome_however_the_tool_ends() {
     assert_eq!(
         told,
         [
-            ("intent", "-"),
+            ("intent", "pending"),
             ("outcome", "conflict"),
-            ("intent", "-"),
+            ("intent", "pending"),
             ("outcome", "internal"),
             ("call", "internal"),
-            ("intent", "-"),
+            ("intent", "pending"),
             ("outcome", "cancelled"),
-            ("intent", "-"),
+            ("intent", "pending"),
             ("outcome", "abandoned"),
-            ("stop", "-"),
+            ("stop", "ok"),
         ]
     );
     for (intent, outcome) in [(0, 1), (2, 3), (5, 6), (7, 8)] {

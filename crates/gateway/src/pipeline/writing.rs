@@ -67,7 +67,7 @@ impl Gateway {
     pub fn with_ledger(mut self, ledger: Ledger, deletes: Deletes, settle: Duration) -> Self {
         self.turnstile.share(ledger.clone());
         self.writing = Some(Writing {
-            desk: Desk::new(ledger, settle),
+            desk: Desk::new(ledger, self.log.clone(), settle),
             deletes,
             purpose: Purpose::Changing,
         });
@@ -78,7 +78,7 @@ impl Gateway {
     pub fn with_ledger_to_look_at(mut self, ledger: Ledger) -> Self {
         self.turnstile.share(ledger.clone());
         self.writing = Some(Writing {
-            desk: Desk::new(ledger, Duration::ZERO),
+            desk: Desk::new(ledger, self.log.clone(), Duration::ZERO),
             deletes: Deletes::default(),
             purpose: Purpose::Looking,
         });

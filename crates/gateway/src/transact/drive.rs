@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use audit::{Event, TransactionStep};
 use bytes::Bytes;
 use jiff::{SignedDuration, Timestamp};
 use ledger::{Ending, Kind, Lease, LedgerFault, Mark, State, StepName, StepState, Transaction};
@@ -93,7 +94,35 @@ impl<'a> Driver<'a> {
 
     /// Durable when it returns.
     pub(super) async fn write(&self, work: &mut Work) -> Result<(), LedgerFault> {
-        work.write(&self.desk.ledger, self.lease).await
+        let outcomes = work.unwritten_outcomes();
+        work.write(&self.desk.ledger, self.lease).await?;
+        if plan::crosses(&work.transaction) {
+            self.record_steps(&work.transaction, &outcomes);
+        }
+        Ok(())
+    }
+
+    /// Adds a record to the audit log for each step that has an outcome. The log keeps the order, so these records are
+    /// durable before the one that ends the call.
+    fn record_steps(
+        &self,
+        transaction: &Transaction,
+        outcomes: &[(StepName, StepState, Option<String>)],
+    ) {
+        let asked = &transaction.asked;
+        for (step, state, why) in outcomes {
+            self.desk
+                .log
+                .note(Event::transaction_step(&TransactionStep {
+                    transaction: transaction.id.as_str(),
+                    caller: &asked.caller,
+                    tool: &asked.tool,
+                    request_id: &asked.request_id,
+                    step: step.name(),
+                    state: state.name(),
+                    issue: why.as_deref(),
+                }));
+        }
     }
 
     async fn follow(

@@ -215,6 +215,17 @@ impl Work {
         self.unwritten.push(Note::Later(until));
     }
 
+    /// The outcomes of steps that the next write makes durable.
+    pub(super) fn unwritten_outcomes(&self) -> Vec<(StepName, StepState, Option<String>)> {
+        let outcome = |note: &Note| match note {
+            Note::Step(step, state, why) if *state != StepState::Intended => {
+                Some((*step, *state, why.clone()))
+            }
+            _ => None,
+        };
+        self.unwritten.iter().filter_map(outcome).collect()
+    }
+
     /// Durable when it returns.
     pub(super) async fn write(
         &mut self,

@@ -13,7 +13,7 @@ pub(super) fn explain(kind: FaultKind, fault: &Fault) -> String {
             "the account's mail server does not take its access token; tell whoever runs this server"
         }
         FaultKind::TokenMisconfigured => {
-            "there is no access token for this account; tell whoever runs this server"
+            "there is no password or access token for this account; tell whoever runs this server"
         }
         FaultKind::NoSafeLogin | FaultKind::NoSuchMechanism => {
             "the account's mail server cannot be logged in to in the way that is configured; tell whoever runs this server"

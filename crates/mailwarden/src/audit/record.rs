@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use audit::{NO_TOOL, SERVICE, SERVICE_REASON, UNKNOWN_CALLER};
 use mail::MessageRef;
 use serde_json::Value;
 
@@ -73,7 +74,7 @@ impl Record {
     fn detail(&self) -> String {
         let mut parts = Vec::new();
         match (self.text("decision"), self.text("result")) {
-            ("ALLOW", "" | "ok") => {}
+            ("ALLOW", "" | "ok" | "pending") => {}
             ("ALLOW", result) => parts.push(safe(result)),
             _ => parts.push(safe(self.text("reason"))),
         }
@@ -145,9 +146,29 @@ impl Record {
     fn other(&self) -> String {
         const PLAIN: [&str; 5] = ["seq", "ts", "prev_hash", "event", "hash"];
         const LONG: [&str; 5] = ["peaks", "root", "sha256", "through_hash", "arguments"];
+        // Every record has these; a value that says nothing is left out.
+        const USUAL: [(&str, &str); 6] = [
+            ("tool", NO_TOOL),
+            ("caller_id", SERVICE),
+            ("caller_id", UNKNOWN_CALLER),
+            ("reason", SERVICE_REASON),
+            ("decision", "ALLOW"),
+            ("result", "ok"),
+        ];
+        let usual = |name: &str, value: &Value| {
+            let text = value.as_str();
+            USUAL
+                .iter()
+                .any(|(field, says)| *field == name && text == Some(says))
+        };
         let fields = self.0.as_object().into_iter().flatten();
-        let told = fields
-            .filter(|(name, _)| !PLAIN.contains(&name.as_str()) && !LONG.contains(&name.as_str()));
+        let told = fields.filter(|(name, value)| {
+            let (plain, long) = (
+                PLAIN.contains(&name.as_str()),
+                LONG.contains(&name.as_str()),
+            );
+            !plain && !long && !usual(name, value)
+        });
         let told: Vec<String> = told
             .map(|(name, value)| match value {
                 Value::String(text) => format!("{}={}", safe(name), safe(text)),

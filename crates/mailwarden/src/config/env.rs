@@ -381,6 +381,7 @@ impl Reader {
             vouching: None,
             changes,
             calls_at_once,
+            unavailable: Vec::new(),
             version: None,
         })
     }
@@ -401,7 +402,7 @@ impl Reader {
         let provider = match store {
             Store::Maildir(_) => Provider::Maildir,
             Store::Apple(_) => Provider::AppleMail,
-            Store::Imap(_) => Provider::Standard,
+            Store::Imap(_) | Store::Unavailable(_) => Provider::Standard,
         };
         accounts.push(Account {
             id,

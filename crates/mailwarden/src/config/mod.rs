@@ -12,11 +12,12 @@ pub(crate) mod verb;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use ::audit::Keeping;
 use gateway::{Provider, Toolset};
 use mail::{AccountId, UncertainText};
-use sources::imap;
+use sources::{Unavailable, imap};
 
 pub(crate) use changes::{Changes, LedgerPlace, ledger_place};
 pub(crate) use env::from_environment;
@@ -56,6 +57,8 @@ pub(crate) struct Config {
     pub changes: Changes,
     /// Calls under way at a time, if that was said.
     pub calls_at_once: Option<usize>,
+    /// Accounts and callers that are not served because a secret cannot be read.
+    pub unavailable: Vec<String>,
     /// Which contents of a configuration directory this is.
     pub version: Option<String>,
 }
@@ -113,6 +116,9 @@ impl From<dir::Loaded> for Config {
         for warning in &loaded.warnings {
             tracing::warn!("{warning}");
         }
+        for unavailable in &loaded.unavailable {
+            crate::complain(unavailable);
+        }
         Self {
             accounts: loaded.accounts,
             callers: Callers::Listed(loaded.callers),
@@ -123,6 +129,7 @@ impl From<dir::Loaded> for Config {
             audit_directory: loaded.audit_directory,
             changes: loaded.changes,
             calls_at_once: loaded.calls_at_once,
+            unavailable: loaded.unavailable,
             version: Some(loaded.version),
         }
     }
@@ -140,6 +147,8 @@ pub(crate) enum Store {
     Imap(Box<imap::Settings>),
     Maildir(PathBuf),
     Apple(AppleStore),
+    /// An IMAP account whose secret cannot be read.
+    Unavailable(Arc<Unavailable>),
 }
 
 /// A store of Apple Mail, and which of its accounts is meant.

@@ -69,6 +69,9 @@ pub(crate) struct Excerpt {
 
 /// More are counted and not shown.
 const MOST_SHOWN: usize = 100;
+/// The audit log holds this many, each up to so many characters.
+const MOST_RECORDED: usize = 20;
+const RECORDED_CHARS: usize = 300;
 
 impl Problems {
     /// What is wrong by name, `file:line` or variable, without a word about values.
@@ -91,7 +94,35 @@ impl Problems {
     }
 }
 
+impl Problems {
+    /// The record of a configuration that is refused.
+    pub(crate) fn event(&self) -> audit::Event {
+        audit::Event::config_refused(self.variables(), &self.for_audit())
+    }
+
+    /// What is wrong, for the audit log: as on stderr, without the lines of the files.
+    fn for_audit(&self) -> String {
+        let shown = self.0.iter().take(MOST_RECORDED);
+        let mut lines: Vec<String> = shown.map(Problem::without_excerpt).collect();
+        match self.0.len().saturating_sub(MOST_RECORDED) {
+            0 => {}
+            more => lines.push(format!("and {more} more")),
+        }
+        lines.join("; ")
+    }
+}
+
 impl Problem {
+    fn without_excerpt(&self) -> String {
+        let bare = Self {
+            excerpt: None,
+            ..self.clone()
+        };
+        let printable = |c: char| if c.is_control() { ' ' } else { c };
+        let text = bare.to_string();
+        text.chars().take(RECORDED_CHARS).map(printable).collect()
+    }
+
     pub(crate) fn variable(name: &str, what: impl Into<String>) -> Self {
         Self {
             place: Place::Variable(name.to_owned()),

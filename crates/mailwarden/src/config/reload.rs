@@ -37,7 +37,12 @@ enum Fate {
 }
 
 pub(super) fn run(dir: &Path, broken: Broken, screen: Screen) -> anyhow::Result<ExitCode> {
-    let version = dir::load(dir, std::env::vars_os()).map(|loaded| loaded.version);
+    let version = dir::load(dir, std::env::vars_os()).map(|loaded| {
+        if !loaded.unavailable.is_empty() {
+            eprintln!("secrets are missing in this environment; each process looks in its own");
+        }
+        loaded.version
+    });
     let version = version.or_else(|problems| {
         // The processes have an environment of their own, and secrets may stand in it.
         let elsewhere = dir::version_without_secrets(dir, std::env::vars_os());

@@ -199,6 +199,7 @@ fn account(account: &Account) -> String {
         Store::Imap(settings) => {
             format!("{} at {}:{}", settings.user, settings.host, settings.port)
         }
+        Store::Unavailable(_) => "unavailable, its secret cannot be read".to_owned(),
         Store::Maildir(path)
         | Store::Apple(AppleStore {
             path,

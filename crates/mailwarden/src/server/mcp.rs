@@ -141,6 +141,17 @@ impl Server {
         }
     }
 
+    /// Records a call that cannot be read, by the caller of this connection.
+    pub(super) async fn refuse_malformed(&self, tool: &str) -> ErrorData {
+        let caller = match &self.who {
+            Who::Always(caller) => caller.clone(),
+            Who::EachSays => Caller::nobody(),
+        };
+        let cx = Cx::new();
+        let refused = self.served.gateway.refuse_malformed(&caller, &cx, tool);
+        error(&refused.await, Era::Older)
+    }
+
     /// An outcome, in the words of the protocol.
     fn told(&self, outcome: Outcome, era: Era) -> Result<CallToolResponse, ErrorData> {
         if let Outcome::Refused(refused) = &outcome

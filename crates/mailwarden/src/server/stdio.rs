@@ -1,5 +1,7 @@
 //! MCP over stdin and stdout, for one caller: whoever started this process.
 
+mod lines;
+
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -12,6 +14,8 @@ use rmcp::transport::io::stdio_pipes;
 use rmcp::{Peer, RoleServer, ServiceExt as _};
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio::sync::{Notify, watch};
+
+use lines::Lines;
 
 use super::Served;
 use super::mcp::{Server, Who};
@@ -40,7 +44,8 @@ pub(crate) async fn run(
         hung_up: Arc::clone(&hung_up),
     };
     let serving = async {
-        let running = match server.serve((stdin, stdout)).await {
+        let lines = Lines::new(stdin, stdout, server.clone());
+        let running = match server.serve(lines).await {
             Ok(running) => running,
             // A client that leaves before it said anything is no error.
             Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(HUNG_UP),

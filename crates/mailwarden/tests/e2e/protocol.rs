@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use testkit::{BlackHole, Dovecot, McpClient};
 
+use crate::installation::Installation;
 use crate::support::{
     Account, Look, client, client_with, configure, inbox, note, program, thinker, usual_tools,
 };
@@ -335,6 +336,57 @@ fn nonsense_on_stdin_ends_nothing() {
     let deep = format!("{}{}", "[".repeat(50_000), "]".repeat(50_000));
     client.send_line(&format!("{{\"jsonrpc\":\"2.0\",\"id\":99,\"method\":\"tools/call\",\"params\":{{\"name\":\"x\",\"arguments\":{{\"a\":{deep}}}}}}}"));
     assert!(!client.call("imap_list_accounts", json!({})).is_error);
+}
+
+#[test]
+fn unreadable_lines_on_stdio_are_answered_and_recorded() {
+    let closed = testkit::closed_port();
+    let home = Installation::new();
+    let mut client = home.client(closed.number());
+    let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
+    let call = |id: &str, params: &str| {
+        format!(r#"{{"jsonrpc":"2.0","id":"{id}","method":"tools/call","params":{params}}}"#)
+    };
+    let listed = r#"{"name":"imap_list_accounts","arguments":{"a":DEEP}}"#;
+    let lines = [
+        (
+            json!("a"),
+            -32602,
+            call("a", &listed.replace("DEEP", &deep)),
+        ),
+        (json!("b"), -32602, call("b", "[]")),
+        (
+            json!(null),
+            -32600,
+            format!("[{}]", call("c", &listed.replace("DEEP", "1"))),
+        ),
+        (json!(null), -32700, "{ no JSON".to_owned()),
+    ];
+    for (id, code, line) in lines {
+        client.send_line(&line);
+        let fits = |one: &Value| one["id"] == id && one["error"]["code"] == code;
+        let answer = client.await_notification(fits);
+        assert!(answer["error"]["message"].is_string(), "{answer}");
+    }
+    assert!(!client.call("imap_list_accounts", json!({})).is_error);
+    let calls = home
+        .records()
+        .into_iter()
+        .filter(|record| record.event == "call");
+    let calls: Vec<_> = calls
+        .map(|one| (one.text("tool").to_owned(), one.text("reason").to_owned()))
+        .collect();
+    let [deep, array, batch, good] = calls.as_slice() else {
+        panic!("{calls:?}");
+    };
+    for refused in [deep, array, batch] {
+        assert_eq!(refused.1, "invalid_input", "{calls:?}");
+    }
+    assert_eq!(
+        (deep.0.as_str(), batch.0.as_str()),
+        ("imap_list_accounts", "imap_list_accounts")
+    );
+    assert_ne!(good.1, "invalid_input", "{calls:?}");
 }
 
 #[test]

@@ -199,6 +199,12 @@ fn a_broken_directory_keeps_what_is_in_force_and_is_recorded() {
     assert_eq!(refused.len(), 2, "{refused:?}");
     for record in refused {
         assert_eq!(record.json["settings"], json!(["policies/some.yaml:4"]));
+        let error = record.text("error");
+        assert!(error.starts_with("policies/some.yaml:4:"), "{error}");
+        assert_eq!(
+            (record.text("decision"), record.text("result")),
+            ("DENY", "refused")
+        );
     }
 
     // A signal from elsewhere comes to the same.

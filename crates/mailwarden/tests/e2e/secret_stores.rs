@@ -5,6 +5,7 @@ mod gpg;
 mod keyring;
 mod leaving;
 mod manual;
+mod unavailable;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;

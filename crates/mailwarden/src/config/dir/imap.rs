@@ -1,15 +1,18 @@
 //! An IMAP account: where it is, how the connection is protected, how to log in.
 
+use std::sync::Arc;
+
 use ::secrets::{Found, SecretRef, TokenCache, Tokens};
 use mail::AccountId;
 use secrecy::{ExposeSecret as _, SecretString};
+use sources::Unavailable;
 use sources::imap::{Bearer, Login, Roots, Security, Settings};
 
 use super::Missing;
 use super::accounts::Around;
 use super::oauth;
 use super::reader::Reader;
-use super::secrets::{PLACEHOLDER, SecretStore};
+use super::secrets::{PLACEHOLDER, SecretStore, report_missing};
 use super::yaml::Node;
 use crate::config::env::{Shared, flaw_of_host, is_this_machine, is_token};
 use crate::config::{Provider, Store};
@@ -61,7 +64,19 @@ pub(super) fn read(
         host: &host,
         user: &user,
     };
-    let login = login(auth, node, &known, store, reader, around)?;
+    let unavailable = reader.unavailable_count();
+    let login = match login(auth, node, &known, store, reader, around) {
+        Some(login) => login,
+        None if reader.unavailable_count() > unavailable => {
+            return Some(Store::Unavailable(Arc::new(Unavailable::imap(
+                host,
+                port,
+                &user,
+                security != Security::Plain,
+            ))));
+        }
+        None => return None,
+    };
     let Shared {
         timeouts,
         max_connections,
@@ -166,7 +181,7 @@ fn login(
                 reader.problem(key, what, "remove it, or set type: xoauth2");
             }
         }
-        let password = secret(given, store, reader, around)?;
+        let password = secret_of_account(given, known.id, store, reader, around)?;
         if password.expose_secret() == PLACEHOLDER {
             reader.warn(
                 given,
@@ -178,8 +193,9 @@ fn login(
     let such_as = "secret://accounts/gmail/refresh_token";
     let refresh_token = reference(given, such_as, reader)?;
     let ca_file = account.text_of("ca_file").map(|path| around.dir.join(path));
+    let id = known.id;
     let known = oauth::Known {
-        id: known.id,
+        id,
         provider: known.provider,
         host: known.host,
         user: known.user,
@@ -188,7 +204,7 @@ fn login(
         ca_file,
     };
     let client_secret =
-        |given: &Node, reader: &mut Reader<'_>| secret(given, store, reader, around);
+        |given: &Node, reader: &mut Reader<'_>| secret_of_account(given, id, store, reader, around);
     let grant = oauth::read(auth, known, reader, around, client_secret)?;
     let tokens = Tokens::new(grant, store.shared()?, state::oauth_directory());
     if around.variables.missing == Missing::Sought {
@@ -246,6 +262,25 @@ fn reference(given: &Node, such_as: &str, reader: &mut Reader<'_>) -> Option<Sec
         Ok(wanted) => Some(wanted),
         Err(none) => {
             reader.problem(given, none.what, none.hint);
+            None
+        }
+    }
+}
+
+/// What a reference of an account leads to. Without it that account alone is unavailable.
+fn secret_of_account(
+    given: &Node,
+    id: &AccountId,
+    store: &SecretStore,
+    reader: &mut Reader<'_>,
+    around: &Around<'_>,
+) -> Option<SecretString> {
+    let wanted = reference(given, "secret://accounts/company-mail/password", reader)?;
+    match store.secret(&wanted, around.variables)? {
+        Ok(secret) => Some(secret),
+        Err(none) => {
+            let whose = format!("the account '{id}'");
+            report_missing(given, &whose, none, around.variables, reader);
             None
         }
     }

@@ -68,6 +68,8 @@ pub(crate) struct Loaded {
     pub policies: Vec<Arc<Policy>>,
     /// What is allowed and probably not meant.
     pub warnings: Vec<String>,
+    /// Accounts and callers that are not served because a secret cannot be read: which, why, and what to do.
+    pub unavailable: Vec<String>,
     /// Which contents this is: the same for the same files.
     pub version: String,
 }
@@ -81,7 +83,7 @@ pub(super) struct Variables {
 /// What a secret is that is not found in this environment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Missing {
-    /// A problem; that of a refresh token shows when it is needed.
+    /// Its account or caller is unavailable; that of a refresh token shows when it is needed.
     Told,
     /// A problem, that of a refresh token too; one that is not there yet is a warning.
     Sought,
@@ -131,7 +133,7 @@ fn load_with(
         missing,
     };
     let (wide, mut problems) = env::beside_directory(variables.set.clone());
-    let mut warnings = Vec::new();
+    let (mut warnings, mut unavailable) = (Vec::new(), Vec::new());
     if !dir.is_dir() {
         problems.push(Problem::whole(format!(
             "the configuration directory {} is not there; `mailwarden config init {0}` makes one",
@@ -158,6 +160,7 @@ fn load_with(
     let read = accounts_sheet.map(|sheet| {
         let mut reader = Reader::new(&sheet, &keys::ACCOUNTS_FILE);
         let read = accounts::read(&mut reader, &around);
+        unavailable.extend(reader.take_unavailable());
         reader.finish(&mut problems, &mut warnings);
         read
     });
@@ -189,6 +192,7 @@ fn load_with(
         vouching = vouching::read(&mut reader, dir);
         let vouching = vouching.as_ref();
         callers = callers::read(&mut reader, &policies, store, &variables, around, vouching);
+        unavailable.extend(reader.take_unavailable());
         reader.finish(&mut problems, &mut warnings);
     }
     problems.append(&mut later);
@@ -212,6 +216,7 @@ fn load_with(
             vouching,
             policies: policies.iter().map(|(_, policy)| policy.clone()).collect(),
             warnings,
+            unavailable,
             version: files.version(),
         }),
         _ => Err(Problems(problems)),

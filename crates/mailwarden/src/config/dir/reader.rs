@@ -44,6 +44,8 @@ pub(super) struct Reader<'a> {
     public: BTreeSet<Mark>,
     found: Vec<(Mark, Mark, String)>,
     warnings: Vec<(Mark, String)>,
+    /// Accounts and callers that cannot be used for want of a secret.
+    unavailable: Vec<(Mark, String)>,
 }
 
 impl<'a> Reader<'a> {
@@ -54,6 +56,7 @@ impl<'a> Reader<'a> {
             public: BTreeSet::new(),
             found: Vec::new(),
             warnings: Vec::new(),
+            unavailable: Vec::new(),
         };
         for slip in &sheet.slips {
             reader.found.push((slip.at, slip.at, slip.what.clone()));
@@ -92,6 +95,16 @@ impl<'a> Reader<'a> {
         self.warnings.push((node.at, what.into()));
     }
 
+    /// A secret cannot be read: the account or caller it belongs to is unavailable, and the others are served.
+    pub(super) fn unavailable(&mut self, node: &Node, what: impl Into<String>) {
+        self.unavailable.push((node.at, what.into()));
+    }
+
+    /// How many secrets cannot be read, to see whether there were more.
+    pub(super) fn unavailable_count(&self) -> usize {
+        self.unavailable.len()
+    }
+
     /// How many complaints there are, to see whether there were more.
     pub(super) fn complaints(&self) -> usize {
         self.found.len()
@@ -100,7 +113,8 @@ impl<'a> Reader<'a> {
     /// What was found, in the order of the lines.
     pub(super) fn finish(mut self, problems: &mut Vec<Problem>, warnings: &mut Vec<String>) {
         self.found.sort_by_key(|(at, ..)| *at);
-        for (index, (at, end, what)) in self.found.into_iter().enumerate() {
+        let found = std::mem::take(&mut self.found);
+        for (index, (at, end, what)) in found.into_iter().enumerate() {
             let wanted = index < MOST_EXCERPTS;
             problems.push(Problem {
                 place: self.sheet.place(at),
@@ -110,12 +124,24 @@ impl<'a> Reader<'a> {
                     .flatten(),
             });
         }
-        self.warnings.sort_by_key(|(at, _)| *at);
-        for (at, what) in self.warnings {
+        let found = std::mem::take(&mut self.warnings);
+        warnings.extend(self.lines(found));
+    }
+
+    /// What is unavailable, in the order of the lines.
+    pub(super) fn take_unavailable(&mut self) -> Vec<String> {
+        let found = std::mem::take(&mut self.unavailable);
+        self.lines(found)
+    }
+
+    fn lines(&self, mut found: Vec<(Mark, String)>) -> Vec<String> {
+        found.sort_by_key(|(at, _)| *at);
+        let name = &self.sheet.name;
+        let line = |(at, what): (Mark, String)| {
             let what: String = what.chars().map(harmless).collect();
-            let name = &self.sheet.name;
-            warnings.push(format!("{name}:{}:{}: {what}", at.line, at.column));
-        }
+            format!("{name}:{}:{}: {what}", at.line, at.column)
+        };
+        found.into_iter().map(line).collect()
     }
 
     fn value(&mut self, name: &str, node: &Node, shape: Shape, shown: Shown) {

@@ -101,12 +101,37 @@ impl SecretStore {
             return Some(known.clone());
         }
         if hung.get() {
-            return None;
+            // A problem was reported for the first; where the others are served, each is reported.
+            return (variables.missing == Missing::Told).then(|| Err(not_asked()));
         }
         let read = store.read(wanted);
         hung.set(read.as_ref().is_err_and(NoSecret::is_timeout));
         asked.borrow_mut().insert(variable, read.clone());
         Some(read)
+    }
+}
+
+fn not_asked() -> NoSecret {
+    NoSecret::new(
+        "the secret store did not answer for another secret, so it was not asked",
+        "set the store right, then reload",
+    )
+}
+
+/// Reports a secret that cannot be read: to somebody who checks as a problem, else as what makes its owner unavailable.
+pub(super) fn report_missing(
+    given: &Node,
+    whose: &str,
+    none: NoSecret,
+    variables: &Variables,
+    reader: &mut Reader<'_>,
+) {
+    match variables.missing {
+        Missing::Told => {
+            let what = format!("{whose} is unavailable: {}; {}", none.what, none.hint);
+            reader.unavailable(given, what);
+        }
+        Missing::Sought | Missing::Assumed => reader.problem(given, none.what, none.hint),
     }
 }
 

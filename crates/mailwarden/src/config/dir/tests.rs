@@ -155,9 +155,13 @@ impl World {
         load(self.path(), self.variables())
     }
 
+    pub(super) fn check(&self) -> Result<Loaded, Problems> {
+        load_to_check(self.path(), self.variables())
+    }
+
     /// What an operator sees. Paths of this test's own are named alike each time.
     pub(super) fn said(&self) -> String {
-        let said = match self.load() {
+        let said = match self.check() {
             Ok(loaded) => format!("loads\n{}", loaded.warnings.join("\n")),
             Err(problems) => {
                 for name in problems.variables() {
@@ -170,6 +174,40 @@ impl World {
         let here = self.path().display().to_string();
         said.replace(&here, "DIR").trim_end().to_owned()
     }
+}
+
+#[test]
+fn missing_secrets_leave_the_others_served() {
+    let mut world = World::new();
+    world
+        .variables
+        .retain(|(name, _)| name != PASSWORD_VARIABLE);
+    world.variables.retain(|(name, _)| name != TOKEN_VARIABLE);
+    let loaded = world.load().unwrap();
+    let stores: Vec<&Store> = loaded.accounts.iter().map(|one| &one.store).collect();
+    let [Store::Unavailable(_), Store::Maildir(_)] = stores.as_slice() else {
+        panic!("{stores:?}");
+    };
+    let CallerAuth::SharedToken(tokens) = &loaded.callers[0].auth else {
+        panic!("{:?}", loaded.callers[0]);
+    };
+    assert!(tokens.is_empty());
+    assert!(matches!(loaded.callers[1].auth, CallerAuth::StdioTrusted));
+    let [account, caller] = loaded.unavailable.as_slice() else {
+        panic!("{:?}", loaded.unavailable);
+    };
+    assert!(
+        account.contains("the account 'work' is unavailable"),
+        "{account}"
+    );
+    assert!(caller.starts_with("callers.yaml:"), "{caller}");
+    assert!(
+        caller.contains("this caller's token is unavailable"),
+        "{caller}"
+    );
+    // Whoever checks is told of both as problems.
+    let problems = load_to_check(world.path(), world.variables()).unwrap_err();
+    assert_eq!(problems.0.len(), 2, "{problems}");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use secrecy::ExposeSecret as _;
 use super::Variables;
 use super::callers::{CallerAuth, Token, TokenDigest};
 use super::reader::Reader;
-use super::secrets::SecretStore;
+use super::secrets::{PLACEHOLDER, SecretStore, report_missing};
 use super::yaml::{Node, Value};
 
 /// Shorter ones can be guessed.
@@ -49,7 +49,13 @@ impl Tokens<'_> {
                 return None;
             }
             (Some((_, given)), None) => {
-                vec![self.token(given, self.secret(given, reader)?, None, reader)]
+                let unavailable = reader.unavailable_count();
+                match self.secret(given, reader) {
+                    Some(digest) => vec![self.token(given, digest, None, reader)],
+                    // Without its token the caller can prove nothing, so nobody is served as it.
+                    None if reader.unavailable_count() > unavailable => Vec::new(),
+                    None => return None,
+                }
             }
             (None, Some((_, list))) => self.list(list, reader)?,
         };
@@ -70,8 +76,11 @@ impl Tokens<'_> {
         }
         let mut tokens: Vec<Option<Token>> = Vec::new();
         for item in items {
+            let unavailable = reader.unavailable_count();
             let read = self.item(item, reader);
-            tokens.push(read);
+            if read.is_some() || reader.unavailable_count() == unavailable {
+                tokens.push(read);
+            }
         }
         let fresh = |token: &Token| token.is_fresh(self.now);
         if !tokens.is_empty()
@@ -142,11 +151,14 @@ impl Tokens<'_> {
     /// The digest of a token that lies in the secret store.
     fn secret(&self, given: &Node, reader: &mut Reader<'_>) -> Option<TokenDigest> {
         let wanted = SecretRef::parse(given.text()?, "secret://callers/invoice-agent/token");
-        let secret = match wanted {
-            Ok(wanted) => self.store.secret(&wanted, self.variables)?,
-            Err(none) => Err(none),
+        let wanted = match wanted {
+            Ok(wanted) => wanted,
+            Err(none) => {
+                reader.problem(given, none.what, none.hint);
+                return None;
+            }
         };
-        match secret {
+        match self.store.secret(&wanted, self.variables)? {
             Ok(token) if token.expose_secret().chars().count() < LEAST_TOKEN => {
                 let what = "this token has fewer than 16 characters, and could be guessed";
                 reader.problem(
@@ -158,7 +170,7 @@ impl Tokens<'_> {
             }
             Ok(token) => Some(TokenDigest::of(token.expose_secret())),
             Err(none) => {
-                reader.problem(given, none.what, none.hint);
+                report_missing(given, "this caller's token", none, self.variables, reader);
                 None
             }
         }
@@ -171,6 +183,12 @@ impl Tokens<'_> {
         expires: Option<Timestamp>,
         reader: &mut Reader<'_>,
     ) -> Option<Token> {
+        if is_well_known(digest) {
+            let what = "this is the token or the digest of an example, which anybody knows";
+            let hint = "make a new one: `mailwarden config token` prints a token and its digest";
+            reader.problem(given, what, hint);
+            return None;
+        }
         if let Some(line) = self.lines.insert(digest, given.at.line) {
             reader.problem(
                 given,
@@ -179,5 +197,75 @@ impl Tokens<'_> {
             );
         }
         Some(Token { digest, expires })
+    }
+}
+
+/// Tokens that stand in examples or come to mind first. With a line feed they are what `echo` hashes.
+const WELL_KNOWN_TOKENS: [&str; 34] = [
+    "",
+    "0",
+    "123456",
+    "12345678",
+    "abc",
+    "abc123",
+    "admin",
+    "bearer",
+    "changeme",
+    "change-me",
+    "change_me",
+    "default",
+    "demo",
+    "example",
+    "foo",
+    "hello",
+    "hello world",
+    "letmein",
+    "mailwarden",
+    "null",
+    "passwd",
+    "password",
+    "placeholder",
+    "qwerty",
+    "replace-me",
+    "root",
+    "secret",
+    "string",
+    "test",
+    "test-token",
+    "token",
+    "xxx",
+    "your-token",
+    PLACEHOLDER,
+];
+
+/// Whether a token with this digest proves nothing: it is a well-known word, or the digest is a placeholder.
+fn is_well_known(digest: TokenDigest) -> bool {
+    let repeats = digest.0.windows(2).all(|pair| pair.first() == pair.last());
+    let is_word = |word: &&str| {
+        let spellings = [(*word).to_owned(), word.to_uppercase(), format!("{word}\n")];
+        spellings.iter().any(|text| TokenDigest::of(text) == digest)
+    };
+    repeats || WELL_KNOWN_TOKENS.iter().any(is_word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digests_of_well_known_words_are_recognized() {
+        let known = |digest: &str| is_well_known(TokenDigest::parse(digest).unwrap());
+        // SHA-256 of "test", of "test" with a line feed, of nothing, of "password".
+        for digest in [
+            "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+            "f2ca1bb6c7e907d06dafe4687e579fce76b37e4e93b7605022da52e6ccc26fd2",
+            "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+            "5e884898da28047151d0e56f8dc6292773603d0d6aabbdd62a11ef721d1542d8",
+            &"0".repeat(64),
+            &"f".repeat(64),
+        ] {
+            assert!(known(digest), "{digest}");
+        }
+        assert!(!is_well_known(TokenDigest::of("mw_5d1f9c0a77e2b4c8")));
     }
 }

@@ -9,6 +9,7 @@ use std::task::Poll;
 use std::time::{Duration, SystemTime};
 
 use axum::http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
 use gateway::{Again, Caller, Gateway, HELD_BACK, Pace};
 use http_body_util::Full;
@@ -64,6 +65,9 @@ pub(super) struct Gate {
     pub mcp: StreamableHttpService<Answering, Sessions>,
     /// Where the client would rather have events.
     pub mcp_events: StreamableHttpService<Answering, Sessions>,
+    /// The same two for requests outside of any session, where sessions are allowed.
+    pub sessionless: StreamableHttpService<Answering, Sessions>,
+    pub sessionless_events: StreamableHttpService<Answering, Sessions>,
     pub room: Room,
     pub streams: Arc<Streams>,
     /// Counts how often the configuration was read again.
@@ -213,9 +217,8 @@ impl Gate {
                 Unread::Broken => answers::refusal(StatusCode::BAD_REQUEST, ""),
             })
         })?;
-        if !parts.headers.contains_key(ASKS) {
-            self.pace(&caller, || Called::by_body(&read.bytes)).await?;
-        }
+        // INVARIANT: the body decides: nobody has compared the head with it yet, and in older revisions nobody does.
+        self.pace(&caller, || Called::by_body(&read.bytes)).await?;
         let sent = Sent::of(&parts.headers);
         let accepts = both_accepted(&mut parts.headers);
         if parts.method == Method::POST
@@ -230,9 +233,11 @@ impl Gate {
                 at: Moment::Now,
             });
         }
-        let service = match form {
-            Form::Events => &self.mcp_events,
-            Form::Json => &self.mcp,
+        let service = match (form, self.is_without_session(&parts, &read.bytes)) {
+            (Form::Events, false) => &self.mcp_events,
+            (Form::Json, false) => &self.mcp,
+            (Form::Events, true) => &self.sessionless_events,
+            (Form::Json, true) => &self.sessionless,
         };
         parts.extensions.insert(caller.clone());
         let request = Request::from_parts(parts, Full::new(read.bytes));
@@ -243,6 +248,14 @@ impl Gate {
             held: Some(Box::new((session, stream, read.room))),
             at: Moment::Now,
         })
+    }
+
+    /// Whether a client that could have a session asks without one: it is served as where there are none.
+    fn is_without_session(&self, parts: &Parts, body: &[u8]) -> bool {
+        self.sessions.are_allowed()
+            && parts.method == Method::POST
+            && !parts.headers.contains_key(SESSION)
+            && !is_initialize(body)
     }
 
     /// Who stumbles stumbles alone: the connection goes on.
@@ -272,21 +285,24 @@ impl Gate {
                     .await
             }
         };
-        found.map_err(|unproven| {
-            let (why, ask) = match &unproven {
-                // INVARIANT: whose token may be good is not told to throw it away.
-                Unproven::Unknown => {
-                    self.refusals.note(door.peer.ip(), Why::IssuerAway);
-                    return Refused::now(answers::busy(ISSUER_AWAY));
-                }
-                Unproven::Nobody(Why::NoToken) => (Why::NoToken, Ask::NoToken),
-                Unproven::Nobody(why) => (*why, Ask::InvalidToken),
-                Unproven::Short(scopes) => (Why::Scope, Ask::Scopes(scopes)),
-            };
-            self.refusals.note(door.peer.ip(), why);
-            let vouched = self.roster.vouched();
-            Refused::now(metadata::challenge(vouched.as_deref(), ask))
-        })
+        let unproven = match found {
+            Ok(shown) => return Ok(shown),
+            Err(unproven) => unproven,
+        };
+        let (why, ask) = match &unproven {
+            // INVARIANT: whose token may be good is not told to throw it away.
+            Unproven::Unknown => {
+                self.refusals.record(door.peer.ip(), Why::IssuerAway).await;
+                return Err(Refused::now(answers::busy(ISSUER_AWAY)));
+            }
+            Unproven::Nobody(Why::NoToken) => (Why::NoToken, Ask::NoToken),
+            Unproven::Nobody(why) => (*why, Ask::InvalidToken),
+            Unproven::Short(scopes) => (Why::Scope, Ask::Scopes(scopes)),
+        };
+        // INVARIANT: the record is durable before the answer leaves.
+        self.refusals.record(door.peer.ip(), why).await;
+        let vouched = self.roster.vouched();
+        Err(Refused::now(metadata::challenge(vouched.as_deref(), ask)))
     }
 
     /// The one place where a caller is told to come back later before its call is made. What is called is looked for only
@@ -409,6 +425,16 @@ impl Called {
             id: message.get_mut("id").map(Value::take).unwrap_or_default(),
         })
     }
+}
+
+/// Whether a message asks for a session to begin.
+fn is_initialize(body: &[u8]) -> bool {
+    #[derive(serde::Deserialize)]
+    struct Message {
+        method: Option<String>,
+    }
+    let message: Option<Message> = serde_json::from_slice(body).ok();
+    message.and_then(|message| message.method).as_deref() == Some("initialize")
 }
 
 /// When a proof is over; one without an end never is.

@@ -65,8 +65,20 @@ pub(crate) async fn run(
         roster: Arc::clone(&roster),
         refusals: Refusals::new(log, served.watched.clone()),
         calls: Server::new(served.clone(), Who::EachSays),
-        mcp: service(answering.clone(), &sessions, Form::Json),
-        mcp_events: service(answering, &sessions, Form::Events),
+        mcp: service(
+            answering.clone(),
+            &sessions,
+            Form::Json,
+            sessions.are_allowed(),
+        ),
+        mcp_events: service(
+            answering.clone(),
+            &sessions,
+            Form::Events,
+            sessions.are_allowed(),
+        ),
+        sessionless: service(answering.clone(), &sessions, Form::Json, false),
+        sessionless_events: service(answering, &sessions, Form::Events, false),
         sessions: Arc::clone(&sessions),
         room: Room::new(),
         streams: Arc::default(),
@@ -134,9 +146,10 @@ fn service(
     answering: impl Fn() -> io::Result<Answering> + Send + Sync + 'static,
     sessions: &Arc<Sessions>,
     form: Form,
+    with_sessions: bool,
 ) -> StreamableHttpService<Answering, Sessions> {
     let config = StreamableHttpServerConfig::default()
-        .with_legacy_session_mode(sessions.are_allowed())
+        .with_legacy_session_mode(with_sessions)
         .with_json_response(form == Form::Json)
         // The gate has looked at both, for every route, and at the length.
         .disable_allowed_hosts()

@@ -83,14 +83,18 @@ impl Refusals {
         self.asides.note(why, peer.to_canonical(), named);
     }
 
-    /// Somebody did not prove who it is.
-    pub(super) fn note(&self, peer: IpAddr, why: Why) {
+    /// Records a caller without proof. A record that is made for it is durable when this returns, so that no answer
+    /// leaves before; what is only counted costs no wait.
+    pub(super) async fn record(&self, peer: IpAddr, why: Why) {
         self.turned_away(peer, why.into(), || None);
         let events = {
             let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
             state.note(peer, why, Instant::now())
         };
-        events.into_iter().for_each(|event| self.log.note(event));
+        if !events.is_empty() {
+            events.into_iter().for_each(|event| self.log.note(event));
+            self.log.settle().await;
+        }
     }
 
     /// What was counted and not told.

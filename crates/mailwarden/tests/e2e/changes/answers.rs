@@ -95,6 +95,7 @@ fn what_is_done_is_told_in_full_and_is_so() {
         assert_eq!(plot.world(), (case.world)(&ends), "{what}");
         written_down(&plot, &case, &answer, landed.as_ref());
         recorded(&plot, case.tool, &answer);
+        steps_recorded(&plot, &case, &answer);
         leave(client);
     }
 }
@@ -222,11 +223,38 @@ fn written_down(plot: &Plot<'_>, case: &Case, answer: &Answer, landed: Option<&F
     assert!(done, "{what}: {row:#}");
 }
 
+/// A change from one account to another leaves a record of each step, between the intent and the outcome.
+fn steps_recorded(plot: &Plot<'_>, case: &Case, answer: &Answer) {
+    let request = &answer.all["meta"]["request_id"];
+    let mut of_it = plot.state.records();
+    of_it.retain(|record| record.json["request_id"] == *request);
+    let (last, before) = of_it.split_last().unwrap();
+    assert_eq!(last.event, "outcome");
+    let steps = before.iter().skip(1);
+    let said: Vec<_> = steps
+        .map(|one| (one.event.as_str(), one.text("step"), one.text("result")))
+        .collect();
+    let crosses = case.steps.contains(&"append");
+    let wanted = case.steps.iter().filter(|_| crosses);
+    let wanted: Vec<_> = wanted
+        .map(|step| ("transaction_step", *step, "done"))
+        .collect();
+    assert_eq!(said, wanted, "{of_it:#?}");
+    for step in before.iter().skip(1) {
+        assert_eq!(step.text("transaction"), answer.id());
+        assert_eq!(
+            (step.text("caller_id"), step.text("tool")),
+            ("owner", case.tool)
+        );
+    }
+}
+
 /// The audit log: the intent before, the outcome after, and the transaction's name in the outcome.
 fn recorded(plot: &Plot<'_>, tool: &str, answer: &Answer) {
     let request = &answer.all["meta"]["request_id"];
     let mut of_it = plot.state.records();
     of_it.retain(|record| record.json["request_id"] == *request);
+    of_it.retain(|record| record.event != "transaction_step");
     let [intent, outcome] = of_it.as_slice() else {
         panic!("{tool}: {of_it:#?}");
     };

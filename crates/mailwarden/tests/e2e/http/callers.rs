@@ -177,6 +177,27 @@ fn a_token_that_is_taken_away_is_nobodys_at_once_also_on_open_connections() {
 }
 
 #[test]
+fn refused_caller_is_recorded_before_the_answer() {
+    for round in 0..6 {
+        let house = House::new();
+        let server = house.serve(&[]);
+        assert_eq!(status(&mut server.client("no-such-token")), 401);
+        let records = house.directory.home.records();
+        let refused = records.iter().find(|one| one.event == "caller_refused");
+        let refused = refused.unwrap_or_else(|| panic!("round {round}: {records:#?}"));
+        for (field, wanted) in [
+            ("tool", "(none)"),
+            ("caller_id", "(unknown)"),
+            ("decision", "DENY"),
+            ("reason", "unknown_token"),
+            ("result", "refused"),
+        ] {
+            assert_eq!(refused.text(field), wanted, "{field}");
+        }
+    }
+}
+
+#[test]
 fn whoever_would_be_believed_without_proof_is_not_served_over_http() {
     let house = House::new();
     let trusted = CALLERS.replace(

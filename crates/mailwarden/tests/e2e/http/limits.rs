@@ -14,6 +14,23 @@ use crate::operations::Scrape;
 const HELD_BACK: Duration = Duration::from_secs(1);
 
 #[test]
+fn lying_method_header_does_not_pass_the_early_429() {
+    let house = House::new();
+    let limits = "    limits: { calls_per_minute: 1, burst: 3 }\n";
+    house
+        .directory
+        .write("callers.yaml", &format!("{CALLERS}{limits}"));
+    let server = house.serve(&[]);
+    let mut bert = server.client(BERT).with_header("Mcp-Method", "ping");
+    let mut call = |_| {
+        bert.try_call("get_caller_identity", json!({}))
+            .unwrap()
+            .status
+    };
+    assert!((0..10).map(&mut call).any(|status| status == 429));
+}
+
+#[test]
 fn who_has_used_up_its_limits_hears_429_and_when_to_come_back() {
     let house = House::new();
     // They are those of the last one in the list.

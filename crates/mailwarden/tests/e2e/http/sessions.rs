@@ -60,6 +60,17 @@ fn a_session_is_its_callers_alone_and_ends_in_many_ways() {
 }
 
 #[test]
+fn older_client_without_session_is_served_beside_sessions() {
+    let house = House::new();
+    let server = house.serve(&["--sessions", "8"]);
+    // It neither initializes nor names a session.
+    let mut client = server.client(BERT);
+    is(&mut client, "bert");
+    assert_eq!(client.session(), None);
+    is(&mut begun(&server, ANNA), "anna");
+}
+
+#[test]
 fn there_are_no_more_than_allowed_and_the_oldest_goes() {
     let house = House::new();
     let server = house.serve(&["--sessions", "8"]);

@@ -163,10 +163,10 @@ pub(in crate::config::dir) static CALLER_TOKEN: Keys = Keys {
             "sha256",
             Optional,
             text_like(
-                "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+                "0000000000000000000000000000000000000000000000000000000000000000",
                 DIGEST,
             ),
-            "In place of token_secret_ref: the SHA-256 of the token, so that the token itself lies nowhere here. `mailwarden config token` makes both.",
+            "In place of token_secret_ref: the SHA-256 of the token, so that the token itself lies nowhere here. `mailwarden config token` makes both. Placeholders and digests of well-known words are refused.",
         )
         .withheld(),
         key(

@@ -17,7 +17,7 @@ fn each_mistake_is_told_by_its_place_with_what_to_do() {
         .map(|Mistake(name, file, from, to)| (*name, World::new().edit(file, from, to)))
         .collect();
     for (name, world) in &made {
-        assert!(world.load().is_err(), "{name} is no mistake");
+        assert!(world.check().is_err(), "{name} is no mistake");
         assert!(world.said().contains(';'), "{name} has no hint");
     }
     insta::assert_snapshot!("mistakes", told(&made));
@@ -313,7 +313,7 @@ fn secrets_of_other_programs() {
     assert_eq!(fs::read_to_string(&counted).unwrap(), "x\nx\n");
     // Who reads the directory for others need not be able to ask.
     let locked = asked("exit 1", "");
-    assert!(locked.load().is_err());
+    assert!(locked.check().is_err());
     let version = version_without_secrets(locked.path(), locked.variables()).unwrap();
     assert_eq!(version.len(), 12);
     assert!(

@@ -183,6 +183,8 @@ pub(super) const MISTAKES: &[Mistake] = &[
     Mistake("a token in place of its digest", C, "token_secret_ref: secret://callers/invoice-agent/token", "tokens: [{ sha256: canary-4711-canary-4711 }]"),
     Mistake("a token without a proof", C, "token_secret_ref: secret://callers/invoice-agent/token", "tokens: [{ expires: 2999-01-01T00:00:00Z }]"),
     Mistake("a token that is two", C, "token_secret_ref: secret://callers/invoice-agent/token", "tokens: [{ token_secret_ref: secret://callers/invoice-agent/token, sha256: 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08 }]"),
+    Mistake("a placeholder in place of a digest", C, "token_secret_ref: secret://callers/invoice-agent/token", "tokens: [{ sha256: \"0000000000000000000000000000000000000000000000000000000000000000\" }]"),
+    Mistake("the digest of a well-known word", C, "token_secret_ref: secret://callers/invoice-agent/token", "tokens: [{ sha256: 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08 }]"),
     Mistake("an end that is no time", C, "token_secret_ref: secret://callers/invoice-agent/token", "tokens: [{ token_secret_ref: secret://callers/invoice-agent/token, expires: tomorrow }]"),
     Mistake("no token for who shows one", C, "\n      token_secret_ref: secret://callers/invoice-agent/token", ""),
     Mistake("a kind of caller that is none", C, "stdio_trusted", "trusted"),
