@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use audit::Receipt;
+use audit::{Decision, Receipt};
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -226,6 +226,13 @@ pub enum Again {
 }
 
 impl Answered {
+    /// The decision under which the answer was given, beside its data.
+    pub(crate) fn tell_decision(&mut self, decision: Decision) {
+        if let Some(Value::Object(data)) = self.structured.get_mut("data") {
+            data.insert("decision".into(), json!(decision.name()));
+        }
+    }
+
     pub(crate) fn recorded(mut self, receipt: &Receipt) -> Self {
         prove(&mut self.structured, receipt);
         self
@@ -294,6 +301,9 @@ pub(crate) fn refused(refusal: Refusal, facts: &Facts) -> Refused {
         None => {
             data.insert("code".into(), json!(refusal.code.name()));
         }
+    }
+    if let Some(beside) = &refusal.beside {
+        data.extend(beside.as_ref().clone());
     }
     if let Some(details) = &refusal.details {
         data.insert("details".into(), details.as_ref().clone());
