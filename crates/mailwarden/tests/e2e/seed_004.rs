@@ -14,7 +14,7 @@ mod login;
 mod tools;
 
 use std::os::unix::fs::symlink;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
@@ -31,11 +31,9 @@ fn check_all<T>(rows: &[Row<T>], ground: &mut T) {
     for Row(sentence, check) in rows {
         let came = catch_unwind(AssertUnwindSafe(|| check(ground)));
         if let Err(why) = came {
-            let words = why.downcast_ref::<String>().cloned();
-            match words {
-                Some(words) => panic!("seed 004 says: {sentence}\n{words}"),
-                None => resume_unwind(why),
-            }
+            let text = why.downcast_ref::<String>().map(String::as_str);
+            let words = text.or_else(|| why.downcast_ref::<&str>().copied());
+            panic!("seed 004 says: {sentence}\n{}", words.unwrap_or_default());
         }
     }
 }
@@ -254,9 +252,11 @@ impl Ground {
         client
     }
 
-    /// A caller that has a token brings it on stdio too.
+    /// A caller that has a token brings it on stdio too. The program says when it has read its
+    /// configuration again.
     fn invoice_agent(&self) -> McpClient {
-        self.stdio("invoice-agent", &[("IMAP_MCP_CALLER_TOKEN", TOKEN)])
+        let variables = [("IMAP_MCP_CALLER_TOKEN", TOKEN), ("MAILWARDEN_LOG", "info")];
+        self.stdio("invoice-agent", &variables)
     }
 
     /// `imap-mcp --transport http` with these words; the error is what it says instead.

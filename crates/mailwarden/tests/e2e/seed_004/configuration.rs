@@ -179,15 +179,15 @@ const FILES: &[Row<Ground>] = &[
     Row(
         "hot_days: 90, warm_days: 275, delete_after_days: 365",
         |ground| {
-            for (name, days) in [
-                ("hot_days", 90),
-                ("warm_days", 275),
-                ("delete_after_days", 365),
-            ] {
+            for (name, days) in [("hot_days", 90), ("warm_days", 275)] {
                 let at = format!("/properties/audit/properties/{name}");
                 assert_eq!(default_of(ground, "accounts", &at), days);
                 assert!(ACCOUNTS.contains(&format!("{name}: {days}")));
             }
+            let last = "  delete_after_days: 365         # total age before deletion\n";
+            let (code, said) = checked(ground, last, "");
+            assert_eq!(code, 0, "{said}");
+            assert!(said.contains("deleted after 365"), "{said}");
         },
     ),
     Row(
@@ -295,7 +295,7 @@ const FILES: &[Row<Ground>] = &[
     Row("Rules use a closed set of predicates.", |ground| {
         for predicate in [
             "from: alice@example.com",
-            "from_domain: hornbach.de",
+            "from_domain: obi.de",
             "to: billing@company.com",
             "to_contains: team",
             "subject_contains: rechnung",
@@ -331,7 +331,7 @@ const STORES: &[Row<Ground>] = &[
                     "secret://accounts/company-mail",
                     "file://accounts/company-mail",
                 ),
-                "secret_ref",
+                "secret:// reference",
             );
         },
     ),

@@ -72,7 +72,7 @@ const ROWS: &[Row<House>] = &[
                 .iter()
                 .find(|one| one["name"] == "[Gmail]/Trash")
                 .unwrap();
-            assert_eq!(trash["flags"], json!(["\\Trash"]));
+            assert_eq!(trash["flags"], json!(["\\trash"]));
             let other = client.call("list_labels", json!({ "account": "company-mail" }));
             assert_eq!(super::denied(&other), "tool_not_applicable_for_provider");
         },

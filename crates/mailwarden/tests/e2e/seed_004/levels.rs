@@ -1,6 +1,10 @@
 //! Visibility levels, and the predicates of sender rules.
 
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use serde_json::{Value, json};
+use testkit::Delivery;
 
 use super::{Ground, Row, allowed, check_all, data, denied, invoice, letter};
 
@@ -131,11 +135,22 @@ const LEVELS: &[Row<Ground>] = &[
     ),
 ];
 
-/// Whether a rule of these predicates shows the message.
+/// Whether a rule of these predicates shows the message, on the day of its arrival.
 fn shows(ground: &Ground, predicates: &str, raw: &[u8]) -> bool {
-    let folder = format!("predicate-{}", predicates.len() * 1_000 + raw.len());
+    shows_after(ground, 0, predicates, raw)
+}
+
+/// The same, so many days after its arrival.
+fn shows_after(ground: &Ground, days: u64, predicates: &str, raw: &[u8]) -> bool {
+    static FOLDERS: AtomicU32 = AtomicU32::new(0);
+    let folder = format!("folder-{}", FOLDERS.fetch_add(1, Ordering::Relaxed));
     ground.server.create_folder("company-mail", &folder);
-    ground.server.deliver("company-mail", &folder, raw);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    let arrived = now.as_secs() - days * 24 * 60 * 60;
+    let delivery = Delivery::new(raw).at(arrived);
+    ground
+        .server
+        .deliver_many("company-mail", &folder, [delivery]);
     let rule = format!(
         "    - path: {folder}\n      mode: whitelist\n      default: NONE\n      rules:\n        \
          - match: {{ {predicates} }}\n          grant: METADATA\n"
@@ -243,16 +258,15 @@ const PREDICATES: &[Row<Ground>] = &[
     Row(
         "newer_than | duration | 30d; older_than | duration | 90d",
         |ground| {
-            assert!(shows(
-                ground,
-                "newer_than: 30d",
-                &letter("x@a.example", "new")
-            ));
-            assert!(!shows(
-                ground,
-                "older_than: 90d",
-                &letter("x@a.example", "old")
-            ));
+            for (days, predicate, shown) in [
+                (1, "newer_than: 30d", true),
+                (31, "newer_than: 30d", false),
+                (1, "older_than: 90d", false),
+                (91, "older_than: 90d", true),
+            ] {
+                let raw = letter("x@a.example", "aged");
+                assert_eq!(shows_after(ground, days, predicate, &raw), shown, "{days}");
+            }
         },
     ),
     Row(
