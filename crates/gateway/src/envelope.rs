@@ -226,25 +226,27 @@ pub enum Again {
 }
 
 impl Answered {
-    /// The decision under which the answer was given, beside its data.
-    pub(crate) fn tell_decision(&mut self, decision: Decision) {
-        if let Some(Value::Object(data)) = self.structured.get_mut("data") {
-            data.insert("decision".into(), json!(decision.name()));
-        }
-    }
-
     pub(crate) fn recorded(mut self, receipt: &Receipt) -> Self {
         prove(&mut self.structured, receipt);
         self
     }
 }
 
-/// `untrusted` are the fields of the data that hold text written by strangers.
-pub(crate) fn answered<R: Reply>(mut done: Done<R>, untrusted: &[&str], facts: &Facts) -> Answered {
+/// `untrusted` are the fields of the data that hold text written by strangers. The decision under
+/// which the answer is given stands in the data of sets that tell it.
+pub(crate) fn answered<R: Reply>(
+    mut done: Done<R>,
+    untrusted: &[&str],
+    decision: Option<Decision>,
+    facts: &Facts,
+) -> Answered {
     let bytes = done.data.take_bytes();
     let failed = done.data.status() == Status::Failed;
     let links = done.data.links();
     let mut data = serde_json::to_value(&done.data).unwrap_or_else(|_| json!({}));
+    if let (Some(decision), Value::Object(map)) = (decision, &mut data) {
+        map.insert("decision".to_owned(), json!(decision.name()));
+    }
     let untrusted: Vec<&str> = untrusted
         .iter()
         .copied()

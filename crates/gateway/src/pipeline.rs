@@ -423,10 +423,8 @@ pub(crate) async fn pass<T: Tool>(
             let result = ended.result;
             let changed = Some(&done.data).filter(|_| !T::ANNOTATIONS.read_only);
             let changed = changed.and_then(Reply::transaction);
-            let mut answered = envelope::answered(done, T::UNTRUSTED, &facts);
-            if T::TOOLSET == Toolset::Gateway {
-                answered.tell_decision(entry.decision());
-            }
+            let decision = (T::TOOLSET == Toolset::Gateway).then(|| entry.decision());
+            let answered = envelope::answered(done, T::UNTRUSTED, decision, &facts);
             admitted.hand_on_place();
             let receipt = entry.close(ended).await;
             begun.came_to(receipt.as_ref().map_or(UNRECORDED, |_| result));
